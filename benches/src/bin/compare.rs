@@ -1,0 +1,3 @@
+//! Measures the crates beside their peers.
+
+fn main() {}

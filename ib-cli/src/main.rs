@@ -1,0 +1,3 @@
+//! The command `ib`.
+
+fn main() {}

@@ -1,0 +1,41 @@
+//! Attributes: what a management datagram gets or sets (IBA vol. 1, 13.4.8).
+
+use core::fmt;
+
+use ib_wire::table::{FieldValue, Layout};
+
+/// Number of an attribute; its meaning depends on the management class.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttributeId(pub u16);
+
+impl fmt::Display for AttributeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#06x}", self.0)
+    }
+}
+
+impl fmt::Debug for AttributeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AttributeId({:#06x})", self.0)
+    }
+}
+
+impl FieldValue for AttributeId {
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        Self(bits as u16)
+    }
+
+    #[inline(always)]
+    fn to_bits(self) -> u64 {
+        self.0.into()
+    }
+}
+
+/// A structure that is the data of a management datagram.
+pub trait Attribute: Sized {
+    /// The attribute's number in its class.
+    const ID: AttributeId;
+    /// Name, length and fields.
+    const LAYOUT: &'static Layout;
+}

@@ -1,0 +1,31 @@
+//! InfiniBand management datagrams: headers, classes, RMPP, transactions.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+mod attribute;
+mod class;
+mod engine;
+mod header;
+mod mad;
+mod method;
+mod status;
+mod time;
+
+pub use attribute::{Attribute, AttributeId};
+pub use class::MgmtClass;
+pub use engine::Engine;
+pub use header::{MadHeader, TransactionId};
+pub use mad::{GrhAddress, Mad, MadAddress};
+pub use method::Method;
+pub use status::MadStatus;
+pub use time::Instant;

@@ -1,0 +1,111 @@
+//! A management datagram together with the address it goes to or came from.
+
+use core::fmt;
+
+use ib_wire::{Gid, Lid, QKey, Qpn, Sl};
+
+use crate::MadHeader;
+
+/// A whole datagram of 256 bytes and the other end's address: a transport's unit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Mad {
+    /// Where it goes to, or where it came from.
+    pub address: MadAddress,
+    /// The datagram as it is on the wire.
+    pub bytes: [u8; Self::LEN],
+}
+
+impl Mad {
+    /// Length of every datagram.
+    pub const LEN: usize = 256;
+
+    /// A datagram of zeros to `address`.
+    #[must_use]
+    pub const fn new(address: MadAddress) -> Self {
+        Self {
+            address,
+            bytes: [0; Self::LEN],
+        }
+    }
+
+    /// The common header.
+    #[inline]
+    #[must_use]
+    pub fn header(&self) -> MadHeader {
+        MadHeader::from_bytes(*self.bytes.first_chunk().unwrap_or(&[0; MadHeader::LEN]))
+    }
+}
+
+impl fmt::Debug for Mad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mad")
+            .field("address", &self.address)
+            .field("header", &self.header())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The other end of a datagram's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MadAddress {
+    /// Destination LID of what is sent, source LID of what was received; permissive for a directed
+    /// route from end to end.
+    pub lid: Lid,
+    /// The other end's queue pair: QP0 or QP1, as a rule.
+    pub qpn: Qpn,
+    /// Queue key to send with; 0 on QP0.
+    pub qkey: QKey,
+    /// Service level.
+    pub sl: Sl,
+    /// Low bits of the own LID that are used as the source.
+    pub path_bits: u8,
+    /// Index into the port's P_Key table.
+    pub pkey_index: u16,
+    /// The global route header, where there is one.
+    pub grh: Option<GrhAddress>,
+}
+
+impl MadAddress {
+    /// QP0 of whichever port a directed route ends at.
+    pub const DIRECTED: Self = Self::smi(Lid::PERMISSIVE);
+
+    /// QP0, the subnet management interface, of the port with this LID.
+    #[must_use]
+    pub const fn smi(lid: Lid) -> Self {
+        Self {
+            lid,
+            qpn: Qpn::SMI,
+            qkey: QKey(0),
+            sl: Sl::ZERO,
+            path_bits: 0,
+            pkey_index: 0,
+            grh: None,
+        }
+    }
+
+    /// QP1, the general services interface, of the port with this LID.
+    #[must_use]
+    pub const fn gsi(lid: Lid, sl: Sl) -> Self {
+        Self {
+            qpn: Qpn::GSI,
+            qkey: QKey::GSI,
+            sl,
+            ..Self::smi(lid)
+        }
+    }
+}
+
+/// The part of an address that only a global route header carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrhAddress {
+    /// GID of the other end.
+    pub gid: Gid,
+    /// Index into the port's GID table: the own GID.
+    pub gid_index: u8,
+    /// Hops that routers may still take.
+    pub hop_limit: u8,
+    /// Traffic class.
+    pub traffic_class: u8,
+    /// Flow label: 20 bits.
+    pub flow_label: u32,
+}

@@ -1,0 +1,1 @@
+//! InfiniBand routing: fabric graph, LIDs, routing engines, proof of the result.

@@ -1,0 +1,1 @@
+//! InfiniBand subnet administration: records, component masks, queries.

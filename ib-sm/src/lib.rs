@@ -1,0 +1,1 @@
+//! An InfiniBand subnet manager and administrator without I/O, for embedding.

@@ -1,0 +1,1 @@
+//! InfiniBand subnet management packets: directed routes and every SM attribute.

@@ -1,0 +1,94 @@
+//! Keys: partition, queue and management keys (IBA vol. 1, 10.9, 10.2.4 and 14.2.4).
+
+use core::fmt;
+
+use super::number_value;
+
+/// Partition key: bit 15 tells full from limited members, the low 15 bits name the partition.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PKey(pub u16);
+
+impl PKey {
+    /// 0xFFFF: full member of the default partition.
+    pub const DEFAULT_FULL: Self = Self(0xffff);
+    /// 0x7FFF: limited member of the default partition.
+    pub const DEFAULT_LIMITED: Self = Self(0x7fff);
+
+    /// The partition: the low 15 bits; 0 is invalid.
+    #[must_use]
+    pub const fn base(self) -> u16 {
+        self.0 & 0x7fff
+    }
+
+    /// Whether the holder is a full member.
+    #[must_use]
+    pub const fn is_full(self) -> bool {
+        self.0 & 0x8000 != 0
+    }
+
+    /// Whether packets pass between holders of the two keys: the same valid partition, and not both
+    /// limited members.
+    #[must_use]
+    pub const fn matches(self, other: Self) -> bool {
+        self.base() != 0 && self.base() == other.base() && (self.is_full() || other.is_full())
+    }
+}
+
+impl fmt::Display for PKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#06x}", self.0)
+    }
+}
+
+impl fmt::Debug for PKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PKey({:#06x})", self.0)
+    }
+}
+
+number_value!(PKey(u16), u16::MAX);
+
+/// Queue key: a datagram is accepted only with the receiving queue pair's own.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QKey(pub u32);
+
+impl QKey {
+    /// The well-known key of QP1, the general services interface.
+    pub const GSI: Self = Self(0x8001_0000);
+
+    /// Whether only privileged consumers may send with it: bit 31.
+    #[must_use]
+    pub const fn is_controlled(self) -> bool {
+        self.0 & 0x8000_0000 != 0
+    }
+}
+
+impl fmt::Display for QKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#010x}", self.0)
+    }
+}
+
+impl fmt::Debug for QKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QKey({:#010x})", self.0)
+    }
+}
+
+number_value!(QKey(u32), u32::MAX);
+
+/// Management key that guards a port against other managers. `Debug` does not print it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct MKey(pub u64);
+
+impl fmt::Debug for MKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0 == 0 {
+            "MKey(none)"
+        } else {
+            "MKey(..)"
+        })
+    }
+}
+
+number_value!(MKey(u64), u64::MAX);

@@ -1,0 +1,94 @@
+//! Layout as data: a header is declared once, as a table that reads like the specification's.
+//!
+//! [`wire_struct!`](crate::wire_struct) turns a table of (field, type, bit offset, width) into an unaligned view over the
+//! wire's bytes, with typed getters and setters and a public [`Layout`] that tests, JSON output and
+//! generators walk. [`code_points!`](crate::code_points) declares an open set of values: a newtype with named constants
+//! that keeps every other value as well.
+//!
+//! Bit offsets count from the most significant bit of byte 0; a field's value is the big-endian
+//! integer of its bits.
+
+mod code_points;
+mod load;
+mod row;
+#[cfg(feature = "serde")]
+mod serialize;
+mod wire_struct;
+
+pub use code_points::UnknownName;
+pub use load::{load, load_bits, store, store_bits};
+pub use row::{FieldValue, Row, Text, bytes_row, set_bytes_row};
+#[cfg(feature = "serde")]
+pub use serialize::{Fields, serialize_fields};
+pub use wire_struct::DebugList;
+
+/// The layout of a structure on the wire: its name in the specification, its length and its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Name in the specification's tables (`BTH`, `PortInfo`).
+    pub name: &'static str,
+    /// Length in bytes.
+    pub len: usize,
+    /// Every field in wire order; together they cover all bits, reserved ones too.
+    pub fields: &'static [Field],
+}
+
+impl Layout {
+    /// The field called `name` in the specification's tables.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&'static Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// One row of a layout table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Name in the specification's tables; the getter's name but for Rust's keywords.
+    pub name: &'static str,
+    /// First bit, counted from the most significant bit of byte 0.
+    pub bit_offset: usize,
+    /// Width in bits.
+    pub bits: usize,
+    /// How the bits read.
+    pub kind: FieldKind,
+}
+
+/// How the bits of a field read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A number of up to 64 bits: integers, code points, flags, LIDs, GUIDs, keys.
+    Uint,
+    /// A 128-bit GID.
+    Gid,
+    /// Raw bytes.
+    Bytes,
+    /// Text that ends at the first NUL or fills the field.
+    Text,
+    /// Another structure.
+    Struct(&'static Layout),
+    /// Elements of equal width, the first one first.
+    Array {
+        /// Width of one element in bits.
+        element_bits: usize,
+        /// How one element reads.
+        element: &'static FieldKind,
+    },
+}
+
+/// The field's name in the specification: the getter's without the underscore that a keyword needs.
+#[doc(hidden)]
+#[must_use]
+pub const fn spec_name(getter: &'static str) -> &'static str {
+    match getter.as_bytes() {
+        [name @ .., b'_'] => match core::str::from_utf8(name) {
+            Ok(name) => name,
+            Err(_) => getter,
+        },
+        _ => getter,
+    }
+}
+
+#[cfg(test)]
+#[allow(unreachable_pub, reason = "the macro declares public items")]
+mod tests;
