@@ -25,7 +25,7 @@ pub use attribute::{Attribute, AttributeId};
 pub use class::MgmtClass;
 pub use engine::Engine;
 pub use header::{MadHeader, TransactionId};
-pub use mad::{GrhAddress, Mad, MadAddress};
+pub use mad::{GrhAddress, Input, Mad, MadAddress};
 pub use method::Method;
 pub use status::MadStatus;
 pub use time::Instant;

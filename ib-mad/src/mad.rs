@@ -109,3 +109,12 @@ pub struct GrhAddress {
     /// Flow label: 20 bits.
     pub flow_label: u32,
 }
+
+/// What happens to a state machine that speaks in management datagrams.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A datagram arrived; its address is the sender's.
+    Mad(&'a Mad),
+    /// The transport could not send this datagram, or learned at once that it has no way.
+    SendFailed(&'a Mad),
+}

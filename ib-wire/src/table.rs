@@ -90,5 +90,9 @@ pub const fn spec_name(getter: &'static str) -> &'static str {
 }
 
 #[cfg(test)]
-#[allow(unreachable_pub, reason = "the macro declares public items")]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    reason = "the macro declares more public items than the tests use"
+)]
 mod tests;

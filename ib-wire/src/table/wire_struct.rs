@@ -265,7 +265,7 @@ macro_rules! wire_struct {
         #[inline]
         #[must_use]
         pub fn $getter(&self, index: usize) -> Option<<$type as $crate::table::Row>::View<'_>> {
-            const { assert!($offset + $bits <= $len * 8 && $bits % $n == 0) };
+            const { assert!($offset + $bits <= $len * 8 && ($bits as usize).is_multiple_of($n)) };
             if index >= $n {
                 return None;
             }

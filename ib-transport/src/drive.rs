@@ -1,0 +1,75 @@
+//! The one loop that joins a state machine, a transport and a clock.
+
+use std::ops::ControlFlow;
+
+use ib_mad::{Engine, Input, Instant, Mad};
+
+use crate::{MadTransport, Received, TransportError};
+
+/// Tells the time. The simulator's is virtual.
+pub trait Clock {
+    /// This moment; never before an earlier answer.
+    fn now(&self) -> Instant;
+}
+
+/// The system's monotonic clock; its epoch is its creation.
+#[derive(Clone, Copy, Debug)]
+pub struct MonotonicClock(std::time::Instant);
+
+impl MonotonicClock {
+    /// A clock that starts now.
+    #[must_use]
+    pub fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+}
+
+impl Clock for MonotonicClock {
+    fn now(&self) -> Instant {
+        Instant::ZERO + self.0.elapsed()
+    }
+}
+
+/// Runs `engine` over `transport` until `on_event` breaks, and returns what it broke with.
+///
+/// Returns `None` once the engine waits for nothing: no timer runs and the transport has nothing.
+///
+/// # Errors
+/// The transport's. A datagram that alone cannot be sent goes back to the engine instead.
+pub fn drive<E, T, C, B>(
+    engine: &mut E,
+    transport: &mut T,
+    clock: &C,
+    mut on_event: impl FnMut(&mut E, E::Event) -> ControlFlow<B>,
+) -> Result<Option<B>, TransportError>
+where
+    E: for<'a> Engine<Input<'a> = Input<'a>, Transmit = Mad>,
+    T: MadTransport,
+    C: Clock,
+{
+    loop {
+        while let Some(mad) = engine.poll_transmit(clock.now()) {
+            match transport.send(&mad) {
+                Ok(()) => {}
+                Err(TransportError::Unreachable { .. }) => {
+                    engine.handle_input(clock.now(), Input::SendFailed(&mad));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        while let Some(event) = engine.poll_event() {
+            if let ControlFlow::Break(value) = on_event(engine, event) {
+                return Ok(Some(value));
+            }
+        }
+        let deadline = engine.poll_timeout();
+        match transport.recv(deadline)? {
+            Some(Received::Mad(mad)) => engine.handle_input(clock.now(), Input::Mad(&mad)),
+            Some(Received::Returned(mad)) => {
+                engine.handle_input(clock.now(), Input::SendFailed(&mad));
+            }
+            None if deadline.is_none() => return Ok(None),
+            None => engine.handle_timeout(clock.now()),
+        }
+    }
+}

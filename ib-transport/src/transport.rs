@@ -1,0 +1,57 @@
+//! The trait that every way to a fabric implements.
+
+use ib_mad::{Instant, Mad};
+use thiserror::Error;
+
+/// A way to send and receive management datagrams: an adapter, a simulator, a replayed capture.
+pub trait MadTransport {
+    /// Sends one datagram; does not wait for anything.
+    ///
+    /// # Errors
+    /// [`Unreachable`](TransportError::Unreachable) if this datagram cannot go out while others may;
+    /// any other error ends the use of the transport.
+    fn send(&mut self, mad: &Mad) -> Result<(), TransportError>;
+
+    /// Waits for the next datagram until `deadline`, or for ever without one.
+    ///
+    /// `None` at the deadline. A moment that has passed asks what is there already.
+    ///
+    /// # Errors
+    /// What ends the use of the transport.
+    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError>;
+}
+
+/// What a transport hands up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// A datagram from the fabric.
+    Mad(Mad),
+    /// The layer below gave a datagram of ours back: no answer came, or it has no way.
+    Returned(Mad),
+}
+
+/// Why a transport cannot go on.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// The datagram has no way out; others may.
+    #[error("the datagram cannot be sent: {reason}")]
+    Unreachable {
+        /// Why, in words.
+        reason: &'static str,
+    },
+    /// The operating system refused.
+    #[error("{action}: {source}")]
+    Io {
+        /// What was tried.
+        action: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The other side is gone.
+    #[error("the transport is closed: {reason}")]
+    Closed {
+        /// Why, in words.
+        reason: String,
+    },
+}
