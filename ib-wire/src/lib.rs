@@ -19,13 +19,15 @@ pub mod addr;
 mod bth;
 mod error;
 mod eth;
+mod link;
 mod lrh;
 pub mod table;
 
-pub use addr::{Gid, GidPrefix, Guid, Lid, Lmc, PKey, PortNum, Psn, QKey, Qpn, Sl, Vl};
+pub use addr::{Gid, GidPrefix, Guid, Lid, Lmc, MKey, PKey, PortNum, Psn, QKey, Qpn, Sl, Vl};
 pub use bth::Bth;
 pub use error::{At, ParseError};
 pub use eth::Deth;
+pub use link::{Mtu, Rate};
 pub use lrh::{Lnh, Lrh};
 
 /// What the exported macros need of other crates.
