@@ -21,6 +21,9 @@ mod error;
 mod eth;
 mod link;
 mod lrh;
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+pub mod properties;
 pub mod table;
 
 pub use addr::{Gid, GidPrefix, Guid, Lid, Lmc, MKey, PKey, PortNum, Psn, QKey, Qpn, Sl, Vl};
