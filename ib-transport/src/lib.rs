@@ -1,7 +1,14 @@
 //! Transports for InfiniBand management datagrams, and the one loop that joins a state machine to one.
 
+#![deny(unsafe_code)]
+
 mod drive;
 mod transport;
+#[allow(
+    unsafe_code,
+    reason = "the system calls of umad, one reviewed file: umad/sys.rs"
+)]
+pub mod umad;
 
 pub use drive::{Clock, MonotonicClock, drive};
 pub use transport::{MadTransport, Received, TransportError};

@@ -1,6 +1,6 @@
 //! The trait that every way to a fabric implements.
 
-use ib_mad::{Instant, Mad};
+use ib_mad::{Instant, Mad, MgmtClass};
 use thiserror::Error;
 
 /// A way to send and receive management datagrams: an adapter, a simulator, a replayed capture.
@@ -45,6 +45,24 @@ pub enum TransportError {
     Io {
         /// What was tried.
         action: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// There is no port to use.
+    #[error("{reason}")]
+    NoPort {
+        /// Why, and what there is instead.
+        reason: String,
+    },
+    /// A management class cannot be registered on the port.
+    #[error("{port}: class {mgmt_class} cannot be registered: {hint} ({source})")]
+    Register {
+        /// Device and port.
+        port: String,
+        /// The class.
+        mgmt_class: MgmtClass,
+        /// What it means, as a rule.
+        hint: &'static str,
         /// The system's answer.
         source: std::io::Error,
     },
