@@ -9,6 +9,8 @@
 //! integer of its bits.
 
 mod code_points;
+#[cfg(feature = "serde")]
+mod deserialize;
 mod load;
 mod row;
 #[cfg(feature = "serde")]
@@ -16,6 +18,8 @@ mod serialize;
 mod wire_struct;
 
 pub use code_points::UnknownName;
+#[cfg(feature = "serde")]
+pub use deserialize::FieldsMut;
 pub use load::{load, load_bits, store, store_bits};
 pub use row::{FieldValue, Row, Text, bytes_row, set_bytes_row};
 #[cfg(feature = "serde")]
@@ -52,6 +56,14 @@ pub struct Field {
     pub bits: usize,
     /// How the bits read.
     pub kind: FieldKind,
+}
+
+impl Field {
+    /// Whether the specification gives these bits no meaning; its tables name them so.
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        self.name.starts_with("resv") || self.name.starts_with("reserved")
+    }
 }
 
 /// How the bits of a field read.

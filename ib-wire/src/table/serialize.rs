@@ -1,7 +1,8 @@
 //! A structure as a map of its fields, for `serde`.
 //!
-//! Numbers of up to 32 bits are numbers, wider ones `0x` and all their digits; GIDs are IPv6 text,
-//! text ends at the first NUL, bytes are hex, arrays are lists and nested structures maps.
+//! Numbers of up to 32 bits are numbers, wider ones `0x` and all their digits, reserved fields of any
+//! width among them; GIDs are IPv6 text, text ends at the first NUL, bytes are hex, arrays are lists
+//! and nested structures maps.
 
 use core::fmt::Write as _;
 
@@ -42,6 +43,7 @@ impl Serialize for Fields<'_> {
 }
 
 struct Value<'a> {
+    reserved: bool,
     kind: FieldKind,
     bit_offset: usize,
     bits: usize,
@@ -51,6 +53,7 @@ struct Value<'a> {
 impl<'a> Value<'a> {
     fn of(field: &Field, bytes: &'a [u8]) -> Self {
         Self {
+            reserved: field.is_reserved(),
             kind: field.kind,
             bit_offset: field.bit_offset,
             bits: field.bits,
@@ -85,7 +88,14 @@ impl Serialize for Value<'_> {
                     .ok_or_else(short)?;
                 serializer.collect_str(&Gid(*octets))
             }
-            FieldKind::Bytes => serializer.collect_str(&Hex(self.octets().ok_or_else(short)?)),
+            FieldKind::Bytes => {
+                let digits = Hex(self.octets().ok_or_else(short)?);
+                if self.reserved {
+                    serializer.collect_str(&format_args!("0x{digits}"))
+                } else {
+                    serializer.collect_str(&digits)
+                }
+            }
             FieldKind::Text => {
                 let octets = self.octets().ok_or_else(short)?;
                 let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -103,6 +113,7 @@ impl Serialize for Value<'_> {
                 let offsets = (self.bit_offset..).step_by(element_bits.max(1));
                 for bit_offset in offsets.take(count) {
                     list.serialize_element(&Value {
+                        reserved: false,
                         kind: *element,
                         bit_offset,
                         bits: element_bits,

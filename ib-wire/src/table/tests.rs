@@ -97,9 +97,9 @@ fn typed_and_untyped_access_agree() {
         let field = Sample::LAYOUT.field(name).unwrap();
         load_bits(&bytes, field.bit_offset, field.bits).unwrap()
     };
-    assert_eq!(load("type"), sample.type_().into());
-    assert_eq!(load("middle"), sample.middle().into());
-    assert_eq!(load("wide"), sample.wide().into());
+    assert_eq!(load("type"), u64::from(sample.type_()));
+    assert_eq!(load("middle"), u64::from(sample.middle()));
+    assert_eq!(load("wide"), u64::from(sample.wide()));
 }
 
 #[test]
