@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod drive;
+pub mod ibsim;
 mod transport;
 #[allow(
     unsafe_code,
