@@ -1,0 +1,43 @@
+//! The attributes of subnet management: what one SMP carries.
+
+mod guid_info;
+mod hierarchy_info;
+mod led_info;
+mod linear_forwarding_table;
+mod mlnx_ext_port_info;
+mod multicast_forwarding_table;
+mod node_description;
+mod node_info;
+mod partition_key_table;
+mod port_info;
+mod port_info_extended;
+mod random_forwarding_table;
+mod sl_to_vl_mapping_table;
+mod sm_info;
+mod switch_info;
+mod vendor_diag;
+mod vl_arbitration_table;
+
+pub use guid_info::GuidInfo;
+pub use hierarchy_info::HierarchyInfo;
+pub use led_info::LedInfo;
+pub use linear_forwarding_table::LinearForwardingTable;
+pub use mlnx_ext_port_info::{MlnxExtPortInfo, VendorLinkSpeeds};
+pub use multicast_forwarding_table::{MftModifier, MulticastForwardingTable};
+pub use node_description::NodeDescription;
+pub use node_info::{NodeInfo, NodeType};
+pub use partition_key_table::{PKeyModifier, PartitionKeyTable};
+pub use port_info::{
+    CapabilityMask, CapabilityMask2, LinkDownDefaultState, LinkSpeed, LinkSpeedExt, LinkSpeedExt2,
+    LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2, LinkWidth, LinkWidths, MKeyProtect, PortInfo,
+    PortInfoModifier, PortPhysicalState, PortState, VlCap,
+};
+pub use port_info_extended::{ExtendedCapabilityMask, PortInfoExtended};
+pub use random_forwarding_table::{LidPortBlock, RandomForwardingTable};
+pub use sl_to_vl_mapping_table::{SlToVlMappingTable, SlToVlModifier};
+pub use sm_info::{SmControl, SmInfo, SmState};
+pub use switch_info::SwitchInfo;
+pub use vendor_diag::VendorDiag;
+pub use vl_arbitration_table::{
+    VlArbitrationEntry, VlArbitrationHalf, VlArbitrationModifier, VlArbitrationTable,
+};

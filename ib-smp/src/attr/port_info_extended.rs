@@ -1,0 +1,53 @@
+//! PortInfoExtended: forward error correction of a port (IBA vol. 1, 14.2.5.19).
+//!
+//! PortInfo.CapabilityMask2.IsPortInfoExtendedSupported tells whether a port has it. libibmad's field
+//! table reads the HDR and NDR words two bytes off; the places here are OpenSM's.
+
+use ib_mad::{Attribute, AttributeId};
+use ib_wire::{flags_value, table::Layout, wire_struct};
+
+bitflags::bitflags! {
+    /// What a port's PortInfoExtended means (PortInfoExtended.capability_mask).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct ExtendedCapabilityMask: u32 {
+        /// The FEC modes are valid.
+        const IS_FEC_MODE_SUPPORTED = 1 << 0;
+    }
+}
+
+flags_value!(ExtendedCapabilityMask: u32);
+
+wire_struct! {
+    /// Error correction that a port can do, may do and does, by speed. The modifier is the port.
+    ///
+    /// Source: IBA vol. 1, 14.2.5.19; `attributes.csv`, struct `PortInfoExtended`.
+    pub struct PortInfoExtended("PortInfoExtended", 64 bytes) {
+        /// Which of the fields are valid.
+        capability_mask, set_capability_mask: ExtendedCapabilityMask = 0, 32;
+        /// Mode in use.
+        fec_mode_active, set_fec_mode_active: u16 = 32, 16;
+        /// Modes that the port can do at FDR.
+        fdr_fec_mode_supported, set_fdr_fec_mode_supported: u16 = 48, 16;
+        /// Modes that the port may use at FDR.
+        fdr_fec_mode_enabled, set_fdr_fec_mode_enabled: u16 = 64, 16;
+        /// Modes that the port can do at EDR.
+        edr_fec_mode_supported, set_edr_fec_mode_supported: u16 = 80, 16;
+        /// Modes that the port may use at EDR.
+        edr_fec_mode_enabled, set_edr_fec_mode_enabled: u16 = 96, 16;
+        /// Modes that the port can do at HDR.
+        hdr_fec_mode_supported, set_hdr_fec_mode_supported: u16 = 112, 16;
+        /// Modes that the port may use at HDR.
+        hdr_fec_mode_enabled, set_hdr_fec_mode_enabled: u16 = 128, 16;
+        /// Modes that the port can do at NDR.
+        ndr_fec_mode_supported, set_ndr_fec_mode_supported: u16 = 144, 16;
+        /// Modes that the port may use at NDR.
+        ndr_fec_mode_enabled, set_ndr_fec_mode_enabled: u16 = 160, 16;
+        #[doc(hidden)]
+        reserved1, set_reserved1: [bytes; 42] = 176, 336;
+    }
+}
+
+impl Attribute for PortInfoExtended {
+    const ID: AttributeId = AttributeId(0x0033);
+    const LAYOUT: &'static Layout = Self::LAYOUT;
+}

@@ -1,0 +1,166 @@
+//! Subnet management packets: the two forms of MAD that carry SM attributes (IBA vol. 1, 14.2.1).
+//!
+//! Both are 256 bytes on QP0 and VL15, without a GRH and without flow control: any of them may be
+//! lost. The LID-routed form (class 0x01) needs working forwarding tables; the directed-route form
+//! (class 0x81) carries its own list of ports and works before any LID exists.
+
+use ib_mad::{AttributeId, MadHeader, MadStatus, Method, MgmtClass, TransactionId};
+use ib_wire::{Lid, MKey, code_points, wire_struct};
+
+use crate::DrPath;
+
+code_points! {
+    /// Direction of a directed-route SMP: its D bit.
+    pub struct DrDirection(u8) {
+        /// A request on its way to the responder.
+        OUTGOING  = 0 => "Outgoing",
+        /// A response on its way back.
+        RETURNING = 1 => "Returning",
+    }
+}
+
+wire_struct! {
+    /// LID-routed SMP: class 0x01.
+    ///
+    /// Source: IBA vol. 1, 14.2.1.1; `headers.csv`, struct `SMPLidRouted`.
+    pub struct SmpLidRouted("SMPLidRouted", 256 bytes) {
+        /// Version of the MAD header: 1.
+        base_version, set_base_version: u8 = 0, 8;
+        /// 0x01.
+        mgmt_class, set_mgmt_class: MgmtClass = 8, 8;
+        /// 1.
+        class_version, set_class_version: u8 = 16, 8;
+        /// Method; bit 7 marks a response.
+        method, set_method: Method = 24, 8;
+        /// Status of a response.
+        status, set_status: MadStatus = 32, 16;
+        /// Not used by this form.
+        class_specific, set_class_specific: u16 = 48, 16;
+        /// Ties a response to its request.
+        transaction_id, set_transaction_id: TransactionId = 64, 64;
+        /// Which attribute.
+        attribute_id, set_attribute_id: AttributeId = 128, 16;
+        #[doc(hidden)]
+        header_reserved, set_header_reserved: u16 = 144, 16;
+        /// Which port or block of the attribute; each attribute has its own meaning.
+        attribute_modifier, set_attribute_modifier: u32 = 160, 32;
+        /// Key that the receiver compares with PortInfo.M_Key.
+        m_key, set_m_key: MKey = 192, 64;
+        #[doc(hidden)]
+        reserved1, set_reserved1: [bytes; 32] = 256, 256;
+        /// The attribute.
+        smp_data, set_smp_data: [bytes; 64] = 512, 512;
+        #[doc(hidden)]
+        reserved2, set_reserved2: [bytes; 128] = 1024, 1024;
+    }
+}
+
+wire_struct! {
+    /// Directed-route SMP: class 0x81.
+    ///
+    /// Source: IBA vol. 1, 14.2.1.2; `headers.csv`, struct `SMPDirected`.
+    pub struct SmpDirected("SMPDirected", 256 bytes) {
+        /// Version of the MAD header: 1.
+        base_version, set_base_version: u8 = 0, 8;
+        /// 0x81.
+        mgmt_class, set_mgmt_class: MgmtClass = 8, 8;
+        /// 1.
+        class_version, set_class_version: u8 = 16, 8;
+        /// Method; bit 7 marks a response.
+        method, set_method: Method = 24, 8;
+        /// Direction: requests go out, responses return.
+        d, set_d: DrDirection = 32, 1;
+        /// Status of a response, without the D bit.
+        status, set_status: MadStatus = 33, 15;
+        /// Where on the directed part the SMP is: 0 at its start, `hop_count` + 1 at its end.
+        hop_pointer, set_hop_pointer: u8 = 48, 8;
+        /// Hops of the directed part: 0..=63.
+        hop_count, set_hop_count: u8 = 56, 8;
+        /// Ties a response to its request.
+        transaction_id, set_transaction_id: TransactionId = 64, 64;
+        /// Which attribute.
+        attribute_id, set_attribute_id: AttributeId = 128, 16;
+        #[doc(hidden)]
+        header_reserved, set_header_reserved: u16 = 144, 16;
+        /// Which port or block of the attribute; each attribute has its own meaning.
+        attribute_modifier, set_attribute_modifier: u32 = 160, 32;
+        /// Key that the receiver compares with PortInfo.M_Key.
+        m_key, set_m_key: MKey = 192, 64;
+        /// Permissive: the directed part starts at the requester. Else the requester's LID: a LID-routed part comes first.
+        dr_slid, set_dr_slid: Lid = 256, 16;
+        /// Permissive: the directed part ends at the responder. Else the responder's LID: a LID-routed part follows.
+        dr_dlid, set_dr_dlid: Lid = 272, 16;
+        #[doc(hidden)]
+        reserved1, set_reserved1: [bytes; 28] = 288, 224;
+        /// The attribute.
+        smp_data, set_smp_data: [bytes; 64] = 512, 512;
+        /// Port to leave each node by; entry 0 is not used.
+        initial_path, set_initial_path: [bytes; 64] = 1024, 512;
+        /// Port by which each node received the SMP; entry 0 is not used. Filled in on the way out.
+        return_path, set_return_path: [bytes; 64] = 1536, 512;
+    }
+}
+
+impl SmpLidRouted {
+    /// A request of zeros for an attribute: MAD versions and class are set.
+    #[must_use]
+    pub fn new(method: Method, attribute_id: AttributeId, attribute_modifier: u32) -> Self {
+        let mut smp = Self::default();
+        smp.set_base_version(1)
+            .set_mgmt_class(MgmtClass::SUBN_LID)
+            .set_class_version(1)
+            .set_method(method)
+            .set_attribute_id(attribute_id)
+            .set_attribute_modifier(attribute_modifier);
+        smp
+    }
+
+    /// The common MAD header.
+    #[inline]
+    #[must_use]
+    pub fn header(&self) -> MadHeader {
+        MadHeader::from_bytes(
+            *self
+                .as_bytes()
+                .first_chunk()
+                .unwrap_or(&[0; MadHeader::LEN]),
+        )
+    }
+}
+
+impl SmpDirected {
+    /// A request of zeros for an attribute of the node that `path` leads to by directed route alone.
+    #[must_use]
+    pub fn new(
+        method: Method,
+        attribute_id: AttributeId,
+        attribute_modifier: u32,
+        path: &DrPath,
+    ) -> Self {
+        let mut smp = Self::default();
+        smp.set_base_version(1)
+            .set_mgmt_class(MgmtClass::SUBN_DIRECTED)
+            .set_class_version(1)
+            .set_method(method)
+            .set_attribute_id(attribute_id)
+            .set_attribute_modifier(attribute_modifier)
+            .set_dr_slid(Lid::PERMISSIVE)
+            .set_dr_dlid(Lid::PERMISSIVE)
+            .set_hop_count(path.hop_count())
+            .set_initial_path(path.initial_path());
+        smp
+    }
+
+    /// The common MAD header. Its `status` has the D bit on top, and its `class_specific` holds hop
+    /// pointer and hop count.
+    #[inline]
+    #[must_use]
+    pub fn header(&self) -> MadHeader {
+        MadHeader::from_bytes(
+            *self
+                .as_bytes()
+                .first_chunk()
+                .unwrap_or(&[0; MadHeader::LEN]),
+        )
+    }
+}
