@@ -88,6 +88,39 @@ pub enum FieldKind {
     },
 }
 
+/// Keeps its input where this crate has the feature `serde`: the exported macros ask their own crate for
+/// its features, not the crate that they are used in.
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_serde {
+    ($($items:item)*) => { $($items)* };
+}
+
+/// Drops its input: this crate has not the feature `serde`.
+#[cfg(not(feature = "serde"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_serde {
+    ($($items:item)*) => {};
+}
+
+/// Keeps its input where this crate has the feature `arbitrary`.
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_arbitrary {
+    ($($items:item)*) => { $($items)* };
+}
+
+/// Drops its input: this crate has not the feature `arbitrary`.
+#[cfg(not(feature = "arbitrary"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_arbitrary {
+    ($($items:item)*) => {};
+}
+
 /// The field's name in the specification: the getter's without the underscore that a keyword needs.
 #[doc(hidden)]
 #[must_use]

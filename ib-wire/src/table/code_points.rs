@@ -100,22 +100,24 @@ macro_rules! code_points {
             }
         }
 
-        #[cfg(feature = "serde")]
-        impl $crate::__private::serde::Serialize for $name {
-            fn serialize<S: $crate::__private::serde::Serializer>(
-                &self,
-                serializer: S,
-            ) -> Result<S::Ok, S::Error> {
-                $crate::__private::serde::Serialize::serialize(&self.0, serializer)
+        $crate::__if_serde! {
+            impl $crate::__private::serde::Serialize for $name {
+                fn serialize<S: $crate::__private::serde::Serializer>(
+                    &self,
+                    serializer: S,
+                ) -> Result<S::Ok, S::Error> {
+                    $crate::__private::serde::Serialize::serialize(&self.0, serializer)
+                }
             }
         }
 
-        #[cfg(feature = "arbitrary")]
-        impl<'a> $crate::__private::arbitrary::Arbitrary<'a> for $name {
-            fn arbitrary(
-                u: &mut $crate::__private::arbitrary::Unstructured<'a>,
-            ) -> $crate::__private::arbitrary::Result<Self> {
-                Ok(Self(u.arbitrary()?))
+        $crate::__if_arbitrary! {
+            impl<'a> $crate::__private::arbitrary::Arbitrary<'a> for $name {
+                fn arbitrary(
+                    u: &mut $crate::__private::arbitrary::Unstructured<'a>,
+                ) -> $crate::__private::arbitrary::Result<Self> {
+                    Ok(Self(u.arbitrary()?))
+                }
             }
         }
     };

@@ -187,26 +187,28 @@ macro_rules! wire_struct {
             }
         }
 
-        #[cfg(feature = "serde")]
-        impl $crate::__private::serde::Serialize for $name {
-            fn serialize<S: $crate::__private::serde::Serializer>(
-                &self,
-                serializer: S,
-            ) -> Result<S::Ok, S::Error> {
-                $crate::table::serialize_fields(Self::LAYOUT, &self.0, serializer)
+        $crate::__if_serde! {
+            impl $crate::__private::serde::Serialize for $name {
+                fn serialize<S: $crate::__private::serde::Serializer>(
+                    &self,
+                    serializer: S,
+                ) -> Result<S::Ok, S::Error> {
+                    $crate::table::serialize_fields(Self::LAYOUT, &self.0, serializer)
+                }
             }
         }
 
-        #[cfg(feature = "arbitrary")]
-        impl<'a> $crate::__private::arbitrary::Arbitrary<'a> for $name {
-            fn arbitrary(
-                u: &mut $crate::__private::arbitrary::Unstructured<'a>,
-            ) -> $crate::__private::arbitrary::Result<Self> {
-                Ok(Self(u.arbitrary()?))
-            }
+        $crate::__if_arbitrary! {
+            impl<'a> $crate::__private::arbitrary::Arbitrary<'a> for $name {
+                fn arbitrary(
+                    u: &mut $crate::__private::arbitrary::Unstructured<'a>,
+                ) -> $crate::__private::arbitrary::Result<Self> {
+                    Ok(Self(u.arbitrary()?))
+                }
 
-            fn size_hint(_depth: usize) -> (usize, Option<usize>) {
-                ($len, Some($len))
+                fn size_hint(_depth: usize) -> (usize, Option<usize>) {
+                    ($len, Some($len))
+                }
             }
         }
     };
