@@ -7,10 +7,16 @@
 //!
 //! Source: ibsim 0.10 and 0.12, `sim.h`, and what the packaged programs send.
 
+#[cfg(target_os = "linux")]
+mod client;
+
 use ib_mad::Mad;
 use ib_wire::Lid;
 use zerocopy::byteorder::{big_endian, native_endian};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+#[cfg(target_os = "linux")]
+pub use client::{IbsimOptions, IbsimPort};
 
 /// First word of every control message.
 pub const MAGIC: u32 = 0xdead_beef;

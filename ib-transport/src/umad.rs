@@ -7,7 +7,10 @@
 
 mod abi;
 mod device;
-#[allow(unsafe_code, reason = "the system calls; each block states its contract")]
+#[allow(
+    unsafe_code,
+    reason = "the system calls; each block states its contract"
+)]
 mod sys;
 
 use std::{

@@ -1,0 +1,323 @@
+//! A port of a simulated fabric over ibsim's socket protocol: no preloaded library, no pretended files.
+//!
+//! A client binds two datagram sockets of its own, asks the server's control socket for a slot, and
+//! then exchanges one message of 288 bytes per management datagram with that slot's socket. It works
+//! against ibsim and against this project's own server alike.
+
+use std::{
+    collections::VecDeque,
+    fmt, io,
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd},
+        linux::net::SocketAddrExt,
+        unix::net::{SocketAddr, UnixDatagram},
+    },
+    time::Duration,
+};
+
+use ib_mad::{Instant, Mad, MadAddress};
+use ib_wire::{Lid, Qpn, Sl};
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::socket::{MsgFlags, recv, send},
+};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+use super::{ClientInfo, Control, Datagram, control_type};
+use crate::{Clock, MadTransport, MonotonicClock, Received, TransportError};
+
+/// How a simulated port is attached to.
+#[derive(Clone, Debug)]
+pub struct IbsimOptions {
+    /// The server's socket name (`IBSIM_SOCKNAME`).
+    pub server: String,
+    /// The node to sit on, by its id in the server's file; empty: the server's default.
+    pub node: String,
+    /// Announces a subnet manager on the port, which also receives requests then.
+    pub announce_sm: bool,
+}
+
+impl Default for IbsimOptions {
+    fn default() -> Self {
+        Self {
+            server: "sim".to_owned(),
+            node: String::new(),
+            announce_sm: false,
+        }
+    }
+}
+
+/// A port of a fabric that ibsim, or a server of its kind, simulates.
+pub struct IbsimPort {
+    control: UnixDatagram,
+    data: UnixDatagram,
+    /// Our slot in the server.
+    slot: u32,
+    /// The node we sit on, as the server names it.
+    node: String,
+    /// What arrived while a send waited for room.
+    arrived: VecDeque<Received>,
+    clock: MonotonicClock,
+}
+
+impl fmt::Debug for IbsimPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IbsimPort")
+            .field("slot", &self.slot)
+            .field("node", &self.node)
+            .finish_non_exhaustive()
+    }
+}
+
+impl IbsimPort {
+    /// A server answers control requests at once; one that does not is taken for dead.
+    const CONTROL_TIMEOUT: Duration = Duration::from_secs(5);
+
+    /// Attaches to a node of the server. `clock` is the one that the engine is driven by.
+    ///
+    /// # Errors
+    /// [`NoPort`](TransportError::NoPort) if no server listens under the name or it refuses us: no free
+    /// slot, an unknown node, or a subnet manager that is announced on the node already.
+    pub fn attach(options: &IbsimOptions, clock: MonotonicClock) -> Result<Self, TransportError> {
+        let server = &options.server;
+        let (id, control, data) = bind_pair(server).map_err(io_error("bind a socket"))?;
+        let refused = |reason: String| TransportError::NoPort { reason };
+        control
+            .connect_addr(&address(&format!("{server}:ctl")).map_err(io_error("name a socket"))?)
+            .map_err(|error| refused(format!("no simulator listens as `{server}` ({error})")))?;
+        control
+            .set_read_timeout(Some(Self::CONTROL_TIMEOUT))
+            .map_err(io_error("set a time-out"))?;
+        let mut info = ClientInfo::new_zeroed();
+        info.id = id.into();
+        info.issm = u32::from(options.announce_sm).into();
+        info.set_node_name(options.node.as_bytes());
+        let request = Control::new(control_type::CONNECT, 0, info.as_bytes());
+        let reply = exchange(&control, &request, server)?;
+        if reply.type_.get() != control_type::CONNECT {
+            let node = if options.node.is_empty() {
+                "its default node"
+            } else {
+                &options.node
+            };
+            return Err(refused(format!(
+                "the simulator `{server}` refuses a client on {node}: the node is unknown, a subnet \
+                 manager sits there already, or no slot is free"
+            )));
+        }
+        if let Ok((answer, _)) = ClientInfo::read_from_prefix(&reply.data) {
+            info = answer;
+        }
+        let mut port = Self {
+            control,
+            data,
+            slot: info.id.get(),
+            node: String::from_utf8_lossy(info.node_name()).into_owned(),
+            arrived: VecDeque::new(),
+            clock,
+        };
+        let slot =
+            address(&format!("{server}:out{}", port.slot)).map_err(io_error("name a socket"))?;
+        port.data
+            .connect_addr(&slot)
+            .map_err(io_error("connect to the slot's socket"))?;
+        if options.announce_sm {
+            port.announce_sm(true)?;
+        }
+        Ok(port)
+    }
+
+    /// The node we sit on, as the server names it.
+    #[must_use]
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Sets or clears IsSM in the port's CapabilityMask.
+    ///
+    /// # Errors
+    /// If the server does not answer, or refuses.
+    pub fn announce_sm(&mut self, on: bool) -> Result<(), TransportError> {
+        let on = u32::from(on).to_ne_bytes();
+        let request = Control::new(control_type::SET_ISSM, self.slot, &on);
+        let reply = exchange(&self.control, &request, &self.node)?;
+        if reply.type_.get() == control_type::SET_ISSM {
+            Ok(())
+        } else {
+            Err(TransportError::NoPort {
+                reason: "the simulator refuses a second subnet manager on the node".to_owned(),
+            })
+        }
+    }
+
+    /// Takes in one message that is there now.
+    fn take(&self) -> Result<Option<Received>, TransportError> {
+        loop {
+            let mut message = Datagram::new_zeroed();
+            let fd = self.data.as_raw_fd();
+            match recv(fd, message.as_mut_bytes(), MsgFlags::MSG_DONTWAIT) {
+                Ok(length) if length == Datagram::LEN => {
+                    let mad = Mad {
+                        address: sender(&message),
+                        bytes: message.mad,
+                    };
+                    return Ok(Some(match message.status.get() {
+                        0 => Received::Mad(mad),
+                        _ => Received::Returned(mad),
+                    }));
+                }
+                // A message of another size is no datagram of this protocol.
+                Ok(_) | Err(nix::Error::EINTR) => {}
+                Err(nix::Error::EAGAIN) => return Ok(None),
+                Err(error) => return Err(gone(error)),
+            }
+        }
+    }
+
+    fn wait(&self, events: PollFlags, wait: Option<Duration>) -> Result<(), TransportError> {
+        let timeout = match wait {
+            None => PollTimeout::NONE,
+            // Rounded up: a wait of 0.4 ms must not become a busy loop.
+            Some(wait) => {
+                let milliseconds = wait.as_nanos().div_ceil(1_000_000);
+                PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX)
+            }
+        };
+        match poll(&mut [PollFd::new(self.data.as_fd(), events)], timeout) {
+            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
+            Err(error) => Err(gone(error)),
+        }
+    }
+}
+
+impl MadTransport for IbsimPort {
+    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+        let permissive = mad.address.lid.is_permissive();
+        let message = Datagram {
+            dlid: mad.address.lid.into(),
+            // The server fills in our LID.
+            slid: if permissive {
+                Lid::PERMISSIVE
+            } else {
+                Lid::NONE
+            }
+            .into(),
+            dqp: mad.address.qpn.bits().into(),
+            length: (Mad::LEN as u64).into(),
+            mad: mad.bytes,
+            ..Datagram::new_zeroed()
+        };
+        loop {
+            match send(
+                self.data.as_raw_fd(),
+                message.as_bytes(),
+                MsgFlags::MSG_DONTWAIT,
+            ) {
+                Ok(_) => return Ok(()),
+                Err(nix::Error::EINTR) => {}
+                // The server's queue is full. It may itself wait for us to read: take what is there.
+                Err(nix::Error::EAGAIN | nix::Error::ENOBUFS) => {
+                    self.wait(PollFlags::POLLIN | PollFlags::POLLOUT, None)?;
+                    while let Some(received) = self.take()? {
+                        self.arrived.push_back(received);
+                    }
+                }
+                Err(error) => return Err(gone(error)),
+            }
+        }
+    }
+
+    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+        if let Some(received) = self.arrived.pop_front() {
+            return Ok(Some(received));
+        }
+        loop {
+            if let Some(received) = self.take()? {
+                return Ok(Some(received));
+            }
+            let wait = deadline.map(|deadline| deadline.since(self.clock.now()));
+            if wait == Some(Duration::ZERO) {
+                return Ok(None);
+            }
+            self.wait(PollFlags::POLLIN, wait)?;
+        }
+    }
+}
+
+impl AsFd for IbsimPort {
+    /// Readable when a datagram is there, unless a send has already taken it in.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.data.as_fd()
+    }
+}
+
+impl Drop for IbsimPort {
+    fn drop(&mut self) {
+        // The server frees the slot; if it is gone, nothing is left to free.
+        let request = Control::new(control_type::DISCONNECT, self.slot, &[]);
+        let _ = self.control.send(request.as_bytes());
+    }
+}
+
+/// Where a message came from.
+fn sender(message: &Datagram) -> MadAddress {
+    match message.sqp.get() {
+        0 => MadAddress::smi(message.slid.into()),
+        qpn => MadAddress {
+            qpn: Qpn::try_new(qpn).unwrap_or(Qpn::GSI),
+            ..MadAddress::gsi(message.slid.into(), Sl::ZERO)
+        },
+    }
+}
+
+/// Our id and the two sockets that carry it in their names. A process may attach several times.
+fn bind_pair(server: &str) -> io::Result<(u32, UnixDatagram, UnixDatagram)> {
+    let mut id = std::process::id();
+    loop {
+        let bind = |name: &str| UnixDatagram::bind_addr(&address(&format!("{server}:{name}{id}"))?);
+        match bind("ctl") {
+            Ok(control) => return Ok((id, control, bind("in")?)),
+            // Process numbers have 22 bits: the bits above tell our own clients apart.
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && id >> 22 < 255 => {
+                id += 1 << 22
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// An abstract address; the NUL at its end belongs to the name.
+fn address(name: &str) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("{name}\0"))
+}
+
+fn exchange(
+    control: &UnixDatagram,
+    request: &Control,
+    server: &str,
+) -> Result<Control, TransportError> {
+    control
+        .send(request.as_bytes())
+        .map_err(io_error("send to the simulator's control socket"))?;
+    let mut reply = Control::new_zeroed();
+    match control.recv(reply.as_mut_bytes()) {
+        Ok(_) => Ok(reply),
+        Err(source) => Err(TransportError::Io {
+            action: format!("read the answer of the simulator `{server}`"),
+            source,
+        }),
+    }
+}
+
+fn io_error(action: &'static str) -> impl Fn(io::Error) -> TransportError {
+    move |source| TransportError::Io {
+        action: action.to_owned(),
+        source,
+    }
+}
+
+fn gone(error: nix::Error) -> TransportError {
+    TransportError::Closed {
+        reason: format!("the simulator is gone ({error})"),
+    }
+}
