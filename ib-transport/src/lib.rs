@@ -2,6 +2,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod capture;
 mod drive;
 pub mod ibsim;
 mod transport;

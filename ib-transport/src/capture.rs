@@ -1,0 +1,327 @@
+//! Packet captures: pcap and pcapng files, read and written.
+//!
+//! A capture says per interface which link its frames come from. InfiniBand packets stand in frames
+//! of link type 247 as they are, and in ERF (197, of Endace cards and of ibdump) behind a header with
+//! extensions; RoCE stands in Ethernet, Linux "cooked" or bare IP frames. [`Frame::content`] finds
+//! where the packet starts. The trap: a capture's last frames may be cut short, and a frame may carry
+//! another protocol.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    io::{self, Cursor, Read, Write},
+    time::Duration,
+};
+
+use pcap_file::{
+    DataLink, PcapError, TsResolution,
+    pcap::{PcapHeader, PcapPacket, PcapReader, PcapWriter},
+    pcapng::{
+        Block, PcapNgBlock, PcapNgReader, PcapNgWriter,
+        blocks::{
+            enhanced_packet::EnhancedPacketBlock,
+            interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption},
+        },
+    },
+};
+use thiserror::Error;
+
+mod content;
+
+pub use content::{Content, ErfHeader, ErfType, Frame, LinkType};
+
+/// First bytes of every pcapng section.
+const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// Longest frame that is written: more than any packet of the architecture.
+const SNAP_LEN: u32 = 65_535;
+
+/// Why a capture cannot be read or written further.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// The system could not read or write.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The file ends inside a frame.
+    #[error("frame {frame} is cut short, expected {expected}")]
+    CutShort {
+        /// Number of the frame, from 1.
+        frame: u64,
+        /// What was expected, in words.
+        expected: &'static str,
+    },
+    /// The bytes are no capture.
+    #[error("frame {frame}: {reason}, expected a pcap or pcapng file")]
+    Format {
+        /// Number of the frame that comes next, from 1.
+        frame: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Reads a capture frame by frame; pcap or pcapng, whichever the first bytes say.
+///
+/// ```
+/// use ib_transport::capture::{CaptureReader, CaptureWriter, LinkType};
+/// use std::time::Duration;
+///
+/// let mut writer = CaptureWriter::pcapng(Vec::new(), LinkType::INFINIBAND)?;
+/// writer.write(Duration::ZERO, &[0; 30])?;
+/// let file = writer.into_inner();
+///
+/// let mut reader = CaptureReader::new(&file[..])?;
+/// while let Some(frame) = reader.next_frame()? {
+///     assert_eq!((frame.link, frame.data.len()), (LinkType::INFINIBAND, 30));
+/// }
+/// # Ok::<(), ib_transport::capture::CaptureError>(())
+/// ```
+pub struct CaptureReader<R: Read> {
+    format: Format<io::Chain<Cursor<Vec<u8>>, R>>,
+    frames: u64,
+}
+
+enum Format<R: Read> {
+    Pcap(PcapReader<R>),
+    PcapNg(PcapNgReader<R>),
+}
+
+impl<R: Read> fmt::Debug for CaptureReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let format = match self.format {
+            Format::Pcap(_) => "pcap",
+            Format::PcapNg(_) => "pcapng",
+        };
+        f.debug_struct("CaptureReader")
+            .field("format", &format)
+            .field("frames", &self.frames)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<R: Read> CaptureReader<R> {
+    /// Opens a capture; reads its header.
+    ///
+    /// # Errors
+    /// [`Format`](CaptureError::Format) if the bytes are neither pcap nor pcapng,
+    /// [`Io`](CaptureError::Io) from the reader.
+    pub fn new(mut reader: R) -> Result<Self, CaptureError> {
+        let mut magic = Vec::new();
+        reader.by_ref().take(4).read_to_end(&mut magic)?;
+        let is_pcapng = magic == SECTION_HEADER;
+        let reader = Cursor::new(magic).chain(reader);
+        let format = if is_pcapng {
+            PcapNgReader::new(reader).map(Format::PcapNg)
+        } else {
+            PcapReader::new(reader).map(Format::Pcap)
+        };
+        match format {
+            Ok(format) => Ok(Self { format, frames: 0 }),
+            Err(error) => Err(reason(error, 0)),
+        }
+    }
+
+    /// The next frame; `None` at the end.
+    ///
+    /// # Errors
+    /// [`CutShort`](CaptureError::CutShort) if the file ends inside a frame,
+    /// [`Format`](CaptureError::Format) if a length or a block is wrong, [`Io`](CaptureError::Io) from
+    /// the reader.
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        let frames = self.frames;
+        self.frames = self.frames.saturating_add(1);
+        match &mut self.format {
+            Format::Pcap(reader) => pcap_frame(reader, frames),
+            Format::PcapNg(reader) => pcapng_frame(reader, frames),
+        }
+    }
+
+    /// How many frames have been read.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+}
+
+fn pcap_frame<R: Read>(
+    reader: &mut PcapReader<R>,
+    frames: u64,
+) -> Result<Option<Frame<'_>>, CaptureError> {
+    let header = reader.header();
+    // The raw packet: writers exist whose frames are longer than the snap length they state.
+    let Some(packet) = reader.next_raw_packet() else {
+        return Ok(None);
+    };
+    let packet = packet.map_err(|error| reason(error, frames))?;
+    let nanos = match header.ts_resolution {
+        TsResolution::MicroSecond => u64::from(packet.ts_frac).saturating_mul(1000),
+        TsResolution::NanoSecond => packet.ts_frac.into(),
+    };
+    Ok(Some(Frame {
+        link: LinkType::from_data_link(header.datalink),
+        timestamp: Duration::from_secs(packet.ts_sec.into())
+            .saturating_add(Duration::from_nanos(nanos)),
+        original_len: packet.orig_len,
+        data: packet.data,
+    }))
+}
+
+fn pcapng_frame<R: Read>(
+    reader: &mut PcapNgReader<R>,
+    frames: u64,
+) -> Result<Option<Frame<'_>>, CaptureError> {
+    // The data is copied: a block that borrows the reader would keep its interfaces out of reach.
+    loop {
+        let Some(block) = reader.next_block() else {
+            return Ok(None);
+        };
+        let (interface, timestamp, original_len, data) = match block
+            .map_err(|error| reason(error, frames))?
+        {
+            Block::EnhancedPacket(packet) => {
+                let units = packet.timestamp.as_nanos();
+                (
+                    packet.interface_id,
+                    units,
+                    packet.original_len,
+                    packet.data.into_owned(),
+                )
+            }
+            Block::SimplePacket(packet) => (0, 0, packet.original_len, packet.data.into_owned()),
+            Block::Packet(packet) => (
+                packet.interface_id.into(),
+                packet.timestamp.into(),
+                packet.original_len,
+                packet.data.into_owned(),
+            ),
+            _ => continue,
+        };
+        let index = usize::try_from(interface).unwrap_or(usize::MAX);
+        let Some(interface) = reader.interfaces().get(index) else {
+            return Err(CaptureError::Format {
+                frame: frames.saturating_add(1),
+                reason: format!("interface {interface} was not described before"),
+            });
+        };
+        return Ok(Some(Frame {
+            link: LinkType::from_data_link(interface.linktype),
+            timestamp: since_1970(timestamp, interface),
+            original_len,
+            data: Cow::Owned(data),
+        }));
+    }
+}
+
+/// A time stamp in the interface's units: microseconds unless an option says otherwise.
+fn since_1970(units: u128, interface: &InterfaceDescriptionBlock<'_>) -> Duration {
+    let resolution = interface.options.iter().find_map(|option| match option {
+        InterfaceDescriptionOption::IfTsResol(resolution) => Some(*resolution),
+        _ => None,
+    });
+    let resolution = resolution.unwrap_or(6);
+    let exponent = u32::from(resolution & 0x7f);
+    let base: u128 = if resolution & 0x80 == 0 { 10 } else { 2 };
+    let per_second = base.checked_pow(exponent).unwrap_or(u128::MAX);
+    let nanos = units.saturating_mul(1_000_000_000) / per_second.max(1);
+    Duration::from_nanos(nanos.try_into().unwrap_or(u64::MAX))
+}
+
+fn reason(error: PcapError, frames: u64) -> CaptureError {
+    let frame = frames.saturating_add(1);
+    match error {
+        PcapError::IoError(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            CaptureError::CutShort {
+                frame,
+                expected: "the whole of it before the end of the file",
+            }
+        }
+        PcapError::IoError(error) => CaptureError::Io(error),
+        error => CaptureError::Format {
+            frame,
+            reason: error.to_string(),
+        },
+    }
+}
+
+/// Writes a capture; frames of one link.
+pub struct CaptureWriter<W: Write>(FormatOut<W>);
+
+enum FormatOut<W: Write> {
+    Pcap(PcapWriter<W>),
+    PcapNg(PcapNgWriter<W>),
+}
+
+impl<W: Write> fmt::Debug for CaptureWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CaptureWriter").finish_non_exhaustive()
+    }
+}
+
+impl<W: Write> CaptureWriter<W> {
+    /// A pcap file, time stamps in nanoseconds.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn pcap(writer: W, link: LinkType) -> Result<Self, CaptureError> {
+        let header = PcapHeader {
+            snaplen: SNAP_LEN,
+            datalink: DataLink::from(u32::from(link.0)),
+            ts_resolution: TsResolution::NanoSecond,
+            ..PcapHeader::default()
+        };
+        match PcapWriter::with_header(writer, header) {
+            Ok(writer) => Ok(Self(FormatOut::Pcap(writer))),
+            Err(error) => Err(reason(error, 0)),
+        }
+    }
+
+    /// A pcapng file with one interface, time stamps in nanoseconds.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn pcapng(writer: W, link: LinkType) -> Result<Self, CaptureError> {
+        let interface = InterfaceDescriptionBlock {
+            linktype: DataLink::from(u32::from(link.0)),
+            snaplen: 0,
+            options: vec![InterfaceDescriptionOption::IfTsResol(9)],
+        };
+        let described = PcapNgWriter::new(writer)
+            .and_then(|mut writer| writer.write_block(&interface.into_block()).map(|_| writer));
+        match described {
+            Ok(writer) => Ok(Self(FormatOut::PcapNg(writer))),
+            Err(error) => Err(reason(error, 0)),
+        }
+    }
+
+    /// Writes one frame, captured `timestamp` after 1970.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write(&mut self, timestamp: Duration, data: &[u8]) -> Result<(), CaptureError> {
+        let original_len = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        let written = match &mut self.0 {
+            FormatOut::Pcap(writer) => {
+                writer.write_packet(&PcapPacket::new(timestamp, original_len, data))
+            }
+            FormatOut::PcapNg(writer) => {
+                let packet = EnhancedPacketBlock {
+                    interface_id: 0,
+                    timestamp,
+                    original_len,
+                    data: data.into(),
+                    options: Vec::new(),
+                };
+                writer.write_block(&packet.into_block())
+            }
+        };
+        written.map(|_| ()).map_err(|error| reason(error, 0))
+    }
+
+    /// The writer underneath.
+    pub fn into_inner(self) -> W {
+        match self.0 {
+            FormatOut::Pcap(writer) => writer.into_writer(),
+            FormatOut::PcapNg(writer) => writer.into_inner(),
+        }
+    }
+}
