@@ -5,6 +5,8 @@
 pub mod capture;
 mod drive;
 pub mod ibsim;
+mod replay;
+mod tap;
 mod transport;
 #[allow(
     unsafe_code,
@@ -13,4 +15,6 @@ mod transport;
 pub mod umad;
 
 pub use drive::{Clock, MonotonicClock, drive};
+pub use replay::{Replay, ReplayClock};
+pub use tap::{Direction, Record, Tap};
 pub use transport::{MadTransport, Received, TransportError};

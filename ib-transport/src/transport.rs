@@ -66,6 +66,14 @@ pub enum TransportError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// A replayed recording has another datagram, or none, where the engine sends this one.
+    #[error("the engine left the recording: it sent {sent:?}, the recording has {expected:?}")]
+    Diverged {
+        /// What the engine sent.
+        sent: Box<Mad>,
+        /// What the recording has.
+        expected: Option<Box<Mad>>,
+    },
     /// The other side is gone.
     #[error("the transport is closed: {reason}")]
     Closed {

@@ -1,0 +1,92 @@
+//! Listening in: every datagram that passes a transport, with its time and direction.
+
+use ib_mad::{Instant, Mad};
+
+use crate::{Clock, MadTransport, Received, TransportError};
+
+/// Which way a datagram went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// We sent it.
+    Sent,
+    /// It came from the fabric.
+    Received,
+    /// The layer below gave it back to us: it was sent before, and no answer came.
+    Returned,
+}
+
+/// One datagram that passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it passed.
+    pub at: Instant,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The datagram and the other end's address.
+    pub mad: Mad,
+}
+
+/// A transport that shows each datagram to `sink` before it passes it on.
+///
+/// What [`Replay`](crate::Replay) is given back brings an engine to the same decisions.
+#[derive(Debug)]
+pub struct Tap<T, C, S> {
+    transport: T,
+    clock: C,
+    sink: S,
+}
+
+impl<T, C, S> Tap<T, C, S>
+where
+    T: MadTransport,
+    C: Clock,
+    S: FnMut(&Record),
+{
+    /// Wraps `transport`; `clock` is the one that the engine is driven by.
+    pub const fn new(transport: T, clock: C, sink: S) -> Self {
+        Self {
+            transport,
+            clock,
+            sink,
+        }
+    }
+
+    /// The transport inside.
+    pub fn into_inner(self) -> T {
+        self.transport
+    }
+
+    fn show(&mut self, direction: Direction, mad: &Mad) {
+        (self.sink)(&Record {
+            at: self.clock.now(),
+            direction,
+            mad: *mad,
+        });
+    }
+}
+
+impl<T, C, S> MadTransport for Tap<T, C, S>
+where
+    T: MadTransport,
+    C: Clock,
+    S: FnMut(&Record),
+{
+    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+        self.show(Direction::Sent, mad);
+        let sent = self.transport.send(mad);
+        if let Err(TransportError::Unreachable { .. }) = sent {
+            self.show(Direction::Returned, mad);
+        }
+        sent
+    }
+
+    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+        let received = self.transport.recv(deadline)?;
+        match &received {
+            Some(Received::Mad(mad)) => self.show(Direction::Received, mad),
+            Some(Received::Returned(mad)) => self.show(Direction::Returned, mad),
+            None => {}
+        }
+        Ok(received)
+    }
+}
