@@ -18,6 +18,13 @@ impl TransactionId {
     pub const fn low(self) -> u32 {
         self.0 as u32
     }
+
+    /// This ID with another low half.
+    #[inline]
+    #[must_use]
+    pub const fn with_low(self, low: u32) -> Self {
+        Self(self.0 & !0xffff_ffff | low as u64)
+    }
 }
 
 impl fmt::Display for TransactionId {

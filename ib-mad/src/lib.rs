@@ -12,14 +12,20 @@
     )
 )]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod attribute;
 mod class;
 mod engine;
 mod header;
 mod mad;
 mod method;
+mod redirect;
 mod status;
 mod time;
+#[cfg(feature = "alloc")]
+mod transaction;
 
 pub use attribute::{Attribute, AttributeId};
 pub use class::MgmtClass;
@@ -29,3 +35,8 @@ pub use mad::{GrhAddress, Input, Mad, MadAddress};
 pub use method::Method;
 pub use status::MadStatus;
 pub use time::Instant;
+#[cfg(feature = "alloc")]
+pub use transaction::{
+    Answer, Backoff, Failure, FailureReason, InFlight, Received, RequestOptions, TransactionWindow,
+    WindowConfig, WindowCounters, WindowEvent, WindowFull,
+};

@@ -3,6 +3,9 @@
 use core::fmt;
 
 use ib_wire::{Gid, Lid, QKey, Qpn, Sl};
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute_mut, transmute_ref,
+};
 
 use crate::MadHeader;
 
@@ -32,8 +35,25 @@ impl Mad {
     #[inline]
     #[must_use]
     pub fn header(&self) -> MadHeader {
-        MadHeader::from_bytes(*self.bytes.first_chunk().unwrap_or(&[0; MadHeader::LEN]))
+        let parts: &Parts = transmute_ref!(&self.bytes);
+        parts.header
     }
+
+    /// The common header, for writing.
+    #[inline]
+    #[must_use]
+    pub fn header_mut(&mut self) -> &mut MadHeader {
+        let parts: &mut Parts = transmute_mut!(&mut self.bytes);
+        &mut parts.header
+    }
+}
+
+/// The bytes of a datagram, cut behind the common header.
+#[derive(FromBytes, IntoBytes, Unaligned, Immutable, KnownLayout)]
+#[repr(C)]
+struct Parts {
+    header: MadHeader,
+    rest: [u8; Mad::LEN - MadHeader::LEN],
 }
 
 impl fmt::Debug for Mad {

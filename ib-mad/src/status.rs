@@ -12,6 +12,10 @@ pub struct MadStatus(pub u16);
 impl MadStatus {
     /// The request was carried out.
     pub const OK: Self = Self(0);
+    /// Busy: the request was dropped; ask again later.
+    pub const BUSY: Self = Self(0x0001);
+    /// Redirection: the answer says whom to ask.
+    pub const REDIRECT: Self = Self(0x0002);
     /// The method is not supported.
     pub const UNSUPPORTED_METHOD: Self = Self(0x0008);
     /// The method is not supported for this attribute.
@@ -24,6 +28,20 @@ impl MadStatus {
     #[must_use]
     pub const fn is_ok(self) -> bool {
         self.0 == 0
+    }
+
+    /// Whether the responder is busy and may be asked again later.
+    #[inline]
+    #[must_use]
+    pub const fn is_busy(self) -> bool {
+        self.0 & Self::BUSY.0 != 0
+    }
+
+    /// Whether the responder wants another address to be asked: its ClassPortInfo says which.
+    #[inline]
+    #[must_use]
+    pub const fn is_redirect(self) -> bool {
+        self.0 & Self::REDIRECT.0 != 0
     }
 }
 

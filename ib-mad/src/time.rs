@@ -27,15 +27,21 @@ impl Instant {
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
+
+    /// The moment `wait` later; stays at the end of time instead of wrapping.
+    #[must_use]
+    pub fn saturating_add(self, wait: Duration) -> Self {
+        let nanos = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(nanos))
+    }
 }
 
 impl Add<Duration> for Instant {
     type Output = Self;
 
-    /// The moment `wait` later; stays at the end of time instead of wrapping.
+    /// As [`saturating_add`](Self::saturating_add).
     fn add(self, wait: Duration) -> Self {
-        let nanos = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
-        Self(self.0.saturating_add(nanos))
+        self.saturating_add(wait)
     }
 }
 

@@ -1,0 +1,684 @@
+//! The transaction window: requests that wait for an answer (IBA vol. 1, 13.4.6.3 and 13.4.7).
+//!
+//! Everybody who asks something of a fabric keeps it: a request goes out, is matched with its answer
+//! by the transaction ID and the class, is sent again after a time-out and given up in the end. The
+//! window also holds requests back, because devices drop what they cannot buffer, in all and per
+//! destination. The trap: an answer may arrive after its time-out, or twice; it is told apart from
+//! what others ask of us.
+
+mod config;
+mod destination;
+mod limit;
+mod slab;
+#[cfg(test)]
+mod tests;
+mod timers;
+
+use alloc::collections::VecDeque;
+use core::{fmt, time::Duration};
+
+use thiserror::Error;
+
+pub use self::config::{Backoff, InFlight, RequestOptions, WindowConfig};
+use self::{
+    destination::Destinations,
+    limit::Limit,
+    slab::{Entry, Fifo, Index, Slab, State},
+    timers::Timers,
+};
+use crate::{Engine, Input, Instant, Mad, MadHeader, Method, MgmtClass, TransactionId, redirect};
+
+/// Outstanding requests: matching, time-outs, repetitions, limits.
+///
+/// `C` is what the caller keeps for each request: what it asked and why. It comes back with the
+/// answer or with the [`Failure`].
+///
+/// There are two ways to use it. As an [`Engine`] it stands alone and reports [`WindowEvent`]s. Inside
+/// another engine call [`handle_mad`](Self::handle_mad) with each datagram, which says at once what
+/// it is and copies nothing, and [`poll_failure`](Self::poll_failure) after everything else.
+///
+/// Each operation takes constant time, but for the timers' O(log(in flight)); nothing is allocated
+/// once the tables have grown to the largest number of requests.
+///
+/// ```
+/// use ib_mad::{
+///     Engine, Instant, Mad, MadAddress, Method, MgmtClass, Received, TransactionWindow,
+///     WindowConfig,
+/// };
+/// use ib_wire::Lid;
+///
+/// let mut window = TransactionWindow::new(WindowConfig::default());
+/// let mut mad = Mad::new(MadAddress::smi(Lid(7)));
+/// mad.header_mut()
+///     .set_base_version(1)
+///     .set_class_version(1)
+///     .set_mgmt_class(MgmtClass::SUBN_LID)
+///     .set_method(Method::GET);
+/// window.request(&mad, "who is LID 7?")?;
+///
+/// let now = Instant::ZERO;
+/// let sent = window.poll_transmit(now).expect("one request is open");
+/// let mut answer = sent;
+/// answer.header_mut().set_method(Method::GET_RESP);
+/// match window.handle_mad(now, &answer) {
+///     Received::Answer(answer) => assert_eq!(answer.context, "who is LID 7?"),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct TransactionWindow<C> {
+    config: WindowConfig,
+    next_id: TransactionId,
+    slab: Slab<C>,
+    timers: Timers,
+    destinations: Destinations,
+    limit: Limit,
+    /// On the wire, or about to be sent again.
+    in_flight: u32,
+    /// Counted in `in_flight`, to be sent again.
+    resend: Fifo,
+    /// Allowed by their destination's limit.
+    ready: Fifo,
+    failed: Fifo,
+    /// Events of the [`Engine`] interface.
+    events: VecDeque<WindowEvent<C>>,
+    counters: WindowCounters,
+}
+
+/// What a datagram is to the window.
+#[derive(Debug)]
+#[must_use]
+pub enum Received<C> {
+    /// The answer to a request, whatever its status. The transaction is over.
+    Answer(Answer<C>),
+    /// The request is still open: the responder is busy and will be asked again, or another address
+    /// is asked as the responder wishes.
+    Pending,
+    /// A request, a trap or another message that nobody here asked for.
+    Unsolicited,
+    /// A response to nothing that is open: late, repeated or forged.
+    Stale,
+}
+
+/// A request that was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer<C> {
+    /// What the caller gave with the request.
+    pub context: C,
+    /// How often the request was sent.
+    pub attempts: u32,
+    /// Time since it was sent first.
+    pub elapsed: Duration,
+}
+
+/// A request that has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure<C> {
+    /// What the caller gave with the request.
+    pub context: C,
+    /// The request as it was sent.
+    pub request: Mad,
+    /// Why it was given up.
+    pub reason: FailureReason,
+    /// How often the request was sent.
+    pub attempts: u32,
+}
+
+/// Why a request was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FailureReason {
+    /// No answer came to any attempt.
+    #[error("no answer")]
+    TimedOut,
+    /// The transport could not send the last attempt.
+    #[error("it could not be sent")]
+    NotSent,
+    /// The responder was still busy after the last attempt.
+    #[error("the responder stays busy")]
+    Busy,
+    /// More redirections in a row than are followed.
+    #[error("redirected too often")]
+    RedirectLoop,
+}
+
+/// What the window reports as an [`Engine`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WindowEvent<C> {
+    /// A request was answered.
+    Answered {
+        /// The request's context and history.
+        answer: Answer<C>,
+        /// The datagram that answers it.
+        response: Mad,
+    },
+    /// A request has no answer.
+    Failed(Failure<C>),
+    /// A request, a trap or another message that nobody here asked for.
+    Unsolicited(Mad),
+    /// A response to nothing that is open: late, repeated or forged.
+    Stale(Mad),
+}
+
+/// The window holds as many requests as it may; the context comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the transaction window is full")]
+pub struct WindowFull<C>(pub C);
+
+/// What went through a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowCounters {
+    /// Datagrams sent, repetitions included.
+    pub sent: u64,
+    /// Repetitions.
+    pub retried: u64,
+    /// Datagrams received.
+    pub received: u64,
+    /// Requests answered.
+    pub answered: u64,
+    /// Attempts that no answer came to in time.
+    pub timed_out: u64,
+    /// Requests given up.
+    pub failed: u64,
+    /// Answers that said busy.
+    pub busy: u64,
+    /// Redirections followed.
+    pub redirected: u64,
+    /// Responses to nothing that was open.
+    pub stale: u64,
+    /// Messages that nobody here asked for.
+    pub unsolicited: u64,
+}
+
+impl<C> TransactionWindow<C> {
+    /// An empty window.
+    #[must_use]
+    pub fn new(config: WindowConfig) -> Self {
+        let config = WindowConfig {
+            max_requests: config.max_requests.min(Index::MAX_ENTRIES),
+            ..config
+        };
+        Self {
+            next_id: config.first_transaction_id,
+            slab: Slab::new(),
+            timers: Timers::new(),
+            destinations: Destinations::new(config.per_destination),
+            limit: Limit::new(config.in_flight),
+            in_flight: 0,
+            resend: Fifo::EMPTY,
+            ready: Fifo::EMPTY,
+            failed: Fifo::EMPTY,
+            events: VecDeque::new(),
+            counters: WindowCounters::default(),
+            config,
+        }
+    }
+
+    /// Queues a request with the window's own time-out and repetitions; see
+    /// [`request_with`](Self::request_with).
+    ///
+    /// # Errors
+    /// [`WindowFull`] with the context.
+    pub fn request(&mut self, mad: &Mad, context: C) -> Result<TransactionId, WindowFull<C>> {
+        self.request_with(mad, RequestOptions::default(), context)
+    }
+
+    /// Queues a request. The window gives it a transaction ID of its own, whatever `mad` says.
+    ///
+    /// It goes out from [`poll_transmit`](Engine::poll_transmit) once the limits allow, in the order of
+    /// the requests to a destination. A Trap is a request that a TrapRepress answers; a Send is one
+    /// only where the class has an answer to it (baseboard management).
+    ///
+    /// # Errors
+    /// [`WindowFull`] with the context, if [`max_requests`](WindowConfig::max_requests) are open.
+    pub fn request_with(
+        &mut self,
+        mad: &Mad,
+        options: RequestOptions,
+        context: C,
+    ) -> Result<TransactionId, WindowFull<C>> {
+        if self.slab.len() >= self.config.max_requests {
+            return Err(WindowFull(context));
+        }
+        let id = self.fresh_id();
+        let destination = options.destination.or_else(|| {
+            let lid = mad.address.lid;
+            lid.is_unicast().then_some(u64::from(lid.0))
+        });
+        let entry = Entry::new(
+            options.timeout.unwrap_or(self.config.timeout),
+            options.retries.unwrap_or(self.config.retries),
+        );
+        let index = self.slab.insert(entry, id, mad, context);
+        self.direct(index, destination);
+        Ok(id)
+    }
+
+    /// Takes in a datagram and says what it is.
+    pub fn handle_mad(&mut self, now: Instant, mad: &Mad) -> Received<C> {
+        self.counters.received = self.counters.received.wrapping_add(1);
+        let header = mad.header();
+        let Some(index) = self.asked(&header) else {
+            return if header.method().is_response() {
+                self.counters.stale = self.counters.stale.wrapping_add(1);
+                Received::Stale
+            } else {
+                self.counters.unsolicited = self.counters.unsolicited.wrapping_add(1);
+                Received::Unsolicited
+            };
+        };
+        let status = header.status();
+        if status.is_busy() && self.wait_for_busy(now, index)
+            || status.is_redirect() && self.follow_redirect(index, mad)
+        {
+            return Received::Pending;
+        }
+        match self.finish(index) {
+            Some((entry, context)) => {
+                self.counters.answered = self.counters.answered.wrapping_add(1);
+                self.limit
+                    .answered(now, entry.attempts == 1, entry.first_sent_at);
+                Received::Answer(Answer {
+                    context,
+                    attempts: entry.attempts,
+                    elapsed: now.since(entry.first_sent_at),
+                })
+            }
+            None => Received::Stale,
+        }
+    }
+
+    /// Takes in that a datagram could not be sent: its time-out is over at once.
+    pub fn handle_send_failed(&mut self, mad: &Mad) {
+        let header = mad.header();
+        let id = header.transaction_id();
+        if let Some(index) = self.slab.find(id.low(), header.mgmt_class())
+            && self.slab.state(index) == Some(State::InFlight)
+        {
+            self.timers.remove(index);
+            self.attempt_over(index, FailureReason::NotSent);
+        }
+    }
+
+    /// The next request that was given up.
+    #[must_use]
+    pub fn poll_failure(&mut self) -> Option<Failure<C>> {
+        let index = self.slab.pop(&mut self.failed)?;
+        let request = *self.slab.mad(index)?;
+        let (entry, context) = self.slab.free(index)?;
+        let reason = match entry.state {
+            State::Failed(reason) => reason,
+            // Nothing else stands in that list.
+            _ => FailureReason::TimedOut,
+        };
+        Some(Failure {
+            context,
+            request,
+            reason,
+            attempts: entry.attempts,
+        })
+    }
+
+    /// As [`poll_transmit`](Engine::poll_transmit), without a copy.
+    #[must_use]
+    pub fn poll_transmit_ref(&mut self, now: Instant) -> Option<&Mad> {
+        let index = self.next_to_send()?;
+        let entry = self.slab.get_mut(index)?;
+        if entry.attempts == 0 {
+            entry.first_sent_at = now;
+        } else {
+            self.counters.retried = self.counters.retried.wrapping_add(1);
+        }
+        entry.state = State::InFlight;
+        let wait = self.config.backoff.wait(entry.timeout, entry.in_a_row);
+        entry.attempts = entry.attempts.saturating_add(1);
+        entry.in_a_row = entry.in_a_row.saturating_add(1);
+        self.timers.insert(index, now.saturating_add(wait));
+        self.counters.sent = self.counters.sent.wrapping_add(1);
+        self.slab.mad(index)
+    }
+
+    /// Gives up a request without a [`Failure`] and returns its context. An answer that still comes
+    /// is [`Stale`](Received::Stale).
+    ///
+    /// Also ends a transaction that was answered by other means: a multi-packet answer that has been
+    /// put together.
+    pub fn cancel(&mut self, class: MgmtClass, id: TransactionId) -> Option<C> {
+        let index = self.slab.find(id.low(), class)?;
+        let (_, context) = self.finish(index)?;
+        Some(context)
+    }
+
+    /// Gives up every request whose context `keep` refuses, without a [`Failure`].
+    pub fn retain(&mut self, mut keep: impl FnMut(&C) -> bool) {
+        for index in self.slab.indices() {
+            if self
+                .slab
+                .context(index)
+                .is_some_and(|context| !keep(context))
+            {
+                self.finish(index);
+            }
+        }
+    }
+
+    /// Moves the time-out of a request that is in flight to `until`: its answer is arriving, in many
+    /// packets. Returns whether there is such a request.
+    pub fn hold(&mut self, class: MgmtClass, id: TransactionId, until: Instant) -> bool {
+        let Some(index) = self.slab.find(id.low(), class) else {
+            return false;
+        };
+        let in_flight = self.slab.state(index) == Some(State::InFlight);
+        if in_flight {
+            self.timers.remove(index);
+            self.timers.insert(index, until);
+        }
+        in_flight
+    }
+
+    /// The context of an open request.
+    #[must_use]
+    pub fn context(&self, class: MgmtClass, id: TransactionId) -> Option<&C> {
+        self.slab.context(self.slab.find(id.low(), class)?)
+    }
+
+    /// Requests on the wire, or about to be sent again.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// How many requests may be on the wire now: what [`InFlight::Adaptive`] has come to.
+    #[must_use]
+    pub fn limit(&self) -> u32 {
+        self.limit.get()
+    }
+
+    /// Requests that are open, in the queue or on the wire, and failures not yet polled.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    /// Whether nothing is open and no failure waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slab.len() == 0
+    }
+
+    /// How many more requests the window takes.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.config.max_requests.saturating_sub(self.slab.len())
+    }
+
+    /// What went through so far.
+    #[must_use]
+    pub fn counters(&self) -> WindowCounters {
+        self.counters
+    }
+
+    /// The next transaction ID whose place in the table is free; 0 is left out.
+    fn fresh_id(&mut self) -> TransactionId {
+        self.slab.make_room();
+        loop {
+            let id = self.next_id;
+            let low = id.low().wrapping_add(1);
+            self.next_id = id.with_low(low);
+            // Half of the table is free: this ends.
+            if id.low() != 0 && self.slab.is_free(id.low()) {
+                return id;
+            }
+        }
+    }
+
+    /// The open request that this datagram answers.
+    fn asked(&self, header: &MadHeader) -> Option<Index> {
+        let method = header.method();
+        let index = self
+            .slab
+            .find(header.transaction_id().low(), header.mgmt_class())?;
+        let request = self.slab.mad(index)?.header();
+        let answers = match method {
+            Method::TRAP_REPRESS => request.method() == Method::TRAP,
+            Method::SEND => {
+                // Baseboard management answers a Send with a Send whose modifier is 1.
+                request.method() == Method::SEND
+                    && header.mgmt_class() == MgmtClass::BM
+                    && header.attribute_modifier() == 1
+                    && request.attribute_modifier() == 0
+            }
+            _ => method.is_response(),
+        };
+        answers.then_some(index)
+    }
+
+    /// Puts a new or redirected request where its destination's limit sends it.
+    fn direct(&mut self, index: Index, destination: Option<u64>) {
+        let claimed = match destination {
+            None => true,
+            Some(key) => self.destinations.claim(key, index, &mut self.slab),
+        };
+        if let Some(entry) = self.slab.get_mut(index) {
+            entry.destination = destination;
+            entry.state = if claimed {
+                State::Ready
+            } else {
+                State::Waiting
+            };
+        }
+        if claimed {
+            self.slab.push_back(&mut self.ready, index);
+        }
+    }
+
+    fn next_to_send(&mut self) -> Option<Index> {
+        if let Some(index) = self.slab.pop(&mut self.resend) {
+            return Some(index);
+        }
+        if self.in_flight >= self.limit.get() {
+            return None;
+        }
+        let index = self.slab.pop(&mut self.ready)?;
+        self.in_flight = self.in_flight.saturating_add(1);
+        Some(index)
+    }
+
+    /// The responder is busy: lets it rest, unless it has had its rests. Returns whether the request
+    /// stays open.
+    fn wait_for_busy(&mut self, now: Instant, index: Index) -> bool {
+        let busy_retries = self.config.busy_retries;
+        let Some(entry) = self.slab.get_mut(index) else {
+            return false;
+        };
+        self.counters.busy = self.counters.busy.wrapping_add(1);
+        match entry.state {
+            State::InFlight => {}
+            // The same answer again, or one to an attempt that was already counted.
+            _ => return true,
+        }
+        self.timers.remove(index);
+        if entry.busy >= busy_retries {
+            self.fail(index, FailureReason::Busy);
+            return true;
+        }
+        let wait = Backoff::DOUBLE.wait(self.config.busy_wait, entry.busy);
+        entry.busy = entry.busy.saturating_add(1);
+        entry.state = State::Resting;
+        self.timers.insert(index, now.saturating_add(wait));
+        self.in_flight = self.in_flight.saturating_sub(1);
+        true
+    }
+
+    /// Sends the request to where the responder says. Returns whether it stays open.
+    fn follow_redirect(&mut self, index: Index, mad: &Mad) -> bool {
+        let max = self.config.max_redirects;
+        let Some(address) = redirect::address(mad).filter(|_| max > 0) else {
+            return false;
+        };
+        let Some(entry) = self.slab.get_mut(index) else {
+            return false;
+        };
+        if entry.state != State::InFlight {
+            return true;
+        }
+        self.timers.remove(index);
+        if entry.redirects >= max {
+            self.fail(index, FailureReason::RedirectLoop);
+            return true;
+        }
+        entry.redirects = entry.redirects.saturating_add(1);
+        entry.in_a_row = 0;
+        let destination = entry.destination;
+        if let Some(request) = self.slab.mad_mut(index) {
+            request.address = address;
+        }
+        self.counters.redirected = self.counters.redirected.wrapping_add(1);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.release_destination(destination);
+        self.direct(index, Some(u64::from(address.lid.0)));
+        true
+    }
+
+    /// An attempt came to nothing.
+    fn attempt_over(&mut self, index: Index, reason: FailureReason) {
+        let Some(entry) = self.slab.get_mut(index) else {
+            return;
+        };
+        if entry.in_a_row > entry.retries {
+            self.fail(index, reason);
+        } else {
+            entry.state = State::Resend;
+            self.slab.push_back(&mut self.resend, index);
+        }
+    }
+
+    /// Ends a request that is in flight, with its timer stopped, as a failure.
+    fn fail(&mut self, index: Index, reason: FailureReason) {
+        self.counters.failed = self.counters.failed.wrapping_add(1);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.slab.forget_id(index);
+        let Some(entry) = self.slab.get_mut(index) else {
+            return;
+        };
+        entry.state = State::Failed(reason);
+        let destination = entry.destination;
+        self.slab.push_back(&mut self.failed, index);
+        self.release_destination(destination);
+    }
+
+    /// Ends a request whatever its state, and returns what was kept for it.
+    fn finish(&mut self, index: Index) -> Option<(Entry, C)> {
+        let entry = *self.slab.get(index)?;
+        match entry.state {
+            State::InFlight => {
+                self.timers.remove(index);
+                self.in_flight = self.in_flight.saturating_sub(1);
+            }
+            State::Resend => {
+                self.slab.unlink(&mut self.resend, index);
+                self.in_flight = self.in_flight.saturating_sub(1);
+            }
+            State::Resting => self.timers.remove(index),
+            State::Ready => self.slab.unlink(&mut self.ready, index),
+            State::Waiting => {
+                self.destinations
+                    .leave(entry.destination, index, &mut self.slab);
+            }
+            State::Failed(_) => {
+                self.slab.unlink(&mut self.failed, index);
+                return self.slab.free(index);
+            }
+            State::Free => return None,
+        }
+        self.slab.forget_id(index);
+        let finished = self.slab.free(index)?;
+        if entry.state != State::Waiting {
+            self.release_destination(entry.destination);
+        }
+        Some(finished)
+    }
+
+    /// A request to this destination is over: the next one may go.
+    fn release_destination(&mut self, destination: Option<u64>) {
+        let Some(key) = destination else {
+            return;
+        };
+        if let Some(next) = self.destinations.release(key, &mut self.slab) {
+            if let Some(entry) = self.slab.get_mut(next) {
+                entry.state = State::Ready;
+            }
+            self.slab.push_back(&mut self.ready, next);
+        }
+    }
+}
+
+impl<C> Engine for TransactionWindow<C> {
+    type Input<'a> = Input<'a>;
+    type Transmit = Mad;
+    type Event = WindowEvent<C>;
+
+    fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        match input {
+            Input::Mad(mad) => {
+                let event = match self.handle_mad(now, mad) {
+                    Received::Answer(answer) => WindowEvent::Answered {
+                        answer,
+                        response: *mad,
+                    },
+                    Received::Unsolicited => WindowEvent::Unsolicited(*mad),
+                    Received::Stale => WindowEvent::Stale(*mad),
+                    Received::Pending => return,
+                };
+                self.events.push_back(event);
+            }
+            Input::SendFailed(mad) => self.handle_send_failed(mad),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(index) = self.timers.pop_due(now) {
+            match self.slab.state(index) {
+                Some(State::InFlight) => {
+                    self.counters.timed_out = self.counters.timed_out.wrapping_add(1);
+                    self.attempt_over(index, FailureReason::TimedOut);
+                }
+                Some(State::Resting) => {
+                    if let Some(entry) = self.slab.get_mut(index) {
+                        entry.state = State::Ready;
+                        // A busy responder is not a silent one: its attempts start anew.
+                        entry.in_a_row = 0;
+                    }
+                    self.slab.push_front(&mut self.ready, index);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        self.poll_transmit_ref(now).copied()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    fn poll_event(&mut self) -> Option<WindowEvent<C>> {
+        match self.events.pop_front() {
+            Some(event) => Some(event),
+            None => self.poll_failure().map(WindowEvent::Failed),
+        }
+    }
+}
+
+impl<C> fmt::Debug for TransactionWindow<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransactionWindow")
+            .field("open", &self.slab.len())
+            .field("in_flight", &self.in_flight)
+            .field("limit", &self.limit.get())
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,109 @@
+//! What a transaction window may do.
+
+use core::time::Duration;
+
+use crate::TransactionId;
+
+/// Time-outs, repetitions and limits of a transaction window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowConfig {
+    /// How long to wait for an answer to the first attempt.
+    pub timeout: Duration,
+    /// How often to repeat a request that is not answered.
+    pub retries: u32,
+    /// How the time-out grows with the attempts.
+    pub backoff: Backoff,
+    /// How long to let a responder rest that says it is busy, the first time; twice as long each
+    /// time after.
+    pub busy_wait: Duration,
+    /// How often to ask a busy responder again.
+    pub busy_retries: u32,
+    /// How many redirections of a request to follow; with 0 the answer with the redirection is an
+    /// [`Answer`](super::Answer) as any other. One without a LID, which needs a path query first,
+    /// always is.
+    pub max_redirects: u32,
+    /// How many requests may be on the wire.
+    pub in_flight: InFlight,
+    /// How many requests to one destination may be on the wire.
+    pub per_destination: u32,
+    /// How many requests may be open in all, in the queue and on the wire.
+    pub max_requests: usize,
+    /// The ID of the first request; the high half stays, the low half counts up.
+    pub first_transaction_id: TransactionId,
+}
+
+impl Default for WindowConfig {
+    /// OpenSM's 200 ms and 3 repetitions; 32 in flight, 4 of them to one destination.
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_millis(200),
+            retries: 3,
+            backoff: Backoff::NONE,
+            busy_wait: Duration::from_millis(50),
+            busy_retries: 8,
+            max_redirects: 4,
+            in_flight: InFlight::Fixed(32),
+            per_destination: 4,
+            max_requests: 1 << 20,
+            first_transaction_id: TransactionId(1),
+        }
+    }
+}
+
+/// How many requests may be on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InFlight {
+    /// Always this many; at least one.
+    Fixed(u32),
+    /// As many as the fabric bears: more with each answer, half as many when one comes only to a
+    /// repetition. A destination that never answers does not count: it is dead, not overrun.
+    Adaptive {
+        /// The window starts with this many and never goes below; at least one.
+        min: u32,
+        /// It never goes above.
+        max: u32,
+    },
+}
+
+/// How the time-out grows from attempt to attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// Each time-out is 2^`doublings` times the one before; 0: all are equal.
+    pub doublings: u32,
+    /// No time-out is longer than this, unless the first one is.
+    pub max: Duration,
+}
+
+impl Backoff {
+    /// All attempts wait equally long.
+    pub const NONE: Self = Self {
+        doublings: 0,
+        max: Duration::MAX,
+    };
+
+    /// Each attempt waits twice as long as the one before, up to 10 s.
+    pub const DOUBLE: Self = Self {
+        doublings: 1,
+        max: Duration::from_secs(10),
+    };
+
+    /// How long attempt `attempt`, counted from 0, waits if the first one waits `first`.
+    #[must_use]
+    pub fn wait(&self, first: Duration, attempt: u32) -> Duration {
+        let shift = self.doublings.saturating_mul(attempt).min(31);
+        let factor = 1u32.checked_shl(shift).unwrap_or(u32::MAX);
+        first.saturating_mul(factor).min(self.max.max(first))
+    }
+}
+
+/// What one request wants otherwise than the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestOptions {
+    /// How long to wait for an answer.
+    pub timeout: Option<Duration>,
+    /// How often to repeat.
+    pub retries: Option<u32>,
+    /// Whom the limit per destination counts this request for: any number that the caller uses for
+    /// a device. Without it the LID counts; a directed route then has no limit of its own.
+    pub destination: Option<u64>,
+}

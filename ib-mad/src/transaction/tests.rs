@@ -1,0 +1,456 @@
+//! What the window does, in virtual time.
+
+use core::time::Duration;
+
+use ib_wire::Lid;
+
+use super::*;
+use crate::{AttributeId, MadAddress, MadStatus};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+fn config() -> WindowConfig {
+    WindowConfig {
+        timeout: 10 * MS,
+        retries: 2,
+        busy_wait: 5 * MS,
+        busy_retries: 2,
+        in_flight: InFlight::Fixed(4),
+        per_destination: 2,
+        max_requests: 64,
+        first_transaction_id: TransactionId(0x55_0000_0001),
+        ..WindowConfig::default()
+    }
+}
+
+fn window() -> TransactionWindow<u32> {
+    TransactionWindow::new(config())
+}
+
+fn get(lid: u16) -> Mad {
+    let mut mad = Mad::new(MadAddress::smi(Lid(lid)));
+    mad.header_mut()
+        .set_base_version(1)
+        .set_class_version(1)
+        .set_mgmt_class(MgmtClass::SUBN_LID)
+        .set_method(Method::GET)
+        .set_attribute_id(AttributeId(0x11));
+    mad
+}
+
+fn answer(request: &Mad, status: MadStatus) -> Mad {
+    let mut mad = *request;
+    mad.header_mut()
+        .set_method(Method::GET_RESP)
+        .set_status(status);
+    mad
+}
+
+fn sent(window: &mut TransactionWindow<u32>, now: Instant) -> Vec<Mad> {
+    core::iter::from_fn(|| window.poll_transmit(now)).collect()
+}
+
+#[test]
+fn an_answer_brings_the_context_back() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    let request = window.poll_transmit(at(0)).unwrap();
+    assert_eq!(window.poll_timeout(), Some(at(10)));
+    let Received::Answer(got) = window.handle_mad(at(3), &answer(&request, MadStatus::OK)) else {
+        panic!("not an answer");
+    };
+    assert_eq!(
+        got,
+        Answer {
+            context: 7,
+            attempts: 1,
+            elapsed: 3 * MS
+        }
+    );
+    assert!(window.is_empty());
+    assert_eq!(window.in_flight(), 0);
+    assert_eq!(window.poll_timeout(), None);
+}
+
+#[test]
+fn an_error_status_is_an_answer() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    let request = window.poll_transmit(at(0)).unwrap();
+    let refused = answer(&request, MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
+    assert!(matches!(
+        window.handle_mad(at(0), &refused),
+        Received::Answer(_)
+    ));
+}
+
+#[test]
+fn the_high_half_of_a_transaction_id_does_not_count() {
+    let mut window = window();
+    let id = window.request(&get(1), 7).unwrap();
+    assert_eq!(id, TransactionId(0x55_0000_0001));
+    let mut response = answer(&window.poll_transmit(at(0)).unwrap(), MadStatus::OK);
+    response
+        .header_mut()
+        .set_transaction_id(TransactionId(0xabcd_0000_0001));
+    assert!(matches!(
+        window.handle_mad(at(0), &response),
+        Received::Answer(_)
+    ));
+}
+
+#[test]
+fn the_same_id_of_another_class_is_stale() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    let mut response = answer(&window.poll_transmit(at(0)).unwrap(), MadStatus::OK);
+    response.header_mut().set_mgmt_class(MgmtClass::PERF);
+    assert!(matches!(
+        window.handle_mad(at(0), &response),
+        Received::Stale
+    ));
+    assert_eq!(window.in_flight(), 1);
+}
+
+#[test]
+fn a_second_answer_is_stale() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    let response = answer(&window.poll_transmit(at(0)).unwrap(), MadStatus::OK);
+    assert!(matches!(
+        window.handle_mad(at(0), &response),
+        Received::Answer(_)
+    ));
+    assert!(matches!(
+        window.handle_mad(at(0), &response),
+        Received::Stale
+    ));
+    assert_eq!(window.counters().stale, 1);
+}
+
+#[test]
+fn a_request_of_somebody_else_is_unsolicited_even_with_an_id_of_ours() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    let request = window.poll_transmit(at(0)).unwrap();
+    assert!(matches!(
+        window.handle_mad(at(0), &request),
+        Received::Unsolicited
+    ));
+    assert_eq!(window.len(), 1);
+}
+
+#[test]
+fn silence_repeats_the_same_bytes_and_then_fails() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    let first = sent(&mut window, at(0));
+    for ms in [10, 20] {
+        window.handle_timeout(at(ms - 1));
+        assert_eq!(sent(&mut window, at(ms - 1)), [], "before its time");
+        window.handle_timeout(at(ms));
+        assert_eq!(sent(&mut window, at(ms)), first);
+    }
+    window.handle_timeout(at(30));
+    assert_eq!(sent(&mut window, at(30)), []);
+    let failure = window.poll_failure().unwrap();
+    assert_eq!(failure.context, 7);
+    assert_eq!(failure.reason, FailureReason::TimedOut);
+    assert_eq!(failure.attempts, 3);
+    assert_eq!(failure.request, first[0]);
+    assert_eq!(window.poll_failure(), None);
+    assert_eq!((window.in_flight(), window.len()), (0, 0));
+    assert_eq!(window.counters().timed_out, 3);
+}
+
+#[test]
+fn an_answer_after_the_time_out_still_counts() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    let request = sent(&mut window, at(0))[0];
+    window.handle_timeout(at(10));
+    let response = answer(&request, MadStatus::OK);
+    assert!(matches!(
+        window.handle_mad(at(11), &response),
+        Received::Answer(_)
+    ));
+    assert_eq!(sent(&mut window, at(11)), [], "it is not repeated any more");
+    assert_eq!(window.in_flight(), 0);
+}
+
+#[test]
+fn back_off_doubles_each_wait_up_to_its_bound() {
+    let backoff = Backoff {
+        doublings: 1,
+        max: 35 * MS,
+    };
+    let waits: Vec<_> = (0..4)
+        .map(|attempt| backoff.wait(10 * MS, attempt))
+        .collect();
+    assert_eq!(waits, [10 * MS, 20 * MS, 35 * MS, 35 * MS]);
+    assert_eq!(
+        backoff.wait(50 * MS, 9),
+        50 * MS,
+        "never below the first one"
+    );
+    assert_eq!(Backoff::DOUBLE.wait(Duration::MAX, u32::MAX), Duration::MAX);
+}
+
+#[test]
+fn no_more_than_the_limit_are_in_flight() {
+    let mut window = window();
+    for lid in 1..=10 {
+        window.request(&get(lid), lid.into()).unwrap();
+    }
+    let first = sent(&mut window, at(0));
+    assert_eq!(first.len(), 4);
+    let _ = window.handle_mad(at(1), &answer(&first[2], MadStatus::OK));
+    let next = sent(&mut window, at(1));
+    assert_eq!(next.len(), 1);
+    assert_eq!(next[0].address.lid, Lid(5), "in the order of the requests");
+}
+
+#[test]
+fn a_destination_at_its_limit_does_not_hold_the_others_up() {
+    let mut window = window();
+    for (context, lid) in [1, 1, 1, 1, 2].into_iter().enumerate() {
+        window.request(&get(lid), context as u32).unwrap();
+    }
+    let lids = |mads: &[Mad]| mads.iter().map(|mad| mad.address.lid.0).collect::<Vec<_>>();
+    let first = sent(&mut window, at(0));
+    assert_eq!(lids(&first), [1, 1, 2]);
+    let _ = window.handle_mad(at(1), &answer(&first[0], MadStatus::OK));
+    assert_eq!(lids(&sent(&mut window, at(1))), [1]);
+}
+
+#[test]
+fn a_destination_of_the_callers_is_counted_instead_of_the_lid() {
+    let mut window = window();
+    let options = RequestOptions {
+        destination: Some(99),
+        ..RequestOptions::default()
+    };
+    for lid in 1..=4 {
+        window.request_with(&get(lid), options, 0).unwrap();
+    }
+    assert_eq!(sent(&mut window, at(0)).len(), 2);
+}
+
+#[test]
+fn directed_routes_have_no_destination_unless_told() {
+    let mut window = window();
+    for _ in 0..4 {
+        window.request(&get(0xffff), 0).unwrap();
+    }
+    assert_eq!(sent(&mut window, at(0)).len(), 4);
+}
+
+#[test]
+fn a_busy_responder_rests_and_gives_its_place_to_others() {
+    let mut window = window();
+    for lid in 1..=5 {
+        window.request(&get(lid), lid.into()).unwrap();
+    }
+    let first = sent(&mut window, at(0));
+    let busy = answer(&first[0], MadStatus::BUSY);
+    assert!(matches!(window.handle_mad(at(1), &busy), Received::Pending));
+    let next = sent(&mut window, at(1));
+    assert_eq!(next[0].address.lid, Lid(5));
+    assert_eq!(window.poll_timeout(), Some(at(6)));
+    for mad in first[1..].iter().chain(&next) {
+        let _ = window.handle_mad(at(2), &answer(mad, MadStatus::OK));
+    }
+    window.handle_timeout(at(6));
+    assert_eq!(
+        sent(&mut window, at(6)),
+        [first[0]],
+        "the same request again"
+    );
+    assert!(matches!(window.handle_mad(at(7), &busy), Received::Pending));
+    assert_eq!(
+        window.poll_timeout(),
+        Some(at(17)),
+        "twice as long as before"
+    );
+    window.handle_timeout(at(17));
+    assert_eq!(sent(&mut window, at(17)).len(), 1);
+    let _ = window.handle_mad(at(18), &busy);
+    assert_eq!(window.poll_failure().unwrap().reason, FailureReason::Busy);
+    assert_eq!((window.in_flight(), window.len()), (0, 0));
+}
+
+#[test]
+fn a_failed_send_is_an_early_time_out() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    for _ in 0..3 {
+        let mad = window.poll_transmit(at(0)).unwrap();
+        window.handle_send_failed(&mad);
+    }
+    assert_eq!(window.poll_transmit(at(0)), None);
+    let failure = window.poll_failure().unwrap();
+    assert_eq!(
+        (failure.reason, failure.attempts),
+        (FailureReason::NotSent, 3)
+    );
+    assert_eq!(window.poll_timeout(), None);
+}
+
+#[test]
+fn a_trap_is_answered_by_its_repression() {
+    let mut window = window();
+    let mut trap = get(1);
+    trap.header_mut().set_method(Method::TRAP);
+    window.request(&trap, 7).unwrap();
+    let sent = window.poll_transmit(at(0)).unwrap();
+    let mut repress = sent;
+    repress.header_mut().set_method(Method::TRAP_REPRESS);
+    assert!(matches!(
+        window.handle_mad(at(1), &repress),
+        Received::Answer(_)
+    ));
+    assert!(matches!(
+        window.handle_mad(at(1), &repress),
+        Received::Unsolicited
+    ));
+}
+
+#[test]
+fn a_full_window_gives_the_context_back() {
+    let mut window = window();
+    for context in 0..64 {
+        window.request(&get(1), context).unwrap();
+    }
+    assert_eq!(window.request(&get(1), 64), Err(WindowFull(64)));
+    assert_eq!(window.room(), 0);
+}
+
+#[test]
+fn what_is_cancelled_is_neither_sent_nor_reported() {
+    let mut window = window();
+    let ids: Vec<_> = (0..6)
+        .map(|context| window.request(&get(1), context).unwrap())
+        .collect();
+    let first = sent(&mut window, at(0));
+    assert_eq!(first.len(), 2);
+    // In flight, in the destination's queue, unknown.
+    assert_eq!(window.cancel(MgmtClass::SUBN_LID, ids[0]), Some(0));
+    assert_eq!(window.cancel(MgmtClass::SUBN_LID, ids[4]), Some(4));
+    assert_eq!(window.cancel(MgmtClass::SUBN_LID, ids[4]), None);
+    window.retain(|&context| context == 1 || context == 5);
+    assert_eq!(window.len(), 2);
+    let next = sent(&mut window, at(1));
+    assert_eq!(next.len(), 1);
+    assert_eq!(next[0].header().transaction_id(), ids[5]);
+    assert!(matches!(
+        window.handle_mad(at(2), &answer(&first[0], MadStatus::OK)),
+        Received::Stale
+    ));
+}
+
+#[test]
+fn a_held_request_waits_until_it_is_told() {
+    let mut window = window();
+    let id = window.request(&get(1), 7).unwrap();
+    let _ = window.poll_transmit(at(0));
+    assert!(window.hold(MgmtClass::SUBN_LID, id, at(500)));
+    window.handle_timeout(at(499));
+    assert_eq!(window.poll_transmit(at(499)), None);
+    assert_eq!(window.poll_timeout(), Some(at(500)));
+}
+
+#[test]
+fn the_adaptive_limit_grows_with_answers_and_halves_with_losses_of_the_living() {
+    let mut window = TransactionWindow::new(WindowConfig {
+        in_flight: InFlight::Adaptive { min: 2, max: 8 },
+        per_destination: 1000,
+        ..config()
+    });
+    for context in 0..30u32 {
+        window.request(&get(1), context).unwrap();
+    }
+    let mut ms = 0;
+    for expected in [2, 4, 8, 8] {
+        let mads = sent(&mut window, at(ms));
+        assert_eq!(mads.len(), expected);
+        for mad in &mads[1..] {
+            let _ = window.handle_mad(at(ms), &answer(mad, MadStatus::OK));
+        }
+        let _ = window.handle_mad(at(ms), &answer(&mads[0], MadStatus::OK));
+        ms += 1;
+    }
+    assert_eq!(window.limit(), 8);
+    // Two are lost and answered at the second attempt: one congestion, not two.
+    let lost = sent(&mut window, at(ms));
+    window.handle_timeout(at(ms + 10));
+    let again = sent(&mut window, at(ms + 10));
+    assert_eq!(again.len(), lost.len());
+    for mad in &again[..2] {
+        let _ = window.handle_mad(at(ms + 11), &answer(mad, MadStatus::OK));
+    }
+    assert_eq!(window.limit(), 4);
+}
+
+#[test]
+fn a_silent_destination_does_not_shrink_the_adaptive_limit() {
+    let mut window = TransactionWindow::new(WindowConfig {
+        in_flight: InFlight::Adaptive { min: 1, max: 8 },
+        retries: 0,
+        ..config()
+    });
+    window.request(&get(1), 0).unwrap();
+    let mad = window.poll_transmit(at(0)).unwrap();
+    let _ = window.handle_mad(at(0), &answer(&mad, MadStatus::OK));
+    assert_eq!(window.limit(), 2);
+    window.request(&get(2), 0).unwrap();
+    let _ = window.poll_transmit(at(0));
+    window.handle_timeout(at(10));
+    assert!(window.poll_failure().is_some());
+    assert_eq!(window.limit(), 2);
+}
+
+#[test]
+fn transaction_ids_skip_zero_and_the_places_of_old_requests() {
+    let mut window = TransactionWindow::new(WindowConfig {
+        first_transaction_id: TransactionId(0xffff_ffff),
+        ..config()
+    });
+    let first = window.request(&get(1), 0).unwrap();
+    assert_eq!(first.low(), 0xffff_ffff);
+    assert_eq!(window.request(&get(1), 1).unwrap().low(), 1);
+    let _ = sent(&mut window, at(0));
+    for context in 2..1000 {
+        let id = window.request(&get(2), context).unwrap();
+        let mad = sent(&mut window, at(0))[0];
+        assert_eq!(mad.header().transaction_id(), id);
+        assert_ne!(id.low() & 0xf, first.low() & 0xf);
+        let Received::Answer(got) = window.handle_mad(at(0), &answer(&mad, MadStatus::OK)) else {
+            panic!("{id}");
+        };
+        assert_eq!(got.context, context);
+    }
+}
+
+#[test]
+fn as_an_engine_it_reports_everything_once() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    let request = window.poll_transmit(at(0)).unwrap();
+    let response = answer(&request, MadStatus::OK);
+    window.handle_input(at(1), Input::Mad(&request));
+    window.handle_input(at(1), Input::Mad(&response));
+    window.handle_input(at(1), Input::Mad(&response));
+    let events: Vec<_> = core::iter::from_fn(|| window.poll_event()).collect();
+    assert!(matches!(
+        events[..],
+        [
+            WindowEvent::Unsolicited(_),
+            WindowEvent::Answered { .. },
+            WindowEvent::Stale(_)
+        ]
+    ));
+}
