@@ -15,10 +15,10 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
-pub mod attr;
-pub mod directed;
+mod attr;
+mod directed;
 mod smp;
 
 pub use attr::*;
-pub use directed::DrPath;
+pub use directed::{Discard, DrPath, Envelope, Smi, Source, Step};
 pub use smp::{DrDirection, SmpDirected, SmpLidRouted};
