@@ -1,1 +1,55 @@
 //! InfiniBand routing: fabric graph, LIDs, routing engines, proof of the result.
+//!
+//! Routing is a pure function: [`RoutingEngine::route`] takes a [`Fabric`], a [`LidMap`] and
+//! [`RouteOptions`] and returns [`Routes`]; [`verify()`] takes the same fabric and LIDs and the routes
+//! of anyone, and says who reaches whom, by how many hops, over which links, and whether the
+//! channels can deadlock.
+//!
+//! ```
+//! use ib_routing::{LidMap, LidOptions, RouteOptions, RoutingEngine, format::ibnetdiscover, verify};
+//!
+//! let text = include_str!("../testdata/fabrics/seed-dualstar.net");
+//! let fabric = ibnetdiscover::read(text)?.fabric;
+//! let lids = LidMap::assign(&fabric, &LidOptions::default())?;
+//! let routes = RoutingEngine::MinHop.route(&fabric, &lids, &RouteOptions::default())?;
+//! let report = verify(&fabric, &lids, &routes);
+//! assert_eq!((report.unreachable, report.loops), (0, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(not(feature = "std"), no_std)]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
+
+extern crate alloc;
+
+pub mod algo;
+pub mod engine;
+mod error;
+pub mod fabric;
+pub mod format;
+pub mod index;
+pub mod lid;
+mod options;
+mod routes;
+pub mod verify;
+pub mod vl;
+
+pub use engine::RoutingEngine;
+pub use error::{RouteError, TopologyError, TopologyErrorKind};
+pub use fabric::{
+    Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, Node, NodeType, Port, PortRef,
+};
+pub use index::{ChannelIdx, DestinationIdx, NodeIdx, SwitchIdx};
+pub use lid::{Destination, LidMap, LidOptions};
+pub use options::RouteOptions;
+pub use routes::{Routes, SlTable};
+pub use verify::{VerifyReport, verify};
+pub use vl::VlMap;

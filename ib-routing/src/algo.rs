@@ -1,0 +1,3 @@
+//! Graph algorithms that the engines share.
+
+pub mod bfs;

@@ -1,0 +1,211 @@
+//! What can be wrong with a topology, and why an engine finds no routes.
+
+use alloc::string::String;
+
+use ib_wire::{Guid, Lid, PortNum};
+use thiserror::Error;
+
+use crate::engine::RoutingEngine;
+
+/// A topology (file, generator, discovery) that is no fabric: what is wrong, and in which line.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}{kind}", Line(*line))]
+pub struct TopologyError {
+    /// Line of the file, from 1; `None` where there is no file or no line to blame.
+    pub line: Option<usize>,
+    /// What is wrong, and what was expected.
+    pub kind: TopologyErrorKind,
+}
+
+/// Prints `line 7: `, or nothing.
+struct Line(Option<usize>);
+
+impl core::fmt::Display for Line {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, "line {line}: "))
+    }
+}
+
+/// What is wrong with a topology. `node` is the node's name in the file, as `S-0002c90300a1b2c3`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TopologyErrorKind {
+    /// Nothing but blanks and comments.
+    #[error("the file is empty, expected nodes as ibnetdiscover prints them")]
+    Empty,
+    /// Text without a single node.
+    #[error("no node found, expected lines like `Switch 24 \"S-0002c90300a1b2c3\"`")]
+    NoFabric,
+    /// A line inside a node's block that is neither a port nor a comment.
+    #[error(
+        "unknown line {found:?}, expected `[port] \"node\"[port]` or a blank line after the node"
+    )]
+    UnknownLine {
+        /// The line, shortened.
+        found: String,
+    },
+    /// A block that starts like a node's but names no known kind.
+    #[error("unknown kind of node {found:?}, expected Switch, Ca, Hca, Rt or Router")]
+    UnknownNodeKind {
+        /// The word in the kind's place.
+        found: String,
+    },
+    /// A port's line that belongs to no node.
+    #[error(
+        "port line without a node, expected a line like `Switch 24 \"S-0002c90300a1b2c3\"` before it"
+    )]
+    PortWithoutNode,
+    /// A field that does not read as what belongs in its place.
+    #[error("{field}: found {found:?}, expected {expected}")]
+    BadValue {
+        /// The field's name.
+        field: &'static str,
+        /// The text in its place.
+        found: String,
+        /// What belongs there.
+        expected: &'static str,
+    },
+    /// The same node twice.
+    #[error("node {node:?} is listed twice (first in line {first}), expected one block per node")]
+    NodeTwice {
+        /// The node's name.
+        node: String,
+        /// Line of the first block; 0 outside files.
+        first: usize,
+    },
+    /// Two nodes with one GUID.
+    #[error("GUID {guid} belongs to two nodes, expected one")]
+    GuidTwice {
+        /// The GUID.
+        guid: Guid,
+    },
+    /// The same port of a node twice.
+    #[error("port {port} of {node:?} is listed twice, expected once")]
+    PortTwice {
+        /// The node's name.
+        node: String,
+        /// The port.
+        port: PortNum,
+    },
+    /// A link to a node that no block describes.
+    #[error("{node:?} has no block in the file, expected one for every linked node")]
+    MissingNode {
+        /// The missing node's name.
+        node: String,
+    },
+    /// A port number above the node's number of ports, or port 0 with a link.
+    #[error("port {port} of {node:?}, expected 1..={num_ports}")]
+    PortOutOfRange {
+        /// The node's name.
+        node: String,
+        /// The port in the file.
+        port: u32,
+        /// How many ports the node has.
+        num_ports: u8,
+    },
+    /// Both ends name their peers, and not each other.
+    #[error(
+        "{node:?} port {port} is linked to {peer:?} port {peer_port}, whose own line names {found:?} port {found_port}; expected each other"
+    )]
+    ContradictoryLink {
+        /// The node of this line.
+        node: String,
+        /// Its port.
+        port: PortNum,
+        /// The peer it names.
+        peer: String,
+        /// The peer's port.
+        peer_port: PortNum,
+        /// Whom the peer names instead.
+        found: String,
+        /// And which port of it.
+        found_port: PortNum,
+    },
+    /// A generator's specification that cannot be built.
+    #[error("fabric `{spec}`: {what}")]
+    BadSpec {
+        /// The specification as given.
+        spec: String,
+        /// What is wrong, and what was expected.
+        what: String,
+    },
+}
+
+impl TopologyErrorKind {
+    /// The error in line `line`.
+    #[must_use]
+    pub const fn at(self, line: usize) -> TopologyError {
+        TopologyError {
+            line: Some(line),
+            kind: self,
+        }
+    }
+}
+
+impl From<TopologyErrorKind> for TopologyError {
+    fn from(kind: TopologyErrorKind) -> Self {
+        Self { line: None, kind }
+    }
+}
+
+/// Why there are no LIDs or no routes.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RouteError {
+    /// More ports than unicast LIDs.
+    #[error("unicast LIDs are exhausted: {left} of {ports} ports got none, the first is {first}")]
+    LidsExhausted {
+        /// Ports without a LID.
+        left: usize,
+        /// Ports that need LIDs.
+        ports: usize,
+        /// Port GUID of the first without.
+        first: Guid,
+    },
+    /// `options.roots` names no switch of the fabric, and none could be found.
+    #[error("{engine}: no root switch: {what}")]
+    NoRoot {
+        /// The engine.
+        engine: RoutingEngine,
+        /// What was looked for.
+        what: &'static str,
+    },
+    /// The fabric breaks the rule of the engine's topology.
+    #[error("{engine}: switch {switch}: {what}")]
+    Topology {
+        /// The engine.
+        engine: RoutingEngine,
+        /// The switch that breaks the rule.
+        switch: Guid,
+        /// Which rule, and how it is broken.
+        what: String,
+    },
+    /// More virtual lanes are needed than there are.
+    #[error("{engine}: {available} virtual lanes do not suffice, {needed} are needed")]
+    TooFewVls {
+        /// The engine.
+        engine: RoutingEngine,
+        /// Lanes it was given.
+        available: u8,
+        /// Lanes it would need (at least).
+        needed: u16,
+    },
+    /// An option that contradicts the fabric or itself.
+    #[error("{engine}: {what}")]
+    BadOption {
+        /// The engine.
+        engine: RoutingEngine,
+        /// What is wrong with which option.
+        what: String,
+    },
+    /// No path obeys the engine's rule between two switches that are connected.
+    #[error("{engine}: no path from switch {from} to LID {to}")]
+    NoPath {
+        /// The engine.
+        engine: RoutingEngine,
+        /// The switch at the start.
+        from: Guid,
+        /// The destination.
+        to: Lid,
+    },
+}

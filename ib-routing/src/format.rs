@@ -1,0 +1,3 @@
+//! Text formats: fabrics, tables and lists as OpenSM, ibsim and the diagnostics write them.
+
+pub mod ibnetdiscover;

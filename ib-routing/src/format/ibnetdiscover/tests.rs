@@ -1,0 +1,127 @@
+use super::*;
+use crate::error::TopologyErrorKind;
+
+fn fixtures() -> Vec<(String, String)> {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/fabrics");
+    let mut files: Vec<_> = std::fs::read_dir(dir)
+        .expect("the fixtures")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == "net"))
+        .map(|path| {
+            (
+                path.display().to_string(),
+                std::fs::read_to_string(&path).expect("a text"),
+            )
+        })
+        .collect();
+    files.sort();
+    assert!(files.len() > 25);
+    files
+}
+
+#[test]
+fn every_capture_is_read_without_a_warning() {
+    for (name, text) in fixtures() {
+        let topology = read(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(topology.warnings, [], "{name}");
+        let lines = text.lines().filter(|line| line.starts_with('[')).count();
+        assert_eq!(topology.fabric.num_links() * 2, lines, "{name}");
+    }
+}
+
+#[test]
+fn writing_a_modern_file_gives_it_back_line_for_line() {
+    for (name, text) in fixtures() {
+        let fabric = read(&text).expect("a fabric").fabric;
+        let written = write(&fabric, None);
+        assert_eq!(
+            written,
+            write(&read(&written).expect("what we wrote").fabric, None),
+            "{name}"
+        );
+        if name.contains("/gen-") {
+            let lines = |text: &str| -> Vec<String> {
+                text.lines()
+                    .filter(|line| !line.starts_with('#'))
+                    .map(ToOwned::to_owned)
+                    .collect()
+            };
+            assert_eq!(lines(&written), lines(&text), "{name}");
+        }
+    }
+}
+
+const TWO: &str = "Switch 4 \"S-0000000000000020\"\n[1] \"H-0000000000000010\"[1]\n\nCa 1 \"H-0000000000000010\"\n[1] \"S-0000000000000020\"[1]\n";
+
+fn error(text: &str) -> (Option<usize>, TopologyErrorKind) {
+    let error = read(text).expect_err(text);
+    (error.line, error.kind)
+}
+
+#[test]
+fn faults_name_their_line() {
+    assert!(read(TWO).is_ok());
+    assert_eq!(error(""), (Some(1), Kind::Empty));
+    assert_eq!(error("# nothing\n\n"), (Some(1), Kind::Empty));
+    assert_eq!(error("once upon a time\n").1, Kind::NoFabric);
+    let inside = TWO.replace("[1] \"H", "what is this\n[1] \"H");
+    assert!(matches!(
+        error(&inside),
+        (Some(2), Kind::UnknownLine { .. })
+    ));
+    let kind = TWO.replace("Ca 1", "Gateway 1");
+    assert!(matches!(
+        error(&kind),
+        (Some(4), Kind::UnknownNodeKind { .. })
+    ));
+    let twice = TWO.replace("\n\nCa", "\n[1] \"H-0000000000000010\"[1]\n\nCa");
+    assert!(matches!(error(&twice), (Some(3), Kind::PortTwice { .. })));
+    let past = TWO.replace("[1] \"H", "[5] \"H");
+    assert!(matches!(
+        error(&past),
+        (
+            Some(2),
+            Kind::PortOutOfRange {
+                port: 5,
+                num_ports: 4,
+                ..
+            }
+        )
+    ));
+    let missing = TWO.replace("\"H-0000000000000010\"[1]", "\"H-0000000000000011\"[1]");
+    assert!(matches!(
+        error(&missing),
+        (Some(2), Kind::MissingNode { .. })
+    ));
+    let contradictory = TWO
+        .replace("[1] \"S", "[1] \"S")
+        .replace("0020\"[1]", "0020\"[2]");
+    assert!(
+        matches!(
+            error(&contradictory),
+            (Some(2), Kind::ContradictoryLink { .. })
+        ),
+        "{:?}",
+        error(&contradictory)
+    );
+}
+
+#[test]
+fn lines_outside_blocks_are_warnings_with_their_line() {
+    let topology = read(&alloc::format!("$ ibnetdiscover\n\n{TWO}")).expect("a fabric");
+    assert_eq!(
+        topology
+            .warnings
+            .iter()
+            .map(|warning| warning.line)
+            .collect::<Vec<_>>(),
+        [1]
+    );
+}
+
+#[test]
+fn a_link_that_one_end_lists_is_taken() {
+    let topology = read(&TWO.replace("[1] \"H-0000000000000010\"[1]\n", "")).expect("a fabric");
+    assert_eq!(topology.fabric.num_links(), 1);
+    assert_eq!(topology.warnings.len(), 1);
+}

@@ -1,0 +1,350 @@
+//! LIDs: which end port owns which, and how the rest is handed out (IBA vol. 1, 4.1.3 and 14.4).
+//!
+//! An end port is port 0 of a switch or a cabled port of a CA or router. A port with LMC n owns 2^n
+//! consecutive LIDs, aligned to their number. What is valid stays: a LID moves only if it is out of
+//! range, misaligned or somebody else's.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
+
+use crate::{
+    error::RouteError,
+    fabric::{Fabric, NodeType, PortRef},
+    index::{DestinationIdx, Idx, IdxVec, SwitchIdx},
+};
+
+/// An end port and where packets to its LIDs leave the switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The end port.
+    pub end: PortRef,
+    /// Its port GUID.
+    pub guid: Guid,
+    /// Kind of its node.
+    pub type_: NodeType,
+    /// The LIDs it owns.
+    pub range: LidRange,
+    /// The switch it is, or is cabled to; `None` for a CA whose cable ends at another CA.
+    pub switch: Option<SwitchIdx>,
+    /// The port of that switch packets leave by: 0 for the switch itself.
+    pub exit: PortNum,
+}
+
+impl Destination {
+    /// Whether this is a switch's own port 0.
+    #[must_use]
+    pub const fn is_switch(&self) -> bool {
+        self.type_.is_switch()
+    }
+}
+
+/// How LIDs are handed out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LidOptions {
+    /// LMC of CA and router ports.
+    pub lmc: Lmc,
+    /// LMC of switches with an enhanced port 0; a base port 0 has one LID.
+    pub switch_lmc: Lmc,
+    /// Lowest LID to hand out.
+    pub first: Lid,
+    /// Highest LID to hand out.
+    pub last: Lid,
+    /// Forget the LIDs that ports have.
+    pub reassign: bool,
+    /// Port GUID -> base LID that a port shall have, before what it has now.
+    pub database: BTreeMap<Guid, Lid>,
+}
+
+impl Default for LidOptions {
+    fn default() -> Self {
+        Self {
+            lmc: Lmc::ZERO,
+            switch_lmc: Lmc::ZERO,
+            first: Lid::UNICAST_MIN,
+            last: Lid::UNICAST_MAX,
+            reassign: false,
+            database: BTreeMap::new(),
+        }
+    }
+}
+
+/// Who owns which LID of a fabric.
+#[derive(Clone, Debug, Default)]
+pub struct LidMap {
+    destinations: IdxVec<DestinationIdx, Destination>,
+    /// The owner's number plus one by LID; 0 for nobody.
+    owner: Vec<u32>,
+    /// Where each switch's destinations begin in `at_switch`; one entry more than switches.
+    first_at: IdxVec<SwitchIdx, u32>,
+    at_switch: Vec<DestinationIdx>,
+}
+
+impl LidMap {
+    /// Hands out LIDs: from the database, else what the port has, else the lowest that is free.
+    /// Ports come in the order of their GUIDs.
+    ///
+    /// # Errors
+    /// [`RouteError::LidsExhausted`] if ports are left without a LID.
+    pub fn assign(fabric: &Fabric, options: &LidOptions) -> Result<Self, RouteError> {
+        let mut ports = end_ports(fabric);
+        ports.sort_by_key(|&(end, guid)| (guid, fabric.node(end.node).guid, end.port));
+        let mut taken = alloc::vec![false; 0xc000];
+        let mut ranges: Vec<Option<LidRange>> = alloc::vec![None; ports.len()];
+        let lmc_of = |end: PortRef| {
+            let node = fabric.node(end.node);
+            match (node.type_.is_switch(), node.enhanced_port_0) {
+                (false, _) => options.lmc,
+                (true, true) => options.switch_lmc,
+                (true, false) => Lmc::ZERO,
+            }
+        };
+        for from_database in [true, false] {
+            for (range, &(end, guid)) in ranges.iter_mut().zip(&ports) {
+                let wish = if from_database {
+                    options.database.get(&guid).copied()
+                } else {
+                    fabric
+                        .port(end)
+                        .map(|port| port.lid)
+                        .filter(|_| !options.reassign)
+                };
+                let Some(wish) = wish.filter(|_| range.is_none()) else {
+                    continue;
+                };
+                *range = LidRange::try_new(wish, lmc_of(end))
+                    .ok()
+                    .filter(|wish| wish.base() >= options.first && wish.last() <= options.last)
+                    .filter(|&wish| take(&mut taken, wish));
+            }
+        }
+        let mut next = [options.first.0.max(1); 8];
+        let (mut left, mut first_left) = (0, Guid::NONE);
+        for (range, &(end, guid)) in ranges
+            .iter_mut()
+            .zip(&ports)
+            .filter(|(range, _)| range.is_none())
+        {
+            let lmc = lmc_of(end);
+            let cursor = next.get_mut(usize::from(lmc.bits()));
+            *range = cursor.and_then(|cursor| lowest_free(&mut taken, cursor, lmc, options.last));
+            if range.is_none() {
+                first_left = if left == 0 { guid } else { first_left };
+                left += 1;
+            }
+        }
+        if left > 0 {
+            return Err(RouteError::LidsExhausted {
+                left,
+                ports: ports.len(),
+                first: first_left,
+            });
+        }
+        let ranges = ports
+            .iter()
+            .zip(ranges)
+            .filter_map(|(&(end, _), range)| Some((end, range?)));
+        Ok(Self::new(fabric, ranges.collect()))
+    }
+
+    /// The LIDs that the ports of the fabric have. Ports without a valid LID of their own, and all but
+    /// the first by GUID where several have one LID, own none.
+    #[must_use]
+    pub fn of_fabric(fabric: &Fabric) -> Self {
+        Self::of_ranges(
+            fabric,
+            end_ports(fabric).into_iter().filter_map(|(end, _)| {
+                let port = fabric.port(end)?;
+                Some((end, LidRange::try_new(port.lid, port.lmc).ok()?))
+            }),
+        )
+    }
+
+    /// The LIDs that a caller knows: of ports that are no end ports, or whose LIDs an earlier one
+    /// (by GUID) owns, nothing is kept.
+    #[must_use]
+    pub fn of_ranges(
+        fabric: &Fabric,
+        ranges: impl IntoIterator<Item = (PortRef, LidRange)>,
+    ) -> Self {
+        let mut ranges: Vec<_> = ranges.into_iter().collect();
+        ranges.sort_by_key(|(end, _)| {
+            let guid = fabric.port(*end).map(|port| port.guid);
+            (
+                guid,
+                fabric.nodes().get(end.node).map(|node| node.guid),
+                end.port,
+            )
+        });
+        let mut taken = alloc::vec![false; 0xc000];
+        ranges.retain(|&(end, range)| {
+            let node = fabric.nodes().get(end.node);
+            let is_end = node.is_some_and(|node| {
+                node.port(end.port).is_some() && node.type_.is_switch() == (end.port.0 == 0)
+            });
+            is_end && take(&mut taken, range)
+        });
+        Self::new(fabric, ranges)
+    }
+
+    /// `ranges` do not overlap and belong to end ports.
+    fn new(fabric: &Fabric, mut ranges: Vec<(PortRef, LidRange)>) -> Self {
+        ranges.sort_by_key(|(_, range)| range.base());
+        let destinations: IdxVec<DestinationIdx, Destination> = ranges
+            .into_iter()
+            .map(|(end, range)| {
+                let node = fabric.node(end.node);
+                let (switch, exit) = match fabric.switch_of(end.node) {
+                    Some(switch) => (Some(switch), PortNum::MANAGEMENT),
+                    None => fabric
+                        .attachment(end)
+                        .map_or((None, PortNum(0)), |(at, port)| (Some(at), port)),
+                };
+                let guid = node.port(end.port).map_or(Guid::NONE, |port| port.guid);
+                Destination {
+                    end,
+                    guid,
+                    type_: node.type_,
+                    range,
+                    switch,
+                    exit,
+                }
+            })
+            .collect();
+        let max = destinations
+            .iter()
+            .last()
+            .map_or(0, |last| last.range.last().0);
+        let mut owner = alloc::vec![0; usize::from(max) + 1];
+        for (index, destination) in destinations.iter_enumerated() {
+            for lid in destination.range.iter() {
+                if let Some(owner) = owner.get_mut(usize::from(lid.0)) {
+                    *owner = index.0 + 1;
+                }
+            }
+        }
+        let mut lists: IdxVec<SwitchIdx, Vec<DestinationIdx>> =
+            IdxVec::filled(fabric.num_switches(), Vec::new());
+        for (index, destination) in destinations.iter_enumerated() {
+            if let Some(switch) = destination.switch {
+                lists[switch].push(index);
+            }
+        }
+        let (mut first_at, mut at_switch) = (IdxVec::new(), Vec::new());
+        for list in lists.iter() {
+            first_at.push(at_switch.len() as u32);
+            at_switch.extend_from_slice(list);
+        }
+        first_at.push(at_switch.len() as u32);
+        Self {
+            destinations,
+            owner,
+            first_at,
+            at_switch,
+        }
+    }
+
+    /// All end ports with LIDs, by LID.
+    #[must_use]
+    pub fn destinations(&self) -> &IdxVec<DestinationIdx, Destination> {
+        &self.destinations
+    }
+
+    /// The end ports that a switch is (port 0) or has cabled to it, by LID.
+    pub fn at_switch(
+        &self,
+        switch: SwitchIdx,
+    ) -> impl DoubleEndedIterator<Item = &Destination> + ExactSizeIterator {
+        let (first, end) = (
+            self.first_at[switch],
+            self.first_at[SwitchIdx(switch.0 + 1)],
+        );
+        let list = self
+            .at_switch
+            .get(first as usize..end as usize)
+            .unwrap_or_default();
+        list.iter()
+            .map(|&destination| &self.destinations[destination])
+    }
+
+    /// Who owns a LID.
+    #[must_use]
+    pub fn owner(&self, lid: Lid) -> Option<&Destination> {
+        self.destinations.get(self.owner_index(lid)?)
+    }
+
+    /// Number of the end port that owns a LID.
+    #[must_use]
+    pub fn owner_index(&self, lid: Lid) -> Option<DestinationIdx> {
+        let owner = *self.owner.get(usize::from(lid.0))?;
+        owner
+            .checked_sub(1)
+            .map(|at| DestinationIdx::new(at as usize))
+    }
+
+    /// The LIDs of an end port.
+    #[must_use]
+    pub fn range_of(&self, end: PortRef) -> Option<LidRange> {
+        self.destinations
+            .iter()
+            .find(|destination| destination.end == end)
+            .map(|found| found.range)
+    }
+
+    /// The highest LID that somebody owns, or [`Lid::NONE`].
+    #[must_use]
+    pub fn max_lid(&self) -> Lid {
+        self.destinations
+            .iter()
+            .last()
+            .map_or(Lid::NONE, |last| last.range.last())
+    }
+
+    /// Number of LIDs that somebody owns.
+    #[must_use]
+    pub fn num_lids(&self) -> usize {
+        self.destinations
+            .iter()
+            .map(|destination| usize::from(destination.range.lmc().lid_count()))
+            .sum()
+    }
+}
+
+/// Port 0 of every switch and the cabled ports of all other nodes.
+fn end_ports(fabric: &Fabric) -> Vec<(PortRef, Guid)> {
+    let mut ports = Vec::new();
+    for (node, entry) in fabric.nodes().iter_enumerated() {
+        for (port, end) in entry.end_ports() {
+            if entry.type_.is_switch() || (end.peer.is_some() && !end.disabled) {
+                ports.push((PortRef { node, port }, end.guid));
+            }
+        }
+    }
+    ports
+}
+
+/// Marks the LIDs if all of them are free.
+fn take(taken: &mut [bool], range: LidRange) -> bool {
+    let (base, last) = (usize::from(range.base().0), usize::from(range.last().0));
+    match taken.get_mut(base..=last) {
+        Some(lids) if !lids.contains(&true) => {
+            lids.fill(true);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Takes the lowest free aligned range from `cursor` on, which moves past it.
+fn lowest_free(taken: &mut [bool], cursor: &mut u16, lmc: Lmc, last: Lid) -> Option<LidRange> {
+    loop {
+        let base = cursor.checked_add(lmc.path_bits())? & !lmc.path_bits();
+        let range = LidRange::try_new(Lid(base), lmc)
+            .ok()
+            .filter(|range| range.last() <= last)?;
+        *cursor = base.checked_add(lmc.lid_count())?;
+        if take(taken, range) {
+            return Some(range);
+        }
+    }
+}

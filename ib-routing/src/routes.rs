@@ -1,0 +1,230 @@
+//! Routes: the output port per (switch, LID) and the service level per (source, destination).
+
+use alloc::{vec, vec::Vec};
+
+use ib_wire::{Lid, PortNum, Sl};
+
+use crate::{
+    engine::RoutingEngine,
+    fabric::Fabric,
+    index::{Idx, IdxVec, SwitchIdx},
+    lid::LidMap,
+    vl::VlMap,
+};
+
+/// The service levels of a route set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SlTable {
+    /// One for all.
+    Uniform(Sl),
+    /// By destination LID, whoever sends.
+    ByDestination(Vec<Sl>),
+    /// By the sender's switch, then by destination LID: rows of [`Routes::row_len`].
+    BySwitch(Vec<Sl>),
+}
+
+/// What an engine returns: a linear forwarding table per switch, service levels, and the SLtoVL
+/// tables that make them lanes.
+///
+/// A row has an entry for every LID from 0 to the end of the last block of 64, as switches are
+/// programmed in blocks; LIDs that nobody has stay [`PortNum::UNREACHABLE`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routes {
+    engine: RoutingEngine,
+    max_lid: Lid,
+    row_len: usize,
+    ports: Vec<u8>,
+    /// The switch that each LID's owner is or is cabled to.
+    switch_of: Vec<Option<SwitchIdx>>,
+    sls: SlTable,
+    vl_map: VlMap,
+    vls: u8,
+}
+
+impl Routes {
+    /// Routes that reach nobody, all on SL 0.
+    #[must_use]
+    pub fn new(engine: RoutingEngine, fabric: &Fabric, lids: &LidMap) -> Self {
+        let max_lid = lids.max_lid();
+        let row_len = (usize::from(max_lid.0) + 1).next_multiple_of(64);
+        let mut switch_of = vec![None; row_len];
+        for destination in lids.destinations().iter() {
+            let range =
+                usize::from(destination.range.base().0)..=usize::from(destination.range.last().0);
+            switch_of
+                .get_mut(range)
+                .unwrap_or_default()
+                .fill(destination.switch);
+        }
+        Self {
+            engine,
+            max_lid,
+            row_len,
+            ports: vec![PortNum::UNREACHABLE.0; row_len * fabric.num_switches()],
+            switch_of,
+            sls: SlTable::Uniform(Sl::ZERO),
+            vl_map: VlMap::default(),
+            vls: 1,
+        }
+    }
+
+    /// The engine that made them.
+    #[must_use]
+    pub const fn engine(&self) -> RoutingEngine {
+        self.engine
+    }
+
+    /// Says which engine made them.
+    pub fn set_engine(&mut self, engine: RoutingEngine) {
+        self.engine = engine;
+    }
+
+    /// The highest LID in use.
+    #[must_use]
+    pub const fn max_lid(&self) -> Lid {
+        self.max_lid
+    }
+
+    /// Entries per switch: a multiple of 64.
+    #[must_use]
+    pub const fn row_len(&self) -> usize {
+        self.row_len
+    }
+
+    /// Number of switches.
+    #[must_use]
+    pub fn num_switches(&self) -> usize {
+        self.ports.len().checked_div(self.row_len).unwrap_or(0)
+    }
+
+    /// The port by which `switch` sends packets to `lid`.
+    #[inline]
+    #[must_use]
+    pub fn port(&self, switch: SwitchIdx, lid: Lid) -> PortNum {
+        let port = self.lft(switch).get(usize::from(lid.0));
+        port.map_or(PortNum::UNREACHABLE, |&port| PortNum(port))
+    }
+
+    /// Sets the port by which `switch` sends packets to `lid`.
+    #[inline]
+    pub fn set_port(&mut self, switch: SwitchIdx, lid: Lid, port: PortNum) {
+        if let Some(entry) = self.lft_mut(switch).get_mut(usize::from(lid.0)) {
+            *entry = port.0;
+        }
+    }
+
+    /// A switch's linear forwarding table, by LID.
+    #[inline]
+    #[must_use]
+    pub fn lft(&self, switch: SwitchIdx) -> &[u8] {
+        let start = switch.at() * self.row_len;
+        self.ports
+            .get(start..start + self.row_len)
+            .unwrap_or_default()
+    }
+
+    /// A switch's linear forwarding table, to fill.
+    #[inline]
+    #[must_use]
+    pub fn lft_mut(&mut self, switch: SwitchIdx) -> &mut [u8] {
+        let start = switch.at() * self.row_len;
+        self.ports
+            .get_mut(start..start + self.row_len)
+            .unwrap_or_default()
+    }
+
+    /// All tables, one row of [`Routes::row_len`] after the other.
+    #[must_use]
+    pub fn rows_mut(&mut self) -> &mut [u8] {
+        &mut self.ports
+    }
+
+    /// The service level of packets from `source` to `destination`.
+    #[must_use]
+    pub fn sl(&self, source: Lid, destination: Lid) -> Sl {
+        match (&self.sls, self.switch_of.get(usize::from(source.0))) {
+            (_, Some(&Some(switch))) => self.sl_from(switch, destination),
+            (SlTable::ByDestination(_), _) => self.sl_from(SwitchIdx(0), destination),
+            _ => Sl::ZERO,
+        }
+    }
+
+    /// The service level of packets to `destination` from ports at (or of) `switch`.
+    #[inline]
+    #[must_use]
+    pub fn sl_from(&self, switch: SwitchIdx, destination: Lid) -> Sl {
+        let at = usize::from(destination.0);
+        match &self.sls {
+            SlTable::Uniform(sl) => *sl,
+            SlTable::ByDestination(sls) => sls.get(at).copied().unwrap_or_default(),
+            SlTable::BySwitch(_) if at >= self.row_len => Sl::ZERO,
+            SlTable::BySwitch(sls) => sls
+                .get(switch.at() * self.row_len + at)
+                .copied()
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The service levels as they are stored.
+    #[must_use]
+    pub const fn sls(&self) -> &SlTable {
+        &self.sls
+    }
+
+    /// Sets the service levels, the SLtoVL tables and the number of lanes they use.
+    pub fn set_lanes(&mut self, sls: SlTable, vl_map: VlMap, vls: u8) {
+        (self.sls, self.vl_map, self.vls) = (sls, vl_map, vls);
+    }
+
+    /// The SLtoVL tables.
+    #[must_use]
+    pub const fn vl_map(&self) -> &VlMap {
+        &self.vl_map
+    }
+
+    /// Lanes for data that the routes need: at least 1.
+    #[must_use]
+    pub const fn vls(&self) -> u8 {
+        self.vls
+    }
+
+    /// The switches and output ports that a packet to `destination` passes from `switch` on, until it
+    /// leaves by port 0, a dead or unknown port or a port to a CA, or has passed every switch.
+    pub fn path<'a>(
+        &'a self,
+        fabric: &'a Fabric,
+        switch: SwitchIdx,
+        destination: Lid,
+    ) -> impl Iterator<Item = (SwitchIdx, PortNum)> + 'a {
+        let mut here = Some(switch);
+        core::iter::from_fn(move || {
+            let switch = here?;
+            let port = self.port(switch, destination);
+            here = fabric
+                .channel_at(switch, port)
+                .map(|channel| fabric.channel(channel).to);
+            Some((switch, port))
+        })
+        .take(fabric.num_switches() + 1)
+    }
+
+    /// Sets, at every switch, how the LIDs of its own end ports leave it: port 0 or the CA's port.
+    pub fn set_exits(&mut self, lids: &LidMap) {
+        for destination in lids.destinations().iter() {
+            if let Some(switch) = destination.switch {
+                let range = usize::from(destination.range.base().0)
+                    ..=usize::from(destination.range.last().0);
+                self.lft_mut(switch)
+                    .get_mut(range)
+                    .unwrap_or_default()
+                    .fill(destination.exit.0);
+            }
+        }
+    }
+
+    /// A table with an entry per switch.
+    #[must_use]
+    pub fn per_switch<T: Clone>(&self, value: T) -> IdxVec<SwitchIdx, T> {
+        IdxVec::filled(self.num_switches(), value)
+    }
+}
