@@ -20,9 +20,9 @@ use std::{
     time::Duration,
 };
 
-use ib_mad::{Instant, Mad, Method, MgmtClass};
+use ib_mad::{Instant, Mad, MadAddress, MadHeader, Method, MgmtClass};
 use ib_wire::Qpn;
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 pub use device::{Device, DevicePort, LinkLayer, by_guid, choose, devices, umad_is_loaded};
 
@@ -46,6 +46,29 @@ pub struct AgentClass {
     pub methods: &'static [Method],
     /// OUI of a vendor class of range 2 (0x30..=0x4F), else 0.
     pub oui: u32,
+    /// Who cuts and joins messages that are longer than one datagram.
+    pub rmpp: Rmpp,
+}
+
+/// Who does RMPP for a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rmpp {
+    /// The engine: segments pass as datagrams of 256 bytes.
+    User,
+    /// The kernel: whole messages pass by [`send_message`](UmadPort::send_message) and
+    /// [`recv_message`](UmadPort::recv_message). Only for classes that have RMPP, and not under ibsim.
+    Kernel,
+}
+
+/// A message from the fabric, longer than one datagram where the kernel joined its segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The other end.
+    pub address: MadAddress,
+    /// Whether this is our own request come back without an answer; then only its header is there.
+    pub returned: bool,
+    /// The first segment's headers, then the data of all segments.
+    pub bytes: Vec<u8>,
 }
 
 impl AgentClass {
@@ -57,6 +80,7 @@ impl AgentClass {
             class_version,
             methods: &[],
             oui: 0,
+            rmpp: Rmpp::User,
         }
     }
 
@@ -68,12 +92,14 @@ impl AgentClass {
             class_version: 1,
             methods: &[Method::GET, Method::SET, Method::TRAP],
             oui: 0,
+            rmpp: Rmpp::User,
         },
         Self {
             mgmt_class: MgmtClass::SUBN_LID,
             class_version: 1,
             methods: &[Method::GET, Method::SET, Method::TRAP],
             oui: 0,
+            rmpp: Rmpp::User,
         },
         Self {
             mgmt_class: MgmtClass::SUBN_ADM,
@@ -87,6 +113,7 @@ impl AgentClass {
                 Method::DELETE,
             ],
             oui: 0,
+            rmpp: Rmpp::User,
         },
     ];
 
@@ -142,6 +169,8 @@ pub struct UmadPort {
     header_len: usize,
     timeout_ms: u32,
     agents: Vec<(MgmtClass, u32)>,
+    /// As long as the longest message so far.
+    buffer: Vec<u8>,
     clock: MonotonicClock,
 }
 
@@ -197,6 +226,7 @@ impl UmadPort {
             header_len,
             timeout_ms: u32::try_from(options.timeout.as_millis()).unwrap_or(u32::MAX),
             agents: Vec::new(),
+            buffer: vec![0; BUFFER_LEN],
             clock,
         };
         for class in classes {
@@ -258,11 +288,9 @@ impl UmadPort {
             qpn: class.qpn().bits(),
             mgmt_class: class.mgmt_class.bits(),
             class_version: class.class_version,
-            // RMPP is done by the engines here, never by the kernel.
-            flags: if is_rmpp_class(class.mgmt_class) {
-                USER_RMPP
-            } else {
-                0
+            flags: match class.rmpp {
+                Rmpp::User if is_rmpp_class(class.mgmt_class) => USER_RMPP,
+                _ => 0,
             },
             oui: class.oui,
             rmpp_version: u8::from(is_rmpp_class(class.mgmt_class)),
@@ -284,6 +312,7 @@ impl UmadPort {
             mgmt_class: class.mgmt_class.bits(),
             class_version: class.class_version,
             oui,
+            rmpp_version: (class.rmpp == Rmpp::Kernel).into(),
             ..RegisterAgent::default()
         };
         for method in class.methods {
@@ -302,31 +331,118 @@ impl UmadPort {
             .map(|&(_, id)| id)
     }
 
-    /// One datagram that is there now.
-    fn read(&mut self) -> Result<Option<Received>, TransportError> {
-        let mut buffer = [0; BUFFER_LEN];
-        let length = match self.file.read(&mut buffer) {
-            Ok(Some(length)) => length,
-            Ok(None) => return Ok(None),
-            Err(source) => return Err(self.lost("read", source)),
+    /// Sends a message of any length to `address`.
+    ///
+    /// `bytes` are the headers of the first segment, then all data; a class registered with
+    /// [`Rmpp::Kernel`] may pass more than 256, with RMPP marked active in its header.
+    ///
+    /// # Errors
+    /// As [`send`](MadTransport::send).
+    pub fn send_message(
+        &mut self,
+        address: &MadAddress,
+        bytes: &[u8],
+    ) -> Result<(), TransportError> {
+        let unreachable = |reason| Err(TransportError::Unreachable { reason });
+        let Ok((header, _)) = MadHeader::parse(bytes, 0) else {
+            return unreachable("it is shorter than a header");
         };
+        let Some(agent) = self.agent(header.mgmt_class()) else {
+            return unreachable("no agent is registered for this class");
+        };
+        let mut user = UserMadHeader::to(address, agent);
+        let waits = !header.method().is_response()
+            && !matches!(
+                header.method(),
+                Method::SEND | Method::TRAP | Method::TRAP_REPRESS
+            );
+        // The kernel also repeats and awaits the segments of a message that it cuts itself.
+        if waits || bytes.len() > Mad::LEN {
+            user.timeout_ms = self.timeout_ms;
+        }
+        self.buffer.clear();
+        self.buffer
+            .extend(user.as_bytes().iter().take(self.header_len));
+        self.buffer.extend_from_slice(bytes);
+        let written = self.file.write(&self.buffer);
+        self.buffer.resize(self.buffer.len().max(BUFFER_LEN), 0);
+        match written {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // The same transaction still waits in the kernel, or the address has no way.
+                Some(libc::EINVAL | libc::EHOSTUNREACH | libc::EADDRNOTAVAIL) => {
+                    unreachable("the kernel refused it")
+                }
+                Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => {
+                    unreachable("the kernel's queue is full")
+                }
+                _ => Err(self.lost("write to", error)),
+            },
+        }
+    }
+
+    /// Waits for the next message of any length until `deadline`, or for ever without one.
+    ///
+    /// # Errors
+    /// As [`recv`](MadTransport::recv).
+    pub fn recv_message(
+        &mut self,
+        deadline: Option<Instant>,
+    ) -> Result<Option<Message>, TransportError> {
+        let message = self.wait(deadline)?.map(|(header, bytes)| Message {
+            address: header.address(),
+            returned: header.status != 0,
+            bytes: bytes.to_vec(),
+        });
+        Ok(message)
+    }
+
+    /// Waits for a message until `deadline`: its header and its bytes, which stay in the buffer.
+    fn wait(
+        &mut self,
+        deadline: Option<Instant>,
+    ) -> Result<Option<(UserMadHeader, &[u8])>, TransportError> {
+        let length = loop {
+            if let Some(length) = self.read()? {
+                break length;
+            }
+            let wait = deadline.map(|deadline| deadline.since(self.clock.now()));
+            let readable = match self.file.wait_readable(wait) {
+                Ok(readable) => readable,
+                Err(source) => return Err(self.lost("wait for", source)),
+            };
+            if !readable && deadline.is_some_and(|deadline| self.clock.now() >= deadline) {
+                return Ok(None);
+            }
+        };
+        let bytes = self.buffer.get(..length).unwrap_or(&self.buffer);
+        let (head, data) = bytes
+            .split_at_checked(self.header_len)
+            .unwrap_or((bytes, &[]));
         let mut header = UserMadHeader::default();
-        let bytes = buffer.get(..length.min(BUFFER_LEN)).unwrap_or(&buffer);
-        let Some((head, data)) = bytes.split_at_checked(self.header_len) else {
-            return Ok(None);
-        };
         for (to, from) in header.as_mut_bytes().iter_mut().zip(head) {
             *to = *from;
         }
-        let mut mad = Mad::new(header.address());
-        // A time-out brings back only the first bytes of the datagram: the header is what matters.
-        for (to, from) in mad.bytes.iter_mut().zip(data) {
-            *to = *from;
+        Ok(Some((header, data)))
+    }
+
+    /// Reads one message that is there now into the buffer, and returns its length.
+    fn read(&mut self) -> Result<Option<usize>, TransportError> {
+        loop {
+            match self.file.read(&mut self.buffer) {
+                Ok(length) => return Ok(length),
+                // A message of several segments: the header says how long it is, and it stays queued.
+                Err(error) if error.raw_os_error() == Some(libc::ENOSPC) => {
+                    let header = UserMadHeader::read_from_prefix(&self.buffer);
+                    let needed = header.map_or(0, |(header, _)| header.length as usize);
+                    if needed <= self.buffer.len() || needed > MAX_MESSAGE {
+                        return Err(self.lost("read", error));
+                    }
+                    self.buffer.resize(needed, 0);
+                }
+                Err(source) => return Err(self.lost("read", source)),
+            }
         }
-        Ok(Some(match header.status {
-            0 => Received::Mad(mad),
-            _ => Received::Returned(mad),
-        }))
     }
 
     fn lost(&self, action: &str, source: io::Error) -> TransportError {
@@ -344,64 +460,24 @@ impl UmadPort {
 
 impl MadTransport for UmadPort {
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
-        let header = mad.header();
-        let Some(agent) = self.agent(header.mgmt_class()) else {
-            return Err(TransportError::Unreachable {
-                reason: "no agent is registered for this class",
-            });
-        };
-        let mut user = UserMadHeader::to(&mad.address, agent);
-        let waits = !header.method().is_response()
-            && !matches!(
-                header.method(),
-                Method::SEND | Method::TRAP | Method::TRAP_REPRESS
-            );
-        if waits {
-            user.timeout_ms = self.timeout_ms;
-        }
-        let mut buffer = [0; BUFFER_LEN];
-        let length = self.header_len + Mad::LEN;
-        let bytes = user
-            .as_bytes()
-            .iter()
-            .take(self.header_len)
-            .chain(&mad.bytes);
-        for (to, from) in buffer.iter_mut().zip(bytes) {
-            *to = *from;
-        }
-        match self.file.write(buffer.get(..length).unwrap_or(&buffer)) {
-            Ok(_) => Ok(()),
-            Err(error) => match error.raw_os_error() {
-                // The same transaction still waits in the kernel, or the address has no way.
-                Some(libc::EINVAL | libc::EHOSTUNREACH | libc::EADDRNOTAVAIL) => {
-                    Err(TransportError::Unreachable {
-                        reason: "the kernel refused it",
-                    })
-                }
-                Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => {
-                    Err(TransportError::Unreachable {
-                        reason: "the kernel's queue is full",
-                    })
-                }
-                _ => Err(self.lost("write to", error)),
-            },
-        }
+        self.send_message(&mad.address, &mad.bytes)
     }
 
+    /// Of a message that the kernel joined, only the first 256 bytes: use
+    /// [`recv_message`](UmadPort::recv_message) with [`Rmpp::Kernel`].
     fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        loop {
-            if let Some(received) = self.read()? {
-                return Ok(Some(received));
+        let received = self.wait(deadline)?.map(|(header, bytes)| {
+            let mut mad = Mad::new(header.address());
+            // What comes back after a time-out is the start of the datagram: its header is what matters.
+            for (to, from) in mad.bytes.iter_mut().zip(bytes) {
+                *to = *from;
             }
-            let wait = deadline.map(|deadline| deadline.since(self.clock.now()));
-            let readable = match self.file.wait_readable(wait) {
-                Ok(readable) => readable,
-                Err(source) => return Err(self.lost("wait for", source)),
-            };
-            if !readable && deadline.is_some_and(|deadline| self.clock.now() >= deadline) {
-                return Ok(None);
+            match header.status {
+                0 => Received::Mad(mad),
+                _ => Received::Returned(mad),
             }
-        }
+        });
+        Ok(received)
     }
 }
 
@@ -421,6 +497,9 @@ impl Drop for UmadPort {
         }
     }
 }
+
+/// Longest message that is taken in: far more than the SA's answer for the largest subnet.
+const MAX_MESSAGE: usize = 1 << 28;
 
 /// Classes whose datagrams may come in segments.
 fn is_rmpp_class(class: MgmtClass) -> bool {
