@@ -8,10 +8,10 @@ mod port;
 mod psn;
 mod qpn;
 
-pub use gid::{Gid, GidPrefix};
+pub use gid::{Gid, GidPrefix, MulticastGid, MulticastScope, UnicastGid};
 pub use guid::Guid;
 pub use lid::{Lid, LidRange, Lmc};
-pub use pkey::{MKey, PKey, QKey};
+pub use pkey::{MKey, PKey, PKeyMembership, PKeyParts, QKey};
 pub use port::{PortNum, Sl, Vl};
 pub use psn::Psn;
 pub use qpn::Qpn;

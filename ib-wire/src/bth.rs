@@ -3,7 +3,7 @@
 //! It names the operation, the partition, the destination queue pair and the packet's sequence
 //! number. The trap: its byte 4 (FECN, BECN and six reserved bits) is taken as ones for the ICRC.
 
-use crate::{PKey, Psn, Qpn, wire_struct};
+use crate::{OpCode, PKey, Psn, Qpn, wire_struct};
 
 wire_struct! {
     /// Base Transport Header: operation, partition, destination and sequence number of a packet.
@@ -11,7 +11,7 @@ wire_struct! {
     /// Source: IBA vol. 1, 9.2; `headers.csv`, struct `BTH`.
     pub struct Bth("BTH", 12 bytes) {
         /// Transport (top 3 bits) and operation. Every value is kept.
-        op_code, set_op_code: u8   = 0, 8;
+        op_code, set_op_code: OpCode = 0, 8;
         /// Asks the responder to raise a solicited completion event.
         se,      set_se:      bool = 8, 1;
         /// Migration state; set: migrated.

@@ -17,21 +17,72 @@ extern crate alloc;
 
 pub mod addr;
 mod bth;
+pub mod crc;
 mod error;
 mod eth;
+mod flow_control;
+mod grh;
+mod ipoib;
 mod link;
 mod lrh;
+mod opcode;
+pub mod packet;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
+pub mod roce;
+mod rwh;
 pub mod table;
 
-pub use addr::{Gid, GidPrefix, Guid, Lid, Lmc, MKey, PKey, PortNum, Psn, QKey, Qpn, Sl, Vl};
+pub use addr::{
+    Gid, GidPrefix, Guid, Lid, Lmc, MKey, MulticastGid, MulticastScope, PKey, PKeyMembership,
+    PKeyParts, PortNum, Psn, QKey, Qpn, Sl, UnicastGid, Vl,
+};
 pub use bth::Bth;
 pub use error::{At, ParseError};
-pub use eth::Deth;
+pub use eth::{
+    Aeth, AethSyndrome, AethSyndromeClass, AtomicAckEth, AtomicEth, CnpRoceV2, CreditCount, Deth,
+    Eth, Ieth, ImmDt, NakCode, Rdeth, Reth, RnrTimer, Syndrome, Xrceth,
+};
+pub use flow_control::{FcpOp, FlowControlPacket};
+pub use grh::{Grh, GrhNxtHdr};
+pub use ipoib::IpoibHeader;
 pub use link::{Mtu, Rate};
 pub use lrh::{Lnh, Lrh};
+pub use opcode::{OPERATIONS, OpCode, Operation, PayloadRule, Position, Transport};
+pub use packet::{CrcCheck, Fault, FaultKind, Faults, Header, Packet, Start};
+pub use roce::{EtherType, Ethernet, Ipv4, Ipv4OptionWord, Ipv6, ROCE_V2_PORT, Udp, Vlan};
+pub use rwh::Rwh;
+
+/// Every structure of this crate: what prints packets, or reads printed ones, finds layouts here.
+pub const LAYOUTS: &[&table::Layout] = &[
+    Lrh::LAYOUT,
+    Grh::LAYOUT,
+    Rwh::LAYOUT,
+    Bth::LAYOUT,
+    Rdeth::LAYOUT,
+    Deth::LAYOUT,
+    Reth::LAYOUT,
+    AtomicEth::LAYOUT,
+    Aeth::LAYOUT,
+    AethSyndrome::LAYOUT,
+    AtomicAckEth::LAYOUT,
+    ImmDt::LAYOUT,
+    Ieth::LAYOUT,
+    Xrceth::LAYOUT,
+    FlowControlPacket::LAYOUT,
+    CnpRoceV2::LAYOUT,
+    Udp::LAYOUT,
+    IpoibHeader::LAYOUT,
+    UnicastGid::LAYOUT,
+    MulticastGid::LAYOUT,
+    PKeyParts::LAYOUT,
+    Ethernet::LAYOUT,
+    Vlan::LAYOUT,
+    Ipv4::LAYOUT,
+    Ipv4OptionWord::LAYOUT,
+    Ipv6::LAYOUT,
+];
 
 /// What the exported macros need of other crates.
 #[doc(hidden)]

@@ -5,7 +5,11 @@ use core::{fmt, net::Ipv6Addr, str::FromStr};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{BadAddress, Guid, number_value};
-use crate::table::{FieldKind, Row, bytes_row, set_bytes_row};
+use crate::{
+    code_points,
+    table::{FieldKind, Row, bytes_row, set_bytes_row},
+    wire_struct,
+};
 
 /// Upper half of a GID; all ports of a subnet share it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,6 +89,27 @@ impl Gid {
     pub const fn is_multicast(self) -> bool {
         self.0[0] == 0xff
     }
+
+    /// Whether no router forwards packets to it: unicast with the prefix `fe80::/10`, multicast of
+    /// link-local scope.
+    #[must_use]
+    pub const fn is_link_local(self) -> bool {
+        match self.0 {
+            [0xff, second, ..] => second & 15 == MulticastScope::LINK_LOCAL.0,
+            [0xfe, second, ..] => second & 0xc0 == 0x80,
+            _ => false,
+        }
+    }
+
+    /// The parts of a multicast GID; `None` for a unicast one.
+    #[must_use]
+    pub const fn multicast(self) -> Option<MulticastGid> {
+        if self.is_multicast() {
+            Some(MulticastGid::from_bytes(self.0))
+        } else {
+            None
+        }
+    }
 }
 
 impl fmt::Display for Gid {
@@ -156,5 +181,56 @@ impl serde::Serialize for Gid {
 impl<'a> arbitrary::Arbitrary<'a> for Gid {
     fn arbitrary(u: &mut arbitrary::Unstructured<'a>) -> arbitrary::Result<Self> {
         Ok(Self(u.arbitrary()?))
+    }
+}
+
+wire_struct! {
+    /// The parts of a unicast GID; [`Gid`] is the value.
+    ///
+    /// Source: IBA vol. 1, 4.1.1; `headers.csv`, struct `GID`.
+    pub struct UnicastGid("GID", 16 bytes) {
+        /// Subnet that the port is in.
+        subnet_prefix, set_subnet_prefix: GidPrefix = 0, 64;
+        /// GUID of the port.
+        interface_id,  set_interface_id:  Guid      = 64, 64;
+    }
+}
+
+code_points! {
+    /// How far a multicast group reaches (MulticastGID.scope). Values without a name are kept.
+    pub struct MulticastScope(u8) {
+        /// One subnet; the default of IP over InfiniBand.
+        LINK_LOCAL         = 2 => "LinkLocal",
+        SITE_LOCAL         = 5 => "SiteLocal",
+        ORGANIZATION_LOCAL = 8 => "OrganizationLocal",
+        GLOBAL             = 14 => "Global",
+    }
+}
+
+wire_struct! {
+    /// The parts of a multicast GID; [`Gid`] is the value.
+    ///
+    /// Source: IBA vol. 1, 4.1.1; `headers.csv`, struct `MulticastGID`.
+    pub struct MulticastGid("MulticastGID", 16 bytes) {
+        /// 0xFF.
+        prefix,   set_prefix:   u8             = 0, 8;
+        /// Bit 0: transient, not assigned for good.
+        flags,    set_flags:    u8             = 8, 4;
+        /// How far the group reaches.
+        scope,    set_scope:    MulticastScope = 12, 4;
+        /// The group.
+        group_id, set_group_id: [bytes; 14]    = 16, 112;
+    }
+}
+
+impl From<UnicastGid> for Gid {
+    fn from(parts: UnicastGid) -> Self {
+        Self(*parts.as_bytes())
+    }
+}
+
+impl From<MulticastGid> for Gid {
+    fn from(parts: MulticastGid) -> Self {
+        Self(*parts.as_bytes())
     }
 }

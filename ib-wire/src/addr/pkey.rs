@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::number_value;
+use crate::{code_points, wire_struct};
 
 /// Partition key: bit 15 tells full from limited members, the low 15 bits name the partition.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +48,33 @@ impl fmt::Debug for PKey {
 }
 
 number_value!(PKey(u16), u16::MAX);
+
+code_points! {
+    /// Kind of membership in a partition: bit 15 of a [`PKey`].
+    pub struct PKeyMembership(u8) {
+        /// Talks to full members only.
+        LIMITED = 0 => "Limited",
+        FULL    = 1 => "Full",
+    }
+}
+
+wire_struct! {
+    /// The parts of a partition key; [`PKey`] is the value.
+    ///
+    /// Source: IBA vol. 1, 10.9.1; `headers.csv`, struct `PKey`.
+    pub struct PKeyParts("PKey", 2 bytes) {
+        /// Full or limited.
+        membership, set_membership: PKeyMembership = 0, 1;
+        /// The partition; 0 is invalid, 0x7FFF the default one.
+        base,       set_base:       u16            = 1, 15;
+    }
+}
+
+impl From<PKeyParts> for PKey {
+    fn from(parts: PKeyParts) -> Self {
+        Self(u16::from_be_bytes(*parts.as_bytes()))
+    }
+}
 
 /// Queue key: a datagram is accepted only with the receiving queue pair's own.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,0 +1,242 @@
+//! Judging a packet: everything that is wrong with it.
+
+use super::{
+    Expected, Fault, FaultKind, Faults, Network, Packet, Start,
+    shape::{MIN_IBA, MIN_RAW},
+};
+use crate::{At, Bth, Grh, GrhNxtHdr, Ipv4, Lrh, Mtu, PayloadRule, Position, ROCE_V2_PORT, Udp};
+
+impl<B: AsRef<[u8]>> Packet<B> {
+    /// Everything that is wrong with the packet, CRCs included. Empty for a good one.
+    ///
+    /// Of a packet that was cut short it judges what is there.
+    #[must_use]
+    pub fn validate(&self) -> Faults {
+        let mut faults = Faults::default();
+        if let Some(stop) = self.shape.stop {
+            faults.push(stop.fault());
+        }
+        self.check_lrh(&mut faults);
+        self.check_length(&mut faults);
+        self.check_grh(&mut faults);
+        self.check_ip(&mut faults);
+        self.check_transport(&mut faults);
+        self.check_crcs(&mut faults);
+        faults
+    }
+
+    fn check_lrh(&self, faults: &mut Faults) {
+        let Some(lrh) = self.lrh() else { return };
+        let mut push = |kind, field, found: u16, expected| {
+            faults.push(fault(
+                kind,
+                At::new(Lrh::LAYOUT.name, 0),
+                field,
+                found,
+                expected,
+            ));
+        };
+        if lrh.lver() != 0 {
+            let found = lrh.lver().into();
+            push(FaultKind::BadLver, "lver", found, Expected::Number(0));
+        }
+        let minimum = match self.shape.network {
+            Network::Raw | Network::RawIpv6 => MIN_RAW / 4,
+            _ => MIN_IBA / 4,
+        } as u64;
+        if u64::from(lrh.pkt_len()) < minimum {
+            let expected = Expected::AtLeast(minimum);
+            push(FaultKind::BadPktLen, "pkt_len", lrh.pkt_len(), expected);
+        }
+    }
+
+    /// The packet's end against the bytes' end.
+    fn check_length(&self, faults: &mut Faults) {
+        let (len, end) = (self.bytes.as_ref().len(), self.shape.end);
+        // A header that is cut has been named already.
+        if end > len && self.shape.stop.is_none() {
+            let at = At::new("payload", self.shape.payload);
+            let expected = Expected::Number(end as u64);
+            faults.push(fault(
+                FaultKind::Truncated,
+                at,
+                "length",
+                len as u64,
+                expected,
+            ));
+        }
+        // Ethernet fills short frames, and a capture may hold the FCS: nothing to judge there.
+        if end < len && self.shape.start == Start::Ib {
+            let at = At::new("packet", 0);
+            let expected = Expected::Number(end as u64);
+            faults.push(fault(
+                FaultKind::LengthMismatch,
+                at,
+                "length",
+                len as u64,
+                expected,
+            ));
+        }
+    }
+
+    fn check_grh(&self, faults: &mut Faults) {
+        let Some(grh) = self.grh() else { return };
+        let at = At::new(Grh::LAYOUT.name, self.shape.net);
+        if grh.ip_ver() != 6 {
+            let six = Expected::Number(6);
+            faults.push(fault(FaultKind::BadIpVer, at, "ip_ver", grh.ip_ver(), six));
+        }
+        if grh.nxt_hdr() != GrhNxtHdr::IBA_TRANSPORT {
+            let expected = Expected::Number(GrhNxtHdr::IBA_TRANSPORT.bits().into());
+            let found = grh.nxt_hdr().bits();
+            faults.push(fault(FaultKind::BadNxtHdr, at, "nxt_hdr", found, expected));
+        }
+        if self.shape.network == Network::Global {
+            let headers = Lrh::LEN.saturating_add(Grh::LEN).saturating_add(2);
+            let right = self.shape.end.saturating_sub(headers) as u64;
+            if u64::from(grh.pay_len()) != right {
+                let expected = Expected::Number(right);
+                let found = grh.pay_len();
+                faults.push(fault(FaultKind::BadPayLen, at, "pay_len", found, expected));
+            }
+        }
+    }
+
+    fn check_ip(&self, faults: &mut Faults) {
+        if let Some(ip) = self.ipv4() {
+            let at = At::new(Ipv4::LAYOUT.name, self.shape.net);
+            let options = self.ipv4_options();
+            let right = ip.to_owned().seal(options).checksum();
+            if ip.checksum() != right {
+                let expected = Expected::Number(right.into());
+                let found = ip.checksum();
+                faults.push(fault(
+                    FaultKind::BadChecksum,
+                    at,
+                    "checksum",
+                    found,
+                    expected,
+                ));
+            }
+        }
+        let Some(udp) = self.udp() else { return };
+        let start = self.shape.bth.saturating_sub(Udp::LEN);
+        let at = At::new(Udp::LAYOUT.name, start);
+        if udp.dst_port() != ROCE_V2_PORT {
+            let expected = Expected::Number(ROCE_V2_PORT.into());
+            let found = udp.dst_port();
+            faults.push(fault(FaultKind::NotRoce, at, "dst_port", found, expected));
+        }
+        let right = self.shape.end.saturating_sub(start) as u64;
+        if u64::from(udp.length()) != right {
+            let expected = Expected::Number(right);
+            faults.push(fault(
+                FaultKind::BadPayLen,
+                at,
+                "length",
+                udp.length(),
+                expected,
+            ));
+        }
+    }
+
+    fn check_transport(&self, faults: &mut Faults) {
+        let Some(bth) = self.bth() else { return };
+        let at = At::new(Bth::LAYOUT.name, self.shape.bth);
+        if bth.t_ver() != 0 {
+            let zero = Expected::Number(0);
+            faults.push(fault(FaultKind::BadTver, at, "t_ver", bth.t_ver(), zero));
+        }
+        let Some(operation) = bth.op_code().operation() else {
+            let (kind, expected) = if bth.op_code().is_manufacturer() {
+                let known = Expected::Words("an operation of the specification");
+                (FaultKind::ManufacturerOpCode, known)
+            } else {
+                let named = Expected::Words("an operation with a name");
+                (FaultKind::ReservedOpCode, named)
+            };
+            faults.push(fault(kind, at, "op_code", bth.op_code().bits(), expected));
+            return;
+        };
+        // What is missing cannot be judged.
+        if self.shape.stop.is_some() || self.is_truncated() {
+            return;
+        }
+        let filled = self.shape.limit.saturating_sub(self.shape.payload) as u64;
+        let Some(payload) = filled.checked_sub(bth.pad_cnt().into()) else {
+            let expected = Expected::AtMost(filled);
+            let found = bth.pad_cnt();
+            faults.push(fault(FaultKind::BadPadCnt, at, "pad_cnt", found, expected));
+            return;
+        };
+        let at = At::new("payload", self.shape.payload);
+        let longest = u64::from(Mtu::MTU_4096.bytes().unwrap_or(0));
+        let mut push = |kind, expected| faults.push(fault(kind, at, "length", payload, expected));
+        match operation.payload {
+            PayloadRule::None if payload != 0 => {
+                push(FaultKind::UnexpectedPayload, Expected::Number(0));
+            }
+            PayloadRule::PathMtu
+                if u16::try_from(payload)
+                    .ok()
+                    .and_then(Mtu::from_bytes)
+                    .is_none() =>
+            {
+                push(
+                    FaultKind::BadPayloadLength,
+                    Expected::Words("256, 512, 1024, 2048 or 4096"),
+                );
+            }
+            PayloadRule::UpToPathMtu if payload == 0 => {
+                push(FaultKind::BadPayloadLength, Expected::AtLeast(1));
+            }
+            _ if payload > longest => {
+                push(FaultKind::BadPayloadLength, Expected::AtMost(longest));
+            }
+            _ => {}
+        }
+        // First and middle packets are a whole MTU: nothing is left to fill.
+        if matches!(operation.position, Position::First | Position::Middle) && bth.pad_cnt() != 0 {
+            let at = At::new(Bth::LAYOUT.name, self.shape.bth);
+            let zero = Expected::Number(0);
+            faults.push(fault(
+                FaultKind::BadPadCnt,
+                at,
+                "pad_cnt",
+                bth.pad_cnt(),
+                zero,
+            ));
+        }
+    }
+
+    fn check_crcs(&self, faults: &mut Faults) {
+        if let Some(icrc) = self.icrc().filter(|icrc| !icrc.is_ok()) {
+            let at = At::new("ICRC", self.shape.limit);
+            let [found, right] = [icrc.found, icrc.computed].map(u32::from_be_bytes);
+            let expected = Expected::Number(right.into());
+            faults.push(fault(FaultKind::IcrcMismatch, at, "icrc", found, expected));
+        }
+        if let Some(vcrc) = self.vcrc().filter(|vcrc| !vcrc.is_ok()) {
+            let at = At::new("VCRC", self.shape.end.saturating_sub(2));
+            let [found, right] = [vcrc.found, vcrc.computed].map(u16::from_be_bytes);
+            let expected = Expected::Number(right.into());
+            faults.push(fault(FaultKind::VcrcMismatch, at, "vcrc", found, expected));
+        }
+    }
+}
+
+fn fault(
+    kind: FaultKind,
+    at: At,
+    field: &'static str,
+    found: impl Into<u64>,
+    expected: Expected,
+) -> Fault {
+    Fault {
+        kind,
+        at,
+        field,
+        found: found.into(),
+        expected,
+    }
+}
