@@ -1,1 +1,30 @@
 //! An InfiniBand subnet manager and administrator without I/O, for embedding.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+extern crate alloc;
+
+mod config;
+mod event;
+mod manager;
+mod request;
+pub mod subnet;
+mod sweep;
+
+pub use config::{ConfigError, SmConfig, UnknownOption};
+pub use event::{
+    Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortAt, PortCounts, Silent, Summary,
+    SweepCause,
+};
+pub use manager::SubnetManager;
+pub use subnet::Subnet;

@@ -1,0 +1,331 @@
+//! What the operator decides: keys, LIDs, timers, limits. Names follow OpenSM's options.
+//!
+//! A [`SmConfig`] is plain data with OpenSM's defaults; change the fields that matter and hand it to
+//! [`SubnetManager::new`](crate::SubnetManager::new). [`SmConfig::parse`] reads OpenSM's option
+//! file (`opensm.conf`): `key value` lines, `#` comments. Nothing random comes from inside the
+//! engine: the first transaction ID stands here too.
+
+use alloc::{string::String, vec, vec::Vec};
+use core::{str::FromStr, time::Duration};
+
+use ib_mad::TransactionId;
+use ib_routing::{RouteOptions, RoutingEngine};
+use ib_wire::{GidPrefix, Lmc, Sl};
+use thiserror::Error;
+
+/// The options of a subnet manager.
+#[derive(Clone, Debug)]
+pub struct SmConfig {
+    /// Transaction ID of the first datagram; the following ones count up from it. A host that may
+    /// restart gives another value each time, so that late answers to the old run match nothing.
+    pub first_transaction_id: TransactionId,
+
+    /// Routing engines in the order of preference (`routing_engine`). The next one is tried where
+    /// one cannot route the fabric; at the end stands [`minhop`](RoutingEngine::MinHop), unless
+    /// [`no_fallback`](Self::no_fallback) is set.
+    pub routing_engines: Vec<RoutingEngine>,
+    /// Options of the routing engines; the number of VLs comes from the fabric.
+    pub route_options: RouteOptions,
+    /// Gives up where none of the engines can route the fabric, instead of installing `minhop`.
+    pub no_fallback: bool,
+
+    /// Subnet prefix that every port gets (`subnet_prefix`).
+    pub subnet_prefix: GidPrefix,
+    /// Management key that guards every port; 0 guards nothing (`m_key`).
+    pub m_key: u64,
+    /// Seconds until an M_Key without its manager can be read; 0 is never (`m_key_lease_period`).
+    pub m_key_lease_period: u16,
+    /// What a wrong M_Key may still do: 0..=3 (`m_key_protection_level`).
+    pub m_key_protect_bits: u8,
+    /// Key that the managers of one subnet share (`sm_key`).
+    pub sm_key: u64,
+    /// Priority in the election; 15 wins (`sm_priority`).
+    pub sm_priority: u8,
+    /// Service level for messages to the manager (`sm_sl`).
+    pub sm_sl: Sl,
+
+    /// LID mask control of CA and router ports (`lmc`).
+    pub lmc: Lmc,
+    /// Gives enhanced switch ports 0 the same LMC (`lmc_esp0`).
+    pub lmc_esp0: bool,
+    /// Gives new LIDs to all ports instead of keeping valid ones (`reassign_lids`).
+    pub reassign_lids: bool,
+
+    /// Most requests in flight at once; the window starts smaller and adapts (`max_wire_smps`).
+    pub max_wire_smps: usize,
+    /// Wait for an answer before the request is sent again (`transaction_timeout`).
+    pub transaction_timeout: Duration,
+    /// How often a request is sent again (`transaction_retries`).
+    pub transaction_retries: u8,
+
+    /// Time between two light sweeps; `None` for none (`sweep_interval`, 0).
+    pub sweep_interval: Option<Duration>,
+
+    /// 4.096 us * 2^n: longest time a packet takes through the subnet (`subnet_timeout`).
+    pub subnet_timeout: u8,
+    /// How long a switch may keep a packet (`packet_life_time`).
+    pub packet_life_time: u8,
+    /// How long a packet may stay at the head of a queue (`head_of_queue_lifetime`).
+    pub head_of_queue_lifetime: u8,
+    /// The same on switch ports to CAs and routers (`leaf_head_of_queue_lifetime`).
+    pub leaf_head_of_queue_lifetime: u8,
+    /// Packets in a row dropped by head-of-queue time that stall a VL (`vl_stall_count`).
+    pub vl_stall_count: u8,
+    /// The same on switch ports to CAs and routers (`leaf_vl_stall_count`).
+    pub leaf_vl_stall_count: u8,
+    /// Threshold of link errors for trap 129 (`local_phy_errors_threshold`).
+    pub local_phy_errors_threshold: u8,
+    /// Threshold of buffer overruns for trap 130 (`overrun_errors_threshold`).
+    pub overrun_errors_threshold: u8,
+    /// Highest code of OperationalVLs to use: 1 is VL0, 5 is VL0..VL14 (`max_op_vls`).
+    pub max_op_vls: u8,
+
+    /// Time between two polls of the master by a standby (`sminfo_polling_timeout`).
+    pub sminfo_polling_timeout: Duration,
+    /// Unanswered polls in a row after which the master counts as gone (`polling_retry_number`).
+    pub polling_retry_number: u8,
+    /// Ignores other managers (`ignore_other_sm`).
+    pub ignore_other_sm: bool,
+}
+
+impl Default for SmConfig {
+    fn default() -> Self {
+        Self {
+            first_transaction_id: TransactionId(1),
+            routing_engines: vec![RoutingEngine::MinHop],
+            route_options: RouteOptions::default(),
+            no_fallback: false,
+            subnet_prefix: GidPrefix::DEFAULT,
+            m_key: 0,
+            m_key_lease_period: 0,
+            m_key_protect_bits: 0,
+            sm_key: 1,
+            sm_priority: 0,
+            sm_sl: Sl::ZERO,
+            lmc: Lmc::ZERO,
+            lmc_esp0: false,
+            reassign_lids: false,
+            max_wire_smps: 32,
+            transaction_timeout: Duration::from_millis(200),
+            transaction_retries: 3,
+            sweep_interval: Some(Duration::from_secs(10)),
+            subnet_timeout: 0x12,
+            packet_life_time: 0x12,
+            head_of_queue_lifetime: 0x12,
+            leaf_head_of_queue_lifetime: 0x10,
+            vl_stall_count: 7,
+            leaf_vl_stall_count: 7,
+            local_phy_errors_threshold: 8,
+            overrun_errors_threshold: 8,
+            max_op_vls: 5,
+            sminfo_polling_timeout: Duration::from_secs(10),
+            polling_retry_number: 4,
+            ignore_other_sm: false,
+        }
+    }
+}
+
+/// Why an option file was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A key stands alone.
+    #[error("line {line}: `{key}` has no value")]
+    NoValue {
+        /// Line, counted from 1.
+        line: usize,
+        /// The key.
+        key: String,
+    },
+    /// The value does not fit the key.
+    #[error("line {line}: `{key}` is `{found}`, expected {expected}")]
+    BadValue {
+        /// Line, counted from 1.
+        line: usize,
+        /// The key.
+        key: String,
+        /// What stands there.
+        found: String,
+        /// What would fit.
+        expected: &'static str,
+    },
+}
+
+/// A line of an option file that has no effect here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownOption {
+    /// Line, counted from 1.
+    pub line: usize,
+    /// The key.
+    pub key: String,
+}
+
+impl SmConfig {
+    /// Reads OpenSM's option file on top of the defaults.
+    ///
+    /// Keys that mean nothing here are returned as well, so that the host can name them: OpenSM's
+    /// template has over 160 keys, and a file made by it is no error.
+    ///
+    /// # Errors
+    /// [`ConfigError`] at the first line whose value is missing or does not fit its key.
+    pub fn parse(text: &str) -> Result<(Self, Vec<UnknownOption>), ConfigError> {
+        let mut config = Self::default();
+        let mut unknown = Vec::new();
+        for (line, content) in (1..).zip(text.lines()) {
+            let content = content.split('#').next().unwrap_or_default().trim();
+            if content.is_empty() {
+                continue;
+            }
+            let Some((key, value)) = content.split_once(char::is_whitespace) else {
+                return Err(ConfigError::NoValue {
+                    line,
+                    key: content.into(),
+                });
+            };
+            match config.set(key, value.trim()) {
+                Ok(()) => {}
+                Err(SetError::UnknownKey) => unknown.push(UnknownOption {
+                    line,
+                    key: key.into(),
+                }),
+                Err(SetError::BadValue { expected }) => {
+                    return Err(ConfigError::BadValue {
+                        line,
+                        key: key.into(),
+                        found: value.trim().into(),
+                        expected,
+                    });
+                }
+            }
+        }
+        Ok((config, unknown))
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), SetError> {
+        match key {
+            "routing_engine" => self.routing_engines = engines(value)?,
+            "subnet_prefix" => self.subnet_prefix = GidPrefix(number(value, u64::MAX)?),
+            "m_key" => self.m_key = number(value, u64::MAX)?,
+            "m_key_lease_period" => self.m_key_lease_period = narrow(value, u16::MAX)?,
+            "m_key_protection_level" => self.m_key_protect_bits = narrow(value, 3u8)?,
+            "sm_key" => self.sm_key = number(value, u64::MAX)?,
+            "sm_priority" => self.sm_priority = narrow(value, 15u8)?,
+            "sm_sl" => self.sm_sl = Sl::try_new(narrow(value, 15u8)?).unwrap_or(Sl::ZERO),
+            "lmc" => self.lmc = Lmc::try_new(narrow(value, 7u8)?).unwrap_or(Lmc::ZERO),
+            "lmc_esp0" => self.lmc_esp0 = boolean(value)?,
+            "reassign_lids" => self.reassign_lids = boolean(value)?,
+            "max_wire_smps" => self.max_wire_smps = narrow::<u16>(value, u16::MAX)?.into(),
+            "transaction_timeout" => self.transaction_timeout = milliseconds(value)?,
+            "transaction_retries" => self.transaction_retries = narrow(value, u8::MAX)?,
+            "sweep_interval" => {
+                let seconds = number(value, u64::from(u32::MAX))?;
+                self.sweep_interval = (seconds != 0).then(|| Duration::from_secs(seconds));
+            }
+            "subnet_timeout" => self.subnet_timeout = narrow(value, 31u8)?,
+            "packet_life_time" => self.packet_life_time = narrow(value, 31u8)?,
+            "head_of_queue_lifetime" => self.head_of_queue_lifetime = narrow(value, 31u8)?,
+            "leaf_head_of_queue_lifetime" => {
+                self.leaf_head_of_queue_lifetime = narrow(value, 31u8)?;
+            }
+            "vl_stall_count" => self.vl_stall_count = narrow(value, 7u8)?,
+            "leaf_vl_stall_count" => self.leaf_vl_stall_count = narrow(value, 7u8)?,
+            "local_phy_errors_threshold" => {
+                self.local_phy_errors_threshold = narrow(value, 15u8)?;
+            }
+            "overrun_errors_threshold" => self.overrun_errors_threshold = narrow(value, 15u8)?,
+            "max_op_vls" => self.max_op_vls = narrow(value, 5u8)?.max(1),
+            "sminfo_polling_timeout" => self.sminfo_polling_timeout = milliseconds(value)?,
+            "polling_retry_number" => self.polling_retry_number = narrow(value, u8::MAX)?,
+            "ignore_other_sm" => self.ignore_other_sm = boolean(value)?,
+            _ => return Err(SetError::UnknownKey),
+        }
+        Ok(())
+    }
+}
+
+enum SetError {
+    UnknownKey,
+    BadValue { expected: &'static str },
+}
+
+fn engines(value: &str) -> Result<Vec<RoutingEngine>, SetError> {
+    if value == "(null)" {
+        return Ok(vec![RoutingEngine::MinHop]);
+    }
+    let names = value.split([',', ' ']).filter(|name| !name.is_empty());
+    names
+        .filter(|name| *name != "no_fallback")
+        .map(|name| {
+            RoutingEngine::from_str(name).map_err(|_| SetError::BadValue {
+                expected: "names of routing engines, with commas between",
+            })
+        })
+        .collect()
+}
+
+fn number(value: &str, max: u64) -> Result<u64, SetError> {
+    let parsed = match value.strip_prefix("0x").or(value.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => value.parse(),
+    };
+    match parsed {
+        Ok(number) if number <= max => Ok(number),
+        _ => Err(SetError::BadValue {
+            expected: "a number in the range of the option",
+        }),
+    }
+}
+
+fn narrow<T: TryFrom<u64> + Into<u64>>(value: &str, max: T) -> Result<T, SetError> {
+    let number = number(value, max.into())?;
+    T::try_from(number).map_err(|_| SetError::BadValue {
+        expected: "a number in the range of the option",
+    })
+}
+
+fn milliseconds(value: &str) -> Result<Duration, SetError> {
+    number(value, u64::from(u32::MAX)).map(Duration::from_millis)
+}
+
+fn boolean(value: &str) -> Result<bool, SetError> {
+    match value {
+        "TRUE" | "true" | "yes" | "1" => Ok(true),
+        "FALSE" | "false" | "no" | "0" => Ok(false),
+        _ => Err(SetError::BadValue {
+            expected: "TRUE or FALSE",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_file_changes_what_it_names_and_nothing_else() {
+        let text = "# comment\nlmc 2\nsweep_interval 0 # off\nm_key 0x1234\nguid 0x0\n";
+        let (config, unknown) = SmConfig::parse(text).unwrap();
+        let expected = SmConfig {
+            lmc: Lmc::try_new(2).unwrap(),
+            sweep_interval: None,
+            m_key: 0x1234,
+            ..SmConfig::default()
+        };
+        assert_eq!(alloc::format!("{config:?}"), alloc::format!("{expected:?}"));
+        assert_eq!(unknown.len(), 1);
+        assert_eq!((unknown[0].line, unknown[0].key.as_str()), (5, "guid"));
+    }
+
+    #[test]
+    fn a_value_out_of_range_names_line_and_key() {
+        let error = SmConfig::parse("lmc 0\nlmc 8\n").unwrap_err();
+        let text = alloc::format!("{error}");
+        assert!(text.starts_with("line 2: `lmc` is `8`"), "{text}");
+    }
+
+    #[test]
+    fn a_key_without_a_value_is_an_error() {
+        let error = SmConfig::parse("lmc\n").unwrap_err();
+        assert!(matches!(error, ConfigError::NoValue { line: 1, .. }));
+    }
+}

@@ -1,0 +1,283 @@
+//! What a subnet manager tells its host.
+//!
+//! The engine logs nothing: every decision that a person may ask about is an [`Event`], in the order
+//! in which it was taken. [`Event::SubnetUp`] ends a sweep after which every port that answers is
+//! configured; it carries a [`Summary`].
+
+use alloc::{boxed::Box, vec::Vec};
+use core::{fmt, time::Duration};
+
+use ib_mad::{AttributeId, Instant, MadStatus};
+use ib_routing::RoutingEngine;
+use ib_smp::SmState;
+use ib_wire::{Guid, Lid, PortNum};
+
+/// Something that happened in the manager.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A sweep began: everything is looked at anew (heavy), or only whether anything changed.
+    SweepStarted {
+        /// Whether the whole subnet is discovered again.
+        heavy: bool,
+        /// Why.
+        cause: SweepCause,
+    },
+    /// A phase of a heavy sweep began.
+    PhaseStarted(Phase),
+    /// A node was found that the sweep before did not know.
+    NodeAppeared {
+        /// The node.
+        node_guid: Guid,
+    },
+    /// A node that the sweep before knew is not reached any more.
+    NodeVanished {
+        /// The node.
+        node_guid: Guid,
+    },
+    /// Something did not answer, retries included.
+    Silent(Silent),
+    /// Two nodes answer with one GUID, or a cable was moved while it was looked at.
+    DuplicateGuid {
+        /// The GUID that is claimed twice.
+        node_guid: Guid,
+        /// The port through which the second claim was heard.
+        behind: Option<PortAt>,
+    },
+    /// A port was given a LID that it did not have.
+    LidAssigned {
+        /// The port.
+        port_guid: Guid,
+        /// Its base LID.
+        lid: Lid,
+    },
+    /// There are more ports than LIDs.
+    LidsExhausted(ib_routing::RouteError),
+    /// A node takes no part in the subnet: a switch without a linear forwarding table, or one that
+    /// did not tell its sizes.
+    LeftOut {
+        /// The node.
+        node_guid: Guid,
+    },
+    /// The preferred routing engine cannot route this fabric; the next one is tried.
+    RoutingFallback {
+        /// Which engine gave up.
+        engine: RoutingEngine,
+        /// Why.
+        reason: ib_routing::RouteError,
+    },
+    /// The routes were verified; they are installed only if they hold.
+    RoutesVerified {
+        /// The engine that made them.
+        engine: RoutingEngine,
+        /// Whether they are installed.
+        installed: bool,
+    },
+    /// A node refused a Set, or did not do what it was told.
+    Refused {
+        /// Where; `None` for the own node, if it is not known yet.
+        at: Option<PortAt>,
+        /// What was set.
+        attribute_id: AttributeId,
+        /// The status of the response.
+        status: MadStatus,
+    },
+    /// The state in the election changed.
+    SmStateChanged {
+        /// Before.
+        from: SmState,
+        /// Now.
+        to: SmState,
+    },
+    /// Every port that answers is configured and active.
+    SubnetUp(Box<Summary>),
+    /// The sweep ended with errors; the next one tries again.
+    SweepFailed(Box<Summary>),
+}
+
+/// A port by the GUID of its node and its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortAt {
+    /// The node.
+    pub node_guid: Guid,
+    /// The port.
+    pub port_num: PortNum,
+}
+
+impl fmt::Display for PortAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]", self.node_guid, self.port_num)
+    }
+}
+
+/// Something that did not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silent {
+    /// For an unknown node the port in front of it, else the port that was asked. `None`: the
+    /// manager's own port.
+    pub at: Option<PortAt>,
+    /// Whether the node behind `at` was asked, of which nothing else is known.
+    pub neighbor: bool,
+    /// What was asked for.
+    pub attribute_id: AttributeId,
+}
+
+/// Why a sweep began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SweepCause {
+    /// The manager started.
+    Start,
+    /// The host asked for it.
+    Command,
+    /// The time of [`sweep_interval`](crate::SmConfig::sweep_interval) went by.
+    Timer,
+    /// A light sweep saw a change, or a switch that does not answer.
+    Change,
+    /// A trap came.
+    Trap,
+    /// The sweep before ended with errors.
+    Retry,
+    /// The election made this manager the master.
+    Election,
+}
+
+/// The parts of a heavy sweep, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Every node and port is found by directed routes.
+    Discover,
+    /// LIDs are chosen; the switches and the own port get theirs.
+    Lids,
+    /// A routing engine computes the routes.
+    Route,
+    /// The routes are verified.
+    Verify,
+    /// Tables are written, ports configured and activated.
+    Program,
+}
+
+impl Phase {
+    /// All of them in their order.
+    pub const ALL: [Self; 5] = [
+        Self::Discover,
+        Self::Lids,
+        Self::Route,
+        Self::Verify,
+        Self::Program,
+    ];
+
+    /// The key in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Discover => "discover",
+            Self::Lids => "lids",
+            Self::Route => "route",
+            Self::Verify => "verify",
+            Self::Program => "program",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a heavy sweep found and did.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Summary {
+    /// What the subnet consists of.
+    pub fabric: FabricCounts,
+    /// The engine whose routes are installed.
+    pub engine: Option<RoutingEngine>,
+    /// When the sweep began.
+    pub started: Instant,
+    /// How long each phase took, by the host's clock.
+    pub phases: PhaseTimes,
+    /// Datagrams of this sweep.
+    pub mads: MadCounts,
+    /// Ports by their state after the sweep.
+    pub ports: PortCounts,
+    /// What did not answer.
+    pub silent: Vec<Silent>,
+    /// How many Sets were refused or not answered.
+    pub errors: usize,
+}
+
+/// Numbers of things in a subnet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FabricCounts {
+    /// Switches.
+    pub switches: usize,
+    /// CAs.
+    pub cas: usize,
+    /// Routers.
+    pub routers: usize,
+    /// Links, each once.
+    pub links: usize,
+    /// LIDs in use; with an LMC a port has several.
+    pub lids: usize,
+}
+
+/// How long each phase of a sweep took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhaseTimes {
+    times: [Duration; Phase::ALL.len()],
+}
+
+impl PhaseTimes {
+    /// Time that `phase` took.
+    #[must_use]
+    pub fn of(&self, phase: Phase) -> Duration {
+        self.times.get(phase as usize).copied().unwrap_or_default()
+    }
+
+    /// Time of all phases.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.times.iter().sum()
+    }
+
+    pub(crate) fn add(&mut self, phase: Phase, time: Duration) {
+        if let Some(sum) = self.times.get_mut(phase as usize) {
+            *sum = sum.saturating_add(time);
+        }
+    }
+}
+
+/// Datagrams that a manager sent and received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MadCounts {
+    /// Sent, repetitions included.
+    pub sent: u64,
+    /// Received.
+    pub received: u64,
+    /// Sent again after a time-out.
+    pub retried: u64,
+    /// Requests that were given up.
+    pub timed_out: u64,
+}
+
+impl MadCounts {
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            sent: self.sent.saturating_sub(before.sent),
+            received: self.received.saturating_sub(before.received),
+            retried: self.retried.saturating_sub(before.retried),
+            timed_out: self.timed_out.saturating_sub(before.timed_out),
+        }
+    }
+}
+
+/// Ports with a link, switch ports 0 left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounts {
+    /// Active.
+    pub active: usize,
+    /// In any other state, though the link is up.
+    pub not_active: usize,
+}

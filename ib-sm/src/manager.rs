@@ -1,0 +1,365 @@
+//! The subnet manager: what arrives goes to the sweep, what the sweep wants goes to the window.
+
+use alloc::{boxed::Box, collections::VecDeque};
+use core::time::Duration;
+
+use ib_mad::{
+    Engine, InFlight, Input, Instant, Mad, Received, RequestOptions, TransactionWindow,
+    WindowConfig,
+};
+use ib_routing::{Fabric, LidMap, NodeType, Routes, RoutingEngine, VerifyReport};
+use ib_smp::SmState;
+
+use crate::{
+    SmConfig,
+    event::{Event, FabricCounts, MadCounts, Phase, Summary, SweepCause},
+    request::Request,
+    subnet::Subnet,
+    sweep::{Step, Sweep},
+};
+
+/// Sweeps in a row that may end with errors before the manager waits for its timer.
+const QUICK_RETRIES: u8 = 3;
+
+/// How many requests to one device may be on the wire: switches buffer few SMPs.
+const PER_DEVICE: u32 = 8;
+
+/// A subnet manager: give it what the port receives, send what it says.
+///
+/// It starts to discover the subnet at once. [`Event::SubnetUp`] says that every port is
+/// configured; then it waits for changes. Nothing in it reads a clock or sends a packet.
+///
+/// ```no_run
+/// use std::ops::ControlFlow;
+///
+/// use ib_sm::{Event, SmConfig, SubnetManager};
+/// use ib_transport::{Clock, MadTransport, TransportError, drive};
+///
+/// /// Brings the subnet behind `transport` up and says how many LIDs it has.
+/// fn bring_up(
+///     transport: &mut impl MadTransport,
+///     clock: &impl Clock,
+/// ) -> Result<Option<usize>, TransportError> {
+///     let mut sm = SubnetManager::new(SmConfig::default(), clock.now());
+///     drive(&mut sm, transport, clock, |_, event| match event {
+///         Event::SubnetUp(summary) => ControlFlow::Break(summary.fabric.lids),
+///         _ => ControlFlow::Continue(()),
+///     })
+/// }
+/// ```
+#[derive(Debug)]
+pub struct SubnetManager {
+    config: SmConfig,
+    window: TransactionWindow<Request>,
+    sweep: Sweep,
+    events: VecDeque<Event>,
+    state: SmState,
+    /// Set while a step that only computes waits for the next call.
+    compute_at: Option<Instant>,
+    next_sweep: Option<Instant>,
+    quick_retries_left: u8,
+    /// Of the sweep at work.
+    summary: Summary,
+    phase_started: Instant,
+    mads_before: MadCounts,
+    up: bool,
+}
+
+impl SubnetManager {
+    /// A manager that begins its first sweep at `now`.
+    #[must_use]
+    pub fn new(config: SmConfig, now: Instant) -> Self {
+        let window = TransactionWindow::new(window_config(&config));
+        let mut manager = Self {
+            config,
+            window,
+            sweep: Sweep::new(None),
+            events: VecDeque::new(),
+            state: SmState::DISCOVERING,
+            compute_at: None,
+            next_sweep: None,
+            quick_retries_left: QUICK_RETRIES,
+            summary: Summary::default(),
+            phase_started: now,
+            mads_before: MadCounts::default(),
+            up: false,
+        };
+        manager.begin_sweep(now, SweepCause::Start);
+        manager.run(now);
+        manager
+    }
+
+    /// Discovers the subnet again, as soon as the sweep at work is over.
+    pub fn resweep(&mut self, now: Instant) {
+        if self.sweep.step == Step::Done {
+            self.begin_sweep(now, SweepCause::Command);
+            self.run(now);
+        } else {
+            self.next_sweep = Some(now);
+        }
+    }
+
+    /// Whether the last sweep ended with every port configured.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.up
+    }
+
+    /// The state in the election.
+    #[must_use]
+    pub fn state(&self) -> SmState {
+        self.state
+    }
+
+    /// The options.
+    #[must_use]
+    pub fn config(&self) -> &SmConfig {
+        &self.config
+    }
+
+    /// What is known of the subnet; while a sweep is at work, what it has found so far.
+    #[must_use]
+    pub fn subnet(&self) -> &Subnet {
+        &self.sweep.subnet
+    }
+
+    /// The fabric that the routes were computed for.
+    #[must_use]
+    pub fn fabric(&self) -> &Fabric {
+        &self.sweep.plan.fabric
+    }
+
+    /// Who owns which LID.
+    #[must_use]
+    pub fn lids(&self) -> &LidMap {
+        &self.sweep.plan.lids
+    }
+
+    /// The routes that were installed.
+    #[must_use]
+    pub fn routes(&self) -> Option<&Routes> {
+        self.sweep.plan.routes.as_ref()
+    }
+
+    /// What the verification of the routes found.
+    #[must_use]
+    pub fn report(&self) -> Option<&VerifyReport> {
+        self.sweep.plan.report.as_ref()
+    }
+
+    /// The engine whose routes were installed.
+    #[must_use]
+    pub fn engine(&self) -> Option<RoutingEngine> {
+        self.routes().map(Routes::engine)
+    }
+
+    /// What the last sweep found and did; of one at work, what is known so far.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Datagrams since the start.
+    #[must_use]
+    pub fn mads(&self) -> MadCounts {
+        let counters = self.window.counters();
+        MadCounts {
+            sent: counters.sent,
+            received: counters.received,
+            retried: counters.retried,
+            timed_out: counters.failed,
+        }
+    }
+
+    fn begin_sweep(&mut self, now: Instant, cause: SweepCause) {
+        if cause != SweepCause::Start {
+            let before = core::mem::replace(&mut self.sweep, Sweep::new(None));
+            self.sweep = Sweep::new(Some(before));
+        }
+        self.next_sweep = None;
+        self.compute_at = None;
+        self.summary = Summary {
+            started: now,
+            ..Summary::default()
+        };
+        self.mads_before = self.mads();
+        self.phase_started = now;
+        self.events
+            .push_back(Event::SweepStarted { heavy: true, cause });
+        self.events.push_back(Event::PhaseStarted(Phase::Discover));
+    }
+
+    /// Fills the window and moves the sweep on as far as it goes without an answer.
+    fn run(&mut self, now: Instant) {
+        loop {
+            self.fill_window();
+            self.events.append(&mut self.sweep.events);
+            let waits = !self.window.is_empty() || self.compute_at.is_some();
+            if waits || self.sweep.step == Step::Done {
+                return;
+            }
+            let phase = self.sweep.step.phase();
+            if self.sweep.advance(&self.config) {
+                self.events.append(&mut self.sweep.events);
+                self.note_phase(now, phase);
+            }
+            if self.sweep.step.computes() {
+                self.compute_at = Some(now);
+            }
+            if self.sweep.step == Step::Done {
+                self.end_sweep(now);
+            }
+        }
+    }
+
+    /// Gives the window as much as it can have in flight and a little to choose from.
+    fn fill_window(&mut self) {
+        let enough = usize::try_from(self.window.limit().saturating_mul(2)).unwrap_or(usize::MAX);
+        while self.window.len() < enough {
+            let Some(request) = self.sweep.queue.pop_front() else {
+                return;
+            };
+            let Some(mad) = self.sweep.build(&self.config, request) else {
+                continue;
+            };
+            let options = RequestOptions {
+                destination: request.port().map(|port| port.node.index() as u64),
+                ..RequestOptions::default()
+            };
+            // The window takes far more than `enough`.
+            let _ = self.window.request_with(&mad, options, request);
+        }
+    }
+
+    fn note_phase(&mut self, now: Instant, before: Phase) {
+        let phase = self.sweep.step.phase();
+        let ended = self.sweep.step == Step::Done;
+        if phase != before || ended {
+            self.summary
+                .phases
+                .add(before, now.since(self.phase_started));
+            self.phase_started = now;
+        }
+        if phase != before && !ended {
+            self.events.push_back(Event::PhaseStarted(phase));
+        }
+    }
+
+    fn end_sweep(&mut self, now: Instant) {
+        let plan = &self.sweep.plan;
+        let fabric = &plan.fabric;
+        self.summary.fabric = FabricCounts {
+            switches: fabric.count(NodeType::Switch),
+            cas: fabric.count(NodeType::Ca),
+            routers: fabric.count(NodeType::Router),
+            links: fabric.num_links(),
+            lids: plan.lids.num_lids(),
+        };
+        self.summary.engine = plan.routes.as_ref().map(Routes::engine);
+        self.summary.ports = self.sweep.port_counts();
+        self.summary.silent = self.sweep.silent.clone();
+        self.summary.errors = self.sweep.errors;
+        self.summary.mads = self.mads().since(self.mads_before);
+        let summary = Box::new(self.summary.clone());
+        let failed = self.sweep.errors > 0;
+        self.up = !failed;
+        self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));
+        if failed {
+            if let Some(left) = self.quick_retries_left.checked_sub(1) {
+                self.quick_retries_left = left;
+                self.next_sweep = Some(now);
+            }
+            self.events.push_back(Event::SweepFailed(summary));
+        } else {
+            self.quick_retries_left = QUICK_RETRIES;
+            self.events.push_back(Event::SubnetUp(summary));
+        }
+    }
+
+    fn on_failures(&mut self) {
+        while let Some(failure) = self.window.poll_failure() {
+            self.sweep.on_failure(failure.context);
+        }
+    }
+}
+
+impl Engine for SubnetManager {
+    type Input<'a> = Input<'a>;
+    type Transmit = Mad;
+    type Event = Event;
+
+    fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        match input {
+            Input::Mad(mad) => match self.window.handle_mad(now, mad) {
+                Received::Answer(answer) => self.sweep.on_answer(answer.context, mad),
+                Received::Unsolicited | Received::Pending | Received::Stale => {}
+            },
+            Input::SendFailed(mad) => self.window.handle_send_failed(mad),
+        }
+        self.on_failures();
+        self.run(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.window.handle_timeout(now);
+        self.on_failures();
+        if self.compute_at.take_if(|at| *at <= now).is_some() {
+            let phase = self.sweep.step.phase();
+            self.sweep.compute(&self.config);
+            self.events.append(&mut self.sweep.events);
+            self.note_phase(now, phase);
+            if self.sweep.step.computes() {
+                self.compute_at = Some(now);
+            }
+        }
+        if self.sweep.step == Step::Done && self.next_sweep.is_some_and(|at| at <= now) {
+            let cause = if self.up {
+                SweepCause::Timer
+            } else {
+                SweepCause::Retry
+            };
+            self.begin_sweep(now, cause);
+        }
+        self.run(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        self.window.poll_transmit(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let next_sweep = self.next_sweep.filter(|_| self.sweep.step == Step::Done);
+        let timers = [self.window.poll_timeout(), self.compute_at, next_sweep];
+        timers.into_iter().flatten().min()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}
+
+/// The moment `wait` after `now`.
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "the sum of an Instant and a Duration stays at the end of time"
+)]
+fn later(now: Instant, wait: Duration) -> Instant {
+    now + wait
+}
+
+fn window_config(config: &SmConfig) -> WindowConfig {
+    let max = u32::try_from(config.max_wire_smps)
+        .unwrap_or(u32::MAX)
+        .max(1);
+    WindowConfig {
+        timeout: config.transaction_timeout,
+        retries: config.transaction_retries.into(),
+        in_flight: InFlight::Adaptive {
+            min: max.min(4),
+            max,
+        },
+        per_destination: PER_DEVICE,
+        first_transaction_id: config.first_transaction_id,
+        ..WindowConfig::default()
+    }
+}

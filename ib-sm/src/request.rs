@@ -1,0 +1,101 @@
+//! What the manager asks of the subnet, as data: what a request is for, and the datagram it becomes.
+//!
+//! Every request goes by a directed route: that works before LIDs and tables do, and tells the same
+//! from the first sweep to the last. The datagram is built only when the window has room for it, so
+//! that a question whose answer came by another way meanwhile is not asked.
+
+use ib_mad::{Attribute, AttributeId, Mad, MadAddress, Method, MgmtClass};
+use ib_smp::{
+    DrPath, LinearForwardingTable, NodeDescription, NodeInfo, PortInfo, PortState, SmpDirected,
+    SwitchInfo,
+};
+use ib_wire::{Lid, MKey};
+
+use crate::subnet::{NodeIdx, PortRef};
+
+/// What a datagram in flight is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Who is behind this port; `None` is the own node.
+    GetNodeInfo(Option<PortRef>),
+    GetNodeDescription(PortRef),
+    GetSwitchInfo(NodeIdx),
+    GetPortInfo(PortRef),
+    GetLft(NodeIdx, u16),
+    SetSwitchInfo(NodeIdx),
+    SetLft(NodeIdx, u16),
+    /// Brings a port to its target, and into this state.
+    SetPortInfo(PortRef, PortState),
+}
+
+impl Request {
+    pub(crate) const fn attribute_id(self) -> AttributeId {
+        match self {
+            Self::GetNodeInfo(_) => NodeInfo::ID,
+            Self::GetNodeDescription(_) => NodeDescription::ID,
+            Self::GetSwitchInfo(_) | Self::SetSwitchInfo(_) => SwitchInfo::ID,
+            Self::GetPortInfo(_) | Self::SetPortInfo(..) => PortInfo::ID,
+            Self::GetLft(..) | Self::SetLft(..) => LinearForwardingTable::ID,
+        }
+    }
+
+    /// The port of the sender's knowledge that this is about.
+    pub(crate) fn port(self) -> Option<PortRef> {
+        match self {
+            Self::GetNodeInfo(from) => from,
+            Self::GetNodeDescription(port)
+            | Self::GetPortInfo(port)
+            | Self::SetPortInfo(port, _) => Some(port),
+            Self::GetSwitchInfo(node)
+            | Self::SetSwitchInfo(node)
+            | Self::GetLft(node, _)
+            | Self::SetLft(node, _) => Some(PortRef::management(node)),
+        }
+    }
+
+    pub(crate) const fn method(self) -> Method {
+        if self.is_set() {
+            Method::SET
+        } else {
+            Method::GET
+        }
+    }
+
+    pub(crate) const fn is_set(self) -> bool {
+        matches!(
+            self,
+            Self::SetSwitchInfo(_) | Self::SetLft(..) | Self::SetPortInfo(..)
+        )
+    }
+}
+
+/// A directed-route SMP from end to end. `data` beyond 64 bytes is cut off.
+pub(crate) fn directed(
+    path: &DrPath,
+    m_key: MKey,
+    method: Method,
+    attribute_id: AttributeId,
+    attribute_modifier: u32,
+    data: &[u8],
+) -> Mad {
+    let mut mad = Mad::new(MadAddress::DIRECTED);
+    if let Ok((smp, _)) = SmpDirected::parse_mut(&mut mad.bytes, 0) {
+        let mut smp_data = [0; 64];
+        for (to, &from) in smp_data.iter_mut().zip(data) {
+            *to = from;
+        }
+        smp.set_base_version(1)
+            .set_mgmt_class(MgmtClass::SUBN_DIRECTED)
+            .set_class_version(1)
+            .set_method(method)
+            .set_attribute_id(attribute_id)
+            .set_attribute_modifier(attribute_modifier)
+            .set_m_key(m_key)
+            .set_hop_count(path.hop_count())
+            .set_dr_slid(Lid::PERMISSIVE)
+            .set_dr_dlid(Lid::PERMISSIVE)
+            .set_initial_path(path.initial_path())
+            .set_smp_data(&smp_data);
+    }
+    mad
+}

@@ -1,0 +1,327 @@
+//! One heavy sweep, from the own node to a subnet that is up: the order of its steps, and what they
+//! share.
+//!
+//! A step queues requests; when the last of them is answered or given up, the next step begins. The
+//! two steps that only compute ([`Step::Route`] and [`Step::Verify`]) run when the host next calls, so
+//! that their phases can be told apart by the host's clock.
+
+mod discover;
+mod lids;
+mod links;
+mod routes;
+
+use alloc::{collections::VecDeque, vec::Vec};
+
+use ib_mad::Mad;
+use ib_smp::{NodeDescription, NodeInfo, PortInfo, SmpDirected, SwitchInfo};
+use ib_wire::{MKey, PortNum};
+
+pub(crate) use self::routes::Plan;
+use crate::{
+    SmConfig,
+    event::{Event, Phase, PortCounts, Silent},
+    request::{Request, directed},
+    subnet::{NodeIdx, PortRef, Subnet},
+};
+
+/// What a sweep is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// Nodes and ports are found.
+    Discover,
+    /// LIDs are chosen; management ports get theirs.
+    Lids,
+    /// Routes are to be computed.
+    Route,
+    /// Routes are to be verified.
+    Verify,
+    /// The tops of the forwarding tables are raised.
+    RaiseTops,
+    /// Blocks of the forwarding tables that differ are written.
+    Tables,
+    /// Ports get their settings and are armed.
+    Arm,
+    /// Ports are made active.
+    Activate,
+    /// The tops of the forwarding tables are lowered.
+    LowerTops,
+    /// Nothing is left to do.
+    Done,
+}
+
+impl Step {
+    pub(crate) const fn phase(self) -> Phase {
+        match self {
+            Self::Discover => Phase::Discover,
+            Self::Lids => Phase::Lids,
+            Self::Route => Phase::Route,
+            Self::Verify => Phase::Verify,
+            _ => Phase::Program,
+        }
+    }
+
+    /// Whether it waits for the host's next call instead of for answers.
+    pub(crate) const fn computes(self) -> bool {
+        matches!(self, Self::Route | Self::Verify)
+    }
+}
+
+/// A sweep at work, or the last one.
+#[derive(Debug)]
+pub(crate) struct Sweep {
+    pub(crate) step: Step,
+    pub(crate) subnet: Subnet,
+    /// Requests that wait for room in the window.
+    pub(crate) queue: VecDeque<Request>,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) silent: Vec<Silent>,
+    /// What went wrong and may go right in another sweep.
+    pub(crate) errors: usize,
+    /// The manager's own port.
+    pub(crate) own_port: PortRef,
+    pub(crate) plan: Plan,
+    first_sweep: bool,
+    /// The subnet as the sweep before left it.
+    before: Subnet,
+}
+
+impl Sweep {
+    /// A sweep that begins; `before` is the last one.
+    pub(crate) fn new(before: Option<Self>) -> Self {
+        let first_sweep = before.is_none();
+        let (before, plan) = before
+            .map(|before| (before.subnet, before.plan))
+            .unwrap_or_default();
+        let mut sweep = Self {
+            step: Step::Discover,
+            subnet: Subnet::default(),
+            queue: VecDeque::new(),
+            events: VecDeque::new(),
+            silent: Vec::new(),
+            errors: 0,
+            own_port: PortRef::management(NodeIdx::OWN),
+            // What is installed stays valid until there is something better.
+            plan: plan.again(),
+            first_sweep,
+            before,
+        };
+        sweep.start_discovery();
+        sweep
+    }
+
+    /// The datagram of a request that has waited; `None` if it need not be sent any more.
+    pub(crate) fn build(&self, config: &SmConfig, request: Request) -> Option<Mad> {
+        let path = match request {
+            Request::GetNodeInfo(from) => self.neighbor_path(from)?,
+            _ => {
+                let port = request.port()?;
+                // One time-out says enough about a node.
+                if self.subnet.node(port.node)?.silent {
+                    return None;
+                }
+                self.subnet.path(port)?
+            }
+        };
+        let mut data = [0; 64];
+        let modifier = match request {
+            Request::GetNodeInfo(_)
+            | Request::GetNodeDescription(_)
+            | Request::GetSwitchInfo(_) => 0,
+            Request::GetPortInfo(port) => port.port.0.into(),
+            Request::GetLft(_, block) => block.into(),
+            Request::SetSwitchInfo(node) => {
+                let info = self.switch_set(config, node)?;
+                fill(&mut data, info.as_bytes());
+                0
+            }
+            Request::SetLft(node, block) => {
+                data = self.lft_block(node, block)?;
+                block.into()
+            }
+            Request::SetPortInfo(port, state) => {
+                data = *self.port_set(config, port, state)?.as_bytes();
+                port.port.0.into()
+            }
+        };
+        let method = request.method();
+        let id = request.attribute_id();
+        Some(directed(
+            &path,
+            MKey(config.m_key),
+            method,
+            id,
+            modifier,
+            &data,
+        ))
+    }
+
+    /// Takes in the answer to a request.
+    pub(crate) fn on_answer(&mut self, request: Request, mad: &Mad) {
+        let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
+            return;
+        };
+        let data = smp.smp_data();
+        let done = smp.status().is_ok() && smp.attribute_id() == request.attribute_id();
+        let done = done
+            && match request {
+                Request::GetNodeInfo(from) => self.answered(data, |sweep, info: &NodeInfo| {
+                    // What the answer was asked over, and not what it says itself.
+                    if let Some(path) = sweep.asked_path(from) {
+                        sweep.on_node_info(from, path, info);
+                    }
+                    true
+                }),
+                Request::GetNodeDescription(port) => {
+                    self.on_node_description(port.node, NodeDescription::from_bytes(*data));
+                    true
+                }
+                Request::GetSwitchInfo(node) => self.answered(data, |sweep, info: &SwitchInfo| {
+                    sweep.on_switch_info(node, *info);
+                    true
+                }),
+                Request::GetPortInfo(port) => {
+                    self.on_port_info(port, PortInfo::from_bytes(*data));
+                    true
+                }
+                Request::GetLft(node, block) | Request::SetLft(node, block) => {
+                    if let Some(switch) = self.subnet.switch_mut(node) {
+                        switch.lft.set(block, *data);
+                    }
+                    !request.is_set() || self.lft_block(node, block) == Some(*data)
+                }
+                Request::SetSwitchInfo(node) => self.answered(data, |sweep, info: &SwitchInfo| {
+                    sweep.on_switch_set(node, *info)
+                }),
+                Request::SetPortInfo(port, state) => {
+                    self.on_port_set(port, state, PortInfo::from_bytes(*data))
+                }
+            };
+        if !done {
+            self.errors = self.errors.saturating_add(1);
+            self.events.push_back(Event::Refused {
+                at: request.port().map(|port| self.subnet.port_at(port)),
+                attribute_id: request.attribute_id(),
+                status: smp.status(),
+            });
+        }
+    }
+
+    /// Takes in that a request was not answered.
+    pub(crate) fn on_failure(&mut self, request: Request) {
+        let neighbor = matches!(request, Request::GetNodeInfo(_));
+        match request {
+            // The link is up and nobody is there: that may be so for good.
+            Request::GetNodeInfo(Some(_)) => {}
+            _ => self.errors = self.errors.saturating_add(1),
+        }
+        if let Request::SetLft(node, block) = request
+            && let Some(switch) = self.subnet.switch_mut(node)
+        {
+            // It may have arrived all the same.
+            switch.lft.forget(block);
+        }
+        let at = request.port();
+        let first = neighbor
+            || at
+                .and_then(|port| self.subnet.node_mut(port.node))
+                .is_none_or(|node| !core::mem::replace(&mut node.silent, true));
+        if first {
+            let silent = Silent {
+                at: at.map(|port| self.subnet.port_at(port)),
+                neighbor,
+                attribute_id: request.attribute_id(),
+            };
+            self.silent.push(silent);
+            self.events.push_back(Event::Silent(silent));
+        }
+    }
+
+    /// Goes on to the next step, all requests of this one being over. Returns false where the step
+    /// only computes: [`compute`](Self::compute) ends it.
+    pub(crate) fn advance(&mut self, config: &SmConfig) -> bool {
+        match self.step {
+            Step::Discover => {
+                self.report_vanished();
+                self.step = Step::Lids;
+                if self.assign_lids(config) {
+                    self.set_management_ports(config);
+                }
+            }
+            Step::Lids => self.step = Step::Route,
+            Step::Route | Step::Verify => return false,
+            Step::RaiseTops => {
+                self.step = Step::Tables;
+                self.queue_lft_blocks();
+            }
+            Step::Tables => {
+                self.step = Step::Arm;
+                self.configure_and_arm(config);
+            }
+            Step::Arm => {
+                self.step = Step::Activate;
+                self.activate();
+            }
+            Step::Activate => {
+                self.step = Step::LowerTops;
+                self.lower_tops(config);
+            }
+            Step::LowerTops | Step::Done => self.step = Step::Done,
+        }
+        true
+    }
+
+    /// Does the work of a step that computes.
+    pub(crate) fn compute(&mut self, config: &SmConfig) {
+        match self.step {
+            Step::Route => {
+                self.compute_routes(config);
+                self.step = Step::Verify;
+            }
+            Step::Verify => {
+                if self.verify_routes(config) {
+                    self.step = Step::RaiseTops;
+                    self.raise_tops(config);
+                } else {
+                    // The next engine.
+                    self.step = Step::Route;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts the ports that have a link, by their states.
+    pub(crate) fn port_counts(&self) -> PortCounts {
+        let mut counts = PortCounts::default();
+        for (_, node) in self.subnet.nodes() {
+            for (num, port) in node.ports() {
+                if (node.is_switch() && num == PortNum(0)) || !port.is_up() {
+                    continue;
+                }
+                if port.state() == ib_smp::PortState::ACTIVE {
+                    counts.active = counts.active.saturating_add(1);
+                } else {
+                    counts.not_active = counts.not_active.saturating_add(1);
+                }
+            }
+        }
+        counts
+    }
+
+    /// Reads an attribute that is shorter than the datagram's data.
+    fn answered<T>(&mut self, data: &[u8], act: impl FnOnce(&mut Self, &T) -> bool) -> bool
+    where
+        T: zerocopy::FromBytes + zerocopy::KnownLayout + zerocopy::Immutable + zerocopy::Unaligned,
+    {
+        match T::ref_from_prefix(data) {
+            Ok((attribute, _)) => act(self, attribute),
+            Err(_) => false,
+        }
+    }
+}
+
+fn fill(data: &mut [u8; 64], bytes: &[u8]) {
+    for (to, &from) in data.iter_mut().zip(bytes) {
+        *to = from;
+    }
+}

@@ -1,0 +1,197 @@
+//! Discovery by directed routes (IBA vol. 1, 14.4.3 and 14.2.2).
+//!
+//! From the own node outwards: NodeInfo of whoever is behind a port, then what that node is made of.
+//! Requests wait in one queue in the order in which they came up, so the walk is breadth-first, and
+//! each node is reached by a shortest route, however many requests are in flight. A cable answers
+//! for both its ends: the NodeInfo heard through it names the far port, so the far port is not asked
+//! who is behind it. A node that does not answer costs its own time-out and nobody else's.
+
+use ib_smp::{
+    DrPath, LinearForwardingTable, NodeDescription, NodeInfo, NodeType, PortInfo, PortState,
+    SwitchInfo,
+};
+use ib_wire::{Lid, PortNum};
+
+use super::Sweep;
+use crate::{
+    event::Event,
+    request::Request,
+    subnet::{Node, NodeIdx, PortRef},
+};
+
+impl Sweep {
+    /// Asks the own node who it is: everything else follows from the answers.
+    pub(super) fn start_discovery(&mut self) {
+        self.queue.push_back(Request::GetNodeInfo(None));
+    }
+
+    /// The route of a question about who is behind `from`; `None` if that is known meanwhile, or the
+    /// route has 63 hops already.
+    pub(crate) fn neighbor_path(&self, from: Option<PortRef>) -> Option<DrPath> {
+        let Some(from) = from else {
+            return Some(DrPath::OWN_NODE);
+        };
+        let port = self.subnet.port(from)?;
+        if port.peer.is_some() {
+            return None;
+        }
+        self.subnet.path(from)?.then(from.port)
+    }
+
+    /// The route that the answer to that question came over.
+    pub(super) fn asked_path(&self, from: Option<PortRef>) -> Option<DrPath> {
+        match from {
+            None => Some(DrPath::OWN_NODE),
+            Some(from) => self.subnet.path(from)?.then(from.port),
+        }
+    }
+
+    pub(super) fn on_node_info(&mut self, from: Option<PortRef>, path: DrPath, info: &NodeInfo) {
+        let arrived_at = info.local_port_num();
+        let node = match self.subnet.add(*info, path) {
+            Ok(node) => {
+                if self.before.find(info.node_guid()).is_none() {
+                    self.events.push_back(Event::NodeAppeared {
+                        node_guid: info.node_guid(),
+                    });
+                }
+                self.ask_about(node, arrived_at);
+                if node == NodeIdx::OWN && info.node_type() != NodeType::SWITCH {
+                    self.own_port.port = arrived_at;
+                }
+                node
+            }
+            Err(known) => {
+                let twin = self.subnet.node(known).is_none_or(|node| {
+                    node.info.node_type() != info.node_type()
+                        || node.info.num_ports() != info.num_ports()
+                });
+                if twin {
+                    self.claimed_twice(from, info);
+                    return;
+                }
+                known
+            }
+        };
+        let here = PortRef {
+            node,
+            port: arrived_at,
+        };
+        if info.node_type() != NodeType::SWITCH {
+            self.add_end_port(here, path, info);
+        }
+        if let Some(from) = from
+            && !self.subnet.link(from, here)
+        {
+            self.claimed_twice(Some(from), info);
+        }
+    }
+
+    pub(super) fn on_node_description(&mut self, node: NodeIdx, description: NodeDescription) {
+        if let Some(node) = self.subnet.node_mut(node) {
+            node.description = description;
+        }
+    }
+
+    pub(super) fn on_switch_info(&mut self, node: NodeIdx, info: SwitchInfo) {
+        // A table that is in use is read back: what stands in it already is not sent again. Above
+        // the top, and with no top at all, the bytes are anyone's guess.
+        let top = info.linear_fdb_top();
+        let blocks = match LinearForwardingTable::block_of(top) {
+            _ if top == Lid::NONE => 0..0,
+            (last, _) => 0..last.saturating_add(1),
+        };
+        let known = self.known_before(node).and_then(|before| {
+            let switch = before.switch.as_ref()?;
+            // A switch that was restarted has forgotten its top.
+            (switch.info?.linear_fdb_top() == top).then(|| switch.lft.clone())
+        });
+        let Some(switch) = self.subnet.switch_mut(node) else {
+            return;
+        };
+        switch.info = Some(info);
+        switch.lft = known.unwrap_or_default();
+        for block in blocks {
+            if switch.lft.block(block).is_none() {
+                self.queue.push_back(Request::GetLft(node, block));
+            }
+        }
+    }
+
+    pub(super) fn on_port_info(&mut self, port: PortRef, info: PortInfo) {
+        let is_own_node = port.node == NodeIdx::OWN;
+        let Some(node) = self.subnet.node(port.node) else {
+            return;
+        };
+        let leads_on = if node.is_switch() {
+            port.port != PortNum(0)
+        } else {
+            is_own_node
+        };
+        let reregistered = self
+            .known_before(port.node)
+            .and_then(|node| node.port(port.port))
+            .is_some_and(|before| before.reregistered && info.port_state() == PortState::ACTIVE);
+        if let Some(record) = self.subnet.port_mut(port) {
+            record.set_info(info);
+            record.reregistered = reregistered;
+            if leads_on && record.is_up() && record.peer.is_none() {
+                self.queue.push_back(Request::GetNodeInfo(Some(port)));
+            }
+        }
+    }
+
+    /// Names the nodes that the sweep before knew and this one did not reach.
+    pub(super) fn report_vanished(&mut self) {
+        for (_, node) in self.before.nodes() {
+            let node_guid = node.info.node_guid();
+            if self.subnet.find(node_guid).is_none() {
+                self.events.push_back(Event::NodeVanished { node_guid });
+            }
+        }
+    }
+
+    /// A node as the sweep before left it.
+    fn known_before(&self, node: NodeIdx) -> Option<&Node> {
+        let guid = self.subnet.node(node)?.info.node_guid();
+        self.before.node(self.before.find(guid)?)
+    }
+
+    /// Queues what a node that was not known is asked.
+    fn ask_about(&mut self, index: NodeIdx, arrived_at: PortNum) {
+        let Some(node) = self.subnet.node(index) else {
+            return;
+        };
+        let (is_switch, num_ports) = (node.is_switch(), node.info.num_ports());
+        self.queue.push_back(Request::GetNodeDescription(PortRef {
+            node: index,
+            port: arrived_at,
+        }));
+        if is_switch {
+            self.queue.push_back(Request::GetSwitchInfo(index));
+            for port in (0..=num_ports).map(PortNum) {
+                self.queue
+                    .push_back(Request::GetPortInfo(PortRef { node: index, port }));
+            }
+        }
+    }
+
+    /// Notes the port of a CA or router through which it was heard, once.
+    fn add_end_port(&mut self, here: PortRef, path: DrPath, info: &NodeInfo) {
+        if let Some(port) = self.subnet.port_mut(here)
+            && port.path.is_none()
+        {
+            port.path = Some(path);
+            port.guid = info.port_guid();
+            self.queue.push_back(Request::GetPortInfo(here));
+        }
+    }
+
+    fn claimed_twice(&mut self, from: Option<PortRef>, info: &NodeInfo) {
+        self.errors = self.errors.saturating_add(1);
+        self.events.push_back(Event::DuplicateGuid {
+            node_guid: info.node_guid(),
+            behind: from.map(|port| self.subnet.port_at(port)),
+        });
+    }
+}

@@ -1,0 +1,185 @@
+//! LIDs: from what the ports have to what they shall have (IBA vol. 1, 14.4.3).
+//!
+//! The choice is [`LidMap::assign`]'s: what is valid stays. Here the discovered subnet becomes the
+//! fabric that it and the routing engines work on. A node that cannot take part is left out, with
+//! an event: a switch that did not tell its tables' sizes, or has no linear table.
+
+use alloc::{string::ToString, vec::Vec};
+
+use ib_routing::{FabricBuilder, LidMap, LidOptions, LinkSpeed, LinkWidth, NewNode};
+use ib_smp::{NodeType, PortInfo};
+use ib_wire::{Lmc, PortNum};
+
+use super::Sweep;
+use crate::{
+    SmConfig,
+    event::Event,
+    subnet::{Node, PortRef},
+};
+
+impl Sweep {
+    /// Builds the fabric and chooses the LIDs. Returns false if there are too few.
+    pub(super) fn assign_lids(&mut self, config: &SmConfig) -> bool {
+        self.build_fabric();
+        let options = LidOptions {
+            lmc: config.lmc,
+            switch_lmc: if config.lmc_esp0 {
+                config.lmc
+            } else {
+                Lmc::ZERO
+            },
+            reassign: config.reassign_lids && self.first_sweep,
+            ..LidOptions::default()
+        };
+        match LidMap::assign(&self.plan.fabric, &options) {
+            Ok(lids) => self.plan.lids = lids,
+            Err(error) => {
+                self.errors = self.errors.saturating_add(1);
+                self.events.push_back(Event::LidsExhausted(error));
+                return false;
+            }
+        }
+        for destination in self.plan.lids.destinations().iter() {
+            let guid = self.plan.fabric.node(destination.end.node).guid;
+            let Some(node) = self.subnet.find(guid) else {
+                continue;
+            };
+            let port = PortRef {
+                node,
+                port: destination.end.port,
+            };
+            let Some(record) = self.subnet.port_mut(port) else {
+                continue;
+            };
+            record.lids = Some(destination.range);
+            let lid = destination.range.base();
+            if record.info.is_none_or(|info| info.lid() != lid) {
+                self.events.push_back(Event::LidAssigned {
+                    port_guid: destination.guid,
+                    lid,
+                });
+            }
+        }
+        true
+    }
+
+    fn build_fabric(&mut self) {
+        let mut builder = FabricBuilder::new();
+        let mut added = Vec::new();
+        for (index, node) in self.subnet.nodes() {
+            let entry = if takes_part(node) {
+                builder.add_node(new_node(node)).ok()
+            } else {
+                self.events.push_back(Event::LeftOut {
+                    node_guid: node.info.node_guid(),
+                });
+                None
+            };
+            added.push((index, entry));
+        }
+        let place = |port: PortRef| {
+            let &(_, entry) = added.get(port.node.index())?;
+            Some(ib_routing::PortRef {
+                node: entry?,
+                port: port.port,
+            })
+        };
+        for &(index, _) in &added {
+            let Some(node) = self.subnet.node(index) else {
+                continue;
+            };
+            for (port, record) in node.ports() {
+                let here = PortRef { node: index, port };
+                let (Some(end), Some(info)) = (place(here), &record.info) else {
+                    continue;
+                };
+                if let Some(entry) = builder.port_mut(end) {
+                    if record.guid != ib_wire::Guid::NONE {
+                        entry.guid = record.guid;
+                    }
+                    if !node.is_switch() || port == PortNum(0) {
+                        (entry.lid, entry.lmc) = (info.lid(), info.lmc());
+                    }
+                    (entry.width, entry.speed) = (width(info), speed(info));
+                }
+                if let Some(peer) = record.peer.filter(|_| self.is_link(here))
+                    && let Some(peer) = place(peer)
+                {
+                    // A cable is met at both ends; the second time changes nothing.
+                    let _ = builder.add_link(end, peer);
+                }
+            }
+        }
+        let fabric = builder.build();
+        for (index, _) in added {
+            if let Some(node) = self.subnet.node_mut(index) {
+                let routed = fabric.switch_by_guid(node.info.node_guid());
+                if let Some(switch) = &mut node.switch {
+                    switch.routed = routed;
+                }
+            }
+        }
+        self.plan.fabric = fabric;
+    }
+
+    /// Whether both ends of a port's cable are known and up.
+    fn is_link(&self, port: PortRef) -> bool {
+        let ends = self
+            .subnet
+            .port(port)
+            .and_then(|here| Some((here, self.subnet.port(here.peer?)?)));
+        ends.is_some_and(|(here, there)| here.is_up() && there.is_up())
+    }
+}
+
+fn takes_part(node: &Node) -> bool {
+    match &node.switch {
+        Some(switch) => switch.info.is_some_and(|info| info.linear_fdb_cap() > 0),
+        None => true,
+    }
+}
+
+fn new_node(node: &Node) -> NewNode {
+    let info = &node.info;
+    let type_ = match info.node_type() {
+        NodeType::SWITCH => ib_routing::NodeType::Switch,
+        NodeType::ROUTER => ib_routing::NodeType::Router,
+        _ => ib_routing::NodeType::Ca,
+    };
+    let switch_info = node.switch.as_ref().and_then(|switch| switch.info);
+    NewNode {
+        type_,
+        guid: info.node_guid(),
+        num_ports: info.num_ports(),
+        system_image_guid: info.system_image_guid(),
+        vendor_id: info.vendor_id(),
+        device_id: info.device_id(),
+        description: node.description.node_string().to_string(),
+        enhanced_port_0: switch_info.is_some_and(|info| info.enhanced_port0()),
+        ..NewNode::default()
+    }
+}
+
+fn width(info: &PortInfo) -> Option<LinkWidth> {
+    LinkWidth::from_lanes(info.link_width_active().lanes()?)
+}
+
+fn speed(info: &PortInfo) -> Option<LinkSpeed> {
+    use ib_smp::{LinkSpeed as Basic, LinkSpeedExt as Extended, LinkSpeedExt2 as Extended2};
+    if info.link_speed_ext_active2() == Extended2::XDR {
+        return Some(LinkSpeed::Xdr);
+    }
+    match info.link_speed_ext_active() {
+        Extended::FDR => return Some(LinkSpeed::Fdr),
+        Extended::EDR => return Some(LinkSpeed::Edr),
+        Extended::HDR => return Some(LinkSpeed::Hdr),
+        Extended::NDR => return Some(LinkSpeed::Ndr),
+        _ => {}
+    }
+    match info.link_speed_active() {
+        Basic::SDR => Some(LinkSpeed::Sdr),
+        Basic::DDR => Some(LinkSpeed::Ddr),
+        Basic::QDR => Some(LinkSpeed::Qdr),
+        _ => None,
+    }
+}

@@ -1,0 +1,213 @@
+//! Routes: computed, verified, and only then written, block by block where they differ
+//! (IBA vol. 1, 14.2.5.10 and 18.2.4).
+//!
+//! Engines are tried in the order of preference. Routes that loop or leave a pair unreachable that is
+//! connected are not installed: the next engine is tried. What stands in a switch already is not
+//! written again.
+
+use alloc::vec::Vec;
+
+use ib_routing::{
+    Fabric, LidMap, RouteOptions, Routes, RoutingEngine, SwitchIdx, VerifyReport, verify,
+};
+use ib_smp::{LinearForwardingTable, SwitchInfo};
+use ib_wire::Lid;
+
+use super::{Step, Sweep};
+use crate::{SmConfig, event::Event, request::Request, subnet::NodeIdx};
+
+/// What a sweep has worked out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) fabric: Fabric,
+    pub(crate) lids: LidMap,
+    pub(crate) routes: Option<Routes>,
+    pub(crate) report: Option<VerifyReport>,
+    /// How many of the engines were tried.
+    tried: usize,
+}
+
+impl Plan {
+    /// The plan that the next sweep starts from.
+    pub(super) fn again(self) -> Self {
+        Self { tried: 0, ..self }
+    }
+}
+
+impl Sweep {
+    /// Asks the engines from the next one on for routes.
+    pub(super) fn compute_routes(&mut self, config: &SmConfig) {
+        self.plan.routes = None;
+        let options = RouteOptions {
+            max_vls: self.usable_vls(config),
+            ..config.route_options.clone()
+        };
+        let engines = engines(config);
+        for &engine in engines.iter().skip(self.plan.tried) {
+            self.plan.tried = self.plan.tried.saturating_add(1);
+            match engine.route(&self.plan.fabric, &self.plan.lids, &options) {
+                Ok(routes) => {
+                    self.plan.routes = Some(routes);
+                    return;
+                }
+                Err(reason) => self
+                    .events
+                    .push_back(Event::RoutingFallback { engine, reason }),
+            }
+        }
+    }
+
+    /// Verifies the routes. Returns false if the next engine shall be tried.
+    pub(super) fn verify_routes(&mut self, config: &SmConfig) -> bool {
+        let Some(routes) = &self.plan.routes else {
+            // No engine is left: what the switches hold stays.
+            self.errors = self.errors.saturating_add(1);
+            return true;
+        };
+        let engine = routes.engine();
+        let report = verify(&self.plan.fabric, &self.plan.lids, routes);
+        let holds = report.unreachable == 0 && report.loops == 0;
+        // A loop eats the links; a missing route only misses.
+        let is_last = self.plan.tried >= engines(config).len();
+        let installed = holds || (is_last && report.loops == 0);
+        self.plan.report = Some(report);
+        self.events
+            .push_back(Event::RoutesVerified { engine, installed });
+        if !installed {
+            self.plan.routes = None;
+        }
+        installed || is_last
+    }
+
+    /// Queues a Set of SwitchInfo for each switch that does not reach up to the highest LID yet, has
+    /// a change of ports to acknowledge, or another lifetime of packets.
+    pub(super) fn raise_tops(&mut self, config: &SmConfig) {
+        self.queue_switch_sets(|sweep, node, info| {
+            info.port_state_change() || sweep.switch_target(config, node).as_ref() != Some(info)
+        });
+    }
+
+    /// Queues a Set of SwitchInfo for each switch that reaches beyond the highest LID.
+    pub(super) fn lower_tops(&mut self, config: &SmConfig) {
+        self.queue_switch_sets(|sweep, node, info| {
+            sweep.switch_target(config, node).as_ref() != Some(info)
+        });
+    }
+
+    /// Queues the blocks that differ: the first block of every switch, then the second, so that no
+    /// switch gets all of its own at once.
+    pub(super) fn queue_lft_blocks(&mut self) {
+        let Some(routes) = &self.plan.routes else {
+            return;
+        };
+        let (last, _) = LinearForwardingTable::block_of(routes.max_lid());
+        for block in 0..=last {
+            for (node, record) in self.subnet.nodes() {
+                let Some(switch) = &record.switch else {
+                    continue;
+                };
+                let wanted = self.lft_block(node, block);
+                if wanted.is_some() && wanted.as_ref() != switch.lft.block(block) {
+                    self.queue.push_back(Request::SetLft(node, block));
+                }
+            }
+        }
+    }
+
+    /// A block of a switch's table as it should be.
+    pub(crate) fn lft_block(&self, node: NodeIdx, block: u16) -> Option<[u8; 64]> {
+        let routes = self.plan.routes.as_ref()?;
+        let switch = self.routed(node)?;
+        let start = usize::from(block).saturating_mul(64);
+        routes.lft(switch).get(start..)?.first_chunk().copied()
+    }
+
+    /// What a Set of SwitchInfo sends.
+    pub(crate) fn switch_set(&self, config: &SmConfig, node: NodeIdx) -> Option<SwitchInfo> {
+        let mut set = self.switch_target(config, node)?;
+        let changed = self
+            .subnet
+            .node(node)?
+            .switch
+            .as_ref()?
+            .info?
+            .port_state_change();
+        set.set_port_state_change(changed);
+        Some(set)
+    }
+
+    /// Takes in the answer to a Set of SwitchInfo. Returns whether the switch did as it was told.
+    pub(super) fn on_switch_set(&mut self, node: NodeIdx, mut info: SwitchInfo) -> bool {
+        // A change that came after the Set shows in the next light sweep.
+        info.set_port_state_change(false);
+        let wanted = self.wanted_top(node);
+        if let Some(switch) = self.subnet.switch_mut(node) {
+            switch.info = Some(info);
+        }
+        wanted.is_none_or(|top| info.linear_fdb_top() == top)
+    }
+
+    /// SwitchInfo as it should be in this step, with no change of ports to acknowledge.
+    fn switch_target(&self, config: &SmConfig, node: NodeIdx) -> Option<SwitchInfo> {
+        let mut info = self.subnet.node(node)?.switch.as_ref()?.info?;
+        info.set_life_time_value(config.packet_life_time)
+            .set_port_state_change(false);
+        if let Some(top) = self.wanted_top(node) {
+            info.set_linear_fdb_top(top);
+        }
+        Some(info)
+    }
+
+    /// The highest LID, and not below what the switch forwards already until the tables are written.
+    fn wanted_top(&self, node: NodeIdx) -> Option<Lid> {
+        let max = self.plan.routes.as_ref()?.max_lid();
+        let now = self.subnet.node(node)?.switch.as_ref()?.info?;
+        Some(match self.step {
+            Step::LowerTops => max,
+            _ => max.max(now.linear_fdb_top()),
+        })
+    }
+
+    fn routed(&self, node: NodeIdx) -> Option<SwitchIdx> {
+        self.subnet.node(node)?.switch.as_ref()?.routed
+    }
+
+    fn queue_switch_sets(&mut self, choose: impl Fn(&Self, NodeIdx, &SwitchInfo) -> bool) {
+        let mut sets = Vec::new();
+        for (node, record) in self.subnet.nodes() {
+            if let Some(info) = record.switch.as_ref().and_then(|switch| switch.info)
+                && self.routed(node).is_some()
+                && choose(self, node, &info)
+            {
+                sets.push(Request::SetSwitchInfo(node));
+            }
+        }
+        self.queue.extend(sets);
+    }
+
+    /// Data VLs that every link between switches has.
+    fn usable_vls(&self, config: &SmConfig) -> u8 {
+        let mut least = config.max_op_vls.max(1);
+        for (_, node) in self.subnet.nodes().filter(|(_, node)| node.is_switch()) {
+            for (_, port) in node.ports() {
+                let to_switch = port
+                    .peer
+                    .and_then(|peer| self.subnet.node(peer.node))
+                    .is_some_and(|peer| peer.is_switch());
+                if let Some(info) = port.info.filter(|_| to_switch) {
+                    least = least.min(info.vl_cap().0.max(1));
+                }
+            }
+        }
+        ib_smp::VlCap(least).count().unwrap_or(1)
+    }
+}
+
+/// The engines to try, in order.
+fn engines(config: &SmConfig) -> Vec<RoutingEngine> {
+    let mut engines = config.routing_engines.clone();
+    if !config.no_fallback && !engines.contains(&RoutingEngine::MinHop) {
+        engines.push(RoutingEngine::MinHop);
+    }
+    engines
+}
