@@ -1,3 +1,4 @@
 //! Graph algorithms that the engines share.
 
 pub mod bfs;
+pub mod random;

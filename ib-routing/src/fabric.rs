@@ -368,7 +368,7 @@ impl FabricBuilder {
     #[must_use]
     pub fn port_mut(&mut self, end: PortRef) -> Option<&mut Port> {
         self.nodes
-            .get_mut(end.node)?
+            .find_mut(end.node)?
             .ports
             .get_mut(usize::from(end.port.0))
     }
@@ -376,13 +376,13 @@ impl FabricBuilder {
     /// The node as it stands.
     #[must_use]
     pub fn node(&self, node: NodeIdx) -> Option<&Node> {
-        self.nodes.get(node)
+        self.nodes.find(node)
     }
 
     /// The node, to set what is known of it.
     #[must_use]
     pub fn node_mut(&mut self, node: NodeIdx) -> Option<&mut Node> {
-        self.nodes.get_mut(node)
+        self.nodes.find_mut(node)
     }
 
     /// Which node has this GUID.
@@ -398,9 +398,12 @@ impl FabricBuilder {
     }
 
     fn link_port(&mut self, end: PortRef) -> Result<&mut Port, TopologyError> {
-        let (node, num_ports) = self.nodes.get(end.node).map_or((String::new(), 0), |node| {
-            (node.name.clone(), node.num_ports())
-        });
+        let (node, num_ports) = self
+            .nodes
+            .find(end.node)
+            .map_or((String::new(), 0), |node| {
+                (node.name.clone(), node.num_ports())
+            });
         let port = u32::from(end.port.0);
         self.port_mut(end).filter(|_| port != 0).ok_or_else(|| {
             TopologyErrorKind::PortOutOfRange {
@@ -414,7 +417,7 @@ impl FabricBuilder {
 
     fn name(&self, end: PortRef) -> String {
         self.nodes
-            .get(end.node)
+            .find(end.node)
             .map_or_else(String::new, |node| node.name.to_string())
     }
 }
@@ -570,7 +573,7 @@ impl Fabric {
     /// The port, if there is such.
     #[must_use]
     pub fn port(&self, end: PortRef) -> Option<&Port> {
-        self.nodes.get(end.node)?.port(end.port)
+        self.nodes.find(end.node)?.port(end.port)
     }
 
     /// Number of switches.

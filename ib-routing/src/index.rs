@@ -130,14 +130,14 @@ impl<I: Idx, T> IdxVec<I, T> {
     /// The entry, if the index came from a fabric of this size.
     #[inline]
     #[must_use]
-    pub fn get(&self, index: I) -> Option<&T> {
+    pub fn find(&self, index: I) -> Option<&T> {
         self.entries.get(index.at())
     }
 
     /// The entry to change, if the index came from a fabric of this size.
     #[inline]
     #[must_use]
-    pub fn get_mut(&mut self, index: I) -> Option<&mut T> {
+    pub fn find_mut(&mut self, index: I) -> Option<&mut T> {
         self.entries.get_mut(index.at())
     }
 

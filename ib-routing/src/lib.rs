@@ -35,6 +35,7 @@ pub mod engine;
 mod error;
 pub mod fabric;
 pub mod format;
+pub mod generate;
 pub mod index;
 pub mod lid;
 mod options;

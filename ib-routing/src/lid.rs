@@ -172,13 +172,13 @@ impl LidMap {
             let guid = fabric.port(*end).map(|port| port.guid);
             (
                 guid,
-                fabric.nodes().get(end.node).map(|node| node.guid),
+                fabric.nodes().find(end.node).map(|node| node.guid),
                 end.port,
             )
         });
         let mut taken = alloc::vec![false; 0xc000];
         ranges.retain(|&(end, range)| {
-            let node = fabric.nodes().get(end.node);
+            let node = fabric.nodes().find(end.node);
             let is_end = node.is_some_and(|node| {
                 node.port(end.port).is_some() && node.type_.is_switch() == (end.port.0 == 0)
             });
@@ -270,7 +270,7 @@ impl LidMap {
     /// Who owns a LID.
     #[must_use]
     pub fn owner(&self, lid: Lid) -> Option<&Destination> {
-        self.destinations.get(self.owner_index(lid)?)
+        self.destinations.find(self.owner_index(lid)?)
     }
 
     /// Number of the end port that owns a LID.

@@ -122,7 +122,7 @@ impl VlMap {
 impl PerPort {
     #[inline]
     fn place(&self, switch: SwitchIdx, input: PortNum, output: PortNum) -> Option<usize> {
-        let &(first, ports) = self.switches.get(switch)?;
+        let &(first, ports) = self.switches.find(switch)?;
         let (input, output) = (u32::from(input.0), u32::from(output.0));
         (input < ports && output < ports).then_some((first + input * ports + output) as usize)
     }

@@ -1,0 +1,36 @@
+//! A small generator of pseudo-random numbers: the same seed gives the same fabric everywhere.
+
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+#[derive(Clone, Copy, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of this seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 bits.
+    pub const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    /// A number below `bound`; 0 if there is none.
+    pub const fn below(&mut self, bound: usize) -> usize {
+        // The high half of the product: no division, and a bias of 2^-64 at most.
+        ((self.next() as u128 * bound as u128) >> 64) as usize
+    }
+
+    /// Puts the entries in a random order.
+    pub fn shuffle<T>(&mut self, entries: &mut [T]) {
+        for last in (1..entries.len()).rev() {
+            let other = self.below(last.saturating_add(1));
+            entries.swap(last, other);
+        }
+    }
+}
