@@ -5,6 +5,9 @@
 pub mod capture;
 mod drive;
 pub mod ibsim;
+#[cfg(feature = "interop")]
+#[doc(hidden)]
+pub mod interop;
 mod replay;
 mod tap;
 mod transport;

@@ -253,9 +253,10 @@ impl AsFd for IbsimPort {
 
 impl Drop for IbsimPort {
     fn drop(&mut self) {
-        // The server frees the slot; if it is gone, nothing is left to free.
+        // Waits for the reply: a server that answers a socket that is gone would not free the slot. If the
+        // server itself is gone, nothing is left to free.
         let request = Control::new(control_type::DISCONNECT, self.slot, &[]);
-        let _ = self.control.send(request.as_bytes());
+        let _ = exchange(&self.control, &request, &self.node);
     }
 }
 

@@ -1,0 +1,125 @@
+//! The backends against real ibsim: its socket, and its preloaded library in place of the kernel.
+#![cfg(feature = "interop")]
+
+use std::{
+    path::PathBuf,
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+use ib_transport::{
+    MonotonicClock,
+    ibsim::{IbsimOptions, IbsimPort},
+    interop::{Ibsim, fabric},
+};
+
+/// The example `node_info`, built if it is not yet.
+fn node_info() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let status = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--example", "node_info"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(status.expect("cargo runs").success());
+        let test = std::env::current_exe().expect("a test has a path");
+        let directory = test.ancestors().nth(2).expect("deps/ is in a directory");
+        directory.join("examples/node_info")
+    };
+    BUILT.get_or_init(build).clone()
+}
+
+fn printed(command: &mut Command) -> String {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().expect("the example starts");
+    let errors = String::from_utf8_lossy(&stderr);
+    assert!(status.success(), "{errors}");
+    String::from_utf8(stdout).expect("the example prints text")
+}
+
+#[test]
+fn a_node_answers_over_the_simulators_socket() {
+    let ibsim = Ibsim::start(&fabric("gen-line-2")).unwrap();
+    let device = format!("sim:{}", ibsim.name());
+    // ibsim's default node is the first of the file: a switch.
+    let own = printed(Command::new(node_info()).arg(&device));
+    assert!(
+        own.contains("node_type: Switch") && own.contains("0x0020000000000000"),
+        "{own}"
+    );
+    let behind = printed(Command::new(node_info()).args([&device, "3"]));
+    assert!(
+        behind.contains("node_type: CA") && behind.contains("0x0010000000000000"),
+        "{behind}"
+    );
+}
+
+#[test]
+fn a_node_answers_through_the_preloaded_library() {
+    let ibsim = Ibsim::start(&fabric("gen-line-2")).unwrap();
+    let own = printed(&mut ibsim.client(node_info(), "H-0010000000000000"));
+    assert!(
+        own.contains("node_type: CA") && own.contains("0x0010000000000000"),
+        "{own}"
+    );
+    let behind = printed(ibsim.client(node_info(), "H-0010000000000000").arg("1"));
+    assert!(behind.contains("node_type: Switch"), "{behind}");
+}
+
+#[test]
+fn a_route_to_nowhere_comes_back() {
+    let ibsim = Ibsim::start(&fabric("gen-line-2")).unwrap();
+    let device = format!("sim:{}", ibsim.name());
+    let output = Command::new(node_info())
+        .args([&device, "3", "1"])
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && errors.contains("no way there"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_process_attaches_more_than_once_and_leaves_its_slots() {
+    let ibsim = Ibsim::start(&fabric("gen-line-2")).unwrap();
+    let attach = |node: &str, announce_sm| {
+        let options = IbsimOptions {
+            server: ibsim.name().to_owned(),
+            node: node.to_owned(),
+            announce_sm,
+        };
+        IbsimPort::attach(&options, MonotonicClock::start())
+    };
+    // ibsim has ten slots; each round would need two more if they were not given back.
+    for _ in 0..8 {
+        let first = attach("H-0010000000000000", true).unwrap();
+        let second = attach("H-0010000000000010", false).unwrap();
+        assert_eq!(
+            (first.node(), second.node()),
+            ("H-0010000000000000", "H-0010000000000010")
+        );
+        let error = attach("H-0010000000000000", true).unwrap_err();
+        assert!(error.to_string().contains("refuses"), "{error}");
+    }
+    let error = attach("nowhere", false).unwrap_err();
+    assert!(error.to_string().contains("the node is unknown"), "{error}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let options = IbsimOptions {
+        server: "nobody-listens-here".to_owned(),
+        ..IbsimOptions::default()
+    };
+    let error = IbsimPort::attach(&options, MonotonicClock::start()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("no simulator listens as `nobody-listens-here`")
+    );
+}
