@@ -106,7 +106,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         if let Some(ip) = self.ipv4() {
             let at = At::new(Ipv4::LAYOUT.name, self.shape.net);
             let options = self.ipv4_options();
-            let right = ip.to_owned().seal(options).checksum();
+            let right = Ipv4::from_bytes(*ip.as_bytes()).seal(options).checksum();
             if ip.checksum() != right {
                 let expected = Expected::Number(right.into());
                 let found = ip.checksum();

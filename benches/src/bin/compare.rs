@@ -1,3 +1,0 @@
-//! Measures the crates beside their peers.
-
-fn main() {}

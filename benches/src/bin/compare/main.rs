@@ -1,0 +1,75 @@
+//! Sets the crates beside their peers, in the same run on the same machine.
+//!
+//! A row is a case of a subject: our figure, the peer's, and the ratio of the two, above 1 where we
+//! are ahead. Repetitions of both alternate, so that a machine that slows down slows both.
+
+mod crc;
+mod measure;
+mod packet;
+mod row;
+
+use clap::{Parser, ValueEnum};
+
+use row::Row;
+
+/// Measure the ib crates beside their peers.
+#[derive(Parser)]
+#[command(name = "compare", version)]
+struct Args {
+    /// What to measure; everything where none is named.
+    #[arg(value_enum)]
+    subjects: Vec<Subject>,
+    /// Print one JSON array instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What can be measured.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Subject {
+    /// ICRC and VCRC.
+    Crc,
+    /// Whole packets: parse, build, print.
+    Packet,
+}
+
+impl Subject {
+    /// The word on the command line and in JSON.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Crc => "crc",
+            Self::Packet => "packet",
+        }
+    }
+
+    /// Measures every case of the subject.
+    fn rows(self) -> Vec<Row> {
+        match self {
+            Self::Crc => crc::rows(),
+            Self::Packet => packet::rows(),
+        }
+    }
+}
+
+fn main() {
+    let args = Args::parse();
+    let subjects = match args.subjects.as_slice() {
+        [] => Subject::value_variants(),
+        named => named,
+    };
+    let rows: Vec<Row> = subjects
+        .iter()
+        .flat_map(|subject| {
+            eprintln!("measuring {}", subject.name());
+            subject.rows()
+        })
+        .collect();
+    if args.json {
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&rows).unwrap_or_default()
+        );
+    } else {
+        row::print(&rows);
+    }
+}

@@ -1,0 +1,108 @@
+//! Measuring two things by turns.
+
+use std::time::{Duration, Instant};
+
+/// Figures of several repetitions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sample(Vec<f64>);
+
+impl Sample {
+    /// The figures `figures`.
+    pub(crate) fn new(mut figures: Vec<f64>) -> Self {
+        figures.sort_by(f64::total_cmp);
+        Self(figures)
+    }
+
+    /// The middle figure.
+    pub(crate) fn median(&self) -> f64 {
+        self.at(0.5)
+    }
+
+    /// The figures of one of `count` things that a call did.
+    pub(crate) fn per(self, count: u32) -> Self {
+        Self(
+            self.0
+                .iter()
+                .map(|figure| figure / f64::from(count))
+                .collect(),
+        )
+    }
+
+    /// Half the distance of the quartiles over the median.
+    pub(crate) fn spread(&self) -> f64 {
+        (self.at(0.75) - self.at(0.25)) / 2.0 / self.median()
+    }
+
+    fn at(&self, part: f64) -> f64 {
+        let last = self.0.len().saturating_sub(1);
+        let index = (last as f64 * part).round() as usize;
+        self.0.get(index).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Nanoseconds a call of `ours` and of `peer`, each over several repetitions by turns.
+///
+/// A repetition calls the function often enough to last about 4 ms. What the functions return goes
+/// through `black_box`, so that nothing is left out.
+pub(crate) fn by_turns<A, B>(
+    mut ours: impl FnMut() -> A,
+    mut peer: impl FnMut() -> B,
+) -> (Sample, Sample) {
+    const REPETITIONS: usize = 31;
+    let (calls_ours, calls_peer) = (calls(&mut ours), calls(&mut peer));
+    let mut figures = (Vec::new(), Vec::new());
+    for _ in 0..REPETITIONS {
+        figures.0.push(time(&mut ours, calls_ours));
+        figures.1.push(time(&mut peer, calls_peer));
+    }
+    (Sample::new(figures.0), Sample::new(figures.1))
+}
+
+/// As [`by_turns`], for functions that measure themselves: each returns its own figure.
+#[allow(
+    dead_code,
+    reason = "subjects that run whole programs come with their crates"
+)]
+pub(crate) fn figures_by_turns(
+    repetitions: usize,
+    mut ours: impl FnMut() -> f64,
+    mut peer: impl FnMut() -> f64,
+) -> (Sample, Sample) {
+    let mut figures = (Vec::new(), Vec::new());
+    for _ in 0..repetitions {
+        figures.0.push(ours());
+        figures.1.push(peer());
+    }
+    (Sample::new(figures.0), Sample::new(figures.1))
+}
+
+/// Whether a program is on the path.
+#[allow(
+    dead_code,
+    reason = "subjects that run programs come with their crates"
+)]
+pub(crate) fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+/// How many calls last about 4 ms.
+fn calls<T>(function: &mut impl FnMut() -> T) -> u32 {
+    let mut calls = 1;
+    loop {
+        let took = time(function, calls) * f64::from(calls);
+        if took > Duration::from_millis(2).as_nanos() as f64 {
+            return calls.saturating_mul(2);
+        }
+        calls = calls.saturating_mul(2);
+    }
+}
+
+/// Nanoseconds a call.
+fn time<T>(function: &mut impl FnMut() -> T, calls: u32) -> f64 {
+    let start = Instant::now();
+    for _ in 0..calls {
+        std::hint::black_box(function());
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(calls)
+}
