@@ -1,3 +1,62 @@
-//! The command `ib`.
+//! The command `ib`: subnet manager, simulator, router and packet decoder for InfiniBand.
+//!
+//! Exit status: 0 where the work is done and all checks hold, 1 where a check failed, 2 for bad usage
+//! or bad input, 130 after Ctrl-C.
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
 
-fn main() {}
+mod args;
+mod commands;
+mod dissect;
+mod error;
+mod hex;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::{args::Args, error::CliError};
+
+/// Exit status after Ctrl-C: 128 and the signal's number, as a shell reports it.
+const INTERRUPTED: i32 = 130;
+
+fn main() -> ExitCode {
+    if let Err(error) = ctrlc::set_handler(|| std::process::exit(INTERRUPTED)) {
+        eprintln!("warning: Ctrl-C will not end cleanly: {error}");
+    }
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    match commands::run(args) {
+        Ok(verdict) => verdict.exit_code(),
+        Err(CliError::OutputClosed) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Help and version go to stdout as clap prints them; a mistake becomes one line.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // A reader that has gone does not want the help.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render().to_string();
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:"))
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    eprintln!("{}", lines.collect::<Vec<_>>().join(" "));
+    ExitCode::from(2)
+}

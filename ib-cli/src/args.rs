@@ -1,0 +1,27 @@
+//! What can be said on the command line: the commands, and the options that several of them share.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{decode::DecodeArgs, encode::EncodeArgs};
+
+/// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
+///
+/// Exit status: 0 done and all checks hold, 1 done and a check failed, 2 bad usage or bad input,
+/// 130 after Ctrl-C.
+#[derive(Debug, Parser)]
+#[command(name = "ib", version, propagate_version = true)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print one JSON document on stdout (decode: one a line) instead of text for reading
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print every header and field of packets or management datagrams
+    Decode(DecodeArgs),
+    /// Print the bytes of what `decode --json` printed
+    Encode(EncodeArgs),
+}

@@ -1,0 +1,17 @@
+//! The commands, one file each: a thin layer over the libraries.
+
+pub mod decode;
+pub mod encode;
+
+use crate::{
+    args::{Args, Command},
+    error::{CliError, Verdict},
+};
+
+/// Runs the command that the arguments name.
+pub fn run(args: Args) -> Result<Verdict, CliError> {
+    match args.command {
+        Command::Decode(decode) => decode::run(decode, args.json),
+        Command::Encode(encode) => encode::run(encode),
+    }
+}

@@ -1,0 +1,219 @@
+//! Where the cases come from: an argument, lines of hexadecimal text, or a capture.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+};
+
+use ib_transport::capture::{CaptureReader, Content};
+use ib_wire::{EtherType, Ethernet, ROCE_V2_PORT, Start, Udp, Vlan};
+
+use crate::{error::CliError, hex};
+
+/// How many bytes of cases make a batch.
+const BATCH: usize = 1 << 18;
+
+/// Cases that are decoded together.
+#[derive(Debug, Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    /// Where each case ends, and where its bytes start in the packet.
+    ends: Vec<(usize, Start)>,
+}
+
+impl Batch {
+    /// The cases in order.
+    pub fn cases(&self) -> impl Iterator<Item = (Start, &[u8])> {
+        let mut from = 0;
+        self.ends.iter().map(move |&(end, start)| {
+            let case = self.bytes.get(from..end).unwrap_or_default();
+            from = end;
+            (start, case)
+        })
+    }
+
+    /// Forgets the cases.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, start: Start, case: &[u8]) {
+        self.bytes.extend_from_slice(case);
+        self.ends.push((self.bytes.len(), start));
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes.len() >= BATCH
+    }
+}
+
+/// A source of cases.
+pub enum Cases {
+    /// One case.
+    Argument(String, Start),
+    /// One case a line.
+    Lines {
+        reader: Box<dyn BufRead + Send>,
+        start: Start,
+        number: usize,
+        line: Vec<u8>,
+    },
+    /// The packets of a capture.
+    Capture {
+        reader: CaptureReader<Box<dyn Read + Send>>,
+        name: String,
+        skipped: u64,
+    },
+}
+
+impl Cases {
+    /// The argument, or the lines of stdin.
+    pub fn hex(argument: Option<String>, start: Start) -> Self {
+        match argument {
+            Some(digits) if digits != "-" => Self::Argument(digits, start),
+            _ => Self::Lines {
+                reader: Box::new(BufReader::with_capacity(BATCH, io::stdin())),
+                start,
+                number: 0,
+                line: Vec::new(),
+            },
+        }
+    }
+
+    /// The packets of the file, or of stdin.
+    pub fn capture(file: &Path) -> Result<Self, CliError> {
+        let name = file.display().to_string();
+        let reader: Box<dyn Read + Send> = if name == "-" {
+            Box::new(io::stdin())
+        } else {
+            let file = File::open(file).map_err(|error| CliError::file(&name, "read", &error))?;
+            Box::new(file)
+        };
+        let reader = CaptureReader::new(reader).map_err(|error| CliError::at(&name, error))?;
+        Ok(Self::Capture {
+            reader,
+            name,
+            skipped: 0,
+        })
+    }
+
+    /// Fills an empty batch; whether the input has ended. What was read before an error is in the
+    /// batch.
+    pub fn read(&mut self, batch: &mut Batch) -> Result<bool, CliError> {
+        match self {
+            Self::Argument(digits, start) => {
+                let mut bytes = Vec::new();
+                hex::decode_into(&mut bytes, digits.trim().as_bytes())
+                    .map_err(|what| CliError::at("the argument HEX", what))?;
+                batch.push(*start, &bytes);
+                Ok(true)
+            }
+            Self::Lines {
+                reader,
+                start,
+                number,
+                line,
+            } => {
+                while !batch.is_full() {
+                    line.clear();
+                    let read = reader.read_until(b'\n', line);
+                    if read.map_err(|error| CliError::file("-", "read", &error))? == 0 {
+                        return Ok(true);
+                    }
+                    *number += 1;
+                    hex::decode_into(&mut batch.bytes, line.trim_ascii())
+                        .map_err(|what| CliError::at(format_args!("-:{number}"), what))?;
+                    batch.ends.push((batch.bytes.len(), *start));
+                }
+                Ok(false)
+            }
+            Self::Capture {
+                reader,
+                name,
+                skipped,
+            } => {
+                while !batch.is_full() {
+                    let frame = reader.next_frame();
+                    let Some(frame) = frame.map_err(|error| CliError::at(&*name, error))? else {
+                        return Ok(true);
+                    };
+                    match frame.content().and_then(packet) {
+                        Some((start, bytes)) => batch.push(start, bytes),
+                        None => *skipped += 1,
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Says on stderr what was left out.
+    pub fn finish(self) {
+        if let Self::Capture { skipped, name, .. } = self
+            && skipped > 0
+        {
+            eprintln!("{name}: {skipped} frames of other protocols skipped");
+        }
+    }
+}
+
+/// The packet and where it starts; `None` if the frame carries another protocol.
+fn packet(content: Content<'_>) -> Option<(Start, &[u8])> {
+    match content {
+        Content::InfiniBand(bytes) => Some((Start::Ib, bytes)),
+        Content::RoceV1(bytes) => Some((Start::RoceV1, bytes)),
+        Content::Ip(bytes) => match bytes.first()? >> 4 {
+            4 => is_roce_v2_ipv4(bytes).then_some((Start::RoceV2Ipv4, bytes)),
+            _ => is_roce_v2_ipv6(bytes).then_some((Start::RoceV2Ipv6, bytes)),
+        },
+        Content::Ethernet(bytes) => is_roce(bytes).then_some((Start::Ethernet, bytes)),
+    }
+}
+
+/// Whether an Ethernet frame carries RoCE of either version.
+fn is_roce(frame: &[u8]) -> bool {
+    let Ok((ethernet, mut rest)) = Ethernet::parse(frame, 0) else {
+        return false;
+    };
+    let mut ether_type = ethernet.ether_type();
+    while matches!(ether_type, EtherType::VLAN | EtherType::SERVICE_VLAN) {
+        let Ok((vlan, behind)) = Vlan::parse(rest, 0) else {
+            return false;
+        };
+        ether_type = vlan.ether_type();
+        rest = behind;
+    }
+    match ether_type {
+        EtherType::ROCE_V1 => true,
+        EtherType::IPV4 => is_roce_v2_ipv4(rest),
+        EtherType::IPV6 => is_roce_v2_ipv6(rest),
+        _ => false,
+    }
+}
+
+/// Whether an IPv4 packet is UDP to the port of RoCE v2, and no later fragment.
+fn is_roce_v2_ipv4(bytes: &[u8]) -> bool {
+    let Ok((ip, _)) = ib_wire::Ipv4::parse(bytes, 0) else {
+        return false;
+    };
+    let header = usize::from(ip.ihl()) * 4;
+    ip.protocol() == UDP && ip.fragment_offset() == 0 && is_roce_v2(bytes.get(header..))
+}
+
+/// Whether an IPv6 packet is UDP to the port of RoCE v2.
+fn is_roce_v2_ipv6(bytes: &[u8]) -> bool {
+    match ib_wire::Ipv6::parse(bytes, 0) {
+        Ok((ip, rest)) => ip.next_header() == UDP && is_roce_v2(Some(rest)),
+        Err(_) => false,
+    }
+}
+
+/// UDP's number as an IP protocol.
+const UDP: u8 = 17;
+
+fn is_roce_v2(udp: Option<&[u8]>) -> bool {
+    udp.and_then(|bytes| Udp::parse(bytes, 0).ok())
+        .is_some_and(|(udp, _)| udp.dst_port() == ROCE_V2_PORT)
+}

@@ -1,0 +1,7 @@
+//! What people and programs see: tables for reading, JSON for programs, progress on stderr.
+
+pub mod fields;
+pub mod json;
+pub mod line;
+pub mod progress;
+pub mod table;

@@ -1,0 +1,92 @@
+//! Aligned columns: a head line, numbers to the right, text to the left, two or more blanks between.
+
+use std::io::{self, Write};
+
+/// Blanks between two columns.
+const GAP: &str = "   ";
+
+/// A table that is collected, then printed.
+#[derive(Debug, Default)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these heads.
+    pub fn new<const N: usize>(heads: [&str; N]) -> Self {
+        Self {
+            rows: vec![heads.map(str::to_owned).to_vec()],
+        }
+    }
+
+    /// Adds a row.
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) -> &mut Self {
+        self.rows.push(cells.to_vec());
+        self
+    }
+
+    /// Prints the rows; a column whose cells below the head are all numbers is aligned to the right.
+    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let column = |index| {
+            self.rows
+                .iter()
+                .filter_map(move |row: &Vec<String>| row.get(index))
+        };
+        let widths: Vec<usize> = (0..columns)
+            .map(|index| {
+                column(index)
+                    .map(|cell| cell.chars().count())
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        let numbers: Vec<bool> = (0..columns)
+            .map(|index| column(index).skip(1).all(|cell| is_number(cell)))
+            .collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (index, cell) in row.iter().enumerate() {
+                let width = widths.get(index).copied().unwrap_or(0);
+                let number = numbers.get(index).copied().unwrap_or(false);
+                if index > 0 {
+                    line.push_str(GAP);
+                }
+                if number {
+                    line.push_str(&format!("{cell:>width$}"));
+                } else {
+                    line.push_str(&format!("{cell:<width$}"));
+                }
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+fn is_number(cell: &str) -> bool {
+    !cell.is_empty()
+        && cell
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b'%'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_right_and_text_left() {
+        let mut table = Table::new(["engine", "switches", "deadlock"]);
+        table.row(["updn".into(), "12".into(), "none".into()]);
+        table.row(["minhop".into(), "4".into(), "cycle".into()]);
+        let mut out = Vec::new();
+        table.print(&mut out).unwrap();
+        let expected = "\
+engine   switches   deadlock
+updn           12   none
+minhop          4   cycle
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}
