@@ -1,1 +1,40 @@
 //! An InfiniBand fabric in software: in process, in virtual time, or as a server for ibsim's clients.
+//!
+//! [`Sim`] is built from an [`ib_routing::Fabric`]. Its nodes answer subnet management packets, its switches forward
+//! by directed routes and by their tables, its links take time, lose packets and go down. Nothing in it reads a clock: the
+//! same fabric, options and inputs give the same run, bit for bit.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+mod agent;
+mod birth;
+mod data;
+mod fault;
+mod frame;
+mod link;
+mod node;
+mod options;
+mod pma;
+mod queue;
+mod sim;
+mod sma;
+mod switch;
+mod transport;
+mod trap;
+
+pub use data::DataPacket;
+pub use fault::{Behaviour, FaultRates, FaultSpec, FaultSpecError, Lie};
+pub use node::{SimNode, SimPort};
+pub use options::{Birth, PortGuids, SimOptions};
+pub use pma::Counters;
+pub use sim::{Delivery, DropReason, Sim, SimError, SimEvent, SimInput, SimStats};
+pub use transport::{SharedSim, SimClock, SimTransport};

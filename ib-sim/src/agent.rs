@@ -1,0 +1,144 @@
+//! Agents: what a node answers by itself, and what it leaves to its host.
+
+use std::time::Duration;
+
+use ib_mad::{Attribute, MadHeader, MadStatus, Method, MgmtClass};
+use ib_smp::SmpDirected;
+use ib_smp::{NodeInfo, NodeType, SmInfo};
+use ib_wire::Guid;
+
+use crate::fault::{Behaviour, Lie};
+use crate::frame::FrameIdx;
+use crate::node::PortIdx;
+use crate::sim::{DropReason, Happening, Sim, directed};
+
+impl Sim {
+    /// An SMP has reached its end: the agent's, or the host's if a manager is to see it.
+    pub(crate) fn receive_smp(&mut self, end_port: PortIdx, arrival: PortIdx, frame: FrameIdx) {
+        let header = self.header(frame);
+        let for_manager = header.method().is_response()
+            || header.method() == Method::TRAP
+            || (header.attribute_id() == SmInfo::ID && self.ports[end_port].hosted);
+        if for_manager {
+            return self.deliver(end_port, frame);
+        }
+        self.think(arrival, frame);
+    }
+
+    /// A general management packet has reached its end port.
+    pub(crate) fn receive_gmp(&mut self, end_port: PortIdx, frame: FrameIdx) {
+        let header = self.header(frame);
+        if header.mgmt_class() == MgmtClass::PERF && !header.method().is_response() {
+            return self.think(end_port, frame);
+        }
+        self.deliver(end_port, frame);
+    }
+
+    /// Queues the answer for when the agent is done.
+    fn think(&mut self, arrival: PortIdx, frame: FrameIdx) {
+        let extra = match self.nodes[self.ports[arrival].node].behaviour {
+            Behaviour::Silent => return self.drop_frame(arrival, frame, DropReason::NoAnswer),
+            Behaviour::Slow(extra) => extra,
+            Behaviour::Honest | Behaviour::Lying(_) => Duration::ZERO,
+        };
+        let answer = Happening::Answer {
+            frame,
+            port: arrival,
+        };
+        if extra.is_zero() {
+            self.queue
+                .push_after(self.now, self.options.agent_latency, answer);
+        } else {
+            let at = self.now + self.options.agent_latency + extra;
+            self.queue.push_at(at, answer);
+        }
+    }
+
+    /// The agent answers the request that came in by `arrival`, and the answer goes its way.
+    pub(crate) fn answer(&mut self, arrival: PortIdx, frame: FrameIdx) {
+        let node = self.ports[arrival].node;
+        if !self.nodes[node].powered {
+            return self.drop_frame(arrival, frame, DropReason::NodeDown);
+        }
+        let smp = self.frames[frame].is_smp();
+        let answered = if smp {
+            self.answer_smp(arrival, frame)
+        } else {
+            self.answer_perf(arrival, frame)
+        };
+        if !answered {
+            return self.drop_frame(arrival, frame, DropReason::NoAnswer);
+        }
+        self.stats.answered = self.stats.answered.wrapping_add(1);
+        let behaviour = self.nodes[node].behaviour;
+        if let Behaviour::Lying(lie) = behaviour {
+            self.lie(lie, frame);
+        }
+        let end_port = self.end_port(arrival);
+        let smi = self.smi(arrival);
+        let reply = &mut self.frames[frame];
+        if smp && reply.bytes[1] == MgmtClass::SUBN_DIRECTED.0 {
+            let request_slid = reply.source_lid;
+            let step = match directed(&mut reply.bytes) {
+                Some(smp) => smi.respond(smp, request_slid),
+                None => return self.drop_frame(arrival, frame, DropReason::DirectedRoute),
+            };
+            return self.follow(arrival, frame, step);
+        }
+        let own = self.ports[end_port].info.lid();
+        let to = reply.source_lid;
+        // A multicast or permissive LID cannot be a source.
+        let from = if reply.dest_lid.is_unicast() {
+            reply.dest_lid
+        } else {
+            own
+        };
+        (reply.source_lid, reply.dest_lid) = (from, to);
+        (reply.source_qp, reply.dest_qp) = (reply.dest_qp, reply.source_qp);
+        reply.hops = 0;
+        self.send_by_lid(end_port, frame);
+    }
+
+    pub(crate) fn header(&self, frame: FrameIdx) -> MadHeader {
+        let bytes = &self.frames[frame].bytes;
+        MadHeader::from_bytes(*bytes.first_chunk().unwrap_or(&[0; MadHeader::LEN]))
+    }
+
+    /// Spoils an answer.
+    fn lie(&mut self, lie: Lie, frame: FrameIdx) {
+        let wrong = self.faults.next();
+        let id = self.header(frame).attribute_id();
+        let Some(smp) = directed(&mut self.frames[frame].bytes) else {
+            return;
+        };
+        match lie {
+            Lie::Status => {
+                smp.set_status(MadStatus::INVALID_FIELD_VALUE);
+            }
+            Lie::Garbage => {
+                smp.set_smp_data(&[0xff; 64]);
+            }
+            _ if id != NodeInfo::ID => {}
+            Lie::NodeType => alter_node_info(smp, |info| {
+                info.set_node_type(NodeType(9));
+            }),
+            Lie::NumPorts(ports) => alter_node_info(smp, |info| {
+                info.set_num_ports(ports);
+            }),
+            Lie::ChangingGuid => alter_node_info(smp, |info| {
+                info.set_node_guid(Guid(wrong)).set_port_guid(Guid(wrong));
+            }),
+            Lie::Guid(guid) => alter_node_info(smp, |info| {
+                info.set_node_guid(guid).set_port_guid(guid);
+            }),
+        }
+    }
+}
+
+fn alter_node_info(smp: &mut SmpDirected, alter: impl FnOnce(&mut NodeInfo)) {
+    let mut data = *smp.smp_data();
+    if let Ok((info, _)) = NodeInfo::parse_mut(&mut data, 0) {
+        alter(info);
+    }
+    smp.set_smp_data(&data);
+}

@@ -1,0 +1,306 @@
+//! The state in which nodes are born: powered, links trained, no subnet manager seen yet.
+
+use ib_routing::index::IdxVec;
+use ib_routing::{Fabric, LinkSpeed, LinkWidth, Node, NodeIdx, NodeType, Port, PortRef};
+use ib_smp::{
+    CapabilityMask, CapabilityMask2, LinkDownDefaultState, LinkSpeedExt, LinkSpeedExt2, LinkSpeeds,
+    LinkSpeedsExt, LinkSpeedsExt2, LinkWidths, NodeDescription, NodeInfo, PartitionKeyTable,
+    PortInfo, PortPhysicalState, PortState, SwitchInfo, VlCap,
+};
+use ib_wire::table::Text;
+use ib_wire::{GidPrefix, Guid, Lid, Mtu, PKey, PortNum};
+
+use crate::fault::Behaviour;
+use crate::node::{PortIdx, SimNode, SimPort};
+use crate::options::{Birth, PortGuids, SimOptions};
+use crate::pma::Counters;
+
+/// All nodes of `fabric` and all their ports; a node's ports stand together, from port 0 on.
+pub(crate) fn nodes_and_ports(
+    fabric: &Fabric,
+    options: &SimOptions,
+) -> (IdxVec<NodeIdx, SimNode>, IdxVec<PortIdx, SimPort>) {
+    let mut first_port = 0u32;
+    let first_ports: IdxVec<NodeIdx, PortIdx> = fabric
+        .nodes()
+        .iter()
+        .map(|node| {
+            let first = PortIdx(first_port);
+            first_port = first_port.saturating_add(u32::from(node.num_ports()).saturating_add(1));
+            first
+        })
+        .collect();
+    let place = |end: PortRef| {
+        PortIdx(
+            first_ports[end.node]
+                .0
+                .saturating_add(u32::from(end.port.0)),
+        )
+    };
+    let mut nodes = IdxVec::new();
+    let mut ports = IdxVec::new();
+    for (index, node) in fabric.nodes().iter_enumerated() {
+        nodes.push(node_at_birth(node, first_ports[index], options));
+        for (number, port) in node.ports() {
+            let peer = port.peer.filter(|_| !port.disabled);
+            let peer = peer.filter(|&peer| fabric.port(peer).is_some_and(|peer| !peer.disabled));
+            let speed = peer.and_then(|_| port.speed);
+            let guid = port_guid(node, number, port, options);
+            ports.push(SimPort {
+                node: index,
+                number,
+                guid,
+                info: port_info(node, number, port, peer.is_some(), options),
+                mlnx_speed: u8::from(speed == Some(LinkSpeed::Fdr10)),
+                peer: peer.map(place),
+                remembered_peer: None,
+                training: 0,
+                hosted: false,
+                p_keys: p_keys(node, number, options),
+                vl_arbitration: None,
+                counters: Counters::default(),
+            });
+        }
+    }
+    (nodes, ports)
+}
+
+fn node_at_birth(node: &Node, first_port: PortIdx, options: &SimOptions) -> SimNode {
+    let switch = node.type_.is_switch();
+    let mut info = NodeInfo::default();
+    info.set_base_version(1)
+        .set_class_version(1)
+        .set_node_type(match node.type_ {
+            NodeType::Ca => ib_smp::NodeType::CA,
+            NodeType::Switch => ib_smp::NodeType::SWITCH,
+            NodeType::Router => ib_smp::NodeType::ROUTER,
+        })
+        .set_num_ports(node.num_ports())
+        .set_system_image_guid(node.system_image_guid)
+        .set_node_guid(node.guid)
+        .set_port_guid(node.guid)
+        .set_partition_cap(if switch { 8 } else { options.partition_cap })
+        .set_device_id(node.device_id)
+        .set_revision(0xa1)
+        .set_vendor_id(node.vendor_id);
+    let mut description = NodeDescription::default();
+    description.set_node_string(&Text::new(&node.description));
+    SimNode {
+        name: node.name.clone(),
+        info,
+        description,
+        switch_info: switch.then(|| switch_info(node, options)),
+        first_port,
+        num_ports: node.num_ports(),
+        lft: Vec::new(),
+        mft: Vec::new(),
+        sl_to_vl: std::collections::BTreeMap::new(),
+        behaviour: Behaviour::Honest,
+        powered: true,
+        smps_answered: 0,
+    }
+}
+
+fn switch_info(node: &Node, options: &SimOptions) -> SwitchInfo {
+    let specified = options.birth == Birth::Specified;
+    let none = if specified {
+        PortNum::UNREACHABLE
+    } else {
+        PortNum(0)
+    };
+    let mut info = SwitchInfo::default();
+    info.set_linear_fdb_cap(options.linear_fdb_cap)
+        .set_multicast_fdb_cap(options.multicast_fdb_cap)
+        .set_default_multicast_primary_port(none)
+        .set_default_multicast_not_primary_port(none)
+        .set_life_time_value(if specified { 0x12 } else { 0 })
+        .set_port_state_change(true)
+        .set_partition_enforcement_cap(options.partition_enforcement_cap)
+        .set_inbound_enforcement_cap(specified)
+        .set_outbound_enforcement_cap(specified)
+        .set_filter_raw_inbound_cap(true)
+        .set_filter_raw_outbound_cap(true)
+        .set_enhanced_port0(node.enhanced_port_0);
+    info
+}
+
+fn port_guid(node: &Node, number: PortNum, port: &Port, options: &SimOptions) -> Guid {
+    let counted = Guid(node.guid.0.wrapping_add(u64::from(number.0)));
+    match options.port_guids {
+        _ if node.type_.is_switch() => node.guid,
+        PortGuids::AsGiven if port.guid != Guid::NONE => port.guid,
+        _ => counted,
+    }
+}
+
+fn port_info(
+    node: &Node,
+    number: PortNum,
+    port: &Port,
+    cabled: bool,
+    options: &SimOptions,
+) -> PortInfo {
+    let specified = options.birth == Birth::Specified;
+    let switch = node.type_.is_switch();
+    let management = switch && number == PortNum::MANAGEMENT;
+    let end_port = management || !switch;
+    let mut info = PortInfo::default();
+    info.set_local_port_num(number)
+        .set_link_down_default_state(LinkDownDefaultState::POLLING)
+        .set_vl_cap(VlCap::VL0_7)
+        .set_operational_vls(VlCap::VL0_7)
+        .set_vl_arbitration_high_cap(8)
+        .set_vl_arbitration_low_cap(8)
+        .set_mtu_cap(if specified {
+            Mtu::MTU_4096
+        } else {
+            Mtu::MTU_2048
+        })
+        .set_neighbor_mtu(Mtu::MTU_2048)
+        .set_vl_stall_count(7)
+        .set_local_phy_errors(if cabled || end_port { 0 } else { 4 });
+    set_link(&mut info, port, cabled);
+    if cabled {
+        info.set_port_state(PortState::INITIALIZE)
+            .set_port_physical_state(PortPhysicalState::LINK_UP);
+    } else {
+        info.set_port_state(PortState::DOWN)
+            .set_port_physical_state(PortPhysicalState::POLLING);
+    }
+    if end_port {
+        info.set_subnet_timeout(if specified { 18 } else { 31 })
+            .set_m_key_lease_period(if specified { 0 } else { 4089 })
+            .set_gid_prefix(if specified {
+                GidPrefix::DEFAULT
+            } else {
+                GidPrefix(0)
+            });
+        let speeds = info.link_speed_ext_supported();
+        info.set_capability_mask(capabilities(management, specified))
+            .set_capability_mask2(capabilities2(speeds));
+    }
+    if management {
+        info.set_port_state(PortState::ACTIVE)
+            .set_port_physical_state(PortPhysicalState::LINK_UP)
+            .set_guid_cap(1)
+            .set_vl_stall_count(0)
+            .set_resp_time_value(8);
+        if !specified {
+            info.set_mtu_cap(Mtu::MTU_1024)
+                .set_neighbor_mtu(Mtu::MTU_256);
+        }
+        info.set_lid(Lid::NONE);
+    } else if end_port {
+        info.set_guid_cap(32);
+    }
+    info
+}
+
+fn capabilities(management: bool, specified: bool) -> CapabilityMask {
+    let mut mask = CapabilityMask::IS_TRAP_SUPPORTED
+        | CapabilityMask::IS_SL_MAPPING_SUPPORTED
+        | CapabilityMask::IS_EXTENDED_SPEEDS_SUPPORTED
+        | CapabilityMask::IS_CAPABILITY_MASK2_SUPPORTED;
+    if !management {
+        mask |= CapabilityMask::IS_VENDOR_CLASS_SUPPORTED
+            | CapabilityMask::IS_CAPABILITY_MASK_NOTICE_SUPPORTED;
+        if specified {
+            mask |= CapabilityMask::IS_CLIENT_REREGISTRATION_SUPPORTED
+                | CapabilityMask::IS_OTHER_LOCAL_CHANGES_NOTICE_SUPPORTED
+                | CapabilityMask::IS_SYSTEM_IMAGE_GUID_SUPPORTED;
+        }
+    } else if specified {
+        mask |= CapabilityMask::IS_SYSTEM_IMAGE_GUID_SUPPORTED;
+    }
+    mask
+}
+
+fn capabilities2(speeds: LinkSpeedsExt) -> CapabilityMask2 {
+    let mut mask =
+        CapabilityMask2::IS_LINK_WIDTH_2X_SUPPORTED | CapabilityMask2::IS_LINK_SPEED_HDR_SUPPORTED;
+    mask.set(
+        CapabilityMask2::IS_LINK_SPEED_NDR_SUPPORTED,
+        speeds.contains(LinkSpeedsExt::NDR),
+    );
+    mask
+}
+
+/// Width and speed: what the port can do, what is enabled (the file's value and all below it), what is active.
+fn set_link(info: &mut PortInfo, port: &Port, cabled: bool) {
+    let all_widths = LinkWidths::all();
+    let width = port.width.filter(|_| cabled).unwrap_or(LinkWidth::X4);
+    let (active_width, lower_widths) = match width.lanes() {
+        1 => (ib_smp::LinkWidth::X1, LinkWidths::X1),
+        2 => (ib_smp::LinkWidth::X2, LinkWidths::X1 | LinkWidths::X2),
+        8 => (
+            ib_smp::LinkWidth::X8,
+            LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8,
+        ),
+        12 => (
+            ib_smp::LinkWidth::X12,
+            LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8 | LinkWidths::X12,
+        ),
+        _ => (ib_smp::LinkWidth::X4, LinkWidths::X1 | LinkWidths::X4),
+    };
+    info.set_link_width_supported(all_widths)
+        .set_link_width_enabled(if cabled { lower_widths } else { LinkWidths::X4 })
+        .set_link_width_active(active_width);
+
+    let speed = port.speed.filter(|_| cabled).unwrap_or(LinkSpeed::Sdr);
+    let (active, enabled) = match speed {
+        LinkSpeed::Sdr => (ib_smp::LinkSpeed::SDR, LinkSpeeds::SDR),
+        LinkSpeed::Ddr => (ib_smp::LinkSpeed::DDR, LinkSpeeds::SDR | LinkSpeeds::DDR),
+        _ => (ib_smp::LinkSpeed::QDR, LinkSpeeds::all()),
+    };
+    info.set_link_speed_supported(LinkSpeeds::all())
+        .set_link_speed_enabled(enabled)
+        .set_link_speed_active(active);
+
+    let hdr = LinkSpeedsExt::FDR | LinkSpeedsExt::EDR | LinkSpeedsExt::HDR;
+    let (active, enabled, supported) = match speed {
+        LinkSpeed::Fdr => (LinkSpeedExt::FDR, LinkSpeedsExt::FDR, hdr),
+        LinkSpeed::Edr => (
+            LinkSpeedExt::EDR,
+            LinkSpeedsExt::FDR | LinkSpeedsExt::EDR,
+            hdr,
+        ),
+        LinkSpeed::Hdr => (LinkSpeedExt::HDR, hdr, hdr),
+        LinkSpeed::Ndr | LinkSpeed::Xdr => (
+            LinkSpeedExt::NDR,
+            LinkSpeedsExt::all(),
+            LinkSpeedsExt::all(),
+        ),
+        // A port without a cable shows nothing of what it could do.
+        _ if !cabled => (
+            LinkSpeedExt::NONE,
+            LinkSpeedsExt::empty(),
+            LinkSpeedsExt::empty(),
+        ),
+        _ => (LinkSpeedExt::NONE, LinkSpeedsExt::empty(), hdr),
+    };
+    info.set_link_speed_ext_active(active)
+        .set_link_speed_ext_enabled(enabled)
+        .set_link_speed_ext_supported(supported);
+    if speed == LinkSpeed::Xdr {
+        info.set_link_speed_ext_active(LinkSpeedExt::NONE)
+            .set_link_speed_ext_active2(LinkSpeedExt2::XDR)
+            .set_link_speed_ext_enabled2(LinkSpeedsExt2::XDR)
+            .set_link_speed_ext_supported2(LinkSpeedsExt2::XDR);
+    }
+}
+
+/// The default partition, full member, in entry 0.
+fn p_keys(node: &Node, number: PortNum, options: &SimOptions) -> Vec<PartitionKeyTable> {
+    let capacity = match (node.type_.is_switch(), number) {
+        (true, PortNum::MANAGEMENT) => 8,
+        (true, _) => options.partition_enforcement_cap,
+        (false, PortNum::MANAGEMENT) => 0,
+        (false, _) => options.partition_cap,
+    };
+    if capacity == 0 {
+        return Vec::new();
+    }
+    let mut block = PartitionKeyTable::default();
+    let _ = block.set_p_key_block(0, PKey::DEFAULT_FULL);
+    vec![block]
+}

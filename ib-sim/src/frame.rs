@@ -1,0 +1,121 @@
+//! A packet on its way: what a local route header and a datagram's addresses carry, without the CRCs.
+
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+
+use ib_mad::{GrhAddress, Mad};
+use ib_routing::index::{Idx, IdxVec};
+use ib_wire::{Lid, PKey, QKey, Qpn, Sl, Vl};
+
+use crate::data::DataPacket;
+
+/// A packet inside the fabric.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub(crate) bytes: [u8; Mad::LEN],
+    pub(crate) source_lid: Lid,
+    pub(crate) dest_lid: Lid,
+    pub(crate) sl: Sl,
+    /// An SMP: QP0 and VL 15, no P_Key checks, no flow control.
+    pub(crate) smp: bool,
+    /// The lane of a data packet on its present link.
+    pub(crate) lane: Vl,
+    pub(crate) source_qp: Qpn,
+    pub(crate) dest_qp: Qpn,
+    pub(crate) q_key: QKey,
+    pub(crate) p_key: PKey,
+    pub(crate) grh: Option<GrhAddress>,
+    /// Set where the packet is data between ports and not a datagram of management.
+    pub(crate) data: Option<Arc<DataPacket>>,
+    /// The port (flat index) whose host sent it.
+    pub(crate) origin: u32,
+    /// Links passed so far: a packet that follows a loop ends by this.
+    pub(crate) hops: u16,
+}
+
+impl Frame {
+    #[inline]
+    pub(crate) fn is_smp(&self) -> bool {
+        self.smp
+    }
+
+    /// Bytes behind the transport headers.
+    pub(crate) fn payload_len(&self) -> usize {
+        self.data
+            .as_ref()
+            .map_or(Mad::LEN, |data| data.payload.len())
+    }
+
+    /// Length on the wire in 32-bit words, as PortXmitData counts: from the LRH to the ICRC.
+    pub(crate) fn words(&self) -> u64 {
+        match &self.data {
+            // LRH 8, BTH 12, DETH 8, ICRC 4 around the payload.
+            Some(data) => (data.payload.len() as u64).saturating_add(32).div_ceil(4),
+            None => 72,
+        }
+    }
+}
+
+/// Number of a frame in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FrameIdx(u32);
+
+impl Idx for FrameIdx {
+    #[inline(always)]
+    fn new(at: usize) -> Self {
+        Self(at as u32)
+    }
+
+    #[inline(always)]
+    fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Frames in flight: a place is used again, so a running fabric allocates nothing per packet.
+#[derive(Debug, Default)]
+pub(crate) struct FrameStore {
+    frames: IdxVec<FrameIdx, Frame>,
+    free: Vec<FrameIdx>,
+}
+
+impl FrameStore {
+    /// Takes a frame in.
+    #[inline]
+    pub(crate) fn insert(&mut self, frame: Frame) -> FrameIdx {
+        match self.free.pop() {
+            Some(index) => {
+                self.frames[index] = frame;
+                index
+            }
+            None => self.frames.push(frame),
+        }
+    }
+
+    /// Gives the frame's place free; whoever holds the number must not use it again.
+    #[inline]
+    pub(crate) fn release(&mut self, frame: FrameIdx) {
+        self.free.push(frame);
+    }
+
+    /// How many frames are in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.frames.len().saturating_sub(self.free.len())
+    }
+}
+
+impl Index<FrameIdx> for FrameStore {
+    type Output = Frame;
+
+    #[inline(always)]
+    fn index(&self, frame: FrameIdx) -> &Frame {
+        &self.frames[frame]
+    }
+}
+
+impl IndexMut<FrameIdx> for FrameStore {
+    #[inline(always)]
+    fn index_mut(&mut self, frame: FrameIdx) -> &mut Frame {
+        &mut self.frames[frame]
+    }
+}

@@ -1,0 +1,185 @@
+//! What will happen in the fabric, in the order of virtual time.
+//!
+//! Nearly every event is a hop of constant latency, so its moment is never before that of the hop queued just
+//! before it: those go to first-in-first-out lanes, one per latency, which cost nothing to keep in order. Everything
+//! else (jitter, timers, scripted changes) goes to a heap. Ties break by the order of queueing: the same run
+//! gives the same order, bit for bit.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use ib_mad::Instant;
+
+/// How many different constant latencies get a lane of their own.
+const LANES: usize = 4;
+
+/// Events of one kind `E`, by time.
+#[derive(Debug)]
+pub(crate) struct EventQueue<E> {
+    lanes: [Lane<E>; LANES],
+    heap: BinaryHeap<Reverse<Entry<E>>>,
+    queued: u64,
+}
+
+#[derive(Debug)]
+struct Lane<E> {
+    latency: Option<Duration>,
+    entries: VecDeque<Entry<E>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<E> {
+    at: Instant,
+    order: u64,
+    event: E,
+}
+
+impl<E> EventQueue<E> {
+    pub(crate) fn new() -> Self {
+        Self {
+            lanes: std::array::from_fn(|_| Lane {
+                latency: None,
+                entries: VecDeque::new(),
+            }),
+            heap: BinaryHeap::new(),
+            queued: 0,
+        }
+    }
+
+    /// Queues `event` for `latency` after `now`; `latency` is one of few constants.
+    #[inline]
+    pub(crate) fn push_after(&mut self, now: Instant, latency: Duration, event: E) {
+        let entry = self.entry(now + latency, event);
+        for lane in &mut self.lanes {
+            match lane.latency {
+                Some(of_lane) if of_lane != latency => {}
+                _ => {
+                    lane.latency = Some(latency);
+                    // Time never goes back, but a host may hand in a moment before the last one.
+                    if lane.entries.back().is_none_or(|last| last.at <= entry.at) {
+                        lane.entries.push_back(entry);
+                        return;
+                    }
+                    break;
+                }
+            }
+        }
+        self.heap.push(Reverse(entry));
+    }
+
+    /// Queues `event` for the moment `at`.
+    pub(crate) fn push_at(&mut self, at: Instant, event: E) {
+        let entry = self.entry(at, event);
+        self.heap.push(Reverse(entry));
+    }
+
+    /// The moment of the first event.
+    #[inline]
+    pub(crate) fn next_at(&self) -> Option<Instant> {
+        self.first().map(|(at, _, _)| at)
+    }
+
+    /// Takes the first event if its moment is not after `now`.
+    #[inline]
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<(Instant, E)> {
+        let (at, _, lane) = self.first()?;
+        if at > now {
+            return None;
+        }
+        let entry = match lane.and_then(|lane| self.lanes.get_mut(lane)) {
+            Some(lane) => lane.entries.pop_front()?,
+            None => self.heap.pop()?.0,
+        };
+        Some((entry.at, entry.event))
+    }
+
+    /// Time, order and lane (none: the heap) of the first event.
+    #[inline]
+    fn first(&self) -> Option<(Instant, u64, Option<usize>)> {
+        let heap = self.heap.peek().map(|Reverse(e)| (e.at, e.order, None));
+        let lanes =
+            self.lanes.iter().enumerate().filter_map(|(index, lane)| {
+                lane.entries.front().map(|e| (e.at, e.order, Some(index)))
+            });
+        heap.into_iter()
+            .chain(lanes)
+            .min_by_key(|&(at, order, _)| (at, order))
+    }
+
+    fn entry(&mut self, at: Instant, event: E) -> Entry<E> {
+        let order = self.queued;
+        self.queued = order.wrapping_add(1);
+        Entry { at, order, event }
+    }
+}
+
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<E> Eq for Entry<E> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn drain(queue: &mut EventQueue<u32>) -> Vec<(u64, u32)> {
+        let end = Instant::from_nanos(u64::MAX);
+        std::iter::from_fn(|| queue.pop_due(end))
+            .map(|(at, event)| (at.as_nanos() / 1_000_000, event))
+            .collect()
+    }
+
+    #[test]
+    fn events_come_in_the_order_of_time_and_ties_in_the_order_of_queueing() {
+        let mut queue = EventQueue::new();
+        queue.push_at(Instant::ZERO + 3 * MS, 0);
+        queue.push_after(Instant::ZERO, 5 * MS, 1);
+        queue.push_after(Instant::ZERO, 3 * MS, 2);
+        queue.push_after(Instant::ZERO + 2 * MS, MS, 3);
+        queue.push_at(Instant::ZERO + MS, 4);
+        assert_eq!(drain(&mut queue), [(1, 4), (3, 0), (3, 2), (3, 3), (5, 1)]);
+    }
+
+    #[test]
+    fn an_event_is_not_taken_before_its_time() {
+        let mut queue = EventQueue::new();
+        queue.push_after(Instant::ZERO, 2 * MS, 7);
+        assert_eq!(queue.pop_due(Instant::ZERO + MS), None);
+        assert_eq!(queue.next_at(), Some(Instant::ZERO + 2 * MS));
+        assert_eq!(
+            queue.pop_due(Instant::ZERO + 2 * MS),
+            Some((Instant::ZERO + 2 * MS, 7))
+        );
+    }
+
+    #[test]
+    fn more_latencies_than_lanes_and_time_that_steps_back_stay_in_order() {
+        let mut queue = EventQueue::new();
+        for (event, latency) in [9, 7, 5, 3, 1, 9].into_iter().enumerate() {
+            queue.push_after(Instant::ZERO + MS, latency * MS, event as u32);
+        }
+        queue.push_after(Instant::ZERO, 9 * MS, 6);
+        assert_eq!(
+            drain(&mut queue),
+            [(2, 4), (4, 3), (6, 2), (8, 1), (9, 6), (10, 0), (10, 5)]
+        );
+    }
+}

@@ -1,0 +1,505 @@
+//! The simulated fabric as a state machine: time and packets in, packets and events out.
+
+use std::collections::VecDeque;
+
+use ib_mad::{Engine, Instant, Mad, MadAddress, MgmtClass};
+use ib_routing::index::IdxVec;
+use ib_routing::{Fabric, NodeIdx, PortRef};
+use ib_smp::{PortState, SmpDirected};
+use ib_wire::{Guid, Lid, PKey, PortNum, Qpn, Vl};
+use thiserror::Error;
+
+use crate::birth;
+use crate::fault::{Behaviour, FaultRates, FaultSource};
+use crate::frame::{Frame, FrameIdx, FrameStore};
+use crate::node::{PortIdx, SimNode, SimPort};
+use crate::options::SimOptions;
+use crate::queue::EventQueue;
+
+/// What waits in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// A packet comes out of the link of this port.
+    Arrive { frame: FrameIdx, port: PortIdx },
+    /// An agent has thought about the request that came in by this port.
+    Answer { frame: FrameIdx, port: PortIdx },
+    /// The link of this port has trained.
+    Trained { port: PortIdx, training: u32 },
+}
+
+/// A packet that has reached a port whose host listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The port.
+    pub port: PortRef,
+    /// Queue pair that it is for.
+    pub dest_qp: Qpn,
+    /// The LID that it was sent to.
+    pub dest_lid: Lid,
+    /// The datagram, with its sender's address.
+    pub mad: Mad,
+}
+
+/// What happened in the fabric that a host may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SimEvent {
+    /// A packet ended before its destination; only with [`SimOptions::drop_events`].
+    Dropped {
+        /// The host's port that sent it, or that sent the request that it answers.
+        origin: PortRef,
+        /// Where it ended.
+        at: PortRef,
+        /// Why.
+        reason: DropReason,
+        /// The datagram as it was.
+        mad: Mad,
+    },
+    /// A port changed its state.
+    PortState {
+        /// The port.
+        port: PortRef,
+        /// What it was.
+        from: PortState,
+        /// What it is.
+        to: PortState,
+    },
+}
+
+/// Why a packet ended before its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// The port has no link, or it went down under way.
+    LinkDown,
+    /// The node is switched off.
+    NodeDown,
+    /// A packet other than an SMP met a port that is not Active.
+    PortNotActive,
+    /// The directed route is wrong: its rules say discard.
+    DirectedRoute,
+    /// No table entry, or one that says drop.
+    NoRoute,
+    /// The port's LIDs are others.
+    WrongLid,
+    /// The service level maps to VL 15, or to a lane that does not work.
+    NoLane,
+    /// The packet went round a loop.
+    TooManyHops,
+    /// The P_Key is not in the table of a port on the way.
+    PKey,
+    /// The Q_Key is not the queue pair's.
+    QKey,
+    /// The payload is larger than the link's MTU.
+    TooLong,
+    /// A fault of the schedule.
+    Lost,
+    /// A bit error that the CRC found.
+    BitError,
+    /// The agent does not answer: it is silent, the M_Key is wrong, or the method asks for none.
+    NoAnswer,
+    /// Nobody listens there.
+    NoListener,
+}
+
+/// Counts over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SimStats {
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets that reached a host.
+    pub delivered: u64,
+    /// Requests that agents answered.
+    pub answered: u64,
+    /// Link crossings.
+    pub hops: u64,
+    /// Packets that ended before their destination.
+    pub dropped: u64,
+    /// Traps that agents sent, repetitions included.
+    pub traps: u64,
+}
+
+/// What an operation on the fabric names that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// No such node, or no such port on it.
+    #[error("there is no port {} on node {:?}", port.port, port.node)]
+    NoSuchPort {
+        /// What was asked for.
+        port: PortRef,
+    },
+    /// A CA has no port 0, and an external port of a switch has no host.
+    #[error("port {} of node {:?} has no host: on a switch it is port 0, else any other", port.port, port.node)]
+    NoHost {
+        /// What was asked for.
+        port: PortRef,
+    },
+    /// A port has a cable already.
+    #[error("port {} of node {:?} has a cable already", port.port, port.node)]
+    Occupied {
+        /// The port.
+        port: PortRef,
+    },
+}
+
+/// What a host does to the fabric.
+#[derive(Clone, Copy, Debug)]
+pub struct SimInput<'a> {
+    /// The port that sends.
+    pub port: PortRef,
+    /// What it sends.
+    pub mad: &'a Mad,
+}
+
+/// A fabric in software. Every node has its agents, every switch forwards by its own tables.
+///
+/// It is a state machine in virtual time: nothing happens between calls. [`share`](Self::share) it to
+/// attach transports and a clock.
+#[derive(Debug)]
+pub struct Sim {
+    pub(crate) options: SimOptions,
+    pub(crate) now: Instant,
+    pub(crate) nodes: IdxVec<NodeIdx, SimNode>,
+    pub(crate) ports: IdxVec<PortIdx, SimPort>,
+    pub(crate) frames: FrameStore,
+    pub(crate) queue: EventQueue<Happening>,
+    pub(crate) outbox: VecDeque<(PortIdx, FrameIdx)>,
+    pub(crate) events: VecDeque<SimEvent>,
+    pub(crate) faults: FaultSource,
+    /// Whether packets suffer at all: saves the question per hop.
+    pub(crate) faulty: bool,
+    pub(crate) stats: SimStats,
+    pub(crate) max_hops: u16,
+}
+
+impl Sim {
+    /// A fabric with the nodes and cables of `fabric`: all links trained, no LID assigned, no table written.
+    #[must_use]
+    pub fn new(fabric: &Fabric, options: SimOptions) -> Self {
+        let (nodes, ports) = birth::nodes_and_ports(fabric, &options);
+        // A path without a loop passes each switch at most once.
+        let max_hops = u16::try_from(fabric.num_switches().saturating_add(2)).unwrap_or(u16::MAX);
+        Self {
+            now: Instant::ZERO,
+            nodes,
+            ports,
+            frames: FrameStore::default(),
+            queue: EventQueue::new(),
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+            faults: FaultSource::new(options.faults.seed),
+            faulty: !options.faults.rates.is_none(),
+            stats: SimStats::default(),
+            max_hops: max_hops.max(64),
+            options,
+        }
+    }
+
+    /// The moment that the fabric has reached.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// How many packets are on their way, or wait for their host.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.frames.in_flight()
+    }
+
+    /// Counts over the whole run.
+    #[must_use]
+    pub fn stats(&self) -> SimStats {
+        self.stats
+    }
+
+    /// All nodes, numbered as in the fabric that it was built from.
+    #[must_use]
+    pub fn nodes(&self) -> &IdxVec<NodeIdx, SimNode> {
+        &self.nodes
+    }
+
+    /// One node.
+    #[must_use]
+    pub fn node(&self, node: NodeIdx) -> Option<&SimNode> {
+        self.nodes.find(node)
+    }
+
+    /// One port.
+    #[must_use]
+    pub fn port(&self, port: PortRef) -> Option<&SimPort> {
+        Some(&self.ports[self.port_idx(port)?])
+    }
+
+    /// The first node whose name in the fabric's file, or else whose description, is `name`.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<NodeIdx> {
+        let by = |test: &dyn Fn(&SimNode) -> bool| {
+            let mut nodes = self.nodes.iter_enumerated();
+            nodes.find(|(_, node)| test(node)).map(|(index, _)| index)
+        };
+        by(&|node| node.name == name)
+            .or_else(|| by(&|node| node.description.node_string().to_str() == Some(name)))
+    }
+
+    /// The node with this node GUID.
+    #[must_use]
+    pub fn find_guid(&self, guid: Guid) -> Option<NodeIdx> {
+        let mut nodes = self.nodes.iter_enumerated();
+        nodes
+            .find(|(_, node)| node.guid() == guid)
+            .map(|(index, _)| index)
+    }
+
+    /// The end port that holds this LID: port 0 of a switch, a port of a CA.
+    #[must_use]
+    pub fn find_lid(&self, lid: Lid) -> Option<PortRef> {
+        self.nodes.indices().find_map(|node| {
+            let mut ports = self.end_ports(node);
+            ports.find(|port| port.has_lid(lid)).map(|port| port.at())
+        })
+    }
+
+    /// Ports that can have LIDs and hosts: port 0 of a switch, all others of a CA.
+    pub fn end_ports(&self, node: NodeIdx) -> impl Iterator<Item = &SimPort> {
+        let switch = self.nodes.find(node).is_some_and(SimNode::is_switch);
+        self.ports_of(node)
+            .filter(move |port| switch == (port.number == PortNum::MANAGEMENT))
+    }
+
+    /// All ports of a node, from port 0, which only a switch really has.
+    pub fn ports_of(&self, node: NodeIdx) -> impl Iterator<Item = &SimPort> {
+        let node = self.nodes.find(node);
+        let numbers = node.into_iter().flat_map(|node| {
+            (0..=node.num_ports).filter_map(|number| node.port_idx(PortNum(number)))
+        });
+        numbers.map(|index| &self.ports[index])
+    }
+
+    /// The other end of a port's cable.
+    #[must_use]
+    pub fn peer(&self, port: PortRef) -> Option<PortRef> {
+        let peer = self.ports[self.port_idx(port)?].peer?;
+        Some(self.ports[peer].at())
+    }
+
+    /// Lets a host listen on a port; `sm` when a subnet manager runs there, which sets IsSM.
+    ///
+    /// # Errors
+    /// [`SimError::NoSuchPort`], or [`SimError::NoHost`] for a port that has none.
+    pub fn attach(&mut self, port: PortRef, sm: bool) -> Result<(), SimError> {
+        let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
+        if self.end_port(index) != index {
+            return Err(SimError::NoHost { port });
+        }
+        self.ports[index].hosted = true;
+        if sm {
+            self.set_is_sm(port, true)?;
+        }
+        Ok(())
+    }
+
+    /// Nobody listens on the port any more.
+    pub fn detach(&mut self, port: PortRef) {
+        if let Some(index) = self.port_idx(port) {
+            self.ports[index].hosted = false;
+        }
+    }
+
+    /// Sets or clears CapabilityMask.IsSM of a port; its agent sends trap 144 when that changed.
+    ///
+    /// # Errors
+    /// [`SimError::NoSuchPort`].
+    pub fn set_is_sm(&mut self, port: PortRef, is_sm: bool) -> Result<(), SimError> {
+        let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
+        let info = &mut self.ports[index].info;
+        let mut mask = info.capability_mask();
+        mask.set(ib_smp::CapabilityMask::IS_SM, is_sm);
+        info.set_capability_mask(mask);
+        Ok(())
+    }
+
+    /// How a node's agents behave from now on.
+    pub fn set_behaviour(&mut self, node: NodeIdx, behaviour: Behaviour) {
+        if let Some(node) = self.nodes.find_mut(node) {
+            node.behaviour = behaviour;
+        }
+    }
+
+    /// How often packets suffer on every link from now on.
+    pub fn set_fault_rates(&mut self, rates: FaultRates) {
+        self.faulty = !rates.is_none();
+        self.options.faults.rates = rates;
+    }
+
+    /// Sends a datagram from the host of `port`, at the present moment.
+    pub fn send(&mut self, port: PortRef, mad: &Mad) {
+        let Some(index) = self.port_idx(port) else {
+            return;
+        };
+        let index = self.end_port(index);
+        self.stats.sent = self.stats.sent.wrapping_add(1);
+        let frame = self.frame_of(index, mad);
+        if frame.is_smp() && mad.header().mgmt_class() == MgmtClass::SUBN_DIRECTED {
+            let first_switch = frame.dest_lid;
+            let frame = self.frames.insert(frame);
+            self.start_directed(index, frame, first_switch);
+        } else {
+            let frame = self.frames.insert(frame);
+            self.send_by_lid(index, frame);
+        }
+    }
+
+    /// Does all that is due at `now`, in the order of time.
+    pub fn advance(&mut self, now: Instant) {
+        while let Some((at, happening)) = self.queue.pop_due(now) {
+            self.now = self.now.max(at);
+            match happening {
+                Happening::Arrive { frame, port } => self.arrive(port, frame),
+                Happening::Answer { frame, port } => self.answer(port, frame),
+                Happening::Trained { port, training } => self.trained(port, training),
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    pub(crate) fn port_idx(&self, port: PortRef) -> Option<PortIdx> {
+        self.nodes.find(port.node)?.port_idx(port.port)
+    }
+
+    /// The port whose LID, P_Keys and host stand for `port`: port 0 of a switch, itself else.
+    pub(crate) fn end_port(&self, port: PortIdx) -> PortIdx {
+        let node = &self.nodes[self.ports[port].node];
+        if node.is_switch() {
+            node.first_port
+        } else {
+            // Port 0 of a CA does not exist; a host that says 0 means the first port.
+            port.max(PortIdx(node.first_port.0.saturating_add(1)))
+        }
+    }
+
+    /// Hands a packet to the host of `port`.
+    pub(crate) fn deliver(&mut self, port: PortIdx, frame: FrameIdx) {
+        if self.ports[port].hosted {
+            self.stats.delivered = self.stats.delivered.wrapping_add(1);
+            self.outbox.push_back((port, frame));
+        } else {
+            self.drop_frame(port, frame, DropReason::NoListener);
+        }
+    }
+
+    /// Ends a packet at `port`.
+    pub(crate) fn drop_frame(&mut self, port: PortIdx, frame: FrameIdx, reason: DropReason) {
+        self.stats.dropped = self.stats.dropped.wrapping_add(1);
+        if self.options.drop_events {
+            let sent = &self.frames[frame];
+            let event = SimEvent::Dropped {
+                origin: self.ports[PortIdx(sent.origin)].at(),
+                at: self.ports[port].at(),
+                reason,
+                mad: mad_of(sent),
+            };
+            self.events.push_back(event);
+        }
+        self.frames.release(frame);
+    }
+
+    fn frame_of(&self, port: PortIdx, mad: &Mad) -> Frame {
+        let address = &mad.address;
+        let smp = matches!(
+            mad.header().mgmt_class(),
+            MgmtClass::SUBN_LID | MgmtClass::SUBN_DIRECTED
+        );
+        let from = &self.ports[port];
+        let own = from.info.lid().0;
+        let path_bits = u16::from(address.path_bits) & from.info.lmc().path_bits();
+        Frame {
+            bytes: mad.bytes,
+            source_lid: Lid(own | path_bits),
+            dest_lid: address.lid,
+            sl: address.sl,
+            smp,
+            lane: Vl::ZERO,
+            source_qp: if smp { Qpn::SMI } else { Qpn::GSI },
+            dest_qp: if smp { Qpn::SMI } else { address.qpn },
+            q_key: address.qkey,
+            p_key: from.p_key(address.pkey_index).unwrap_or(PKey::DEFAULT_FULL),
+            grh: address.grh,
+            data: None,
+            origin: port.0,
+            hops: 0,
+        }
+    }
+
+    /// Starts a directed-route SMP of the host: a request, or a manager's response to another manager.
+    fn start_directed(&mut self, port: PortIdx, frame: FrameIdx, first_switch: Lid) {
+        let smi = self.smi(port);
+        let Some(smp) = directed(&mut self.frames[frame].bytes) else {
+            return;
+        };
+        let step = if smp.d() == ib_smp::DrDirection::OUTGOING {
+            smi.start(smp, first_switch)
+        } else {
+            smi.respond(smp, first_switch)
+        };
+        self.follow(port, frame, step);
+    }
+}
+
+impl Engine for Sim {
+    type Input<'a> = SimInput<'a>;
+    type Transmit = Delivery;
+    type Event = SimEvent;
+
+    fn handle_input(&mut self, now: Instant, input: SimInput<'_>) {
+        self.advance(now);
+        self.send(input.port, input.mad);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.advance(now);
+    }
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<Delivery> {
+        let (port, index) = self.outbox.pop_front()?;
+        let frame = &self.frames[index];
+        let delivery = Delivery {
+            port: self.ports[port].at(),
+            dest_qp: frame.dest_qp,
+            dest_lid: frame.dest_lid,
+            mad: mad_of(frame),
+        };
+        self.frames.release(index);
+        Some(delivery)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.queue.next_at()
+    }
+
+    fn poll_event(&mut self) -> Option<SimEvent> {
+        self.events.pop_front()
+    }
+}
+
+/// The directed-route view of a datagram.
+pub(crate) fn directed(bytes: &mut [u8; Mad::LEN]) -> Option<&mut SmpDirected> {
+    SmpDirected::parse_mut(bytes, 0).ok().map(|(smp, _)| smp)
+}
+
+/// The datagram of a frame as its receiver sees it: the address is the sender's.
+fn mad_of(frame: &Frame) -> Mad {
+    Mad {
+        address: MadAddress {
+            lid: frame.source_lid,
+            qpn: frame.source_qp,
+            qkey: frame.q_key,
+            sl: frame.sl,
+            path_bits: 0,
+            pkey_index: 0,
+            grh: frame.grh,
+        },
+        bytes: frame.bytes,
+    }
+}

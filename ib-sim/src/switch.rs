@@ -1,0 +1,272 @@
+//! Forwarding: where a packet goes that has come to a node, or that a node sends.
+
+use ib_mad::{Mad, MgmtClass};
+use ib_routing::NodeIdx;
+use ib_smp::PortState;
+use ib_smp::{Discard, Smi, Source, Step};
+use ib_wire::{Lid, PortNum, Qpn, Vl};
+
+use crate::frame::FrameIdx;
+use crate::node::PortIdx;
+use crate::sim::{DropReason, Sim, directed};
+
+impl Sim {
+    /// A packet comes out of the link of `port`.
+    pub(crate) fn arrive(&mut self, port: PortIdx, frame: FrameIdx) {
+        let arrived = &mut self.frames[frame];
+        arrived.hops = arrived.hops.saturating_add(1);
+        let (hops, smp, dest_lid) = (arrived.hops, arrived.is_smp(), arrived.dest_lid);
+        let class = MgmtClass(arrived.bytes[1]);
+        self.stats.hops = self.stats.hops.wrapping_add(1);
+        let end = &mut self.ports[port];
+        let node = end.node;
+        if !end.is_link_up() {
+            return self.drop_frame(port, frame, DropReason::LinkDown);
+        }
+        if !self.nodes[node].powered {
+            return self.drop_frame(port, frame, DropReason::NodeDown);
+        }
+        if hops > self.max_hops {
+            return self.drop_frame(port, frame, DropReason::TooManyHops);
+        }
+        if smp {
+            if dest_lid.is_permissive() && class == MgmtClass::SUBN_DIRECTED {
+                return self.directed_from(port, frame);
+            }
+        } else {
+            match end.state() {
+                PortState::ACTIVE => {}
+                // The neighbour is Active and sends data: it is this port's turn to become Active.
+                PortState::ARMED => self.set_port_state(port, PortState::ACTIVE),
+                _ => return self.drop_frame(port, frame, DropReason::PortNotActive),
+            }
+            let end = &mut self.ports[port];
+            end.counters.count_received(&self.frames[frame]);
+            if end.info.partition_enforcement_inbound() && !self.passes_partition(port, frame) {
+                return self.p_key_violation(port, frame);
+            }
+        }
+        if !self.nodes[node].is_switch() {
+            return self.receive(port, port, frame);
+        }
+        self.forward(node, Some(port), frame);
+    }
+
+    /// Sends a packet that starts at an end port by its destination LID.
+    pub(crate) fn send_by_lid(&mut self, end_port: PortIdx, frame: FrameIdx) {
+        let port = &self.ports[end_port];
+        let node = port.node;
+        let dest = self.frames[frame].dest_lid;
+        if port.has_lid(dest) || dest.is_permissive() {
+            return self.receive(end_port, end_port, frame);
+        }
+        if self.nodes[node].is_switch() {
+            return self.forward(node, None, frame);
+        }
+        self.set_lane(PortNum::MANAGEMENT, end_port, frame);
+        self.leave(end_port, frame);
+    }
+
+    /// Forwards a packet through a switch by its tables; `arrival` is none for one that starts at port 0.
+    pub(crate) fn forward(&mut self, node: NodeIdx, arrival: Option<PortIdx>, frame: FrameIdx) {
+        let switch = &self.nodes[node];
+        let management = switch.first_port;
+        let dest = self.frames[frame].dest_lid;
+        if dest.is_multicast() {
+            return self.forward_multicast(node, arrival, frame);
+        }
+        if dest.is_permissive() || self.ports[management].has_lid(dest) {
+            return self.receive(management, arrival.unwrap_or(management), frame);
+        }
+        let here = arrival.unwrap_or(management);
+        let out = switch.lft_port(dest).and_then(|out| switch.port_idx(out));
+        let Some(out) = out else {
+            self.ports[here].counters.count_relay_error();
+            return self.drop_frame(here, frame, DropReason::NoRoute);
+        };
+        if out == management {
+            // The table says port 0, but the LID is another.
+            return self.drop_frame(here, frame, DropReason::WrongLid);
+        }
+        self.set_lane(self.ports[here].number, out, frame);
+        self.leave(out, frame);
+    }
+
+    fn forward_multicast(&mut self, node: NodeIdx, arrival: Option<PortIdx>, frame: FrameIdx) {
+        let switch = &self.nodes[node];
+        let management = switch.first_port;
+        let here = arrival.unwrap_or(management);
+        let mlid = self.frames[frame].dest_lid;
+        let mut outs: [u64; 4] = [0; 4];
+        let mut set = |port: PortNum| {
+            if let Some(word) = outs.get_mut(usize::from(port.0 / 64)) {
+                *word |= 1 << (port.0 % 64);
+            }
+        };
+        if self.has_multicast_entry(node, mlid) {
+            switch.mft_ports(mlid).for_each(&mut set);
+        } else if let Some(info) = &switch.switch_info {
+            let primary = info.default_multicast_primary_port();
+            if self.ports[here].number == primary {
+                set(info.default_multicast_not_primary_port());
+            } else {
+                set(primary);
+            }
+        }
+        let input = self.ports[here].number;
+        let ports = (0..=u8::MAX).filter(|&port| {
+            let word = outs.get(usize::from(port / 64)).copied().unwrap_or(0);
+            word >> (port % 64) & 1 == 1 && PortNum(port) != input
+        });
+        let outs: Vec<PortIdx> = ports
+            .filter_map(|port| switch.port_idx(PortNum(port)))
+            .collect();
+        if outs.is_empty() {
+            return self.drop_frame(here, frame, DropReason::NoRoute);
+        }
+        for out in outs {
+            let copy = self.frames[frame].clone();
+            let copy = self.frames.insert(copy);
+            if out == management {
+                self.receive(management, here, copy);
+            } else {
+                self.set_lane(input, out, copy);
+                self.leave(out, copy);
+            }
+        }
+        self.frames.release(frame);
+    }
+
+    /// Whether the switch has a table entry for a multicast LID: one within its capacity and its top.
+    fn has_multicast_entry(&self, node: NodeIdx, mlid: Lid) -> bool {
+        let Some(info) = &self.nodes[node].switch_info else {
+            return false;
+        };
+        let top = info.multicast_fdb_top();
+        let below_top = top == Lid::NONE || mlid <= top;
+        below_top && (mlid.0 & 0x3fff) < info.multicast_fdb_cap()
+    }
+
+    /// Chooses the lane of a data packet by its service level, the port it came by and the one it leaves by.
+    fn set_lane(&mut self, input: PortNum, out: PortIdx, frame: FrameIdx) {
+        let packet = &mut self.frames[frame];
+        if packet.is_smp() {
+            return;
+        }
+        let port = &self.ports[out];
+        let node = &self.nodes[port.node];
+        let (input, output) = match node.is_switch() {
+            true => (input, port.number),
+            // A CA has one table per port, whatever the modifier says.
+            false => (PortNum(0), port.number),
+        };
+        packet.lane = node.vl(input, output, packet.sl);
+    }
+
+    /// Sends a packet out of a port after the checks that are due there.
+    fn leave(&mut self, out: PortIdx, frame: FrameIdx) {
+        let packet = &self.frames[frame];
+        let port = &self.ports[out];
+        if !packet.is_smp() {
+            let lanes = port.info.operational_vls().count().unwrap_or(1);
+            if packet.lane == Vl::MANAGEMENT || packet.lane.bits() >= lanes {
+                self.ports[out].counters.count_discard();
+                return self.drop_frame(out, frame, DropReason::NoLane);
+            }
+            let mtu = port.info.neighbor_mtu().bytes().unwrap_or(256);
+            if packet.payload_len() > usize::from(mtu) {
+                self.ports[out].counters.count_discard();
+                return self.drop_frame(out, frame, DropReason::TooLong);
+            }
+            let enforced = port.info.partition_enforcement_outbound();
+            if enforced && !self.passes_partition(out, frame) {
+                return self.p_key_violation(out, frame);
+            }
+        }
+        self.transmit(out, frame);
+    }
+
+    /// A packet has come to the end port that it may be for; `arrival` is the port whose link it left.
+    pub(crate) fn receive(&mut self, end_port: PortIdx, arrival: PortIdx, frame: FrameIdx) {
+        let packet = &self.frames[frame];
+        let port = &self.ports[end_port];
+        let dest = packet.dest_lid;
+        if !(port.has_lid(dest) || dest.is_multicast() || dest.is_permissive()) {
+            return self.drop_frame(arrival, frame, DropReason::WrongLid);
+        }
+        if packet.is_smp() {
+            let own = arrival == end_port && packet.hops == 0;
+            return if packet.bytes[1] == MgmtClass::SUBN_DIRECTED.0 && !own {
+                self.directed_from(arrival, frame)
+            } else {
+                self.receive_smp(end_port, arrival, frame)
+            };
+        }
+        if !self.has_partition(end_port, frame) {
+            return self.p_key_violation(end_port, frame);
+        }
+        if packet.data.is_some() || packet.dest_qp != Qpn::GSI {
+            return self.deliver(end_port, frame);
+        }
+        self.receive_gmp(end_port, frame);
+    }
+
+    /// Moves a directed-route SMP on that has come out of the link of `port`.
+    fn directed_from(&mut self, port: PortIdx, frame: FrameIdx) {
+        let smi = self.smi(port);
+        let source = Source::Port(self.ports[port].number);
+        let step = match directed(&mut self.frames[frame].bytes) {
+            Some(smp) => smi.handle(smp, source),
+            None => Err(Discard::Short { found: Mad::LEN }),
+        };
+        self.follow(port, frame, step);
+    }
+
+    /// Does what the rules of directed routes say; `here` is the port of arrival, or the own end port.
+    pub(crate) fn follow(&mut self, here: PortIdx, frame: FrameIdx, step: Result<Step, Discard>) {
+        let node = self.ports[here].node;
+        let end_port = self.end_port(here);
+        match step {
+            Ok(Step::Deliver) => self.receive_smp(end_port, here, frame),
+            Ok(Step::Send(out)) => {
+                let packet = &mut self.frames[frame];
+                packet.source_lid = Lid::PERMISSIVE;
+                packet.dest_lid = Lid::PERMISSIVE;
+                match self.nodes[node].port_idx(out) {
+                    Some(out) => self.transmit(out, frame),
+                    None => self.drop_frame(here, frame, DropReason::DirectedRoute),
+                }
+            }
+            Ok(Step::LidRouted { slid, dlid }) => {
+                let packet = &mut self.frames[frame];
+                packet.source_lid = slid;
+                packet.dest_lid = dlid;
+                self.send_by_lid(end_port, frame);
+            }
+            Err(_) => self.drop_frame(here, frame, DropReason::DirectedRoute),
+        }
+    }
+
+    /// The subnet management interface that handles what comes to `port`.
+    pub(crate) fn smi(&self, port: PortIdx) -> Smi {
+        let node = &self.nodes[self.ports[port].node];
+        let end_port = self.end_port(port);
+        Smi {
+            node_type: node.info.node_type(),
+            num_ports: node.num_ports,
+            port: self.ports[end_port].number,
+            lid: self.ports[end_port].info.lid(),
+        }
+    }
+
+    /// Whether a switch's port lets a packet of this partition pass.
+    fn passes_partition(&self, port: PortIdx, frame: FrameIdx) -> bool {
+        !self.nodes[self.ports[port].node].is_switch() || self.has_partition(port, frame)
+    }
+
+    /// Whether the port's table has a key that matches the packet's.
+    fn has_partition(&self, port: PortIdx, frame: FrameIdx) -> bool {
+        let key = self.frames[frame].p_key;
+        self.ports[port].p_keys().any(|own| own.matches(key))
+    }
+}
