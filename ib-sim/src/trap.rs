@@ -8,10 +8,13 @@ use crate::node::PortIdx;
 use crate::sim::{DropReason, Sim};
 
 impl Sim {
-    /// A port's state changed: its switch notes it.
+    /// A port's state changed. Its switch notes what its own link logic did; the steps to Armed and
+    /// Active are the subnet manager's (IBA vol. 1, 14.2.5.4, PortStateChange).
     pub(crate) fn port_state_changed(&mut self, at: PortRef, from: PortState, to: PortState) {
-        let _ = (from, to);
-        self.note_state_change(at.node);
+        let _ = from;
+        if matches!(to, PortState::DOWN | PortState::INITIALIZE) {
+            self.note_state_change(at.node);
+        }
     }
 
     /// A packet's P_Key is not in the table of `port`.

@@ -1,0 +1,80 @@
+//! From power-on to active ports, on every fabric there is.
+
+mod lab;
+
+use ib_mad::Method;
+use ib_routing::PortRef;
+use ib_smp::PortState;
+use ib_wire::{Lid, PortNum};
+use lab::{Lab, Running, fabric_files};
+
+fn name(path: &std::path::Path) -> String {
+    path.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
+/// Every node that cables join to the manager is configured as the manager says.
+fn assert_configured(name: &str, running: &Running) {
+    let fabric = running.sm.fabric();
+    let routes = running.sm.routes().expect(name);
+    let lids = running.sm.lids();
+    running.sim.with(|sim| {
+        for (_, node) in fabric.nodes().iter_enumerated() {
+            let at = sim.find_guid(node.guid).unwrap();
+            for (num, port) in node.ports().filter(|(_, port)| port.peer.is_some()) {
+                let info = *sim.port(PortRef { node: at, port: num }).unwrap().info();
+                assert_eq!(info.port_state(), PortState::ACTIVE, "{name}: {} {num}", node.name);
+                let peer = fabric.port(port.peer.unwrap()).unwrap();
+                assert_eq!(peer.peer.map(|back| back.port), Some(num), "{name}");
+            }
+        }
+        for destination in lids.destinations().iter() {
+            let guid = fabric.node(destination.end.node).guid;
+            let port = PortRef {
+                node: sim.find_guid(guid).unwrap(),
+                port: destination.end.port,
+            };
+            let info = *sim.port(port).unwrap().info();
+            assert_eq!(info.lid(), destination.range.base(), "{name}");
+            assert_eq!(info.lmc(), destination.range.lmc(), "{name}");
+            assert!(info.master_sm_lid().is_unicast(), "{name}");
+        }
+        for (switch, &node) in fabric.switches().iter_enumerated() {
+            let at = sim.find_guid(fabric.node(node).guid).unwrap();
+            let top = sim.node(at).unwrap().switch_info().unwrap().linear_fdb_top();
+            assert_eq!(top, lids.max_lid(), "{name}");
+            for lid in (1..=top.0).map(Lid) {
+                let found = sim.node(at).unwrap().lft_port(lid);
+                let found = found.unwrap_or(PortNum::UNREACHABLE);
+                assert_eq!(found, routes.port(switch, lid), "{name}: {lid}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_fabric_comes_up() {
+    for path in fabric_files() {
+        let name = name(&path);
+        let mut running = Lab::new(&name).start();
+        let summary = running.run_until_up();
+        assert_configured(&name, &running);
+        let report = running.sm.report().unwrap();
+        assert_eq!((report.unreachable, report.loops), (0, 0), "{name}");
+        assert_eq!(summary.ports.not_active, 0, "{name}");
+        assert_eq!((summary.mads.retried, summary.mads.timed_out), (0, 0), "{name}");
+        assert_eq!(summary.mads.sent, summary.mads.received, "{name}");
+        println!("{name}: {:?} {:?}", summary.fabric, summary.mads);
+    }
+}
+
+#[test]
+fn a_second_sweep_sets_nothing() {
+    for path in fabric_files() {
+        let name = name(&path);
+        let mut running = Lab::new(&name).up();
+        running.resweep();
+        let sets = running.transport.sent_with(Method::SET);
+        assert!(sets.is_empty(), "{name}: {sets:?}");
+        assert_configured(&name, &running);
+    }
+}
