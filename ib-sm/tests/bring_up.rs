@@ -21,8 +21,19 @@ fn assert_configured(name: &str, running: &Running) {
         for (_, node) in fabric.nodes().iter_enumerated() {
             let at = sim.find_guid(node.guid).unwrap();
             for (num, port) in node.ports().filter(|(_, port)| port.peer.is_some()) {
-                let info = *sim.port(PortRef { node: at, port: num }).unwrap().info();
-                assert_eq!(info.port_state(), PortState::ACTIVE, "{name}: {} {num}", node.name);
+                let info = *sim
+                    .port(PortRef {
+                        node: at,
+                        port: num,
+                    })
+                    .unwrap()
+                    .info();
+                assert_eq!(
+                    info.port_state(),
+                    PortState::ACTIVE,
+                    "{name}: {} {num}",
+                    node.name
+                );
                 let peer = fabric.port(port.peer.unwrap()).unwrap();
                 assert_eq!(peer.peer.map(|back| back.port), Some(num), "{name}");
             }
@@ -40,7 +51,12 @@ fn assert_configured(name: &str, running: &Running) {
         }
         for (switch, &node) in fabric.switches().iter_enumerated() {
             let at = sim.find_guid(fabric.node(node).guid).unwrap();
-            let top = sim.node(at).unwrap().switch_info().unwrap().linear_fdb_top();
+            let top = sim
+                .node(at)
+                .unwrap()
+                .switch_info()
+                .unwrap()
+                .linear_fdb_top();
             assert_eq!(top, lids.max_lid(), "{name}");
             for lid in (1..=top.0).map(Lid) {
                 let found = sim.node(at).unwrap().lft_port(lid);
@@ -61,7 +77,11 @@ fn every_fabric_comes_up() {
         let report = running.sm.report().unwrap();
         assert_eq!((report.unreachable, report.loops), (0, 0), "{name}");
         assert_eq!(summary.ports.not_active, 0, "{name}");
-        assert_eq!((summary.mads.retried, summary.mads.timed_out), (0, 0), "{name}");
+        assert_eq!(
+            (summary.mads.retried, summary.mads.timed_out),
+            (0, 0),
+            "{name}"
+        );
         assert_eq!(summary.mads.sent, summary.mads.received, "{name}");
         println!("{name}: {:?} {:?}", summary.fabric, summary.mads);
     }
@@ -74,7 +94,12 @@ fn a_second_sweep_sets_nothing() {
         let mut running = Lab::new(&name).up();
         running.resweep();
         let sets = running.transport.sent_with(Method::SET);
-        assert!(sets.is_empty(), "{name}: {sets:?}");
+        assert!(
+            sets.is_empty(),
+            "{name}: {} Sets, first {:?}",
+            sets.len(),
+            sets[0]
+        );
         assert_configured(&name, &running);
     }
 }

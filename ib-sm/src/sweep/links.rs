@@ -148,8 +148,10 @@ impl Sweep {
             // No link says otherwise, and a Set with 0 is an error.
             info.set_neighbor_mtu(info.mtu_cap());
         }
-        info.set_local_phy_errors(config.local_phy_errors_threshold)
-            .set_overrun_errors(config.overrun_errors_threshold);
+        if !is_management_port {
+            info.set_local_phy_errors(config.local_phy_errors_threshold)
+                .set_overrun_errors(config.overrun_errors_threshold);
+        }
         Some(info)
     }
 

@@ -1,7 +1,16 @@
 //! `Lab`: a subnet manager on a simulated fabric, in virtual time.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses a part of it"
+)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 use std::{ops::ControlFlow, path::PathBuf, time::Duration};
 
@@ -56,7 +65,10 @@ impl Recorder {
 
 /// The fabric files that come with ib-routing.
 pub fn fabric_files() -> Vec<PathBuf> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../ib-routing/testdata/fabrics");
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../ib-routing/testdata/fabrics"
+    );
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -71,7 +83,9 @@ impl Lab {
     /// A fabric by the name of its file.
     pub fn new(name: &str) -> Self {
         let file = format!("{name}.net");
-        let found = fabric_files().into_iter().find(|path| path.ends_with(&file));
+        let found = fabric_files()
+            .into_iter()
+            .find(|path| path.ends_with(&file));
         let text = std::fs::read_to_string(found.expect(name)).unwrap();
         Self::of(ibnetdiscover::read(&text).unwrap().fabric)
     }
@@ -159,11 +173,16 @@ impl Running {
     /// Runs until `on_event` breaks, or until nothing can happen any more.
     pub fn run<B>(&mut self, mut on_event: impl FnMut(&Event) -> ControlFlow<B>) -> Option<B> {
         let events = &mut self.events;
-        drive(&mut self.sm, &mut self.transport, &self.clock, |_, event| {
-            let flow = on_event(&event);
-            events.push(event);
-            flow
-        })
+        drive(
+            &mut self.sm,
+            &mut self.transport,
+            &self.clock,
+            |_, event| {
+                let flow = on_event(&event);
+                events.push(event);
+                flow
+            },
+        )
         .unwrap()
     }
 
