@@ -15,10 +15,17 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(feature = "alloc")]
+mod agent;
 mod attr;
 mod directed;
 mod smp;
 
+#[cfg(feature = "alloc")]
+pub use agent::{
+    Arrival, BadSet, DropReason, LinkMode, PortKind, Sma, SmaEvent, SmaPort, SwitchTables, Verdict,
+    set_port_info, set_port_state,
+};
 pub use attr::*;
 pub use directed::{Discard, DrPath, Envelope, Smi, Source, Step};
 pub use smp::{DrDirection, SmpDirected, SmpLidRouted};

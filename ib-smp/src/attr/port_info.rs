@@ -231,6 +231,11 @@ bitflags::bitflags! {
     }
 }
 
+impl LinkSpeedsExt2 {
+    /// In a Set: all that the port can do.
+    pub const SET_TO_SUPPORTED: Self = Self::from_bits_retain(7);
+}
+
 bitflags::bitflags! {
     /// What a port and its agents can do (PortInfo.capability_mask).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

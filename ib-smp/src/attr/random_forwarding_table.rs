@@ -39,3 +39,8 @@ impl Attribute for RandomForwardingTable {
     const ID: AttributeId = AttributeId(0x001A);
     const LAYOUT: &'static Layout = Self::LAYOUT;
 }
+
+impl RandomForwardingTable {
+    /// Entries of a block.
+    pub const ENTRIES: u16 = 16;
+}
