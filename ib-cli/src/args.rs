@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{decode::DecodeArgs, encode::EncodeArgs};
+use crate::commands::{
+    decode::DecodeArgs, encode::EncodeArgs, generate::GenerateArgs, route::RouteCommand,
+};
 
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
 ///
@@ -20,6 +22,10 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Route a fabric offline and verify the result
+    Route(RouteCommand),
+    /// Print a generated fabric in ibnetdiscover's format
+    Generate(GenerateArgs),
     /// Print every header and field of packets or management datagrams
     Decode(DecodeArgs),
     /// Print the bytes of what `decode --json` printed

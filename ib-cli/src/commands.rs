@@ -2,6 +2,8 @@
 
 pub mod decode;
 pub mod encode;
+pub mod generate;
+pub mod route;
 
 use crate::{
     args::{Args, Command},
@@ -13,5 +15,7 @@ pub fn run(args: Args) -> Result<Verdict, CliError> {
     match args.command {
         Command::Decode(decode) => decode::run(decode, args.json),
         Command::Encode(encode) => encode::run(encode),
+        Command::Generate(generate) => generate::run(generate),
+        Command::Route(route) => route::run(route, args.json),
     }
 }

@@ -3,6 +3,10 @@
 //! Exit status: 0 where the work is done and all checks hold, 1 where a check failed, 2 for bad usage
 //! or bad input, 130 after Ctrl-C.
 #![forbid(unsafe_code)]
+#![allow(
+    unreachable_pub,
+    reason = "a binary is reached by nobody: its modules say pub for what others of them use"
+)]
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,8 +18,10 @@ mod args;
 mod commands;
 mod dissect;
 mod error;
+mod fabric_spec;
 mod hex;
 mod output;
+mod route_args;
 
 use std::process::ExitCode;
 

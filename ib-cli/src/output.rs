@@ -4,4 +4,5 @@ pub mod fields;
 pub mod json;
 pub mod line;
 pub mod progress;
+pub mod report;
 pub mod table;

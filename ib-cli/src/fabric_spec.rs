@@ -1,0 +1,115 @@
+//! Where a fabric comes from: a file, standard input or a generator; and what is broken of it first.
+
+use std::{fs, io::Read as _, path::Path};
+
+use clap::Args;
+use ib_routing::{
+    Fabric, TopologyError, TopologyErrorKind,
+    format::ibnetdiscover::{self, Topology},
+    generate::{FabricSpec, remove_links},
+};
+
+use crate::error::CliError;
+
+/// A fabric for a demonstration: two levels, 32 hosts, full bandwidth.
+const DEFAULT: &str = "fat-tree:radix=8,levels=2";
+
+/// The options that name a fabric.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Fabric")]
+pub struct FabricArgs {
+    /// File in ibnetdiscover's or ibsim's format (`-`: stdin), or a generator:
+    /// fat-tree:radix=R,levels=L[,oversub=O][,parallel=P], torus:8x8x8[,hosts=H], mesh:..,
+    /// hypercube:dim=D[,hosts=H], dragonfly:a=A,p=P,h=H[,g=G],
+    /// jellyfish:switches=N,degree=D,hosts=H,seed=S, ring:switches=N,hosts=H,
+    /// random:switches=N,links=M,hosts=H,seed=S, thesis. A file with such a name: ./NAME
+    #[arg(long, value_name = "SPEC", default_value = DEFAULT)]
+    pub fabric: String,
+    /// Remove this share of the links between switches first, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub remove_links: Option<f64>,
+    /// Seed of the choice of --remove-links
+    #[arg(
+        long,
+        value_name = "SEED",
+        default_value_t = 0,
+        requires = "remove_links"
+    )]
+    pub seed: u64,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("expected a number from 0 to 100".to_owned()),
+    }
+}
+
+impl FabricArgs {
+    /// Reads or generates the fabric; odd lines of a file are warnings on stderr.
+    pub fn load(&self) -> Result<Fabric, CliError> {
+        let fabric = self.whole()?;
+        Ok(match self.remove_links {
+            Some(percent) => remove_links(&fabric, percent, self.seed),
+            None => fabric,
+        })
+    }
+
+    fn whole(&self) -> Result<Fabric, CliError> {
+        let spec = self.fabric.as_str();
+        if is_generator(spec) {
+            let spec: FabricSpec = spec.parse().map_err(|error| self.complaint(&error))?;
+            return spec.build().map_err(|error| self.complaint(&error));
+        }
+        let text = read_text(spec)?;
+        let Topology {
+            fabric, warnings, ..
+        } = ibnetdiscover::read(&text).map_err(|error| self.complaint(&error))?;
+        for warning in warnings {
+            eprintln!("warning: {spec}:{}: {}", warning.line, warning.what);
+        }
+        Ok(fabric)
+    }
+
+    fn complaint(&self, error: &TopologyError) -> CliError {
+        match (&error.kind, error.line) {
+            // It names the specification itself.
+            (TopologyErrorKind::BadSpec { .. }, _) => CliError::Input(error.kind.to_string()),
+            // A file without anything in it has no other line to blame.
+            (kind, line) => {
+                CliError::at(format_args!("{}:{}", self.fabric, line.unwrap_or(1)), kind)
+            }
+        }
+    }
+}
+
+/// Whether the text names a generator: `thesis`, or a word and a colon, unless a file has that name.
+fn is_generator(spec: &str) -> bool {
+    let word = spec.split_once(':').map(|(word, _)| word);
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+    };
+    spec == "thesis" || (word.is_some_and(is_word) && !Path::new(spec).exists())
+}
+
+/// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:
+/// node descriptions carry them.
+pub fn read_text(name: &str) -> Result<String, CliError> {
+    let bytes = if name == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
+    } else {
+        fs::read(name)
+    };
+    match bytes {
+        Ok(bytes) => Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
+        Err(error) => Err(CliError::file(name, "read", &error)),
+    }
+}
