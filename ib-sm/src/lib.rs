@@ -15,6 +15,7 @@
 extern crate alloc;
 
 mod config;
+mod discovery;
 mod event;
 mod manager;
 mod request;
@@ -22,6 +23,7 @@ pub mod subnet;
 mod sweep;
 
 pub use config::{ConfigError, SmConfig, UnknownOption};
+pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 pub use event::{
     Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortAt, PortCounts, Silent, Summary,
     SweepCause,

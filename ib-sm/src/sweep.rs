@@ -16,7 +16,10 @@ use ib_mad::Mad;
 use ib_smp::{NodeDescription, NodeInfo, PortInfo, SmpDirected, SwitchInfo};
 use ib_wire::{MKey, PortNum};
 
-pub(crate) use self::routes::Plan;
+pub(crate) use self::{
+    lids::{node_type, speed, width},
+    routes::Plan,
+};
 use crate::{
     SmConfig,
     event::{Event, Phase, PortCounts, Silent},

@@ -12,7 +12,7 @@ use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec:
 use ib_wire::{Guid, Lid, PortNum};
 
 use self::line::{Line, NodeLine, PortLine, Setting};
-pub use self::write::write;
+pub use self::write::{write, write_nodes};
 use crate::{
     error::{TopologyError, TopologyErrorKind as Kind},
     fabric::{Fabric, FabricBuilder, NewNode, NodeType, PortRef},

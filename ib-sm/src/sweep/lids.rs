@@ -7,7 +7,7 @@
 use alloc::{string::ToString, vec::Vec};
 
 use ib_routing::{FabricBuilder, LidMap, LidOptions, LinkSpeed, LinkWidth, NewNode};
-use ib_smp::{NodeType, PortInfo};
+use ib_smp::{NodeInfo, NodeType, PortInfo};
 use ib_wire::{Lmc, PortNum};
 
 use super::Sweep;
@@ -100,7 +100,7 @@ impl Sweep {
                     if !node.is_switch() || port == PortNum(0) {
                         (entry.lid, entry.lmc) = (info.lid(), info.lmc());
                     }
-                    (entry.width, entry.speed) = (width(info), speed(info));
+                    (entry.width, entry.speed) = (width(info), speed(info, true));
                 }
                 if let Some(peer) = record.peer.filter(|_| self.is_link(here))
                     && let Some(peer) = place(peer)
@@ -141,14 +141,9 @@ fn takes_part(node: &Node) -> bool {
 
 fn new_node(node: &Node) -> NewNode {
     let info = &node.info;
-    let type_ = match info.node_type() {
-        NodeType::SWITCH => ib_routing::NodeType::Switch,
-        NodeType::ROUTER => ib_routing::NodeType::Router,
-        _ => ib_routing::NodeType::Ca,
-    };
     let switch_info = node.switch.as_ref().and_then(|switch| switch.info);
     NewNode {
-        type_,
+        type_: node_type(info),
         guid: info.node_guid(),
         num_ports: info.num_ports(),
         system_image_guid: info.system_image_guid(),
@@ -160,21 +155,35 @@ fn new_node(node: &Node) -> NewNode {
     }
 }
 
-fn width(info: &PortInfo) -> Option<LinkWidth> {
+/// The kind of a node that NodeInfo describes; what is no switch and no router ends links like a CA.
+pub(crate) fn node_type(info: &NodeInfo) -> ib_routing::NodeType {
+    match info.node_type() {
+        NodeType::SWITCH => ib_routing::NodeType::Switch,
+        NodeType::ROUTER => ib_routing::NodeType::Router,
+        _ => ib_routing::NodeType::Ca,
+    }
+}
+
+/// Active width, if it is one that has a name.
+pub(crate) fn width(info: &PortInfo) -> Option<LinkWidth> {
     LinkWidth::from_lanes(info.link_width_active().lanes()?)
 }
 
-fn speed(info: &PortInfo) -> Option<LinkSpeed> {
+/// Active speed, if it is one that has a name. The extended fields mean something only where the end
+/// port's CapabilityMask says so.
+pub(crate) fn speed(info: &PortInfo, extended: bool) -> Option<LinkSpeed> {
     use ib_smp::{LinkSpeed as Basic, LinkSpeedExt as Extended, LinkSpeedExt2 as Extended2};
-    if info.link_speed_ext_active2() == Extended2::XDR {
-        return Some(LinkSpeed::Xdr);
-    }
-    match info.link_speed_ext_active() {
-        Extended::FDR => return Some(LinkSpeed::Fdr),
-        Extended::EDR => return Some(LinkSpeed::Edr),
-        Extended::HDR => return Some(LinkSpeed::Hdr),
-        Extended::NDR => return Some(LinkSpeed::Ndr),
-        _ => {}
+    if extended {
+        if info.link_speed_ext_active2() == Extended2::XDR {
+            return Some(LinkSpeed::Xdr);
+        }
+        match info.link_speed_ext_active() {
+            Extended::FDR => return Some(LinkSpeed::Fdr),
+            Extended::EDR => return Some(LinkSpeed::Edr),
+            Extended::HDR => return Some(LinkSpeed::Hdr),
+            Extended::NDR => return Some(LinkSpeed::Ndr),
+            _ => {}
+        }
     }
     match info.link_speed_active() {
         Basic::SDR => Some(LinkSpeed::Sdr),
