@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    decode::DecodeArgs, encode::EncodeArgs, generate::GenerateArgs, route::RouteCommand,
+    decode::DecodeArgs, encode::EncodeArgs, generate::GenerateArgs, route::RouteCommand, up::UpArgs,
 };
 
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
@@ -22,6 +22,8 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Bring a fabric up in the simulator and verify every route
+    Up(Box<UpArgs>),
     /// Route a fabric offline and verify the result
     Route(RouteCommand),
     /// Print a generated fabric in ibnetdiscover's format

@@ -4,6 +4,7 @@ pub mod decode;
 pub mod encode;
 pub mod generate;
 pub mod route;
+pub mod up;
 
 use crate::{
     args::{Args, Command},
@@ -13,6 +14,7 @@ use crate::{
 /// Runs the command that the arguments name.
 pub fn run(args: Args) -> Result<Verdict, CliError> {
     match args.command {
+        Command::Up(up) => up::run(*up, args.json),
         Command::Decode(decode) => decode::run(decode, args.json),
         Command::Encode(encode) => encode::run(encode),
         Command::Generate(generate) => generate::run(generate),

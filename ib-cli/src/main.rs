@@ -22,6 +22,7 @@ mod fabric_spec;
 mod hex;
 mod output;
 mod route_args;
+mod sm_args;
 
 use std::process::ExitCode;
 

@@ -46,24 +46,22 @@ impl RouteArgs {
         }
     }
 
-    /// The options for the library, files read.
-    pub fn options(&self) -> Result<RouteOptions, CliError> {
-        let mut options = RouteOptions {
-            threads: self.threads,
-            ..RouteOptions::default()
-        };
+    /// Puts what the command line says into the library's options; reads the files it names.
+    pub fn apply(&self, options: &mut RouteOptions) -> Result<(), CliError> {
+        options.threads = self.threads;
         if let Some(file) = &self.torus_config {
             options.torus_config = Some(read_text(&file.display().to_string())?);
         }
         if let Some(file) = &self.roots {
             options.roots = guids(&file.display().to_string())?;
         }
-        Ok(options)
+        Ok(())
     }
 
     /// Routes with the first engine that can.
     pub fn route(&self, fabric: &Fabric, lids: &LidMap) -> Result<Routes, CliError> {
-        let options = self.options()?;
+        let mut options = RouteOptions::default();
+        self.apply(&mut options)?;
         let mut reason: Option<(RoutingEngine, RouteError)> = None;
         for engine in self.engines() {
             if let Some((engine, error)) = &reason {

@@ -1,0 +1,258 @@
+//! `ib up`: brings a whole subnet up in the simulator, with the real manager, and verifies every route.
+
+use std::{
+    fmt,
+    io::{self, Write},
+    ops::ControlFlow,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use ib_routing::{Fabric, NodeIdx, PortRef};
+use ib_sim::{FaultSpec, Sim, SimOptions};
+use ib_sm::{Event, Phase, SubnetManager};
+use ib_transport::{Clock as _, drive};
+use ib_wire::{Guid, PortNum};
+
+use crate::{
+    error::{CliError, Verdict},
+    fabric_spec::FabricArgs,
+    output::{
+        progress::Progress,
+        report::{Report, RoutesReport, Seconds, seconds},
+    },
+    sm_args::SmArgs,
+};
+
+/// Sweeps that may fail before the manager is given up.
+const ATTEMPTS: u32 = 5;
+
+/// Bring a fabric up in the simulator and verify every route.
+///
+/// Builds the fabric, runs the subnet manager over it in virtual time until every port is active, and
+/// reports what it found. Status 1 if a port is not active, a pair has no route, or routes can
+/// deadlock.
+#[derive(Debug, clap::Args)]
+pub struct UpArgs {
+    #[command(flatten)]
+    fabric: FabricArgs,
+    #[command(flatten)]
+    sm: SmArgs,
+    /// Where the manager sits: GUID of a node or port, name or description of a node [default: the
+    /// first CA port with a link]
+    #[arg(long = "sm", value_name = "GUID|NAME")]
+    at: Option<String>,
+    /// What goes wrong on links: chances from 0 to 1 of loss=, duplicate=, delay=, reorder=,
+    /// corrupt=, bit-error=; max-delay=5ms, smp-only, seed=N
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    faults: String,
+    /// Draw the fabric to this SVG file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write the fabric to this file in Graphviz's format
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
+}
+
+pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
+    let began = Instant::now();
+    let fabric = args.fabric.load()?;
+    let faults: FaultSpec = args
+        .faults
+        .parse()
+        .map_err(|error| CliError::at("--faults", error))?;
+    let config = args.sm.config()?;
+    let at = place(&fabric, args.at.as_deref())?;
+
+    let options = SimOptions {
+        faults,
+        ..SimOptions::default()
+    };
+    let sim = Sim::new(&fabric, options).share();
+    let clock = sim.clock();
+    let mut transport = sim
+        .attach(at)
+        .map_err(|error| CliError::at("--sm", error))?;
+    let mut sm = SubnetManager::new(config, clock.now());
+    let mut watch = Watch::new();
+    drive(&mut sm, &mut transport, &clock, |_, event| {
+        watch.event(&event)
+    })
+    .map_err(|error| CliError::at("the simulator", error))?;
+
+    let mut times = watch.seconds();
+    times.total = seconds(began.elapsed());
+    let verified = sm.report().cloned().unwrap_or_default();
+    let summary = sm.summary();
+    let report = Report {
+        fabric: summary.fabric,
+        engine: summary.engine,
+        seconds: times,
+        mads: summary.mads,
+        ports: summary.ports,
+        routes: RoutesReport::new(sm.fabric(), &verified),
+    };
+    let mut out = io::stdout().lock();
+    report.print(&mut out, json)?;
+    let verdict = match (sm.is_up(), report.verdict()) {
+        (true, verdict) => verdict,
+        (false, _) => Verdict::Fails,
+    };
+    if !json {
+        let virtual_time = clock.now().since(ib_mad::Instant::ZERO);
+        let what = match verdict {
+            Verdict::Holds => "up",
+            Verdict::Fails => "NOT up",
+        };
+        writeln!(
+            out,
+            "\nsubnet {what} in {:.3} ms of virtual time, {:.3} ms on the clock",
+            virtual_time.as_secs_f64() * 1e3,
+            times.total * 1e3
+        )?;
+    }
+    Ok(verdict)
+}
+
+/// Watches the manager: wall time of each phase, and what a person should know.
+struct Watch {
+    times: [Duration; Phase::ALL.len()],
+    phase: Option<(Phase, Instant)>,
+    attempts: u32,
+    progress: Progress,
+}
+
+impl Watch {
+    fn new() -> Self {
+        Self {
+            times: Default::default(),
+            phase: None,
+            attempts: 0,
+            progress: Progress::new("phases", Phase::ALL.len()),
+        }
+    }
+
+    /// Takes in an event; breaks when the subnet is up, or will not be.
+    fn event(&mut self, event: &Event) -> ControlFlow<()> {
+        match event {
+            Event::PhaseStarted(phase) => {
+                self.end_phase();
+                self.phase = Some((*phase, Instant::now()));
+                self.progress.set(*phase as usize);
+            }
+            Event::Silent(silent) => match silent.at {
+                Some(at) => eprintln!("warning: no answer from {at}"),
+                None => eprintln!("warning: no answer from the manager's own port"),
+            },
+            Event::RoutingFallback { engine, reason } => {
+                eprintln!("warning: {engine}: {reason}; trying the next engine");
+            }
+            Event::LidsExhausted(error) => eprintln!("warning: {error}"),
+            Event::DuplicateGuid { node_guid, .. } => {
+                eprintln!("warning: GUID {node_guid} is claimed by two nodes");
+            }
+            Event::SubnetUp(_) => {
+                self.end_phase();
+                return ControlFlow::Break(());
+            }
+            Event::SweepFailed(_) => {
+                self.end_phase();
+                self.attempts += 1;
+                if self.attempts == ATTEMPTS {
+                    return ControlFlow::Break(());
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn end_phase(&mut self) {
+        if let Some((phase, started)) = self.phase.take()
+            && let Some(time) = self.times.get_mut(phase as usize)
+        {
+            *time += started.elapsed();
+        }
+    }
+
+    fn seconds(&self) -> Seconds {
+        let of = |phase: Phase| {
+            self.times
+                .get(phase as usize)
+                .map_or(0.0, |&time| seconds(time))
+        };
+        Seconds {
+            discover: of(Phase::Discover),
+            lids: of(Phase::Lids),
+            route: of(Phase::Route),
+            verify: of(Phase::Verify),
+            program: of(Phase::Program),
+            total: 0.0,
+        }
+    }
+}
+
+/// The port that the manager sits on.
+fn place(fabric: &Fabric, at: Option<&str>) -> Result<PortRef, CliError> {
+    match at {
+        Some(text) => {
+            let port = by_guid(fabric, text).or_else(|| by_name(fabric, text));
+            port.ok_or_else(|| CliError::at("--sm", Unknown(text)))
+        }
+        None => first_ca_port(fabric)
+            .or_else(|| first_end_port(fabric, fabric.nodes().indices().next()?))
+            .ok_or_else(|| {
+                CliError::Input("the fabric has no port for a manager, expected a CA".to_owned())
+            }),
+    }
+}
+
+struct Unknown<'a>(&'a str);
+
+impl fmt::Display for Unknown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no node `{}`, expected a GUID, a node's name or its description",
+            self.0
+        )
+    }
+}
+
+/// The first CA port with a link, in the order of the file.
+fn first_ca_port(fabric: &Fabric) -> Option<PortRef> {
+    let linked = |(index, node): (NodeIdx, &ib_routing::Node)| {
+        let (port, _) = node.end_ports().find(|(_, port)| port.peer.is_some())?;
+        (!node.type_.is_switch()).then_some(PortRef { node: index, port })
+    };
+    fabric.nodes().iter_enumerated().find_map(linked)
+}
+
+/// A node's port to sit on: the first end port with a link, a switch's port 0, else the first.
+fn first_end_port(fabric: &Fabric, index: NodeIdx) -> Option<PortRef> {
+    let node = fabric.node(index);
+    if node.type_.is_switch() {
+        return Some(PortRef {
+            node: index,
+            port: PortNum::MANAGEMENT,
+        });
+    }
+    let linked = node.end_ports().find(|(_, port)| port.peer.is_some());
+    let (port, _) = linked.or_else(|| node.end_ports().next())?;
+    Some(PortRef { node: index, port })
+}
+
+fn by_guid(fabric: &Fabric, text: &str) -> Option<PortRef> {
+    let guid: Guid = text.parse().ok()?;
+    match fabric.node_by_guid(guid) {
+        Some(node) => first_end_port(fabric, node),
+        None => fabric.port_by_guid(guid),
+    }
+}
+
+fn by_name(fabric: &Fabric, text: &str) -> Option<PortRef> {
+    let is_it = |node: &ib_routing::Node| node.name == text || node.description == text;
+    let mut nodes = fabric.nodes().iter_enumerated();
+    let (index, _) = nodes.find(|(_, node)| is_it(node))?;
+    first_end_port(fabric, index)
+}

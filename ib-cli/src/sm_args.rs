@@ -1,0 +1,69 @@
+//! The options of the subnet manager that `up` and `sm` share.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ib_sm::{ConfigError, SmConfig};
+
+use crate::{error::CliError, fabric_spec::read_text, route_args::RouteArgs};
+
+/// The options of a subnet manager.
+#[derive(Clone, Debug, Args)]
+pub struct SmArgs {
+    #[command(flatten)]
+    pub route: RouteArgs,
+    /// Options of the manager in OpenSM's format (opensm.conf); options given here win
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Write the tables to this directory in OpenSM's formats
+    #[arg(long, value_name = "DIR")]
+    pub dump_dir: Option<PathBuf>,
+    /// Write every management datagram as a whole packet to this pcapng file
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+}
+
+impl SmArgs {
+    /// The manager's configuration: the file's, then what the command line says.
+    pub fn config(&self) -> Result<SmConfig, CliError> {
+        let mut config = match &self.config {
+            Some(file) => read_config(file)?,
+            None => SmConfig::default(),
+        };
+        if !self.route.engine.is_empty() {
+            config.routing_engines = self.route.engines();
+        }
+        if self.route.lmc.bits() != 0 {
+            config.lmc = self.route.lmc;
+        }
+        self.route.apply(&mut config.route_options)?;
+        Ok(config)
+    }
+}
+
+fn read_config(file: &Path) -> Result<SmConfig, CliError> {
+    let name = file.display().to_string();
+    let (config, unknown) = SmConfig::parse(&read_text(&name)?).map_err(|error| match error {
+        ConfigError::NoValue { line, key } => CliError::at(
+            format_args!("{name}:{line}"),
+            format_args!("`{key}` has no value, expected `key value`"),
+        ),
+        ConfigError::BadValue {
+            line,
+            key,
+            found,
+            expected,
+        } => CliError::at(
+            format_args!("{name}:{line}"),
+            format_args!("`{key}` is `{found}`, expected {expected}"),
+        ),
+        error => CliError::at(&name, error),
+    })?;
+    for option in unknown {
+        eprintln!(
+            "warning: {name}:{}: option `{}` has no meaning here",
+            option.line, option.key
+        );
+    }
+    Ok(config)
+}
