@@ -4,14 +4,22 @@
 //! are counted on every channel they cross, and what follows what on which virtual lane makes the
 //! channel dependency graph: a cycle in it can deadlock (Dally and Seitz, 1987).
 
-pub mod deadlock;
+mod deadlock;
 mod reach;
+mod walk;
 
 use alloc::vec::Vec;
 
 use ib_wire::{Lid, Vl};
 
+pub use self::deadlock::Traffic;
+use self::{
+    deadlock::Dependencies,
+    reach::{Sources, Tally},
+    walk::{Block, PortTable, Walk},
+};
 use crate::{
+    algo::{dependency::Vertex, parallel},
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
@@ -32,10 +40,16 @@ pub struct VerifyReport {
     pub loops: u64,
     /// Whether CA-to-CA traffic cannot deadlock.
     pub deadlock_free: bool,
-    /// Whether traffic between all LIDs, switches' own included, cannot deadlock.
+    /// Whether that still holds with traffic between CAs and switches.
+    pub ca_switch_deadlock_free: bool,
+    /// Whether that still holds with traffic between all LIDs, switches' own included.
     pub all_deadlock_free: bool,
     /// A cycle of the channel dependency graph of CA-to-CA traffic: channels and their lanes.
     pub cycle: Option<Vec<(ChannelIdx, Vl)>>,
+    /// The proof, where there is no cycle: all channels in an order that no CA's packet goes back in.
+    pub order: Option<Vec<Vertex>>,
+    /// Edges of the channel dependency graph of CA-to-CA traffic.
+    pub dependencies: usize,
     /// A cycle that only traffic from or to switches closes.
     pub management_cycle: Option<Vec<(ChannelIdx, Vl)>>,
     /// Virtual lanes that CA-to-CA traffic uses.
@@ -84,11 +98,63 @@ pub struct Failure {
     pub is_loop: bool,
 }
 
-/// Follows every route and counts.
+/// What every step of a verification looks at.
+struct Context<'a> {
+    fabric: &'a Fabric,
+    lids: &'a LidMap,
+    routes: &'a Routes,
+    table: PortTable,
+    sources: Sources,
+}
+
+/// Follows every route and counts, on all threads that there are.
 #[must_use]
 pub fn verify(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> VerifyReport {
-    let mut report = reach::follow(fabric, lids, routes);
-    deadlock::judge(fabric, lids, routes, &mut report);
+    verify_on(0, fabric, lids, routes)
+}
+
+/// The same on so many threads; the report does not depend on it.
+#[must_use]
+pub fn verify_on(threads: usize, fabric: &Fabric, lids: &LidMap, routes: &Routes) -> VerifyReport {
+    let (table, sources) = (PortTable::new(fabric), Sources::new(fabric, lids));
+    let context = Context {
+        fabric,
+        lids,
+        routes,
+        table,
+        sources,
+    };
+
+    let blocks = routes.row_len() / Block::LIDS;
+    // A part per thread would do; more of them share the work evenly.
+    let parts = if threads == 1 { 1 } else { blocks.clamp(1, 8) };
+    let results = parallel::map(threads, parts, |part| {
+        let (mut block, mut walk) = (Block::new(fabric), Walk::new(fabric));
+        let (mut tally, mut dependencies) = (Tally::new(fabric), Dependencies::new(fabric, routes));
+        for number in part * blocks / parts..(part + 1) * blocks / parts {
+            let first = number * Block::LIDS;
+            block.load(fabric, &context.table, routes, first);
+            for at in 0..Block::LIDS {
+                let lid = Lid((first + at) as u16);
+                let Some(destination) = lids.owner(lid) else {
+                    continue;
+                };
+                walk.follow(&context.table, &block, routes, destination, lid, at);
+                tally.count(&context, &walk, destination, lid);
+                dependencies.add(&context, &walk, destination, lid);
+            }
+        }
+        (tally, dependencies)
+    });
+    let mut tally = Tally::new(fabric);
+    let mut dependencies = Dependencies::new(fabric, routes);
+    for (more, graph) in results {
+        tally.merge(more);
+        dependencies.merge(&graph);
+    }
+    let mut report = VerifyReport::default();
+    tally.report(&mut report);
+    dependencies.report(&mut report);
     report
 }
 

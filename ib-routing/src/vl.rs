@@ -97,6 +97,14 @@ impl VlMap {
         self.per_port.is_none()
     }
 
+    /// The highest lane in any table.
+    #[must_use]
+    pub fn highest(&self) -> Vl {
+        let tables = self.per_port.as_ref().map_or(&[][..], |map| &map.tables);
+        let all = tables.iter().chain([&self.injection]).flatten();
+        all.copied().max().unwrap_or_default()
+    }
+
     /// The table of packets that enter `switch` by `input` and leave it by `output`.
     #[inline]
     #[must_use]

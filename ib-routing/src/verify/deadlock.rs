@@ -1,11 +1,316 @@
-//! The channel dependency graph and its cycles.
+//! The channel dependency graphs of the three kinds of traffic, and what they prove.
+//!
+//! Traffic between CAs is what users send; management traffic (a diagnostic asking a switch) has
+//! routes from and to switches too, and can close a cycle that CAs alone do not.
 
-use crate::{fabric::Fabric, lid::LidMap, routes::Routes};
+use alloc::vec::Vec;
 
-use super::VerifyReport;
+use ib_wire::{Lid, Sl, Vl};
 
-pub(super) fn judge(_fabric: &Fabric, _lids: &LidMap, routes: &Routes, report: &mut VerifyReport) {
-    report.vls = routes.vls();
-    report.deadlock_free = true;
-    report.all_deadlock_free = true;
+use super::{
+    Context, VerifyReport,
+    walk::{LOOP, NO_CHANNEL, Walk, entry_port},
+};
+use crate::{
+    algo::dependency::{DependencyGraph, Vertex},
+    fabric::Fabric,
+    index::{IdxVec, SwitchIdx},
+    lid::Destination,
+    routes::{Routes, SlTable},
+};
+
+/// Who talks to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// From CA (or router) to CA.
+    CaToCa,
+    /// From a CA to a switch or from a switch to a CA.
+    CaSwitch,
+    /// From switch to switch.
+    SwitchToSwitch,
+}
+
+/// The dependencies that one thread has found.
+pub(super) struct Dependencies {
+    /// By kind of traffic; a later kind holds only what the kinds before it do not.
+    graphs: [DependencyGraph; 3],
+    lanes_used: u16,
+    state: State,
+}
+
+/// Which lanes packets use on the way to one LID.
+enum State {
+    /// One lane per destination: whether a switch has CA traffic to pass on.
+    OneLane(IdxVec<SwitchIdx, bool>),
+    /// One lane per source: bits of the lanes, of CA traffic and of switches' own.
+    BySource(IdxVec<SwitchIdx, [u16; 2]>),
+    /// The lane may change on the way: bits of the lanes on the channel out, by service level.
+    Changing(IdxVec<SwitchIdx, [[u16; 16]; 2]>),
+}
+
+impl Dependencies {
+    pub(super) fn new(fabric: &Fabric, routes: &Routes) -> Self {
+        let switches = fabric.num_switches();
+        let state = match (routes.vl_map().is_uniform(), routes.sls()) {
+            (true, SlTable::Uniform(_) | SlTable::ByDestination(_)) => {
+                State::OneLane(IdxVec::filled(switches, false))
+            }
+            (true, SlTable::BySwitch(_)) => State::BySource(IdxVec::filled(switches, [0; 2])),
+            (false, _) => State::Changing(IdxVec::filled(switches, [[0; 16]; 2])),
+        };
+        let empty = DependencyGraph::new(fabric, highest_lane(routes) + 1);
+        Self {
+            graphs: [empty.clone(), empty.clone(), empty],
+            lanes_used: 0,
+            state,
+        }
+    }
+
+    /// Adds the dependencies of the routes to one LID.
+    pub(super) fn add(
+        &mut self,
+        context: &Context<'_>,
+        walk: &Walk,
+        destination: &Destination,
+        lid: Lid,
+    ) {
+        let Context {
+            routes,
+            table,
+            sources,
+            ..
+        } = context;
+
+        match &mut self.state {
+            State::OneLane(has_ca) => {
+                let sl = routes.sl_from(SwitchIdx(0), lid);
+                let lane = uniform_lane(routes, sl);
+                self.lanes_used |= u16::from(!destination.is_switch()) << lane;
+                for (has_ca, &lids) in has_ca.iter_mut().zip(sources.ca_lids.iter()) {
+                    *has_ca = lids > 0;
+                }
+                let to_switch = usize::from(destination.is_switch());
+                for &switch in &walk.order {
+                    let channel = walk.next[switch];
+                    if channel == NO_CHANNEL || walk.hops[switch] >= LOOP {
+                        continue;
+                    }
+                    let to = table.to(channel);
+                    let ca = has_ca[switch];
+                    has_ca[to] |= ca;
+                    let after = walk.next[to];
+                    if after != NO_CHANNEL {
+                        let kind = to_switch + usize::from(!ca);
+                        let (from, to) = (
+                            Vertex { channel, lane },
+                            Vertex {
+                                channel: after,
+                                lane,
+                            },
+                        );
+                        if let Some(graph) = self.graphs.get_mut(kind) {
+                            graph.add(from, to);
+                        }
+                    }
+                }
+            }
+            State::BySource(lanes) => {
+                for switch in lanes.indices() {
+                    let lane = uniform_lane(routes, routes.sl_from(switch, lid));
+                    let bit = 1 << lane;
+                    let ca = if sources.ca_lids[switch] > 0 { bit } else { 0 };
+                    lanes[switch] = [ca, bit];
+                }
+                let to_switch = usize::from(destination.is_switch());
+                for &switch in &walk.order {
+                    let channel = walk.next[switch];
+                    if channel == NO_CHANNEL || walk.hops[switch] >= LOOP {
+                        continue;
+                    }
+                    let to = table.to(channel);
+                    let [ca, own] = lanes[switch];
+                    if to_switch == 0 {
+                        self.lanes_used |= ca;
+                    }
+                    let entry = &mut lanes[to];
+                    *entry = [entry[0] | ca, entry[1] | own];
+                    let after = walk.next[to];
+                    if after == NO_CHANNEL {
+                        continue;
+                    }
+                    for (kind, mask) in [(to_switch, ca), (to_switch + 1, own & !ca)] {
+                        if let Some(graph) = self.graphs.get_mut(kind) {
+                            for lane in bits(mask) {
+                                graph.add(
+                                    Vertex { channel, lane },
+                                    Vertex {
+                                        channel: after,
+                                        lane,
+                                    },
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+            State::Changing(lanes) => {
+                changing(
+                    lanes,
+                    &mut self.graphs,
+                    &mut self.lanes_used,
+                    context,
+                    walk,
+                    destination,
+                    lid,
+                );
+            }
+        }
+    }
+
+    pub(super) fn merge(&mut self, later: &Self) {
+        for (graph, more) in self.graphs.iter_mut().zip(&later.graphs) {
+            graph.merge(more);
+        }
+        self.lanes_used |= later.lanes_used;
+    }
+
+    /// Judges CA traffic alone, then with each further kind added.
+    pub(super) fn report(self, report: &mut VerifyReport) {
+        report.vls = (self.lanes_used.count_ones() as u8).max(1);
+        let [mut graph, ca_switch, switches] = self.graphs;
+        report.dependencies = graph.num_edges();
+        match graph.order() {
+            Ok(order) => (report.deadlock_free, report.order) = (true, Some(order)),
+            Err(cycle) => report.cycle = Some(lanes_of(cycle)),
+        }
+        graph.merge(&ca_switch);
+        let verdict = graph.order();
+        report.ca_switch_deadlock_free = verdict.is_ok();
+        report.management_cycle = verdict.err().map(lanes_of);
+        graph.merge(&switches);
+        let verdict = graph.order();
+        report.all_deadlock_free = verdict.is_ok();
+        if report.management_cycle.is_none() {
+            report.management_cycle = verdict.err().map(lanes_of);
+        }
+    }
+}
+
+/// The dependencies of one LID where SLtoVL tables differ by port.
+fn changing(
+    lanes: &mut IdxVec<SwitchIdx, [[u16; 16]; 2]>,
+    graphs: &mut [DependencyGraph; 3],
+    lanes_used: &mut u16,
+    context: &Context<'_>,
+    walk: &Walk,
+    destination: &Destination,
+    lid: Lid,
+) {
+    let Context {
+        fabric,
+        lids,
+        routes,
+        table,
+        ..
+    } = context;
+    let map = routes.vl_map();
+    lanes.fill([[0; 16]; 2]);
+    let to_switch = usize::from(destination.is_switch());
+    for &switch in &walk.order {
+        let channel = walk.next[switch];
+        if channel == NO_CHANNEL || walk.hops[switch] >= LOOP {
+            continue;
+        }
+        let out = fabric.channel(channel).port;
+        let sl = routes.sl_from(switch, lid);
+        for source in lids.at_switch(switch) {
+            let vl = map.vl(switch, entry_port(source), out, sl);
+            let kind = usize::from(source.is_switch());
+            if let Some(mask) = lane_mask(&mut lanes[switch], kind, sl) {
+                *mask |= 1 << vl.bits();
+            }
+        }
+        let to = table.to(channel);
+        let after = walk.next[to];
+        let here = lanes[switch];
+        if to_switch == 0 {
+            *lanes_used |= here[0].iter().fold(0, |all, mask| all | mask);
+        }
+        if after == NO_CHANNEL {
+            continue;
+        }
+        let (input, out) = (fabric.channel(channel).to_port, fabric.channel(after).port);
+        for (kind, by_sl) in here.iter().enumerate() {
+            for (sl, &mask) in (0..).zip(by_sl).filter(|(_, mask)| **mask != 0) {
+                let sl = Sl::from_low_bits(sl);
+                let vl = map.vl(to, input, out, sl).bits();
+                if let Some(entry) = lane_mask(&mut lanes[to], kind, sl) {
+                    *entry |= 1 << vl;
+                }
+                if let Some(graph) = graphs.get_mut(to_switch + kind) {
+                    for lane in bits(mask) {
+                        graph.add(
+                            Vertex { channel, lane },
+                            Vertex {
+                                channel: after,
+                                lane: vl,
+                            },
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn lanes_of(cycle: Vec<Vertex>) -> Vec<(crate::index::ChannelIdx, Vl)> {
+    cycle
+        .into_iter()
+        .map(|vertex| (vertex.channel, Vl::try_new(vertex.lane).unwrap_or_default()))
+        .collect()
+}
+
+fn lane_mask(lanes: &mut [[u16; 16]; 2], kind: usize, sl: Sl) -> Option<&mut u16> {
+    lanes.get_mut(kind)?.get_mut(usize::from(sl.bits()))
+}
+
+/// The lane of a service level where one table serves all ports.
+fn uniform_lane(routes: &Routes, sl: Sl) -> u8 {
+    let table = routes.vl_map().injection();
+    table.get(usize::from(sl.bits())).map_or(0, |vl| vl.bits())
+}
+
+fn bits(mut mask: u16) -> impl Iterator<Item = u8> {
+    core::iter::from_fn(move || {
+        let bit = mask.trailing_zeros() as u8;
+        mask &= mask.wrapping_sub(1);
+        (bit < 16).then_some(bit)
+    })
+}
+
+/// The highest lane that any packet can use.
+fn highest_lane(routes: &Routes) -> u8 {
+    let highest = routes.vl_map().highest().bits();
+    let of = |sl: Sl| {
+        if routes.vl_map().is_uniform() {
+            uniform_lane(routes, sl)
+        } else {
+            highest
+        }
+    };
+    match routes.sls() {
+        SlTable::Uniform(sl) => of(*sl),
+        SlTable::ByDestination(sls) | SlTable::BySwitch(sls) => {
+            let mut used = [false; 16];
+            for sl in sls {
+                if let Some(used) = used.get_mut(usize::from(sl.bits())) {
+                    *used = true;
+                }
+            }
+            let used = (0..16).zip(used).filter(|(_, used)| *used);
+            used.map(|(sl, _)| of(Sl::from_low_bits(sl)))
+                .max()
+                .unwrap_or(0)
+        }
+    }
 }

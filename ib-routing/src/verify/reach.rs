@@ -1,224 +1,214 @@
-//! Reachability, loops, hops and load: one walk per (switch, LID), each switch visited once per LID.
+//! Reachability, loops, hops and load.
 
 use alloc::vec::Vec;
 
-use ib_wire::{Lid, PortNum};
+use ib_wire::Lid;
 
-use super::{Failure, LinkLoad, VerifyReport, square_root};
+use super::{
+    Context, Failure, LinkLoad, VerifyReport, square_root,
+    walk::{DEAD, LOOP, NO_CHANNEL, PortTable, Walk},
+};
 use crate::{
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
-    routes::Routes,
 };
 
 /// How many failures a report names.
 const NAMED_FAILURES: usize = 20;
 
-/// A switch whose route has not been followed yet.
-const UNKNOWN: u32 = u32::MAX;
-/// On the walk that is being made.
-const WALKING: u32 = u32::MAX - 1;
-/// The route ends at a wrong or dead port.
-const DEAD: u32 = u32::MAX - 2;
-/// The route comes back.
-const LOOP: u32 = u32::MAX - 3;
-
 /// End ports per switch: LIDs of CAs, and ports of each kind.
-struct Sources {
-    ca_lids: IdxVec<SwitchIdx, u64>,
-    ca_ports: IdxVec<SwitchIdx, u64>,
+pub(super) struct Sources {
+    pub(super) ca_lids: IdxVec<SwitchIdx, u32>,
+    ca_ports: IdxVec<SwitchIdx, u32>,
+    has_lid: IdxVec<SwitchIdx, u32>,
     total_ca_lids: u64,
     total_ca_ports: u64,
     total_switches: u64,
 }
 
 impl Sources {
-    fn new(fabric: &Fabric, lids: &LidMap) -> Self {
-        let mut ca_lids = IdxVec::filled(fabric.num_switches(), 0);
-        let mut ca_ports = IdxVec::filled(fabric.num_switches(), 0);
-        let (mut total_ca_lids, mut total_ca_ports, mut total_switches) = (0, 0, 0);
+    pub(super) fn new(fabric: &Fabric, lids: &LidMap) -> Self {
+        let none = IdxVec::filled(fabric.num_switches(), 0);
+        let mut sources = Self {
+            ca_lids: none.clone(),
+            ca_ports: none.clone(),
+            has_lid: none,
+            total_ca_lids: 0,
+            total_ca_ports: 0,
+            total_switches: 0,
+        };
         for destination in lids.destinations().iter() {
-            if destination.is_switch() {
-                total_switches += 1;
+            if let (true, Some(switch)) = (destination.is_switch(), destination.switch) {
+                sources.total_switches += 1;
+                sources.has_lid[switch] = 1;
                 continue;
             }
-            let count = u64::from(destination.range.lmc().lid_count());
-            total_ca_lids += count;
-            total_ca_ports += 1;
+            let count = u32::from(destination.range.lmc().lid_count());
+            sources.total_ca_lids += u64::from(count);
+            sources.total_ca_ports += 1;
             if let Some(switch) = destination.switch {
-                ca_lids[switch] += count;
-                ca_ports[switch] += 1;
+                sources.ca_lids[switch] += count;
+                sources.ca_ports[switch] += 1;
             }
         }
+        sources
+    }
+}
+
+/// What one thread has counted.
+pub(super) struct Tally {
+    load: IdxVec<ChannelIdx, u64>,
+    carried: IdxVec<SwitchIdx, u32>,
+    pairs: u64,
+    reached_ca_pairs: u64,
+    unreachable: u64,
+    unreachable_ca: u64,
+    loops: u64,
+    max_hops: u32,
+    hop_sum: u64,
+    failures: Vec<Failure>,
+}
+
+impl Tally {
+    pub(super) fn new(fabric: &Fabric) -> Self {
         Self {
-            ca_lids,
-            ca_ports,
-            total_ca_lids,
-            total_ca_ports,
-            total_switches,
-        }
-    }
-}
-
-pub(super) fn follow(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> VerifyReport {
-    let sources = Sources::new(fabric, lids);
-    let mut report = VerifyReport::default();
-    let mut load: IdxVec<ChannelIdx, u64> = IdxVec::filled(fabric.channels().len(), 0);
-    let mut hop_sum = 0u64;
-    let mut walk = Walk::new(fabric);
-    for destination in lids.destinations().iter() {
-        for lid in destination.range.iter() {
-            if !destination.is_switch() {
-                report.pairs +=
-                    sources.total_ca_lids - u64::from(destination.range.lmc().lid_count());
-            }
-            walk.follow(fabric, routes, destination, lid, &mut report);
-            walk.count(
-                fabric,
-                destination,
-                &sources,
-                &mut report,
-                &mut load,
-                &mut hop_sum,
-            );
-        }
-    }
-    let reached = report.pairs.saturating_sub(report.unreachable_ca);
-    report.mean_hops = if reached == 0 {
-        0.0
-    } else {
-        hop_sum as f64 / reached as f64
-    };
-    report.link_load = link_load(load);
-    report
-}
-
-struct Walk {
-    hops: IdxVec<SwitchIdx, u32>,
-    next: IdxVec<SwitchIdx, Option<ChannelIdx>>,
-    stack: Vec<SwitchIdx>,
-    /// Switches by hops, the nearest first.
-    order: Vec<SwitchIdx>,
-    carried: IdxVec<SwitchIdx, u64>,
-}
-
-impl Walk {
-    fn new(fabric: &Fabric) -> Self {
-        let switches = fabric.num_switches();
-        Self {
-            hops: IdxVec::filled(switches, UNKNOWN),
-            next: IdxVec::filled(switches, None),
-            stack: Vec::new(),
-            order: Vec::new(),
-            carried: IdxVec::filled(switches, 0),
+            load: IdxVec::filled(fabric.channels().len(), 0),
+            carried: IdxVec::filled(fabric.num_switches(), 0),
+            pairs: 0,
+            reached_ca_pairs: 0,
+            unreachable: 0,
+            unreachable_ca: 0,
+            loops: 0,
+            max_hops: 0,
+            hop_sum: 0,
+            failures: Vec::new(),
         }
     }
 
-    /// Finds how far every switch is from `lid` along its route.
-    fn follow(
+    /// Counts the routes to one LID.
+    pub(super) fn count(
         &mut self,
-        fabric: &Fabric,
-        routes: &Routes,
+        context: &Context<'_>,
+        walk: &Walk,
         destination: &Destination,
         lid: Lid,
-        report: &mut VerifyReport,
     ) {
-        self.hops.fill(UNKNOWN);
-        self.order.clear();
-        for start in fabric.switches().indices() {
-            let mut here = start;
-            while self.hops[here] == UNKNOWN {
-                let port = routes.port(here, lid);
-                let exit = destination.switch == Some(here) && port == destination.exit;
-                let next = if exit || port == PortNum::UNREACHABLE {
-                    None
-                } else {
-                    fabric.channel_at(here, port)
-                };
-                self.next[here] = next;
-                if exit {
-                    self.hops[here] = 0;
-                    self.order.push(here);
-                } else if let Some(channel) = next {
-                    self.hops[here] = WALKING;
-                    self.stack.push(here);
-                    here = fabric.channel(channel).to;
-                } else {
-                    self.hops[here] = DEAD;
-                }
-            }
-            let end = match self.hops[here] {
-                WALKING => LOOP,
-                end => end,
-            };
-            let mut hops = end;
-            while let Some(switch) = self.stack.pop() {
-                if end < LOOP {
-                    hops += 1;
-                    self.order.push(switch);
-                } else {
-                    report.loops += u64::from(end == LOOP);
-                }
-                self.hops[switch] = hops;
-            }
-            if self.hops[start] >= LOOP && report.failures.len() < NAMED_FAILURES {
-                let is_loop = self.hops[start] == LOOP;
-                report.failures.push(Failure {
-                    switch: start,
-                    lid,
-                    at: here,
-                    is_loop,
-                });
-            }
-        }
-        let hops = &self.hops;
-        self.order.sort_unstable_by_key(|&switch| hops[switch]);
-    }
+        let Context {
+            fabric,
+            table,
+            sources,
+            ..
+        } = context;
 
-    /// Adds the routes of all CAs to the load, the farthest switches first, and counts who is cut off.
-    fn count(
-        &mut self,
-        fabric: &Fabric,
-        destination: &Destination,
-        sources: &Sources,
-        report: &mut VerifyReport,
-        load: &mut IdxVec<ChannelIdx, u64>,
-        hop_sum: &mut u64,
-    ) {
         let is_ca = !destination.is_switch();
-        let (mut reached_cas, mut reached_ca_lids, mut reached_switches) = (0, 0, 0);
-        for &switch in &self.order {
-            reached_cas += sources.ca_ports[switch];
-            reached_ca_lids += sources.ca_lids[switch];
-            reached_switches += 1;
-            self.carried[switch] = sources.ca_lids[switch];
+        let own = u64::from(destination.range.lmc().lid_count());
+        let (mut ports, mut ca_lids, mut arrive) = (0, 0, 0);
+        for ((&hops, &lids), (&cas, &switch)) in walk
+            .hops
+            .iter()
+            .zip(sources.ca_lids.iter())
+            .zip(sources.ca_ports.iter().zip(sources.has_lid.iter()))
+        {
+            if hops < LOOP {
+                arrive += 1;
+                ports += u64::from(cas + switch);
+                if lids > 0 && is_ca {
+                    ca_lids += u64::from(lids);
+                    self.max_hops = self.max_hops.max(hops);
+                    self.hop_sum += u64::from(lids) * u64::from(hops);
+                }
+            }
         }
-        report.unreachable += sources.total_ca_ports - reached_cas;
-        report.unreachable += sources.total_switches.saturating_sub(reached_switches);
-        if destination.switch.is_none() {
-            report.unreachable -= u64::from(is_ca);
+        if arrive < walk.hops.len() {
+            self.failures(table, walk, lid);
         }
+        // A port reaches itself without the switches, and two CAs on one cable each other.
+        let at_root = destination
+            .switch
+            .is_some_and(|switch| walk.hops[switch] == 0);
+        let itself = u64::from(!at_root);
+        let peer = match destination.switch {
+            None => fabric
+                .port(destination.end)
+                .and_then(|port| port.peer)
+                .is_some(),
+            Some(_) => false,
+        };
+        ports += itself + u64::from(peer);
+        let total = sources.total_ca_ports + sources.total_switches;
+        self.unreachable += total.saturating_sub(ports);
         if !is_ca {
             return;
         }
-        let own = u64::from(destination.range.lmc().lid_count());
-        report.unreachable_ca += sources.total_ca_lids - reached_ca_lids;
-        if destination.switch.is_none() {
-            report.unreachable_ca -= own;
+        let others = sources.total_ca_lids - own;
+        let reached = (ca_lids + itself * own + u64::from(peer) * own).saturating_sub(own);
+        self.pairs += others;
+        self.reached_ca_pairs += reached;
+        self.unreachable_ca += others.saturating_sub(reached);
+        self.add_load(table, walk, sources);
+    }
+
+    fn add_load(&mut self, table: &PortTable, walk: &Walk, sources: &Sources) {
+        for (carried, &lids) in self.carried.iter_mut().zip(sources.ca_lids.iter()) {
+            *carried = lids;
         }
-        for &switch in self.order.iter().rev() {
-            let hops = self.hops[switch];
-            let routes = self.carried[switch];
-            if let (Some(channel), true) = (self.next[switch], routes > 0) {
-                load[channel] += routes;
-                self.carried[fabric.channel(channel).to] += routes;
-            }
-            if sources.ca_lids[switch] > 0 {
-                report.max_hops = report.max_hops.max(hops);
-                *hop_sum += sources.ca_lids[switch] * u64::from(hops);
+        for &switch in &walk.order {
+            let (channel, routes) = (walk.next[switch], self.carried[switch]);
+            if channel != NO_CHANNEL && routes > 0 && walk.hops[switch] < LOOP {
+                self.load[channel] += u64::from(routes);
+                self.carried[table.to(channel)] += routes;
             }
         }
+    }
+
+    fn failures(&mut self, table: &PortTable, walk: &Walk, lid: Lid) {
+        for (switch, &hops) in walk
+            .hops
+            .iter_enumerated()
+            .filter(|(_, hops)| **hops >= LOOP)
+        {
+            self.loops += u64::from(hops == LOOP);
+            if self.failures.len() < NAMED_FAILURES {
+                let at = walk.end(table, switch);
+                self.failures.push(Failure {
+                    switch,
+                    lid,
+                    at,
+                    is_loop: hops != DEAD,
+                });
+            }
+        }
+    }
+
+    /// Adds what a thread counted that had later LIDs.
+    pub(super) fn merge(&mut self, later: Self) {
+        for (load, more) in self.load.iter_mut().zip(later.load.iter()) {
+            *load += more;
+        }
+        self.pairs += later.pairs;
+        self.reached_ca_pairs += later.reached_ca_pairs;
+        self.unreachable += later.unreachable;
+        self.unreachable_ca += later.unreachable_ca;
+        self.loops += later.loops;
+        self.max_hops = self.max_hops.max(later.max_hops);
+        self.hop_sum += later.hop_sum;
+        let room = NAMED_FAILURES.saturating_sub(self.failures.len());
+        self.failures.extend(later.failures.into_iter().take(room));
+    }
+
+    pub(super) fn report(self, report: &mut VerifyReport) {
+        report.pairs = self.pairs;
+        report.unreachable = self.unreachable;
+        report.unreachable_ca = self.unreachable_ca;
+        report.loops = self.loops;
+        report.max_hops = self.max_hops;
+        report.mean_hops = match self.reached_ca_pairs {
+            0 => 0.0,
+            reached => self.hop_sum as f64 / reached as f64,
+        };
+        report.link_load = link_load(self.load);
+        report.failures = self.failures;
     }
 }
 

@@ -1,0 +1,234 @@
+//! The channel dependency graph: which channel a packet may wait for while it holds another.
+//!
+//! A vertex is a channel on one lane; an edge leads from a channel into a switch to a channel out of
+//! it. Only those pairs can be edges, so the graph is a bit for each: small, and quick to add to.
+//! Routes cannot deadlock if it has no cycle (Dally and Seitz, "Deadlock-free message routing in
+//! multiprocessor interconnection networks", 1987).
+
+use alloc::{vec, vec::Vec};
+
+use crate::{
+    fabric::Fabric,
+    index::{ChannelIdx, Idx, IdxVec},
+};
+
+/// A channel on one of its lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Vertex {
+    /// The channel.
+    pub channel: ChannelIdx,
+    /// Its lane.
+    pub lane: u8,
+}
+
+/// A channel dependency graph.
+#[derive(Clone, Debug)]
+pub struct DependencyGraph {
+    lanes: usize,
+    /// Per channel: the first bit of its successors, its first successor and how many there are.
+    heads: IdxVec<ChannelIdx, Head>,
+    bits: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    bit: u32,
+    first: ChannelIdx,
+    count: u32,
+}
+
+impl DependencyGraph {
+    /// A graph without edges, for `lanes` lanes (0 counts as 1).
+    #[must_use]
+    pub fn new(fabric: &Fabric, lanes: u8) -> Self {
+        let lanes = usize::from(lanes.max(1));
+        let mut bit = 0;
+        let heads = fabric.channels().iter().map(|channel| {
+            let (first, end) = fabric.channel_range(channel.to);
+            let head = Head {
+                bit,
+                first,
+                count: end.0 - first.0,
+            };
+            bit += head.count;
+            head
+        });
+        let heads = heads.collect();
+        let size = bit as usize * lanes * lanes;
+        Self {
+            lanes,
+            heads,
+            bits: vec![0; size.div_ceil(64)],
+        }
+    }
+
+    #[inline]
+    fn bit(&self, from: Vertex, to: Vertex) -> usize {
+        let head = self.heads[from.channel];
+        debug_assert!(
+            to.channel.0.wrapping_sub(head.first.0) < head.count,
+            "channels that do not meet"
+        );
+        let pair = (head.bit + (to.channel.0 - head.first.0)) as usize;
+        (pair * self.lanes + usize::from(from.lane)) * self.lanes + usize::from(to.lane)
+    }
+
+    /// Adds an edge; says whether it is new. `to` must leave the switch that `from` leads to.
+    #[inline]
+    pub fn add(&mut self, from: Vertex, to: Vertex) -> bool {
+        let bit = self.bit(from, to);
+        let mask = 1 << (bit % 64);
+        match self.bits.get_mut(bit / 64) {
+            Some(word) => {
+                let new = *word & mask == 0;
+                *word |= mask;
+                new
+            }
+            None => false,
+        }
+    }
+
+    /// Takes an edge out.
+    pub fn remove(&mut self, from: Vertex, to: Vertex) {
+        let bit = self.bit(from, to);
+        if let Some(word) = self.bits.get_mut(bit / 64) {
+            *word &= !(1 << (bit % 64));
+        }
+    }
+
+    /// Whether there is this edge.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, from: Vertex, to: Vertex) -> bool {
+        let bit = self.bit(from, to);
+        self.bits
+            .get(bit / 64)
+            .is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+
+    /// Adds all edges of a graph of the same fabric and lanes.
+    pub fn merge(&mut self, other: &Self) {
+        for (word, &more) in self.bits.iter_mut().zip(&other.bits) {
+            *word |= more;
+        }
+    }
+
+    /// Number of edges.
+    #[must_use]
+    pub fn num_edges(&self) -> usize {
+        self.bits
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
+    }
+
+    /// Lanes of every channel.
+    #[must_use]
+    pub fn lanes(&self) -> u8 {
+        self.lanes as u8
+    }
+
+    /// Where the edges out of a vertex lead.
+    pub fn successors(&self, from: Vertex) -> impl Iterator<Item = Vertex> + '_ {
+        let head = self.heads[from.channel];
+        let lanes = self.lanes as u8;
+        (head.first.0..head.first.0 + head.count).flat_map(move |channel| {
+            let channel = ChannelIdx(channel);
+            (0..lanes)
+                .map(move |lane| Vertex { channel, lane })
+                .filter(move |&to| self.contains(from, to))
+        })
+    }
+
+    /// An order in which every edge leads forward, or a cycle.
+    ///
+    /// # Errors
+    /// The vertices of a cycle, each with an edge to the next and the last to the first.
+    pub fn order(&self) -> Result<Vec<Vertex>, Vec<Vertex>> {
+        let lanes = self.lanes;
+        let number = |vertex: Vertex| vertex.channel.at() * lanes + usize::from(vertex.lane);
+        let vertex = |number: usize| Vertex {
+            channel: ChannelIdx::new(number / lanes),
+            lane: (number % lanes) as u8,
+        };
+        let size = self.heads.len() * lanes;
+        let mut waiting = vec![0u32; size];
+        for from in (0..size).map(vertex) {
+            for to in self.successors(from) {
+                if let Some(count) = waiting.get_mut(number(to)) {
+                    *count += 1;
+                }
+            }
+        }
+        let mut order: Vec<Vertex> = Vec::with_capacity(size);
+        order.extend(
+            waiting
+                .iter()
+                .enumerate()
+                .filter(|(_, count)| **count == 0)
+                .map(|(at, _)| vertex(at)),
+        );
+        let mut next = 0;
+        while let Some(&from) = order.get(next) {
+            next += 1;
+            for to in self.successors(from) {
+                if let Some(count) = waiting.get_mut(number(to)) {
+                    *count -= 1;
+                    if *count == 0 {
+                        order.push(to);
+                    }
+                }
+            }
+        }
+        if order.len() == size {
+            Ok(order)
+        } else {
+            Err(self.cycle(&waiting))
+        }
+    }
+
+    /// A cycle among the vertices that still wait for a predecessor. Each of them has one that waits
+    /// too, so a walk backward comes round.
+    fn cycle(&self, waiting: &[u32]) -> Vec<Vertex> {
+        let lanes = self.lanes;
+        let number = |vertex: Vertex| vertex.channel.at() * lanes + usize::from(vertex.lane);
+        let stuck = |number: usize| waiting.get(number).is_some_and(|&count| count > 0);
+        let mut predecessor: Vec<Option<Vertex>> = vec![None; waiting.len()];
+        for at in (0..waiting.len()).filter(|&at| stuck(at)) {
+            let from = Vertex {
+                channel: ChannelIdx::new(at / lanes),
+                lane: (at % lanes) as u8,
+            };
+            for to in self.successors(from) {
+                if let Some(entry) = predecessor
+                    .get_mut(number(to))
+                    .filter(|entry| entry.is_none())
+                {
+                    *entry = Some(from);
+                }
+            }
+        }
+        let before = |vertex: Vertex| predecessor.get(number(vertex)).copied().flatten();
+        let start = (0..waiting.len()).find(|&at| stuck(at));
+        let Some(start) = start.and_then(|at| predecessor.get(at).copied().flatten()) else {
+            return Vec::new();
+        };
+        let mut seen = vec![false; waiting.len()];
+        let mut here = start;
+        while let Some(mark) = seen.get_mut(number(here)).filter(|mark| !**mark) {
+            *mark = true;
+            match before(here) {
+                Some(vertex) => here = vertex,
+                None => return Vec::new(),
+            }
+        }
+        let end = here;
+        let mut cycle = vec![end];
+        while let Some(vertex) = before(here).filter(|&vertex| vertex != end) {
+            cycle.push(vertex);
+            here = vertex;
+        }
+        cycle.reverse();
+        cycle
+    }
+}
