@@ -1,0 +1,260 @@
+//! Fabrics that do not behave: loss, silence, restarts, garbage.
+
+mod lab;
+
+use ib_mad::{Attribute, Method};
+use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef};
+use ib_sim::{Behaviour, Lie};
+use ib_sm::{Event, Silent};
+use ib_smp::{LinearForwardingTable, PortState};
+use ib_wire::{Guid, PortNum};
+use lab::{Lab, Running};
+
+fn nodes_up(running: &Running) -> usize {
+    let summary = running.sm.summary();
+    summary.fabric.switches + summary.fabric.cas + summary.fabric.routers
+}
+
+#[test]
+fn a_lossy_fabric_comes_up() {
+    for seed in 0..5 {
+        let lab = Lab::new("gen-ft-oversub2-144").options(|options| {
+            options.faults.rates.loss = 0.01;
+            options.faults.seed = seed;
+        });
+        let expected = lab.fabric.nodes().len();
+        let running = lab.up();
+        assert_eq!(nodes_up(&running), expected, "seed {seed}");
+        let summary = running.sm.summary();
+        assert_eq!(summary.ports.not_active, 0, "seed {seed}");
+        assert!(running.sm.mads().retried > 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn duplicated_delayed_and_corrupt_answers_do_no_harm() {
+    let lab = Lab::new("gen-torus-4x4x4").options(|options| {
+        options.faults.rates.duplicate = 0.05;
+        options.faults.rates.reorder = 0.05;
+        options.faults.seed = 7;
+    });
+    let expected = lab.fabric.nodes().len();
+    let running = lab.up();
+    assert_eq!(nodes_up(&running), expected);
+}
+
+/// A CA that answers nothing, found by its name.
+fn silence(running: &Running, name: &str) -> NodeIdx {
+    running.sim.with(|sim| {
+        let node = sim.find(name).expect(name);
+        sim.set_behaviour(node, Behaviour::Silent);
+        node
+    })
+}
+
+#[test]
+fn a_silent_node_is_listed_and_the_rest_comes_up() {
+    let lab = Lab::new("gen-ft-oversub2-144");
+    let total = lab.fabric.nodes().len();
+    let hosts: Vec<_> = lab
+        .fabric
+        .nodes()
+        .iter()
+        .filter(|node| !node.type_.is_switch())
+        .map(|node| node.name.clone())
+        .collect();
+    let mut running = lab.start();
+    let silent: Vec<_> = [5, 50, 100]
+        .map(|index: usize| silence(&running, &hosts[index]))
+        .into();
+    let summary = running.run_until_up();
+    assert_eq!(nodes_up(&running), total - 3);
+    assert_eq!(summary.silent.len(), 3, "{:?}", summary.silent);
+    running.sim.with(|sim| {
+        for node in silent {
+            let port = sim.ports_of(node).find_map(|port| sim.peer(port.at()));
+            let peer = port.unwrap();
+            let at = Silent {
+                at: Some(ib_sm::PortAt {
+                    node_guid: sim.node(peer.node).unwrap().guid(),
+                    port_num: peer.port,
+                }),
+                neighbor: true,
+                attribute_id: ib_smp::NodeInfo::ID,
+            };
+            assert!(summary.silent.contains(&at), "{at:?}");
+        }
+    });
+    // The time-outs overlap: 4 attempts of 200 ms, and not once for each node.
+    let time = summary.phases.total();
+    assert!(time.as_millis() < 1000, "{time:?}");
+}
+
+#[test]
+fn nodes_that_lie_stop_nobody() {
+    let lies = [
+        Lie::NodeType,
+        Lie::NumPorts(0),
+        Lie::NumPorts(255),
+        Lie::ChangingGuid,
+        Lie::Guid(Guid(1)),
+        Lie::Status,
+        Lie::Garbage,
+    ];
+    for lie in lies {
+        let mut running = Lab::new("gen-ring-5")
+            .config(|config| config.transaction_retries = 1)
+            .start();
+        running.sim.with(|sim| {
+            let host = sim
+                .nodes()
+                .iter_enumerated()
+                .filter(|(_, node)| !node.is_switch());
+            let (host, _) = host.last().unwrap();
+            sim.set_behaviour(host, Behaviour::Lying(lie));
+        });
+        // It may be left out, and the sweep may be called failed; it ends, and the others work.
+        running.run_for(std::time::Duration::from_secs(30));
+        let ended = running
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::SubnetUp(_) | Event::SweepFailed(_)));
+        assert!(ended, "{lie:?}");
+        let fabric = running.sm.summary().fabric;
+        assert_eq!(fabric.switches, 5, "{lie:?}");
+    }
+}
+
+#[test]
+fn only_blocks_that_differ_are_written_after_a_link_is_lost() {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    let all = running.transport.sent_with(Method::SET);
+    let blocks = |headers: &[ib_mad::MadHeader]| {
+        let lft = headers.iter();
+        lft.filter(|header| header.attribute_id() == LinearForwardingTable::ID)
+            .count()
+    };
+    let all = blocks(&all);
+    let cable = running.sim.with(|sim| {
+        let switch = sim
+            .nodes()
+            .iter_enumerated()
+            .find(|(_, node)| node.is_switch());
+        let (switch, _) = switch.unwrap();
+        let port = sim.ports_of(switch).find(|port| {
+            sim.peer(port.at())
+                .is_some_and(|peer| sim.node(peer.node).unwrap().is_switch())
+        });
+        let at = port.unwrap().at();
+        sim.unlink(at).unwrap();
+        at
+    });
+    running.resweep();
+    let some = blocks(&running.transport.sent_with(Method::SET));
+    assert!(some > 0 && some < all, "{some} of {all}");
+    let report = running.sm.report().unwrap();
+    assert_eq!((report.unreachable, report.loops), (0, 0));
+    assert!(running.sm.fabric().links().all(|(a, b)| {
+        let guid = |end: PortRef| (running.sm.fabric().node(end.node).guid, end.port);
+        let lost = running.node(cable.node, |node| node.guid());
+        guid(a) != (lost, cable.port) && guid(b) != (lost, cable.port)
+    }));
+}
+
+#[test]
+fn a_restarted_manager_rewrites_no_table_and_keeps_every_lid() {
+    let mut running = Lab::new("gen-irregular-20").up();
+    let lids = |running: &Running| -> Vec<_> {
+        let lids = running.sm.lids().destinations().iter();
+        lids.map(|destination| (destination.guid, destination.range))
+            .collect()
+    };
+    let before = lids(&running);
+    let config = ib_sm::SmConfig {
+        sweep_interval: None,
+        first_transaction_id: ib_mad::TransactionId(0x10_0000),
+        ..ib_sm::SmConfig::default()
+    };
+    running.transport.sent.clear();
+    let now = ib_transport::Clock::now(&running.clock);
+    running.sm = ib_sm::SubnetManager::new(config, now);
+    running.run_until_up();
+    assert_eq!(lids(&running), before);
+    let sets = running.transport.sent_with(Method::SET);
+    let tables = sets
+        .iter()
+        .filter(|set| set.attribute_id() == LinearForwardingTable::ID);
+    assert_eq!(tables.count(), 0);
+}
+
+#[test]
+fn two_hosts_on_one_cable_come_up() {
+    let mut builder = FabricBuilder::new();
+    let [a, b] = [0x10, 0x20].map(|guid| {
+        let host = NewNode {
+            guid: Guid(guid),
+            num_ports: 2,
+            ..NewNode::default()
+        };
+        let node = builder.add_node(host).unwrap();
+        PortRef {
+            node,
+            port: PortNum(1),
+        }
+    });
+    builder.add_link(a, b).unwrap();
+    let running = Lab::of(builder.build()).up();
+    let summary = running.sm.summary();
+    assert_eq!((summary.fabric.cas, summary.fabric.lids), (2, 2));
+    assert_eq!((summary.ports.active, summary.ports.not_active), (2, 0));
+}
+
+#[test]
+fn the_manager_may_sit_on_a_switch() {
+    let lab = Lab::new("gen-torus-4x4x4");
+    let (switch, _) = lab
+        .fabric
+        .nodes()
+        .iter_enumerated()
+        .find(|(_, node)| node.type_.is_switch())
+        .unwrap();
+    let running = lab.sm_at(switch, 0).up();
+    let lid = running.sim.with(|sim| {
+        let port = sim
+            .port(PortRef {
+                node: switch,
+                port: PortNum(0),
+            })
+            .unwrap();
+        assert_eq!(port.state(), PortState::ACTIVE);
+        port.info().lid()
+    });
+    running.sim.with(|sim| {
+        for (_, node) in running.sm.fabric().nodes().iter_enumerated() {
+            let node = sim.find_guid(node.guid).unwrap();
+            assert!(
+                sim.end_ports(node)
+                    .any(|port| port.info().master_sm_lid() == lid)
+            );
+        }
+    });
+}
+
+#[test]
+fn the_same_inputs_give_the_same_bytes() {
+    let run = || {
+        let lab = Lab::new("gen-irregular-20-shuffled").options(|options| {
+            options.faults.rates.loss = 0.02;
+            options.faults.seed = 3;
+        });
+        let running = lab.up();
+        let sent = running
+            .transport
+            .sent
+            .iter()
+            .map(|mad| mad.bytes)
+            .collect::<Vec<_>>();
+        (sent, format!("{:?}", running.events))
+    };
+    assert!(run() == run());
+}
