@@ -110,7 +110,7 @@ fn nodes_that_lie_stop_nobody() {
                 .nodes()
                 .iter_enumerated()
                 .filter(|(_, node)| !node.is_switch());
-            let (host, _) = host.last().unwrap();
+            let (host, _) = host.max_by_key(|(index, _)| *index).unwrap();
             sim.set_behaviour(host, Behaviour::Lying(lie));
         });
         // It may be left out, and the sweep may be called failed; it ends, and the others work.
