@@ -9,14 +9,17 @@
 //! register starts in the low half: so one kernel serves both, portable or with the processor's
 //! carry-less multiplication, and one pass over the data can do both.
 
+mod constants;
 mod coverage;
 mod digest;
 mod kernel;
+mod mask;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
 
-pub use coverage::{Coverage, icrc};
+pub use coverage::{Coverage, icrc, icrc_and_vcrc};
 pub use digest::{Digest, Icrc, Vcrc};
-pub(crate) use kernel::{update, update_masked};
 
 /// A generator polynomial and how its register starts.
 pub trait Generator: Copy + sealed::Sealed {
@@ -38,19 +41,23 @@ pub struct Variant;
 
 /// What no other crate can implement, and what the kernels know of a generator.
 mod sealed {
-    use super::{Invariant, Variant, portable};
+    use super::{Generator, Invariant, Variant, constants::Constants, portable};
 
     pub trait Sealed {
         /// Tables for sixteen bytes at a time.
         const TABLES: &'static [[u32; 256]; 16];
+        /// Factors for carry-less multiplication.
+        const CONSTANTS: &'static Constants;
     }
 
     impl Sealed for Invariant {
         const TABLES: &'static [[u32; 256]; 16] = &portable::INVARIANT;
+        const CONSTANTS: &'static Constants = &Constants::new(Invariant::REFLECTED);
     }
 
     impl Sealed for Variant {
         const TABLES: &'static [[u32; 256]; 16] = &portable::VARIANT;
+        const CONSTANTS: &'static Constants = &Constants::new(Variant::REFLECTED);
     }
 }
 
@@ -79,3 +86,6 @@ pub fn vcrc(covered: &[u8]) -> [u8; 2] {
 pub fn lpcrc(covered: &[u8; 4]) -> [u8; 2] {
     vcrc(covered)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,9 @@
 //! A CRC over bytes that come in pieces, and CRCs put together.
 
-use super::{Generator, Invariant, Variant, kernel, update};
+use super::{
+    Generator, Invariant, Variant,
+    kernel::{self, update},
+};
 
 /// Running CRC of the ICRC's generator; nothing is masked.
 pub type Icrc = Digest<Invariant>;

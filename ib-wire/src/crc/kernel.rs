@@ -1,27 +1,56 @@
 //! One kernel for both CRCs: the fastest that the processor has.
 
-use super::{Generator, portable};
+use super::{Generator, Invariant, Variant, mask::Mask, portable};
+#[cfg(target_arch = "x86_64")]
+use super::{sealed::Sealed, x86_64};
 
 /// The register after `bytes`.
 #[inline]
-pub(crate) fn update<G: Generator>(register: u32, bytes: &[u8]) -> u32 {
+pub(super) fn update<G: Generator>(register: u32, bytes: &[u8]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some([register]) =
+        x86_64::update::<1, false>([register], [G::CONSTANTS], bytes, &Mask::NOTHING)
+    {
+        return register;
+    }
     portable::update::<G>(register, bytes)
 }
 
-/// The register after `bytes`, the first of which are first ORed with those of `mask`.
+/// The ICRC's register after `bytes`, the first of which are first ORed with those of `mask`.
 #[inline]
-pub(crate) fn update_masked<G: Generator>(register: u32, bytes: &[u8], mask: &[u8; 64]) -> u32 {
-    let (head, tail) = bytes.split_at(bytes.len().min(64));
-    let mut masked = [0; 64];
-    for ((to, from), mask) in masked.iter_mut().zip(head).zip(mask) {
-        *to = from | mask;
+pub(super) fn update_masked(register: u32, bytes: &[u8], mask: &Mask) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some([register]) =
+        x86_64::update::<1, true>([register], [Invariant::CONSTANTS], bytes, mask)
+    {
+        return register;
     }
-    let masked = masked.get(..head.len()).unwrap_or_default();
-    update::<G>(update::<G>(register, masked), tail)
+    let (masked, len) = mask.apply(bytes);
+    let register = portable::update::<Invariant>(register, masked.get(..len).unwrap_or_default());
+    portable::update::<Invariant>(register, bytes.get(len..).unwrap_or_default())
+}
+
+/// Both registers after `bytes`, in one pass where the processor can; only the ICRC is masked.
+#[inline]
+pub(super) fn update_both(registers: [u32; 2], bytes: &[u8], mask: &Mask) -> [u32; 2] {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(registers) = x86_64::update::<2, true>(
+        registers,
+        [Invariant::CONSTANTS, Variant::CONSTANTS],
+        bytes,
+        mask,
+    ) {
+        return registers;
+    }
+    let [invariant, variant] = registers;
+    [
+        update_masked(invariant, bytes, mask),
+        portable::update::<Variant>(variant, bytes),
+    ]
 }
 
 /// The register after `len` zero bytes, in time logarithmic in `len`.
-pub(crate) fn shift<G: Generator>(register: u32, len: usize) -> u32 {
+pub(super) fn shift<G: Generator>(register: u32, len: usize) -> u32 {
     let mut register = register;
     let mut power = 0x0080_0000u32; // x^8
     let mut left = len;

@@ -42,13 +42,14 @@ impl Sample {
 
 /// Nanoseconds a call of `ours` and of `peer`, each over several repetitions by turns.
 ///
-/// A repetition calls the function often enough to last about 4 ms. What the functions return goes
+/// A repetition calls the function often enough to last about 0.2 ms: short beside a time slice, so
+/// that most repetitions are not interrupted. What the functions return goes
 /// through `black_box`, so that nothing is left out.
 pub(crate) fn by_turns<A, B>(
     mut ours: impl FnMut() -> A,
     mut peer: impl FnMut() -> B,
 ) -> (Sample, Sample) {
-    const REPETITIONS: usize = 31;
+    const REPETITIONS: usize = 301;
     let (calls_ours, calls_peer) = (calls(&mut ours), calls(&mut peer));
     let mut figures = (Vec::new(), Vec::new());
     for _ in 0..REPETITIONS {
@@ -86,12 +87,12 @@ pub(crate) fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-/// How many calls last about 4 ms.
+/// How many calls last about 0.2 ms.
 fn calls<T>(function: &mut impl FnMut() -> T) -> u32 {
     let mut calls = 1;
     loop {
         let took = time(function, calls) * f64::from(calls);
-        if took > Duration::from_millis(2).as_nanos() as f64 {
+        if took > Duration::from_micros(100).as_nanos() as f64 {
             return calls.saturating_mul(2);
         }
         calls = calls.saturating_mul(2);

@@ -1,0 +1,85 @@
+//! Constants of carry-less multiplication, computed from the generator.
+//!
+//! Polynomials are reflected: the lowest bit of a word is the highest power. A product of a 64-bit
+//! polynomial and a constant then comes out multiplied by x^32, which the exponents below make up for.
+//! Source of the method: Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
+//! Instruction", Intel, 2009; the reduction in three multiplications is a Barrett reduction of 96
+//! bits by 64.
+
+/// What the folding kernels know of a generator.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(dead_code, reason = "other processors use tables")
+)]
+pub struct Constants {
+    /// `fold[n]` moves 128 bits by `16 * (n + 1)` bytes: for the low and the high half.
+    pub(super) fold: [[u64; 2]; 16],
+    /// Reduces 128 bits to 96.
+    pub(super) to_96: u64,
+    /// The quotient of x^96 by the generator.
+    pub(super) quotient: u64,
+    /// The generator.
+    pub(super) generator: u64,
+}
+
+impl Constants {
+    #[allow(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "evaluated at compile time, where a fault is an error"
+    )]
+    pub(super) const fn new(reflected: u32) -> Self {
+        let mut fold = [[0; 2]; 16];
+        let mut n = 0;
+        while n < 16 {
+            let bits = 128 * (n as u32 + 1);
+            fold[n] = [
+                power(reflected, bits + 32) << 1,
+                power(reflected, bits - 32) << 1,
+            ];
+            n += 1;
+        }
+        Self {
+            fold,
+            to_96: power(reflected, 96) << 1,
+            quotient: quotient(reflected),
+            generator: (reflected as u64) << 1 | 1,
+        }
+    }
+}
+
+/// x^`exponent` modulo the generator; bit 31 is x^0.
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "evaluated at compile time, where a fault is an error"
+)]
+const fn power(reflected: u32, exponent: u32) -> u64 {
+    let mut power = 0x8000_0000u32;
+    let mut left = exponent;
+    while left > 0 {
+        power = (power >> 1) ^ (reflected & (power & 1).wrapping_neg());
+        left -= 1;
+    }
+    power as u64
+}
+
+/// The quotient of x^96 by the generator without its x^0: bit 0 is x^64, bit 63 is x^1.
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "evaluated at compile time, where a fault is an error"
+)]
+const fn quotient(reflected: u32) -> u64 {
+    let generator = 1u128 << 32 | reflected.reverse_bits() as u128;
+    let mut rest = 1u128 << 96;
+    let mut quotient = 0u64;
+    let mut power = 64;
+    while power > 0 {
+        if rest >> (power + 32) & 1 == 1 {
+            rest ^= generator << power;
+            quotient |= 1 << (64 - power);
+        }
+        power -= 1;
+    }
+    quotient
+}

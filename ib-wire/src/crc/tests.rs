@@ -1,0 +1,139 @@
+//! The kernels against a shift register that takes one bit after the other.
+
+use super::{kernel::update_both, mask::Mask, sealed::Sealed, *};
+
+/// The register after `bytes`, bit by bit, as the specification describes it.
+fn by_bits<G: Generator>(mut register: u32, bytes: &[u8]) -> u32 {
+    for byte in bytes {
+        register ^= u32::from(*byte);
+        for _ in 0..8 {
+            let feedback = (register & 1).wrapping_neg();
+            register = (register >> 1) ^ (G::REFLECTED & feedback);
+        }
+    }
+    register
+}
+
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 0x1234_5678_9abc_def1u64;
+    (0..len)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 24) as u8
+        })
+        .collect()
+}
+
+/// Lengths around every block of the kernels; fewer where an interpreter runs.
+fn lengths() -> impl Iterator<Item = usize> {
+    let step = if cfg!(miri) { 37 } else { 1 };
+    (0..150)
+        .chain((150..1300).step_by(step))
+        .chain([4096, 4113])
+}
+
+fn masks() -> [Mask; 2] {
+    [
+        Mask::NOTHING,
+        Mask::NOTHING.bits(0, 0xf0).ones(12, 1).ones(52, 12),
+    ]
+}
+
+fn with(mask: &Mask, data: &[u8]) -> Vec<u8> {
+    let (masked, len) = mask.apply(data);
+    [&masked[..len], &data[len..]].concat()
+}
+
+#[test]
+fn tables_and_the_best_kernel_agree_with_the_shift_register() {
+    let data = noise(4113);
+    for len in lengths() {
+        let data = &data[..len];
+        let right = [
+            by_bits::<Invariant>(0x89ab_cdef, data),
+            by_bits::<Variant>(0x1234, data),
+        ];
+        let tables = [
+            portable::update::<Invariant>(0x89ab_cdef, data),
+            portable::update::<Variant>(0x1234, data),
+        ];
+        assert_eq!(tables, right, "tables, {len} bytes");
+        let kernels = [
+            kernel::update::<Invariant>(0x89ab_cdef, data),
+            kernel::update::<Variant>(0x1234, data),
+        ];
+        assert_eq!(kernels, right, "kernel, {len} bytes");
+    }
+}
+
+#[test]
+fn only_the_invariant_sum_of_both_is_masked() {
+    let data = noise(4113);
+    for mask in masks() {
+        for len in lengths() {
+            let data = &data[..len];
+            let right = [
+                by_bits::<Invariant>(Invariant::START, &with(&mask, data)),
+                by_bits::<Variant>(Variant::START, data),
+            ];
+            let both = update_both([Invariant::START, Variant::START], data, &mask);
+            assert_eq!(both, right, "{len} bytes");
+            let one = kernel::update_masked(Invariant::START, data, &mask);
+            assert_eq!(one, right[0], "{len} bytes");
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn every_kernel_that_the_processor_has_agrees_with_the_shift_register() {
+    let data = noise(4113);
+    let constants = [Invariant::CONSTANTS, Variant::CONSTANTS];
+    let start = [Invariant::START, Variant::START];
+    for mask in masks() {
+        for len in lengths().filter(|&len| len >= 16) {
+            let data = &data[..len];
+            let right = [
+                by_bits::<Invariant>(Invariant::START, &with(&mask, data)),
+                by_bits::<Variant>(Variant::START, data),
+            ];
+            for (bits, registers) in x86_64::update_all(start, constants, data, &mask) {
+                assert_eq!(registers, right, "{bits} bits at a time, {len} bytes");
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_parts_combine_to_the_sum_of_the_whole() {
+    let data = noise(300);
+    for cut in 0..=300 {
+        let (head, tail) = data.split_at(cut);
+        let combined = Vcrc::new()
+            .update(head)
+            .combine(Vcrc::new().update(tail), tail.len());
+        assert_eq!(combined, Vcrc::new().update(&data), "cut at {cut}");
+        let streamed = Icrc::new().update(head).update(tail);
+        assert_eq!(streamed, Icrc::new().update(&data), "cut at {cut}");
+    }
+}
+
+#[test]
+fn check_values_of_the_catalogue_come_out() {
+    assert_eq!(
+        Icrc::new().update(b"123456789").wire(),
+        [0x26, 0x39, 0xf4, 0xcb]
+    );
+    assert_eq!(vcrc(b"123456789"), [0x3d, 0x0a]);
+    assert_eq!(lpcrc(&[0x01, 0x23, 0x24, 0x56]), [0x6a, 0x84]);
+}
+
+#[test]
+fn a_sum_goes_on_from_the_bytes_in_a_packet() {
+    let sum = Icrc::new().update(b"abc");
+    assert_eq!(Icrc::from_wire(sum.wire()), sum);
+    let sum = Vcrc::new().update(b"abc");
+    assert_eq!(Vcrc::from_wire(sum.wire()), sum);
+}
