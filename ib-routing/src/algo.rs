@@ -1,6 +1,9 @@
 //! Graph algorithms that the engines share.
 
 pub mod bfs;
+pub mod channel_graph;
 pub mod dependency;
+pub mod descent;
+pub mod lanes;
 pub mod parallel;
 pub mod random;

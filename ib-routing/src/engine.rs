@@ -1,6 +1,8 @@
 //! The routing engines by OpenSM's names. A new engine touches this list and its own file.
 
+pub mod dfsssp;
 pub mod minhop;
+pub mod sssp;
 
 use alloc::string::ToString;
 use core::{fmt, str::FromStr};
@@ -66,6 +68,8 @@ impl RoutingEngine {
     ) -> Result<Routes, RouteError> {
         match self {
             Self::MinHop => minhop::route(fabric, lids, options),
+            Self::Sssp => sssp::route(fabric, lids, options),
+            Self::Dfsssp => dfsssp::route(fabric, lids, options),
             _ => Err(RouteError::BadOption {
                 engine: self,
                 what: "not available".to_string(),

@@ -54,6 +54,8 @@ indices! {
     ChannelIdx;
     /// An end port with LIDs, in the order of LIDs.
     DestinationIdx;
+    /// A switch's place in a tree of paths towards one destination: the nearest come first.
+    TreeIdx;
 }
 
 /// A vector with one entry per index of one kind.
@@ -89,6 +91,19 @@ impl<I: Idx, T> IdxVec<I, T> {
         index
     }
 
+    /// Removes all entries; their memory stays.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Adds `len` entries with their type's default.
+    pub fn extend(&mut self, len: usize)
+    where
+        T: Clone + Default,
+    {
+        self.entries.resize(self.entries.len() + len, T::default());
+    }
+
     /// Number of entries.
     #[inline]
     #[must_use]
@@ -120,7 +135,7 @@ impl<I: Idx, T> IdxVec<I, T> {
     }
 
     /// All entries with their indices.
-    pub fn iter_enumerated(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+    pub fn iter_enumerated(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
         self.entries
             .iter()
             .enumerate()

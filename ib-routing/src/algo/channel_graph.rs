@@ -1,0 +1,342 @@
+//! The channel dependency graph of one virtual lane, kept acyclic while it grows.
+//!
+//! A packet that holds channel `a` and waits for channel `b` makes `b` a dependency of `a`; a lane
+//! whose dependencies form no cycle cannot deadlock (Dally and Seitz, 1987). [`ChannelGraph::admit`]
+//! takes a dependency or refuses it because it would close a cycle. The graph keeps a topological
+//! order of its channels. A dependency that agrees with the order costs one comparison; for another one
+//! the graph searches from both ends at once, only among channels that the order puts between them,
+//! and moves the smaller side (Haeupler et al., "Incremental Cycle Detection, Topological Ordering,
+//! and Strong Component Maintenance", 2012). What was refused once stays refused, as dependencies are
+//! never taken back.
+
+use alloc::{vec, vec::Vec};
+
+use crate::{
+    fabric::Fabric,
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+};
+
+/// Where the dependencies of each channel lie: one bit per channel that leaves the switch it enters.
+///
+/// One layout serves the graphs of all lanes of a fabric.
+#[derive(Debug)]
+pub struct DependencyLayout {
+    ends: IdxVec<ChannelIdx, Ends>,
+    words: usize,
+}
+
+/// What the graph needs of a channel, close together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    /// First word of the bits "comes after this channel".
+    after: u32,
+    /// First word of the bits "comes before this channel".
+    before: u32,
+    /// First channel out of the switch that this channel enters.
+    next: ChannelIdx,
+    /// First channel out of the switch that this channel leaves.
+    siblings: ChannelIdx,
+    /// The other direction of the cable.
+    reverse: ChannelIdx,
+    /// Words in the row of `after`.
+    after_words: u8,
+    /// Words in the row of `before`.
+    before_words: u8,
+}
+
+impl DependencyLayout {
+    /// The layout for the channels of `fabric`.
+    #[must_use]
+    pub fn new(fabric: &Fabric) -> Self {
+        let words = |switch: SwitchIdx| {
+            let (start, end) = fabric.channel_range(switch);
+            (end.0 - start.0).div_ceil(64)
+        };
+        let (mut after, mut before) = (0, 0);
+        let ends = fabric.channels().iter().map(|channel| {
+            let (after_words, before_words) = (words(channel.to), words(channel.from));
+            let ends = Ends {
+                after,
+                before,
+                next: fabric.channel_range(channel.to).0,
+                siblings: fabric.channel_range(channel.from).0,
+                reverse: channel.reverse,
+                after_words: after_words as u8,
+                before_words: before_words as u8,
+            };
+            after += after_words;
+            before += before_words;
+            ends
+        });
+        let ends = ends.collect();
+        Self {
+            ends,
+            words: after.max(before) as usize,
+        }
+    }
+
+    /// Word and mask of the dependency of `from` on `to`.
+    #[inline]
+    fn bit(&self, from: ChannelIdx, to: ChannelIdx) -> (usize, u64) {
+        let ends = &self.ends[from];
+        let bit = to.0.wrapping_sub(ends.next.0);
+        ((ends.after + bit / 64) as usize, 1 << (bit % 64))
+    }
+}
+
+/// Dependencies between channels, with a topological order as the proof that they form no cycle.
+#[derive(Clone, Debug)]
+pub struct ChannelGraph<'a> {
+    layout: &'a DependencyLayout,
+    after: Vec<u64>,
+    before: Vec<u64>,
+    refused: Vec<u64>,
+    order: IdxVec<ChannelIdx, Place>,
+    seen: IdxVec<ChannelIdx, u32>,
+    round: u32,
+    following: Vec<ChannelIdx>,
+    leading: Vec<ChannelIdx>,
+}
+
+/// A channel's place in the topological order: a label to compare, and its neighbours.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    label: u64,
+    previous: ChannelIdx,
+    next: ChannelIdx,
+}
+
+/// Room between neighbours: a place is split this many times before all labels are dealt anew.
+const GAP: u64 = 1 << 40;
+
+/// End of the order's list.
+const NONE: ChannelIdx = ChannelIdx(u32::MAX);
+
+impl<'a> ChannelGraph<'a> {
+    /// A graph without dependencies. `order` lists every channel once; the fewer dependencies
+    /// contradict it, the faster they are admitted.
+    #[must_use]
+    pub fn new(layout: &'a DependencyLayout, order: &[ChannelIdx]) -> Self {
+        let channels = layout.ends.len();
+        let nowhere = Place {
+            label: 0,
+            previous: NONE,
+            next: NONE,
+        };
+        let mut graph = Self {
+            layout,
+            after: vec![0; layout.words],
+            before: vec![0; layout.words],
+            refused: vec![0; layout.words],
+            order: IdxVec::filled(channels, nowhere),
+            seen: IdxVec::filled(channels, 0),
+            round: 0,
+            following: Vec::new(),
+            leading: Vec::new(),
+        };
+        let mut previous = NONE;
+        for (at, &channel) in order.iter().enumerate() {
+            graph.order[channel] = Place {
+                label: (at as u64 + 1) * GAP,
+                previous,
+                next: NONE,
+            };
+            if let Some(place) = graph.order.find_mut(previous) {
+                place.next = channel;
+            }
+            previous = channel;
+        }
+        graph
+    }
+
+    /// Place of a channel in the topological order: a dependency leads to a higher place. The numbers
+    /// change whenever a dependency is admitted.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, channel: ChannelIdx) -> u64 {
+        self.order[channel].label
+    }
+
+    /// Whether `to` is a dependency of `from`, whose end it must leave.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, from: ChannelIdx, to: ChannelIdx) -> bool {
+        let (word, mask) = self.layout.bit(from, to);
+        self.after.get(word).is_some_and(|word| word & mask != 0)
+    }
+
+    /// Makes `to` a dependency of `from`, whose end it must leave; false if that closes a cycle.
+    #[inline]
+    pub fn admit(&mut self, from: ChannelIdx, to: ChannelIdx) -> bool {
+        let (word, mask) = self.layout.bit(from, to);
+        if self.after.get(word).is_some_and(|word| word & mask != 0) {
+            return true;
+        }
+        if self.refused.get(word).is_some_and(|word| word & mask != 0) {
+            return false;
+        }
+        let admitted = self.place(from) < self.place(to) || self.reorder(from, to);
+        let bits = if admitted {
+            &mut self.after
+        } else {
+            &mut self.refused
+        };
+        if let Some(word) = bits.get_mut(word) {
+            *word |= mask;
+        }
+        if admitted {
+            let (to, from) = (&self.layout.ends[to], &self.layout.ends[from]);
+            let bit = from.reverse.0 - to.siblings.0;
+            if let Some(word) = self.before.get_mut((to.before + bit / 64) as usize) {
+                *word |= 1 << (bit % 64);
+            }
+        }
+        admitted
+    }
+
+    /// Brings `from` before `to`; false if dependencies lead from `to` to `from` already.
+    fn reorder(&mut self, from: ChannelIdx, to: ChannelIdx) -> bool {
+        let (low, high) = (self.place(to), self.place(from));
+        let (following, leading) = self.next_round();
+        self.following.clear();
+        self.following.push(to);
+        self.seen[to] = following;
+        self.leading.clear();
+        self.leading.push(from);
+        self.seen[from] = leading;
+        let mut at = 0;
+        loop {
+            let Some(&channel) = self.following.get(at) else {
+                self.move_following(from);
+                return true;
+            };
+            let ends = &self.layout.ends[channel];
+            for next in bits(&self.after, ends.after, ends.after_words) {
+                let next = ChannelIdx(ends.next.0 + next);
+                if self.seen[next] == leading {
+                    return false;
+                }
+                if self.seen[next] != following && self.order[next].label < high {
+                    self.seen[next] = following;
+                    self.following.push(next);
+                }
+            }
+            let Some(&channel) = self.leading.get(at) else {
+                self.move_leading(to);
+                return true;
+            };
+            let ends = &self.layout.ends[channel];
+            for previous in bits(&self.before, ends.before, ends.before_words) {
+                let previous = self.layout.ends[ChannelIdx(ends.siblings.0 + previous)].reverse;
+                if self.seen[previous] == following {
+                    return false;
+                }
+                if self.seen[previous] != leading && self.order[previous].label > low {
+                    self.seen[previous] = leading;
+                    self.leading.push(previous);
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Moves the channels that lead to an edge's start right before `to`, in their order.
+    fn move_leading(&mut self, to: ChannelIdx) {
+        let mut moved = core::mem::take(&mut self.leading);
+        moved.sort_unstable_by_key(|&channel| self.place(channel));
+        moved.iter().for_each(|&channel| self.unlink(channel));
+        self.link(self.order[to].previous, &moved, to);
+        self.leading = moved;
+    }
+
+    /// Moves the channels that follow an edge's end right behind `from`, in their order.
+    fn move_following(&mut self, from: ChannelIdx) {
+        let mut moved = core::mem::take(&mut self.following);
+        moved.sort_unstable_by_key(|&channel| self.place(channel));
+        moved.iter().for_each(|&channel| self.unlink(channel));
+        self.link(from, &moved, self.order[from].next);
+        self.following = moved;
+    }
+
+    fn unlink(&mut self, channel: ChannelIdx) {
+        let Place { previous, next, .. } = self.order[channel];
+        if let Some(place) = self.order.find_mut(previous) {
+            place.next = next;
+        }
+        if let Some(place) = self.order.find_mut(next) {
+            place.previous = previous;
+        }
+    }
+
+    /// Puts `moved` between two neighbours, either of which may be the list's end.
+    fn link(&mut self, previous: ChannelIdx, moved: &[ChannelIdx], next: ChannelIdx) {
+        let low = self.order.find(previous).map_or(0, |place| place.label);
+        let high = self
+            .order
+            .find(next)
+            .map_or(low + GAP * (moved.len() as u64 + 1), |place| place.label);
+        let step = (high - low) / (moved.len() as u64 + 1);
+        let (mut before, mut label) = (previous, low);
+        for &channel in moved {
+            label += step;
+            self.order[channel] = Place {
+                label,
+                previous: before,
+                next,
+            };
+            if let Some(place) = self.order.find_mut(before) {
+                place.next = channel;
+            }
+            before = channel;
+        }
+        if let Some(place) = self.order.find_mut(next) {
+            place.previous = before;
+        }
+        if step == 0 || label > u64::MAX / 2 {
+            self.deal_labels(before);
+        }
+    }
+
+    /// Deals all labels anew, with gaps; `channel` is any channel.
+    fn deal_labels(&mut self, mut channel: ChannelIdx) {
+        while let Some(place) = self.order.find(self.order[channel].previous) {
+            channel = if place.next == channel {
+                self.order[channel].previous
+            } else {
+                break;
+            };
+        }
+        let mut label = GAP;
+        while let Some(place) = self.order.find_mut(channel) {
+            place.label = label;
+            label += GAP;
+            channel = place.next;
+        }
+    }
+
+    /// Marks for the two sides of a search that no channel bears yet.
+    fn next_round(&mut self) -> (u32, u32) {
+        if self.round >= u32::MAX - 2 {
+            self.seen.fill(0);
+            self.round = 0;
+        }
+        self.round += 2;
+        (self.round - 1, self.round)
+    }
+}
+
+/// The numbers of the bits that are set in a row of `all`.
+#[inline]
+fn bits(all: &[u64], start: u32, words: u8) -> impl Iterator<Item = u32> {
+    let row = all
+        .get(start as usize..start as usize + usize::from(words))
+        .unwrap_or_default();
+    row.iter().enumerate().flat_map(|(block, &word)| {
+        let mut left = word;
+        core::iter::from_fn(move || {
+            let bit = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (bit < 64).then_some(block as u32 * 64 + bit)
+        })
+    })
+}
