@@ -10,6 +10,7 @@ use ib_wire::Guid;
 use crate::fault::{Behaviour, Lie};
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
+use crate::options::Birth;
 use crate::sim::{DropReason, Happening, Sim, directed};
 
 impl Sim {
@@ -18,11 +19,17 @@ impl Sim {
         let header = self.header(frame);
         let for_manager = header.method().is_response()
             || header.method() == Method::TRAP
-            || (header.attribute_id() == SmInfo::ID && self.ports[end_port].hosted);
+            || (header.attribute_id() == SmInfo::ID && self.manager_answers(end_port));
         if for_manager {
             return self.deliver(end_port, frame);
         }
         self.think(arrival, frame);
+    }
+
+    /// Whether SMInfo is for the host of a port. Without a host the agent says that it does not know it; ibsim
+    /// returns the request to its sender.
+    fn manager_answers(&self, end_port: PortIdx) -> bool {
+        self.ports[end_port].hosted || self.options.birth == Birth::Ibsim
     }
 
     /// A general management packet has reached its end port.
@@ -36,6 +43,12 @@ impl Sim {
 
     /// Queues the answer for when the agent is done.
     fn think(&mut self, arrival: PortIdx, frame: FrameIdx) {
+        if let Some((share, attribute)) = self.ports[arrival].drop_rate {
+            let concerned = attribute.is_none_or(|id| id == self.header(frame).attribute_id());
+            if concerned && self.faults.happens(share) {
+                return self.drop_frame(arrival, frame, DropReason::Lost);
+            }
+        }
         let extra = match self.nodes[self.ports[arrival].node].behaviour {
             Behaviour::Silent => return self.drop_frame(arrival, frame, DropReason::NoAnswer),
             Behaviour::Slow(extra) => extra,

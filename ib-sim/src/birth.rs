@@ -56,6 +56,7 @@ pub(crate) fn nodes_and_ports(
                 remembered_peer: None,
                 training: 0,
                 hosted: false,
+                drop_rate: None,
                 p_keys: p_keys(node, number, options),
                 vl_arbitration: None,
                 counters: Counters::default(),

@@ -17,6 +17,7 @@
 
 mod agent;
 mod birth;
+mod change;
 mod data;
 mod fault;
 mod frame;
@@ -25,6 +26,8 @@ mod node;
 mod options;
 mod pma;
 mod queue;
+#[cfg(target_os = "linux")]
+pub mod server;
 mod sim;
 mod sma;
 mod switch;

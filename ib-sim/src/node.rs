@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use ib_mad::AttributeId;
 use ib_routing::index::Idx;
 use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{
@@ -195,6 +196,8 @@ pub struct SimPort {
     pub(crate) training: u32,
     /// Whether a host listens here.
     pub(crate) hosted: bool,
+    /// Share of the requests to the agents that get lost here, of one attribute or of all.
+    pub(crate) drop_rate: Option<(f64, Option<AttributeId>)>,
     pub(crate) p_keys: Vec<PartitionKeyTable>,
     pub(crate) vl_arbitration: Option<Box<[VlArbitrationTable; 4]>>,
     pub(crate) counters: Counters,

@@ -1,5 +1,7 @@
 //! Performance management: the counters of every port.
 
+use ib_routing::PortRef;
+
 use crate::frame::{Frame, FrameIdx};
 use crate::node::PortIdx;
 use crate::sim::Sim;
@@ -58,6 +60,17 @@ impl Counters {
 }
 
 impl Sim {
+    /// Sets a counter by the name of its attribute and field; `None` if there is no such.
+    pub(crate) fn set_counter(
+        &mut self,
+        _port: PortRef,
+        _attribute: &str,
+        _field: &str,
+        _value: u64,
+    ) -> Option<()> {
+        None
+    }
+
     /// Turns the request in `frame` into its response; `false` if there is none.
     pub(crate) fn answer_perf(&mut self, _end_port: PortIdx, _frame: FrameIdx) -> bool {
         false

@@ -1,0 +1,408 @@
+//! A server that ibsim's clients attach to: unmodified programs, preloaded with ibsim's `umad2sim`, see our fabric.
+//!
+//! A client asks the control socket for a slot, gets a data socket of its own, and exchanges datagrams over it with the
+//! fabric, as the port that it is attached to. The fabric runs in real time here, its hops and agents take none: what
+//! waits is only what waits on a real fabric too, such as a trap that nobody represses.
+//!
+//! Nothing that a client sends can hurt another one: a message of the wrong size is dropped, a flood is read in
+//! turns, a client that is gone loses its slot at the next datagram for it.
+
+mod client;
+mod console;
+mod socket;
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, Write};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use ib_mad::{Engine, Instant, Mad, MgmtClass, TransactionId};
+use ib_routing::Fabric;
+use ib_transport::ibsim::{Control, Datagram};
+use ib_transport::{Clock, MonotonicClock};
+use thiserror::Error;
+
+use crate::options::{Birth, PortGuids, SimOptions};
+use crate::sim::{Delivery, Sim, SimEvent};
+
+use client::Client;
+use console::{Console, Outcome};
+use socket::{Credentials, Sent, Socket};
+
+/// Datagrams read from one client before the others get their turn.
+const TURN: usize = 64;
+
+/// Longest sleep: how soon a request to stop is seen.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Where the server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// Abstract Unix sockets under this name: the value of `IBSIM_SOCKNAME`.
+    Unix(String),
+    /// UDP: control at this port, slot K at the K + 1st after it, as `ibsim -r` has it.
+    Udp {
+        /// Address to bind to.
+        address: IpAddr,
+        /// The control port: the value of `IBSIM_SERVER_PORT`.
+        port: u16,
+    },
+}
+
+/// How the server runs.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Where it listens.
+    pub listen: Listen,
+    /// The fabric's options. [`ServerOptions::new`] gives those that make tools print what they print on ibsim.
+    pub sim: SimOptions,
+    /// Most clients at once.
+    pub max_clients: u16,
+    /// Whether clients are served before the console says `Start`.
+    pub started: bool,
+    /// Whether the console prints a prompt.
+    pub prompt: bool,
+}
+
+impl ServerOptions {
+    /// Options that make a server like ibsim: its attributes at birth, its port GUIDs, no latencies.
+    #[must_use]
+    pub fn new(listen: Listen) -> Self {
+        Self {
+            listen,
+            sim: SimOptions {
+                hop_latency: Duration::ZERO,
+                agent_latency: Duration::ZERO,
+                training_time: Duration::ZERO,
+                port_guids: PortGuids::NodePlusPort,
+                birth: Birth::Ibsim,
+                linear_fdb_cap: 30720,
+                multicast_fdb_cap: 1024,
+                partition_cap: 64,
+                drop_events: true,
+                ..SimOptions::default()
+            },
+            max_clients: 4096,
+            started: true,
+            prompt: false,
+        }
+    }
+}
+
+/// Why the server cannot run.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// A socket cannot be opened or read.
+    #[error("{action}: {source}")]
+    Io {
+        /// What was tried.
+        action: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl ServerError {
+    fn new(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        |source| Self::Io { action, source }
+    }
+}
+
+/// Serves `fabric` until `stop` is set or the console says `Quit`.
+///
+/// `console` gives commands, one a line; what they print goes to `output`. At the end of `console` the server runs on.
+///
+/// # Errors
+/// [`ServerError::Io`] if the sockets cannot be opened, as when another server has the name.
+pub fn serve(
+    fabric: &Fabric,
+    options: &ServerOptions,
+    console: Option<Box<dyn BufRead + Send>>,
+    output: &mut dyn Write,
+    stop: &AtomicBool,
+) -> Result<(), ServerError> {
+    Server::bind(fabric, options)?.run(console, output, stop)
+}
+
+/// A server with its sockets open: clients that come now wait until it [runs](Self::run).
+#[derive(Debug)]
+pub struct Server {
+    sim: Sim,
+    listen: Listen,
+    control: Socket,
+    owner: Credentials,
+    /// By slot; a free slot is none.
+    clients: Vec<Option<Client>>,
+    max_clients: u16,
+    started: bool,
+    prompt: bool,
+    clock: MonotonicClock,
+    /// Until when the console's `Wait` keeps the server from doing anything.
+    asleep_until: Option<Instant>,
+}
+
+impl Server {
+    /// Opens the sockets.
+    ///
+    /// # Errors
+    /// [`ServerError::Io`], as when another server has the name.
+    pub fn bind(fabric: &Fabric, options: &ServerOptions) -> Result<Self, ServerError> {
+        let control = Socket::control(&options.listen)?;
+        Ok(Self {
+            sim: Sim::new(fabric, options.sim.clone()),
+            listen: options.listen.clone(),
+            control,
+            owner: Credentials::own(),
+            clients: Vec::new(),
+            max_clients: options.max_clients,
+            started: options.started,
+            prompt: options.prompt,
+            clock: MonotonicClock::start(),
+            asleep_until: None,
+        })
+    }
+
+    /// The fabric that is served.
+    #[must_use]
+    pub fn sim(&self) -> &Sim {
+        &self.sim
+    }
+
+    /// Serves until `stop` is set or the console says `Quit`.
+    ///
+    /// # Errors
+    /// [`ServerError::Io`] if the system cannot wait for the sockets any more.
+    pub fn run(
+        &mut self,
+        console: Option<Box<dyn BufRead + Send>>,
+        output: &mut dyn Write,
+        stop: &AtomicBool,
+    ) -> Result<(), ServerError> {
+        let waker = socket::Waker::new()?;
+        let lines = console.map(|console| read_lines(console, waker.handle()));
+        let mut console = Console::default();
+        let mut pending: VecDeque<String> = VecDeque::new();
+        self.show_prompt(output);
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            if self.asleep_until.is_none_or(|until| until <= now) {
+                self.asleep_until = None;
+                if let Some(lines) = &lines {
+                    pending.extend(lines.try_iter());
+                }
+                if let Some(line) = pending.pop_front() {
+                    let outcome = console.execute(self, &line, output);
+                    self.settle();
+                    if outcome == Outcome::Quit {
+                        return Ok(());
+                    }
+                    self.show_prompt(output);
+                    continue;
+                }
+                if self.started {
+                    self.serve_control();
+                    self.serve_clients();
+                    self.settle();
+                }
+            }
+            self.sleep(&waker)?;
+        }
+        Ok(())
+    }
+
+    fn show_prompt(&self, output: &mut dyn Write) {
+        if self.prompt {
+            let state = if self.started { "" } else { " (inactive)" };
+            // A console that cannot be written to is no reason to stop serving.
+            let _ = write!(output, "sim{state}> ").and_then(|()| output.flush());
+        }
+    }
+
+    /// Waits until a socket has something, a timer of the fabric runs out, or a nap is over.
+    fn sleep(&self, waker: &socket::Waker) -> Result<(), ServerError> {
+        let now = self.clock.now();
+        let next = [self.sim.poll_timeout(), self.asleep_until];
+        let wait = next.into_iter().flatten().min().map(|next| next.since(now));
+        let wait = wait.unwrap_or(NAP).min(NAP);
+        let busy = self.started && self.asleep_until.is_none();
+        let clients = self.clients.iter().flatten().map(|client| &client.socket);
+        let sockets = std::iter::once(&self.control).chain(clients);
+        waker.wait(sockets.filter(|_| busy), wait)
+    }
+
+    fn serve_control(&mut self) {
+        for _ in 0..TURN {
+            let mut bytes = [0; Control::LEN + 1];
+            let Some((len, from)) = self.control.receive_control(&mut bytes) else {
+                return;
+            };
+            // A foreign user's messages are none: abstract sockets have no permissions of their own.
+            if !from.may_use(&self.owner) {
+                continue;
+            }
+            let request = bytes.get(..len).and_then(Control::parse);
+            if let Some(request) = request {
+                let reply = self.answer_control(request, &from);
+                self.control.reply(&reply, &from);
+            }
+        }
+    }
+
+    fn serve_clients(&mut self) {
+        for slot in 0..self.clients.len() {
+            for _ in 0..TURN {
+                let Some(Some(client)) = self.clients.get_mut(slot) else {
+                    break;
+                };
+                let mut bytes = [0; Datagram::LEN + 1];
+                let Some(len) = client.socket.receive(&mut bytes) else {
+                    break;
+                };
+                if let Some(datagram) = bytes.get(..len).and_then(Datagram::parse) {
+                    let datagram = *datagram;
+                    self.take(slot, &datagram);
+                }
+            }
+        }
+    }
+
+    /// A client's datagram enters the fabric.
+    fn take(&mut self, slot: usize, datagram: &Datagram) {
+        let Some(Some(client)) = self.clients.get_mut(slot) else {
+            return;
+        };
+        let Some((port, mad)) = client.outgoing(slot, datagram) else {
+            return;
+        };
+        let now = self.clock.now();
+        self.sim.advance(now);
+        self.sim.send(port, &mad);
+        self.settle();
+    }
+
+    /// Lets the fabric do what is due, and hands out what has arrived.
+    fn settle(&mut self) {
+        loop {
+            let now = self.clock.now();
+            self.sim.advance(now);
+            let mut idle = true;
+            while let Some(delivery) = self.sim.poll_transmit(now) {
+                idle = false;
+                self.hand_out(&delivery);
+            }
+            while let Some(event) = self.sim.poll_event() {
+                if let SimEvent::Dropped { mad, .. } = event {
+                    self.return_to_sender(&mad);
+                }
+            }
+            if idle && self.sim.poll_timeout().is_none_or(|next| next > now) {
+                return;
+            }
+        }
+    }
+
+    fn hand_out(&mut self, delivery: &Delivery) {
+        let Some(slot) = self.receiver_of(delivery) else {
+            return self.return_to_sender(&delivery.mad);
+        };
+        let message = client::incoming(delivery, 0);
+        if !self.post(slot, &message) {
+            self.return_to_sender(&delivery.mad);
+        }
+    }
+
+    /// The client that a datagram is for.
+    ///
+    /// A response goes to the slot in its transaction ID. A request goes to the subnet manager on the port if it is
+    /// of a class that managers serve, else to a client that only listens: `umad2sim` crashes on a class that its
+    /// program has not registered.
+    fn receiver_of(&self, delivery: &Delivery) -> Option<usize> {
+        let header = delivery.mad.header();
+        let here = |slot: usize| {
+            let client = self.clients.get(slot)?.as_ref()?;
+            (client.port == delivery.port).then_some(client)
+        };
+        let slots = || (0..self.clients.len()).filter_map(|slot| Some((slot, here(slot)?)));
+        let manager = || slots().find(|(_, client)| client.is_sm);
+        if header.method().is_response() {
+            let slot = client::slot_of(header.transaction_id());
+            if client::is_rmpp_control(&delivery.mad) {
+                // The requester's own number is in it; what it acknowledges is the manager's.
+                let manager = manager().map(|(slot, _)| slot);
+                return manager.or_else(|| here(slot).map(|_| slot));
+            }
+            return here(slot).map(|_| slot);
+        }
+        let qpn = delivery.dest_qp.bits();
+        if qpn > 1 {
+            return slots()
+                .find(|(_, client)| client.qp == qpn)
+                .map(|(slot, _)| slot);
+        }
+        let of_manager = matches!(
+            header.mgmt_class(),
+            MgmtClass::SUBN_LID | MgmtClass::SUBN_DIRECTED | MgmtClass::SUBN_ADM
+        );
+        let listener = || slots().find(|(_, client)| !client.is_sm && !client.has_asked);
+        let found = if of_manager {
+            manager()
+        } else {
+            listener().or_else(manager)
+        };
+        found.map(|(slot, _)| slot)
+    }
+
+    /// Tells the sender of a request at once that no answer will come.
+    fn return_to_sender(&mut self, mad: &Mad) {
+        let slot = client::slot_of(mad.header().transaction_id());
+        let Some(message) = client::returned(mad) else {
+            return;
+        };
+        if self.clients.get(slot).is_some_and(Option::is_some) {
+            self.post(slot, &message);
+        }
+    }
+
+    /// Sends a message to a client; one that is gone loses its slot.
+    fn post(&mut self, slot: usize, message: &Datagram) -> bool {
+        let Some(Some(client)) = self.clients.get_mut(slot) else {
+            return false;
+        };
+        match client.send(message) {
+            Sent::Yes => true,
+            // It does not read: datagrams may be lost.
+            Sent::Full => true,
+            Sent::Gone => {
+                self.disconnect(slot);
+                false
+            }
+        }
+    }
+}
+
+/// Reads the console in a thread of its own: a terminal cannot be waited for together with the sockets everywhere.
+fn read_lines(
+    console: Box<dyn BufRead + Send>,
+    wake: impl Fn() + Send + 'static,
+) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in console.lines() {
+            let Ok(line) = line else { return };
+            if sender.send(line).is_err() {
+                return;
+            }
+            wake();
+        }
+    });
+    receiver
+}
+
+/// The transaction ID with the slot in its highest 16 bits, by which the answer finds its client.
+fn with_slot(id: TransactionId, slot: usize) -> TransactionId {
+    TransactionId(id.0 & 0x0000_ffff_ffff_ffff | (slot as u64 & 0xffff) << 48)
+}

@@ -1,0 +1,282 @@
+//! Datagram sockets of the server: abstract Unix ones and UDP.
+
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::{SocketAddr as InetAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
+use std::time::Duration;
+
+use ib_transport::ibsim::Control;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::set_socket_passcred;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrAny, recvmsg};
+use zerocopy::IntoBytes;
+
+use super::{Listen, ServerError};
+
+/// A datagram socket that does not block.
+#[derive(Debug)]
+pub(super) enum Socket {
+    Unix(UnixDatagram),
+    Udp(UdpSocket),
+}
+
+/// The name of an abstract socket as ibsim spells it: the trailing NUL belongs to it.
+fn unix_name(base: &str, rest: &str) -> io::Result<UnixAddr> {
+    UnixAddr::from_abstract_name(format!("{base}:{rest}\0"))
+}
+
+/// What became of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Yes,
+    Full,
+    Gone,
+}
+
+/// Who sent a control message.
+#[derive(Debug)]
+pub(super) enum Sender {
+    Unix {
+        address: Option<SocketAddrAny>,
+        credentials: Option<Credentials>,
+    },
+    Udp(InetAddr),
+}
+
+/// A user, as the kernel vouches for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Credentials {
+    uid: u32,
+}
+
+impl Credentials {
+    pub(super) fn own() -> Self {
+        Self {
+            uid: rustix::process::geteuid().as_raw(),
+        }
+    }
+}
+
+impl Sender {
+    /// Whether this is the owner of the server or root. UDP knows no users.
+    pub(super) fn may_use(&self, owner: &Credentials) -> bool {
+        match self {
+            Self::Unix { credentials, .. } => {
+                credentials.is_some_and(|from| from == *owner || from.uid == 0)
+            }
+            Self::Udp(_) => true,
+        }
+    }
+}
+
+impl Socket {
+    pub(super) fn control(listen: &Listen) -> Result<Self, ServerError> {
+        match listen {
+            Listen::Unix(base) => {
+                let action = format!("binding the socket @{base}:ctl");
+                let open = || {
+                    let socket = UnixDatagram::bind_addr(&unix_name(base, "ctl")?)?;
+                    socket.set_nonblocking(true)?;
+                    set_socket_passcred(&socket, true)?;
+                    Ok(Self::Unix(socket))
+                };
+                open().map_err(ServerError::new(action))
+            }
+            Listen::Udp { address, port } => {
+                let action = format!("binding UDP port {port} of {address}");
+                udp(InetAddr::new(*address, *port)).map_err(ServerError::new(action))
+            }
+        }
+    }
+
+    /// The data socket of a slot, joined to its client.
+    pub(super) fn data(listen: &Listen, slot: u16, client: u32, from: &Sender) -> io::Result<Self> {
+        match listen {
+            Listen::Unix(base) => {
+                let socket = UnixDatagram::bind_addr(&unix_name(base, &format!("out{slot}"))?)?;
+                socket.connect_addr(&unix_name(base, &format!("in{client}"))?)?;
+                socket.set_nonblocking(true)?;
+                Ok(Self::Unix(socket))
+            }
+            Listen::Udp { address, port } => {
+                let full = || io::Error::from(io::ErrorKind::AddrNotAvailable);
+                let own = port
+                    .checked_add(1)
+                    .and_then(|first| first.checked_add(slot))
+                    .ok_or_else(full)?;
+                let Sender::Udp(from) = from else {
+                    return Err(full());
+                };
+                let to = u16::try_from(client).map_err(|_| full())?;
+                let socket = udp(InetAddr::new(*address, own))?;
+                if let Self::Udp(socket) = &socket {
+                    socket.connect(InetAddr::new(from.ip(), to))?;
+                }
+                Ok(socket)
+            }
+        }
+    }
+
+    /// The next message to the control socket, cut at the buffer.
+    pub(super) fn receive_control(&self, bytes: &mut [u8]) -> Option<(usize, Sender)> {
+        match self {
+            Self::Unix(socket) => loop {
+                let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
+                let mut control = RecvAncillaryBuffer::new(&mut space);
+                let mut parts = [IoSliceMut::new(bytes)];
+                let message = recvmsg(socket, &mut parts, &mut control, RecvFlags::empty());
+                let message = match message {
+                    Ok(message) => message,
+                    Err(rustix::io::Errno::INTR) => continue,
+                    Err(_) => return None,
+                };
+                let credentials = control.drain().find_map(|message| match message {
+                    RecvAncillaryMessage::ScmCredentials(from) => Some(Credentials {
+                        uid: from.uid.as_raw(),
+                    }),
+                    _ => None,
+                });
+                let address = message.address;
+                return Some((
+                    message.bytes,
+                    Sender::Unix {
+                        address,
+                        credentials,
+                    },
+                ));
+            },
+            Self::Udp(socket) => loop {
+                match socket.recv_from(bytes) {
+                    Ok((len, from)) => return Some((len, Sender::Udp(from))),
+                    // An earlier reply met a closed port.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return None,
+                }
+            },
+        }
+    }
+
+    /// Answers a control message. A client that cannot be reached is its own affair.
+    pub(super) fn reply(&self, message: &Control, to: &Sender) {
+        match (self, to) {
+            (
+                Self::Unix(socket),
+                Sender::Unix {
+                    address: Some(address),
+                    ..
+                },
+            ) => {
+                let flags = rustix::net::SendFlags::NOSIGNAL;
+                let _ = rustix::net::sendto(socket, message.as_bytes(), flags, address);
+            }
+            (Self::Udp(socket), Sender::Udp(address)) => {
+                let _ = socket.send_to(message.as_bytes(), address);
+            }
+            _ => {}
+        }
+    }
+
+    /// The next message from the client, cut at the buffer.
+    pub(super) fn receive(&self, bytes: &mut [u8]) -> Option<usize> {
+        loop {
+            let received = match self {
+                Self::Unix(socket) => socket.recv(bytes),
+                Self::Udp(socket) => socket.recv(bytes),
+            };
+            match received {
+                Ok(len) => return Some(len),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    pub(super) fn send(&self, bytes: &[u8]) -> Sent {
+        loop {
+            let sent = match self {
+                Self::Unix(socket) => socket.send(bytes),
+                Self::Udp(socket) => socket.send(bytes),
+            };
+            return match sent {
+                Ok(_) => Sent::Yes,
+                Err(error) => match error.kind() {
+                    io::ErrorKind::Interrupted => continue,
+                    io::ErrorKind::WouldBlock => Sent::Full,
+                    _ => Sent::Gone,
+                },
+            };
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(socket) => socket.as_fd(),
+            Self::Udp(socket) => socket.as_fd(),
+        }
+    }
+}
+
+fn udp(address: InetAddr) -> io::Result<Socket> {
+    let socket = UdpSocket::bind(address)?;
+    socket.set_nonblocking(true)?;
+    Ok(Socket::Udp(socket))
+}
+
+/// Ends a wait from another thread.
+#[derive(Debug)]
+pub(super) struct Waker {
+    inner: UnixDatagram,
+    outer: UnixDatagram,
+}
+
+impl Waker {
+    pub(super) fn new() -> Result<Self, ServerError> {
+        let open = || {
+            let (inner, outer) = UnixDatagram::pair()?;
+            inner.set_nonblocking(true)?;
+            outer.set_nonblocking(true)?;
+            Ok(Self { inner, outer })
+        };
+        open().map_err(ServerError::new("opening a socket pair"))
+    }
+
+    /// A function that ends the wait.
+    pub(super) fn handle(&self) -> impl Fn() + Send + use<> {
+        let outer = self.outer.try_clone();
+        move || {
+            if let Ok(outer) = &outer {
+                // A full pair wakes as well.
+                let _ = outer.send(&[1]);
+            }
+        }
+    }
+
+    /// Waits until a socket has something, somebody wakes, or `timeout` is over.
+    pub(super) fn wait<'a>(
+        &self,
+        sockets: impl Iterator<Item = &'a Socket>,
+        timeout: Duration,
+    ) -> Result<(), ServerError> {
+        let mut waited: Vec<PollFd<'_>> = sockets
+            .map(|socket| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN))
+            .collect();
+        waited.push(PollFd::new(&self.inner, PollFlags::IN));
+        let timeout = Timespec {
+            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        match poll(&mut waited, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(ServerError::new("waiting for sockets")(error.into())),
+        }
+        let mut byte = [0; 8];
+        while self.inner.recv(&mut byte).is_ok() {}
+        Ok(())
+    }
+}
