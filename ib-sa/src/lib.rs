@@ -17,11 +17,17 @@ extern crate alloc;
 extern crate std;
 
 mod component_mask;
+mod header;
 mod matching;
+mod query;
 mod record;
+mod response;
 
 use component_mask::components;
 
 pub use component_mask::{Component, ComponentMask};
+pub use header::{SaHeader, SaMad, SaStatus};
 pub use matching::{ComponentSet, Record, Selector};
+pub use query::QueryError;
 pub use record::*;
+pub use response::{MultiPathQuery, Records, Table, pack_multi_path, pack_table};

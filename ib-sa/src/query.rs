@@ -1,0 +1,168 @@
+//! Queries: one record as a template, and the components of it that count (IBA vol. 1, 15.4).
+
+use ib_mad::{Attribute, MadStatus, Method};
+use ib_wire::ParseError;
+use thiserror::Error;
+
+use crate::{ComponentMask, Record, SaMad, SaStatus};
+
+/// Why a query has no good answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// Nothing matches.
+    #[error("no record matches")]
+    NoRecords,
+    /// A Get matches more than one record; ask with GetTable.
+    #[error("more than one record matches")]
+    TooManyRecords,
+    /// The SA refuses, for another reason.
+    #[error("the SA answers with status {status}")]
+    Refused {
+        /// Status of the response.
+        status: MadStatus,
+    },
+    /// The datagram is about another record than the one it is read as.
+    #[error("attribute {found} where {expected} was expected")]
+    OtherAttribute {
+        /// The attribute found.
+        found: ib_mad::AttributeId,
+        /// That of the record.
+        expected: ib_mad::AttributeId,
+    },
+    /// The record does not fit into one datagram.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// Records of a table are nearer to each other than they are long.
+    #[error("{found} bytes from record to record, a {record} has {needed}")]
+    AttributeOffset {
+        /// Name of the record.
+        record: &'static str,
+        /// AttributeOffset in bytes.
+        found: usize,
+        /// Length of the record.
+        needed: usize,
+    },
+    /// More records, or longer ones, than the fields of a request can count.
+    #[error("{found} {what}, at most {most}")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+    },
+}
+
+impl QueryError {
+    /// What the status of a response says; `None` for success.
+    #[must_use]
+    pub const fn of(status: MadStatus) -> Option<Self> {
+        match (status.0, SaStatus::of(status)) {
+            (0, _) => None,
+            (_, SaStatus::NO_RECORDS) => Some(Self::NoRecords),
+            (_, SaStatus::TOO_MANY_RECORDS) => Some(Self::TooManyRecords),
+            _ => Some(Self::Refused { status }),
+        }
+    }
+}
+
+impl SaMad {
+    /// A request with a template: Get, GetTable, Set or Delete.
+    ///
+    /// ```
+    /// use ib_mad::Method;
+    /// use ib_sa::{PathComponents, PathRecord, SaMad};
+    /// use ib_wire::Lid;
+    ///
+    /// let mut template = PathRecord::default();
+    /// template.set_slid(Lid(1)).set_dlid(Lid(9));
+    /// let mask = PathComponents::SLID | PathComponents::DLID;
+    /// let request = SaMad::query(Method::GET, &template, mask);
+    /// assert_eq!(request.component_mask().0, 0x30);
+    /// assert_eq!(request.template::<PathRecord>()?.dlid(), Lid(9));
+    /// # Ok::<(), ib_sa::QueryError>(())
+    /// ```
+    #[must_use]
+    pub fn query<R: Record>(
+        method: Method,
+        template: &R,
+        components: impl Into<ComponentMask>,
+    ) -> Self {
+        let mut mad = Self::new(method, R::ID);
+        mad.set_component_mask(components.into());
+        mad.put_record(template);
+        mad
+    }
+
+    /// The response with one record to this request: to Get, Set and Delete.
+    #[must_use]
+    pub fn answer<R: Record>(&self, record: &R) -> Self {
+        let mut response = self.refuse(MadStatus::OK);
+        response.put_record(record);
+        response
+    }
+
+    /// The response without a record to this request, for the reason of the status.
+    #[must_use]
+    pub fn refuse(&self, status: MadStatus) -> Self {
+        let mut response = Self::new(response_method(self.method()), self.attribute_id());
+        response
+            .set_status(status)
+            .set_transaction_id(self.transaction_id())
+            .set_attribute_modifier(self.attribute_modifier())
+            .set_component_mask(self.component_mask());
+        response
+    }
+
+    /// The record of a request: compare with [`Record::matches`] under the datagram's
+    /// [`component_mask`](Self::component_mask).
+    ///
+    /// # Errors
+    /// [`QueryError::OtherAttribute`] if the datagram is about another record.
+    pub fn template<R: Record>(&self) -> Result<&R, QueryError> {
+        if self.attribute_id() != R::ID {
+            return Err(QueryError::OtherAttribute {
+                found: self.attribute_id(),
+                expected: R::ID,
+            });
+        }
+        match R::ref_from_prefix(self.data()) {
+            Ok((record, _)) => Ok(record),
+            Err(_) => Err(QueryError::Parse(ParseError::Truncated {
+                at: ib_wire::At::new(<R as Attribute>::LAYOUT.name, Self::DATA_OFFSET),
+                needed: <R as Attribute>::LAYOUT.len,
+                left: self.data().len(),
+            })),
+        }
+    }
+
+    /// The record of a response to Get, Set or Delete.
+    ///
+    /// # Errors
+    /// What the status says, or [`QueryError::OtherAttribute`].
+    pub fn single<R: Record>(&self) -> Result<&R, QueryError> {
+        match QueryError::of(self.status()) {
+            Some(refused) => Err(refused),
+            None => self.template(),
+        }
+    }
+
+    fn put_record<R: Record>(&mut self, record: &R) {
+        let mut data = [0; 200];
+        for (to, &from) in data.iter_mut().zip(record.as_bytes()) {
+            *to = from;
+        }
+        self.set_data(&data);
+    }
+}
+
+/// The method that answers another; GetTraceTable shares GetTable's.
+const fn response_method(request: Method) -> Method {
+    match request {
+        Method::GET | Method::SET => Method::GET_RESP,
+        Method::GET_TRACE_TABLE => Method::GET_TABLE_RESP,
+        Method(method) => Method(method | 0x80),
+    }
+}
