@@ -19,7 +19,7 @@ use pcap_file::{
     pcapng::{
         Block, PcapNgBlock, PcapNgReader, PcapNgWriter,
         blocks::{
-            enhanced_packet::EnhancedPacketBlock,
+            enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption},
             interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption},
         },
     },
@@ -28,6 +28,7 @@ use thiserror::Error;
 
 mod content;
 
+use crate::tap::Direction;
 pub use content::{Content, ErfHeader, ErfType, Frame, LinkType};
 
 /// First bytes of every pcapng section.
@@ -162,6 +163,7 @@ fn pcap_frame<R: Read>(
         timestamp: Duration::from_secs(packet.ts_sec.into())
             .saturating_add(Duration::from_nanos(nanos)),
         original_len: packet.orig_len,
+        direction: None,
         data: packet.data,
     }))
 }
@@ -175,27 +177,30 @@ fn pcapng_frame<R: Read>(
         let Some(block) = reader.next_block() else {
             return Ok(None);
         };
-        let (interface, timestamp, original_len, data) = match block
-            .map_err(|error| reason(error, frames))?
-        {
-            Block::EnhancedPacket(packet) => {
-                let units = packet.timestamp.as_nanos();
-                (
-                    packet.interface_id,
-                    units,
+        let (interface, timestamp, original_len, direction, data) =
+            match block.map_err(|error| reason(error, frames))? {
+                Block::EnhancedPacket(packet) => {
+                    let units = packet.timestamp.as_nanos();
+                    (
+                        packet.interface_id,
+                        units,
+                        packet.original_len,
+                        direction(&packet.options),
+                        packet.data.into_owned(),
+                    )
+                }
+                Block::SimplePacket(packet) => {
+                    (0, 0, packet.original_len, None, packet.data.into_owned())
+                }
+                Block::Packet(packet) => (
+                    packet.interface_id.into(),
+                    packet.timestamp.into(),
                     packet.original_len,
+                    None,
                     packet.data.into_owned(),
-                )
-            }
-            Block::SimplePacket(packet) => (0, 0, packet.original_len, packet.data.into_owned()),
-            Block::Packet(packet) => (
-                packet.interface_id.into(),
-                packet.timestamp.into(),
-                packet.original_len,
-                packet.data.into_owned(),
-            ),
-            _ => continue,
-        };
+                ),
+                _ => continue,
+            };
         let index = usize::try_from(interface).unwrap_or(usize::MAX);
         let Some(interface) = reader.interfaces().get(index) else {
             return Err(CaptureError::Format {
@@ -207,8 +212,33 @@ fn pcapng_frame<R: Read>(
             link: LinkType::from_data_link(interface.linktype),
             timestamp: since_1970(timestamp, interface),
             original_len,
+            direction,
             data: Cow::Owned(data),
         }));
+    }
+}
+
+/// Direction bits of a frame's flags: it came in.
+const INBOUND: u32 = 1;
+/// Direction bits of a frame's flags: it went out.
+const OUTBOUND: u32 = 2;
+/// Comment on a datagram of ours that the layer below gave back.
+const RETURNED: &str = "returned to the sender: no answer";
+
+fn direction(options: &[EnhancedPacketOption<'_>]) -> Option<Direction> {
+    let returned = |option: &EnhancedPacketOption<'_>| match option {
+        EnhancedPacketOption::Comment(comment) => comment == RETURNED,
+        _ => false,
+    };
+    let flags = options.iter().find_map(|option| match option {
+        EnhancedPacketOption::Flags(flags) => Some(flags & 3),
+        _ => None,
+    });
+    match flags? {
+        INBOUND if options.iter().any(returned) => Some(Direction::Returned),
+        INBOUND => Some(Direction::Received),
+        OUTBOUND => Some(Direction::Sent),
+        _ => None,
     }
 }
 
@@ -298,6 +328,28 @@ impl<W: Write> CaptureWriter<W> {
     /// # Errors
     /// The writer's.
     pub fn write(&mut self, timestamp: Duration, data: &[u8]) -> Result<(), CaptureError> {
+        self.write_frame(timestamp, None, data)
+    }
+
+    /// As [`write`](Self::write), and says which way the frame went, where the format can (pcapng).
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write_directed(
+        &mut self,
+        timestamp: Duration,
+        direction: Direction,
+        data: &[u8],
+    ) -> Result<(), CaptureError> {
+        self.write_frame(timestamp, Some(direction), data)
+    }
+
+    fn write_frame(
+        &mut self,
+        timestamp: Duration,
+        direction: Option<Direction>,
+        data: &[u8],
+    ) -> Result<(), CaptureError> {
         let original_len = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let written = match &mut self.0 {
             FormatOut::Pcap(writer) => {
@@ -309,7 +361,15 @@ impl<W: Write> CaptureWriter<W> {
                     timestamp,
                     original_len,
                     data: data.into(),
-                    options: Vec::new(),
+                    options: match direction {
+                        None => Vec::new(),
+                        Some(Direction::Sent) => vec![EnhancedPacketOption::Flags(OUTBOUND)],
+                        Some(Direction::Received) => vec![EnhancedPacketOption::Flags(INBOUND)],
+                        Some(Direction::Returned) => vec![
+                            EnhancedPacketOption::Comment(RETURNED.into()),
+                            EnhancedPacketOption::Flags(INBOUND),
+                        ],
+                    },
                 };
                 writer.write_block(&packet.into_block())
             }

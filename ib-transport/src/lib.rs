@@ -19,5 +19,5 @@ pub mod umad;
 
 pub use drive::{Clock, MonotonicClock, drive};
 pub use replay::{Replay, ReplayClock};
-pub use tap::{Direction, Record, Tap};
+pub use tap::{Direction, Record, RecordWriter, Tap, read_records};
 pub use transport::{MadTransport, Received, TransportError};

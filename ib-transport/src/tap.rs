@@ -1,6 +1,10 @@
 //! Listening in: every datagram that passes a transport, with its time and direction.
 
+mod packet;
+
 use ib_mad::{Instant, Mad};
+
+pub use packet::{RecordWriter, read_records};
 
 use crate::{Clock, MadTransport, Received, TransportError};
 

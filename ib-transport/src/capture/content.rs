@@ -5,6 +5,8 @@ use std::{borrow::Cow, time::Duration};
 use ib_wire::{code_points, wire_struct};
 use pcap_file::DataLink;
 
+use crate::Direction;
+
 /// Which link the frames of a capture come from: the number of the tcpdump registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
@@ -50,6 +52,8 @@ pub struct Frame<'a> {
     pub timestamp: Duration,
     /// Its length on the link; more than `data` where the capture kept the first bytes only.
     pub original_len: u32,
+    /// Which way it went, where the file says so.
+    pub direction: Option<Direction>,
     /// The bytes that were kept.
     pub data: Cow<'a, [u8]>,
 }
@@ -195,6 +199,7 @@ mod tests {
         let frame = Frame {
             link,
             timestamp: Duration::ZERO,
+            direction: None,
             original_len: 0,
             data: data.into(),
         };
