@@ -16,27 +16,69 @@
 extern crate alloc;
 
 mod attribute;
+mod bm;
+mod cc;
 mod class;
+mod class_port_info;
+mod cm;
+mod dev_mgt;
 mod engine;
+mod format;
 mod header;
+mod inform_info;
+mod key;
 mod mad;
+mod message;
 mod method;
+mod notice;
+mod perf;
 mod redirect;
+mod registry;
+mod resp_time;
+mod rmpp;
+mod snmp;
 mod status;
 mod time;
 #[cfg(feature = "alloc")]
 mod transaction;
+mod vendor;
 
 pub use attribute::{Attribute, AttributeId};
+pub use bm::{BKeyInfo, BmCapabilities, BmSend};
+pub use cc::*;
 pub use class::MgmtClass;
+pub use class_port_info::{ClassCapabilities, ClassPortInfo};
+pub use cm::*;
+pub use dev_mgt::{
+    ControllerOperations, DiagCode, DiagnosticTimeout, IoControllerProfile, IoUnitInfo,
+    ServiceEntries, ServiceEntry,
+};
 pub use engine::Engine;
+pub use format::{
+    BaseboardMgmtMad, CommunicationMgmtMad, CongestionControlMad, DeviceMgmtMad, Gmp,
+    PerformanceMad, VendorRange1Mad, VendorRange2Mad,
+};
 pub use header::{MadHeader, TransactionId};
+pub use inform_info::InformInfo;
+pub use key::{BKey, CcKey};
 pub use mad::{GrhAddress, Input, Mad, MadAddress};
+pub use message::{
+    BmAttribute, CLASSES, CcAttribute, CmAttribute, CongestionLog, DevMgtAttribute, LAYOUTS,
+    Message, PerfAttribute, SnmpAttribute,
+};
 pub use method::Method;
-pub use status::MadStatus;
+pub use notice::*;
+pub use perf::*;
+pub use redirect::redirect_address;
+pub use registry::{AttributeEntry, ClassTable, Description, describe};
+pub use resp_time::RespTime;
+pub use rmpp::*;
+pub use snmp::{CommunityInfo, PduInfo};
+pub use status::{Fault, MadStatus, SaStatus};
 pub use time::Instant;
 #[cfg(feature = "alloc")]
 pub use transaction::{
     Answer, Backoff, Failure, FailureReason, InFlight, Received, RequestOptions, TransactionWindow,
     WindowConfig, WindowCounters, WindowEvent, WindowFull,
 };
+pub use vendor::{Oui, SysStat};

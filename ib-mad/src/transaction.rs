@@ -513,7 +513,7 @@ impl<C> TransactionWindow<C> {
     /// Sends the request to where the responder says. Returns whether it stays open.
     fn follow_redirect(&mut self, index: Index, mad: &Mad) -> bool {
         let max = self.config.max_redirects;
-        let Some(address) = redirect::address(mad).filter(|_| max > 0) else {
+        let Some(address) = redirect_address(mad).filter(|_| max > 0) else {
             return false;
         };
         let Some(entry) = self.slab.get_mut(index) else {

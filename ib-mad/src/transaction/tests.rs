@@ -5,7 +5,7 @@ use core::time::Duration;
 use ib_wire::Lid;
 
 use super::*;
-use crate::{AttributeId, MadAddress, MadStatus};
+use crate::{AttributeId, ClassPortInfo, MadAddress, MadStatus};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -452,5 +452,71 @@ fn as_an_engine_it_reports_everything_once() {
             WindowEvent::Answered { .. },
             WindowEvent::Stale(_)
         ]
+    ));
+}
+
+/// A redirecting answer to a performance query, to this LID.
+fn redirect(request: &Mad, lid: u16) -> Mad {
+    let mut mad = answer(request, MadStatus::REDIRECT);
+    let (info, _) = ClassPortInfo::parse_mut(&mut mad.bytes[64..], 64).unwrap();
+    info.set_redirect_lid(Lid(lid))
+        .set_redirect_qp(ib_wire::Qpn::GSI)
+        .set_redirect_q_key(ib_wire::QKey::GSI);
+    mad
+}
+
+fn perf_get(lid: u16) -> Mad {
+    let mut mad = get(lid);
+    mad.header_mut().set_mgmt_class(MgmtClass::PERF);
+    mad
+}
+
+#[test]
+fn a_redirection_is_followed_to_its_address() {
+    let mut window = window();
+    window.request(&perf_get(1), 7).unwrap();
+    let first = window.poll_transmit(at(0)).unwrap();
+    assert!(matches!(
+        window.handle_mad(at(1), &redirect(&first, 9)),
+        Received::Pending
+    ));
+    let second = window.poll_transmit(at(1)).unwrap();
+    assert_eq!(second.address.lid, Lid(9));
+    assert_eq!(second.address.qpn, ib_wire::Qpn::GSI);
+    assert_eq!(second.bytes, first.bytes, "the request itself stays");
+    assert_eq!(window.in_flight(), 1);
+    assert!(matches!(
+        window.handle_mad(at(2), &answer(&second, MadStatus::OK)),
+        Received::Answer(_)
+    ));
+}
+
+#[test]
+fn a_loop_of_redirections_ends() {
+    let mut window = window();
+    window.request(&perf_get(1), 7).unwrap();
+    let mut hops = 0;
+    while let Some(mad) = window.poll_transmit(at(0)) {
+        hops += 1;
+        let next = 3 - mad.address.lid.0;
+        assert!(matches!(
+            window.handle_mad(at(0), &redirect(&mad, next)),
+            Received::Pending
+        ));
+    }
+    assert_eq!(hops, 5, "the first one and four redirections");
+    let failure = window.poll_failure().unwrap();
+    assert_eq!(failure.reason, FailureReason::RedirectLoop);
+    assert_eq!((window.in_flight(), window.len()), (0, 0));
+}
+
+#[test]
+fn a_redirection_without_a_lid_goes_to_the_caller() {
+    let mut window = window();
+    window.request(&perf_get(1), 7).unwrap();
+    let first = window.poll_transmit(at(0)).unwrap();
+    assert!(matches!(
+        window.handle_mad(at(1), &redirect(&first, 0)),
+        Received::Answer(_)
     ));
 }

@@ -1,0 +1,392 @@
+//! The classes of this layer, and the way from 256 bytes to a typed message.
+
+use ib_wire::table::Layout;
+use zerocopy::transmute_ref;
+
+use crate::{
+    Apr, AttributeEntry, BKeyInfo, BaseboardMgmtMad, BmSend, CaCongestionEntry,
+    CaCongestionSetting, ClassPortInfo, ClassTable, CommunicationMgmtMad, CommunityInfo,
+    CongestionControlMad, CongestionControlTable, CongestionControlTableEntry, CongestionInfo,
+    CongestionKeyInfo, CongestionLogCa, CongestionLogEventCa, CongestionLogEventSwitch,
+    CongestionLogSwitch, DeviceMgmtMad, DiagCode, DiagnosticTimeout, Drep, Dreq, Gmp, InformInfo,
+    IoControllerProfile, IoUnitInfo, Lap, MadHeader, MgmtClass, Mra, Notice, NoticeDetails64,
+    NoticeDetails128, NoticeDetails129, NoticeDetails144, NoticeDetails145, NoticeDetails256,
+    NoticeDetails257, NoticeDetails259, NoticeDetailsBm259, NoticeDetailsBm260, NoticeDetailsCc0,
+    NoticeSm, PduInfo, PerformanceMad, PortCounters, PortCountersExtended,
+    PortExtendedSpeedsCounters, PortExtendedSpeedsCountersRsFec, PortFlowCtlCounters,
+    PortOpRcvCounters, PortRcvConCtrl, PortRcvDataSl, PortRcvErrorDetails, PortSamplesControl,
+    PortSamplesResult, PortSamplesResultExtended, PortSlRcvBecn, PortSlRcvFecn, PortVlOpData,
+    PortVlOpPackets, PortVlXmitFlowCtlUpdateErrors, PortVlXmitTimeCong, PortVlXmitWaitCounters,
+    PortXmitConCtrl, PortXmitDataSl, PortXmitDiscardDetails, Rej, Rep, Req, RmppAbort, RmppAck,
+    RmppData, RmppHeader, RmppStop, Rtu, ServiceEntries, ServiceEntry, SidrRep, SidrReq,
+    SwPortVlCongestion, SwitchCongestionSetting, SwitchPortCongestionSetting,
+    SwitchPortCongestionSettingElement, Timestamp, VendorRange1Mad, VendorRange2Mad,
+    attribute_table,
+};
+
+/// Every structure of this crate that the specification's tables have.
+pub const LAYOUTS: &[&Layout] = &[
+    MadHeader::LAYOUT,
+    Gmp::LAYOUT,
+    RmppHeader::LAYOUT,
+    RmppData::LAYOUT,
+    RmppAck::LAYOUT,
+    RmppStop::LAYOUT,
+    RmppAbort::LAYOUT,
+    VendorRange2Mad::LAYOUT,
+    VendorRange1Mad::LAYOUT,
+    PerformanceMad::LAYOUT,
+    DeviceMgmtMad::LAYOUT,
+    CongestionControlMad::LAYOUT,
+    BaseboardMgmtMad::LAYOUT,
+    CommunicationMgmtMad::LAYOUT,
+    NoticeSm::LAYOUT,
+    NoticeDetails64::LAYOUT,
+    NoticeDetails128::LAYOUT,
+    NoticeDetails129::LAYOUT,
+    NoticeDetails144::LAYOUT,
+    NoticeDetails145::LAYOUT,
+    NoticeDetails256::LAYOUT,
+    NoticeDetails257::LAYOUT,
+    NoticeDetails259::LAYOUT,
+    ClassPortInfo::LAYOUT,
+    Notice::LAYOUT,
+    InformInfo::LAYOUT,
+    PortSamplesControl::LAYOUT,
+    PortSamplesResult::LAYOUT,
+    PortCounters::LAYOUT,
+    PortRcvErrorDetails::LAYOUT,
+    PortXmitDiscardDetails::LAYOUT,
+    PortOpRcvCounters::LAYOUT,
+    PortFlowCtlCounters::LAYOUT,
+    PortVlOpPackets::LAYOUT,
+    PortVlOpData::LAYOUT,
+    PortVlXmitFlowCtlUpdateErrors::LAYOUT,
+    PortVlXmitWaitCounters::LAYOUT,
+    SwPortVlCongestion::LAYOUT,
+    PortSamplesResultExtended::LAYOUT,
+    PortCountersExtended::LAYOUT,
+    PortXmitDataSl::LAYOUT,
+    PortRcvDataSl::LAYOUT,
+    ServiceEntry::LAYOUT,
+    IoUnitInfo::LAYOUT,
+    IoControllerProfile::LAYOUT,
+    ServiceEntries::LAYOUT,
+    DiagnosticTimeout::LAYOUT,
+    DiagCode::LAYOUT,
+    CommunityInfo::LAYOUT,
+    PduInfo::LAYOUT,
+    PortExtendedSpeedsCounters::LAYOUT,
+    PortExtendedSpeedsCountersRsFec::LAYOUT,
+    PortRcvConCtrl::LAYOUT,
+    PortSlRcvFecn::LAYOUT,
+    PortSlRcvBecn::LAYOUT,
+    PortXmitConCtrl::LAYOUT,
+    PortVlXmitTimeCong::LAYOUT,
+    CongestionInfo::LAYOUT,
+    CongestionKeyInfo::LAYOUT,
+    CongestionLogEventSwitch::LAYOUT,
+    CongestionLogSwitch::LAYOUT,
+    CongestionLogEventCa::LAYOUT,
+    CongestionLogCa::LAYOUT,
+    SwitchCongestionSetting::LAYOUT,
+    SwitchPortCongestionSettingElement::LAYOUT,
+    SwitchPortCongestionSetting::LAYOUT,
+    CaCongestionEntry::LAYOUT,
+    CaCongestionSetting::LAYOUT,
+    CongestionControlTableEntry::LAYOUT,
+    CongestionControlTable::LAYOUT,
+    Timestamp::LAYOUT,
+    NoticeDetailsCc0::LAYOUT,
+    Req::LAYOUT,
+    Mra::LAYOUT,
+    Rej::LAYOUT,
+    Rep::LAYOUT,
+    Rtu::LAYOUT,
+    Dreq::LAYOUT,
+    Drep::LAYOUT,
+    Lap::LAYOUT,
+    Apr::LAYOUT,
+    SidrReq::LAYOUT,
+    SidrRep::LAYOUT,
+    BKeyInfo::LAYOUT,
+    BmSend::LAYOUT,
+    NoticeDetailsBm259::LAYOUT,
+    NoticeDetailsBm260::LAYOUT,
+];
+
+/// The classes of this layer, for [`describe`](crate::describe).
+pub const CLASSES: &[ClassTable] = &[
+    table(
+        MgmtClass::PERF,
+        PerformanceMad::LAYOUT,
+        PerfAttribute::ATTRIBUTES,
+    ),
+    table(
+        MgmtClass::BM,
+        BaseboardMgmtMad::LAYOUT,
+        BmAttribute::ATTRIBUTES,
+    ),
+    table(
+        MgmtClass::DEV_MGT,
+        DeviceMgmtMad::LAYOUT,
+        DevMgtAttribute::ATTRIBUTES,
+    ),
+    table(
+        MgmtClass::COM_MGT,
+        CommunicationMgmtMad::LAYOUT,
+        CmAttribute::ATTRIBUTES,
+    ),
+    table(MgmtClass::SNMP, Gmp::LAYOUT, SnmpAttribute::ATTRIBUTES),
+    table(
+        MgmtClass::CONGESTION_CONTROL,
+        CongestionControlMad::LAYOUT,
+        CcAttribute::ATTRIBUTES,
+    ),
+];
+
+const fn table(
+    class: MgmtClass,
+    format: &'static Layout,
+    attributes: &'static [AttributeEntry],
+) -> ClassTable {
+    ClassTable {
+        class,
+        format,
+        attributes,
+    }
+}
+
+/// A datagram of a class of this layer: its format and its attribute.
+///
+/// ```
+/// use ib_mad::{Message, MgmtClass, PerfAttribute};
+///
+/// let mut bytes = [0; 256];
+/// bytes[1] = MgmtClass::PERF.bits();
+/// bytes[17] = 0x12;
+/// let Message::Perf(_, PerfAttribute::PortCounters(counters)) = Message::parse(&bytes) else {
+///     panic!("not PortCounters");
+/// };
+/// assert_eq!(counters.symbol_error_counter(), 0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Message<'a> {
+    /// Performance management.
+    Perf(&'a PerformanceMad, PerfAttribute<'a>),
+    /// Baseboard management.
+    Bm(&'a BaseboardMgmtMad, BmAttribute<'a>),
+    /// Device management.
+    DevMgt(&'a DeviceMgmtMad, DevMgtAttribute<'a>),
+    /// Communication management.
+    Cm(&'a CommunicationMgmtMad, CmAttribute<'a>),
+    /// SNMP tunnelling.
+    Snmp(&'a Gmp, SnmpAttribute<'a>),
+    /// Congestion control. A log is a switch's or a CA's: ask
+    /// [`log`](CongestionControlMad::log).
+    Cc(&'a CongestionControlMad, CcAttribute<'a>),
+    /// A vendor class without an OUI.
+    Vendor1(&'a VendorRange1Mad),
+    /// A vendor class with an OUI.
+    Vendor2(&'a VendorRange2Mad),
+    /// Any other class: subnet management and administration are of other layers.
+    Other(&'a Gmp),
+}
+
+impl<'a> Message<'a> {
+    /// The typed message of a datagram. Every datagram has one.
+    #[must_use]
+    pub fn parse(bytes: &'a [u8; 256]) -> Self {
+        let gmp: &Gmp = transmute_ref!(bytes);
+        let id = gmp.attribute_id();
+        match gmp.mgmt_class() {
+            MgmtClass::PERF => Self::Perf(transmute_ref!(bytes), PerfAttribute::parse(id, bytes)),
+            MgmtClass::BM => Self::Bm(transmute_ref!(bytes), BmAttribute::parse(id, bytes)),
+            MgmtClass::DEV_MGT => {
+                Self::DevMgt(transmute_ref!(bytes), DevMgtAttribute::parse(id, bytes))
+            }
+            MgmtClass::COM_MGT => Self::Cm(transmute_ref!(bytes), CmAttribute::parse(id, bytes)),
+            MgmtClass::SNMP => Self::Snmp(gmp, SnmpAttribute::parse(id, bytes)),
+            MgmtClass::CONGESTION_CONTROL => {
+                Self::Cc(transmute_ref!(bytes), CcAttribute::parse(id, bytes))
+            }
+            class if class.is_vendor_range_1() => Self::Vendor1(transmute_ref!(bytes)),
+            class if class.is_vendor_range_2() => Self::Vendor2(transmute_ref!(bytes)),
+            _ => Self::Other(gmp),
+        }
+    }
+
+    /// The datagram.
+    #[must_use]
+    pub fn as_bytes(&self) -> &'a [u8; 256] {
+        match *self {
+            Self::Perf(mad, _) => mad.as_bytes(),
+            Self::Bm(mad, _) => mad.as_bytes(),
+            Self::DevMgt(mad, _) => mad.as_bytes(),
+            Self::Cm(mad, _) => mad.as_bytes(),
+            Self::Snmp(mad, _) | Self::Other(mad) => mad.as_bytes(),
+            Self::Cc(mad, _) => mad.as_bytes(),
+            Self::Vendor1(mad) => mad.as_bytes(),
+            Self::Vendor2(mad) => mad.as_bytes(),
+        }
+    }
+}
+
+/// A congestion log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionLog<'a> {
+    /// A switch's.
+    Switch(&'a CongestionLogSwitch),
+    /// A CA's.
+    Ca(&'a CongestionLogCa),
+}
+
+impl CongestionControlMad {
+    /// The congestion log, if the datagram carries one.
+    #[must_use]
+    pub fn log(&self) -> Option<CongestionLog<'_>> {
+        if self.attribute_id().0 != 0x0013 {
+            return None;
+        }
+        let bytes = self.as_bytes().get(32..)?;
+        match bytes.first()? {
+            1 => Some(CongestionLog::Switch(
+                CongestionLogSwitch::parse(bytes, 32).ok()?.0,
+            )),
+            2 => Some(CongestionLog::Ca(CongestionLogCa::parse(bytes, 32).ok()?.0)),
+            _ => None,
+        }
+    }
+}
+
+attribute_table! {
+    /// Attributes of performance management.
+    ///
+    /// Source: `attribute_ids.csv`, class `Perf`.
+    pub enum PerfAttribute, data at 64 {
+        "ClassPortInfo", 0x0001 => ClassPortInfo(ClassPortInfo): GET, GET_RESP;
+        "PortSamplesControl", 0x0010 => PortSamplesControl(PortSamplesControl): GET, SET, GET_RESP;
+        "PortSamplesResult", 0x0011 => PortSamplesResult(PortSamplesResult): GET, GET_RESP;
+        "PortCounters", 0x0012 => PortCounters(PortCounters): GET, SET, GET_RESP;
+        "PortRcvErrorDetails", 0x0015 => PortRcvErrorDetails(PortRcvErrorDetails): GET, SET, GET_RESP;
+        "PortXmitDiscardDetails", 0x0016 => PortXmitDiscardDetails(PortXmitDiscardDetails): GET, SET, GET_RESP;
+        "PortOpRcvCounters", 0x0017 => PortOpRcvCounters(PortOpRcvCounters): GET, SET, GET_RESP;
+        "PortFlowCtlCounters", 0x0018 => PortFlowCtlCounters(PortFlowCtlCounters): GET, SET, GET_RESP;
+        "PortVLOpPackets", 0x0019 => PortVlOpPackets(PortVlOpPackets): GET, SET, GET_RESP;
+        "PortVLOpData", 0x001a => PortVlOpData(PortVlOpData): GET, SET, GET_RESP;
+        "PortVLXmitFlowCtlUpdateErrors", 0x001b => PortVlXmitFlowCtlUpdateErrors(PortVlXmitFlowCtlUpdateErrors): GET, SET, GET_RESP;
+        "PortVLXmitWaitCounters", 0x001c => PortVlXmitWaitCounters(PortVlXmitWaitCounters): GET, SET, GET_RESP;
+        "PortCountersExtended", 0x001d => PortCountersExtended(PortCountersExtended): GET, SET, GET_RESP;
+        "PortSamplesResultExtended", 0x001e => PortSamplesResultExtended(PortSamplesResultExtended): GET, GET_RESP;
+        "PortExtendedSpeedsCounters", 0x001f => PortExtendedSpeedsCounters(PortExtendedSpeedsCounters): GET, SET, GET_RESP;
+        "SwPortVLCongestion", 0x0030 => SwPortVlCongestion(SwPortVlCongestion): GET, SET, GET_RESP;
+        "PortRcvConCtrl", 0x0031 => PortRcvConCtrl(PortRcvConCtrl): GET, SET, GET_RESP;
+        "PortSLRcvFECN", 0x0032 => PortSlRcvFecn(PortSlRcvFecn): GET, SET, GET_RESP;
+        "PortSLRcvBECN", 0x0033 => PortSlRcvBecn(PortSlRcvBecn): GET, SET, GET_RESP;
+        "PortXmitConCtrl", 0x0034 => PortXmitConCtrl(PortXmitConCtrl): GET, SET, GET_RESP;
+        "PortVLXmitTimeCong", 0x0035 => PortVlXmitTimeCong(PortVlXmitTimeCong): GET, SET, GET_RESP;
+        "PortXmitDataSL", 0x0036 => PortXmitDataSl(PortXmitDataSl): GET, SET, GET_RESP;
+        "PortRcvDataSL", 0x0037 => PortRcvDataSl(PortRcvDataSl): GET, SET, GET_RESP;
+    }
+}
+
+attribute_table! {
+    /// Attributes of baseboard management.
+    ///
+    /// Source: `attribute_ids.csv`, class `BM`.
+    pub enum BmAttribute, data at 64 {
+        "ClassPortInfo", 0x0001 => ClassPortInfo(ClassPortInfo): GET, SET, GET_RESP;
+        "Notice", 0x0002 => Notice(Notice): GET, SET, GET_RESP, TRAP, TRAP_REPRESS;
+        "BKeyInfo", 0x0010 => BKeyInfo(BKeyInfo): GET, SET, GET_RESP;
+        "WriteVPD", 0x0020 => WriteVpd(BmSend): SEND;
+        "ReadVPD", 0x0021 => ReadVpd(BmSend): SEND;
+        "ResetIBML", 0x0022 => ResetIbml(BmSend): SEND;
+        "SetModulePMControl", 0x0023 => SetModulePmControl(BmSend): SEND;
+        "GetModulePMControl", 0x0024 => GetModulePmControl(BmSend): SEND;
+        "SetUnitPMControl", 0x0025 => SetUnitPmControl(BmSend): SEND;
+        "GetUnitPMControl", 0x0026 => GetUnitPmControl(BmSend): SEND;
+        "SetIOCPMControl", 0x0027 => SetIocPmControl(BmSend): SEND;
+        "GetIOCPMControl", 0x0028 => GetIocPmControl(BmSend): SEND;
+        "SetModuleState", 0x0029 => SetModuleState(BmSend): SEND;
+        "SetModuleAttention", 0x002a => SetModuleAttention(BmSend): SEND;
+        "GetModuleStatus", 0x002b => GetModuleStatus(BmSend): SEND;
+        "IB2IBML", 0x002c => Ib2Ibml(BmSend): SEND;
+        "IB2CME", 0x002d => Ib2Cme(BmSend): SEND;
+        "IB2MME", 0x002e => Ib2Mme(BmSend): SEND;
+        "OEM", 0x002f => Oem(BmSend): SEND;
+    }
+}
+
+attribute_table! {
+    /// Attributes of device management.
+    ///
+    /// Source: `attribute_ids.csv`, class `DevMgt`.
+    pub enum DevMgtAttribute, data at 64 {
+        "ClassPortInfo", 0x0001 => ClassPortInfo(ClassPortInfo): GET, SET, GET_RESP;
+        "Notice", 0x0002 => Notice(Notice): GET, SET, GET_RESP, TRAP, TRAP_REPRESS;
+        "IOUnitInfo", 0x0010 => IoUnitInfo(IoUnitInfo): GET, GET_RESP;
+        "IOControllerProfile", 0x0011 => IoControllerProfile(IoControllerProfile): GET, GET_RESP;
+        "ServiceEntries", 0x0012 => ServiceEntries(ServiceEntries): GET, GET_RESP;
+        "DiagnosticTimeout", 0x0020 => DiagnosticTimeout(DiagnosticTimeout): GET, GET_RESP;
+        "DiagCode", 0x0024 => DiagCode(DiagCode): GET, GET_RESP;
+    }
+    untyped {
+        "PrepareToTest", 0x0021: GET, SET, GET_RESP;
+        "TestDeviceOnce", 0x0022: SET, GET_RESP;
+        "TestDeviceLoop", 0x0023: SET, GET_RESP;
+    }
+}
+
+attribute_table! {
+    /// Attributes of communication management: its messages.
+    ///
+    /// Source: `attribute_ids.csv`, class `ComMgt`.
+    pub enum CmAttribute, data at 24 {
+        "ClassPortInfo", 0x0001 => ClassPortInfo(ClassPortInfo): GET, SET, GET_RESP;
+        "REQ", 0x0010 => Req(Req): SEND;
+        "MRA", 0x0011 => Mra(Mra): SEND;
+        "REJ", 0x0012 => Rej(Rej): SEND;
+        "REP", 0x0013 => Rep(Rep): SEND;
+        "RTU", 0x0014 => Rtu(Rtu): SEND;
+        "DREQ", 0x0015 => Dreq(Dreq): SEND;
+        "DREP", 0x0016 => Drep(Drep): SEND;
+        "SIDR_REQ", 0x0017 => SidrReq(SidrReq): SEND;
+        "SIDR_REP", 0x0018 => SidrRep(SidrRep): SEND;
+        "LAP", 0x0019 => Lap(Lap): SEND;
+        "APR", 0x001a => Apr(Apr): SEND;
+    }
+    untyped {
+        "SAP", 0x001b: SEND;
+        "SPR", 0x001c: SEND;
+    }
+}
+
+attribute_table! {
+    /// Attributes of SNMP tunnelling.
+    ///
+    /// Source: `attribute_ids.csv`, class `SNMP`.
+    pub enum SnmpAttribute, data at 64 {
+        "ClassPortInfo", 0x0001 => ClassPortInfo(ClassPortInfo): GET, GET_RESP;
+        "CommunityInfo", 0x0010 => CommunityInfo(CommunityInfo): SEND;
+        "PduInfo", 0x0011 => PduInfo(PduInfo): SEND;
+    }
+}
+
+attribute_table! {
+    /// Attributes of congestion control.
+    ///
+    /// Source: `attribute_ids.csv`, class `CongestionControl`.
+    pub enum CcAttribute, data at 64 {
+        "ClassPortInfo", 0x0001 => ClassPortInfo(ClassPortInfo): GET, SET, GET_RESP;
+        "Notice", 0x0002 => Notice(Notice): GET, SET, GET_RESP, TRAP, TRAP_REPRESS;
+        "CongestionInfo", 0x0011 => CongestionInfo(CongestionInfo): GET, GET_RESP;
+        "CongestionKeyInfo", 0x0012 => CongestionKeyInfo(CongestionKeyInfo): GET, SET, GET_RESP;
+        "CongestionLog", 0x0013 at 32 => CongestionLogSwitch(CongestionLogSwitch): GET, GET_RESP;
+        "SwitchCongestionSetting", 0x0014 => SwitchCongestionSetting(SwitchCongestionSetting): GET, SET, GET_RESP;
+        "SwitchPortCongestionSetting", 0x0015 => SwitchPortCongestionSetting(SwitchPortCongestionSetting): GET, SET, GET_RESP;
+        "CACongestionSetting", 0x0016 => CaCongestionSetting(CaCongestionSetting): GET, SET, GET_RESP;
+        "CongestionControlTable", 0x0017 => CongestionControlTable(CongestionControlTable): GET, SET, GET_RESP;
+        "TimeStamp", 0x0018 => Timestamp(Timestamp): GET, GET_RESP;
+    }
+}

@@ -1,0 +1,86 @@
+//! Performance management: the counters of ports (IBA vol. 1, 16.1).
+//!
+//! A counter does not wrap: at all ones it stays, and its true value is lost until a Set clears it.
+
+mod by_lane;
+mod by_operation;
+mod congestion;
+mod details;
+mod extended_speeds;
+mod port_counters;
+mod port_counters_extended;
+mod port_samples;
+
+use bitflags::bitflags;
+use ib_wire::table::{Layout, load_bits};
+
+pub use by_lane::{
+    PortRcvDataSl, PortVlXmitFlowCtlUpdateErrors, PortVlXmitWaitCounters, PortXmitDataSl,
+    SwPortVlCongestion,
+};
+pub use by_operation::{PortFlowCtlCounters, PortOpRcvCounters, PortVlOpData, PortVlOpPackets};
+pub use congestion::{
+    PortRcvConCtrl, PortSlRcvBecn, PortSlRcvFecn, PortVlXmitTimeCong, PortXmitConCtrl,
+};
+pub use details::{PortRcvErrorDetails, PortXmitDiscardDetails, RcvErrorSelect};
+pub use extended_speeds::{
+    PortExtendedSpeedsCounters, PortExtendedSpeedsCountersRsFec, extended_speeds_select,
+};
+pub use port_counters::{CounterSelect, CounterSelect2, PortCounters};
+pub use port_counters_extended::{CounterSelectExtended, PortCountersExtended};
+pub use port_samples::{
+    PortSamplesControl, PortSamplesResult, PortSamplesResultExtended, SampleStatus,
+};
+
+bitflags! {
+    /// What a performance management agent can do: its `ClassPortInfo.capability_mask`.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct PerfCapabilities: u16 {
+        /// `IsTrapSupported`.
+        const IS_TRAP_SUPPORTED = 1 << 0;
+        /// `IsGetSetNoticeSupported`.
+        const IS_GET_SET_NOTICE_SUPPORTED = 1 << 1;
+        /// `IsCapabilityMask2Supported`.
+        const IS_CAPABILITY_MASK2_SUPPORTED = 1 << 2;
+        /// `AllPortSelect`.
+        const ALL_PORT_SELECT = 1 << 8;
+        /// `IsExtendedWidthSupported`.
+        const IS_EXTENDED_WIDTH_SUPPORTED = 1 << 9;
+        /// `IsExtendedWidthSupportedNoIETF`.
+        const IS_EXTENDED_WIDTH_SUPPORTED_NO_IETF = 1 << 10;
+        /// `SamplesOnlySupported`.
+        const SAMPLES_ONLY_SUPPORTED = 1 << 11;
+        /// `PortCountersXmitWaitSupported`.
+        const PORT_COUNTERS_XMIT_WAIT_SUPPORTED = 1 << 12;
+        /// `IsInhibitLimitedP_KeyMulticastConstraintErrorsSupported`.
+        const IS_INHIBIT_LIMITED_PKEY_MULTICAST_CONSTRAINT_ERRORS_SUPPORTED = 1 << 13;
+        /// `IsRSFECModeSupported`.
+        const IS_RS_FEC_MODE_SUPPORTED = 1 << 14;
+        /// `IsQP1DroppedSupported`.
+        const IS_QP1_DROPPED_SUPPORTED = 1 << 15;
+        const _ = !0;
+    }
+}
+
+bitflags! {
+    /// What a performance management agent can do besides: its `ClassPortInfo.capability_mask2`.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct PerfCapabilities2: u32 {
+        /// `IsPMKeySupported`.
+        const IS_PM_KEY_SUPPORTED = 1 << 0;
+        /// `IsAdditionalPortCountersExtendedSupported`.
+        const IS_ADDITIONAL_PORT_COUNTERS_EXTENDED_SUPPORTED = 1 << 1;
+        const _ = !0;
+    }
+}
+
+/// Whether the counter `name` of an attribute has all bits set; `None` if it is no counter.
+fn is_saturated(layout: &Layout, bytes: &[u8], name: &str) -> Option<bool> {
+    let field = layout.field(name)?;
+    if name.starts_with("reserved") || name.ends_with("_select") || name.ends_with("_select2") {
+        return None;
+    }
+    let value = load_bits(bytes, field.bit_offset, field.bits)?;
+    let ones = u64::MAX.checked_shr(64u32.checked_sub(field.bits as u32)?)?;
+    Some(value == ones)
+}

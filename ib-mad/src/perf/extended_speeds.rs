@@ -1,0 +1,190 @@
+//! PortExtendedSpeedsCounters: errors of links that run FDR or faster (IBA vol. 1, 16.1.4.13).
+//!
+//! The trap: while Reed-Solomon error correction is active the same attribute ID carries the other
+//! layout, and nothing in the datagram says so: PortInfo's FEC mode does. All saturate.
+
+use ib_wire::{table::Layout, wire_struct};
+
+use crate::{Attribute, AttributeId};
+
+wire_struct! {
+    /// Errors of an extended-speed link by lane, without Reed-Solomon correction.
+    ///
+    /// Source: IBA vol. 1, 16.1.4.13; `attributes.csv`, struct `PortExtendedSpeedsCounters`.
+    pub struct PortExtendedSpeedsCounters("PortExtendedSpeedsCounters", 140 bytes) {
+        #[doc(hidden)]
+        reserved1,                              set_reserved1:                              u8  = 0, 8;
+        /// Port that the counters belong to; 0xFF: all ports together, where the agent can.
+        port_select,                            set_port_select:                            u8  = 8, 8;
+        #[doc(hidden)]
+        reserved2,                              set_reserved2:                              u64 = 16, 48;
+        /// In a Set: which counters to write.
+        counter_select,                         set_counter_select:                         u64 = 64, 64;
+        /// Wrong synchronisation headers on any lane.
+        sync_header_error_counter,              set_sync_header_error_counter:              u16 = 128, 16;
+        /// Blocks of an unknown kind on any lane.
+        unknown_block_counter,                  set_unknown_block_counter:                  u16 = 144, 16;
+        /// Wrong parities of blocks on lane 0.
+        error_detection_counter_lane0,          set_error_detection_counter_lane0:          u16 = 160, 16;
+        /// Wrong parities of blocks on lane 1.
+        error_detection_counter_lane1,          set_error_detection_counter_lane1:          u16 = 176, 16;
+        /// Wrong parities of blocks on lane 2.
+        error_detection_counter_lane2,          set_error_detection_counter_lane2:          u16 = 192, 16;
+        /// Wrong parities of blocks on lane 3.
+        error_detection_counter_lane3,          set_error_detection_counter_lane3:          u16 = 208, 16;
+        /// Wrong parities of blocks on lane 4.
+        error_detection_counter_lane4,          set_error_detection_counter_lane4:          u16 = 224, 16;
+        /// Wrong parities of blocks on lane 5.
+        error_detection_counter_lane5,          set_error_detection_counter_lane5:          u16 = 240, 16;
+        /// Wrong parities of blocks on lane 6.
+        error_detection_counter_lane6,          set_error_detection_counter_lane6:          u16 = 256, 16;
+        /// Wrong parities of blocks on lane 7.
+        error_detection_counter_lane7,          set_error_detection_counter_lane7:          u16 = 272, 16;
+        /// Wrong parities of blocks on lane 8.
+        error_detection_counter_lane8,          set_error_detection_counter_lane8:          u16 = 288, 16;
+        /// Wrong parities of blocks on lane 9.
+        error_detection_counter_lane9,          set_error_detection_counter_lane9:          u16 = 304, 16;
+        /// Wrong parities of blocks on lane 10.
+        error_detection_counter_lane10,         set_error_detection_counter_lane10:         u16 = 320, 16;
+        /// Wrong parities of blocks on lane 11.
+        error_detection_counter_lane11,         set_error_detection_counter_lane11:         u16 = 336, 16;
+        /// Blocks of lane 0 that were corrected.
+        fec_correctable_block_counter_lane0,    set_fec_correctable_block_counter_lane0:    u32 = 352, 32;
+        /// Blocks of lane 1 that were corrected.
+        fec_correctable_block_counter_lane1,    set_fec_correctable_block_counter_lane1:    u32 = 384, 32;
+        /// Blocks of lane 2 that were corrected.
+        fec_correctable_block_counter_lane2,    set_fec_correctable_block_counter_lane2:    u32 = 416, 32;
+        /// Blocks of lane 3 that were corrected.
+        fec_correctable_block_counter_lane3,    set_fec_correctable_block_counter_lane3:    u32 = 448, 32;
+        /// Blocks of lane 4 that were corrected.
+        fec_correctable_block_counter_lane4,    set_fec_correctable_block_counter_lane4:    u32 = 480, 32;
+        /// Blocks of lane 5 that were corrected.
+        fec_correctable_block_counter_lane5,    set_fec_correctable_block_counter_lane5:    u32 = 512, 32;
+        /// Blocks of lane 6 that were corrected.
+        fec_correctable_block_counter_lane6,    set_fec_correctable_block_counter_lane6:    u32 = 544, 32;
+        /// Blocks of lane 7 that were corrected.
+        fec_correctable_block_counter_lane7,    set_fec_correctable_block_counter_lane7:    u32 = 576, 32;
+        /// Blocks of lane 8 that were corrected.
+        fec_correctable_block_counter_lane8,    set_fec_correctable_block_counter_lane8:    u32 = 608, 32;
+        /// Blocks of lane 9 that were corrected.
+        fec_correctable_block_counter_lane9,    set_fec_correctable_block_counter_lane9:    u32 = 640, 32;
+        /// Blocks of lane 10 that were corrected.
+        fec_correctable_block_counter_lane10,   set_fec_correctable_block_counter_lane10:   u32 = 672, 32;
+        /// Blocks of lane 11 that were corrected.
+        fec_correctable_block_counter_lane11,   set_fec_correctable_block_counter_lane11:   u32 = 704, 32;
+        /// Blocks of lane 0 that could not be corrected.
+        fec_uncorrectable_block_counter_lane0,  set_fec_uncorrectable_block_counter_lane0:  u32 = 736, 32;
+        /// Blocks of lane 1 that could not be corrected.
+        fec_uncorrectable_block_counter_lane1,  set_fec_uncorrectable_block_counter_lane1:  u32 = 768, 32;
+        /// Blocks of lane 2 that could not be corrected.
+        fec_uncorrectable_block_counter_lane2,  set_fec_uncorrectable_block_counter_lane2:  u32 = 800, 32;
+        /// Blocks of lane 3 that could not be corrected.
+        fec_uncorrectable_block_counter_lane3,  set_fec_uncorrectable_block_counter_lane3:  u32 = 832, 32;
+        /// Blocks of lane 4 that could not be corrected.
+        fec_uncorrectable_block_counter_lane4,  set_fec_uncorrectable_block_counter_lane4:  u32 = 864, 32;
+        /// Blocks of lane 5 that could not be corrected.
+        fec_uncorrectable_block_counter_lane5,  set_fec_uncorrectable_block_counter_lane5:  u32 = 896, 32;
+        /// Blocks of lane 6 that could not be corrected.
+        fec_uncorrectable_block_counter_lane6,  set_fec_uncorrectable_block_counter_lane6:  u32 = 928, 32;
+        /// Blocks of lane 7 that could not be corrected.
+        fec_uncorrectable_block_counter_lane7,  set_fec_uncorrectable_block_counter_lane7:  u32 = 960, 32;
+        /// Blocks of lane 8 that could not be corrected.
+        fec_uncorrectable_block_counter_lane8,  set_fec_uncorrectable_block_counter_lane8:  u32 = 992, 32;
+        /// Blocks of lane 9 that could not be corrected.
+        fec_uncorrectable_block_counter_lane9,  set_fec_uncorrectable_block_counter_lane9:  u32 = 1024, 32;
+        /// Blocks of lane 10 that could not be corrected.
+        fec_uncorrectable_block_counter_lane10, set_fec_uncorrectable_block_counter_lane10: u32 = 1056, 32;
+        /// Blocks of lane 11 that could not be corrected.
+        fec_uncorrectable_block_counter_lane11, set_fec_uncorrectable_block_counter_lane11: u32 = 1088, 32;
+    }
+}
+
+impl Attribute for PortExtendedSpeedsCounters {
+    const ID: AttributeId = AttributeId(0x001f);
+    const LAYOUT: &'static Layout = Self::LAYOUT;
+}
+
+wire_struct! {
+    /// Errors of an extended-speed link while Reed-Solomon correction is active.
+    ///
+    /// Source: IBA vol. 1, 16.1.4.13; `attributes.csv`, struct `PortExtendedSpeedsCountersRSFEC`.
+    pub struct PortExtendedSpeedsCountersRsFec("PortExtendedSpeedsCountersRSFEC", 152 bytes) {
+        #[doc(hidden)]
+        reserved1,                             set_reserved1:                             u8          = 0, 8;
+        /// Port that the counters belong to; 0xFF: all ports together, where the agent can.
+        port_select,                           set_port_select:                           u8          = 8, 8;
+        #[doc(hidden)]
+        reserved2,                             set_reserved2:                             u64         = 16, 48;
+        /// In a Set: which counters to write.
+        counter_select,                        set_counter_select:                        u64         = 64, 64;
+        /// Wrong synchronisation headers on any lane.
+        sync_header_error_counter,             set_sync_header_error_counter:             u16         = 128, 16;
+        /// Blocks of an unknown kind on any lane.
+        unknown_block_counter,                 set_unknown_block_counter:                 u16         = 144, 16;
+        #[doc(hidden)]
+        reserved3,                             set_reserved3:                             [bytes; 24] = 160, 192;
+        /// Symbols of lane 0 that were corrected.
+        fec_correctable_symbol_counter_lane0,  set_fec_correctable_symbol_counter_lane0:  u32         = 352, 32;
+        /// Symbols of lane 1 that were corrected.
+        fec_correctable_symbol_counter_lane1,  set_fec_correctable_symbol_counter_lane1:  u32         = 384, 32;
+        /// Symbols of lane 2 that were corrected.
+        fec_correctable_symbol_counter_lane2,  set_fec_correctable_symbol_counter_lane2:  u32         = 416, 32;
+        /// Symbols of lane 3 that were corrected.
+        fec_correctable_symbol_counter_lane3,  set_fec_correctable_symbol_counter_lane3:  u32         = 448, 32;
+        /// Symbols of lane 4 that were corrected.
+        fec_correctable_symbol_counter_lane4,  set_fec_correctable_symbol_counter_lane4:  u32         = 480, 32;
+        /// Symbols of lane 5 that were corrected.
+        fec_correctable_symbol_counter_lane5,  set_fec_correctable_symbol_counter_lane5:  u32         = 512, 32;
+        /// Symbols of lane 6 that were corrected.
+        fec_correctable_symbol_counter_lane6,  set_fec_correctable_symbol_counter_lane6:  u32         = 544, 32;
+        /// Symbols of lane 7 that were corrected.
+        fec_correctable_symbol_counter_lane7,  set_fec_correctable_symbol_counter_lane7:  u32         = 576, 32;
+        /// Symbols of lane 8 that were corrected.
+        fec_correctable_symbol_counter_lane8,  set_fec_correctable_symbol_counter_lane8:  u32         = 608, 32;
+        /// Symbols of lane 9 that were corrected.
+        fec_correctable_symbol_counter_lane9,  set_fec_correctable_symbol_counter_lane9:  u32         = 640, 32;
+        /// Symbols of lane 10 that were corrected.
+        fec_correctable_symbol_counter_lane10, set_fec_correctable_symbol_counter_lane10: u32         = 672, 32;
+        /// Symbols of lane 11 that were corrected.
+        fec_correctable_symbol_counter_lane11, set_fec_correctable_symbol_counter_lane11: u32         = 704, 32;
+        #[doc(hidden)]
+        reserved4,                             set_reserved4:                             [bytes; 48] = 736, 384;
+        /// Blocks that were corrected.
+        port_fec_correctable_block_counter,    set_port_fec_correctable_block_counter:    u32         = 1120, 32;
+        /// Blocks that could not be corrected.
+        port_fec_uncorrectable_block_counter,  set_port_fec_uncorrectable_block_counter:  u32         = 1152, 32;
+        /// Symbols that were corrected.
+        port_fec_corrected_symbol_counter,     set_port_fec_corrected_symbol_counter:     u32         = 1184, 32;
+    }
+}
+
+impl Attribute for PortExtendedSpeedsCountersRsFec {
+    const ID: AttributeId = AttributeId(0x001f);
+    const LAYOUT: &'static Layout = Self::LAYOUT;
+}
+
+/// The bit of `counter_select` for a counter of [`PortExtendedSpeedsCounters`] or
+/// [`PortExtendedSpeedsCountersRsFec`]: bits 0 and 1 for the first two counters, then one each lane.
+#[must_use]
+pub fn extended_speeds_select(counter: &str) -> Option<u64> {
+    let lane = |prefix: &str| {
+        let lane: u32 = counter.strip_prefix(prefix)?.parse().ok()?;
+        (lane < 12).then_some(lane)
+    };
+    let bit = match counter {
+        "sync_header_error_counter" => 0,
+        "unknown_block_counter" => 1,
+        "port_fec_correctable_block_counter" => 38,
+        "port_fec_uncorrectable_block_counter" => 39,
+        "port_fec_corrected_symbol_counter" => 40,
+        _ => [
+            ("error_detection_counter_lane", 2u32),
+            ("fec_correctable_block_counter_lane", 14),
+            ("fec_correctable_symbol_counter_lane", 14),
+            ("fec_uncorrectable_block_counter_lane", 26),
+        ]
+        .into_iter()
+        .find_map(|(prefix, first)| first.checked_add(lane(prefix)?))?,
+    };
+    1u64.checked_shl(bit)
+}

@@ -1,0 +1,188 @@
+//! Which attributes a class has: the tables from which datagrams are decoded without knowing their
+//! types.
+//!
+//! Each layer declares the classes that it knows with [`attribute_table!`](crate::attribute_table);
+//! [`describe`] looks a datagram up in the tables of all layers that the caller has.
+
+use ib_wire::table::Layout;
+
+use crate::{
+    AttributeId, CongestionLogCa, CongestionLogSwitch, Gmp, MadHeader, Method, MgmtClass,
+    VendorRange1Mad, VendorRange2Mad,
+};
+
+/// What a class looks like: its format and its attributes.
+#[derive(Clone, Copy, Debug)]
+pub struct ClassTable {
+    /// The class.
+    pub class: MgmtClass,
+    /// The whole datagram.
+    pub format: &'static Layout,
+    /// The attributes, by their number.
+    pub attributes: &'static [AttributeEntry],
+}
+
+/// An attribute of a class.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeEntry {
+    /// The attribute's number.
+    pub id: AttributeId,
+    /// The attribute's name, which may differ from its structure's.
+    pub name: &'static str,
+    /// The structure; `None` if no source gives one, or if there is no data.
+    pub layout: Option<&'static Layout>,
+    /// First byte of the structure in the datagram.
+    pub offset: usize,
+    /// The methods that it may be used with.
+    pub methods: &'static [Method],
+}
+
+impl ClassTable {
+    /// The attribute with this number.
+    #[must_use]
+    pub fn attribute(&self, id: AttributeId) -> Option<&'static AttributeEntry> {
+        self.attributes.iter().find(|entry| entry.id == id)
+    }
+
+    /// Whether the class knows this method for this attribute.
+    #[must_use]
+    pub fn allows(&self, method: Method, id: AttributeId) -> bool {
+        self.attribute(id)
+            .is_some_and(|entry| entry.methods.contains(&method))
+    }
+}
+
+/// How the bytes of a datagram read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// The whole datagram.
+    pub format: &'static Layout,
+    /// The attribute and its first byte; `None` if it is not known.
+    pub attribute: Option<(&'static Layout, usize)>,
+}
+
+/// How the datagram that begins with `header` reads, by these tables. The first table with the class
+/// counts.
+///
+/// `bytes` is the whole datagram; a congestion log is read further to learn which of two it is.
+#[must_use]
+pub fn describe(tables: &[&[ClassTable]], header: &MadHeader, bytes: &[u8]) -> Description {
+    let class = header.mgmt_class();
+    let mut all = tables.iter().copied().flatten();
+    let Some(table) = all.find(|table| table.class == class) else {
+        let format = match class {
+            _ if class.is_vendor_range_1() => VendorRange1Mad::LAYOUT,
+            _ if class.is_vendor_range_2() => VendorRange2Mad::LAYOUT,
+            _ => Gmp::LAYOUT,
+        };
+        return Description {
+            format,
+            attribute: None,
+        };
+    };
+    let attribute = table.attribute(header.attribute_id()).and_then(|entry| {
+        let layout = match entry.layout {
+            // Its first byte says whose log it is; a request has no log yet.
+            Some(log) if log == CongestionLogSwitch::LAYOUT => match bytes.get(entry.offset) {
+                Some(1) => CongestionLogSwitch::LAYOUT,
+                Some(2) => CongestionLogCa::LAYOUT,
+                _ => return None,
+            },
+            other => other?,
+        };
+        Some((layout, entry.offset))
+    });
+    Description {
+        format: table.format,
+        attribute,
+    }
+}
+
+/// Declares the attributes of a class: a table of [`AttributeEntry`] and an enum with a typed view for
+/// each attribute.
+///
+/// A row is the attribute's name in the specification, its number, the variant with its structure
+/// and the methods; `at` behind the number gives a place of its own in the datagram; the rows behind
+/// `untyped` have no structure.
+///
+/// ```
+/// use ib_mad::{AttributeId, ClassPortInfo, Method, attribute_table};
+///
+/// attribute_table! {
+///     /// What a class carries.
+///     pub enum Payload, data at 64 {
+///         "ClassPortInfo", 0x0001 => ClassPortInfo(ClassPortInfo): GET, GET_RESP;
+///     }
+///     untyped {
+///         "Reset", 0x0002: SET;
+///     }
+/// }
+/// let mad = [0; 256];
+/// assert!(matches!(
+///     Payload::parse(AttributeId(1), &mad),
+///     Payload::ClassPortInfo(_)
+/// ));
+/// assert_eq!(Payload::ATTRIBUTES[1].methods, [Method::SET]);
+/// ```
+#[macro_export]
+macro_rules! attribute_table {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident, data at $offset:literal {
+            $($text:literal, $id:literal $(at $own:literal)? => $variant:ident($type:ident): $($method:ident),+;)*
+        }
+        $(untyped {
+            $($untyped:literal, $untyped_id:literal: $($untyped_method:ident),+;)*
+        })?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $name<'a> {
+            $(
+                #[doc = concat!("Attribute ", stringify!($id), ", `", $text, "`.")]
+                $variant(&'a $type),
+            )*
+            /// An attribute without a structure here; its data.
+            Other($crate::AttributeId, &'a [u8]),
+        }
+
+        impl<'a> $name<'a> {
+            /// Every attribute of the class.
+            pub const ATTRIBUTES: &'static [$crate::AttributeEntry] = &[
+                $($crate::AttributeEntry {
+                    id: $crate::AttributeId($id),
+                    name: $text,
+                    layout: Some($type::LAYOUT),
+                    offset: $crate::attribute_table!(@offset $offset $($own)?),
+                    methods: &[$($crate::Method::$method),+],
+                },)*
+                $($($crate::AttributeEntry {
+                    id: $crate::AttributeId($untyped_id),
+                    name: $untyped,
+                    layout: None,
+                    offset: $offset,
+                    methods: &[$($crate::Method::$untyped_method),+],
+                },)*)?
+            ];
+
+            /// The attribute `id` of the datagram `mad`; what is too short for it stays bytes.
+            #[must_use]
+            pub fn parse(id: $crate::AttributeId, mad: &'a [u8]) -> Self {
+                let other = || Self::Other(id, mad.get($offset..).unwrap_or_default());
+                match id.0 {
+                    $($id => {
+                        let at: usize = $crate::attribute_table!(@offset $offset $($own)?);
+                        match $type::parse(mad.get(at..).unwrap_or_default(), at) {
+                            Ok((view, _)) => Self::$variant(view),
+                            Err(_) => other(),
+                        }
+                    })*
+                    _ => other(),
+                }
+            }
+        }
+    };
+    (@offset $class:literal) => { $class };
+    (@offset $class:literal $own:literal) => { $own };
+}
