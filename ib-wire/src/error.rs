@@ -75,3 +75,44 @@ impl ParseError {
         }
     }
 }
+
+/// Why a packet cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The buffer is shorter than the packet.
+    #[error("{needed} bytes needed, the buffer has {left}")]
+    NoRoom {
+        /// Bytes of the packet.
+        needed: usize,
+        /// Bytes of the buffer.
+        left: usize,
+    },
+    /// A length field cannot hold the length.
+    #[error("{field} would be {len}, at most {max} fits")]
+    TooLong {
+        /// The length field.
+        field: &'static str,
+        /// The length, in the unit of the field.
+        len: usize,
+        /// The largest that fits.
+        max: usize,
+    },
+    /// A part that must be a multiple of 4 bytes is not, or it is too long.
+    #[error("{part}: {len} bytes are no multiple of 4 that fits")]
+    Unaligned {
+        /// What.
+        part: &'static str,
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// The extended headers given are not those that the operation asks for.
+    #[error("the extended headers given are not those of {op_code}")]
+    Headers {
+        /// The operation.
+        op_code: crate::OpCode,
+    },
+    /// The bytes are no packet whose end could be computed.
+    #[error("no InfiniBand or RoCE packet, expected its headers and room for its CRCs")]
+    NotAPacket,
+}

@@ -39,7 +39,7 @@ pub use addr::{
     PKeyParts, PortNum, Psn, QKey, Qpn, Sl, UnicastGid, Vl,
 };
 pub use bth::Bth;
-pub use error::{At, ParseError};
+pub use error::{At, BuildError, ParseError};
 pub use eth::{
     Aeth, AethSyndrome, AethSyndromeClass, AtomicAckEth, AtomicEth, CnpRoceV2, CreditCount, Deth,
     Eth, Ieth, ImmDt, NakCode, Rdeth, Reth, RnrTimer, Syndrome, Xrceth,
@@ -50,7 +50,7 @@ pub use ipoib::IpoibHeader;
 pub use link::{Mtu, Rate};
 pub use lrh::{Lnh, Lrh};
 pub use opcode::{OPERATIONS, OpCode, Operation, PayloadRule, Position, Transport};
-pub use packet::{CrcCheck, Fault, FaultKind, Faults, Header, Packet, Start};
+pub use packet::{CrcCheck, Fault, FaultKind, Faults, Header, Packet, PacketBuilder, Start};
 pub use roce::{EtherType, Ethernet, Ipv4, Ipv4OptionWord, Ipv6, ROCE_V2_PORT, Udp, Vlan};
 pub use rwh::Rwh;
 

@@ -239,6 +239,12 @@ impl OpCode {
         self.shape().headers_len as usize
     }
 
+    /// A bit for each header after the BTH, by [`Eth`].
+    #[inline]
+    pub(crate) const fn headers_mask(self) -> u16 {
+        self.shape().mask
+    }
+
     /// Whether a responder sends it: acknowledgements and READ responses.
     #[must_use]
     pub const fn is_response(self) -> bool {
@@ -263,6 +269,8 @@ struct Shape {
     /// Row of [`OPERATIONS`]; past its end where the code has no name.
     row: u8,
     headers_len: u8,
+    /// A bit for each header, by [`Eth`].
+    mask: u16,
     /// By [`Eth`]: where it starts after the BTH.
     offsets: [u8; Eth::COUNT],
 }
@@ -284,6 +292,7 @@ static SHAPES: [Shape; 256] = {
     let mut shapes = [Shape {
         row: u8::MAX,
         headers_len: 0,
+        mask: 0,
         offsets: [ABSENT; Eth::COUNT],
     }; 256];
     let mut row = 0;
@@ -295,6 +304,7 @@ static SHAPES: [Shape; 256] = {
         while index < operation.headers.len() {
             let eth = operation.headers[index];
             shape.offsets[eth as usize] = shape.headers_len;
+            shape.mask |= 1 << eth as u16;
             shape.headers_len += eth.layout().len as u8;
             index += 1;
         }

@@ -4,13 +4,17 @@
 //! packet that a capture cut short. Judging is a second step: [`Packet::validate`] lists everything
 //! that is wrong, with its kind and byte offset.
 
+mod build;
 mod fault;
 mod headers;
+mod seal;
 mod shape;
 mod validate;
 
+pub use build::{ExtendedHeader, PacketBuilder};
 pub use fault::{Expected, Fault, FaultKind, Faults};
 pub use headers::{Header, Headers};
+pub use seal::seal;
 pub use shape::{Network, Start};
 
 use crate::{
@@ -78,7 +82,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[inline]
     #[must_use]
     pub fn parse(bytes: B) -> Self {
-        let shape = Shape::ib(bytes.as_ref());
+        let shape = Shape::of(Start::Ib, bytes.as_ref());
         Self { bytes, shape }
     }
 

@@ -99,8 +99,22 @@ pub(super) struct Shape {
     pub(super) limit: usize,
     /// One past the last CRC as the length fields say: past the bytes' end if the packet was cut.
     pub(super) end: usize,
-    /// Why decoding stopped before the payload.
+    /// Whether decoding stopped before the payload.
+    pub(super) stopped: bool,
+}
+
+/// A shape, and why decoding stopped if it did: judged apart, so that a packet stays small.
+#[derive(Clone, Copy)]
+pub(super) struct Decoded {
+    pub(super) shape: Shape,
     pub(super) stop: Option<Stop>,
+}
+
+impl From<Shape> for Decoded {
+    #[inline]
+    fn from(shape: Shape) -> Self {
+        Self { shape, stop: None }
+    }
 }
 
 /// Where decoding stopped, and at what.
@@ -127,7 +141,14 @@ impl Stop {
 }
 
 impl Shape {
+    #[inline]
     pub(super) fn of(start: Start, bytes: &[u8]) -> Self {
+        Self::decode(start, bytes).shape
+    }
+
+    /// Finds where everything lies.
+    #[inline]
+    pub(super) fn decode(start: Start, bytes: &[u8]) -> Decoded {
         match start {
             Start::Ib => Self::ib(bytes),
             Start::RoceV1 => Self::rocev1(start, bytes, 0),
@@ -148,12 +169,12 @@ impl Shape {
             payload: 0,
             limit: bytes.len(),
             end: bytes.len(),
-            stop: None,
+            stopped: false,
         }
     }
 
     #[inline]
-    pub(super) fn ib(bytes: &[u8]) -> Self {
+    pub(super) fn ib(bytes: &[u8]) -> Decoded {
         let shape = Self::undecoded(Start::Ib, bytes);
         let Ok((lrh, _)) = Lrh::parse(bytes, 0) else {
             return shape.short(Lrh::LAYOUT.name, 0, Lrh::LEN, bytes);
@@ -186,7 +207,7 @@ impl Shape {
     }
 
     /// Raw packets have no ICRC.
-    fn raw(self, bytes: &[u8], lnh: Lnh, covered: usize) -> Self {
+    fn raw(self, bytes: &[u8], lnh: Lnh, covered: usize) -> Decoded {
         let end = if covered >= MIN_RAW {
             covered.wrapping_add(VCRC)
         } else {
@@ -210,12 +231,13 @@ impl Shape {
             Network::Raw => Self {
                 payload: RAW_PAYLOAD,
                 ..shape
-            },
-            _ => shape,
+            }
+            .into(),
+            _ => shape.into(),
         }
     }
 
-    fn ethernet(bytes: &[u8]) -> Self {
+    fn ethernet(bytes: &[u8]) -> Decoded {
         let mut shape = Self::undecoded(Start::Ethernet, bytes);
         let Ok((frame, _)) = Ethernet::parse(bytes, 0) else {
             return shape.short(Ethernet::LAYOUT.name, 0, Ethernet::LEN, bytes);
@@ -246,7 +268,7 @@ impl Shape {
         }
     }
 
-    fn rocev1(start: Start, bytes: &[u8], net: usize) -> Self {
+    fn rocev1(start: Start, bytes: &[u8], net: usize) -> Decoded {
         let shape = Self {
             network: Network::RoceV1,
             net,
@@ -262,7 +284,7 @@ impl Shape {
             .transport(bytes, bth)
     }
 
-    fn ipv4(start: Start, bytes: &[u8], net: usize) -> Self {
+    fn ipv4(start: Start, bytes: &[u8], net: usize) -> Decoded {
         let shape = Self {
             network: Network::RoceV2Ipv4,
             net,
@@ -314,7 +336,7 @@ impl Shape {
         }
     }
 
-    fn ipv6(start: Start, bytes: &[u8], net: usize) -> Self {
+    fn ipv6(start: Start, bytes: &[u8], net: usize) -> Decoded {
         let shape = Self {
             network: Network::RoceV2Ipv6,
             net,
@@ -348,7 +370,7 @@ impl Shape {
     }
 
     /// UDP at `at`, then the transport: the port is judged later, the length may only shorten.
-    fn udp(self, bytes: &[u8], at: usize) -> Self {
+    fn udp(self, bytes: &[u8], at: usize) -> Decoded {
         let bth = at.saturating_add(Udp::LEN);
         if self.limit < bth {
             return self.short(Udp::LAYOUT.name, at, Udp::LEN, bytes);
@@ -367,7 +389,7 @@ impl Shape {
 
     /// BTH at `at`, and the headers that its operation asks for.
     #[inline]
-    fn transport(self, bytes: &[u8], at: usize) -> Self {
+    fn transport(self, bytes: &[u8], at: usize) -> Decoded {
         let shape = Self {
             payload: at,
             ..self
@@ -385,7 +407,7 @@ impl Shape {
                 ..shape
             };
             if all <= shape.limit {
-                return shape;
+                return shape.into();
             }
             return shape.cut_stack(bytes, op_code, payload);
         }
@@ -394,7 +416,7 @@ impl Shape {
 
     /// The packet ends inside the extended headers: `payload` goes back to the last whole one.
     #[cold]
-    fn cut_stack(self, bytes: &[u8], op_code: OpCode, after_bth: usize) -> Self {
+    fn cut_stack(self, bytes: &[u8], op_code: OpCode, after_bth: usize) -> Decoded {
         let mut at = after_bth;
         for eth in op_code.headers() {
             let layout = eth.layout();
@@ -412,11 +434,12 @@ impl Shape {
             payload: at,
             ..self
         }
+        .into()
     }
 
     /// Decoding stops at a structure of `needed` bytes at `at`, for which there is no room.
     #[cold]
-    fn short(self, structure: &'static str, at: usize, needed: usize, bytes: &[u8]) -> Self {
+    fn short(self, structure: &'static str, at: usize, needed: usize, bytes: &[u8]) -> Decoded {
         let cut = self.end > bytes.len() || self.network == Network::None;
         let shape = Self {
             payload: self.payload.min(at).min(bytes.len()),
@@ -437,10 +460,13 @@ impl Shape {
         })
     }
 
-    fn stopped(self, stop: Stop) -> Self {
-        Self {
+    fn stopped(self, stop: Stop) -> Decoded {
+        Decoded {
+            shape: Self {
+                stopped: true,
+                ..self
+            },
             stop: Some(stop),
-            ..self
         }
     }
 
@@ -461,7 +487,7 @@ impl Shape {
     pub(super) fn payload_end(&self, bytes: &[u8]) -> usize {
         let pad = match bytes.get(self.bth.saturating_add(1)) {
             // Where decoding stopped, nobody knows what is payload.
-            Some(byte) if self.stop.is_none() => usize::from(*byte >> 4 & 3),
+            Some(byte) if !self.stopped => usize::from(*byte >> 4 & 3),
             _ => 0,
         };
         let icrc = self.icrc().unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use super::{
     Expected, Fault, FaultKind, Faults, Network, Packet, Start,
-    shape::{MIN_IBA, MIN_RAW},
+    shape::{MIN_IBA, MIN_RAW, Shape},
 };
 use crate::{At, Bth, Grh, GrhNxtHdr, Ipv4, Lrh, Mtu, PayloadRule, Position, ROCE_V2_PORT, Udp};
 
@@ -13,7 +13,9 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[must_use]
     pub fn validate(&self) -> Faults {
         let mut faults = Faults::default();
-        if let Some(stop) = self.shape.stop {
+        if self.shape.stopped
+            && let Some(stop) = Shape::decode(self.shape.start, self.bytes()).stop
+        {
             faults.push(stop.fault());
         }
         self.check_lrh(&mut faults);
@@ -54,7 +56,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
     fn check_length(&self, faults: &mut Faults) {
         let (len, end) = (self.bytes.as_ref().len(), self.shape.end);
         // A header that is cut has been named already.
-        if end > len && self.shape.stop.is_none() {
+        if end > len && !self.shape.stopped {
             let at = At::new("payload", self.shape.payload);
             let expected = Expected::Number(end as u64);
             faults.push(fault(
@@ -159,7 +161,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
             return;
         };
         // What is missing cannot be judged.
-        if self.shape.stop.is_some() || self.is_truncated() {
+        if self.shape.stopped || self.is_truncated() {
             return;
         }
         let filled = self.shape.limit.saturating_sub(self.shape.payload) as u64;

@@ -2,13 +2,19 @@
 
 use std::hint::black_box;
 
-use ib_wire::{Lid, Lrh, OpCode, Packet, Psn};
+use ib_wire::{Bth, Lid, Lrh, OpCode, Packet, PacketBuilder, Psn, Reth};
 
-use crate::{measure::by_turns, row::Row};
+use crate::{
+    crc::{SLICE16, bytes},
+    measure::by_turns,
+    row::Row,
+};
 
 /// Measures every case.
 pub(crate) fn rows() -> Vec<Row> {
-    vec![parse_rc_write()]
+    let mut rows = vec![parse_rc_write()];
+    rows.extend([256, 4096].map(build_rc_write));
+    rows
 }
 
 /// RC RDMA WRITE packets of 256 bytes, opened, and five fields read of each.
@@ -60,6 +66,50 @@ fn parse_rc_write() -> Row {
     let (ours, peer) = (ours.per(64), peer.per(64));
     let name = "etherparse SlicedPacket + five fields";
     Row::times("packet", "parse-rc-write", name, "ns", &ours, &peer)
+}
+
+/// An RC RDMA WRITE packet from headers and payload, both CRCs included.
+fn build_rc_write(len: usize) -> Row {
+    let payload = bytes(len);
+    let mut lrh = Lrh::default();
+    lrh.set_dlid(Lid(7)).set_slid(Lid(3));
+    let mut bth = Bth::default();
+    bth.set_op_code(OpCode::RC_RDMA_WRITE_ONLY)
+        .set_psn(Psn::new(17));
+    let mut reth = Reth::default();
+    reth.set_va(0x1000).set_dma_len(len as u32);
+    let headers = [lrh.as_bytes().as_slice(), bth.as_bytes(), reth.as_bytes()].concat();
+    let (mut buffer, mut other) = (vec![0; len + 42], vec![0; len + 42]);
+    let (ours, peer) = by_turns(
+        || {
+            let (lrh, bth, reth) = black_box((lrh, bth, reth));
+            let builder = PacketBuilder::local(lrh, bth)
+                .with(&reth)
+                .payload(black_box(&payload));
+            builder.build(black_box(&mut buffer))
+        },
+        || {
+            let packet = black_box(other.as_mut_slice());
+            let (covered, crcs) = packet.split_at_mut(len + 36);
+            covered[..36].copy_from_slice(black_box(&headers));
+            covered[36..].copy_from_slice(black_box(&payload));
+            let (icrc, vcrc) = crcs.split_at_mut(4);
+            icrc.copy_from_slice(&crc32fast::hash(covered).to_le_bytes());
+            let mut digest = SLICE16.digest();
+            digest.update(covered);
+            digest.update(icrc);
+            vcrc.copy_from_slice(&digest.finalize().to_le_bytes());
+        },
+    );
+    let name = "memcpy + crc32fast + slice16 VCRC in sequence";
+    Row::times(
+        "packet",
+        format!("build-rc-write-{len}"),
+        name,
+        "ns",
+        &ours,
+        &peer,
+    )
 }
 
 /// LRH, BTH, RETH, 256 bytes of payload; CRCs are of no matter here.

@@ -1,0 +1,370 @@
+//! Building packets: headers and payload in, the packet with lengths, pad and CRCs out.
+
+use super::{Network, Packet, Start, seal::seal_as};
+use crate::{
+    Aeth, AtomicAckEth, AtomicEth, Bth, BuildError, CnpRoceV2, Deth, Eth, Grh, Ieth, ImmDt, Ipv4,
+    Ipv6, Lnh, Lrh, OpCode, Rdeth, Reth, Rwh, Udp, Xrceth,
+};
+
+/// The headers in front of the transport, or of a raw payload.
+#[derive(Clone, Copy, Debug)]
+enum Front<'a> {
+    Local(Lrh),
+    Global(Lrh, Grh),
+    Raw(Lrh, Rwh),
+    RawIpv6(Lrh),
+    RoceV1(Grh),
+    RoceV2Ipv4(Ipv4, &'a [u8], Udp),
+    RoceV2Ipv6(Ipv6, Udp),
+}
+
+/// Bytes of the longest stack of extended headers: RDETH, DETH, AtomicETH.
+const MAX_HEADERS: usize = 40;
+
+/// Builds one packet into a buffer: length fields, pad count and CRCs are computed, all other bits
+/// are as given.
+///
+/// ```
+/// use ib_wire::{Bth, Lid, Lnh, Lrh, OpCode, Packet, PacketBuilder, Reth};
+/// let mut lrh = Lrh::default();
+/// lrh.set_dlid(Lid(7)).set_slid(Lid(3));
+/// let mut bth = Bth::default();
+/// bth.set_op_code(OpCode::RC_RDMA_WRITE_ONLY);
+/// let mut reth = Reth::default();
+/// reth.set_va(0x1000).set_dma_len(5);
+///
+/// let mut buffer = [0; 64];
+/// let len = PacketBuilder::local(lrh, bth).with(&reth).payload(b"hello").build(&mut buffer)?;
+/// let packet = Packet::parse(&buffer[..len]);
+/// assert!(packet.validate().is_empty());
+/// assert_eq!(packet.payload(), b"hello");
+/// # Ok::<(), ib_wire::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PacketBuilder<'a> {
+    link: &'a [u8],
+    front: Front<'a>,
+    bth: Bth,
+    headers: [u8; MAX_HEADERS],
+    given: u16,
+    payload: &'a [u8],
+    pad: [u8; 3],
+    keeps_checksum: bool,
+}
+
+impl<'a> PacketBuilder<'a> {
+    fn new(front: Front<'a>, bth: Bth) -> Self {
+        Self {
+            link: &[],
+            front,
+            bth,
+            headers: [0; MAX_HEADERS],
+            given: 0,
+            payload: &[],
+            pad: [0; 3],
+            keeps_checksum: false,
+        }
+    }
+
+    /// A packet that stays in its subnet: LRH and BTH.
+    #[inline]
+    #[must_use]
+    pub fn local(lrh: Lrh, bth: Bth) -> Self {
+        Self::new(Front::Local(lrh), bth)
+    }
+
+    /// A packet with a global route header.
+    #[inline]
+    #[must_use]
+    pub fn global(lrh: Lrh, grh: Grh, bth: Bth) -> Self {
+        Self::new(Front::Global(lrh, grh), bth)
+    }
+
+    /// A raw packet with an EtherType: its payload is a multiple of 4 bytes.
+    #[must_use]
+    pub fn raw(lrh: Lrh, rwh: Rwh) -> Self {
+        Self::new(Front::Raw(lrh, rwh), Bth::default())
+    }
+
+    /// A raw packet whose payload is a whole IPv6 packet: a multiple of 4 bytes.
+    #[must_use]
+    pub fn raw_ipv6(lrh: Lrh) -> Self {
+        Self::new(Front::RawIpv6(lrh), Bth::default())
+    }
+
+    /// A RoCE v1 packet, from its GRH on.
+    #[must_use]
+    pub fn roce_v1(grh: Grh, bth: Bth) -> Self {
+        Self::new(Front::RoceV1(grh), bth)
+    }
+
+    /// A RoCE v2 packet over IPv4 with `options`: a multiple of 4 bytes, at most 40.
+    #[must_use]
+    pub fn roce_v2_ipv4(ip: Ipv4, options: &'a [u8], udp: Udp, bth: Bth) -> Self {
+        Self::new(Front::RoceV2Ipv4(ip, options, udp), bth)
+    }
+
+    /// A RoCE v2 packet over IPv6.
+    #[must_use]
+    pub fn roce_v2_ipv6(ip: Ipv6, udp: Udp, bth: Bth) -> Self {
+        Self::new(Front::RoceV2Ipv6(ip, udp), bth)
+    }
+
+    /// Puts an Ethernet header, and VLAN tags if any, in front of a RoCE packet: bytes as they are.
+    #[must_use]
+    pub fn link(mut self, link: &'a [u8]) -> Self {
+        self.link = link;
+        self
+    }
+
+    /// Adds an extended transport header. The order is the operation's, whatever the order of calls.
+    #[inline]
+    #[must_use]
+    pub fn with<H: ExtendedHeader>(mut self, header: &H) -> Self {
+        self.put(H::ETH, header.bytes());
+        self
+    }
+
+    #[inline]
+    fn put(&mut self, eth: Eth, bytes: &[u8]) {
+        self.given |= 1 << eth as u16;
+        if let Some(at) = self.bth.op_code().offset_of(eth)
+            && let Some(to) = self.headers.get_mut(at..)
+            && let Some(to) = to.get_mut(..bytes.len())
+        {
+            to.copy_from_slice(bytes);
+        }
+    }
+
+    /// What the packet carries. Pad bytes are added.
+    #[inline]
+    #[must_use]
+    pub fn payload(mut self, payload: &'a [u8]) -> Self {
+        self.payload = payload;
+        self
+    }
+
+    /// The values of the pad bytes, which are zero otherwise; as many count as the payload needs.
+    #[must_use]
+    pub fn pad(mut self, pad: [u8; 3]) -> Self {
+        self.pad = pad;
+        self
+    }
+
+    /// Leaves the IPv4 header's checksum as it is given, for adapters that fill it in.
+    #[must_use]
+    pub fn keep_checksum(mut self) -> Self {
+        self.keeps_checksum = true;
+        self
+    }
+
+    /// Bytes of the packet, CRCs included.
+    #[inline]
+    #[must_use]
+    pub fn packet_len(&self) -> usize {
+        let front = match self.front {
+            Front::Local(_) => LRH_BTH,
+            Front::Global(..) => LRH_BTH + Grh::LEN,
+            Front::Raw(..) => return self.raw_len(Lrh::LEN + Rwh::LEN),
+            Front::RawIpv6(_) => return self.raw_len(Lrh::LEN),
+            Front::RoceV1(_) => Grh::LEN + Bth::LEN,
+            Front::RoceV2Ipv4(_, options, _) => {
+                (Ipv4::LEN + Udp::LEN + Bth::LEN).saturating_add(options.len())
+            }
+            Front::RoceV2Ipv6(..) => Ipv6::LEN + Udp::LEN + Bth::LEN,
+        };
+        let crcs = match self.front {
+            Front::Local(_) | Front::Global(..) => 6,
+            _ => 4,
+        };
+        self.link
+            .len()
+            .saturating_add(front)
+            .saturating_add(self.bth.op_code().headers_len())
+            .saturating_add(self.payload.len())
+            .saturating_add(self.pad_len())
+            .saturating_add(crcs)
+    }
+
+    fn raw_len(&self, headers: usize) -> usize {
+        headers.saturating_add(self.payload.len()).saturating_add(2)
+    }
+
+    #[inline]
+    fn pad_len(&self) -> usize {
+        self.payload.len().wrapping_neg() & 3
+    }
+
+    /// Writes the packet to the start of `out` and returns its length.
+    ///
+    /// # Errors
+    /// [`BuildError::NoRoom`] if `out` is too short; [`TooLong`](BuildError::TooLong) if a length
+    /// field cannot hold the length; [`Headers`](BuildError::Headers) if the extended headers are not
+    /// those of the operation; [`Unaligned`](BuildError::Unaligned) if a raw payload or IPv4 options
+    /// are no multiple of 4 bytes. `out` may then hold anything.
+    #[inline]
+    pub fn build(&self, out: &mut [u8]) -> Result<usize, BuildError> {
+        let needed = self.packet_len();
+        let left = out.len();
+        let out = out
+            .get_mut(..needed)
+            .ok_or(BuildError::NoRoom { needed, left })?;
+        let (link, mut rest) = out
+            .split_at_mut_checked(self.link.len())
+            .ok_or(BuildError::NoRoom { needed, left })?;
+        link.copy_from_slice(self.link);
+        let mut write =
+            |bytes: &[u8]| match core::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
+                Some((to, after)) => {
+                    to.copy_from_slice(bytes);
+                    rest = after;
+                    Ok(())
+                }
+                None => Err(BuildError::NoRoom { needed, left }),
+            };
+        let (start, network) = match self.front {
+            Front::Local(mut lrh) => {
+                write(lrh.set_lnh(Lnh::IBA_LOCAL).as_bytes())?;
+                (Start::Ib, Network::Local)
+            }
+            Front::Global(mut lrh, grh) => {
+                write(lrh.set_lnh(Lnh::IBA_GLOBAL).as_bytes())?;
+                write(grh.as_bytes())?;
+                (Start::Ib, Network::Global)
+            }
+            Front::Raw(mut lrh, rwh) => {
+                write(lrh.set_lnh(Lnh::RAW).as_bytes())?;
+                write(rwh.as_bytes())?;
+                (Start::Ib, Network::Raw)
+            }
+            Front::RawIpv6(mut lrh) => {
+                write(lrh.set_lnh(Lnh::IPV6).as_bytes())?;
+                (Start::Ib, Network::RawIpv6)
+            }
+            Front::RoceV1(grh) => {
+                write(grh.as_bytes())?;
+                (Start::RoceV1, Network::RoceV1)
+            }
+            Front::RoceV2Ipv4(mut ip, options, udp) => {
+                if !options.len().is_multiple_of(4) || options.len() > 40 {
+                    return Err(BuildError::Unaligned {
+                        part: "IPv4 options",
+                        len: options.len(),
+                    });
+                }
+                // 5..=15: 40 bytes of options at most.
+                ip.set_ihl((options.len() / 4).wrapping_add(5) as u8);
+                write(ip.as_bytes())?;
+                write(options)?;
+                write(udp.as_bytes())?;
+                (Start::RoceV2Ipv4, Network::RoceV2Ipv4)
+            }
+            Front::RoceV2Ipv6(ip, udp) => {
+                write(ip.as_bytes())?;
+                write(udp.as_bytes())?;
+                (Start::RoceV2Ipv6, Network::RoceV2Ipv6)
+            }
+        };
+        if matches!(network, Network::Raw | Network::RawIpv6) {
+            write(self.payload)?;
+        } else {
+            let mut bth = self.bth;
+            write(bth.set_pad_cnt(self.pad_len() as u8).as_bytes())?;
+            let op_code = bth.op_code();
+            self.check_headers(op_code)?;
+            write(
+                self.headers
+                    .get(..op_code.headers_len())
+                    .unwrap_or_default(),
+            )?;
+            write(self.payload)?;
+            write(self.pad.get(..self.pad_len()).unwrap_or_default())?;
+        }
+        let body = out.get_mut(self.link.len()..).unwrap_or_default();
+        seal_as(start, network, 0, body, !self.keeps_checksum)?;
+        Ok(needed)
+    }
+
+    /// The extended headers given must be those of the operation.
+    #[inline]
+    fn check_headers(&self, op_code: OpCode) -> Result<(), BuildError> {
+        let asked = op_code.headers_mask();
+        if self.given == asked {
+            return Ok(());
+        }
+        Err(BuildError::Headers { op_code })
+    }
+}
+
+const LRH_BTH: usize = Lrh::LEN + Bth::LEN;
+
+impl<B: AsRef<[u8]>> Packet<B> {
+    /// A builder that builds this packet again; `None` if decoding stopped before its payload or it
+    /// was cut short.
+    ///
+    /// Of a valid packet the result is the same bytes, reserved bits and pad included. What follows
+    /// the packet's end is left out.
+    #[must_use]
+    pub fn to_builder(&self) -> Option<PacketBuilder<'_>> {
+        if self.is_truncated() || self.shape.stopped {
+            return None;
+        }
+        let bth = self.bth().copied();
+        let mut builder = match self.shape.network {
+            Network::None => return None,
+            Network::Local => PacketBuilder::local(*self.lrh()?, bth?),
+            Network::Global => PacketBuilder::global(*self.lrh()?, *self.grh()?, bth?),
+            Network::Raw => PacketBuilder::raw(*self.lrh()?, *self.rwh()?),
+            Network::RawIpv6 => PacketBuilder::raw_ipv6(*self.lrh()?),
+            Network::RoceV1 => PacketBuilder::roce_v1(*self.grh()?, bth?),
+            Network::RoceV2Ipv4 => {
+                let (ip, udp) = (*self.ipv4()?, *self.udp()?);
+                PacketBuilder::roce_v2_ipv4(ip, self.ipv4_options(), udp, bth?)
+            }
+            Network::RoceV2Ipv6 => PacketBuilder::roce_v2_ipv6(*self.ipv6()?, *self.udp()?, bth?),
+        };
+        if self.shape.start == Start::Ethernet {
+            builder.link = self.bytes().get(..self.shape.net)?;
+        }
+        let mut at = self.shape.bth.saturating_add(Bth::LEN);
+        for &eth in bth.map_or(&[][..], |bth| bth.op_code().headers()) {
+            let next = at.saturating_add(eth.layout().len);
+            builder.put(eth, self.bytes().get(at..next)?);
+            at = next;
+        }
+        for (to, from) in builder.pad.iter_mut().zip(self.pad()) {
+            *to = *from;
+        }
+        Some(builder.payload(self.payload()).keep_checksum())
+    }
+}
+
+/// A header that may follow the BTH.
+pub trait ExtendedHeader: sealed::Sealed {
+    /// Which one.
+    const ETH: Eth;
+
+    /// Its bytes on the wire.
+    fn bytes(&self) -> &[u8];
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! extended {
+    ($($header:ident)*) => {$(
+        impl sealed::Sealed for $header {}
+
+        impl ExtendedHeader for $header {
+            const ETH: Eth = Eth::$header;
+
+            #[inline]
+            fn bytes(&self) -> &[u8] {
+                self.as_bytes()
+            }
+        }
+    )*};
+}
+
+extended!(Rdeth Deth Xrceth Reth AtomicEth Aeth AtomicAckEth ImmDt Ieth CnpRoceV2);
