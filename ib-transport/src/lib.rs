@@ -21,3 +21,7 @@ pub use drive::{Clock, MonotonicClock, drive};
 pub use replay::{Replay, ReplayClock};
 pub use tap::{Direction, Record, RecordWriter, Tap, read_records};
 pub use transport::{MadTransport, Received, TransportError};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

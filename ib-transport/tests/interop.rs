@@ -2,16 +2,21 @@
 #![cfg(feature = "interop")]
 
 use std::{
+    fs,
     path::PathBuf,
     process::{Command, Output},
     sync::OnceLock,
+    time::Duration,
 };
 
+use ib_mad::{Attribute, Instant, Mad, MadAddress, Method, MgmtClass, TransactionId};
+use ib_smp::{NodeInfo, SmpDirected};
 use ib_transport::{
-    MonotonicClock,
+    Direction, MonotonicClock, Record, RecordWriter,
     ibsim::{IbsimOptions, IbsimPort},
-    interop::{Ibsim, fabric},
+    interop::{Ibsim, fabric, unique_name},
 };
+use ib_wire::{Lid, Sl};
 
 /// The example `node_info`, built if it is not yet.
 fn node_info() -> PathBuf {
@@ -121,5 +126,63 @@ fn a_server_that_is_not_there_is_named() {
         error
             .to_string()
             .starts_with("no simulator listens as `nobody-listens-here`")
+    );
+}
+
+#[test]
+fn tshark_dissects_a_recording_without_an_error() {
+    let smp = {
+        let mut mad = Mad::new(MadAddress::DIRECTED);
+        let (smp, _) = SmpDirected::parse_mut(&mut mad.bytes, 0).unwrap();
+        smp.set_base_version(1)
+            .set_mgmt_class(MgmtClass::SUBN_DIRECTED)
+            .set_class_version(1)
+            .set_method(Method::GET)
+            .set_attribute_id(NodeInfo::ID)
+            .set_transaction_id(TransactionId(0x0123_4567_89ab_cdef));
+        mad
+    };
+    let lid_routed = Mad {
+        address: MadAddress::gsi(Lid(0x1234), Sl::from_low_bits(3)),
+        ..smp
+    };
+    let mut writer = RecordWriter::new(Vec::new(), Lid(0x0042), Duration::ZERO).unwrap();
+    for (direction, mad) in [(Direction::Sent, smp), (Direction::Received, lid_routed)] {
+        let at = Instant::from_nanos(1_500_000_000);
+        writer.write(&Record { at, direction, mad }).unwrap();
+    }
+    let directory = std::env::temp_dir().join(unique_name());
+    fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("recording.pcapng");
+    fs::write(&file, writer.into_inner()).unwrap();
+
+    let fields = [
+        "lrh.slid",
+        "lrh.dlid",
+        "lrh.sl",
+        "deth.q_key",
+        "mad.transactionid",
+        "mad.attributeid",
+    ];
+    let mut tshark = Command::new("tshark");
+    tshark
+        .arg("-r")
+        .arg(&file)
+        .args(["-T", "fields", "-E", "separator=,", "-e", "_ws.malformed"]);
+    for field in fields {
+        tshark.args(["-e", &format!("infiniband.{field}")]);
+    }
+    let output = tshark.output().expect("tshark is installed");
+    fs::remove_dir_all(&directory).unwrap();
+    let lines = String::from_utf8_lossy(&output.stdout);
+    let expected = [
+        ",0xffff,0xffff,0x00,0x00000000,0x0123456789abcdef,0x0011",
+        ",0x1234,0x0042,0x03,0x80010000,0x0123456789abcdef,0x0011",
+    ];
+    assert_eq!(
+        lines.lines().collect::<Vec<_>>(),
+        expected,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
     );
 }
