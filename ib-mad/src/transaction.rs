@@ -26,7 +26,9 @@ use self::{
     slab::{Entry, Fifo, Index, Slab, State},
     timers::Timers,
 };
-use crate::{Engine, Input, Instant, Mad, MadHeader, Method, MgmtClass, TransactionId, redirect};
+use crate::{
+    Engine, Input, Instant, Mad, MadHeader, Method, MgmtClass, TransactionId, redirect_address,
+};
 
 /// Outstanding requests: matching, time-outs, repetitions, limits.
 ///
