@@ -78,8 +78,20 @@ pub enum CaptureError {
 /// # Ok::<(), ib_transport::capture::CaptureError>(())
 /// ```
 pub struct CaptureReader<R: Read> {
-    format: Format<io::Chain<Cursor<Vec<u8>>, R>>,
+    format: Format<Sips<io::Chain<Cursor<Vec<u8>>, R>>>,
     frames: u64,
+}
+
+/// Reads a little at a time: `pcap-file` has a buffer of 8 MB, of which only as much is touched, and
+/// kept in the cache, as one read fills.
+struct Sips<R>(R);
+
+impl<R: Read> Read for Sips<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        const SIP: usize = 1 << 16;
+        let len = buffer.len().min(SIP);
+        self.0.read(buffer.get_mut(..len).unwrap_or_default())
+    }
 }
 
 enum Format<R: Read> {
@@ -110,7 +122,7 @@ impl<R: Read> CaptureReader<R> {
         let mut magic = Vec::new();
         reader.by_ref().take(4).read_to_end(&mut magic)?;
         let is_pcapng = magic == SECTION_HEADER;
-        let reader = Cursor::new(magic).chain(reader);
+        let reader = Sips(Cursor::new(magic).chain(reader));
         let format = if is_pcapng {
             PcapNgReader::new(reader).map(Format::PcapNg)
         } else {

@@ -1,14 +1,15 @@
 //! Structures of the wire printed by their layout tables: as JSON, or as a line for reading.
 //!
 //! The JSON is what `ib_wire::table::serialize_fields` gives; a test holds them together. A layout is
-//! compiled into steps once, because a capture prints the same few layouts a million times.
+//! compiled once into a flat list of (constant text, value), because a capture prints the same few
+//! layouts a million times: names, quotes, braces of nested structures are all constant text.
 
 use ib_wire::{
     Gid,
     table::{Field, FieldKind, Layout, load_bits},
 };
 
-use super::line::{Constant, Line};
+use super::line::{Constant, Line, Pen};
 
 /// How fields look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,51 +29,38 @@ pub struct FieldPrinter {
     next: usize,
 }
 
+/// What prints a layout.
 #[derive(Debug)]
 struct Plan {
-    /// Everything before the offset, and between offset and fields, of a header in JSON.
+    /// What stands before the structure's offset; only JSON prints the offset.
     name: Constant,
     steps: Vec<Step>,
+    /// What stands behind the last value.
+    end: Constant,
+    /// Room that the whole may touch.
+    room: usize,
 }
 
 #[derive(Debug)]
 struct Step {
-    /// Separator, name, and the quote of a value that is text.
+    /// Everything since the value before.
     before: Constant,
     value: Value,
 }
 
-#[derive(Debug)]
+/// A value without structure, and where it is.
+#[derive(Clone, Copy, Debug)]
 enum Value {
-    /// A number of up to 32 bits inside an aligned window of at most 8 bytes.
-    Number {
-        start: usize,
-        len: usize,
-        shift: u32,
-        mask: u64,
-    },
+    /// A number of up to 32 bits: those above `shift` of the 8 bytes from `start`.
+    Number { start: usize, shift: u32, mask: u64 },
     /// Hexadecimal digits of a number.
-    Wide {
-        bit_offset: usize,
-        bits: usize,
-    },
-    Gid {
-        start: usize,
-    },
-    Bytes {
-        start: usize,
-        len: usize,
-    },
-    Text {
-        start: usize,
-        len: usize,
-    },
-    Struct {
-        start: usize,
-        len: usize,
-        plan: Box<Plan>,
-    },
-    Array(Vec<Step>),
+    Wide { bit_offset: usize, bits: usize },
+    /// An IPv6 address.
+    Gid { start: usize },
+    /// Hexadecimal digits of bytes.
+    Bytes { start: usize, len: usize },
+    /// Text up to the first NUL.
+    Text { start: usize, len: usize },
 }
 
 impl FieldPrinter {
@@ -85,7 +73,8 @@ impl FieldPrinter {
         }
     }
 
-    /// Appends the fields of `bytes`, which are as long as the layout.
+    /// Appends the fields of the structure at the start of `bytes`, which are at least as many as the
+    /// layout has; numbers are read faster where eight more follow.
     ///
     /// JSON: the object `{"name":..,"offset":..,"fields":{..}}`; plain: `NAME  field value, ...`.
     pub fn header(
@@ -100,15 +89,18 @@ impl FieldPrinter {
             return;
         };
         self.next = index + 1;
-        line.constant(&plan.name);
+        let mut pen = line.room(plan.room);
+        pen.constant(&plan.name);
         if self.style == Style::Json {
-            line.decimal(offset as u64);
-            line.text(b",\"fields\":{");
+            pen.decimal(offset as u64);
         }
-        print_steps(line, self.style, &plan.steps, bytes);
-        if self.style == Style::Json {
-            line.text(b"}}");
+        for step in &plan.steps {
+            pen.constant(&step.before);
+            step.value.print(&mut pen, bytes);
         }
+        pen.constant(&plan.end);
+        let len = pen.len();
+        line.advance(len);
     }
 
     /// The index of the plan of `layout`.
@@ -119,176 +111,205 @@ impl FieldPrinter {
             return self.next;
         }
         self.plans.iter().position(is_it).unwrap_or_else(|| {
-            self.plans.push((layout, Plan::new(self.style, layout)));
+            self.plans
+                .push((layout, Compiler::new(self.style).compile(layout)));
             self.plans.len() - 1
         })
     }
 }
 
-impl Plan {
-    fn new(style: Style, layout: &Layout) -> Self {
-        let name = match style {
+impl Value {
+    /// Room that the value may touch.
+    fn room(self) -> usize {
+        match self {
+            Self::Number { .. } => Pen::DECIMAL,
+            Self::Wide { .. } => 16,
+            Self::Gid { .. } => 40,
+            Self::Bytes { len, .. } => 2 * len,
+            // A control character becomes `\u0001`.
+            Self::Text { len, .. } => 6 * len,
+        }
+    }
+
+    #[inline(always)]
+    fn print(self, pen: &mut Pen<'_>, bytes: &[u8]) {
+        let octets = |start: usize, len: usize| bytes.get(start..start + len).unwrap_or_default();
+        match self {
+            Self::Number { start, shift, mask } => {
+                pen.decimal(window(bytes, start) >> shift & mask);
+            }
+            Self::Wide { bit_offset, bits } => {
+                let value = load_bits(bytes, bit_offset, bits).unwrap_or(0);
+                pen.hex(value, bits.div_ceil(4));
+            }
+            Self::Gid { start } => {
+                if let Some(gid) = octets(start, 16).first_chunk() {
+                    pen.display(Gid(*gid));
+                }
+            }
+            Self::Bytes { start, len } => pen.hex_bytes(octets(start, len)),
+            Self::Text { start, len } => {
+                let octets = octets(start, len);
+                let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
+                pen.json_text(&String::from_utf8_lossy(text));
+            }
+        }
+    }
+}
+
+/// The eight bytes from `start` as a big-endian number, zeros behind the end.
+#[inline(always)]
+fn window(bytes: &[u8], start: usize) -> u64 {
+    match bytes.get(start..) {
+        Some(&[a, b, c, d, e, f, g, h, ..]) => u64::from_be_bytes([a, b, c, d, e, f, g, h]),
+        rest => near_the_end(rest.unwrap_or_default()),
+    }
+}
+
+#[inline(never)]
+fn near_the_end(rest: &[u8]) -> u64 {
+    let mut window = [0; 8];
+    for (to, &byte) in window.iter_mut().zip(rest) {
+        *to = byte;
+    }
+    u64::from_be_bytes(window)
+}
+
+/// Turns a layout into steps.
+struct Compiler {
+    style: Style,
+    /// Constant text since the last value.
+    text: String,
+    steps: Vec<Step>,
+}
+
+impl Compiler {
+    fn new(style: Style) -> Self {
+        Self {
+            style,
+            text: String::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    fn compile(mut self, layout: &Layout) -> Plan {
+        let name = match self.style {
             Style::Json => format!("{{\"name\":\"{}\",\"offset\":", layout.name),
             Style::Plain => format!("{:<8} ", layout.name),
         };
-        let steps = layout.fields.iter().enumerate().map(|(index, field)| {
-            let separator = match (index, style) {
-                (0, _) => "",
-                (_, Style::Json) => ",",
-                (_, Style::Plain) => ", ",
-            };
-            let before = match style {
-                Style::Json => format!("{separator}\"{}\":", field.name),
-                Style::Plain => format!("{separator}{} ", field.name),
-            };
-            Step::new(style, before, field)
-        });
-        Self {
-            name: Constant::new(&name),
-            steps: steps.collect(),
+        let (open, close) = match self.style {
+            Style::Json => (",\"fields\":{", "}}"),
+            Style::Plain => ("", "\n"),
+        };
+        self.text.push_str(open);
+        self.fields(layout, 0);
+        self.text.push_str(close);
+        let (name, end) = (Constant::new(&name), Constant::new(&self.text));
+        let steps = self.steps.iter();
+        let room: usize = steps
+            .map(|step| step.before.touched() + step.value.room())
+            .sum();
+        Plan {
+            room: room + name.touched() + Pen::DECIMAL + end.touched(),
+            name,
+            steps: self.steps,
+            end,
         }
     }
-}
 
-impl Step {
-    /// The step that prints `before` and the field's value.
-    fn new(style: Style, mut before: String, field: &Field) -> Self {
-        let value = Value::new(style, field);
-        let quote = if style == Style::Json { "\"" } else { "" };
-        match value {
-            Value::Number { .. } | Value::Struct { .. } | Value::Array(_) => {}
-            Value::Wide { .. } => before.push_str(&format!("{quote}0x")),
-            Value::Bytes { .. } if field.is_reserved() => before.push_str(&format!("{quote}0x")),
-            Value::Text { .. } => before.push('"'),
-            Value::Gid { .. } | Value::Bytes { .. } => before.push_str(quote),
-        }
-        Self {
-            before: Constant::new(&before),
-            value,
+    /// The fields of a structure at bit `at`.
+    fn fields(&mut self, layout: &Layout, at: usize) {
+        for (index, field) in layout.fields.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            match self.style {
+                Style::Json => {
+                    self.text
+                        .push_str(&format!("{separator}\"{}\":", field.name));
+                }
+                Style::Plain => {
+                    let blank = if index == 0 { "" } else { " " };
+                    self.text
+                        .push_str(&format!("{separator}{blank}{} ", field.name));
+                }
+            }
+            let field = Field {
+                bit_offset: at + field.bit_offset,
+                ..*field
+            };
+            self.value(&field);
         }
     }
-}
 
-impl Value {
-    fn new(style: Style, field: &Field) -> Self {
+    /// The value of a field, its bit offset counted from the start of the outermost structure.
+    fn value(&mut self, field: &Field) {
         let (start, len) = (field.bit_offset / 8, field.bits / 8);
         match field.kind {
             FieldKind::Uint if field.bits <= 32 => {
-                let end = (field.bit_offset + field.bits).div_ceil(8);
-                Self::Number {
+                let number = Value::Number {
                     start,
-                    len: end - start,
-                    shift: (end * 8 - field.bit_offset - field.bits) as u32,
+                    shift: (64 - field.bit_offset % 8 - field.bits) as u32,
                     mask: u64::from(u32::MAX) >> (32 - field.bits.max(1)),
-                }
+                };
+                self.step("", number, "");
             }
-            FieldKind::Uint => Self::Wide {
-                bit_offset: field.bit_offset,
-                bits: field.bits,
-            },
-            FieldKind::Gid => Self::Gid { start },
-            FieldKind::Bytes => Self::Bytes { start, len },
-            FieldKind::Text => Self::Text { start, len },
-            FieldKind::Struct(layout) => Self::Struct {
-                start,
-                len,
-                plan: Box::new(Plan::new(style, layout)),
-            },
+            FieldKind::Uint => {
+                let wide = Value::Wide {
+                    bit_offset: field.bit_offset,
+                    bits: field.bits,
+                };
+                self.quoted("0x", wide);
+            }
+            FieldKind::Gid => self.quoted("", Value::Gid { start }),
+            FieldKind::Bytes => {
+                let prefix = if field.is_reserved() { "0x" } else { "" };
+                self.quoted(prefix, Value::Bytes { start, len });
+            }
+            FieldKind::Text => self.step("\"", Value::Text { start, len }, "\""),
+            FieldKind::Struct(layout) => {
+                self.text.push('{');
+                self.fields(layout, field.bit_offset);
+                self.text.push('}');
+            }
             FieldKind::Array {
                 element_bits,
                 element,
             } => {
-                let count = field.bits.checked_div(element_bits).unwrap_or(0);
-                let elements = (0..count).map(|index| {
-                    let separator = match (index, style) {
-                        (0, _) => "",
-                        (_, Style::Json) => ",",
-                        (_, Style::Plain) => " ",
-                    };
-                    let element = Field {
+                self.text.push('[');
+                for index in 0..field.bits.checked_div(element_bits).unwrap_or(0) {
+                    if index > 0 {
+                        self.text.push(match self.style {
+                            Style::Json => ',',
+                            Style::Plain => ' ',
+                        });
+                    }
+                    self.value(&Field {
                         name: "",
                         bit_offset: field.bit_offset + index * element_bits,
                         bits: element_bits,
                         kind: *element,
-                    };
-                    Step::new(style, separator.to_owned(), &element)
-                });
-                Self::Array(elements.collect())
+                    });
+                }
+                self.text.push(']');
             }
         }
     }
-}
 
-fn print_steps(line: &mut Line, style: Style, steps: &[Step], bytes: &[u8]) {
-    for step in steps {
-        line.constant(&step.before);
-        print_value(line, style, &step.value, bytes);
-    }
-}
-
-#[inline(always)]
-fn print_value(line: &mut Line, style: Style, value: &Value, bytes: &[u8]) {
-    let octets = |start: usize, len: usize| bytes.get(start..start + len).unwrap_or_default();
-    let quote = |line: &mut Line| {
-        if style == Style::Json {
-            line.byte(b'"');
-        }
-    };
-    match *value {
-        Value::Number {
-            start,
-            len,
-            shift,
-            mask,
-        } => line.decimal(window(bytes, start, len) >> shift & mask),
-        Value::Wide { bit_offset, bits } => {
-            let value = load_bits(bytes, bit_offset, bits).unwrap_or(0);
-            line.hex(value, bits.div_ceil(4));
-            quote(line);
-        }
-        Value::Gid { start } => {
-            if let Some(gid) = octets(start, 16).first_chunk() {
-                line.display(Gid(*gid));
-            }
-            quote(line);
-        }
-        Value::Bytes { start, len } => {
-            line.hex_bytes(octets(start, len));
-            quote(line);
-        }
-        Value::Text { start, len } => {
-            let octets = octets(start, len);
-            let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
-            line.json_text(&String::from_utf8_lossy(text));
-            line.byte(b'"');
-        }
-        Value::Struct {
-            start,
-            len,
-            ref plan,
-        } => {
-            line.byte(b'{');
-            print_steps(line, style, &plan.steps, octets(start, len));
-            line.byte(b'}');
-        }
-        Value::Array(ref elements) => {
-            line.byte(b'[');
-            print_steps(line, style, elements, bytes);
-            line.byte(b']');
+    /// A value that is a string in JSON.
+    fn quoted(&mut self, prefix: &str, value: Value) {
+        match self.style {
+            Style::Json => self.step(&format!("\"{prefix}"), value, "\""),
+            Style::Plain => self.step(prefix, value, ""),
         }
     }
-}
 
-/// The big-endian number of up to 5 bytes that a field of up to 32 bits touches.
-#[inline(always)]
-fn window(bytes: &[u8], start: usize, len: usize) -> u64 {
-    match (len, bytes.get(start..)) {
-        (1, Some(&[byte, ..])) => byte.into(),
-        (2, Some(&[a, b, ..])) => u16::from_be_bytes([a, b]).into(),
-        (3, Some(&[a, b, c, ..])) => u32::from_be_bytes([0, a, b, c]).into(),
-        (4, Some(&[a, b, c, d, ..])) => u32::from_be_bytes([a, b, c, d]).into(),
-        (5, Some(&[a, b, c, d, e, ..])) => u64::from_be_bytes([0, 0, 0, a, b, c, d, e]),
-        _ => 0,
+    fn step(&mut self, before: &str, value: Value, after: &str) {
+        self.text.push_str(before);
+        self.steps.push(Step {
+            before: Constant::new(&self.text),
+            value,
+        });
+        self.text.clear();
+        self.text.push_str(after);
     }
 }
 

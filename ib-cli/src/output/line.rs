@@ -3,6 +3,8 @@
 //! `ib decode` prints millions of short fields. Constant text is copied in blocks of a fixed size,
 //! which needs no call, and numbers come out of tables.
 
+use std::fmt::{self, Write};
+
 /// Bytes copied at once for constant text.
 const BLOCK: usize = 32;
 
@@ -20,17 +22,20 @@ impl Constant {
     /// The text `text`.
     pub fn new(text: &str) -> Self {
         let mut first = [0; BLOCK];
-        let mut bytes = text.bytes();
-        for (to, byte) in first.iter_mut().zip(bytes.by_ref()) {
+        for (to, byte) in first.iter_mut().zip(text.bytes()) {
             *to = byte;
         }
-        // `zip` takes a byte more than it uses when the block is full: count instead.
         let rest = text.as_bytes().get(BLOCK..).unwrap_or_default().into();
         Self {
             first,
             len: text.len(),
             rest,
         }
+    }
+
+    /// Room that writing it may touch.
+    pub fn touched(&self) -> usize {
+        self.len.max(BLOCK)
     }
 }
 
@@ -52,39 +57,29 @@ impl Line {
         self.len = 0;
     }
 
-    /// `N` bytes of room behind what is written.
-    #[inline(always)]
-    fn room<const N: usize>(&mut self) -> &mut [u8; N] {
-        if self.bytes.len() < self.len + N {
-            self.grow(N);
+    /// Room for `len` bytes behind what is written, to be filled from its start; the caller says with
+    /// [`advance`](Self::advance) how much of it was.
+    #[inline]
+    pub fn room(&mut self, len: usize) -> Pen<'_> {
+        if self.bytes.len() < self.len + len {
+            self.grow(len);
         }
-        match self
-            .bytes
-            .get_mut(self.len..)
-            .and_then(|rest| rest.first_chunk_mut())
-        {
-            Some(room) => room,
-            // `grow` leaves more room than was asked for.
-            None => unreachable!("a line has room after it has grown"),
+        Pen {
+            room: self.bytes.get_mut(self.len..).unwrap_or_default(),
+            len: 0,
         }
+    }
+
+    /// `len` bytes of the room are written.
+    #[inline]
+    pub fn advance(&mut self, len: usize) {
+        self.len += len;
     }
 
     #[cold]
     fn grow(&mut self, more: usize) {
         let len = (self.bytes.len() + more).next_power_of_two().max(4096);
         self.bytes.resize(len, 0);
-    }
-
-    /// Appends constant text.
-    #[inline(always)]
-    pub fn constant(&mut self, text: &Constant) {
-        *self.room() = text.first;
-        if text.rest.is_empty() {
-            self.len += text.len;
-        } else {
-            self.len += BLOCK;
-            self.text(&text.rest);
-        }
     }
 
     /// Appends text.
@@ -107,50 +102,15 @@ impl Line {
     /// Appends one byte.
     #[inline]
     pub fn byte(&mut self, byte: u8) {
-        *self.room() = [byte];
-        self.len += 1;
+        self.text(&[byte]);
     }
 
     /// Appends a decimal number.
-    #[inline(always)]
     pub fn decimal(&mut self, value: u64) {
-        if value < 1000 {
-            self.small(value as usize);
-        } else {
-            self.large(value);
-        }
-    }
-
-    /// Appends a number below 1000.
-    #[inline(always)]
-    fn small(&mut self, value: usize) {
-        let entry = SMALL.get(value).copied().unwrap_or_default();
-        let [digits @ .., len] = entry;
-        let [a, b, c] = digits;
-        *self.room() = [a, b, c, 0];
-        self.len += usize::from(len);
-    }
-
-    fn large(&mut self, mut value: u64) {
-        let mut groups = [0u16; 7];
-        let mut count = 0;
-        for group in &mut groups {
-            *group = (value % 1000) as u16;
-            value /= 1000;
-            count += 1;
-            if value == 0 {
-                break;
-            }
-        }
-        let mut groups = groups.iter().take(count).rev();
-        if let Some(&first) = groups.next() {
-            self.small(first.into());
-        }
-        for &group in groups {
-            let digits = [group / 100, group / 10 % 10, group % 10];
-            *self.room() = digits.map(|digit| b'0' + digit as u8);
-            self.len += 3;
-        }
+        let mut pen = self.room(Pen::DECIMAL);
+        pen.decimal(value);
+        let len = pen.len();
+        self.advance(len);
     }
 
     /// Appends the low `digits` hexadecimal digits of `value`: 16 at most.
@@ -170,13 +130,147 @@ impl Line {
     }
 
     /// Appends what `value` displays.
-    pub fn display(&mut self, value: impl std::fmt::Display) {
-        use std::fmt::Write as _;
+    pub fn display(&mut self, value: impl fmt::Display) {
         // Writing to memory cannot fail.
-        let _ = write!(Sink(self), "{value}");
+        let _ = write!(self, "{value}");
     }
 
     /// Appends text as the inside of a JSON string.
+    pub fn json_text(&mut self, text: &str) {
+        let mut pen = self.room(6 * text.len());
+        pen.json_text(text);
+        let len = pen.len();
+        self.advance(len);
+    }
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.text(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Writes into room that was made before: what does not fit is lost, so the room must do.
+///
+/// It keeps its place in a register where a [`Line`] would keep it in memory.
+#[derive(Debug)]
+pub struct Pen<'a> {
+    room: &'a mut [u8],
+    len: usize,
+}
+
+impl Pen<'_> {
+    /// Room that a decimal number may touch.
+    pub const DECIMAL: usize = 28;
+
+    /// How much has been written.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Writes `N` bytes, of which `len` count.
+    #[inline(always)]
+    fn block<const N: usize>(&mut self, block: &[u8; N], len: usize) {
+        let room = self.room.get_mut(self.len..);
+        if let Some(room) = room.and_then(|room| room.first_chunk_mut()) {
+            *room = *block;
+        }
+        self.len += len;
+    }
+
+    /// Writes constant text.
+    #[inline(always)]
+    pub fn constant(&mut self, text: &Constant) {
+        self.block(&text.first, text.len.min(BLOCK));
+        if text.len > BLOCK {
+            self.rest(text);
+        }
+    }
+
+    #[inline(never)]
+    fn rest(&mut self, text: &Constant) {
+        self.text(&text.rest);
+    }
+
+    /// Writes a decimal number.
+    #[inline(always)]
+    pub fn decimal(&mut self, value: u64) {
+        if value < 1000 {
+            self.small(value as usize);
+        } else if value < 1_000_000 {
+            self.small((value / 1000) as usize);
+            self.three_digits((value % 1000) as usize);
+        } else {
+            self.large(value);
+        }
+    }
+
+    /// Writes a number below 1000. The fourth byte of its entry, the length, is overwritten next.
+    #[inline(always)]
+    fn small(&mut self, value: usize) {
+        let entry = SMALL.get(value).copied().unwrap_or_default();
+        self.block(&entry, u32::from_le_bytes(entry) as usize >> 24);
+    }
+
+    /// Writes a number below 1000 with leading zeros.
+    #[inline(always)]
+    fn three_digits(&mut self, value: usize) {
+        let entry = PADDED.get(value).copied().unwrap_or_default();
+        self.block(&entry, 3);
+    }
+
+    #[inline(never)]
+    fn large(&mut self, value: u64) {
+        let (high, low) = (value / 1_000_000, value % 1_000_000);
+        if high < 1000 {
+            self.small(high as usize);
+        } else {
+            let (top, middle) = (high / 1_000_000, high % 1_000_000);
+            if top > 0 {
+                self.large_top(top);
+                self.three_digits((middle / 1000) as usize);
+            } else {
+                self.small((middle / 1000) as usize);
+            }
+            self.three_digits((middle % 1000) as usize);
+        }
+        self.three_digits((low / 1000) as usize);
+        self.three_digits((low % 1000) as usize);
+    }
+
+    /// The digits before the last twelve, of numbers above 10^12.
+    fn large_top(&mut self, top: u64) {
+        let (millions, thousands, ones) = (top / 1_000_000, top / 1000 % 1000, top % 1000);
+        if millions > 0 {
+            self.small(millions as usize);
+            self.three_digits(thousands as usize);
+            self.three_digits(ones as usize);
+        } else if thousands > 0 {
+            self.small(thousands as usize);
+            self.three_digits(ones as usize);
+        } else {
+            self.small(ones as usize);
+        }
+    }
+
+    /// Writes text.
+    pub fn text(&mut self, text: &[u8]) {
+        let room = self.room.get_mut(self.len..);
+        if let Some(room) = room.and_then(|room| room.get_mut(..text.len())) {
+            room.copy_from_slice(text);
+        }
+        self.len += text.len();
+    }
+
+    /// Writes what `value` displays.
+    pub fn display(&mut self, value: impl fmt::Display) {
+        // Writing to memory cannot fail.
+        let _ = write!(self, "{value}");
+    }
+
+    /// Writes text as the inside of a JSON string: up to six bytes for one.
     pub fn json_text(&mut self, text: &str) {
         let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
         if text.bytes().all(plain) {
@@ -187,19 +281,44 @@ impl Line {
         let inside = quoted.get(1..quoted.len() - 1).unwrap_or_default();
         self.text(inside.as_bytes());
     }
+
+    /// Writes the low `digits` hexadecimal digits of `value`: 16 at most.
+    #[inline]
+    pub fn hex(&mut self, value: u64, digits: usize) {
+        let mut all = [0; 16];
+        let shift = 64usize.saturating_sub(digits.min(16) * 4) as u32;
+        hex_digits(
+            &mut all,
+            &value.checked_shl(shift).unwrap_or(0).to_be_bytes(),
+        );
+        self.block(&all, digits.min(16));
+    }
+
+    /// Writes bytes in hexadecimal.
+    #[inline]
+    pub fn hex_bytes(&mut self, bytes: &[u8]) {
+        let len = bytes.len() * 2;
+        let room = self.room.get_mut(self.len..);
+        let room = room.and_then(|room| room.get_mut(..len));
+        hex_digits(room.unwrap_or_default(), bytes);
+        self.len += len;
+    }
 }
 
-struct Sink<'a>(&'a mut Line);
-
-impl std::fmt::Write for Sink<'_> {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.text(text.as_bytes());
+impl Write for Pen<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.text(text.as_bytes());
         Ok(())
     }
 }
 
 /// Digits of 0..=999 without leading zeros, and how many there are.
-static SMALL: [[u8; 4]; 1000] = {
+static SMALL: [[u8; 4]; 1000] = digits(false);
+
+/// Digits of 0..=999 with leading zeros.
+static PADDED: [[u8; 4]; 1000] = digits(true);
+
+const fn digits(padded: bool) -> [[u8; 4]; 1000] {
     let mut table = [[0; 4]; 1000];
     let mut value = 0;
     while value < 1000 {
@@ -209,14 +328,14 @@ static SMALL: [[u8; 4]; 1000] = {
             b'0' + (value % 10) as u8,
         );
         table[value] = match value {
-            0..10 => [c, 0, 0, 1],
-            10..100 => [b, c, 0, 2],
+            0..10 if !padded => [c, 0, 0, 1],
+            10..100 if !padded => [b, c, 0, 2],
             _ => [a, b, c, 3],
         };
         value += 1;
     }
     table
-};
+}
 
 /// Two digits a byte, for as many bytes as `to` has room for.
 #[inline]
@@ -292,10 +411,13 @@ mod tests {
         for len in [0, 1, 31, 32, 33, 64, 100] {
             let text: String = ('a'..='z').cycle().take(len).collect();
             let constant = Constant::new(&text);
-            assert_eq!(
-                written(|line| line.constant(&constant)),
-                format!("|{text}|")
-            );
+            let write = |line: &mut Line| {
+                let mut pen = line.room(constant.touched());
+                pen.constant(&constant);
+                let len = pen.len();
+                line.advance(len);
+            };
+            assert_eq!(written(write), format!("|{text}|"));
         }
     }
 

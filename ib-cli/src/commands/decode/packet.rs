@@ -31,8 +31,13 @@ impl PacketDecoder {
         let mut separator = Separator::new(self.style);
         for header in packet.headers() {
             separator.print(line);
-            self.printer
-                .header(line, header.layout, header.offset, header.bytes);
+            let bytes = packet.bytes().get(header.offset..);
+            self.printer.header(
+                line,
+                header.layout,
+                header.offset,
+                bytes.unwrap_or_default(),
+            );
         }
         if !carries_mad(packet) {
             return;
