@@ -786,3 +786,6 @@ fn put_some(data: &mut Data, attribute: Option<&[u8]>) -> MadStatus {
 fn front<const N: usize, T>(data: &Data, open: impl Fn([u8; N]) -> T) -> T {
     open(*data.first_chunk().unwrap_or(&[0; N]))
 }
+
+#[cfg(test)]
+mod tests;
