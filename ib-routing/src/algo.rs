@@ -7,3 +7,4 @@ pub mod descent;
 pub mod lanes;
 pub mod parallel;
 pub mod random;
+pub mod spread;
