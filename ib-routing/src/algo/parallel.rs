@@ -18,27 +18,31 @@ pub fn map<T: Send>(
     (0..count).map(work).collect()
 }
 
-/// Gives every `len` entries of `data`, numbered, to `work`; the last may be fewer.
-pub fn chunks<T: Send>(
+/// Gives every item of `items`, with the `len` entries of `data` that belong to it, to `work`.
+pub fn rows<S: Send, T: Send>(
     threads: usize,
+    items: &mut [S],
     data: &mut [T],
     len: usize,
-    work: impl Fn(usize, &mut [T]) + Sync + Send,
+    work: impl Fn(&mut S, &mut [T]) + Sync + Send,
 ) {
     let len = len.max(1);
     #[cfg(feature = "std")]
-    if threads != 1 && data.len() > len {
+    if threads != 1 && items.len() >= 64 {
         use rayon::prelude::*;
         return on_threads(threads, || {
-            data.par_chunks_mut(len)
-                .enumerate()
-                .for_each(|(at, chunk)| work(at, chunk));
+            let rows = items
+                .par_iter_mut()
+                .zip(data.par_chunks_mut(len))
+                .with_min_len(16);
+            rows.for_each(|(item, row)| work(item, row));
         });
     }
     let _ = threads;
-    data.chunks_mut(len)
-        .enumerate()
-        .for_each(|(at, chunk)| work(at, chunk));
+    items
+        .iter_mut()
+        .zip(data.chunks_mut(len))
+        .for_each(|(item, row)| work(item, row));
 }
 
 /// Runs on a pool of `threads`, or on the global one for 0.

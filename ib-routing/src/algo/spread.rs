@@ -10,6 +10,7 @@
 //! Time O(channels * switches / 64 * levels + LIDs * switches).
 
 use alloc::{vec, vec::Vec};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use ib_wire::Guid;
 
@@ -107,62 +108,28 @@ pub fn spread(
     search: impl Fn(&[SwitchIdx]) -> Levels + Sync + Send,
 ) {
     let plan = Plan::new(fabric, lids, options, classes);
-    // Lanes choose without looking at each other, each balanced in itself: their number depends on
-    // the fabric alone, so that threads do not change the routes.
-    let lanes = (fabric.num_switches() / 128).clamp(1, 4);
-    let mut loads = vec![IdxVec::filled(fabric.channels().len(), 0u64); lanes];
-    for round in plan.order.chunks(BATCH * lanes) {
-        let batches: Vec<&[SwitchIdx]> = round.chunks(BATCH).collect();
-        let results = parallel::map(options.threads, batches.len(), |lane| {
-            let targets = batches.get(lane).copied().unwrap_or_default();
-            let load = loads.get(lane).cloned().unwrap_or_default();
-            let mut batch = Batch::new(&plan, targets, load, lane, lanes);
-            for wave in search(targets).iter().rev() {
-                batch.deal(wave);
-            }
-            (batch.load, batch.ports, batch.lids)
-        });
-        let row_len = routes.row_len();
-        parallel::chunks(
-            options.threads,
-            routes.rows_mut(),
-            row_len,
-            |switch, row| {
-                for (_, ports, lids) in &results {
-                    copy_row(row, ports, lids, switch);
-                }
-            },
-        );
-        loads
-            .iter_mut()
-            .zip(results)
-            .for_each(|(load, (new, ..))| *load = new);
-    }
-    routes.set_exits(lids);
-}
-
-/// Puts a batch's ports of one switch into its table, run by run.
-fn copy_row(row: &mut [u8], ports: &[u8], lids: &[LidRun], switch: usize) {
-    let columns = lids.last().map_or(0, |run| run.column + run.len);
-    let ports = ports
-        .get(switch * columns..(switch + 1) * columns)
-        .unwrap_or_default();
-    for run in lids {
-        let from = ports
-            .get(run.column..run.column + run.len)
-            .unwrap_or_default();
-        if let Some(to) = row.get_mut(run.lid..run.lid + run.len) {
-            to.copy_from_slice(from);
+    let row_len = routes.row_len();
+    let mut desks: Vec<Desk> = fabric
+        .switches()
+        .indices()
+        .map(|switch| Desk::new(switch, fabric.channels_from(switch).len()))
+        .collect();
+    let mut flows = Vec::new();
+    for targets in plan.order.chunks(BATCH) {
+        let batch = Batch::new(&plan, targets, &mut flows);
+        for wave in search(targets).iter().rev() {
+            parallel::rows(
+                options.threads,
+                &mut desks,
+                routes.rows_mut(),
+                row_len,
+                |desk, lft| {
+                    desk.deal(&plan, &batch, wave, lft);
+                },
+            );
         }
     }
-}
-
-/// Consecutive LIDs in consecutive columns of a batch.
-#[derive(Clone, Copy, Debug)]
-struct LidRun {
-    column: usize,
-    lid: usize,
-    len: usize,
+    routes.set_exits(lids);
 }
 
 /// What all batches share.
@@ -282,43 +249,21 @@ struct Column {
     sibling: bool,
 }
 
-/// A candidate and the routes it carries.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    load: u64,
-    tie: u32,
-    channel: ChannelIdx,
-    to: SwitchIdx,
-    port: u8,
-}
-
-/// Destinations of one lane's batch, and what has been decided for them.
+/// Destinations that are routed at once, and how many routes pass a switch on the way to each.
 struct Batch<'a> {
-    plan: &'a Plan<'a>,
-    load: IdxVec<ChannelIdx, u64>,
     columns: Vec<Column>,
     /// Columns of each destination switch: from the first up to the second.
     spans: Vec<(usize, usize)>,
-    lids: Vec<LidRun>,
-    /// Sources whose routes pass a switch, a row of columns per switch.
-    flows: Vec<u32>,
-    /// The port chosen, in the same order.
-    ports: Vec<u8>,
+    /// A row of columns per switch. Switches that choose at the same time add to those nearer to the
+    /// destination, in any order.
+    flows: &'a [AtomicU32],
     has_siblings: bool,
-    lane: usize,
-    lanes: usize,
-    masks: Vec<(ChannelIdx, u64)>,
-    queue: Vec<Candidate>,
+    /// One thread does all.
+    alone: bool,
 }
 
 impl<'a> Batch<'a> {
-    fn new(
-        plan: &'a Plan<'a>,
-        targets: &[SwitchIdx],
-        load: IdxVec<ChannelIdx, u64>,
-        lane: usize,
-        lanes: usize,
-    ) -> Self {
+    fn new(plan: &Plan<'_>, targets: &[SwitchIdx], flows: &'a mut Vec<AtomicU32>) -> Self {
         let (mut columns, mut spans) = (Vec::new(), Vec::new());
         for &target in targets {
             let first = columns.len();
@@ -336,93 +281,135 @@ impl<'a> Batch<'a> {
             }
             spans.push((first, columns.len()));
         }
-        let mut lids: Vec<LidRun> = Vec::new();
-        for (at, column) in columns.iter().enumerate() {
-            let lid = usize::from(column.lid);
-            match lids.last_mut().filter(|run| run.lid + run.len == lid) {
-                Some(run) => run.len += 1,
-                None => lids.push(LidRun {
-                    column: at,
-                    lid,
-                    len: 1,
-                }),
+        flows.clear();
+        for &sources in plan.sources.iter() {
+            flows.extend(
+                columns
+                    .iter()
+                    .map(|column| AtomicU32::new(u32::from(column.is_ca) * sources)),
+            );
+        }
+        let has_siblings = columns.iter().any(|column| column.sibling);
+        let alone = plan.options.threads == 1;
+        Self {
+            columns,
+            spans,
+            flows,
+            has_siblings,
+            alone,
+        }
+    }
+
+    /// The columns of a destination, and the routes that pass `switch` on the way to each.
+    fn lids(
+        &self,
+        switch: SwitchIdx,
+        first: usize,
+        end: usize,
+    ) -> impl Iterator<Item = (usize, &Column, u32)> {
+        let row = switch.at() * self.columns.len();
+        let columns = self.columns.get(first..end).unwrap_or_default();
+        let flows = self.flows.get(row + first..row + end).unwrap_or_default();
+        let lids = columns.iter().zip(flows).enumerate();
+        lids.map(move |(at, (column, flow))| (first + at, column, flow.load(Relaxed)))
+    }
+
+    /// Adds the routes that a switch sends on to the next.
+    #[inline]
+    fn send(&self, to: SwitchIdx, column: usize, flow: u32) {
+        if let Some(next) = self.flows.get(to.at() * self.columns.len() + column) {
+            if self.alone {
+                // Nobody else adds: no need for a locked instruction.
+                next.store(next.load(Relaxed) + flow, Relaxed);
+            } else {
+                next.fetch_add(flow, Relaxed);
             }
         }
-        let size = columns.len() * plan.fabric.num_switches();
+    }
+}
+
+/// A candidate and the routes it carries.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    load: u64,
+    tie: u32,
+    to: SwitchIdx,
+    port: u8,
+    ignored: bool,
+    /// Place among the channels of the switch.
+    place: u8,
+}
+
+/// Where one switch chooses: what its channels carry, and room to work in.
+struct Desk {
+    switch: SwitchIdx,
+    load: Vec<u64>,
+    masks: Vec<(u8, Candidate, u64)>,
+    queue: Vec<Candidate>,
+}
+
+impl Desk {
+    fn new(switch: SwitchIdx, channels: usize) -> Self {
         Self {
-            plan,
-            load,
-            has_siblings: columns.iter().any(|column| column.sibling),
-            spans,
-            lids,
-            flows: vec![0; size],
-            ports: vec![u8::MAX; size],
-            columns,
-            lane,
-            lanes,
+            switch,
+            load: vec![0; channels],
             masks: Vec::new(),
             queue: Vec::new(),
         }
     }
 
-    /// Lets every switch that reaches destinations in this wave choose.
-    fn deal(&mut self, wave: &Wave) {
-        for switch in self.plan.fabric.switches().indices() {
-            let mut left = wave.reached[switch];
-            if left == 0 {
-                continue;
+    /// Lets the switch choose for the destinations that it reaches in this wave.
+    fn deal(&mut self, plan: &Plan<'_>, batch: &Batch<'_>, wave: &Wave, lft: &mut [u8]) {
+        let mut left = wave.reached[self.switch];
+        if left == 0 {
+            return;
+        }
+        self.masks.clear();
+        for ((index, channel), place) in plan.fabric.channels_from(self.switch).zip(0..) {
+            let class = plan.classes.map_or(u8::MAX, |classes| classes[index]);
+            let mask = wave.via[channel.to] & left;
+            if mask != 0 && class & wave.classes != 0 {
+                let candidate = Candidate {
+                    load: 0,
+                    tie: plan.rank[index],
+                    to: channel.to,
+                    port: channel.port.0,
+                    ignored: plan.ignored[index],
+                    place,
+                };
+                self.masks.push((place, candidate, mask));
             }
-            self.masks.clear();
-            for (index, channel) in self.plan.fabric.channels_from(switch) {
-                let class = self.plan.classes.map_or(u8::MAX, |classes| classes[index]);
-                let mask = wave.via[channel.to] & left;
-                if mask != 0 && class & wave.classes != 0 {
-                    self.masks.push((index, mask));
+        }
+        while left != 0 {
+            let first = left & left.wrapping_neg();
+            let mut group = left;
+            self.queue.clear();
+            for &(place, candidate, mask) in &self.masks {
+                if mask & first == 0 {
+                    group &= !mask;
+                    continue;
                 }
+                group &= mask;
+                let load = self.load.get(usize::from(place)).copied().unwrap_or(0);
+                self.queue.push(Candidate { load, ..candidate });
             }
-            while left != 0 {
-                let first = left & left.wrapping_neg();
-                let mut group = left;
-                self.queue.clear();
-                for &(index, mask) in &self.masks {
-                    if mask & first == 0 {
-                        group &= !mask;
-                        continue;
-                    }
-                    group &= mask;
-                    let channel = self.plan.fabric.channel(index);
-                    self.queue.push(Candidate {
-                        load: self.load[index],
-                        tie: self.plan.rank[index],
-                        channel: index,
-                        to: channel.to,
-                        port: channel.port.0,
-                    });
-                }
-                left &= !group;
-                self.sort_queue();
-                match self.queue.as_slice() {
-                    [] => {}
-                    &[only] => self.send_all(switch, group, only),
-                    _ if self.has_siblings => self.deal_apart(switch, group),
-                    _ => self.deal_group(switch, group),
+            left &= !group;
+            match self.queue.as_slice() {
+                [] => {}
+                &[only] => self.send_all(batch, group, only, lft),
+                _ if batch.has_siblings => self.deal_apart(plan, batch, group, lft),
+                _ => {
+                    self.sort_queue();
+                    self.deal_group(plan, batch, group, lft);
                 }
             }
         }
     }
 
-    /// Sorts the candidates, the least loaded first. Each lane begins ties at another place.
+    /// Sorts the candidates, the least loaded first. They are few and nearly sorted: insertion beats
+    /// anything cleverer.
     fn sort_queue(&mut self) {
-        let count = self.queue.len();
-        if count < 2 {
-            return;
-        }
-        let shift = (self.lane * count / self.lanes) as u32;
-        for candidate in &mut self.queue {
-            candidate.tie = candidate.tie.wrapping_sub(shift) & 0xff;
-        }
-        // Few, and nearly sorted: insertion beats anything cleverer.
-        for at in 1..count {
+        for at in 1..self.queue.len() {
             let mut place = at;
             while place > 0
                 && let Some([before, here]) = self.queue.get(place - 1..=place)
@@ -434,57 +421,45 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn send_all(&mut self, switch: SwitchIdx, group: u64, only: Candidate) {
-        let columns = self.columns.len();
-        let sources = self.plan.sources[switch];
+    fn send_all(&mut self, batch: &Batch<'_>, group: u64, only: Candidate, lft: &mut [u8]) {
         let mut sum = 0;
-        for (first, end) in spans_of(&self.spans, group) {
-            let (here, there) = (switch.at() * columns, only.to.at() * columns);
-            let ports = self.ports.get_mut(here + first..here + end);
-            ports.unwrap_or_default().fill(only.port);
-            for column in first..end {
-                let is_ca = self.columns.get(column).is_some_and(|column| column.is_ca);
-                if is_ca {
-                    let flow = self.flows.get(here + column).copied().unwrap_or(0) + sources;
-                    if let Some(next) = self.flows.get_mut(there + column) {
-                        *next += flow;
-                    }
+        for (first, end) in spans_of(&batch.spans, group) {
+            for (at, column, flow) in batch.lids(self.switch, first, end) {
+                if let Some(entry) = lft.get_mut(usize::from(column.lid)) {
+                    *entry = only.port;
+                }
+                if flow != 0 {
+                    batch.send(only.to, at, flow);
                     sum += u64::from(flow);
                 }
             }
         }
-        if !self.plan.ignored[only.channel] {
-            self.load[only.channel] += sum;
+        if !only.ignored
+            && let Some(load) = self.load.get_mut(usize::from(only.place))
+        {
+            *load += sum;
         }
     }
 
     /// Gives each LID of the group to the channel that is then the least loaded.
-    fn deal_group(&mut self, switch: SwitchIdx, group: u64) {
-        let columns = self.columns.len();
-        let sources = self.plan.sources[switch];
-        let here = switch.at() * columns;
-        let count_switches = self.plan.options.port_profile_switch_nodes;
+    fn deal_group(&mut self, plan: &Plan<'_>, batch: &Batch<'_>, group: u64, lft: &mut [u8]) {
+        let count_switches = plan.options.port_profile_switch_nodes;
         // The queue grows at its end and shrinks at its front, `head`.
         let mut head = 0;
-        for (first, end) in spans_of(&self.spans, group) {
-            for column in first..end {
+        for (first, end) in spans_of(&batch.spans, group) {
+            for (at, column, flow) in batch.lids(self.switch, first, end) {
                 let Some(&best) = self.queue.get(head) else {
                     return;
                 };
-                let is_ca = self.columns.get(column).is_some_and(|column| column.is_ca);
-                let mut weight = u64::from(count_switches && !is_ca);
-                if is_ca {
-                    let flow = self.flows.get(here + column).copied().unwrap_or(0) + sources;
-                    if let Some(next) = self.flows.get_mut(best.to.at() * columns + column) {
-                        *next += flow;
-                    }
-                    weight = u64::from(flow);
+                if let Some(entry) = lft.get_mut(usize::from(column.lid)) {
+                    *entry = best.port;
                 }
-                if let Some(port) = self.ports.get_mut(here + column) {
-                    *port = best.port;
+                if flow != 0 {
+                    batch.send(best.to, at, flow);
                 }
+                let weight = u64::from(flow) + u64::from(count_switches && !column.is_ca);
                 // What nobody's route comes by must not move the others out of step.
-                if weight == 0 || self.plan.ignored[best.channel] {
+                if weight == 0 || best.ignored {
                     continue;
                 }
                 head += 1;
@@ -503,27 +478,19 @@ impl<'a> Batch<'a> {
                 }
             }
         }
-        for candidate in self.queue.get(head..).unwrap_or_default() {
-            self.load[candidate.channel] = candidate.load;
-        }
+        self.keep_loads(head);
     }
 
     /// The same for ports with several LIDs: each next one through another chassis, else another
     /// switch, else over the least loaded channel.
-    fn deal_apart(&mut self, switch: SwitchIdx, group: u64) {
-        let columns = self.columns.len();
-        let sources = self.plan.sources[switch];
-        let here = switch.at() * columns;
+    fn deal_apart(&mut self, plan: &Plan<'_>, batch: &Batch<'_>, group: u64, lft: &mut [u8]) {
+        let system = &plan.system;
         let mut used: Vec<SwitchIdx> = Vec::new();
-        for (first, end) in spans_of(&self.spans, group) {
-            for column in first..end {
-                let Some(&entry) = self.columns.get(column) else {
-                    continue;
-                };
-                if !entry.sibling {
+        for (first, end) in spans_of(&batch.spans, group) {
+            for (at, column, flow) in batch.lids(self.switch, first, end) {
+                if !column.sibling {
                     used.clear();
                 }
-                let system = &self.plan.system;
                 let best = self.queue.iter_mut().min_by_key(|candidate| {
                     let to = candidate.to;
                     let systems = used
@@ -535,24 +502,23 @@ impl<'a> Batch<'a> {
                 });
                 let Some(best) = best else { continue };
                 used.push(best.to);
-                let mut weight = 0;
-                if entry.is_ca {
-                    let flow = self.flows.get(here + column).copied().unwrap_or(0) + sources;
-                    if let Some(next) = self.flows.get_mut(best.to.at() * columns + column) {
-                        *next += flow;
-                    }
-                    weight = u64::from(flow);
+                batch.send(best.to, at, flow);
+                if !best.ignored {
+                    best.load += u64::from(flow);
                 }
-                if !self.plan.ignored[best.channel] {
-                    best.load += weight;
-                }
-                if let Some(port) = self.ports.get_mut(here + column) {
-                    *port = best.port;
+                if let Some(entry) = lft.get_mut(usize::from(column.lid)) {
+                    *entry = best.port;
                 }
             }
         }
-        for candidate in &self.queue {
-            self.load[candidate.channel] = candidate.load;
+        self.keep_loads(0);
+    }
+
+    fn keep_loads(&mut self, head: usize) {
+        for candidate in self.queue.get(head..).unwrap_or_default() {
+            if let Some(load) = self.load.get_mut(usize::from(candidate.place)) {
+                *load = candidate.load;
+            }
         }
     }
 }
