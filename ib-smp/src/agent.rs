@@ -8,6 +8,7 @@
 //! device must do comes back as [`SmaEvent`]s. The hop-pointer rules are the business of
 //! [`Smi`](crate::Smi), which sits between the agent and the links.
 
+mod device;
 mod port;
 mod set_port_info;
 mod switch;
@@ -39,6 +40,7 @@ pub struct Sma {
     /// On a switch from port 0 on, elsewhere from port 1 on.
     ports: Box<[SmaPort]>,
     switch: Option<Box<SwitchTables>>,
+    has_mlnx_ext_port_info: bool,
     events: VecDeque<SmaEvent>,
 }
 
@@ -143,6 +145,7 @@ impl Sma {
             node_description,
             ports,
             switch: None,
+            has_mlnx_ext_port_info: false,
             events: VecDeque::new(),
         }
         .number_ports(1)
@@ -168,6 +171,7 @@ impl Sma {
             node_description,
             ports: ports.into_boxed_slice(),
             switch: Some(Box::new(SwitchTables::new(switch_info, num_ports))),
+            has_mlnx_ext_port_info: false,
             events: VecDeque::new(),
         }
         .number_ports(0)
@@ -644,10 +648,10 @@ impl Sma {
             PortInfoExtended::ID => {
                 mask2.contains(CapabilityMask2::IS_PORT_INFO_EXTENDED_SUPPORTED)
             }
-            MlnxExtPortInfo::ID => self
-                .ports
-                .iter()
-                .any(|port| port.mlnx() != MlnxExtPortInfo::default()),
+            MlnxExtPortInfo::ID => {
+                let has = |port: &SmaPort| port.mlnx() != MlnxExtPortInfo::default();
+                self.has_mlnx_ext_port_info || self.ports.iter().any(has)
+            }
             _ => false,
         };
         if !exists {

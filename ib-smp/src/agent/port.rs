@@ -9,7 +9,8 @@ use super::switch::identity;
 use crate::{
     GuidInfo, HierarchyInfo, LedInfo, LinkSpeed, LinkSpeedExt, LinkSpeedExt2, LinkSpeeds,
     LinkSpeedsExt, LinkWidth, LinkWidths, MlnxExtPortInfo, PartitionKeyTable, PortInfo,
-    PortInfoExtended, SlToVlMappingTable, VlArbitrationHalf, VlArbitrationTable,
+    PortInfoExtended, SlToVlMappingTable, VlArbitrationEntry, VlArbitrationHalf,
+    VlArbitrationTable,
 };
 
 /// A port as its agent knows it: PortInfo, the port GUID, and tables that take no memory until they
@@ -107,7 +108,7 @@ impl SmaPort {
     pub fn vl_arbitration(&self, half: VlArbitrationHalf) -> VlArbitrationTable {
         let [low, low2, high, high2] = match &self.tables {
             Some(tables) => tables.vl_arbitration,
-            None => Default::default(),
+            None => initial_vl_arbitration(),
         };
         match half {
             VlArbitrationHalf::LowFirst => low,
@@ -314,7 +315,7 @@ impl SmaPort {
                 p_keys: Vec::new(),
                 guids: Vec::new(),
                 sl_to_vl: identity(),
-                vl_arbitration: Default::default(),
+                vl_arbitration: initial_vl_arbitration(),
                 led: LedInfo::default(),
                 extended: PortInfoExtended::default(),
                 mlnx: MlnxExtPortInfo::default(),
@@ -322,6 +323,21 @@ impl SmaPort {
             })
         })
     }
+}
+
+/// The arbitration of a port before a manager writes any: VL 0 first, then the others by turns.
+/// Vendors choose it; OpenSM writes the same as its default.
+fn initial_vl_arbitration() -> [VlArbitrationTable; 4] {
+    let mut halves = [VlArbitrationTable::default(); 4];
+    let [low, _, high, _] = &mut halves;
+    for vl in 0..15u8 {
+        let at = usize::from(vl);
+        let (low_weight, high_weight) = if vl == 0 { (0, 4) } else { (4, 0) };
+        let lane = Vl::from_low_bits(vl);
+        low.set_vl_weight_block(at, &VlArbitrationEntry::new(lane, low_weight));
+        high.set_vl_weight_block(at, &VlArbitrationEntry::new(lane, high_weight));
+    }
+    halves
 }
 
 /// Width and speed that two ends of a link agree on.
