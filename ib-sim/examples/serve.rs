@@ -17,6 +17,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("simulator ready");
     let console = Box::new(BufReader::new(stdin()));
     let stop = AtomicBool::new(false);
-    serve(&topology.fabric, &options, Some(console), &mut stdout(), &stop)?;
+    serve(
+        &topology.fabric,
+        &options,
+        Some(console),
+        &mut stdout(),
+        &stop,
+    )?;
     Ok(())
 }

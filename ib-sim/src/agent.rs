@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ib_mad::{Attribute, MadHeader, MadStatus, Method, MgmtClass};
 use ib_smp::SmpDirected;
-use ib_smp::{NodeInfo, NodeType, SmInfo};
-use ib_wire::Guid;
+use ib_smp::{Arrival, NodeInfo, NodeType, SmInfo, Sma, Verdict};
+use ib_wire::{Guid, Lid};
 
 use crate::fault::{Behaviour, Lie};
 use crate::frame::FrameIdx;
@@ -89,6 +89,8 @@ impl Sim {
         }
         let end_port = self.end_port(arrival);
         let smi = self.smi(arrival);
+        let own = self.agent_port(end_port);
+        let own = own.map_or(Lid::NONE, |port| port.info().lid());
         let reply = &mut self.frames[frame];
         if smp && reply.bytes[1] == MgmtClass::SUBN_DIRECTED.0 {
             let request_slid = reply.source_lid;
@@ -98,7 +100,6 @@ impl Sim {
             };
             return self.follow(arrival, frame, step);
         }
-        let own = self.ports[end_port].info.lid();
         let to = reply.source_lid;
         // A multicast or permissive LID cannot be a source.
         let from = if reply.dest_lid.is_unicast() {
@@ -110,6 +111,34 @@ impl Sim {
         (reply.source_qp, reply.dest_qp) = (reply.dest_qp, reply.source_qp);
         reply.hops = 0;
         self.send_by_lid(end_port, frame);
+    }
+
+    /// Turns the request in `frame` into its response; `false` if there is none.
+    fn answer_smp(&mut self, arrival: PortIdx, frame: FrameIdx) -> bool {
+        let entry = &self.ports[arrival];
+        let node = entry.node;
+        let request = &mut self.frames[frame];
+        let arrival = Arrival {
+            port: entry.number,
+            slid: request.source_lid,
+        };
+        let agent = &mut self.nodes[node];
+        let answered = match agent.sma.respond(self.now, arrival, &mut request.bytes) {
+            Verdict::Respond => true,
+            Verdict::ForManager => Sma::refuse(&mut request.bytes),
+            Verdict::Drop(reason) => {
+                if reason == ib_smp::DropReason::Repressed {
+                    let repressed = request.bytes;
+                    self.repress(node, &repressed);
+                }
+                false
+            }
+        };
+        if answered {
+            self.nodes[node].smps_answered = self.nodes[node].smps_answered.wrapping_add(1);
+        }
+        self.heed(node);
+        answered
     }
 
     pub(crate) fn header(&self, frame: FrameIdx) -> MadHeader {

@@ -4,14 +4,14 @@ use ib_routing::index::IdxVec;
 use ib_routing::{Fabric, LinkSpeed, LinkWidth, Node, NodeIdx, NodeType, Port, PortRef};
 use ib_smp::{
     CapabilityMask, CapabilityMask2, LinkDownDefaultState, LinkSpeedExt, LinkSpeedExt2, LinkSpeeds,
-    LinkSpeedsExt, LinkSpeedsExt2, LinkWidths, NodeDescription, NodeInfo, PartitionKeyTable,
-    PortInfo, PortPhysicalState, PortState, SwitchInfo, VlCap,
+    LinkSpeedsExt, LinkSpeedsExt2, LinkWidths, MlnxExtPortInfo, NodeDescription, NodeInfo,
+    PortInfo, PortPhysicalState, PortState, Sma, SmaPort, SwitchInfo, VendorLinkSpeeds, VlCap,
 };
 use ib_wire::table::Text;
-use ib_wire::{GidPrefix, Guid, Lid, Mtu, PKey, PortNum};
+use ib_wire::{GidPrefix, Guid, Lid, Mtu, PortNum};
 
 use crate::fault::Behaviour;
-use crate::node::{PortIdx, SimNode, SimPort};
+use crate::node::{PortEntry, PortIdx, SimNode};
 use crate::options::{Birth, PortGuids, SimOptions};
 use crate::pma::Counters;
 
@@ -19,7 +19,7 @@ use crate::pma::Counters;
 pub(crate) fn nodes_and_ports(
     fabric: &Fabric,
     options: &SimOptions,
-) -> (IdxVec<NodeIdx, SimNode>, IdxVec<PortIdx, SimPort>) {
+) -> (IdxVec<NodeIdx, SimNode>, IdxVec<PortIdx, PortEntry>) {
     let mut first_port = 0u32;
     let first_ports: IdxVec<NodeIdx, PortIdx> = fabric
         .nodes()
@@ -40,33 +40,38 @@ pub(crate) fn nodes_and_ports(
     let mut nodes = IdxVec::new();
     let mut ports = IdxVec::new();
     for (index, node) in fabric.nodes().iter_enumerated() {
-        nodes.push(node_at_birth(node, first_ports[index], options));
+        let mut agents = Vec::with_capacity(usize::from(node.num_ports()).saturating_add(1));
         for (number, port) in node.ports() {
             let peer = port.peer.filter(|_| !port.disabled);
             let peer = peer.filter(|&peer| fabric.port(peer).is_some_and(|peer| !peer.disabled));
-            let speed = peer.and_then(|_| port.speed);
-            let guid = port_guid(node, number, port, options);
-            ports.push(SimPort {
+            agents.push(port_agent(node, number, port, peer.is_some(), options));
+            ports.push(PortEntry {
                 node: index,
                 number,
-                guid,
-                info: port_info(node, number, port, peer.is_some(), options),
-                mlnx_speed: u8::from(speed == Some(LinkSpeed::Fdr10)),
+                up: peer.is_some() || (node.type_.is_switch() && number.0 == 0),
+                hosted: false,
                 peer: peer.map(place),
                 remembered_peer: None,
                 training: 0,
-                hosted: false,
                 drop_rate: None,
-                p_keys: p_keys(node, number, options),
-                vl_arbitration: None,
                 counters: Counters::default(),
             });
         }
+        nodes.push(SimNode {
+            name: node.name.clone(),
+            sma: agent(node, agents, options),
+            first_port: first_ports[index],
+            num_ports: node.num_ports(),
+            is_switch: node.type_.is_switch(),
+            behaviour: Behaviour::Honest,
+            powered: true,
+            smps_answered: 0,
+        });
     }
     (nodes, ports)
 }
 
-fn node_at_birth(node: &Node, first_port: PortIdx, options: &SimOptions) -> SimNode {
+fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     let switch = node.type_.is_switch();
     let mut info = NodeInfo::default();
     info.set_base_version(1)
@@ -86,20 +91,51 @@ fn node_at_birth(node: &Node, first_port: PortIdx, options: &SimOptions) -> SimN
         .set_vendor_id(node.vendor_id);
     let mut description = NodeDescription::default();
     description.set_node_string(&Text::new(&node.description));
-    SimNode {
-        name: node.name.clone(),
-        info,
-        description,
-        switch_info: switch.then(|| switch_info(node, options)),
-        first_port,
-        num_ports: node.num_ports(),
-        lft: Vec::new(),
-        mft: Vec::new(),
-        sl_to_vl: std::collections::BTreeMap::new(),
-        behaviour: Behaviour::Honest,
-        powered: true,
-        smps_answered: 0,
+    let mut ports = ports.into_iter();
+    // A CA has no port 0; the first entry of its ports stands for none.
+    let management = ports.next();
+    let sma = match management {
+        Some(management) if switch => Sma::new_switch(
+            info,
+            description,
+            switch_info(node, options),
+            management,
+            ports,
+        ),
+        _ => Sma::new(info, description, ports),
+    };
+    match options.birth {
+        // ibsim answers for this attribute on every node.
+        Birth::Ibsim => sma.with_mlnx_ext_port_info(),
+        Birth::Specified => sma,
     }
+}
+
+fn port_agent(
+    node: &Node,
+    number: PortNum,
+    port: &Port,
+    cabled: bool,
+    options: &SimOptions,
+) -> SmaPort {
+    let info = port_info(node, number, port, cabled, options);
+    let external = node.type_.is_switch() && number != PortNum::MANAGEMENT;
+    let guid = match options.birth {
+        // On ibsim the ports of a switch are in the default partition, too.
+        Birth::Ibsim => port_guid(node, number, port, options),
+        Birth::Specified if external => Guid::NONE,
+        Birth::Specified => port_guid(node, number, port, options),
+    };
+    let agent = SmaPort::new(info, guid);
+    if cabled && port.speed == Some(LinkSpeed::Fdr10) {
+        let fdr10 = VendorLinkSpeeds::FDR10;
+        let mut mlnx = MlnxExtPortInfo::default();
+        mlnx.set_link_speed_supported(fdr10)
+            .set_link_speed_enabled(fdr10)
+            .set_link_speed_active(fdr10);
+        return agent.with_mlnx_ext_port_info(mlnx);
+    }
+    agent
 }
 
 fn switch_info(node: &Node, options: &SimOptions) -> SwitchInfo {
@@ -288,20 +324,4 @@ fn set_link(info: &mut PortInfo, port: &Port, cabled: bool) {
             .set_link_speed_ext_enabled2(LinkSpeedsExt2::XDR)
             .set_link_speed_ext_supported2(LinkSpeedsExt2::XDR);
     }
-}
-
-/// The default partition, full member, in entry 0.
-fn p_keys(node: &Node, number: PortNum, options: &SimOptions) -> Vec<PartitionKeyTable> {
-    let capacity = match (node.type_.is_switch(), number) {
-        (true, PortNum::MANAGEMENT) => 8,
-        (true, _) => options.partition_enforcement_cap,
-        (false, PortNum::MANAGEMENT) => 0,
-        (false, _) => options.partition_cap,
-    };
-    if capacity == 0 {
-        return Vec::new();
-    }
-    let mut block = PartitionKeyTable::default();
-    let _ = block.set_p_key_block(0, PKey::DEFAULT_FULL);
-    vec![block]
 }

@@ -2,8 +2,8 @@
 
 use ib_mad::AttributeId;
 use ib_routing::{NodeIdx, PortRef};
-use ib_wire::table::Text;
-use ib_wire::{Guid, Lid, Lmc};
+use ib_smp::Sma;
+use ib_wire::{Guid, Lid, Lmc, PortNum};
 
 use crate::sim::{Sim, SimError};
 
@@ -13,17 +13,7 @@ impl Sim {
     /// # Errors
     /// [`SimError::NoSuchPort`] if there is no such node.
     pub fn set_guid(&mut self, node: NodeIdx, guid: Guid) -> Result<(), SimError> {
-        let end_ports: Vec<PortRef> = self.end_ports(node).map(|port| port.at()).collect();
-        let port = ib_wire::PortNum::MANAGEMENT;
-        let entry = self.nodes.find_mut(node).ok_or(SimError::NoSuchPort {
-            port: PortRef { node, port },
-        })?;
-        entry.info.set_node_guid(guid);
-        if entry.is_switch() {
-            return end_ports
-                .into_iter()
-                .try_for_each(|port| self.set_port_guid(port, guid));
-        }
+        self.sma_of(node)?.set_node_guid(guid);
         Ok(())
     }
 
@@ -32,8 +22,8 @@ impl Sim {
     /// # Errors
     /// [`SimError::NoSuchPort`].
     pub fn set_port_guid(&mut self, port: PortRef, guid: Guid) -> Result<(), SimError> {
-        let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
-        self.ports[index].guid = guid;
+        self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
+        self.sma_of(port.node)?.set_port_guid(port.port, guid);
         Ok(())
     }
 
@@ -42,11 +32,7 @@ impl Sim {
     /// # Errors
     /// [`SimError::NoSuchPort`] if there is no such node.
     pub fn set_description(&mut self, node: NodeIdx, description: &str) -> Result<(), SimError> {
-        let port = ib_wire::PortNum::MANAGEMENT;
-        let entry = self.nodes.find_mut(node).ok_or(SimError::NoSuchPort {
-            port: PortRef { node, port },
-        })?;
-        entry.description.set_node_string(&Text::new(description));
+        self.sma_of(node)?.set_node_description(description);
         Ok(())
     }
 
@@ -56,7 +42,9 @@ impl Sim {
     /// [`SimError::NoSuchPort`].
     pub fn set_lid(&mut self, port: PortRef, lid: Lid, lmc: Lmc) -> Result<(), SimError> {
         let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
-        self.ports[index].info.set_lid(lid).set_lmc(lmc);
+        if let Some(info) = self.info_mut(index) {
+            info.set_lid(lid).set_lmc(lmc);
+        }
         Ok(())
     }
 
@@ -73,5 +61,13 @@ impl Sim {
         let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
         self.ports[index].drop_rate = (share > 0.0).then_some((share, attribute));
         Ok(())
+    }
+
+    fn sma_of(&mut self, node: NodeIdx) -> Result<&mut Sma, SimError> {
+        let port = PortNum::MANAGEMENT;
+        let node = self.nodes.find_mut(node).ok_or(SimError::NoSuchPort {
+            port: PortRef { node, port },
+        })?;
+        Ok(&mut node.sma)
     }
 }

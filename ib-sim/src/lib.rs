@@ -29,7 +29,6 @@ mod queue;
 #[cfg(target_os = "linux")]
 pub mod server;
 mod sim;
-mod sma;
 mod switch;
 mod transport;
 mod trap;

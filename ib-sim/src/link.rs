@@ -1,7 +1,7 @@
 //! Links: packets cross them, faults happen on them, they go down and train again.
 
 use ib_routing::PortRef;
-use ib_smp::{LinkSpeed, LinkSpeedExt, LinkWidth, PortPhysicalState, PortState};
+use ib_smp::{LinkMode, PortPhysicalState, PortState, SmaEvent};
 use ib_wire::PortNum;
 
 use crate::fault::Fate;
@@ -13,18 +13,19 @@ impl Sim {
     /// Sends a packet out of a port.
     pub(crate) fn transmit(&mut self, out: PortIdx, frame: FrameIdx) {
         let smp = self.frames[frame].is_smp();
-        let port = &mut self.ports[out];
-        let (true, Some(peer)) = (port.is_link_up(), port.peer) else {
-            port.counters.count_discard();
+        let entry = &self.ports[out];
+        let (true, Some(peer)) = (entry.up, entry.peer) else {
+            self.ports[out].counters.count_discard();
             return self.drop_frame(out, frame, DropReason::LinkDown);
         };
         if !smp {
-            if port.state() != PortState::ACTIVE {
-                port.counters.count_discard();
+            let state = self.agent_port(out).map(|port| port.info().port_state());
+            let counters = &mut self.ports[out].counters;
+            if state != Some(PortState::ACTIVE) {
+                counters.count_discard();
                 return self.drop_frame(out, frame, DropReason::PortNotActive);
             }
-            let sent = &self.frames[frame];
-            port.counters.count_sent(sent);
+            counters.count_sent(&self.frames[frame]);
         }
         let arrival = Happening::Arrive { frame, port: peer };
         if !self.faulty || (self.options.faults.rates.smp_only && !smp) {
@@ -113,7 +114,7 @@ impl Sim {
         let Some(other) = self.ports[end].remembered_peer else {
             return Ok(false);
         };
-        let other = self.ports[other].at();
+        let other = self.at(other);
         self.link(port, other)?;
         Ok(true)
     }
@@ -137,11 +138,7 @@ impl Sim {
             return;
         };
         entry.powered = true;
-        entry.forget();
-        let first = entry.first_port;
-        for port in std::iter::once(first).chain(self.external_ports(node)) {
-            self.ports[port].forget();
-        }
+        entry.sma.reset();
         for port in self.external_ports(node) {
             if let Some(peer) = self.ports[port].peer {
                 self.train(port);
@@ -166,83 +163,88 @@ impl Sim {
         let Some(peer) = end.peer.filter(|_| end.training == training) else {
             return;
         };
-        let able = |end: PortIdx| {
-            let end = &self.ports[end];
-            let disabled = end.info.port_physical_state() == PortPhysicalState::DISABLED;
-            !disabled && self.nodes[end.node].powered
+        let info = |end: PortIdx| {
+            let powered = self.nodes[self.ports[end].node].powered;
+            let port = self.agent_port(end).filter(|_| powered)?;
+            let disabled = port.info().port_physical_state() == PortPhysicalState::DISABLED;
+            (!disabled).then_some(port.info())
         };
-        if !able(port) || !able(peer) {
+        let modes = info(port).zip(info(peer));
+        let Some(mode) = modes.and_then(|(here, there)| LinkMode::negotiate(here, there)) else {
             return;
-        }
+        };
         for end in [port, peer] {
-            self.negotiate(end);
-            if !self.ports[end].is_link_up() {
-                let info = &mut self.ports[end].info;
-                info.set_port_physical_state(PortPhysicalState::LINK_UP);
-                self.set_port_state(end, PortState::INITIALIZE);
+            if !self.ports[end].up {
+                self.ports[end].up = true;
+                let number = self.ports[end].number;
+                let node = self.ports[end].node;
+                self.nodes[node].sma.link_up(number, mode);
+                self.state_changed(end, PortState::DOWN, PortState::INITIALIZE);
             }
         }
     }
 
-    /// Takes the widest width and the highest speed that both ends have enabled.
-    fn negotiate(&mut self, port: PortIdx) {
-        let Some(peer) = self.ports[port].peer else {
-            return;
-        };
-        let other = self.ports[peer].info;
-        let info = &mut self.ports[port].info;
-        let widths = info.link_width_enabled() & other.link_width_enabled();
-        let by_lanes = [
-            LinkWidth::X12,
-            LinkWidth::X8,
-            LinkWidth::X4,
-            LinkWidth::X2,
-            LinkWidth::X1,
-        ];
-        let width = by_lanes
-            .into_iter()
-            .find(|width| widths.bits() & width.0 != 0);
-        info.set_link_width_active(width.unwrap_or(LinkWidth::X1));
-        let speeds = (info.link_speed_enabled() & other.link_speed_enabled()).bits();
-        let speed = [LinkSpeed::QDR, LinkSpeed::DDR]
-            .into_iter()
-            .find(|speed| speeds & speed.0 != 0);
-        info.set_link_speed_active(speed.unwrap_or(LinkSpeed::SDR));
-        let speeds = (info.link_speed_ext_enabled() & other.link_speed_ext_enabled()).bits();
-        let speed = [
-            LinkSpeedExt::NDR,
-            LinkSpeedExt::HDR,
-            LinkSpeedExt::EDR,
-            LinkSpeedExt::FDR,
-        ]
-        .into_iter()
-        .find(|speed| speeds & speed.0 != 0);
-        info.set_link_speed_ext_active(speed.unwrap_or(LinkSpeedExt::NONE));
-    }
-
     /// A port's link has gone.
     pub(crate) fn link_lost(&mut self, port: PortIdx) {
-        let end = &mut self.ports[port];
-        end.training = end.training.wrapping_add(1);
-        if end.is_link_up() {
-            end.counters.count_link_downed();
-            end.info.set_port_physical_state(PortPhysicalState::POLLING);
-            self.set_port_state(port, PortState::DOWN);
+        let entry = &mut self.ports[port];
+        entry.training = entry.training.wrapping_add(1);
+        if entry.up {
+            entry.up = false;
+            entry.counters.count_link_downed();
+            let (node, number) = (entry.node, entry.number);
+            let from = self.agent_port(port).map(|port| port.info().port_state());
+            self.nodes[node].sma.link_down(number);
+            self.state_changed(port, from.unwrap_or(PortState::DOWN), PortState::DOWN);
         }
     }
 
-    /// Changes a port's state; a switch notes the change and tells the subnet manager.
-    pub(crate) fn set_port_state(&mut self, port: PortIdx, to: PortState) {
-        let end = &mut self.ports[port];
-        let from = end.state();
-        if from == to {
-            return;
+    /// Reports a port's change of state; a switch tells the subnet manager of what its links did.
+    fn state_changed(&mut self, port: PortIdx, from: PortState, to: PortState) {
+        let at = self.at(port);
+        self.report(SimEvent::PortState { port: at, from, to });
+        self.trap_port_state(port);
+    }
+
+    /// Does what a node's agent asks of its device.
+    pub(crate) fn heed(&mut self, node: ib_routing::NodeIdx) {
+        while let Some(event) = self.nodes[node].sma.poll_event() {
+            match event {
+                SmaEvent::PortState { port, state } => {
+                    let at = PortRef { node, port };
+                    // Armed and Active have one state each that leads to them.
+                    let from = match state {
+                        PortState::ACTIVE => PortState::ARMED,
+                        _ => PortState::INITIALIZE,
+                    };
+                    let to = state;
+                    self.report(SimEvent::PortState { port: at, from, to });
+                }
+                SmaEvent::LinkDown {
+                    port,
+                    physical_state,
+                } => {
+                    let at = PortRef { node, port };
+                    let Some(index) = self.port_idx(at) else {
+                        continue;
+                    };
+                    let peer = self.ports[index].peer;
+                    self.link_lost(index);
+                    if let Some(peer) = peer {
+                        self.link_lost(peer);
+                    }
+                    if physical_state == PortPhysicalState::POLLING {
+                        self.train(index);
+                    }
+                }
+                _ => {}
+            }
         }
-        end.info.set_port_state(to);
-        let at = end.at();
-        self.events
-            .push_back(SimEvent::PortState { port: at, from, to });
-        self.port_state_changed(at, from, to);
+    }
+
+    fn report(&mut self, event: SimEvent) {
+        if self.options.events {
+            self.events.push_back(event);
+        }
     }
 
     /// All ports of a node that can have cables.

@@ -1,16 +1,10 @@
 //! The nodes of the fabric: what their agents know, and what a test may look at.
-//!
-//! Tables that most nodes never write (SLtoVL, VL arbitration, P_Keys past the first block, forwarding
-//! entries past the last LID) take no memory until then: 48k LIDs fit in a laptop.
-
-use std::collections::BTreeMap;
 
 use ib_mad::AttributeId;
 use ib_routing::index::Idx;
 use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{
-    NodeDescription, NodeInfo, PartitionKeyTable, PortInfo, PortPhysicalState, PortState,
-    SlToVlMappingTable, SwitchInfo, VlArbitrationTable,
+    NodeDescription, NodeInfo, PortInfo, PortState, Sma, SmaPort, SwitchInfo, SwitchTables,
 };
 use ib_wire::{Guid, Lid, PKey, PortNum, Sl, Vl};
 
@@ -37,17 +31,11 @@ impl Idx for PortIdx {
 #[derive(Clone, Debug)]
 pub struct SimNode {
     pub(crate) name: String,
-    pub(crate) info: NodeInfo,
-    pub(crate) description: NodeDescription,
-    pub(crate) switch_info: Option<SwitchInfo>,
+    pub(crate) sma: Sma,
+    /// Its ports stand together in the vector of all ports, from port 0 on, which only a switch really has.
     pub(crate) first_port: PortIdx,
     pub(crate) num_ports: u8,
-    /// Ports by LID, as far as written.
-    pub(crate) lft: Vec<PortNum>,
-    /// Masks of 16 ports by position and MLID - 0xc000, as far as written.
-    pub(crate) mft: Vec<Vec<u16>>,
-    /// By (input, output), where it differs from SL = VL.
-    pub(crate) sl_to_vl: BTreeMap<(u8, u8), SlToVlMappingTable>,
+    pub(crate) is_switch: bool,
     pub(crate) behaviour: Behaviour,
     /// Whether the node is there at all.
     pub(crate) powered: bool,
@@ -61,34 +49,40 @@ impl SimNode {
         &self.name
     }
 
+    /// The node's subnet management agent: everything that a manager can read or write.
+    #[must_use]
+    pub fn sma(&self) -> &Sma {
+        &self.sma
+    }
+
     /// NodeInfo, but for the fields that depend on the port of arrival.
     #[must_use]
     pub fn node_info(&self) -> &NodeInfo {
-        &self.info
+        self.sma.node_info()
     }
 
     /// The text that people know the node by.
     #[must_use]
     pub fn description(&self) -> &NodeDescription {
-        &self.description
+        self.sma.node_description()
     }
 
     /// SwitchInfo, on a switch.
     #[must_use]
     pub fn switch_info(&self) -> Option<&SwitchInfo> {
-        self.switch_info.as_ref()
+        self.sma.switch().map(SwitchTables::info)
     }
 
     /// Node GUID.
     #[must_use]
     pub fn guid(&self) -> Guid {
-        self.info.node_guid()
+        self.sma.node_info().node_guid()
     }
 
     /// Whether it forwards packets.
     #[must_use]
     pub fn is_switch(&self) -> bool {
-        self.switch_info.is_some()
+        self.is_switch
     }
 
     /// Number of ports, port 0 not counted.
@@ -109,53 +103,34 @@ impl SimNode {
         self.powered
     }
 
-    /// The linear forwarding table by LID, up to the last block that was written.
+    /// The linear forwarding table by LID, up to the last block that was written; empty on a CA.
     #[must_use]
     pub fn lft(&self) -> &[PortNum] {
-        &self.lft
+        self.sma.switch().map_or(&[], SwitchTables::lft)
     }
 
     /// Where the switch sends a unicast LID: `None` where it drops it.
+    #[inline]
     #[must_use]
     pub fn lft_port(&self, lid: Lid) -> Option<PortNum> {
-        let info = self.switch_info.as_ref()?;
-        if lid > info.linear_fdb_top() {
-            return None;
-        }
-        let port = *self.lft.get(usize::from(lid.0))?;
-        (port != PortNum::UNREACHABLE).then_some(port)
+        self.sma.switch()?.unicast_port(lid)
     }
 
     /// The ports that the switch copies a multicast LID to.
     pub fn mft_ports(&self, mlid: Lid) -> impl Iterator<Item = PortNum> + '_ {
-        let at = usize::from(mlid.0 & 0x3fff);
-        let masks = self.mft.iter().map(move |position| {
-            let mask = position.get(at).copied();
-            mask.filter(|_| mlid.is_multicast()).unwrap_or(0)
-        });
-        (0u8..).step_by(16).zip(masks).flat_map(|(first, mask)| {
-            (0..16u8)
-                .filter(move |bit| mask >> bit & 1 == 1)
-                .map(move |bit| PortNum(first.saturating_add(bit)))
-        })
+        let switch = self.sma.switch().into_iter();
+        switch.flat_map(move |switch| switch.multicast_ports(mlid))
     }
 
     /// The lane that a service level takes from an input port to an output port.
     #[must_use]
     pub fn vl(&self, input: PortNum, output: PortNum, sl: Sl) -> Vl {
-        let table = self.sl_to_vl.get(&(input.0, output.0));
-        table.map_or_else(|| default_vl(sl), |table| table.vl(sl))
-    }
-
-    /// Loses what a subnet manager wrote.
-    pub(crate) fn forget(&mut self) {
-        self.lft = Vec::new();
-        self.mft = Vec::new();
-        self.sl_to_vl.clear();
-        if let Some(info) = &mut self.switch_info {
-            info.set_linear_fdb_top(Lid::NONE)
-                .set_multicast_fdb_top(Lid::NONE)
-                .set_port_state_change(true);
+        match self.sma.switch() {
+            Some(switch) => switch.vl(input, output, sl),
+            None => self
+                .sma
+                .port(output)
+                .map_or(Vl::MANAGEMENT, |port| port.vl(sl)),
         }
     }
 
@@ -165,123 +140,95 @@ impl SimNode {
     }
 }
 
-/// The mapping that a port is born with: VL = SL, but for SL 15, as VL 15 carries no data.
-fn default_vl(sl: Sl) -> Vl {
-    Vl::from_low_bits(if sl.bits() == 15 { 7 } else { sl.bits() })
-}
-
-/// One table of [`default_vl`].
-pub(crate) fn default_sl_to_vl() -> SlToVlMappingTable {
-    let mut table = SlToVlMappingTable::default();
-    for sl in 0..16u8 {
-        let _ = table.set_sl_to_vl(usize::from(sl), default_vl(Sl::from_low_bits(sl)));
-    }
-    table
-}
-
-/// A port of a simulated node.
+/// What the simulator itself knows of a port; the rest is in the node's agent.
 #[derive(Clone, Debug)]
-pub struct SimPort {
+pub(crate) struct PortEntry {
     pub(crate) node: NodeIdx,
     pub(crate) number: PortNum,
-    pub(crate) guid: Guid,
-    pub(crate) info: PortInfo,
-    /// MlnxExtPortInfo.link_speed_active: 1 is FDR10.
-    pub(crate) mlnx_speed: u8,
+    /// Whether the link has trained.
+    pub(crate) up: bool,
+    /// Whether a host listens here.
+    pub(crate) hosted: bool,
     /// The cable's other end.
     pub(crate) peer: Option<PortIdx>,
     /// The cable that was there before it was pulled out.
     pub(crate) remembered_peer: Option<PortIdx>,
     /// Counts the trainings of the link: one that was broken off must not end later.
     pub(crate) training: u32,
-    /// Whether a host listens here.
-    pub(crate) hosted: bool,
     /// Share of the requests to the agents that get lost here, of one attribute or of all.
     pub(crate) drop_rate: Option<(f64, Option<AttributeId>)>,
-    pub(crate) p_keys: Vec<PartitionKeyTable>,
-    pub(crate) vl_arbitration: Option<Box<[VlArbitrationTable; 4]>>,
     pub(crate) counters: Counters,
 }
 
-impl SimPort {
-    /// PortInfo as the SMA would show it.
+/// A look at a port of a simulated node.
+#[derive(Clone, Copy, Debug)]
+pub struct SimPort<'a> {
+    pub(crate) entry: &'a PortEntry,
+    pub(crate) sma: &'a SmaPort,
+}
+
+impl<'a> SimPort<'a> {
+    /// PortInfo as the node's agent keeps it.
     #[must_use]
-    pub fn info(&self) -> &PortInfo {
-        &self.info
+    pub fn info(&self) -> &'a PortInfo {
+        self.sma.info()
+    }
+
+    /// What the node's agent keeps of the port: P_Keys, SLtoVL, arbitration.
+    #[must_use]
+    pub fn sma(&self) -> &'a SmaPort {
+        self.sma
     }
 
     /// Logical state.
     #[must_use]
     pub fn state(&self) -> PortState {
-        self.info.port_state()
+        self.info().port_state()
     }
 
     /// Whether the link works: a cable, and both ends trained.
     #[must_use]
     pub fn is_link_up(&self) -> bool {
-        self.info.port_physical_state() == PortPhysicalState::LINK_UP
+        self.entry.up
     }
 
     /// Port GUID.
     #[must_use]
     pub fn guid(&self) -> Guid {
-        self.guid
+        self.sma.guid()
     }
 
     /// Which port it is.
     #[must_use]
     pub fn at(&self) -> PortRef {
         PortRef {
-            node: self.node,
-            port: self.number,
+            node: self.entry.node,
+            port: self.entry.number,
         }
     }
 
     /// What has passed the port, and what went wrong there.
     #[must_use]
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    pub fn counters(&self) -> &'a Counters {
+        &self.entry.counters
     }
 
     /// The P_Keys in the table, the unused entries left out.
-    pub fn p_keys(&self) -> impl Iterator<Item = PKey> + '_ {
-        let entries = self.p_keys.iter().flat_map(|block| {
-            (0..usize::from(PartitionKeyTable::ENTRIES)).filter_map(|at| block.p_key_block(at))
-        });
-        entries.filter(|key| key.base() != 0)
-    }
-
-    /// The P_Key at an index of the table.
-    #[must_use]
-    pub fn p_key(&self, index: u16) -> Option<PKey> {
-        let (block, at) = (
-            index / PartitionKeyTable::ENTRIES,
-            index % PartitionKeyTable::ENTRIES,
-        );
-        self.p_keys.get(usize::from(block))?.p_key_block(at.into())
-    }
-
-    /// Loses what a subnet manager wrote.
-    pub(crate) fn forget(&mut self) {
-        self.info
-            .set_lid(Lid::NONE)
-            .set_lmc(ib_wire::Lmc::ZERO)
-            .set_master_sm_lid(Lid::NONE)
-            .set_m_key(ib_wire::MKey(0))
-            .set_client_reregister(false);
-        self.p_keys.truncate(1);
-        for block in &mut self.p_keys {
-            *block = PartitionKeyTable::default();
-            let _ = block.set_p_key_block(0, PKey::DEFAULT_FULL);
-        }
-        self.vl_arbitration = None;
+    pub fn p_keys(&self) -> impl Iterator<Item = PKey> + use<'a> {
+        self.sma.p_keys()
     }
 
     /// Whether a packet with this LID is for the port: its LIDs by LMC.
     #[inline]
     #[must_use]
     pub fn has_lid(&self, lid: Lid) -> bool {
-        let base = self.info.lid();
-        base != Lid::NONE && lid.0 >> self.info.lmc().bits() == base.0 >> self.info.lmc().bits()
+        has_lid(self.info(), lid)
     }
+}
+
+/// Whether a LID is one of the port's.
+#[inline]
+pub(crate) fn has_lid(info: &PortInfo, lid: Lid) -> bool {
+    let (base, lmc) = (info.lid(), info.lmc().bits());
+    base != Lid::NONE && lid.0 >> lmc == base.0 >> lmc
 }

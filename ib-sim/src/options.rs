@@ -31,6 +31,8 @@ pub struct SimOptions {
     pub traps: bool,
     /// How often an agent sends a trap that nobody represses.
     pub trap_attempts: u32,
+    /// Whether changes of port states are reported as events.
+    pub events: bool,
     /// Whether dropped packets are reported as events; their number is counted always.
     pub drop_events: bool,
 }
@@ -50,6 +52,7 @@ impl Default for SimOptions {
             birth: Birth::Specified,
             traps: true,
             trap_attempts: 5,
+            events: false,
             drop_events: false,
         }
     }

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use ib_mad::{Engine, Instant, Mad, MadAddress, MgmtClass};
 use ib_routing::index::IdxVec;
 use ib_routing::{Fabric, NodeIdx, PortRef};
-use ib_smp::{PortState, SmpDirected};
+use ib_smp::{PortInfo, PortState, SmaPort, SmpDirected};
 use ib_wire::{Guid, Lid, PKey, PortNum, Qpn, Vl};
 use thiserror::Error;
 
 use crate::birth;
 use crate::fault::{Behaviour, FaultRates, FaultSource};
 use crate::frame::{Frame, FrameIdx, FrameStore};
-use crate::node::{PortIdx, SimNode, SimPort};
+use crate::node::{PortEntry, PortIdx, SimNode, SimPort, has_lid};
 use crate::options::SimOptions;
 use crate::queue::EventQueue;
 
@@ -161,7 +161,7 @@ pub struct Sim {
     pub(crate) options: SimOptions,
     pub(crate) now: Instant,
     pub(crate) nodes: IdxVec<NodeIdx, SimNode>,
-    pub(crate) ports: IdxVec<PortIdx, SimPort>,
+    pub(crate) ports: IdxVec<PortIdx, PortEntry>,
     pub(crate) frames: FrameStore,
     pub(crate) queue: EventQueue<Happening>,
     pub(crate) outbox: VecDeque<(PortIdx, FrameIdx)>,
@@ -228,8 +228,8 @@ impl Sim {
 
     /// One port.
     #[must_use]
-    pub fn port(&self, port: PortRef) -> Option<&SimPort> {
-        Some(&self.ports[self.port_idx(port)?])
+    pub fn port(&self, port: PortRef) -> Option<SimPort<'_>> {
+        self.look(self.port_idx(port)?)
     }
 
     /// The first node whose name in the fabric's file, or else whose description, is `name`.
@@ -240,7 +240,7 @@ impl Sim {
             nodes.find(|(_, node)| test(node)).map(|(index, _)| index)
         };
         by(&|node| node.name == name)
-            .or_else(|| by(&|node| node.description.node_string().to_str() == Some(name)))
+            .or_else(|| by(&|node| node.description().node_string().to_str() == Some(name)))
     }
 
     /// The node with this node GUID.
@@ -262,26 +262,26 @@ impl Sim {
     }
 
     /// Ports that can have LIDs and hosts: port 0 of a switch, all others of a CA.
-    pub fn end_ports(&self, node: NodeIdx) -> impl Iterator<Item = &SimPort> {
+    pub fn end_ports(&self, node: NodeIdx) -> impl Iterator<Item = SimPort<'_>> {
         let switch = self.nodes.find(node).is_some_and(SimNode::is_switch);
         self.ports_of(node)
-            .filter(move |port| switch == (port.number == PortNum::MANAGEMENT))
+            .filter(move |port| switch == (port.at().port == PortNum::MANAGEMENT))
     }
 
     /// All ports of a node, from port 0, which only a switch really has.
-    pub fn ports_of(&self, node: NodeIdx) -> impl Iterator<Item = &SimPort> {
+    pub fn ports_of(&self, node: NodeIdx) -> impl Iterator<Item = SimPort<'_>> {
         let node = self.nodes.find(node);
         let numbers = node.into_iter().flat_map(|node| {
             (0..=node.num_ports).filter_map(|number| node.port_idx(PortNum(number)))
         });
-        numbers.map(|index| &self.ports[index])
+        numbers.filter_map(|index| self.look(index))
     }
 
     /// The other end of a port's cable.
     #[must_use]
     pub fn peer(&self, port: PortRef) -> Option<PortRef> {
         let peer = self.ports[self.port_idx(port)?].peer?;
-        Some(self.ports[peer].at())
+        Some(self.at(peer))
     }
 
     /// Lets a host listen on a port; `sm` when a subnet manager runs there, which sets IsSM.
@@ -313,7 +313,9 @@ impl Sim {
     /// [`SimError::NoSuchPort`].
     pub fn set_is_sm(&mut self, port: PortRef, is_sm: bool) -> Result<(), SimError> {
         let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
-        let info = &mut self.ports[index].info;
+        let Some(info) = self.info_mut(index) else {
+            return Ok(());
+        };
         let mut mask = info.capability_mask();
         mask.set(ib_smp::CapabilityMask::IS_SM, is_sm);
         info.set_capability_mask(mask);
@@ -368,10 +370,46 @@ impl Sim {
         self.nodes.find(port.node)?.port_idx(port.port)
     }
 
+    /// Which port an index stands for.
+    pub(crate) fn at(&self, port: PortIdx) -> PortRef {
+        let entry = &self.ports[port];
+        PortRef {
+            node: entry.node,
+            port: entry.number,
+        }
+    }
+
+    /// What the agent keeps of a port; none for port 0 of a CA.
+    #[inline]
+    pub(crate) fn agent_port(&self, port: PortIdx) -> Option<&SmaPort> {
+        let entry = &self.ports[port];
+        self.nodes[entry.node].sma.port(entry.number)
+    }
+
+    /// PortInfo, for what the device writes itself.
+    pub(crate) fn info_mut(&mut self, port: PortIdx) -> Option<&mut PortInfo> {
+        let entry = &self.ports[port];
+        self.nodes[entry.node].sma.port_info_mut(entry.number)
+    }
+
+    /// Whether a LID is one of the port's.
+    #[inline]
+    pub(crate) fn has_lid(&self, port: PortIdx, lid: Lid) -> bool {
+        self.agent_port(port)
+            .is_some_and(|port| has_lid(port.info(), lid))
+    }
+
+    fn look(&self, port: PortIdx) -> Option<SimPort<'_>> {
+        Some(SimPort {
+            entry: &self.ports[port],
+            sma: self.agent_port(port)?,
+        })
+    }
+
     /// The port whose LID, P_Keys and host stand for `port`: port 0 of a switch, itself else.
     pub(crate) fn end_port(&self, port: PortIdx) -> PortIdx {
         let node = &self.nodes[self.ports[port].node];
-        if node.is_switch() {
+        if node.is_switch {
             node.first_port
         } else {
             // Port 0 of a CA does not exist; a host that says 0 means the first port.
@@ -395,8 +433,8 @@ impl Sim {
         if self.options.drop_events {
             let sent = &self.frames[frame];
             let event = SimEvent::Dropped {
-                origin: self.ports[PortIdx(sent.origin)].at(),
-                at: self.ports[port].at(),
+                origin: self.at(PortIdx(sent.origin)),
+                at: self.at(port),
                 reason,
                 mad: mad_of(sent),
             };
@@ -411,9 +449,10 @@ impl Sim {
             mad.header().mgmt_class(),
             MgmtClass::SUBN_LID | MgmtClass::SUBN_DIRECTED
         );
-        let from = &self.ports[port];
-        let own = from.info.lid().0;
-        let path_bits = u16::from(address.path_bits) & from.info.lmc().path_bits();
+        let from = self.agent_port(port);
+        let own = from.map_or(Lid::NONE, |from| from.info().lid()).0;
+        let lmc = from.map_or(0, |from| from.info().lmc().path_bits());
+        let path_bits = u16::from(address.path_bits) & lmc;
         Frame {
             bytes: mad.bytes,
             source_lid: Lid(own | path_bits),
@@ -424,7 +463,7 @@ impl Sim {
             source_qp: if smp { Qpn::SMI } else { Qpn::GSI },
             dest_qp: if smp { Qpn::SMI } else { address.qpn },
             q_key: address.qkey,
-            p_key: from.p_key(address.pkey_index).unwrap_or(PKey::DEFAULT_FULL),
+            p_key: from.map_or(PKey(0), |from| from.p_key(address.pkey_index)),
             grh: address.grh,
             data: None,
             origin: port.0,
@@ -465,7 +504,7 @@ impl Engine for Sim {
         let (port, index) = self.outbox.pop_front()?;
         let frame = &self.frames[index];
         let delivery = Delivery {
-            port: self.ports[port].at(),
+            port: self.at(port),
             dest_qp: frame.dest_qp,
             dest_lid: frame.dest_lid,
             mad: mad_of(frame),

@@ -18,9 +18,8 @@ impl Sim {
         let (hops, smp, dest_lid) = (arrived.hops, arrived.is_smp(), arrived.dest_lid);
         let class = MgmtClass(arrived.bytes[1]);
         self.stats.hops = self.stats.hops.wrapping_add(1);
-        let end = &mut self.ports[port];
-        let node = end.node;
-        if !end.is_link_up() {
+        let node = self.ports[port].node;
+        if !self.ports[port].up {
             return self.drop_frame(port, frame, DropReason::LinkDown);
         }
         if !self.nodes[node].powered {
@@ -33,34 +32,51 @@ impl Sim {
             if dest_lid.is_permissive() && class == MgmtClass::SUBN_DIRECTED {
                 return self.directed_from(port, frame);
             }
-        } else {
-            match end.state() {
-                PortState::ACTIVE => {}
-                // The neighbour is Active and sends data: it is this port's turn to become Active.
-                PortState::ARMED => self.set_port_state(port, PortState::ACTIVE),
-                _ => return self.drop_frame(port, frame, DropReason::PortNotActive),
-            }
-            let end = &mut self.ports[port];
-            end.counters.count_received(&self.frames[frame]);
-            if end.info.partition_enforcement_inbound() && !self.passes_partition(port, frame) {
-                return self.p_key_violation(port, frame);
-            }
+        } else if let Err(reason) = self.data_arrives(port, frame) {
+            return match reason {
+                DropReason::PKey => self.p_key_violation(port, frame),
+                _ => self.drop_frame(port, frame, reason),
+            };
         }
-        if !self.nodes[node].is_switch() {
+        if !self.nodes[node].is_switch {
             return self.receive(port, port, frame);
         }
         self.forward(node, Some(port), frame);
     }
 
+    /// Checks and counts a packet other than an SMP that comes out of the link of `port`.
+    fn data_arrives(&mut self, port: PortIdx, frame: FrameIdx) -> Result<(), DropReason> {
+        let entry = &mut self.ports[port];
+        let (node, number) = (entry.node, entry.number);
+        let sma = &mut self.nodes[node].sma;
+        let Some(info) = sma.port(number).map(ib_smp::SmaPort::info) else {
+            return Err(DropReason::LinkDown);
+        };
+        match info.port_state() {
+            PortState::ACTIVE => {}
+            // The neighbour is Active and sends data: it is this port's turn to become Active.
+            PortState::ARMED => sma.data_received(number),
+            _ => return Err(DropReason::PortNotActive),
+        }
+        entry.counters.count_received(&self.frames[frame]);
+        let enforced = sma
+            .port(number)
+            .is_some_and(|port| port.info().partition_enforcement_inbound());
+        self.heed(node);
+        if enforced && !self.passes_partition(port, frame) {
+            return Err(DropReason::PKey);
+        }
+        Ok(())
+    }
+
     /// Sends a packet that starts at an end port by its destination LID.
     pub(crate) fn send_by_lid(&mut self, end_port: PortIdx, frame: FrameIdx) {
-        let port = &self.ports[end_port];
-        let node = port.node;
+        let node = self.ports[end_port].node;
         let dest = self.frames[frame].dest_lid;
-        if port.has_lid(dest) || dest.is_permissive() {
+        if self.has_lid(end_port, dest) || dest.is_permissive() {
             return self.receive(end_port, end_port, frame);
         }
-        if self.nodes[node].is_switch() {
+        if self.nodes[node].is_switch {
             return self.forward(node, None, frame);
         }
         self.set_lane(PortNum::MANAGEMENT, end_port, frame);
@@ -75,7 +91,7 @@ impl Sim {
         if dest.is_multicast() {
             return self.forward_multicast(node, arrival, frame);
         }
-        if dest.is_permissive() || self.ports[management].has_lid(dest) {
+        if dest.is_permissive() || self.has_lid(management, dest) {
             return self.receive(management, arrival.unwrap_or(management), frame);
         }
         let here = arrival.unwrap_or(management);
@@ -105,7 +121,7 @@ impl Sim {
         };
         if self.has_multicast_entry(node, mlid) {
             switch.mft_ports(mlid).for_each(&mut set);
-        } else if let Some(info) = &switch.switch_info {
+        } else if let Some(info) = switch.switch_info() {
             let primary = info.default_multicast_primary_port();
             if self.ports[here].number == primary {
                 set(info.default_multicast_not_primary_port());
@@ -139,7 +155,7 @@ impl Sim {
 
     /// Whether the switch has a table entry for a multicast LID: one within its capacity and its top.
     fn has_multicast_entry(&self, node: NodeIdx, mlid: Lid) -> bool {
-        let Some(info) = &self.nodes[node].switch_info else {
+        let Some(info) = self.nodes[node].switch_info() else {
             return false;
         };
         let top = info.multicast_fdb_top();
@@ -153,32 +169,28 @@ impl Sim {
         if packet.is_smp() {
             return;
         }
-        let port = &self.ports[out];
-        let node = &self.nodes[port.node];
-        let (input, output) = match node.is_switch() {
-            true => (input, port.number),
-            // A CA has one table per port, whatever the modifier says.
-            false => (PortNum(0), port.number),
-        };
-        packet.lane = node.vl(input, output, packet.sl);
+        let out = &self.ports[out];
+        packet.lane = self.nodes[out.node].vl(input, out.number, packet.sl);
     }
 
     /// Sends a packet out of a port after the checks that are due there.
     fn leave(&mut self, out: PortIdx, frame: FrameIdx) {
         let packet = &self.frames[frame];
-        let port = &self.ports[out];
-        if !packet.is_smp() {
-            let lanes = port.info.operational_vls().count().unwrap_or(1);
+        if !packet.is_smp()
+            && let Some(port) = self.agent_port(out)
+        {
+            let info = port.info();
+            let lanes = info.operational_vls().count().unwrap_or(1);
             if packet.lane == Vl::MANAGEMENT || packet.lane.bits() >= lanes {
                 self.ports[out].counters.count_discard();
                 return self.drop_frame(out, frame, DropReason::NoLane);
             }
-            let mtu = port.info.neighbor_mtu().bytes().unwrap_or(256);
+            let mtu = info.neighbor_mtu().bytes().unwrap_or(256);
             if packet.payload_len() > usize::from(mtu) {
                 self.ports[out].counters.count_discard();
                 return self.drop_frame(out, frame, DropReason::TooLong);
             }
-            let enforced = port.info.partition_enforcement_outbound();
+            let enforced = info.partition_enforcement_outbound();
             if enforced && !self.passes_partition(out, frame) {
                 return self.p_key_violation(out, frame);
             }
@@ -189,9 +201,8 @@ impl Sim {
     /// A packet has come to the end port that it may be for; `arrival` is the port whose link it left.
     pub(crate) fn receive(&mut self, end_port: PortIdx, arrival: PortIdx, frame: FrameIdx) {
         let packet = &self.frames[frame];
-        let port = &self.ports[end_port];
         let dest = packet.dest_lid;
-        if !(port.has_lid(dest) || dest.is_multicast() || dest.is_permissive()) {
+        if !(self.has_lid(end_port, dest) || dest.is_multicast() || dest.is_permissive()) {
             return self.drop_frame(arrival, frame, DropReason::WrongLid);
         }
         if packet.is_smp() {
@@ -249,24 +260,19 @@ impl Sim {
 
     /// The subnet management interface that handles what comes to `port`.
     pub(crate) fn smi(&self, port: PortIdx) -> Smi {
-        let node = &self.nodes[self.ports[port].node];
-        let end_port = self.end_port(port);
-        Smi {
-            node_type: node.info.node_type(),
-            num_ports: node.num_ports,
-            port: self.ports[end_port].number,
-            lid: self.ports[end_port].info.lid(),
-        }
+        let entry = &self.ports[port];
+        self.nodes[entry.node].sma.smi(entry.number)
     }
 
     /// Whether a switch's port lets a packet of this partition pass.
     fn passes_partition(&self, port: PortIdx, frame: FrameIdx) -> bool {
-        !self.nodes[self.ports[port].node].is_switch() || self.has_partition(port, frame)
+        !self.nodes[self.ports[port].node].is_switch || self.has_partition(port, frame)
     }
 
     /// Whether the port's table has a key that matches the packet's.
     fn has_partition(&self, port: PortIdx, frame: FrameIdx) -> bool {
         let key = self.frames[frame].p_key;
-        self.ports[port].p_keys().any(|own| own.matches(key))
+        self.agent_port(port)
+            .is_some_and(|port| port.p_keys().any(|own| own.matches(key)))
     }
 }

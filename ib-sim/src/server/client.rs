@@ -283,7 +283,7 @@ impl Server {
             }
             control_type::GET_P_KEYS => {
                 let keys: Vec<u8> = (0..32)
-                    .flat_map(|index| here.p_key(index).map_or(0, |key| key.0).to_be_bytes())
+                    .flat_map(|index| here.sma().p_key(index).0.to_be_bytes())
                     .collect();
                 message.set_data(&keys);
             }
