@@ -1,6 +1,7 @@
 //! The routing engines by OpenSM's names. A new engine touches this list and its own file.
 
 pub mod dfsssp;
+pub mod ftree;
 pub mod minhop;
 pub mod sssp;
 
@@ -68,6 +69,7 @@ impl RoutingEngine {
     ) -> Result<Routes, RouteError> {
         match self {
             Self::MinHop => minhop::route(fabric, lids, options),
+            Self::FatTree => ftree::route(fabric, lids, options),
             Self::Sssp => sssp::route(fabric, lids, options),
             Self::Dfsssp => dfsssp::route(fabric, lids, options),
             _ => Err(RouteError::BadOption {

@@ -6,15 +6,22 @@
 //! Oblivious Routing for Arbitrary Topologies", 2011, for layering by cycles; the layers here are
 //! filled in the order of destinations and never emptied again.
 
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
+
+use ib_wire::{Lid, Sl};
 
 use crate::{
     algo::{
         channel_graph::{ChannelGraph, DependencyLayout},
-        descent::{Descent, Step, Tree},
+        descent::{Descent, Step, Tree, senders},
     },
+    error::RouteError,
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec, SwitchIdx, TreeIdx},
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx, TreeIdx},
+    lid::LidMap,
+    options::RouteOptions,
+    routes::{Routes, SlTable},
+    vl::VlMap,
 };
 
 /// The virtual lanes in use, each with its dependencies.
@@ -71,11 +78,10 @@ impl<'a> Lanes<'a> {
     /// The number of switches left, if the lanes do not suffice.
     pub fn layer(
         &mut self,
-        descent: &Descent,
+        switches: &IdxVec<TreeIdx, SwitchIdx>,
         tree: &Tree,
         sends: impl Fn(SwitchIdx) -> bool,
     ) -> Result<(), usize> {
-        let switches = descent.switches();
         self.lane.clear();
         self.wanted.clear();
         let mut left = 0_usize;
@@ -97,6 +103,22 @@ impl<'a> Lanes<'a> {
             }
         }
         if left == 0 { Ok(()) } else { Err(left) }
+    }
+
+    /// Writes the lanes of the last tree into service levels by switch and LID.
+    pub fn note(
+        &self,
+        switches: &IdxVec<TreeIdx, SwitchIdx>,
+        lid: Lid,
+        row_len: usize,
+        sls: &mut [Sl],
+    ) {
+        for (&switch, &lane) in switches.iter().zip(self.lane.iter()) {
+            let entry = sls.get_mut(switch.at() * row_len + usize::from(lid.0));
+            if let (Some(entry), true) = (entry, lane != NO_LANE) {
+                *entry = Sl::try_new(lane).unwrap_or_default();
+            }
+        }
     }
 
     /// Puts as much of a tree as fits on one lane, and returns how many senders that are.
@@ -249,6 +271,115 @@ impl<'a> Lanes<'a> {
             }
         }
         None
+    }
+}
+
+/// Gives service levels to routes that are there already, so that no lane can deadlock.
+///
+/// CA traffic comes first and must fit; routes from and to switches share what is left, and lane 0
+/// where nothing is.
+///
+/// # Errors
+/// [`RouteError::TooFewVls`] if `options.vls()` lanes do not suffice for the paths between CAs.
+pub fn layer_routes(
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+    routes: &mut Routes,
+) -> Result<(), RouteError> {
+    let (layout, order) = (DependencyLayout::new(fabric), up_down_order(fabric));
+    let mut lanes = Lanes::new(&layout, &order, options.vls());
+    let senders = senders(fabric, lids);
+    let mut sls = vec![Sl::ZERO; routes.row_len() * fabric.num_switches()];
+    let mut trees = InstalledTree::new(fabric);
+    for between_cas in [true, false] {
+        for (target, end) in lids
+            .destinations()
+            .iter()
+            .filter_map(|end| Some((end.switch?, end)))
+        {
+            if between_cas && end.is_switch() {
+                continue;
+            }
+            for lid in end.range.iter() {
+                trees.read(fabric, routes, target, lid);
+                let sends = |switch| end.is_switch() || (senders[switch] > 0) == between_cas;
+                let fits = lanes.layer(&trees.switches, &trees.tree, sends);
+                if between_cas && fits.is_err() {
+                    let (available, needed) = (options.vls(), u16::from(options.vls()) + 1);
+                    let engine = routes.engine();
+                    return Err(RouteError::TooFewVls {
+                        engine,
+                        available,
+                        needed,
+                    });
+                }
+                lanes.note(&trees.switches, lid, routes.row_len(), &mut sls);
+            }
+        }
+    }
+    let vls = lanes.used();
+    if vls > 1 {
+        routes.set_lanes(SlTable::BySwitch(sls), VlMap::default(), vls);
+    }
+    Ok(())
+}
+
+/// The tree that tables have for one LID: the switches by their hops, and their steps.
+#[derive(Debug, Default)]
+struct InstalledTree {
+    switches: IdxVec<TreeIdx, SwitchIdx>,
+    tree: Tree,
+    place: IdxVec<SwitchIdx, TreeIdx>,
+    /// The switches that send to a switch, as a linked list: the first of them, and the next.
+    first_child: IdxVec<SwitchIdx, Option<SwitchIdx>>,
+    sibling: IdxVec<SwitchIdx, Option<SwitchIdx>>,
+    step: IdxVec<SwitchIdx, ChannelIdx>,
+}
+
+impl InstalledTree {
+    fn new(fabric: &Fabric) -> Self {
+        let switches = fabric.num_switches();
+        Self {
+            place: IdxVec::filled(switches, TreeIdx(0)),
+            first_child: IdxVec::filled(switches, None),
+            sibling: IdxVec::filled(switches, None),
+            step: IdxVec::filled(switches, ChannelIdx(0)),
+            ..Self::default()
+        }
+    }
+
+    fn read(&mut self, fabric: &Fabric, routes: &Routes, target: SwitchIdx, lid: Lid) {
+        self.first_child.fill(None);
+        for switch in fabric
+            .switches()
+            .indices()
+            .filter(|&switch| switch != target)
+        {
+            if let Some(channel) = fabric.channel_at(switch, routes.port(switch, lid)) {
+                let to = fabric.channel(channel).to;
+                self.step[switch] = channel;
+                self.sibling[switch] = self.first_child[to];
+                self.first_child[to] = Some(switch);
+            }
+        }
+        self.switches.clear();
+        self.place[target] = self.switches.push(target);
+        let mut at = TreeIdx(0);
+        while let Some(&switch) = self.switches.find(at) {
+            at.0 += 1;
+            let mut child = self.first_child[switch];
+            while let Some(switch) = child {
+                self.place[switch] = self.switches.push(switch);
+                child = self.sibling[switch];
+            }
+        }
+        self.tree.reset(self.switches.len());
+        for (at, &switch) in self.switches.iter_enumerated().skip(1) {
+            let channel = self.step[switch];
+            let next = self.place[fabric.channel(channel).to];
+            self.tree.take(at, Step { channel, next }, 0);
+        }
     }
 }
 

@@ -15,11 +15,11 @@ use crate::{
     algo::{
         channel_graph::DependencyLayout,
         descent::{Descent, Tree, hop_weights, senders},
-        lanes::{Lanes, NO_LANE, up_down_order},
+        lanes::{Lanes, up_down_order},
     },
     error::RouteError,
     fabric::Fabric,
-    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::{Routes, SlTable},
@@ -74,11 +74,13 @@ impl Run<'_> {
                     } else {
                         descent.lightest(&load, &mut tree);
                         let sends = |switch| self.senders[switch] > 0;
-                        lanes.layer(&descent, &tree, sends).map_err(too_few)?;
+                        lanes
+                            .layer(descent.switches(), &tree, sends)
+                            .map_err(too_few)?;
                     }
                     tree.add_load(&descent, &self.senders, &mut load);
                     self.install(&descent, &tree, lid, &mut routes);
-                    note(&descent, &lanes, lid, routes.row_len(), &mut sls);
+                    lanes.note(descent.switches(), lid, routes.row_len(), &mut sls);
                 }
             }
         }
@@ -113,15 +115,16 @@ impl Run<'_> {
                 for lid in end.range.iter() {
                     if end.is_switch() {
                         descent.lightest(load, &mut tree);
-                        let _ = lanes.layer(descent, &tree, |_| true);
+                        let _ = lanes.layer(descent.switches(), &tree, |_| true);
                         self.install(descent, &tree, lid, routes);
                     } else if silent {
                         self.read(descent, routes, lid, &mut installed);
-                        let _ = lanes.layer(descent, &installed, |at| self.senders[at] == 0);
+                        let _ =
+                            lanes.layer(descent.switches(), &installed, |at| self.senders[at] == 0);
                     } else {
                         continue;
                     }
-                    note(descent, lanes, lid, routes.row_len(), sls);
+                    lanes.note(descent.switches(), lid, routes.row_len(), sls);
                 }
             }
         }
@@ -145,16 +148,6 @@ impl Run<'_> {
         for (at, step) in tree.iter() {
             let port = self.fabric.channel(step.channel).port;
             routes.set_port(descent.switches()[at], lid, port);
-        }
-    }
-}
-
-/// Writes a tree's lanes into the service levels.
-fn note(descent: &Descent, lanes: &Lanes<'_>, lid: Lid, row_len: usize, sls: &mut [Sl]) {
-    for (&switch, &lane) in descent.switches().iter().zip(lanes.lane().iter()) {
-        let entry = sls.get_mut(switch.at() * row_len + usize::from(lid.0));
-        if let (Some(entry), true) = (entry, lane != NO_LANE) {
-            *entry = Sl::try_new(lane).unwrap_or_default();
         }
     }
 }
