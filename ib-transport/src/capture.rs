@@ -286,7 +286,13 @@ fn reason(error: PcapError, frames: u64) -> CaptureError {
 }
 
 /// Writes a capture; frames of one link.
-pub struct CaptureWriter<W: Write>(FormatOut<W>);
+///
+/// Frames of [`LinkType::ERF`] are given as InfiniBand packets and get their header here: it is the
+/// link type of InfiniBand that all versions of Wireshark read.
+pub struct CaptureWriter<W: Write> {
+    format: FormatOut<W>,
+    link: LinkType,
+}
 
 enum FormatOut<W: Write> {
     Pcap(PcapWriter<W>),
@@ -312,7 +318,10 @@ impl<W: Write> CaptureWriter<W> {
             ..PcapHeader::default()
         };
         match PcapWriter::with_header(writer, header) {
-            Ok(writer) => Ok(Self(FormatOut::Pcap(writer))),
+            Ok(writer) => Ok(Self {
+                format: FormatOut::Pcap(writer),
+                link,
+            }),
             Err(error) => Err(reason(error, 0)),
         }
     }
@@ -330,7 +339,10 @@ impl<W: Write> CaptureWriter<W> {
         let described = PcapNgWriter::new(writer)
             .and_then(|mut writer| writer.write_block(&interface.into_block()).map(|_| writer));
         match described {
-            Ok(writer) => Ok(Self(FormatOut::PcapNg(writer))),
+            Ok(writer) => Ok(Self {
+                format: FormatOut::PcapNg(writer),
+                link,
+            }),
             Err(error) => Err(reason(error, 0)),
         }
     }
@@ -362,17 +374,23 @@ impl<W: Write> CaptureWriter<W> {
         direction: Option<Direction>,
         data: &[u8],
     ) -> Result<(), CaptureError> {
+        let data = if self.link == LinkType::ERF {
+            let header = ErfHeader::infiniband(timestamp, data.len());
+            Cow::Owned([header.as_bytes(), data].concat())
+        } else {
+            Cow::Borrowed(data)
+        };
         let original_len = u32::try_from(data.len()).unwrap_or(u32::MAX);
-        let written = match &mut self.0 {
+        let written = match &mut self.format {
             FormatOut::Pcap(writer) => {
-                writer.write_packet(&PcapPacket::new(timestamp, original_len, data))
+                writer.write_packet(&PcapPacket::new(timestamp, original_len, &data))
             }
             FormatOut::PcapNg(writer) => {
                 let packet = EnhancedPacketBlock {
                     interface_id: 0,
                     timestamp,
                     original_len,
-                    data: data.into(),
+                    data,
                     options: match direction {
                         None => Vec::new(),
                         Some(Direction::Sent) => vec![EnhancedPacketOption::Flags(OUTBOUND)],
@@ -391,7 +409,7 @@ impl<W: Write> CaptureWriter<W> {
 
     /// The writer underneath.
     pub fn into_inner(self) -> W {
-        match self.0 {
+        match self.format {
             FormatOut::Pcap(writer) => writer.into_writer(),
             FormatOut::PcapNg(writer) => writer.into_inner(),
         }

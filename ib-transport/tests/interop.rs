@@ -176,8 +176,8 @@ fn tshark_dissects_a_recording_without_an_error() {
     fs::remove_dir_all(&directory).unwrap();
     let lines = String::from_utf8_lossy(&output.stdout);
     let expected = [
-        ",0xffff,0xffff,0x00,0x00000000,0x0123456789abcdef,0x0011",
-        ",0x1234,0x0042,0x03,0x80010000,0x0123456789abcdef,0x0011",
+        ",65535,65535,0,0x0000000000000000,0x0123456789abcdef,0x0011",
+        ",4660,66,3,0x0000000080010000,0x0123456789abcdef,0x0011",
     ];
     assert_eq!(
         lines.lines().collect::<Vec<_>>(),

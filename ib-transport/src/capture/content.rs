@@ -121,6 +121,25 @@ wire_struct! {
     }
 }
 
+impl ErfHeader {
+    /// The header of a record with an InfiniBand packet of `len` bytes, captured `timestamp` after 1970.
+    #[must_use]
+    pub fn infiniband(timestamp: Duration, len: usize) -> Self {
+        let fraction = (u64::from(timestamp.subsec_nanos()) << 32) / 1_000_000_000;
+        let fixed_point = timestamp.as_secs() << 32 | fraction;
+        let wire_len = u16::try_from(len).unwrap_or(u16::MAX);
+        let mut header = Self::default();
+        header
+            .set_timestamp(fixed_point.swap_bytes())
+            .set_type(ErfType::INFINIBAND)
+            // Records may differ in length.
+            .set_flags(4)
+            .set_rlen(wire_len.saturating_add(Self::LEN as u16))
+            .set_wlen(wire_len);
+        header
+    }
+}
+
 code_points! {
     /// What an ERF record holds.
     pub struct ErfType(u8) {

@@ -145,7 +145,7 @@ impl<W: Write> RecordWriter<W> {
     /// # Errors
     /// The writer's.
     pub fn new(writer: W, own: Lid, epoch: Duration) -> Result<Self, CaptureError> {
-        let writer = CaptureWriter::pcapng(writer, LinkType::INFINIBAND)?;
+        let writer = CaptureWriter::pcapng(writer, LinkType::ERF)?;
         Ok(Self { writer, own, epoch })
     }
 
