@@ -6,8 +6,9 @@
 
 use ib_mad::{Attribute, AttributeId, Mad, MadAddress, Method, MgmtClass};
 use ib_smp::{
-    DrPath, LinearForwardingTable, NodeDescription, NodeInfo, PortInfo, PortState, SmpDirected,
-    SwitchInfo,
+    DrPath, LinearForwardingTable, NodeDescription, NodeInfo, PortInfo, PortState,
+    SlToVlMappingTable, SlToVlModifier, SmpDirected, SwitchInfo, VlArbitrationHalf,
+    VlArbitrationTable,
 };
 use ib_wire::{Lid, MKey};
 
@@ -24,6 +25,8 @@ pub(crate) enum Request {
     GetLft(NodeIdx, u16),
     SetSwitchInfo(NodeIdx),
     SetLft(NodeIdx, u16),
+    SetSlToVl(NodeIdx, SlToVlModifier),
+    SetVlArbitration(PortRef, VlArbitrationHalf),
     /// Brings a port to its target, and into this state.
     SetPortInfo(PortRef, PortState),
 }
@@ -36,6 +39,8 @@ impl Request {
             Self::GetSwitchInfo(_) | Self::SetSwitchInfo(_) => SwitchInfo::ID,
             Self::GetPortInfo(_) | Self::SetPortInfo(..) => PortInfo::ID,
             Self::GetLft(..) | Self::SetLft(..) => LinearForwardingTable::ID,
+            Self::SetSlToVl(..) => SlToVlMappingTable::ID,
+            Self::SetVlArbitration(..) => VlArbitrationTable::ID,
         }
     }
 
@@ -46,10 +51,16 @@ impl Request {
             Self::GetNodeDescription(port)
             | Self::GetPortInfo(port)
             | Self::SetPortInfo(port, _) => Some(port),
+            Self::SetVlArbitration(port, _) => Some(port),
+            // A CA is reached over the port that the table belongs to.
+            Self::SetSlToVl(node, SlToVlModifier::Pair { input, output }) if input.0 == 0 => {
+                Some(PortRef { node, port: output })
+            }
             Self::GetSwitchInfo(node)
             | Self::SetSwitchInfo(node)
             | Self::GetLft(node, _)
-            | Self::SetLft(node, _) => Some(PortRef::management(node)),
+            | Self::SetLft(node, _)
+            | Self::SetSlToVl(node, _) => Some(PortRef::management(node)),
         }
     }
 
@@ -64,7 +75,11 @@ impl Request {
     pub(crate) const fn is_set(self) -> bool {
         matches!(
             self,
-            Self::SetSwitchInfo(_) | Self::SetLft(..) | Self::SetPortInfo(..)
+            Self::SetSwitchInfo(_)
+                | Self::SetLft(..)
+                | Self::SetPortInfo(..)
+                | Self::SetSlToVl(..)
+                | Self::SetVlArbitration(..)
         )
     }
 }

@@ -6,7 +6,10 @@
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
 use ib_routing::SwitchIdx;
-use ib_smp::{DrPath, NodeDescription, NodeInfo, NodeType, PortInfo, PortState, SwitchInfo};
+use ib_smp::{
+    DrPath, NodeDescription, NodeInfo, NodeType, PortInfo, PortState, SlToVlMappingTable,
+    SwitchInfo,
+};
 use ib_wire::{Guid, PortNum, addr::LidRange};
 
 use crate::event::PortAt;
@@ -74,6 +77,8 @@ pub struct Switch {
     pub info: Option<SwitchInfo>,
     /// The linear forwarding table as far as the switch is known to hold it.
     pub lft: KnownTable,
+    /// SLtoVL tables by input and output port, as far as they were written.
+    pub(crate) sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
     /// Its index in the fabric that is routed, if it takes part.
     pub routed: Option<SwitchIdx>,
 }
@@ -99,6 +104,10 @@ pub struct Port {
     pub lids: Option<LidRange>,
     /// Whether the host was told to subscribe and join again by this manager.
     pub(crate) reregistered: bool,
+    /// Of a CA or router port: its SLtoVL table, if it was written.
+    pub(crate) sl_to_vl: Option<SlToVlMappingTable>,
+    /// For how many lanes its VL arbitration was written; 0 for none.
+    pub(crate) arbitrated_lanes: u8,
 }
 
 impl Subnet {

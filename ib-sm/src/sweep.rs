@@ -8,12 +8,16 @@
 mod discover;
 mod lids;
 mod links;
+mod qos;
 mod routes;
 
 use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::Mad;
-use ib_smp::{NodeDescription, NodeInfo, PortInfo, SmpDirected, SwitchInfo};
+use ib_smp::{
+    NodeDescription, NodeInfo, PortInfo, SlToVlMappingTable, SmpDirected, SwitchInfo,
+    VlArbitrationModifier,
+};
 use ib_wire::{MKey, PortNum};
 
 pub(crate) use self::{
@@ -42,6 +46,8 @@ pub(crate) enum Step {
     RaiseTops,
     /// Blocks of the forwarding tables that differ are written.
     Tables,
+    /// Tables of virtual lanes that differ are written, if the routes use several.
+    Qos,
     /// Ports get their settings and are armed.
     Arm,
     /// Ports are made active.
@@ -141,6 +147,18 @@ impl Sweep {
                 data = self.lft_block(node, block)?;
                 block.into()
             }
+            Request::SetSlToVl(node, modifier) => {
+                fill(&mut data, self.sl_to_vl(config, node, modifier)?.as_bytes());
+                modifier.bits()
+            }
+            Request::SetVlArbitration(port, half) => {
+                data = *self.vl_arbitration(half).as_bytes();
+                VlArbitrationModifier {
+                    half,
+                    port: port.port,
+                }
+                .bits()
+            }
             Request::SetPortInfo(port, state) => {
                 data = *self.port_set(config, port, state)?.as_bytes();
                 port.port.0.into()
@@ -195,6 +213,16 @@ impl Sweep {
                 Request::SetSwitchInfo(node) => self.answered(data, |sweep, info: &SwitchInfo| {
                     sweep.on_switch_set(node, *info)
                 }),
+                Request::SetSlToVl(node, modifier) => {
+                    self.answered(data, |sweep, table: &SlToVlMappingTable| {
+                        sweep.on_sl_to_vl_set(node, modifier, *table);
+                        true
+                    })
+                }
+                Request::SetVlArbitration(port, _) => {
+                    self.on_vl_arbitration_set(port);
+                    true
+                }
                 Request::SetPortInfo(port, state) => {
                     self.on_port_set(port, state, PortInfo::from_bytes(*data))
                 }
@@ -257,6 +285,10 @@ impl Sweep {
                 self.queue_lft_blocks();
             }
             Step::Tables => {
+                self.step = Step::Qos;
+                self.queue_qos_tables(config);
+            }
+            Step::Qos => {
                 self.step = Step::Arm;
                 self.configure_and_arm(config);
             }

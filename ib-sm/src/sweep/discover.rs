@@ -104,13 +104,14 @@ impl Sweep {
         let known = self.known_before(node).and_then(|before| {
             let switch = before.switch.as_ref()?;
             // A switch that was restarted has forgotten its top.
-            (switch.info?.linear_fdb_top() == top).then(|| switch.lft.clone())
+            (switch.info?.linear_fdb_top() == top)
+                .then(|| (switch.lft.clone(), switch.sl_to_vl.clone()))
         });
         let Some(switch) = self.subnet.switch_mut(node) else {
             return;
         };
         switch.info = Some(info);
-        switch.lft = known.unwrap_or_default();
+        (switch.lft, switch.sl_to_vl) = known.unwrap_or_default();
         for block in blocks {
             if switch.lft.block(block).is_none() {
                 self.queue.push_back(Request::GetLft(node, block));
@@ -128,13 +129,25 @@ impl Sweep {
         } else {
             is_own_node
         };
-        let reregistered = self
+        // A port that is still active has not been restarted.
+        let before = self
             .known_before(port.node)
             .and_then(|node| node.port(port.port))
-            .is_some_and(|before| before.reregistered && info.port_state() == PortState::ACTIVE);
+            .filter(|_| info.port_state() == PortState::ACTIVE)
+            .map(|before| {
+                (
+                    before.reregistered,
+                    before.sl_to_vl,
+                    before.arbitrated_lanes,
+                )
+            });
         if let Some(record) = self.subnet.port_mut(port) {
             record.set_info(info);
-            record.reregistered = reregistered;
+            (
+                record.reregistered,
+                record.sl_to_vl,
+                record.arbitrated_lanes,
+            ) = before.unwrap_or_default();
             if leads_on && record.is_up() && record.peer.is_none() {
                 self.queue.push_back(Request::GetNodeInfo(Some(port)));
             }

@@ -18,9 +18,9 @@ use crate::{SmConfig, request::Request, subnet::PortRef};
 
 /// What the two ends of a link have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LinkLimits {
+pub(super) struct LinkLimits {
     mtu: Mtu,
-    vls: VlCap,
+    pub(super) vls: VlCap,
     /// Whether the other end is a CA or a router.
     leaf: bool,
 }
@@ -163,7 +163,7 @@ impl Sweep {
             .map_or(Lid::NONE, LidRange::base)
     }
 
-    fn link_limits(&self, config: &SmConfig, port: PortRef) -> Option<LinkLimits> {
+    pub(super) fn link_limits(&self, config: &SmConfig, port: PortRef) -> Option<LinkLimits> {
         let record = self.subnet.port(port).filter(|record| record.is_up())?;
         let peer = record.peer?;
         let (here, there) = (record.info?, self.subnet.port(peer)?.info?);
