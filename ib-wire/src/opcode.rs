@@ -265,6 +265,7 @@ const ABSENT: u8 = u8::MAX;
 
 /// The table above by opcode, for constant-time access.
 #[derive(Clone, Copy)]
+#[repr(align(16))]
 struct Shape {
     /// Row of [`OPERATIONS`]; past its end where the code has no name.
     row: u8,

@@ -82,7 +82,10 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[inline]
     #[must_use]
     pub fn parse(bytes: B) -> Self {
-        let shape = Shape::of(Start::Ib, bytes.as_ref());
+        let shape = match Shape::whole(bytes.as_ref()) {
+            Some(shape) => shape,
+            None => Shape::of(Start::Ib, bytes.as_ref()),
+        };
         Self { bytes, shape }
     }
 

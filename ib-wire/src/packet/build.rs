@@ -53,6 +53,7 @@ pub struct PacketBuilder<'a> {
 }
 
 impl<'a> PacketBuilder<'a> {
+    #[inline(always)]
     fn new(front: Front<'a>, bth: Bth) -> Self {
         Self {
             link: &[],
@@ -111,16 +112,14 @@ impl<'a> PacketBuilder<'a> {
     }
 
     /// Puts an Ethernet header, and VLAN tags if any, in front of a RoCE packet: bytes as they are.
-    #[must_use]
-    pub fn link(mut self, link: &'a [u8]) -> Self {
+    pub fn link(&mut self, link: &'a [u8]) -> &mut Self {
         self.link = link;
         self
     }
 
     /// Adds an extended transport header. The order is the operation's, whatever the order of calls.
     #[inline]
-    #[must_use]
-    pub fn with<H: ExtendedHeader>(mut self, header: &H) -> Self {
+    pub fn with<H: ExtendedHeader>(&mut self, header: &H) -> &mut Self {
         self.put(H::ETH, header.bytes());
         self
     }
@@ -138,22 +137,19 @@ impl<'a> PacketBuilder<'a> {
 
     /// What the packet carries. Pad bytes are added.
     #[inline]
-    #[must_use]
-    pub fn payload(mut self, payload: &'a [u8]) -> Self {
+    pub fn payload(&mut self, payload: &'a [u8]) -> &mut Self {
         self.payload = payload;
         self
     }
 
     /// The values of the pad bytes, which are zero otherwise; as many count as the payload needs.
-    #[must_use]
-    pub fn pad(mut self, pad: [u8; 3]) -> Self {
+    pub fn pad(&mut self, pad: [u8; 3]) -> &mut Self {
         self.pad = pad;
         self
     }
 
     /// Leaves the IPv4 header's checksum as it is given, for adapters that fill it in.
-    #[must_use]
-    pub fn keep_checksum(mut self) -> Self {
+    pub fn keep_checksum(&mut self) -> &mut Self {
         self.keeps_checksum = true;
         self
     }
@@ -202,7 +198,7 @@ impl<'a> PacketBuilder<'a> {
     /// field cannot hold the length; [`Headers`](BuildError::Headers) if the extended headers are not
     /// those of the operation; [`Unaligned`](BuildError::Unaligned) if a raw payload or IPv4 options
     /// are no multiple of 4 bytes. `out` may then hold anything.
-    #[inline]
+    #[inline(always)]
     pub fn build(&self, out: &mut [u8]) -> Result<usize, BuildError> {
         let needed = self.packet_len();
         let left = out.len();
@@ -335,7 +331,8 @@ impl<B: AsRef<[u8]>> Packet<B> {
         for (to, from) in builder.pad.iter_mut().zip(self.pad()) {
             *to = *from;
         }
-        Some(builder.payload(self.payload()).keep_checksum())
+        builder.payload(self.payload()).keep_checksum();
+        Some(builder)
     }
 }
 

@@ -21,7 +21,7 @@ pub fn seal(start: Start, bytes: &mut [u8]) -> Result<(), BuildError> {
 }
 
 /// As [`seal`], of a packet whose headers are known; `net` is where GRH or IP stand off a link.
-#[inline]
+#[inline(always)]
 pub(super) fn seal_as(
     start: Start,
     network: Network,
@@ -68,7 +68,7 @@ pub(super) fn seal_as(
     }
 }
 
-#[inline]
+#[inline(always)]
 fn seal_ib(network: Network, bytes: &mut [u8]) -> Result<(), BuildError> {
     let len = bytes.len();
     let covered = len.saturating_sub(2);
