@@ -1,3 +1,55 @@
 //! Text formats: fabrics, tables and lists as OpenSM, ibsim and the diagnostics write them.
 
+pub mod dot;
+pub mod guid2lid;
+pub mod guid_list;
 pub mod ibnetdiscover;
+pub mod lfts;
+pub mod lid_matrix;
+pub mod port_lists;
+pub mod sl2vl;
+pub mod sls;
+pub mod subnet_list;
+pub mod svg;
+
+use alloc::string::String;
+
+use crate::error::{TopologyError, TopologyErrorKind};
+
+/// A line that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// What is odd about it.
+    pub what: String,
+}
+
+/// Lines with their numbers, comments cut off and blanks trimmed; empty ones are left out.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (1..).zip(text.lines()).filter_map(|(at, line)| {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        (!line.is_empty()).then_some((at, line))
+    })
+}
+
+fn bad(line: usize, field: &'static str, found: &str, expected: &'static str) -> TopologyError {
+    let found = found.chars().take(60).collect();
+    TopologyErrorKind::BadValue {
+        field,
+        found,
+        expected,
+    }
+    .at(line)
+}
+
+/// A number in C's notation.
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

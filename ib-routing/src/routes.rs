@@ -21,6 +21,8 @@ pub enum SlTable {
     ByDestination(Vec<Sl>),
     /// By the sender's switch, then by destination LID: rows of [`Routes::row_len`].
     BySwitch(Vec<Sl>),
+    /// By source LID, then by destination LID: as files and other managers have it.
+    ByPair(Vec<Sl>),
 }
 
 /// What an engine returns: a linear forwarding table per switch, service levels, and the SLtoVL
@@ -143,13 +145,23 @@ impl Routes {
     #[must_use]
     pub fn sl(&self, source: Lid, destination: Lid) -> Sl {
         match (&self.sls, self.switch_of.get(usize::from(source.0))) {
+            (SlTable::ByPair(sls), _) => {
+                let row = sls
+                    .get(usize::from(source.0) * self.row_len..)
+                    .unwrap_or_default();
+                let row = row.get(..self.row_len).unwrap_or_default();
+                row.get(usize::from(destination.0))
+                    .copied()
+                    .unwrap_or_default()
+            }
             (_, Some(&Some(switch))) => self.sl_from(switch, destination),
             (SlTable::ByDestination(_), _) => self.sl_from(SwitchIdx(0), destination),
             _ => Sl::ZERO,
         }
     }
 
-    /// The service level of packets to `destination` from ports at (or of) `switch`.
+    /// The service level of packets to `destination` from ports at (or of) `switch`; with
+    /// [`SlTable::ByPair`], where ports of a switch may differ, ask [`Routes::sl`].
     #[inline]
     #[must_use]
     pub fn sl_from(&self, switch: SwitchIdx, destination: Lid) -> Sl {
@@ -157,6 +169,7 @@ impl Routes {
         match &self.sls {
             SlTable::Uniform(sl) => *sl,
             SlTable::ByDestination(sls) => sls.get(at).copied().unwrap_or_default(),
+            SlTable::ByPair(_) => Sl::ZERO,
             SlTable::BySwitch(_) if at >= self.row_len => Sl::ZERO,
             SlTable::BySwitch(sls) => sls
                 .get(switch.at() * self.row_len + at)

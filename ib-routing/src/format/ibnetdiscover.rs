@@ -13,6 +13,7 @@ use ib_wire::{Guid, Lid, PortNum};
 
 use self::line::{Line, NodeLine, PortLine, Setting};
 pub use self::write::{write, write_nodes};
+pub use super::Warning;
 use crate::{
     error::{TopologyError, TopologyErrorKind as Kind},
     fabric::{Fabric, FabricBuilder, NewNode, NodeType, PortRef},
@@ -26,15 +27,6 @@ pub struct Topology {
     pub fabric: Fabric,
     /// Lines that were passed over, and why.
     pub warnings: Vec<Warning>,
-}
-
-/// A line that was passed over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// Line of the file, from 1.
-    pub line: usize,
-    /// What is odd about it.
-    pub what: String,
 }
 
 /// Reads a topology.

@@ -55,7 +55,9 @@ impl Dependencies {
             (true, SlTable::Uniform(_) | SlTable::ByDestination(_)) => {
                 State::OneLane(IdxVec::filled(switches, false))
             }
-            (true, SlTable::BySwitch(_)) => State::BySource(IdxVec::filled(switches, [0; 2])),
+            (true, SlTable::BySwitch(_) | SlTable::ByPair(_)) => {
+                State::BySource(IdxVec::filled(switches, [0; 2]))
+            }
             (false, _) => State::Changing(IdxVec::filled(switches, [[0; 16]; 2])),
         };
         let empty = DependencyGraph::new(fabric, highest_lane(routes) + 1);
@@ -116,10 +118,7 @@ impl Dependencies {
             }
             State::BySource(lanes) => {
                 for switch in lanes.indices() {
-                    let lane = uniform_lane(routes, routes.sl_from(switch, lid));
-                    let bit = 1 << lane;
-                    let ca = if sources.ca_lids[switch] > 0 { bit } else { 0 };
-                    lanes[switch] = [ca, bit];
+                    lanes[switch] = source_lanes(context, switch, lid);
                 }
                 let to_switch = usize::from(destination.is_switch());
                 for &switch in &walk.order {
@@ -222,12 +221,14 @@ fn changing(
             continue;
         }
         let out = fabric.channel(channel).port;
-        let sl = routes.sl_from(switch, lid);
         for source in lids.at_switch(switch) {
-            let vl = map.vl(switch, entry_port(source), out, sl);
             let kind = usize::from(source.is_switch());
-            if let Some(mask) = lane_mask(&mut lanes[switch], kind, sl) {
-                *mask |= 1 << vl.bits();
+            for from in sources_of(routes, source) {
+                let sl = routes.sl(from, lid);
+                let vl = map.vl(switch, entry_port(source), out, sl);
+                if let Some(mask) = lane_mask(&mut lanes[switch], kind, sl) {
+                    *mask |= 1 << vl.bits();
+                }
             }
         }
         let to = table.to(channel);
@@ -270,6 +271,40 @@ fn lanes_of(cycle: Vec<Vertex>) -> Vec<(crate::index::ChannelIdx, Vl)> {
         .collect()
 }
 
+/// The lanes of what a switch's CAs send, and of what it and they send together.
+fn source_lanes(context: &Context<'_>, switch: SwitchIdx, lid: Lid) -> [u16; 2] {
+    let Context {
+        lids,
+        routes,
+        sources,
+        ..
+    } = context;
+    if !matches!(routes.sls(), SlTable::ByPair(_)) {
+        let bit = 1 << uniform_lane(routes, routes.sl_from(switch, lid));
+        return [if sources.ca_lids[switch] > 0 { bit } else { 0 }, bit];
+    }
+    let mut lanes = [0; 2];
+    for source in lids.at_switch(switch) {
+        for from in source.range.iter() {
+            let bit = 1 << uniform_lane(routes, routes.sl(from, lid));
+            let [ca, all] = &mut lanes;
+            *all |= bit;
+            *ca |= if source.is_switch() { 0 } else { bit };
+        }
+    }
+    lanes
+}
+
+/// The source LIDs of a port that can differ in their service levels.
+fn sources_of(routes: &Routes, source: &Destination) -> impl Iterator<Item = Lid> + use<> {
+    let count = match routes.sls() {
+        SlTable::ByPair(_) => usize::from(source.range.lmc().lid_count()),
+        _ => 1,
+    };
+    let base = source.range.base().0;
+    (0..count).map(move |at| Lid(base + at as u16))
+}
+
 fn lane_mask(lanes: &mut [[u16; 16]; 2], kind: usize, sl: Sl) -> Option<&mut u16> {
     lanes.get_mut(kind)?.get_mut(usize::from(sl.bits()))
 }
@@ -300,7 +335,7 @@ fn highest_lane(routes: &Routes) -> u8 {
     };
     match routes.sls() {
         SlTable::Uniform(sl) => of(*sl),
-        SlTable::ByDestination(sls) | SlTable::BySwitch(sls) => {
+        SlTable::ByDestination(sls) | SlTable::BySwitch(sls) | SlTable::ByPair(sls) => {
             let mut used = [false; 16];
             for sl in sls {
                 if let Some(used) = used.get_mut(usize::from(sl.bits())) {

@@ -1,0 +1,301 @@
+//! Linear forwarding tables as text: OpenSM's `opensm-lfts.dump`, and what `ibroute` and `dump_fts` print.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::String,
+    vec::Vec,
+};
+use core::fmt::Write;
+
+use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
+
+use super::{Warning, bad};
+use crate::{
+    RoutingEngine,
+    error::TopologyError,
+    fabric::{Fabric, NodeType, PortRef},
+    index::SwitchIdx,
+    lid::LidMap,
+    routes::Routes,
+};
+
+/// Forwarding tables from a file, on a fabric.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// The routes.
+    pub routes: Routes,
+    /// Who owns which LID, as the file says, or as the fabric says where the file does not.
+    pub lids: LidMap,
+    /// Lines that were passed over: switches and ports that the fabric lacks.
+    pub warnings: Vec<Warning>,
+}
+
+/// Writes `opensm-lfts.dump`.
+#[must_use]
+pub fn write(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = write_to(&mut out, fabric, lids, routes);
+    out
+}
+
+fn write_to(
+    out: &mut String,
+    fabric: &Fabric,
+    lids: &LidMap,
+    routes: &Routes,
+) -> core::fmt::Result {
+    let names: Vec<String> = lids
+        .destinations()
+        .iter()
+        .map(|destination| {
+            let kind = match destination.type_ {
+                NodeType::Switch => "Switch",
+                NodeType::Ca => "Channel Adapter",
+                NodeType::Router => "Router",
+            };
+            let node = fabric.node(destination.end.node);
+            format!(
+                "{kind} portguid {}: '{}'",
+                destination.guid, node.description
+            )
+        })
+        .collect();
+    for switch in fabric.switches().indices() {
+        let node = fabric.switch(switch);
+        let own = lids
+            .at_switch(switch)
+            .find(|destination| destination.is_switch());
+        let lid = own.map_or(Lid::NONE, |own| own.range.base());
+        let (max, guid) = (lids.max_lid(), node.guid);
+        writeln!(
+            out,
+            "Unicast lids [0-{max}] of switch Lid {lid} guid {guid} ('{}'):",
+            node.description
+        )?;
+        let mut count = 0;
+        for (destination, name) in lids.destinations().iter().zip(&names) {
+            for lid in destination.range.iter() {
+                let port = routes.port(switch, lid);
+                if port != PortNum::UNREACHABLE {
+                    writeln!(out, "0x{:04x} {:03} # {name}", lid.0, port.0)?;
+                    count += 1;
+                }
+            }
+        }
+        writeln!(out, "{count} lids dumped")?;
+    }
+    Ok(())
+}
+
+/// One `0x0001 003 ...` line.
+struct Entry {
+    switch: Option<Guid>,
+    lid: Lid,
+    port: PortNum,
+}
+
+/// Reads tables of any of the three tools for the switches of `fabric`.
+///
+/// # Errors
+/// A line that begins like a table's or an entry and does not go on like one, a text without any
+/// table, and LIDs of a port that do not make a range.
+pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
+    let mut entries: Vec<Entry> = Vec::new();
+    // Port GUID of each LID, and whether it is a switch's.
+    let mut owners: BTreeMap<Lid, (Guid, bool)> = BTreeMap::new();
+    let mut warnings = Vec::new();
+    let (mut table, mut tables) = (None, 0);
+    for (at, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.starts_with("Unicast lids") {
+            let (lid, guid) = header(line).ok_or_else(|| {
+                bad(
+                    at,
+                    "table",
+                    line,
+                    "`Unicast lids [0-9] of switch Lid 2 guid 0x...`",
+                )
+            })?;
+            tables += 1;
+            table = Some(guid);
+            if fabric.switch_by_guid(guid).is_none() {
+                let what = format!("switch {guid} is not in the fabric, its table is passed over");
+                warnings.push(Warning { line: at, what });
+            }
+            if let Some(lid) = lid.filter(|&lid| lid != Lid::NONE) {
+                owners.insert(lid, (guid, true));
+            }
+        } else if line.starts_with("0x") {
+            let expected = "an entry like `0x0001 003 # Switch portguid 0x...`";
+            let (lid, port, owner) = entry(line).ok_or_else(|| bad(at, "entry", line, expected))?;
+            let Some(switch) = table else {
+                return Err(bad(
+                    at,
+                    "entry",
+                    line,
+                    "a line `Unicast lids ...` before it",
+                ));
+            };
+            entries.push(Entry {
+                switch: Some(switch),
+                lid,
+                port,
+            });
+            if let Some(owner) = owner {
+                owners.insert(lid, owner);
+            }
+        } else if !(line.is_empty()
+            || line.starts_with('#')
+            || line.ends_with("lids dumped")
+            || line.starts_with("Lid ")
+            || line.starts_with("Port "))
+        {
+            let what = format!(
+                "passed over: {:?}",
+                line.chars().take(60).collect::<String>()
+            );
+            warnings.push(Warning { line: at, what });
+        }
+    }
+    if tables == 0 {
+        return Err(bad(
+            1,
+            "tables",
+            text.lines().next().unwrap_or_default(),
+            "a line `Unicast lids [...] of switch ...`",
+        ));
+    }
+    let lids = if owners.values().any(|(_, is_switch)| !is_switch) {
+        LidMap::of_ranges(fabric, ranges(fabric, &owners, &mut warnings)?)
+    } else {
+        LidMap::of_fabric(fabric)
+    };
+    let mut routes = Routes::new(RoutingEngine::File, fabric, &lids);
+    for entry in entries {
+        let switch: Option<SwitchIdx> = entry.switch.and_then(|guid| fabric.switch_by_guid(guid));
+        if let Some(switch) = switch {
+            routes.set_port(switch, entry.lid, entry.port);
+        }
+    }
+    Ok(Tables {
+        routes,
+        lids,
+        warnings,
+    })
+}
+
+/// LID and GUID of the switch that a table belongs to.
+fn header(line: &str) -> Option<(Option<Lid>, Guid)> {
+    let (_, rest) = line.split_once(" of switch ")?;
+    let lid = rest
+        .strip_prefix("Lid ")
+        .and_then(|rest| rest.split_whitespace().next());
+    let lid = lid
+        .and_then(super::number)
+        .and_then(|lid| u16::try_from(lid).ok())
+        .map(Lid);
+    let (_, guid) = rest.split_once("guid ")?;
+    let guid = guid.split_whitespace().next()?.parse().ok()?;
+    Some((lid, guid))
+}
+
+/// LID, port, and the port GUID of the owner if it is named.
+#[allow(clippy::type_complexity, reason = "the three columns of a line")]
+fn entry(line: &str) -> Option<(Lid, PortNum, Option<(Guid, bool)>)> {
+    let mut words = line.split_whitespace();
+    let lid = words
+        .next()
+        .and_then(super::number)
+        .and_then(|lid| u16::try_from(lid).ok())?;
+    let port = match words.next()? {
+        "UNREACHABLE" | "---" => 255,
+        port => port.parse::<u8>().ok()?,
+    };
+    let owner = line.split_once("portguid ").and_then(|(kind, rest)| {
+        let guid = rest.split([':', ' ', ')']).next()?.parse().ok()?;
+        Some((guid, kind.contains("Switch")))
+    });
+    Some((Lid(lid), PortNum(port), owner))
+}
+
+/// The ranges of LIDs that belong to one port each.
+fn ranges(
+    fabric: &Fabric,
+    owners: &BTreeMap<Lid, (Guid, bool)>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<(PortRef, LidRange)>, TopologyError> {
+    let ports = ca_ports(fabric, owners);
+    let mut spans: Vec<(Guid, bool, Lid, u16)> = Vec::new();
+    for (&lid, &(guid, is_switch)) in owners {
+        match spans.last_mut() {
+            Some((last, _, base, count))
+                if *last == guid && base.0.checked_add(*count) == Some(lid.0) =>
+            {
+                *count = count.saturating_add(1);
+            }
+            _ => spans.push((guid, is_switch, lid, 1)),
+        }
+    }
+    let mut ranges = Vec::new();
+    for (guid, is_switch, base, count) in spans {
+        let end = if is_switch {
+            fabric.node_by_guid(guid).map(|node| PortRef {
+                node,
+                port: PortNum::MANAGEMENT,
+            })
+        } else {
+            ports.get(&guid).copied()
+        };
+        let Some(end) = end else {
+            let what = format!("LID {base}: port {guid} is not in the fabric");
+            warnings.push(Warning { line: 0, what });
+            continue;
+        };
+        let lmc = Lmc::try_new(count.ilog2() as u8)
+            .ok()
+            .filter(|_| count.is_power_of_two());
+        let range = lmc.and_then(|lmc| LidRange::try_new(base, lmc).ok());
+        let range = range.ok_or_else(|| {
+            let found = format!("{count} LIDs of port {guid} from {base}");
+            bad(
+                1,
+                "LIDs",
+                &found,
+                "2^LMC LIDs from a multiple of their number",
+            )
+        })?;
+        ranges.push((end, range));
+    }
+    Ok(ranges)
+}
+
+/// CA ports by the GUID that the tables call them: the fabric's own, or node GUID + port number as
+/// ibsim numbers them, whichever finds more.
+fn ca_ports(fabric: &Fabric, owners: &BTreeMap<Lid, (Guid, bool)>) -> BTreeMap<Guid, PortRef> {
+    let (mut named, mut numbered) = (BTreeMap::new(), BTreeMap::new());
+    for (node, entry) in fabric
+        .nodes()
+        .iter_enumerated()
+        .filter(|(_, node)| !node.type_.is_switch())
+    {
+        for (port, end) in entry.end_ports().filter(|(_, end)| end.peer.is_some()) {
+            named.insert(end.guid, PortRef { node, port });
+            let guid = Guid(entry.guid.0.wrapping_add(u64::from(port.0)));
+            numbered.insert(guid, PortRef { node, port });
+        }
+    }
+    let wanted: BTreeSet<Guid> = owners.values().map(|&(guid, _)| guid).collect();
+    let found = |ports: &BTreeMap<Guid, PortRef>| {
+        wanted
+            .iter()
+            .filter(|guid| ports.contains_key(guid))
+            .count()
+    };
+    if found(&numbered) > found(&named) {
+        numbered
+    } else {
+        named
+    }
+}

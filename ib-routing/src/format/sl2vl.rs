@@ -1,0 +1,130 @@
+//! SLtoVL tables as text: OpenSM's `opensm-sl2vl.dump`.
+
+use alloc::{string::String, vec::Vec};
+use core::fmt::Write;
+
+use ib_wire::{Guid, Lid, PortNum, Vl};
+
+use super::bad;
+use crate::{
+    error::TopologyError,
+    fabric::Fabric,
+    lid::LidMap,
+    routes::Routes,
+    vl::{SlToVl, VlMap},
+};
+
+/// Writes the tables of all cabled ports.
+#[must_use]
+pub fn write(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = write_to(&mut out, fabric, lids, routes);
+    out
+}
+
+fn write_to(
+    out: &mut String,
+    fabric: &Fabric,
+    lids: &LidMap,
+    routes: &Routes,
+) -> core::fmt::Result {
+    let head = "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n#--------------------------------------------------------";
+    for switch in fabric.switches().indices() {
+        let node = fabric.switch(switch);
+        let own = lids
+            .at_switch(switch)
+            .find(|destination| destination.is_switch());
+        let lid = own.map_or(Lid::NONE, |own| own.range.base());
+        writeln!(
+            out,
+            "Switch {}, base LID {lid}, \"{}\"\n{head}",
+            node.guid, node.description
+        )?;
+        for (output, _) in node.ports().filter(|(_, end)| end.peer.is_some()) {
+            for (input, _) in node.ports() {
+                row(
+                    out,
+                    input,
+                    output,
+                    routes.vl_map().table(switch, input, output),
+                )?;
+            }
+        }
+    }
+    for destination in lids
+        .destinations()
+        .iter()
+        .filter(|destination| !destination.is_switch())
+    {
+        let node = fabric.node(destination.end.node);
+        let (guid, lid) = (destination.guid, destination.range.base());
+        writeln!(
+            out,
+            "Channel Adapter {guid}, base LID {lid}, \"{}\"\n{head}",
+            node.description
+        )?;
+        row(out, PortNum(0), PortNum(0), routes.vl_map().injection())?;
+    }
+    Ok(())
+}
+
+fn row(out: &mut String, input: PortNum, output: PortNum, table: &SlToVl) -> core::fmt::Result {
+    write!(out, "{:<3} {:<3} :", input.0, output.0)?;
+    for vl in table {
+        write!(out, " {:<2}", vl.bits())?;
+    }
+    out.push('\n');
+    Ok(())
+}
+
+/// Reads tables. Ports that the file leaves out map each service level to the lane of its number.
+///
+/// # Errors
+/// A row that does not hold 16 lanes, and rows before the first switch.
+pub fn read(text: &str, fabric: &Fabric) -> Result<VlMap, TopologyError> {
+    let identity = *VlMap::default().injection();
+    let mut map = VlMap::per_port(fabric, identity);
+    let mut injection: Option<SlToVl> = None;
+    let mut owner: Option<(bool, Guid)> = None;
+    for (at, line) in super::lines(text) {
+        let kind = ["Switch", "Channel Adapter", "Router"]
+            .iter()
+            .find(|kind| line.starts_with(**kind));
+        if let Some(kind) = kind {
+            let guid = line
+                .split([' ', ','])
+                .find(|word| word.starts_with("0x"))
+                .and_then(|guid| guid.parse().ok());
+            let guid = guid.ok_or_else(|| bad(at, "port", line, "a GUID after the kind"))?;
+            owner = Some((*kind == "Switch", guid));
+            continue;
+        }
+        let Some((ports, lanes)) = line.split_once(':') else {
+            continue;
+        };
+        let Some((is_switch, guid)) = owner else {
+            return Err(bad(at, "row", line, "a line `Switch 0x...` before it"));
+        };
+        let lanes: Option<Vec<Vl>> = lanes
+            .split_whitespace()
+            .map(|vl| Vl::try_new(vl.parse().ok()?).ok())
+            .collect();
+        let table = lanes.and_then(|lanes| SlToVl::try_from(lanes).ok());
+        let table = table.ok_or_else(|| bad(at, "row", line, "16 lanes from 0 to 15"))?;
+        let mut numbers = ports
+            .split_whitespace()
+            .map(|port| port.parse().map(PortNum));
+        match (is_switch, numbers.next(), numbers.next()) {
+            (true, Some(Ok(input)), Some(Ok(output))) => {
+                if let Some(switch) = fabric.switch_by_guid(guid) {
+                    map.set(switch, input, output, table);
+                }
+            }
+            (true, ..) => return Err(bad(at, "row", line, "an input and an output port")),
+            (false, ..) => injection = injection.or(Some(table)),
+        }
+    }
+    map.set_injection(injection.unwrap_or(identity));
+    Ok(map)
+}
