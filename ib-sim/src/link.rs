@@ -15,18 +15,16 @@ impl Sim {
         let smp = self.frames[frame].is_smp();
         let entry = &self.ports[out];
         let (true, Some(peer)) = (entry.up, entry.peer) else {
-            self.ports[out].counters.count_discard();
             return self.drop_frame(out, frame, DropReason::LinkDown);
         };
         if !smp {
             let state = self.agent_port(out).map(|port| port.info().port_state());
-            let counters = &mut self.ports[out].counters;
             if state != Some(PortState::ACTIVE) {
-                counters.count_discard();
                 return self.drop_frame(out, frame, DropReason::PortNotActive);
             }
-            counters.count_sent(&self.frames[frame]);
         }
+        let counters = &mut self.ports[out].counters;
+        counters.count_sent(&self.frames[frame]);
         let arrival = Happening::Arrive { frame, port: peer };
         if !self.faulty || (self.options.faults.rates.smp_only && !smp) {
             self.queue
@@ -45,7 +43,6 @@ impl Sim {
             return self.drop_frame(peer, frame, DropReason::Lost);
         }
         if fate.bit_error {
-            self.ports[peer].counters.count_bit_error();
             return self.drop_frame(peer, frame, DropReason::BitError);
         }
         let at = self.now + self.options.hop_latency + fate.wait;
@@ -190,7 +187,7 @@ impl Sim {
         entry.training = entry.training.wrapping_add(1);
         if entry.up {
             entry.up = false;
-            entry.counters.count_link_downed();
+            entry.counters.count("link_downed_counter", 0, 1);
             let (node, number) = (entry.node, entry.number);
             let from = self.agent_port(port).map(|port| port.info().port_state());
             self.nodes[node].sma.link_down(number);

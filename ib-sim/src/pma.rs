@@ -1,78 +1,357 @@
-//! Performance management: the counters of every port.
+//! Performance management: the counters of every port, and the agent that shows and clears them (IBA vol. 1, 16.1).
+//!
+//! A counter is kept once, in 64 bits, under its name in the specification's tables; the attributes are windows on it: the
+//! same count appears in PortCounters, stopped at all ones, and in PortCountersExtended. Every packet counts, SMPs
+//! too: PortXmitData speaks of all lanes.
 
+use std::collections::BTreeMap;
+
+use ib_mad::{
+    Attribute, AttributeId, ClassCapabilities, ClassPortInfo, MadStatus, Method, PerfAttribute,
+    PerfCapabilities, PerformanceMad, PortCounters, PortCountersExtended, PortSamplesControl,
+    PortSamplesResult, PortSamplesResultExtended,
+};
 use ib_routing::PortRef;
+use ib_wire::PortNum;
+use ib_wire::table::{FieldKind, Layout, load_bits, store_bits};
 
 use crate::frame::{Frame, FrameIdx};
 use crate::node::PortIdx;
-use crate::sim::Sim;
+use crate::sim::{DropReason, Sim};
 
-/// What has passed a port, and what went wrong there. They do not wrap in a lifetime; what a datagram shows
-/// stops at the width of its field.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// PortSelect of all ports of a switch together.
+const ALL_PORTS: u8 = 255;
+
+/// What has passed a port, and what went wrong there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Words of 32 bits sent, SMPs left out.
+    /// Words of 32 bits sent, from the LRH to the ICRC.
     pub xmit_data: u64,
-    /// Words of 32 bits received, SMPs left out.
+    /// Words of 32 bits received.
     pub rcv_data: u64,
-    /// Packets sent, SMPs left out.
+    /// Packets sent.
     pub xmit_pkts: u64,
-    /// Packets received, SMPs left out.
+    /// Packets received.
     pub rcv_pkts: u64,
-    /// Packets that could not leave by the port.
-    pub xmit_discards: u64,
-    /// Packets that the switch had no way for.
-    pub rcv_switch_relay_errors: u64,
-    /// Packets with an error that a CRC found.
-    pub rcv_errors: u64,
-    /// Bit errors on the lanes.
-    pub symbol_errors: u64,
-    /// How often the link went down.
-    pub link_downed: u64,
+    /// Packets to multicast LIDs sent, and counted in `xmit_pkts` too.
+    pub multicast_xmit_pkts: u64,
+    /// Packets to multicast LIDs received, and counted in `rcv_pkts` too.
+    pub multicast_rcv_pkts: u64,
+    /// Everything that seldom counts, by its name and its lane or service level.
+    rare: BTreeMap<(&'static str, u8), u64>,
 }
 
 impl Counters {
+    /// A counter by its name in the specification's tables, as `port_xmit_discards`; `index` is the lane or service
+    /// level of those that have one, else 0. What never counted is 0.
+    #[must_use]
+    pub fn get(&self, name: &str, index: u8) -> u64 {
+        match name {
+            "port_xmit_data" => self.xmit_data,
+            "port_rcv_data" => self.rcv_data,
+            "port_xmit_pkts" => self.xmit_pkts,
+            "port_rcv_pkts" => self.rcv_pkts,
+            "port_multicast_xmit_pkts" => self.multicast_xmit_pkts,
+            "port_multicast_rcv_pkts" => self.multicast_rcv_pkts,
+            "port_unicast_xmit_pkts" => self.xmit_pkts.saturating_sub(self.multicast_xmit_pkts),
+            "port_unicast_rcv_pkts" => self.rcv_pkts.saturating_sub(self.multicast_rcv_pkts),
+            // Lives as long as the map needs it: the key's text is compared, not its address.
+            name => {
+                let entry = self
+                    .rare
+                    .iter()
+                    .find(|((own, at), _)| *own == name && *at == index);
+                entry.map_or(0, |(_, count)| *count)
+            }
+        }
+    }
+
+    fn set(&mut self, name: &'static str, index: u8, value: u64) {
+        match name {
+            "port_xmit_data" => self.xmit_data = value,
+            "port_rcv_data" => self.rcv_data = value,
+            "port_xmit_pkts" => self.xmit_pkts = value,
+            "port_rcv_pkts" => self.rcv_pkts = value,
+            "port_multicast_xmit_pkts" => self.multicast_xmit_pkts = value,
+            "port_multicast_rcv_pkts" => self.multicast_rcv_pkts = value,
+            "port_unicast_xmit_pkts" => {
+                self.xmit_pkts = value.saturating_add(self.multicast_xmit_pkts);
+            }
+            "port_unicast_rcv_pkts" => {
+                self.rcv_pkts = value.saturating_add(self.multicast_rcv_pkts);
+            }
+            name => {
+                self.rare.insert((name, index), value);
+            }
+        }
+    }
+
+    /// Counts something that seldom happens.
+    pub(crate) fn count(&mut self, name: &'static str, index: u8, by: u64) {
+        let counter = self.rare.entry((name, index)).or_default();
+        *counter = counter.saturating_add(by);
+    }
+
+    #[inline]
     pub(crate) fn count_sent(&mut self, frame: &Frame) {
         self.xmit_pkts = self.xmit_pkts.saturating_add(1);
         self.xmit_data = self.xmit_data.saturating_add(frame.words());
+        if frame.dest_lid.is_multicast() {
+            self.multicast_xmit_pkts = self.multicast_xmit_pkts.saturating_add(1);
+        }
+        if !frame.is_smp() {
+            self.count("port_xmit_data_sl", frame.sl.bits(), frame.words());
+        }
     }
 
+    #[inline]
     pub(crate) fn count_received(&mut self, frame: &Frame) {
         self.rcv_pkts = self.rcv_pkts.saturating_add(1);
         self.rcv_data = self.rcv_data.saturating_add(frame.words());
+        if frame.dest_lid.is_multicast() {
+            self.multicast_rcv_pkts = self.multicast_rcv_pkts.saturating_add(1);
+        }
+        if !frame.is_smp() {
+            let lane = frame.lane.bits();
+            self.count("port_rcv_data_sl", frame.sl.bits(), frame.words());
+            self.count("port_vl_op_packets", lane, 1);
+            self.count("port_vl_op_data", lane, frame.words());
+        }
     }
 
-    pub(crate) fn count_discard(&mut self) {
-        self.xmit_discards = self.xmit_discards.saturating_add(1);
+    /// Counts a packet that ended here, where the specification has a counter for the reason.
+    pub(crate) fn count_drop(&mut self, reason: DropReason) {
+        let (total, detail) = match reason {
+            DropReason::LinkDown | DropReason::PortNotActive => {
+                ("port_xmit_discards", "port_inactive_discards")
+            }
+            DropReason::TooLong => ("port_xmit_discards", "port_neighbor_mtu_discards"),
+            DropReason::TooManyHops => ("port_xmit_discards", "port_sw_lifetime_limit_discards"),
+            DropReason::NoRoute => ("port_rcv_switch_relay_errors", "port_dlid_mapping_errors"),
+            DropReason::NoLane => ("port_rcv_switch_relay_errors", "port_vl_mapping_errors"),
+            DropReason::BitError => {
+                self.count("symbol_error_counter", 0, 1);
+                ("port_rcv_errors", "port_local_physical_errors")
+            }
+            _ => return,
+        };
+        self.count(total, 0, 1);
+        self.count(detail, 0, 1);
     }
+}
 
-    pub(crate) fn count_relay_error(&mut self) {
-        self.rcv_switch_relay_errors = self.rcv_switch_relay_errors.saturating_add(1);
+/// One counter as an attribute shows it.
+struct Window {
+    name: &'static str,
+    index: u8,
+    bit_offset: usize,
+    bits: usize,
+    /// Its bit in CounterSelect, or in CounterSelect2 from 16 on.
+    select: u32,
+}
+
+/// The counters that an attribute shows; `None` if it shows none, as the control of samples.
+fn windows(id: AttributeId) -> Option<(&'static Layout, Vec<Window>)> {
+    let samples = [
+        PortSamplesControl::ID,
+        PortSamplesResult::ID,
+        PortSamplesResultExtended::ID,
+        ClassPortInfo::ID,
+    ];
+    if samples.contains(&id) {
+        return None;
     }
-
-    pub(crate) fn count_bit_error(&mut self) {
-        self.symbol_errors = self.symbol_errors.saturating_add(1);
-        self.rcv_errors = self.rcv_errors.saturating_add(1);
+    let entry = PerfAttribute::ATTRIBUTES
+        .iter()
+        .find(|entry| entry.id == id)?;
+    let layout = entry.layout?;
+    let counters = layout.fields.iter().filter(|field| {
+        let name = field.name;
+        !(name.starts_with("reserved") || name.starts_with("counter_select"))
+            && !matches!(name, "port_select" | "op_code")
+    });
+    let mut found = Vec::new();
+    for field in counters {
+        let (count, bits) = match field.kind {
+            FieldKind::Uint => (1, field.bits),
+            FieldKind::Array { element_bits, .. } => {
+                (field.bits.checked_div(element_bits)?, element_bits)
+            }
+            _ => continue,
+        };
+        for index in 0..u8::try_from(count).ok()? {
+            let ordinal = u32::try_from(found.len()).ok()?;
+            found.push(Window {
+                name: field.name,
+                index,
+                bit_offset: usize::from(index)
+                    .checked_mul(bits)?
+                    .checked_add(field.bit_offset)?,
+                bits,
+                select: select_bit(id, field.name, ordinal),
+            });
+        }
     }
+    Some((layout, found))
+}
 
-    pub(crate) fn count_link_downed(&mut self) {
-        self.link_downed = self.link_downed.saturating_add(1);
+/// The bit that selects a counter: its place among the counters, with the exceptions of two attributes.
+fn select_bit(id: AttributeId, name: &str, ordinal: u32) -> u32 {
+    match (id, name) {
+        // CounterSelect2 of PortCounters.
+        (PortCounters::ID, "port_xmit_wait") => 16,
+        (PortCounters::ID, "qp1_dropped") => 17,
+        // What is behind it in the layout is before it in CounterSelect.
+        (PortCounters::ID, _) if ordinal > 11 => ordinal.saturating_sub(1),
+        // CounterSelect of PortCountersExtended has 8 bits, CounterSelect2 those behind.
+        (PortCountersExtended::ID, _) if ordinal > 7 => ordinal.saturating_add(8),
+        _ => ordinal,
     }
 }
 
 impl Sim {
-    /// Sets a counter by the name of its attribute and field; `None` if there is no such.
-    pub(crate) fn set_counter(
+    /// Sets a counter by the name of its attribute and field, spelled as in the specification or as ibsim's console
+    /// does, cut at the counter's width; `None` if there is no such.
+    pub fn set_counter(
         &mut self,
-        _port: PortRef,
-        _attribute: &str,
-        _field: &str,
-        _value: u64,
+        port: PortRef,
+        attribute: &str,
+        field: &str,
+        value: u64,
     ) -> Option<()> {
-        None
+        let index = self.port_idx(port)?;
+        let attribute = plain(attribute);
+        let mut entries = PerfAttribute::ATTRIBUTES.iter();
+        let entry = entries.find(|entry| {
+            let name = plain(entry.name);
+            name == attribute || name.strip_prefix("port") == Some(&attribute)
+        })?;
+        let (_, windows) = windows(entry.id)?;
+        let wanted = plain(field);
+        let window = windows.iter().find(|window| plain(window.name) == wanted)?;
+        let value = value.min(all_ones(window.bits));
+        let counters = &mut self.ports[index].counters;
+        counters.set(window.name, window.index, value);
+        Some(())
     }
 
     /// Turns the request in `frame` into its response; `false` if there is none.
-    pub(crate) fn answer_perf(&mut self, _end_port: PortIdx, _frame: FrameIdx) -> bool {
-        false
+    pub(crate) fn answer_perf(&mut self, end_port: PortIdx, frame: FrameIdx) -> bool {
+        let Ok((mad, _)) = PerformanceMad::parse(&self.frames[frame].bytes, 0) else {
+            return false;
+        };
+        let (method, id, mut data) = (mad.method(), mad.attribute_id(), *mad.data());
+        let status = match method {
+            Method::GET | Method::SET => {
+                self.perf_attribute(end_port, id, method == Method::SET, &mut data)
+            }
+            _ => MadStatus::UNSUPPORTED_METHOD,
+        };
+        let Ok((mad, _)) = PerformanceMad::parse_mut(&mut self.frames[frame].bytes, 0) else {
+            return false;
+        };
+        mad.set_method(Method::GET_RESP)
+            .set_status(status)
+            .set_data(&data);
+        true
+    }
+
+    fn perf_attribute(
+        &mut self,
+        end_port: PortIdx,
+        id: AttributeId,
+        set: bool,
+        data: &mut [u8; 192],
+    ) -> MadStatus {
+        let node = self.ports[end_port].node;
+        let switch = self.nodes[node].is_switch;
+        if id == ClassPortInfo::ID && !set {
+            *data = [0; 192];
+            for (to, from) in data.iter_mut().zip(class_port_info(switch).as_bytes()) {
+                *to = *from;
+            }
+            return MadStatus::OK;
+        }
+        let Some((layout, windows)) = windows(id) else {
+            return MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE;
+        };
+        // PortSelect is the second byte of every attribute with counters.
+        let select = data.get(1).copied().unwrap_or(0);
+        let ports = match select {
+            ALL_PORTS if switch => self.external_ports(node).collect(),
+            0 if !switch => Vec::new(),
+            _ => Vec::from_iter(self.nodes[node].port_idx(PortNum(select))),
+        };
+        if ports.is_empty() {
+            return MadStatus::INVALID_FIELD_VALUE;
+        }
+        if set {
+            for &port in &ports {
+                self.write_counters(port, layout, &windows, data);
+            }
+        }
+        data.iter_mut().skip(layout.len).for_each(|byte| *byte = 0);
+        for window in &windows {
+            let all = ports.iter().map(|&port| {
+                let counters = &self.ports[port].counters;
+                counters.get(window.name, window.index)
+            });
+            let sum = all
+                .fold(0u64, u64::saturating_add)
+                .min(all_ones(window.bits));
+            // The window is inside the layout, and the layout inside the data.
+            let _ = store_bits(data, window.bit_offset, window.bits, sum);
+        }
+        MadStatus::OK
+    }
+
+    /// Writes the counters that CounterSelect names.
+    fn write_counters(
+        &mut self,
+        port: PortIdx,
+        layout: &Layout,
+        windows: &[Window],
+        data: &[u8; 192],
+    ) {
+        let field = |name| {
+            let field = layout.field(name)?;
+            load_bits(data, field.bit_offset, field.bits)
+        };
+        let first = field("counter_select").unwrap_or(0xffff) & 0xffff;
+        let selected = field("counter_select2").unwrap_or(0) << 16 | first;
+        for window in windows {
+            // Lanes beyond the bits of CounterSelect go with the first 16.
+            let bit = if window.index > 15 { 0 } else { window.select };
+            let named = selected.checked_shr(bit).is_some_and(|bits| bits & 1 == 1);
+            if named && let Some(value) = load_bits(data, window.bit_offset, window.bits) {
+                let counters = &mut self.ports[port].counters;
+                counters.set(window.name, window.index, value);
+            }
+        }
+    }
+}
+
+fn class_port_info(switch: bool) -> ClassPortInfo {
+    let mut can = PerfCapabilities::IS_EXTENDED_WIDTH_SUPPORTED
+        | PerfCapabilities::PORT_COUNTERS_XMIT_WAIT_SUPPORTED;
+    can.set(PerfCapabilities::ALL_PORT_SELECT, switch);
+    let mut info = ClassPortInfo::default();
+    info.set_base_version(1)
+        .set_class_version(1)
+        .set_capability_mask(ClassCapabilities::from_bits_retain(can.bits()));
+    info
+}
+
+/// A name without what spellings differ in.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|c| *c != '_');
+    letters.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+const fn all_ones(bits: usize) -> u64 {
+    if bits >= 64 {
+        u64::MAX
+    } else {
+        (1u64 << bits).wrapping_sub(1)
     }
 }

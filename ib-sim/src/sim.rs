@@ -430,6 +430,7 @@ impl Sim {
     /// Ends a packet at `port`.
     pub(crate) fn drop_frame(&mut self, port: PortIdx, frame: FrameIdx, reason: DropReason) {
         self.stats.dropped = self.stats.dropped.wrapping_add(1);
+        self.ports[port].counters.count_drop(reason);
         if self.options.drop_events {
             let sent = &self.frames[frame];
             let event = SimEvent::Dropped {

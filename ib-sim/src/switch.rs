@@ -28,6 +28,8 @@ impl Sim {
         if hops > self.max_hops {
             return self.drop_frame(port, frame, DropReason::TooManyHops);
         }
+        let counters = &mut self.ports[port].counters;
+        counters.count_received(&self.frames[frame]);
         if smp {
             if dest_lid.is_permissive() && class == MgmtClass::SUBN_DIRECTED {
                 return self.directed_from(port, frame);
@@ -46,7 +48,7 @@ impl Sim {
 
     /// Checks and counts a packet other than an SMP that comes out of the link of `port`.
     fn data_arrives(&mut self, port: PortIdx, frame: FrameIdx) -> Result<(), DropReason> {
-        let entry = &mut self.ports[port];
+        let entry = &self.ports[port];
         let (node, number) = (entry.node, entry.number);
         let sma = &mut self.nodes[node].sma;
         let Some(info) = sma.port(number).map(ib_smp::SmaPort::info) else {
@@ -58,7 +60,6 @@ impl Sim {
             PortState::ARMED => sma.data_received(number),
             _ => return Err(DropReason::PortNotActive),
         }
-        entry.counters.count_received(&self.frames[frame]);
         let enforced = sma
             .port(number)
             .is_some_and(|port| port.info().partition_enforcement_inbound());
@@ -97,7 +98,6 @@ impl Sim {
         let here = arrival.unwrap_or(management);
         let out = switch.lft_port(dest).and_then(|out| switch.port_idx(out));
         let Some(out) = out else {
-            self.ports[here].counters.count_relay_error();
             return self.drop_frame(here, frame, DropReason::NoRoute);
         };
         if out == management {
@@ -182,12 +182,10 @@ impl Sim {
             let info = port.info();
             let lanes = info.operational_vls().count().unwrap_or(1);
             if packet.lane == Vl::MANAGEMENT || packet.lane.bits() >= lanes {
-                self.ports[out].counters.count_discard();
                 return self.drop_frame(out, frame, DropReason::NoLane);
             }
             let mtu = info.neighbor_mtu().bytes().unwrap_or(256);
             if packet.payload_len() > usize::from(mtu) {
-                self.ports[out].counters.count_discard();
                 return self.drop_frame(out, frame, DropReason::TooLong);
             }
             let enforced = info.partition_enforcement_outbound();

@@ -19,6 +19,8 @@ impl Sim {
         if let Some(info) = self.info_mut(port) {
             info.set_p_key_violations(info.p_key_violations().saturating_add(1));
         }
+        let counters = &mut self.ports[port].counters;
+        counters.count("port_rcv_constraint_errors", 0, 1);
         self.drop_frame(port, frame, DropReason::PKey);
     }
 }
