@@ -190,6 +190,13 @@ op_codes! {
 }
 
 impl OpCode {
+    /// The operation with these five low bits in a transport service, if there is one.
+    #[must_use]
+    pub fn of(transport: Transport, low: u8) -> Option<Self> {
+        let op_code = Self(transport.0 << 5 | low & 31);
+        op_code.operation().map(|operation| operation.op_code)
+    }
+
     /// The transport service: the top three bits.
     #[inline]
     #[must_use]

@@ -5,6 +5,7 @@
 //! that is wrong, with its kind and byte offset.
 
 mod build;
+mod edit;
 mod fault;
 mod headers;
 mod seal;
@@ -12,6 +13,7 @@ mod shape;
 mod validate;
 
 pub use build::{ExtendedHeader, PacketBuilder};
+pub use edit::EditError;
 pub use fault::{Expected, Fault, FaultKind, Faults};
 pub use headers::{Header, Headers};
 pub use seal::seal;

@@ -358,3 +358,85 @@ fn sealing_writes_every_length_and_crc_anew() {
         }
     }
 }
+
+#[test]
+fn edited_headers_leave_right_crcs_and_change_nothing_else() {
+    use ib_wire::{Grh, Lid, Psn, Qpn, Reth, Vl};
+    for file in ["opcodes", "mad_packets", "roce", "third_party"] {
+        for case in cases(file) {
+            if case["valid"] != true {
+                continue;
+            }
+            let bytes = unhex(text(&case, "hex"));
+            let start = start(&case);
+            let mut packet = Packet::parse_as(start, bytes.clone());
+            packet
+                .edit_bth(|bth| {
+                    let (next, becn) = (bth.psn().add(0x1234), bth.becn());
+                    bth.set_psn(next).set_becn(!becn);
+                    bth.set_dest_qp(Qpn::try_new(0xabcdef).unwrap());
+                })
+                .unwrap();
+            let changed = packet.bth().unwrap();
+            assert_eq!(changed.dest_qp().bits(), 0xabcdef);
+            assert_ne!(changed.psn(), Psn::new(0));
+            let edited = packet.edit_extended::<Reth>(|reth| {
+                let va = reth.va();
+                reth.set_va(!va);
+            });
+            assert_eq!(edited.is_ok(), packet.reth().is_some());
+            if packet.lrh().is_some() {
+                packet
+                    .edit_lrh(|lrh| {
+                        let dlid = lrh.dlid().0;
+                        lrh.set_dlid(Lid(!dlid)).set_vl(Vl::from_low_bits(9));
+                    })
+                    .unwrap();
+                packet.switch_hop(Vl::from_low_bits(3)).unwrap();
+            }
+            if packet.grh().is_some_and(|grh| grh.hop_lmt() > 1) && packet.lrh().is_some() {
+                let icrc = packet.icrc();
+                packet
+                    .router_hop(|lrh| {
+                        lrh.set_slid(Lid(0x77));
+                    })
+                    .unwrap();
+                assert_eq!(packet.icrc(), icrc, "a router leaves the ICRC as it is");
+            }
+            let _ = packet.edit_grh(|grh: &mut Grh| {
+                grh.set_dgid("fe80::77".parse().unwrap());
+            });
+            let id = text(&case, "id");
+            assert!(packet.icrc().unwrap().is_ok(), "{id}");
+            assert!(packet.vcrc().is_none_or(|vcrc| vcrc.is_ok()), "{id}");
+            assert_eq!(
+                packet.payload(),
+                Packet::parse_as(start, bytes).payload(),
+                "{id}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_edit_never_mends_a_wrong_crc() {
+    for case in cases("malformed") {
+        let reason = case["reason"].as_str().unwrap_or_default();
+        if !matches!(reason, "icrc_mismatch" | "vcrc_mismatch") {
+            continue;
+        }
+        let mut packet = Packet::parse(unhex(text(&case, "hex")));
+        let before = packet
+            .validate()
+            .iter()
+            .map(|fault| fault.kind)
+            .collect::<Vec<_>>();
+        packet.switch_hop(ib_wire::Vl::from_low_bits(7)).unwrap();
+        let after = packet
+            .validate()
+            .iter()
+            .map(|fault| fault.kind)
+            .collect::<Vec<_>>();
+        assert_eq!(before, after, "{}", case["id"]);
+    }
+}

@@ -9,7 +9,7 @@
 /// What the folding kernels know of a generator.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
-    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    not(target_arch = "x86_64"),
     allow(dead_code, reason = "other processors use tables")
 )]
 pub struct Constants {
@@ -21,6 +21,8 @@ pub struct Constants {
     pub(super) quotient: u64,
     /// The generator.
     pub(super) generator: u64,
+    /// `powers[n]` is x^(8 * 2^n), a move by 2^n bytes; bit 31 is x^0.
+    pub(super) powers: [u32; 64],
 }
 
 impl Constants {
@@ -40,7 +42,14 @@ impl Constants {
             ];
             n += 1;
         }
+        let mut powers = [0x0080_0000; 64];
+        let mut n = 1;
+        while n < 64 {
+            powers[n] = multiply(reflected, powers[n - 1], powers[n - 1]);
+            n += 1;
+        }
         Self {
+            powers,
             fold,
             to_96: power(reflected, 96) << 1,
             quotient: quotient(reflected),
@@ -82,4 +91,19 @@ const fn quotient(reflected: u32) -> u64 {
         power -= 1;
     }
     quotient
+}
+
+/// The product of two polynomials modulo the generator; bit 31 is x^0.
+pub(super) const fn multiply(reflected: u32, a: u32, b: u32) -> u32 {
+    let mut product = 0;
+    let mut a = a;
+    let mut b = b;
+    while a != 0 {
+        if a & 0x8000_0000 != 0 {
+            product ^= b;
+        }
+        a <<= 1;
+        b = (b >> 1) ^ (reflected & (b & 1).wrapping_neg());
+    }
+    product
 }

@@ -77,6 +77,24 @@ impl Coverage {
     }
 }
 
+impl Coverage {
+    /// Clears the bits of `change` that the ICRC does not see: `change` stands at `place` of the
+    /// covered bytes; `ip` starts with the IP header, if there is one.
+    pub(crate) fn unmask(self, ip: &[u8], place: usize, change: &mut [u8]) {
+        let (mask, start) = match self.mask(ip) {
+            Some((_, mask)) => (mask, 0),
+            // IPv4 with options: the header's own mask, or that of UDP and BTH where they stand.
+            None => {
+                let udp = usize::from(ip.first().map_or(0, |first| first & 15)).saturating_mul(4);
+                if place < udp { (&IPV4, 0) } else { (&UDP, udp) }
+            }
+        };
+        for (at, byte) in (place.saturating_sub(start)..).zip(change) {
+            *byte &= !mask.byte(at);
+        }
+    }
+}
+
 /// The register after the eight bytes of ones that stand for the LRH of a RoCE packet.
 const AFTER_LRH: u32 = 0x2144_df1c ^ 0xffff_ffff;
 

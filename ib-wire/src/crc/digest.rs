@@ -74,8 +74,17 @@ impl<G: Generator> Digest<G> {
         for (byte, new) in change.iter_mut().zip(new) {
             *byte ^= new;
         }
-        let difference = kernel::shift::<G>(update::<G>(0, &change), after);
-        Self::at(self.register ^ difference)
+        self.add(Self::difference(&change, after))
+    }
+
+    /// What a change of bits makes of a CRC whose bytes go on for `after` more.
+    pub(crate) fn difference(change: &[u8], after: usize) -> Self {
+        Self::at(kernel::shift::<G>(update::<G>(0, change), after))
+    }
+
+    /// The CRC with a difference.
+    pub(crate) fn add(self, difference: Self) -> Self {
+        Self::at(self.register ^ difference.register)
     }
 
     /// The register, complemented: the CRC as a number; its low byte goes first on the wire.

@@ -1,8 +1,8 @@
 //! One kernel for both CRCs: the fastest that the processor has.
 
-use super::{Generator, Invariant, Variant, mask::Mask, portable};
+use super::{Generator, Invariant, Variant, constants, mask::Mask, portable};
 #[cfg(target_arch = "x86_64")]
-use super::{sealed::Sealed, x86_64};
+use super::{sealed::Sealed as _, x86_64};
 
 /// The register after `bytes`.
 #[inline]
@@ -52,29 +52,25 @@ pub(super) fn update_both(registers: [u32; 2], bytes: &[u8], mask: &Mask) -> [u3
 /// The register after `len` zero bytes, in time logarithmic in `len`.
 pub(super) fn shift<G: Generator>(register: u32, len: usize) -> u32 {
     let mut register = register;
-    let mut power = 0x0080_0000u32; // x^8
     let mut left = len;
-    while left != 0 {
+    for &power in &G::CONSTANTS.powers {
         if left & 1 != 0 {
             register = multiply::<G>(register, power);
         }
-        power = multiply::<G>(power, power);
         left >>= 1;
+        if left == 0 {
+            break;
+        }
     }
     register
 }
 
 /// The product of two polynomials modulo the generator; bit 31 is x^0.
-const fn multiply<G: Generator>(a: u32, b: u32) -> u32 {
-    let mut product = 0;
-    let mut a = a;
-    let mut b = b;
-    while a != 0 {
-        if a & 0x8000_0000 != 0 {
-            product ^= b;
-        }
-        a <<= 1;
-        b = (b >> 1) ^ (G::REFLECTED & (b & 1).wrapping_neg());
+#[inline]
+fn multiply<G: Generator>(a: u32, b: u32) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(product) = x86_64::multiply(a, b, G::CONSTANTS) {
+        return product;
     }
-    product
+    constants::multiply(G::REFLECTED, a, b)
 }

@@ -53,6 +53,11 @@ impl Mask {
             .unwrap_or(const { &[0; 16] })
     }
 
+    /// The bits of one byte; none past the mask.
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
     /// The first bytes of `bytes`, at most 64, with the mask ORed, and how many they are.
     #[inline]
     pub(super) fn apply(&self, bytes: &[u8]) -> ([u8; 64], usize) {

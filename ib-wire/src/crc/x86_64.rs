@@ -42,6 +42,25 @@ pub(super) fn update<const N: usize, const MASKED: bool>(
     None
 }
 
+/// The product of two polynomials modulo the generator; bit 31 is x^0. `None` where the processor
+/// has no carry-less multiplication.
+#[inline]
+pub(super) fn multiply(a: u32, b: u32, constants: &Constants) -> Option<u32> {
+    if !has_128() {
+        return None;
+    }
+    // SAFETY: `has_128` checked for every feature that the function enables.
+    Some(unsafe { multiply_128(a, b, constants) })
+}
+
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+fn multiply_128(a: u32, b: u32, constants: &Constants) -> u32 {
+    let a = _mm_cvtsi64_si128(i64::from(a) << 1);
+    let b = _mm_cvtsi64_si128(i64::from(b));
+    let product = _mm_clmulepi64_si128::<0x00>(a, b);
+    barrett(_mm_slli_si128::<4>(product), constants)
+}
+
 /// The registers by every kernel that the processor has, and how many bits that one takes at a time.
 #[cfg(test)]
 pub(super) fn update_all<const N: usize>(
@@ -396,9 +415,16 @@ fn fold_tail(lane: __m128i, last: __m128i, tail: usize, constants: &Constants) -
 #[inline]
 fn reduce(lane: __m128i, constants: &Constants) -> u32 {
     let to_96 = _mm_cvtsi64_si128(constants.to_96.cast_signed());
-    let barrett = load_pair(&[constants.quotient, constants.generator]);
     let high = _mm_srli_si128::<8>(lane);
     let bits_96 = _mm_xor_si128(_mm_clmulepi64_si128::<0x00>(lane, to_96), high);
+    barrett(bits_96, constants)
+}
+
+/// The remainder of 96 bits; bit 95 is x^0.
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+#[inline]
+fn barrett(bits_96: __m128i, constants: &Constants) -> u32 {
+    let barrett = load_pair(&[constants.quotient, constants.generator]);
     let quotient = _mm_clmulepi64_si128::<0x00>(bits_96, barrett);
     let product = _mm_clmulepi64_si128::<0x10>(quotient, barrett);
     _mm_extract_epi32::<2>(_mm_xor_si128(product, bits_96)).cast_unsigned()

@@ -343,6 +343,11 @@ pub trait ExtendedHeader: sealed::Sealed {
 
     /// Its bytes on the wire.
     fn bytes(&self) -> &[u8];
+
+    /// The header of the first bytes; `None` if they are too few.
+    fn read(bytes: &[u8]) -> Option<Self>
+    where
+        Self: Sized;
 }
 
 mod sealed {
@@ -359,6 +364,10 @@ macro_rules! extended {
             #[inline]
             fn bytes(&self) -> &[u8] {
                 self.as_bytes()
+            }
+
+            fn read(bytes: &[u8]) -> Option<Self> {
+                bytes.first_chunk().copied().map(Self::from_bytes)
             }
         }
     )*};
