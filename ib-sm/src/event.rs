@@ -7,7 +7,7 @@
 use alloc::{boxed::Box, vec::Vec};
 use core::{fmt, time::Duration};
 
-use ib_mad::{AttributeId, Instant, MadStatus};
+use ib_mad::{AttributeId, Instant, MadStatus, NoticeSm};
 use ib_routing::RoutingEngine;
 use ib_smp::SmState;
 use ib_wire::{Guid, Lid, PortNum};
@@ -81,6 +81,23 @@ pub enum Event {
         attribute_id: AttributeId,
         /// The status of the response.
         status: MadStatus,
+    },
+    /// A trap came, and was repressed.
+    Trap {
+        /// The LID that it came from; 0 is the own port.
+        from: Lid,
+        /// What it tells.
+        notice: NoticeSm,
+    },
+    /// A light sweep ended; a heavy one follows if anything changed.
+    LightSweepDone {
+        /// Whether the subnet is not as the last heavy sweep left it.
+        changed: bool,
+    },
+    /// Another manager is the master, or is to become it: this one polls it.
+    StandingBy {
+        /// GUID of the port that it sits on.
+        master: Guid,
     },
     /// The state in the election changed.
     SmStateChanged {

@@ -16,11 +16,13 @@ extern crate alloc;
 
 mod config;
 mod discovery;
+pub mod election;
 mod event;
 mod manager;
 mod request;
 pub mod subnet;
 mod sweep;
+mod trap;
 
 pub use config::{ConfigError, SmConfig, UnknownOption};
 pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};

@@ -1,5 +1,7 @@
 //! The subnet manager: what arrives goes to the sweep, what the sweep wants goes to the window.
 
+mod peers;
+
 use alloc::{boxed::Box, collections::VecDeque};
 use core::time::Duration;
 
@@ -9,13 +11,16 @@ use ib_mad::{
 };
 use ib_routing::{Fabric, LidMap, NodeType, Routes, RoutingEngine, VerifyReport};
 use ib_smp::SmState;
+use ib_wire::Guid;
 
 use crate::{
     SmConfig,
+    election::Election,
     event::{Event, FabricCounts, MadCounts, Phase, Summary, SweepCause},
     request::Request,
-    subnet::Subnet,
+    subnet::{PortRef, Subnet},
     sweep::{Step, Sweep},
+    trap::TrapFilter,
 };
 
 /// Sweeps in a row that may end with errors before the manager waits for its timer.
@@ -53,7 +58,17 @@ pub struct SubnetManager {
     window: TransactionWindow<Request>,
     sweep: Sweep,
     events: VecDeque<Event>,
-    state: SmState,
+    election: Election,
+    traps: TrapFilter,
+    /// Answers that wait to be sent.
+    answers: VecDeque<Mad>,
+    answers_sent: u64,
+    /// The manager that is polled, and when next.
+    polled: Option<PortRef>,
+    poll_at: Option<Instant>,
+    polls_failed: u8,
+    /// Why another sweep follows the one at work.
+    again: Option<SweepCause>,
     /// Set while a step that only computes waits for the next call.
     compute_at: Option<Instant>,
     next_sweep: Option<Instant>,
@@ -70,12 +85,25 @@ impl SubnetManager {
     #[must_use]
     pub fn new(config: SmConfig, now: Instant) -> Self {
         let window = TransactionWindow::new(window_config(&config));
+        let election = Election::new(
+            Guid::NONE,
+            config.sm_priority,
+            config.sm_key,
+            config.ignore_other_sm,
+        );
         let mut manager = Self {
             config,
             window,
             sweep: Sweep::new(None),
             events: VecDeque::new(),
-            state: SmState::DISCOVERING,
+            election,
+            traps: TrapFilter::default(),
+            answers: VecDeque::new(),
+            answers_sent: 0,
+            polled: None,
+            poll_at: None,
+            polls_failed: 0,
+            again: None,
             compute_at: None,
             next_sweep: None,
             quick_retries_left: QUICK_RETRIES,
@@ -95,7 +123,7 @@ impl SubnetManager {
             self.begin_sweep(now, SweepCause::Command);
             self.run(now);
         } else {
-            self.next_sweep = Some(now);
+            self.again = Some(SweepCause::Command);
         }
     }
 
@@ -108,7 +136,7 @@ impl SubnetManager {
     /// The state in the election.
     #[must_use]
     pub fn state(&self) -> SmState {
-        self.state
+        self.election.state()
     }
 
     /// The options.
@@ -164,7 +192,7 @@ impl SubnetManager {
     pub fn mads(&self) -> MadCounts {
         let counters = self.window.counters();
         MadCounts {
-            sent: counters.sent,
+            sent: counters.sent.saturating_add(self.answers_sent),
             received: counters.received,
             retried: counters.retried,
             timed_out: counters.failed,
@@ -177,6 +205,7 @@ impl SubnetManager {
             self.sweep = Sweep::new(Some(before));
         }
         self.next_sweep = None;
+        self.again = None;
         self.compute_at = None;
         self.summary = Summary {
             started: now,
@@ -194,11 +223,21 @@ impl SubnetManager {
         loop {
             self.fill_window();
             self.events.append(&mut self.sweep.events);
-            let waits = !self.window.is_empty() || self.compute_at.is_some();
+            let waits = !self.window.is_empty()
+                || !self.sweep.queue.is_empty()
+                || self.compute_at.is_some();
             if waits || self.sweep.step == Step::Done {
                 return;
             }
             let phase = self.sweep.step.phase();
+            if self.sweep.step == Step::Light {
+                self.end_light_sweep(now);
+                continue;
+            }
+            if self.sweep.step == Step::Discover && !self.may_configure(now) {
+                self.sweep.step = Step::Done;
+                continue;
+            }
             if self.sweep.advance(&self.config) {
                 self.events.append(&mut self.sweep.events);
                 self.note_phase(now, phase);
@@ -215,11 +254,12 @@ impl SubnetManager {
     /// Gives the window as much as it can have in flight and a little to choose from.
     fn fill_window(&mut self) {
         let enough = usize::try_from(self.window.limit().saturating_mul(2)).unwrap_or(usize::MAX);
+        let own = self.election.current();
         while self.window.len() < enough {
             let Some(request) = self.sweep.queue.pop_front() else {
                 return;
             };
-            let Some(mad) = self.sweep.build(&self.config, request) else {
+            let Some(mad) = self.sweep.build(&self.config, &own, request) else {
                 continue;
             };
             let options = RequestOptions {
@@ -274,11 +314,40 @@ impl SubnetManager {
             self.quick_retries_left = QUICK_RETRIES;
             self.events.push_back(Event::SubnetUp(summary));
         }
+        if self.again.is_some() {
+            self.next_sweep = Some(now);
+        }
     }
 
-    fn on_failures(&mut self) {
+    fn begin_light_sweep(&mut self, now: Instant) {
+        self.next_sweep = None;
+        self.phase_started = now;
+        self.events.push_back(Event::SweepStarted {
+            heavy: false,
+            cause: SweepCause::Timer,
+        });
+        self.sweep.start_light();
+    }
+
+    fn end_light_sweep(&mut self, now: Instant) {
+        self.sweep.step = Step::Done;
+        let changed = self.sweep.changed;
+        self.events.push_back(Event::LightSweepDone { changed });
+        match self.again {
+            Some(cause) => self.begin_sweep(now, cause),
+            None if changed => self.begin_sweep(now, SweepCause::Change),
+            None => {
+                self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));
+            }
+        }
+    }
+
+    fn on_failures(&mut self, now: Instant) {
         while let Some(failure) = self.window.poll_failure() {
-            self.sweep.on_failure(failure.context);
+            match failure.context {
+                Request::PollSm(_) | Request::HandOver(_) => self.on_poll_failed(now),
+                request => self.sweep.on_failure(request),
+            }
         }
     }
 }
@@ -291,18 +360,26 @@ impl Engine for SubnetManager {
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
             Input::Mad(mad) => match self.window.handle_mad(now, mad) {
-                Received::Answer(answer) => self.sweep.on_answer(answer.context, mad),
-                Received::Unsolicited | Received::Pending | Received::Stale => {}
+                Received::Answer(answer) => match answer.context {
+                    Request::PollSm(_) => self.on_poll_answer(now, mad),
+                    Request::LightSmInfo(_) => self.on_light_sm_info(mad),
+                    request => {
+                        self.sweep.on_answer(request, mad);
+                        self.learn_own_guid();
+                    }
+                },
+                Received::Unsolicited => self.on_unsolicited(now, mad),
+                Received::Pending | Received::Stale => {}
             },
             Input::SendFailed(mad) => self.window.handle_send_failed(mad),
         }
-        self.on_failures();
+        self.on_failures(now);
         self.run(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.window.handle_timeout(now);
-        self.on_failures();
+        self.on_failures(now);
         if self.compute_at.take_if(|at| *at <= now).is_some() {
             let phase = self.sweep.step.phase();
             self.sweep.compute(&self.config);
@@ -312,24 +389,36 @@ impl Engine for SubnetManager {
                 self.compute_at = Some(now);
             }
         }
+        if self.poll_at.is_some_and(|at| at <= now) {
+            self.poll(now);
+        }
         if self.sweep.step == Step::Done && self.next_sweep.is_some_and(|at| at <= now) {
-            let cause = if self.up {
-                SweepCause::Timer
-            } else {
-                SweepCause::Retry
-            };
-            self.begin_sweep(now, cause);
+            match self.again {
+                Some(cause) => self.begin_sweep(now, cause),
+                None if self.up => self.begin_light_sweep(now),
+                None => self.begin_sweep(now, SweepCause::Retry),
+            }
         }
         self.run(now);
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
-        self.window.poll_transmit(now)
+        let request = self.window.poll_transmit(now);
+        request.or_else(|| {
+            let answer = self.answers.pop_front()?;
+            self.answers_sent = self.answers_sent.saturating_add(1);
+            Some(answer)
+        })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         let next_sweep = self.next_sweep.filter(|_| self.sweep.step == Step::Done);
-        let timers = [self.window.poll_timeout(), self.compute_at, next_sweep];
+        let timers = [
+            self.window.poll_timeout(),
+            self.compute_at,
+            next_sweep,
+            self.poll_at,
+        ];
         timers.into_iter().flatten().min()
     }
 

@@ -7,7 +7,7 @@
 use ib_mad::{Attribute, AttributeId, Mad, MadAddress, Method, MgmtClass};
 use ib_smp::{
     DrPath, LinearForwardingTable, NodeDescription, NodeInfo, PortInfo, PortState,
-    SlToVlMappingTable, SlToVlModifier, SmpDirected, SwitchInfo, VlArbitrationHalf,
+    SlToVlMappingTable, SlToVlModifier, SmInfo, SmpDirected, SwitchInfo, VlArbitrationHalf,
     VlArbitrationTable,
 };
 use ib_wire::{Lid, MKey};
@@ -23,6 +23,18 @@ pub(crate) enum Request {
     GetSwitchInfo(NodeIdx),
     GetPortInfo(PortRef),
     GetLft(NodeIdx, u16),
+    /// Of a light sweep: has any port changed.
+    LightSwitchInfo(NodeIdx),
+    /// Of a light sweep: is somebody behind this port now.
+    LightNodeInfo(PortRef),
+    /// Who manages from this port.
+    GetSmInfo(PortRef),
+    /// Of a light sweep: what has become of the manager on this port.
+    LightSmInfo(PortRef),
+    /// Does the manager on this port still live.
+    PollSm(PortRef),
+    /// The manager on this port shall take the subnet.
+    HandOver(PortRef),
     SetSwitchInfo(NodeIdx),
     SetLft(NodeIdx, u16),
     SetSlToVl(NodeIdx, SlToVlModifier),
@@ -34,7 +46,11 @@ pub(crate) enum Request {
 impl Request {
     pub(crate) const fn attribute_id(self) -> AttributeId {
         match self {
-            Self::GetNodeInfo(_) => NodeInfo::ID,
+            Self::GetNodeInfo(_) | Self::LightNodeInfo(_) => NodeInfo::ID,
+            Self::GetSmInfo(_) | Self::LightSmInfo(_) | Self::PollSm(_) | Self::HandOver(_) => {
+                SmInfo::ID
+            }
+            Self::LightSwitchInfo(_) => SwitchInfo::ID,
             Self::GetNodeDescription(_) => NodeDescription::ID,
             Self::GetSwitchInfo(_) | Self::SetSwitchInfo(_) => SwitchInfo::ID,
             Self::GetPortInfo(_) | Self::SetPortInfo(..) => PortInfo::ID,
@@ -50,7 +66,12 @@ impl Request {
             Self::GetNodeInfo(from) => from,
             Self::GetNodeDescription(port)
             | Self::GetPortInfo(port)
-            | Self::SetPortInfo(port, _) => Some(port),
+            | Self::SetPortInfo(port, _)
+            | Self::LightNodeInfo(port)
+            | Self::GetSmInfo(port)
+            | Self::LightSmInfo(port)
+            | Self::PollSm(port)
+            | Self::HandOver(port) => Some(port),
             Self::SetVlArbitration(port, _) => Some(port),
             // A CA is reached over the port that the table belongs to.
             Self::SetSlToVl(node, SlToVlModifier::Pair { input, output }) if input.0 == 0 => {
@@ -58,6 +79,7 @@ impl Request {
             }
             Self::GetSwitchInfo(node)
             | Self::SetSwitchInfo(node)
+            | Self::LightSwitchInfo(node)
             | Self::GetLft(node, _)
             | Self::SetLft(node, _)
             | Self::SetSlToVl(node, _) => Some(PortRef::management(node)),
@@ -76,6 +98,7 @@ impl Request {
         matches!(
             self,
             Self::SetSwitchInfo(_)
+                | Self::HandOver(_)
                 | Self::SetLft(..)
                 | Self::SetPortInfo(..)
                 | Self::SetSlToVl(..)

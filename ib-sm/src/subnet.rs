@@ -100,6 +100,8 @@ pub struct Port {
     pub peer: Option<PortRef>,
     /// Of a CA or router port: the directed route to it.
     pub path: Option<DrPath>,
+    /// Whether the link is up and nobody answered behind it.
+    pub neighbor_silent: bool,
     /// LIDs of an end port, once they are chosen.
     pub lids: Option<LidRange>,
     /// Whether the host was told to subscribe and join again by this manager.

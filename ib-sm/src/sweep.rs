@@ -7,6 +7,7 @@
 
 mod discover;
 mod lids;
+mod light;
 mod links;
 mod qos;
 mod routes;
@@ -15,8 +16,8 @@ use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::Mad;
 use ib_smp::{
-    NodeDescription, NodeInfo, PortInfo, SlToVlMappingTable, SmpDirected, SwitchInfo,
-    VlArbitrationModifier,
+    NodeDescription, NodeInfo, PortInfo, SlToVlMappingTable, SmControl, SmInfo, SmpDirected,
+    SwitchInfo, VlArbitrationModifier,
 };
 use ib_wire::{MKey, PortNum};
 
@@ -54,6 +55,8 @@ pub(crate) enum Step {
     Activate,
     /// The tops of the forwarding tables are lowered.
     LowerTops,
+    /// Switches are asked whether anything changed.
+    Light,
     /// Nothing is left to do.
     Done,
 }
@@ -61,7 +64,7 @@ pub(crate) enum Step {
 impl Step {
     pub(crate) const fn phase(self) -> Phase {
         match self {
-            Self::Discover => Phase::Discover,
+            Self::Discover | Self::Light => Phase::Discover,
             Self::Lids => Phase::Lids,
             Self::Route => Phase::Route,
             Self::Verify => Phase::Verify,
@@ -89,6 +92,10 @@ pub(crate) struct Sweep {
     /// The manager's own port.
     pub(crate) own_port: PortRef,
     pub(crate) plan: Plan,
+    /// Other managers, by the port that they sit on.
+    pub(crate) others: Vec<(PortRef, SmInfo)>,
+    /// What a light sweep found out.
+    pub(crate) changed: bool,
     first_sweep: bool,
     /// The subnet as the sweep before left it.
     before: Subnet,
@@ -111,6 +118,8 @@ impl Sweep {
             own_port: PortRef::management(NodeIdx::OWN),
             // What is installed stays valid until there is something better.
             plan: plan.again(),
+            others: Vec::new(),
+            changed: false,
             first_sweep,
             before,
         };
@@ -119,9 +128,11 @@ impl Sweep {
     }
 
     /// The datagram of a request that has waited; `None` if it need not be sent any more.
-    pub(crate) fn build(&self, config: &SmConfig, request: Request) -> Option<Mad> {
+    pub(crate) fn build(&self, config: &SmConfig, own: &SmInfo, request: Request) -> Option<Mad> {
         let path = match request {
             Request::GetNodeInfo(from) => self.neighbor_path(from)?,
+            Request::LightNodeInfo(from) => self.neighbor_path(Some(from))?,
+            Request::LightSwitchInfo(node) => self.subnet.node(node)?.path,
             _ => {
                 let port = request.port()?;
                 // One time-out says enough about a node.
@@ -134,8 +145,17 @@ impl Sweep {
         let mut data = [0; 64];
         let modifier = match request {
             Request::GetNodeInfo(_)
+            | Request::LightNodeInfo(_)
             | Request::GetNodeDescription(_)
-            | Request::GetSwitchInfo(_) => 0,
+            | Request::GetSwitchInfo(_)
+            | Request::LightSwitchInfo(_)
+            | Request::GetSmInfo(_)
+            | Request::LightSmInfo(_)
+            | Request::PollSm(_) => 0,
+            Request::HandOver(_) => {
+                fill(&mut data, own.as_bytes());
+                SmControl::HANDOVER.0
+            }
             Request::GetPortInfo(port) => port.port.0.into(),
             Request::GetLft(_, block) => block.into(),
             Request::SetSwitchInfo(node) => {
@@ -204,6 +224,21 @@ impl Sweep {
                     self.on_port_info(port, PortInfo::from_bytes(*data));
                     true
                 }
+                Request::LightSwitchInfo(node) => {
+                    self.answered(data, |sweep, info: &SwitchInfo| {
+                        sweep.on_light_switch_info(node, info);
+                        true
+                    })
+                }
+                Request::LightNodeInfo(_) => {
+                    self.changed = true;
+                    true
+                }
+                Request::GetSmInfo(port) => self.answered(data, |sweep, info: &SmInfo| {
+                    sweep.others.push((port, *info));
+                    true
+                }),
+                Request::LightSmInfo(_) | Request::PollSm(_) | Request::HandOver(_) => true,
                 Request::GetLft(node, block) | Request::SetLft(node, block) => {
                     if let Some(switch) = self.subnet.switch_mut(node) {
                         switch.lft.set(block, *data);
@@ -242,7 +277,20 @@ impl Sweep {
         let neighbor = matches!(request, Request::GetNodeInfo(_));
         match request {
             // The link is up and nobody is there: that may be so for good.
-            Request::GetNodeInfo(Some(_)) => {}
+            Request::GetNodeInfo(Some(from)) => {
+                if let Some(port) = self.subnet.port_mut(from) {
+                    port.neighbor_silent = true;
+                }
+            }
+            Request::LightNodeInfo(_)
+            | Request::GetSmInfo(_)
+            | Request::LightSmInfo(_)
+            | Request::PollSm(_)
+            | Request::HandOver(_) => return,
+            Request::LightSwitchInfo(_) => {
+                self.changed = true;
+                return;
+            }
             _ => self.errors = self.errors.saturating_add(1),
         }
         if let Request::SetLft(node, block) = request
@@ -300,7 +348,7 @@ impl Sweep {
                 self.step = Step::LowerTops;
                 self.lower_tops(config);
             }
-            Step::LowerTops | Step::Done => self.step = Step::Done,
+            Step::LowerTops | Step::Light | Step::Done => self.step = Step::Done,
         }
         true
     }

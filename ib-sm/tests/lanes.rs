@@ -10,7 +10,9 @@ use lab::Lab;
 
 #[test]
 fn switches_map_service_levels_to_the_lanes_that_keep_deadlocks_off() {
-    let mut running = Lab::new("gen-torus-4x4x4").routing(RoutingEngine::Dfsssp).up();
+    let mut running = Lab::new("gen-torus-4x4x4")
+        .routing(RoutingEngine::Dfsssp)
+        .up();
     let routes = running.sm.routes().unwrap().clone();
     assert_eq!(routes.engine(), RoutingEngine::Dfsssp);
     assert!(routes.vls() > 1);

@@ -7,8 +7,8 @@
 //! who is behind it. A node that does not answer costs its own time-out and nobody else's.
 
 use ib_smp::{
-    DrPath, LinearForwardingTable, NodeDescription, NodeInfo, NodeType, PortInfo, PortState,
-    SwitchInfo,
+    CapabilityMask, DrPath, LinearForwardingTable, NodeDescription, NodeInfo, NodeType, PortInfo,
+    PortState, SwitchInfo,
 };
 use ib_wire::{Lid, PortNum};
 
@@ -120,6 +120,16 @@ impl Sweep {
     }
 
     pub(super) fn on_port_info(&mut self, port: PortRef, info: PortInfo) {
+        // The own mask has IsSM as well.
+        let managed = info.capability_mask().contains(CapabilityMask::IS_SM)
+            && port != self.own_port
+            && self
+                .subnet
+                .port(port)
+                .is_some_and(|port| port.info.is_none());
+        if managed && self.is_end_port(port) {
+            self.queue.push_back(Request::GetSmInfo(port));
+        }
         let is_own_node = port.node == NodeIdx::OWN;
         let Some(node) = self.subnet.node(port.node) else {
             return;
@@ -181,12 +191,21 @@ impl Sweep {
             port: arrived_at,
         }));
         if is_switch {
+            let guid = node.info.port_guid();
+            if let Some(port) = self.subnet.port_mut(PortRef::management(index)) {
+                port.guid = guid;
+            }
             self.queue.push_back(Request::GetSwitchInfo(index));
             for port in (0..=num_ports).map(PortNum) {
                 self.queue
                     .push_back(Request::GetPortInfo(PortRef { node: index, port }));
             }
         }
+    }
+
+    fn is_end_port(&self, port: PortRef) -> bool {
+        let node = self.subnet.node(port.node);
+        node.is_some_and(|node| node.is_switch() == (port.port == PortNum(0)))
     }
 
     /// Notes the port of a CA or router through which it was heard, once.

@@ -1,0 +1,319 @@
+//! The election of the master among the subnet managers of a subnet (IBA vol. 1, 14.4.1).
+//!
+//! Managers find each other while they discover, by SMInfo. The one of the highest priority, and of
+//! those the one with the lowest port GUID, configures the subnet; the others stand by and poll it.
+//! The machine here is pure: it is told what was found and what was ordered, and says what to do. What
+//! the table of states does not list changes nothing.
+
+use ib_mad::MadStatus;
+use ib_smp::{SmControl, SmInfo, SmState};
+use ib_wire::Guid;
+
+/// What the election is told.
+#[derive(Clone, Copy, Debug)]
+pub enum ElectionInput<'a> {
+    /// A discovery has ended; these other managers were found.
+    Discovered(&'a [SmInfo]),
+    /// The polled manager answered.
+    PollAnswered(&'a SmInfo),
+    /// The polled manager left all polls unanswered.
+    PollFailed,
+    /// Another manager gives an order.
+    Control {
+        /// The order.
+        order: SmControl,
+        /// The sender's SMInfo.
+        sender: &'a SmInfo,
+    },
+    /// The manager's own port went down.
+    OwnPortDown,
+}
+
+/// What a manager is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElectionAction {
+    /// Nothing.
+    None,
+    /// Configure the subnet as it was discovered.
+    Configure,
+    /// Discover the subnet.
+    Sweep,
+    /// Poll the manager on the port with this GUID from now on.
+    Poll(Guid),
+    /// Stop polling.
+    StopPolling,
+    /// Give the subnet to this manager, then poll it.
+    HandOver(Guid),
+}
+
+/// An order that does not fit the states of sender and receiver: the status of its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal(pub MadStatus);
+
+/// One manager's part in the election.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Election {
+    state: SmState,
+    guid: Guid,
+    priority: u8,
+    sm_key: u64,
+    act_count: u32,
+    ignore_others: bool,
+}
+
+impl Election {
+    /// A manager that discovers.
+    #[must_use]
+    pub const fn new(guid: Guid, priority: u8, sm_key: u64, ignore_others: bool) -> Self {
+        Self {
+            state: SmState::DISCOVERING,
+            guid,
+            priority,
+            sm_key,
+            act_count: 0,
+            ignore_others,
+        }
+    }
+
+    /// The state.
+    #[must_use]
+    pub const fn state(&self) -> SmState {
+        self.state
+    }
+
+    /// The GUID of the own port, known only once the own node has answered.
+    pub const fn set_guid(&mut self, guid: Guid) {
+        self.guid = guid;
+    }
+
+    /// What the manager tells others. The count of its actions rises with each call.
+    #[must_use]
+    pub fn sm_info(&mut self) -> SmInfo {
+        self.act_count = self.act_count.wrapping_add(1);
+        self.current()
+    }
+
+    /// Whether another manager takes part in this election.
+    #[must_use]
+    pub fn hears(&self, other: &SmInfo) -> bool {
+        !self.ignore_others
+            && other.guid() != self.guid
+            && other.sm_state() != SmState::NOT_ACTIVE
+            && (self.sm_key == 0 || other.sm_key() == self.sm_key)
+    }
+
+    /// Takes in what happened.
+    ///
+    /// # Errors
+    /// [`Refusal`] for an order that does not fit; nothing has changed then.
+    pub fn handle(&mut self, input: ElectionInput<'_>) -> Result<ElectionAction, Refusal> {
+        use ElectionAction as Action;
+        use ElectionInput as Input;
+        let (next, action) = match (self.state, input) {
+            (SmState::DISCOVERING, Input::Discovered(others)) => match self.rival(others) {
+                Some(rival) => (SmState::STANDBY, Action::Poll(rival.guid())),
+                None => (SmState::MASTER, Action::Configure),
+            },
+            (SmState::MASTER, Input::Discovered(others)) => match self.successor(others) {
+                Some(next) => (SmState::STANDBY, Action::HandOver(next.guid())),
+                None => (SmState::MASTER, Action::Configure),
+            },
+            (SmState::STANDBY, Input::PollAnswered(polled)) => match polled.sm_state() {
+                // One that discovers will be the master, or will stand by for somebody else.
+                SmState::MASTER | SmState::DISCOVERING => (SmState::STANDBY, Action::None),
+                _ => (SmState::DISCOVERING, Action::Sweep),
+            },
+            (SmState::STANDBY, Input::PollFailed) => (SmState::DISCOVERING, Action::Sweep),
+            (SmState::MASTER, Input::OwnPortDown) => (SmState::DISCOVERING, Action::Sweep),
+            (state, Input::Control { order, sender }) => self.obey(state, order, sender)?,
+            (state, _) => (state, Action::None),
+        };
+        self.state = next;
+        Ok(action)
+    }
+
+    /// Orders by (order, the sender's state, the own state).
+    fn obey(
+        &self,
+        state: SmState,
+        order: SmControl,
+        sender: &SmInfo,
+    ) -> Result<(SmState, ElectionAction), Refusal> {
+        use ElectionAction as Action;
+        let (master, standby) = (SmState::MASTER, SmState::STANDBY);
+        match (order, sender.sm_state(), state) {
+            (SmControl::HANDOVER, SmState::MASTER, SmState::STANDBY) => Ok((master, Action::Sweep)),
+            (SmControl::HANDOVER, SmState::MASTER, SmState::DISCOVERING | SmState::MASTER) => {
+                Ok((state, Action::Sweep))
+            }
+            (SmControl::ACKNOWLEDGE, SmState::STANDBY, SmState::STANDBY | SmState::MASTER) => {
+                Ok((state, Action::None))
+            }
+            (SmControl::DISABLE, SmState::MASTER, SmState::STANDBY) => {
+                Ok((SmState::NOT_ACTIVE, Action::StopPolling))
+            }
+            (SmControl::STANDBY, SmState::MASTER, SmState::NOT_ACTIVE) => {
+                Ok((standby, Action::Poll(sender.guid())))
+            }
+            (SmControl::DISCOVER, SmState::MASTER, SmState::STANDBY) => {
+                Ok((SmState::DISCOVERING, Action::Sweep))
+            }
+            _ => Err(Refusal(MadStatus::INVALID_FIELD_VALUE)),
+        }
+    }
+
+    /// To whom a manager that discovers leaves the subnet: a master, or one that ranks higher.
+    fn rival<'a>(&self, others: &'a [SmInfo]) -> Option<&'a SmInfo> {
+        let master = highest(
+            self.heard(others)
+                .filter(|sm| sm.sm_state() == SmState::MASTER),
+        );
+        master.or_else(|| {
+            highest(
+                self.heard(others)
+                    .filter(|sm| sm.is_higher_than(&self.current())),
+            )
+        })
+    }
+
+    /// To whom the master gives the subnet: one that ranks higher and stands by, or is a master too,
+    /// as when two subnets are joined.
+    fn successor<'a>(&self, others: &'a [SmInfo]) -> Option<&'a SmInfo> {
+        highest(self.heard(others).filter(|sm| {
+            matches!(sm.sm_state(), SmState::STANDBY | SmState::MASTER)
+                && sm.is_higher_than(&self.current())
+        }))
+    }
+
+    /// The managers that take part: active, and with the same key if we have one.
+    fn heard<'a>(&self, others: &'a [SmInfo]) -> impl Iterator<Item = &'a SmInfo> {
+        others.iter().filter(|sm| self.hears(sm))
+    }
+
+    /// The same without a count.
+    #[must_use]
+    pub fn current(&self) -> SmInfo {
+        let mut info = SmInfo::default();
+        info.set_guid(self.guid)
+            .set_sm_key(self.sm_key)
+            .set_act_count(self.act_count)
+            .set_priority(self.priority)
+            .set_sm_state(self.state);
+        info
+    }
+}
+
+fn highest<'a>(mut managers: impl Iterator<Item = &'a SmInfo>) -> Option<&'a SmInfo> {
+    let first = managers.next()?;
+    Some(managers.fold(
+        first,
+        |best, sm| if sm.is_higher_than(best) { sm } else { best },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manager(guid: u64, priority: u8, state: SmState) -> SmInfo {
+        let mut info = SmInfo::default();
+        info.set_guid(Guid(guid))
+            .set_priority(priority)
+            .set_sm_state(state);
+        info
+    }
+
+    fn election(guid: u64, priority: u8, state: SmState) -> Election {
+        let mut election = Election::new(Guid(guid), priority, 0, false);
+        election.state = state;
+        election
+    }
+
+    fn after(mut election: Election, input: ElectionInput<'_>) -> (SmState, ElectionAction) {
+        let action = election.handle(input).unwrap();
+        (election.state(), action)
+    }
+
+    #[test]
+    fn the_only_manager_becomes_the_master() {
+        let alone = election(5, 0, SmState::DISCOVERING);
+        let end = after(alone, ElectionInput::Discovered(&[]));
+        assert_eq!(end, (SmState::MASTER, ElectionAction::Configure));
+    }
+
+    #[test]
+    fn a_master_keeps_the_subnet_from_a_higher_one_that_discovers() {
+        let found = [
+            manager(9, 1, SmState::MASTER),
+            manager(1, 2, SmState::STANDBY),
+        ];
+        let higher = election(3, 15, SmState::DISCOVERING);
+        let end = after(higher, ElectionInput::Discovered(&found));
+        assert_eq!(end, (SmState::STANDBY, ElectionAction::Poll(Guid(9))));
+    }
+
+    #[test]
+    fn of_equal_priorities_the_lower_guid_wins() {
+        let found = [manager(4, 3, SmState::DISCOVERING)];
+        let low = after(
+            election(3, 3, SmState::DISCOVERING),
+            ElectionInput::Discovered(&found),
+        );
+        let high = after(
+            election(5, 3, SmState::DISCOVERING),
+            ElectionInput::Discovered(&found),
+        );
+        assert_eq!(low.0, SmState::MASTER);
+        assert_eq!(high, (SmState::STANDBY, ElectionAction::Poll(Guid(4))));
+    }
+
+    #[test]
+    fn the_master_hands_over_to_the_highest_that_stands_by() {
+        let found = [
+            manager(9, 5, SmState::STANDBY),
+            manager(8, 7, SmState::STANDBY),
+        ];
+        let end = after(
+            election(1, 3, SmState::MASTER),
+            ElectionInput::Discovered(&found),
+        );
+        assert_eq!(end, (SmState::STANDBY, ElectionAction::HandOver(Guid(8))));
+    }
+
+    #[test]
+    fn a_manager_with_another_key_is_not_heard() {
+        let mut other = manager(1, 15, SmState::MASTER);
+        other.set_sm_key(2);
+        let ours = Election::new(Guid(5), 0, 1, false);
+        let end = after(ours, ElectionInput::Discovered(&[other]));
+        assert_eq!(end.0, SmState::MASTER);
+    }
+
+    /// Every order in every pair of states: 5 are obeyed as the table says, the rest is refused and
+    /// changes nothing.
+    #[test]
+    fn orders_outside_the_table_are_refused() {
+        let states = [
+            SmState::NOT_ACTIVE,
+            SmState::DISCOVERING,
+            SmState::STANDBY,
+            SmState::MASTER,
+        ];
+        let mut obeyed = 0;
+        for order in (0..8).map(SmControl) {
+            for (own, theirs) in states.iter().flat_map(|&a| states.map(|b| (a, b))) {
+                let mut election = election(5, 0, own);
+                let sender = manager(9, 0, theirs);
+                let answer = election.handle(ElectionInput::Control {
+                    order,
+                    sender: &sender,
+                });
+                match answer {
+                    Ok(_) => obeyed += 1,
+                    Err(_) => assert_eq!(election.state(), own, "{order} {own} {theirs}"),
+                }
+            }
+        }
+        assert_eq!(obeyed, 3 + 2 + 1 + 1 + 1);
+    }
+}

@@ -1,0 +1,153 @@
+//! Traps: what devices report by themselves (IBA vol. 1, 13.4.9 and 14.3.13).
+//!
+//! A device repeats its trap until it is repressed, so every trap is repressed at once, known or not.
+//! What changes the subnet asks for a sweep; a burst asks for one. The trap that a device sends over
+//! and over all the same, a port that flaps for instance, stops counting after a while.
+
+use alloc::collections::BTreeMap;
+use core::time::Duration;
+
+use ib_mad::{Attribute, Instant, Mad, Method, MgmtClass, NoticeSm, TrapNumber};
+use ib_smp::{DrDirection, SmpDirected, SmpLidRouted};
+use ib_wire::{Lid, MKey};
+
+/// Equal traps that are listened to, each within [`WINDOW`] of the one before.
+const PATIENCE: u32 = 10;
+/// Traps further apart than this are not repetitions.
+const WINDOW: Duration = Duration::from_secs(5);
+/// Different traps that are told apart; beyond, the oldest are forgotten.
+const KINDS: usize = 256;
+
+/// What a trap asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TrapAction {
+    /// The subnet has changed.
+    Sweep,
+    /// The host may want to know.
+    Report,
+    /// It came too often.
+    Ignore,
+}
+
+/// Which traps came lately.
+#[derive(Debug, Default)]
+pub(crate) struct TrapFilter {
+    seen: BTreeMap<(Lid, [u8; 64]), (Instant, u32)>,
+}
+
+impl TrapFilter {
+    /// Judges a trap.
+    pub(crate) fn judge(&mut self, now: Instant, notice: &NoticeSm) -> TrapAction {
+        // The toggle and the count differ between repetitions of one trap.
+        let mut same = *notice;
+        same.set_notice_toggle(false).set_notice_count(0);
+        let key = (notice.issuer_lid(), *same.as_bytes());
+        if self.seen.len() >= KINDS && !self.seen.contains_key(&key) {
+            self.seen.retain(|_, (at, _)| now.since(*at) <= WINDOW);
+            if self.seen.len() >= KINDS {
+                return TrapAction::Report;
+            }
+        }
+        let (last, count) = self.seen.entry(key).or_insert((now, 0));
+        *count = match now.since(*last) <= WINDOW {
+            true => count.saturating_add(1),
+            false => 1,
+        };
+        *last = now;
+        if *count > PATIENCE {
+            return TrapAction::Ignore;
+        }
+        match TrapNumber(notice.trap_number()) {
+            TrapNumber::LINK_STATE_CHANGE
+            | TrapNumber::CAPABILITY_MASK_CHANGE
+            | TrapNumber::SYSTEM_IMAGE_GUID_CHANGE
+                if notice.is_generic() =>
+            {
+                TrapAction::Sweep
+            }
+            _ => TrapAction::Report,
+        }
+    }
+}
+
+/// Opens a trap of subnet management, whichever way it came.
+pub(crate) fn notice(mad: &Mad) -> Option<NoticeSm> {
+    let header = mad.header();
+    if header.method() != Method::TRAP || header.attribute_id() != NoticeSm::ID {
+        return None;
+    }
+    smp_data(mad).map(NoticeSm::from_bytes)
+}
+
+/// The data of an SMP of either form.
+pub(crate) fn smp_data(mad: &Mad) -> Option<[u8; 64]> {
+    match mad.header().mgmt_class() {
+        MgmtClass::SUBN_LID => Some(*SmpLidRouted::parse(&mad.bytes, 0).ok()?.0.smp_data()),
+        MgmtClass::SUBN_DIRECTED => Some(*SmpDirected::parse(&mad.bytes, 0).ok()?.0.smp_data()),
+        _ => None,
+    }
+}
+
+/// The TrapRepress that silences a trap: the same transaction and notice, back to where it came from.
+pub(crate) fn repress(trap: &Mad, m_key: MKey) -> Option<Mad> {
+    let mut answer = *trap;
+    match trap.header().mgmt_class() {
+        MgmtClass::SUBN_LID => {
+            let (smp, _) = SmpLidRouted::parse_mut(&mut answer.bytes, 0).ok()?;
+            smp.set_method(Method::TRAP_REPRESS).set_m_key(m_key);
+        }
+        // The way back is the way it came.
+        MgmtClass::SUBN_DIRECTED => {
+            let (smp, _) = SmpDirected::parse_mut(&mut answer.bytes, 0).ok()?;
+            smp.set_method(Method::TRAP_REPRESS)
+                .set_m_key(m_key)
+                .set_d(DrDirection::RETURNING);
+        }
+        _ => return None,
+    }
+    Some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link_state_change(lid: u16) -> NoticeSm {
+        let mut notice = NoticeSm::default();
+        notice
+            .set_is_generic(true)
+            .set_trap_number(TrapNumber::LINK_STATE_CHANGE.0)
+            .set_issuer_lid(Lid(lid));
+        notice
+    }
+
+    #[test]
+    fn a_flood_of_equal_traps_asks_for_ten_sweeps() {
+        let mut filter = TrapFilter::default();
+        let judged = (0..100u64).map(|tenths| {
+            let now = Instant::from_nanos(tenths * 100_000_000);
+            filter.judge(now, &link_state_change(7))
+        });
+        let sweeps = judged.filter(|&action| action == TrapAction::Sweep).count();
+        assert_eq!(sweeps, 10);
+    }
+
+    #[test]
+    fn a_trap_after_a_pause_counts_again() {
+        let mut filter = TrapFilter::default();
+        for second in 0..30 {
+            let now = Instant::from_nanos(second * 6_000_000_000);
+            let action = filter.judge(now, &link_state_change(7));
+            assert_eq!(action, TrapAction::Sweep, "after {second} pauses");
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut filter = TrapFilter::default();
+        for lid in 1..5000 {
+            let _ = filter.judge(Instant::ZERO, &link_state_change(lid));
+        }
+        assert!(filter.seen.len() <= KINDS);
+    }
+}

@@ -1,0 +1,186 @@
+//! Several managers on one fabric: who configures it, and who takes over.
+
+mod lab;
+
+use std::time::Duration;
+
+use ib_mad::{Engine, Input, Instant};
+use ib_routing::PortRef;
+use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
+use ib_sm::{Event, SmConfig, SubnetManager};
+use ib_smp::SmState;
+use ib_transport::{MadTransport, Received};
+use lab::Lab;
+
+struct Host {
+    sm: SubnetManager,
+    transport: SimTransport,
+    events: Vec<Event>,
+    alive: bool,
+    sent: usize,
+}
+
+struct Managers {
+    sim: SharedSim,
+    hosts: Vec<Host>,
+}
+
+impl Managers {
+    /// A fabric with no manager yet.
+    fn new(name: &str) -> (Self, Vec<PortRef>) {
+        let fabric = Lab::new(name).fabric;
+        let hosts = fabric
+            .nodes()
+            .iter_enumerated()
+            .filter(|(_, node)| !node.type_.is_switch());
+        let ports = hosts
+            .filter_map(|(node, entry)| {
+                let (port, _) = entry.ports().find(|(_, port)| port.peer.is_some())?;
+                Some(PortRef { node, port })
+            })
+            .collect();
+        let sim = Sim::new(&fabric, SimOptions::default()).share();
+        (
+            Self {
+                sim,
+                hosts: Vec::new(),
+            },
+            ports,
+        )
+    }
+
+    fn start(&mut self, port: PortRef, priority: u8) -> usize {
+        self.sim.with(|sim| {
+            sim.attach(port, true).unwrap();
+            sim.set_is_sm(port, true).unwrap();
+        });
+        let transport = self.sim.attach(port).unwrap();
+        self.sim.with(|sim| sim.set_is_sm(port, true).unwrap());
+        let config = SmConfig {
+            sm_priority: priority,
+            sweep_interval: Some(Duration::from_secs(10)),
+            ..SmConfig::default()
+        };
+        let now = self.sim.with(|sim| sim.now());
+        self.hosts.push(Host {
+            sm: SubnetManager::new(config, now),
+            transport,
+            events: Vec::new(),
+            alive: true,
+            sent: 0,
+        });
+        self.hosts.len() - 1
+    }
+
+    fn run_for(&mut self, time: Duration) {
+        let mut now = self.sim.with(|sim| sim.now());
+        let end = now + time;
+        while now < end {
+            let mut next = end;
+            for host in self.hosts.iter_mut().filter(|host| host.alive) {
+                // What is there already, before anything else happens.
+                while let Some(Received::Mad(mad)) = host.transport.recv(Some(now)).unwrap() {
+                    host.sm.handle_input(now, Input::Mad(&mad));
+                }
+                if host.sm.poll_timeout().is_some_and(|at| at <= now) {
+                    host.sm.handle_timeout(now);
+                }
+                while let Some(mad) = host.sm.poll_transmit(now) {
+                    host.sent += 1;
+                    host.transport.send(&mad).unwrap();
+                }
+                while let Some(event) = host.sm.poll_event() {
+                    host.events.push(event);
+                }
+                if let Some(at) = host.sm.poll_timeout() {
+                    next = next.min(at);
+                }
+            }
+            if let Some(at) = self.sim.next_at() {
+                next = next.min(at);
+            }
+            now = next.max(now);
+            self.sim.advance(now);
+            if next == now && self.sim.next_at().is_some_and(|at| at <= now) {
+                now = now + Duration::from_nanos(1);
+                self.sim.advance(now);
+            }
+        }
+    }
+
+    fn states(&self) -> Vec<SmState> {
+        self.hosts.iter().map(|host| host.sm.state()).collect()
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn of_three_managers_that_start_together_the_highest_wins() {
+    let (mut managers, ports) = Managers::new("gen-ft-48-broken10");
+    for (port, priority) in [(3, 1), (10, 5), (20, 2)] {
+        managers.start(ports[port], priority);
+    }
+    managers.run_for(40 * SECOND);
+    let (standby, master) = (SmState::STANDBY, SmState::MASTER);
+    assert_eq!(managers.states(), [standby, master, standby]);
+    assert!(managers.hosts[1].sm.is_up());
+}
+
+#[test]
+fn a_late_lower_manager_stands_by_and_sends_only_polls() {
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    let first = managers.start(ports[0], 3);
+    managers.run_for(5 * SECOND);
+    let late = managers.start(ports[1], 3);
+    managers.run_for(5 * SECOND);
+    // Of equal priorities the lower GUID wins, but nobody takes the subnet from a master.
+    assert_eq!(managers.states(), [SmState::MASTER, SmState::STANDBY]);
+    let before = managers.hosts[late].sent;
+    managers.run_for(100 * SECOND);
+    assert_eq!(managers.hosts[late].sent - before, 10);
+    assert!(managers.hosts[first].sm.is_up());
+}
+
+#[test]
+fn when_the_master_dies_the_standby_takes_over() {
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    managers.start(ports[0], 3);
+    managers.start(ports[1], 2);
+    managers.run_for(20 * SECOND);
+    assert_eq!(managers.states(), [SmState::MASTER, SmState::STANDBY]);
+    managers.hosts[0].alive = false;
+    managers.sim.with(|sim| {
+        sim.set_is_sm(ports[0], false).unwrap();
+        sim.detach(ports[0]);
+    });
+    managers.run_for(120 * SECOND);
+    assert_eq!(managers.hosts[1].sm.state(), SmState::MASTER);
+    assert!(managers.hosts[1].sm.is_up());
+    let lid = managers
+        .sim
+        .with(|sim| sim.port(ports[1]).unwrap().info().lid());
+    let all = managers.sim.with(|sim| {
+        let ports: Vec<_> = ports
+            .iter()
+            .map(|&port| sim.port(port).unwrap().info().master_sm_lid())
+            .collect();
+        ports
+    });
+    assert!(all.iter().all(|&master| master == lid), "{lid:?}: {all:?}");
+}
+
+#[test]
+fn the_master_hands_the_subnet_to_a_higher_manager() {
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    managers.start(ports[0], 1);
+    managers.run_for(5 * SECOND);
+    managers.start(ports[1], 9);
+    managers.run_for(5 * SECOND);
+    // The master learns of it when it sweeps.
+    let now: Instant = managers.sim.with(|sim| sim.now());
+    managers.hosts[0].sm.resweep(now);
+    managers.run_for(30 * SECOND);
+    assert_eq!(managers.states(), [SmState::STANDBY, SmState::MASTER]);
+    assert!(managers.hosts[1].sm.is_up());
+}
