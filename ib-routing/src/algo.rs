@@ -8,3 +8,4 @@ pub mod lanes;
 pub mod parallel;
 pub mod random;
 pub mod spread;
+pub mod up_down;

@@ -1,9 +1,14 @@
 //! The routing engines by OpenSM's names. A new engine touches this list and its own file.
 
+pub mod chain;
 pub mod dfsssp;
+pub mod dnup;
+pub mod dor;
+pub mod file;
 pub mod ftree;
 pub mod minhop;
 pub mod sssp;
+pub mod updn;
 
 use alloc::string::ToString;
 use core::{fmt, str::FromStr};
@@ -69,6 +74,10 @@ impl RoutingEngine {
     ) -> Result<Routes, RouteError> {
         match self {
             Self::MinHop => minhop::route(fabric, lids, options),
+            Self::UpDown => updn::route(fabric, lids, options),
+            Self::DownUp => dnup::route(fabric, lids, options),
+            Self::Dor => dor::route(fabric, lids, options),
+            Self::File => file::route(fabric, lids, options),
             Self::FatTree => ftree::route(fabric, lids, options),
             Self::Sssp => sssp::route(fabric, lids, options),
             Self::Dfsssp => dfsssp::route(fabric, lids, options),

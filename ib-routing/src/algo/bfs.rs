@@ -14,9 +14,17 @@ pub const UNREACHED: u16 = u16::MAX;
 #[must_use]
 pub fn distances(fabric: &Fabric, target: SwitchIdx) -> IdxVec<SwitchIdx, u16> {
     let mut distance = IdxVec::filled(fabric.num_switches(), UNREACHED);
-    let mut queue = Vec::with_capacity(fabric.num_switches());
-    distance[target] = 0;
-    queue.push(target);
+    spread_out(fabric, &[target], &mut distance);
+    distance
+}
+
+/// Hops to the nearest of `targets`, for all switches whose entry is [`UNREACHED`] and that a path of
+/// such switches joins to one of them.
+pub fn spread_out(fabric: &Fabric, targets: &[SwitchIdx], distance: &mut IdxVec<SwitchIdx, u16>) {
+    let mut queue = Vec::from(targets);
+    for &target in targets {
+        distance[target] = 0;
+    }
     let mut next = 0;
     while let Some(&switch) = queue.get(next) {
         next += 1;
@@ -28,5 +36,4 @@ pub fn distances(fabric: &Fabric, target: SwitchIdx) -> IdxVec<SwitchIdx, u16> {
             }
         }
     }
-    distance
 }

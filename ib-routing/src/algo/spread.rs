@@ -16,6 +16,8 @@ use ib_wire::Guid;
 
 use crate::{
     algo::{parallel, random::Random},
+    engine::RoutingEngine,
+    error::RouteError,
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::LidMap,
@@ -99,15 +101,18 @@ pub fn step(
 /// Routes every LID over candidates that `search` finds for its switch, and shares the load.
 ///
 /// `classes` holds a bit mask per channel; a channel is a candidate in waves that share a bit with it.
+///
+/// # Errors
+/// What `search` finds wrong.
 pub fn spread(
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
     classes: Option<&IdxVec<ChannelIdx, u8>>,
     routes: &mut Routes,
-    search: impl Fn(&[SwitchIdx]) -> Levels + Sync + Send,
-) {
-    let plan = Plan::new(fabric, lids, options, classes);
+    mut search: impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
+) -> Result<(), RouteError> {
+    let plan = Plan::new(fabric, lids, options, classes, routes.engine());
     let row_len = routes.row_len();
     let mut desks: Vec<Desk> = fabric
         .switches()
@@ -117,7 +122,7 @@ pub fn spread(
     let mut flows = Vec::new();
     for targets in plan.order.chunks(BATCH) {
         let batch = Batch::new(&plan, targets, &mut flows);
-        for wave in search(targets).iter().rev() {
+        for wave in search(targets)?.iter().rev() {
             parallel::rows(
                 options.threads,
                 &mut desks,
@@ -130,6 +135,7 @@ pub fn spread(
         }
     }
     routes.set_exits(lids);
+    Ok(())
 }
 
 /// What all batches share.
@@ -148,6 +154,8 @@ struct Plan<'a> {
     ignored: IdxVec<ChannelIdx, bool>,
     /// A number for the chassis of each switch: LIDs of one port shall use different ones.
     system: IdxVec<SwitchIdx, u32>,
+    /// Only channels to one neighbour are candidates: the first in the order of ports.
+    one_neighbour: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -156,6 +164,7 @@ impl<'a> Plan<'a> {
         lids: &'a LidMap,
         options: &'a RouteOptions,
         classes: Option<&'a IdxVec<ChannelIdx, u8>>,
+        engine: RoutingEngine,
     ) -> Self {
         let mut sources = IdxVec::filled(fabric.num_switches(), 0);
         for destination in lids
@@ -199,6 +208,7 @@ impl<'a> Plan<'a> {
                 ignored[channel] = true;
             }
         }
+        let one_neighbour = engine == RoutingEngine::Dor;
         let systems: Vec<Guid> = fabric
             .switches()
             .iter()
@@ -227,6 +237,7 @@ impl<'a> Plan<'a> {
             rank,
             ignored,
             system,
+            one_neighbour,
         }
     }
 }
@@ -394,6 +405,12 @@ impl Desk {
                 self.queue.push(Candidate { load, ..candidate });
             }
             left &= !group;
+            if plan.one_neighbour {
+                let first = self.queue.iter().min_by_key(|candidate| candidate.tie);
+                if let Some(to) = first.map(|first| first.to) {
+                    self.queue.retain(|candidate| candidate.to == to);
+                }
+            }
             match self.queue.as_slice() {
                 [] => {}
                 &[only] => self.send_all(batch, group, only, lft),

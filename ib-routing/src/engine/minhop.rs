@@ -23,7 +23,7 @@ use crate::{
 pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
     let mut routes = Routes::new(RoutingEngine::MinHop, fabric, lids);
     spread(fabric, lids, options, None, &mut routes, |targets| {
-        shortest(fabric, targets)
-    });
+        Ok(shortest(fabric, targets))
+    })?;
     Ok(routes)
 }

@@ -1,0 +1,167 @@
+//! Up*/down* search: channels have a direction, and no route goes up after it went down.
+//!
+//! A switch that reaches a destination by going down does so, by the shortest way down; all others go
+//! up, by the shortest way. So whoever goes up to such a switch goes down from there on, and a table
+//! by destination alone never turns upward again.
+
+use alloc::vec::Vec;
+
+use crate::{
+    algo::spread::{Levels, Sets, Wave, start, step},
+    engine::RoutingEngine,
+    error::RouteError,
+    fabric::Fabric,
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+    lid::LidMap,
+    options::RouteOptions,
+    routes::Routes,
+};
+
+/// Class of a channel that goes up.
+pub const UP: u8 = 1;
+/// Class of a channel that goes down.
+pub const DOWN: u8 = 2;
+
+/// The direction of every channel: up towards the higher place.
+#[must_use]
+pub fn directions<K: Ord>(fabric: &Fabric, place: &IdxVec<SwitchIdx, K>) -> IdxVec<ChannelIdx, u8> {
+    let up = fabric.channels().iter().map(|channel| {
+        if place[channel.to] > place[channel.from] {
+            UP
+        } else {
+            DOWN
+        }
+    });
+    up.collect()
+}
+
+/// The waves of an up*/down* search.
+#[must_use]
+pub fn search(fabric: &Fabric, targets: &[SwitchIdx], classes: &IdxVec<ChannelIdx, u8>) -> Levels {
+    let size = fabric.num_switches();
+    let none: Sets = IdxVec::filled(size, 0);
+    let first = start(fabric, targets);
+    // Switches that go down, by distance.
+    let mut down = Vec::from([first.clone()]);
+    let mut reached = first;
+    while let Some(last) = down.last() {
+        let next = step(fabric, last, &reached, |channel| classes[channel] == DOWN);
+        if !add(&mut reached, &next) {
+            break;
+        }
+        down.push(next);
+    }
+    let mut levels = Levels::new();
+    let mut up = none.clone();
+    let mut at = 0;
+    loop {
+        let here = down.get(at).unwrap_or(&none);
+        let mut frontier = up;
+        add(&mut frontier, here);
+        let below = down.get(at + 1);
+        if let Some(below) = below {
+            levels.push(Wave {
+                reached: below.clone(),
+                via: here.clone(),
+                classes: DOWN,
+            });
+        }
+        let next = step(fabric, &frontier, &reached, |channel| {
+            classes[channel] == UP
+        });
+        if add(&mut reached, &next) {
+            levels.push(Wave {
+                reached: next.clone(),
+                via: frontier,
+                classes: UP,
+            });
+        } else if below.is_none() {
+            return levels;
+        }
+        up = next;
+        at += 1;
+    }
+}
+
+/// Adds sets to sets; says whether there was anything to add.
+fn add(sets: &mut Sets, more: &Sets) -> bool {
+    let mut any = 0;
+    for (all, &new) in sets.iter_mut().zip(more.iter()) {
+        any |= new;
+        *all |= new;
+    }
+    any != 0
+}
+
+/// Routes every destination up*/down*.
+///
+/// Roots have no way up to each other. What only switches ask of switches may go down and up there: no
+/// CA's route passes such an entry. CAs at both ends get such a route only with
+/// [`RouteOptions::connect_roots`].
+///
+/// # Errors
+/// [`RouteError::NoPath`] if two CAs that cables join have no legal route.
+pub fn route(
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+    engine: RoutingEngine,
+    classes: &IdxVec<ChannelIdx, u8>,
+) -> Result<Routes, RouteError> {
+    let mut has_ca = IdxVec::filled(fabric.num_switches(), false);
+    for destination in lids
+        .destinations()
+        .iter()
+        .filter(|destination| !destination.is_switch())
+    {
+        if let Some(switch) = destination.switch {
+            has_ca[switch] = true;
+        }
+    }
+    let mut routes = Routes::new(engine, fabric, lids);
+    crate::algo::spread::spread(
+        fabric,
+        lids,
+        options,
+        Some(classes),
+        &mut routes,
+        |targets| {
+            let mut levels = search(fabric, targets, classes);
+            let mut reached = start(fabric, targets);
+            for wave in &levels {
+                add(&mut reached, &wave.reached);
+            }
+            let mut with_ca = 0u64;
+            for (bit, &target) in targets.iter().enumerate() {
+                with_ca |= u64::from(has_ca[target]) << bit;
+            }
+            loop {
+                let next = step(fabric, &reached, &reached, |_| true);
+                for (switch, &bits) in next.iter_enumerated() {
+                    let cut_off = bits & with_ca;
+                    if cut_off != 0 && has_ca[switch] && !options.connect_roots {
+                        let target = targets.get(cut_off.trailing_zeros() as usize);
+                        let to = target.and_then(|&target| {
+                            lids.at_switch(target).find(|port| !port.is_switch())
+                        });
+                        return Err(RouteError::NoPath {
+                            engine,
+                            from: fabric.switch_guid(switch),
+                            to: to.map_or(ib_wire::Lid::NONE, |to| to.range.base()),
+                        });
+                    }
+                }
+                let via = reached.clone();
+                if !add(&mut reached, &next) {
+                    return Ok(levels);
+                }
+                levels.push(Wave {
+                    reached: next,
+                    via,
+                    classes: UP | DOWN,
+                });
+            }
+        },
+    )?;
+    Ok(routes)
+}

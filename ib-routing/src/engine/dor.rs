@@ -1,0 +1,28 @@
+//! Dimension order (`dor`): shortest paths that leave by the first port that shortens the way.
+//!
+//! Where every switch has its dimensions on ports in the same order, packets cross a mesh or hypercube
+//! dimension by dimension and cannot deadlock on one virtual lane. On a torus they can: torus-2QoS is
+//! for that. Parallel cables of a dimension share the load. `port_order` gives the order of dimensions
+//! to switches cabled otherwise. Time as minhop. Source: Dally and Seitz, "The torus routing chip", 1986.
+
+use crate::{
+    RoutingEngine,
+    algo::spread::{shortest, spread},
+    error::RouteError,
+    fabric::Fabric,
+    lid::LidMap,
+    options::RouteOptions,
+    routes::Routes,
+};
+
+/// Routes in dimension order.
+///
+/// # Errors
+/// None: any fabric has shortest paths.
+pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
+    let mut routes = Routes::new(RoutingEngine::Dor, fabric, lids);
+    spread(fabric, lids, options, None, &mut routes, |targets| {
+        Ok(shortest(fabric, targets))
+    })?;
+    Ok(routes)
+}

@@ -1,0 +1,156 @@
+//! Up*/Down* (`updn`): rank switches by distance from the roots, never go up after going down.
+//!
+//! Works on any fabric and needs one virtual lane: routes between CAs close no cycle of channels, as
+//! all of them go up first and then down. Roots come from the options (a CA's GUID stands for its
+//! switch), else they are found: the switches that nearly all CAs are equally far from, as in a fat
+//! tree, else, per part of the fabric, the switch with the smallest LID. Of two switches of one rank
+//! the one with the smaller id is the upper, its GUID where `ids` says nothing.
+//! Time as minhop. Sources: Schroeder et al., "Autonet", 1991; OpenSM's root histogram; the ranks by
+//! LID of NCM-IB (Huang and Chen).
+
+use core::cmp::Reverse;
+
+use alloc::vec::Vec;
+
+use ib_wire::{Guid, Lid};
+
+use crate::{
+    RoutingEngine,
+    algo::{bfs, up_down},
+    error::RouteError,
+    fabric::Fabric,
+    index::{IdxVec, SwitchIdx},
+    lid::LidMap,
+    options::RouteOptions,
+    routes::Routes,
+};
+
+/// Routes up*/down*.
+///
+/// # Errors
+/// [`RouteError::NoRoot`] if `options.roots` names no switch of the fabric, and
+/// [`RouteError::NoPath`] if CAs at different roots cannot reach each other.
+pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
+    let engine = RoutingEngine::UpDown;
+    if !options.roots.is_empty() {
+        let roots = named_roots(fabric, &options.roots);
+        if roots.is_empty() {
+            return Err(RouteError::NoRoot {
+                engine,
+                what: "none of the given GUIDs is in the fabric",
+            });
+        }
+        return route_from(fabric, lids, options, &roots);
+    }
+    let found = find_roots(fabric, lids);
+    match route_from(fabric, lids, options, &found) {
+        // Roots with CAs of their own do not reach each other: one root does.
+        Err(RouteError::NoPath { .. }) if !found.is_empty() => {
+            route_from(fabric, lids, options, &[])
+        }
+        routes => routes,
+    }
+}
+
+fn route_from(
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+    roots: &[SwitchIdx],
+) -> Result<Routes, RouteError> {
+    let ranks = ranks(fabric, lids, roots);
+    let place = fabric.switches().indices().map(|switch| {
+        let id = options.ids.get(&fabric.switch_guid(switch)).copied();
+        (
+            Reverse(ranks[switch]),
+            Reverse(id.unwrap_or(u64::MAX)),
+            Reverse(switch),
+        )
+    });
+    let classes = up_down::directions(fabric, &place.collect());
+    up_down::route(fabric, lids, options, RoutingEngine::UpDown, &classes)
+}
+
+/// The switches that GUIDs name, of their own or of a CA cabled to them.
+#[must_use]
+pub fn named_roots(fabric: &Fabric, guids: &[Guid]) -> Vec<SwitchIdx> {
+    let mut roots: Vec<SwitchIdx> = guids
+        .iter()
+        .filter_map(|&guid| {
+            let end = fabric.port_by_guid(guid);
+            let node = fabric.node_by_guid(guid).or(end.map(|end| end.node))?;
+            fabric.switch_of(node).or_else(|| {
+                let mut ports = fabric.node(node).end_ports();
+                ports
+                    .find_map(|(port, _)| fabric.attachment(crate::PortRef { node, port }))
+                    .map(|(at, _)| at)
+            })
+        })
+        .collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots
+}
+
+/// Switches that more than nine tenths of all CA ports are equally far from, with less than one in
+/// twenty at any other distance.
+#[must_use]
+pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
+    let mut cas = IdxVec::filled(fabric.num_switches(), 0u64);
+    let mut total = 0;
+    for destination in lids
+        .destinations()
+        .iter()
+        .filter(|destination| !destination.is_switch())
+    {
+        if let Some(switch) = destination.switch {
+            cas[switch] += 1;
+            total += 1;
+        }
+    }
+    let is_root = |&switch: &SwitchIdx| {
+        let distance = bfs::distances(fabric, switch);
+        let mut bars: Vec<u64> = Vec::new();
+        for (switch, &hops) in distance
+            .iter_enumerated()
+            .filter(|(_, hops)| **hops != bfs::UNREACHED)
+        {
+            if bars.len() <= usize::from(hops) {
+                bars.resize(usize::from(hops) + 1, 0);
+            }
+            if let Some(bar) = bars.get_mut(usize::from(hops)) {
+                *bar += cas[switch];
+            }
+        }
+        let over = |percent: u64| {
+            bars.iter()
+                .filter(|&&bar| bar * 100 > total * percent)
+                .count()
+        };
+        over(90) == 1 && over(5) == 1
+    };
+    fabric.switches().indices().filter(is_root).collect()
+}
+
+/// Hops from the nearest root. A part of the fabric without one takes its switch of the smallest LID.
+fn ranks(fabric: &Fabric, lids: &LidMap, roots: &[SwitchIdx]) -> IdxVec<SwitchIdx, u16> {
+    let mut ranks = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
+    let mut by_lid: Vec<(Lid, SwitchIdx)> = fabric
+        .switches()
+        .indices()
+        .map(|switch| {
+            let own = lids
+                .at_switch(switch)
+                .find(|destination| destination.is_switch());
+            (own.map_or(Lid::PERMISSIVE, |own| own.range.base()), switch)
+        })
+        .collect();
+    by_lid.sort_unstable();
+    bfs::spread_out(fabric, roots, &mut ranks);
+    for (_, switch) in by_lid {
+        if ranks[switch] == bfs::UNREACHED {
+            bfs::spread_out(fabric, &[switch], &mut ranks);
+        }
+    }
+    ranks
+}
