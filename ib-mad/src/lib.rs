@@ -72,7 +72,11 @@ pub use perf::*;
 pub use redirect::redirect_address;
 pub use registry::{AttributeEntry, ClassTable, Description, describe};
 pub use resp_time::RespTime;
-pub use rmpp::*;
+#[cfg(feature = "alloc")]
+pub use rmpp::{
+    Rmpp, RmppConfig, RmppError, RmppEvent, RmppKey, RmppMessage, RmppReceiver, RmppSender,
+};
+pub use rmpp::{RmppAbort, RmppAck, RmppData, RmppHeader, RmppStatus, RmppStop, RmppType};
 pub use snmp::{CommunityInfo, PduInfo};
 pub use status::{Fault, MadStatus, SaStatus};
 pub use time::Instant;

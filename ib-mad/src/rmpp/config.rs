@@ -1,0 +1,48 @@
+//! Times and limits of RMPP transfers.
+
+use core::time::Duration;
+
+use crate::RespTime;
+
+/// Times and limits of RMPP transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RmppConfig {
+    /// Segments that a receiver lets the sender send before it acknowledges: 1..=128.
+    pub window: u32,
+    /// How often a sender repeats a window that is not acknowledged.
+    pub retries: u32,
+    /// Twice the longest time of a packet on its path.
+    pub path_time: Duration,
+    /// How long this side takes to answer: other senders are told.
+    pub resp_time: RespTime,
+    /// Longest wait for an acknowledgement, whatever the peer says of its response time.
+    pub max_wait: Duration,
+    /// Longest time of a transfer at the receiver, from its first segment.
+    pub total_time: Duration,
+    /// How long a receiver remembers a transfer that is complete, to acknowledge it again.
+    pub keep_time: Duration,
+    /// Longest message in bytes that a receiver takes.
+    pub max_message: usize,
+    /// Transfers that are received or remembered at once.
+    pub max_receivers: usize,
+    /// Bytes of all messages together that are being received.
+    pub max_memory: usize,
+}
+
+impl Default for RmppConfig {
+    /// The Linux kernel's times and window; messages of up to 16 MiB, 64 MiB in all.
+    fn default() -> Self {
+        Self {
+            window: 64,
+            retries: 7,
+            path_time: Duration::from_millis(500),
+            resp_time: RespTime::from_bits(16),
+            max_wait: Duration::from_secs(2),
+            total_time: Duration::from_secs(40),
+            keep_time: Duration::from_secs(10),
+            max_message: 16 << 20,
+            max_receivers: 1024,
+            max_memory: 64 << 20,
+        }
+    }
+}

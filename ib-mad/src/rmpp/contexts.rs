@@ -1,0 +1,438 @@
+//! All transfers of a port: which datagram belongs to which, and how much room they take.
+
+use alloc::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+
+use super::{
+    RmppAck, RmppConfig, RmppError, RmppHeader, RmppMessage, RmppReceiver, RmppSender, RmppStatus,
+    RmppType,
+    reassemble::against,
+    segment::{bare, ending_mad},
+};
+use crate::{Engine, Input, Instant, Mad, Method, MgmtClass};
+
+/// What tells one transfer from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RmppKey {
+    /// LID of the other end.
+    pub lid: u16,
+    /// Queue pair of the other end.
+    pub qpn: u32,
+    /// Low half of the transaction ID.
+    pub transaction: u32,
+    /// Management class.
+    pub class: MgmtClass,
+    /// Version of the class.
+    pub class_version: u8,
+    /// Method of the data.
+    pub method: Method,
+}
+
+impl RmppKey {
+    /// The transfer that this segment belongs to, or that a message with these headers will be.
+    #[must_use]
+    pub fn of_data(mad: &Mad) -> Self {
+        let header = mad.header();
+        Self {
+            lid: mad.address.lid.0,
+            qpn: mad.address.qpn.bits(),
+            transaction: header.transaction_id().low(),
+            class: header.mgmt_class(),
+            class_version: header.class_version(),
+            method: header.method(),
+        }
+    }
+
+    /// The transfer in the other direction: the one whose data this acknowledges.
+    #[must_use]
+    pub fn inverted(self) -> Self {
+        Self {
+            method: Method(self.method.bits() ^ 0x80),
+            ..self
+        }
+    }
+
+    /// Whether both request and answer are messages of many segments.
+    fn is_double_sided(self) -> bool {
+        matches!(self.method, Method::GET_MULTI | Method::GET_MULTI_RESP)
+    }
+}
+
+/// What happened to a transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "an event lives until it is polled; a box would cost an allocation for each message"
+)]
+pub enum RmppEvent {
+    /// A message is whole.
+    Received(RmppMessage),
+    /// A message was sent and acknowledged to its end.
+    Sent(RmppKey),
+    /// A message could not be sent.
+    SendFailed {
+        /// Whose.
+        key: RmppKey,
+        /// Why.
+        error: RmppError,
+    },
+    /// A message that was arriving will not.
+    ReceiveFailed {
+        /// Whose.
+        key: RmppKey,
+        /// Why.
+        error: RmppError,
+    },
+}
+
+/// The transfers of a port in both directions.
+///
+/// Hand every datagram to [`handle_mad`](Self::handle_mad): it says whether it was one of a transfer.
+/// Memory and the number of transfers are bounded by the [`RmppConfig`], whatever peers send.
+#[derive(Debug)]
+pub struct Rmpp {
+    config: RmppConfig,
+    senders: BTreeMap<RmppKey, Sender>,
+    receivers: BTreeMap<RmppKey, RmppReceiver>,
+    /// Bytes that all receivers keep.
+    memory: usize,
+    /// Window that a requester opened for the answer, by the request.
+    turns: BTreeMap<RmppKey, u32>,
+    /// What is sent without a transfer to belong to.
+    replies: VecDeque<Mad>,
+    events: VecDeque<RmppEvent>,
+}
+
+#[derive(Debug)]
+struct Sender {
+    machine: RmppSender,
+    template: Mad,
+    /// Until when a double-sided request is kept that was acknowledged, to give the turn again.
+    done_until: Option<Instant>,
+}
+
+/// Replies without a transfer that wait to be sent; more are not worth an answer.
+const MAX_REPLIES: usize = 64;
+
+impl Rmpp {
+    /// No transfers yet.
+    #[must_use]
+    pub fn new(config: RmppConfig) -> Self {
+        Self {
+            config,
+            senders: BTreeMap::new(),
+            receivers: BTreeMap::new(),
+            memory: 0,
+            turns: BTreeMap::new(),
+            replies: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Starts to send `data` behind the headers of `template`.
+    ///
+    /// # Errors
+    /// [`Duplicate`](RmppError::Duplicate) while a transfer of the same transaction goes on, and those
+    /// of [`RmppSender::new`].
+    pub fn send(
+        &mut self,
+        now: Instant,
+        template: &Mad,
+        data: Bytes,
+    ) -> Result<RmppKey, RmppError> {
+        let key = RmppKey::of_data(template);
+        let goes_on = |sender: &Sender| sender.done_until.is_none();
+        if self.senders.get(&key).is_some_and(goes_on) {
+            return Err(RmppError::Duplicate);
+        }
+        let answers_many = key.method.is_response()
+            && key.is_double_sided()
+            && self.receivers.contains_key(&key.inverted());
+        let mut machine = match answers_many {
+            true => RmppSender::awaiting_turn(self.config, template, data, now)?,
+            false => RmppSender::new(self.config, template, data)?,
+        };
+        if let Some(window) = self.turns.remove(&key.inverted()) {
+            machine.handle_mad(now, &turn(&against(template), self.config, window));
+        }
+        let sender = Sender {
+            machine,
+            template: *template,
+            done_until: None,
+        };
+        self.senders.insert(key, sender);
+        Ok(key)
+    }
+
+    /// Takes in a datagram. Returns whether it was one of a transfer; others are the caller's.
+    pub fn handle_mad(&mut self, now: Instant, mad: &Mad) -> bool {
+        let Some(header) = mad.rmpp().copied() else {
+            return false;
+        };
+        let key = RmppKey::of_data(mad);
+        let against = key.inverted();
+        match header.rmpp_type() {
+            RmppType::DATA => self.take_data(now, mad, key),
+            RmppType::ACK if self.senders.contains_key(&against) => {
+                self.take_answer(now, mad, &header, against);
+            }
+            RmppType::ACK => self.take_turn(&header, key),
+            RmppType::STOP | RmppType::ABORT if self.senders.contains_key(&against) => {
+                self.take_answer(now, mad, &header, against);
+            }
+            RmppType::STOP | RmppType::ABORT => self.take_ending(now, mad, key),
+            // Nobody knows whose it is: both sides of the transaction end.
+            _ => {
+                if self.senders.contains_key(&against) {
+                    self.take_answer(now, mad, &header, against);
+                } else if self.receivers.contains_key(&key) {
+                    self.take_ending(now, mad, key);
+                } else {
+                    self.refuse(mad, RmppStatus::BAD_RMPP_TYPE);
+                }
+            }
+        }
+        true
+    }
+
+    /// Messages that are being sent.
+    #[must_use]
+    pub fn sending(&self) -> usize {
+        self.senders.len()
+    }
+
+    /// Bytes of the messages that are being received.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Messages that are being received, or were and are remembered.
+    #[must_use]
+    pub fn receiving(&self) -> usize {
+        self.receivers.len()
+    }
+
+    fn take_data(&mut self, now: Instant, mad: &Mad, key: RmppKey) {
+        let Some(header) = mad.rmpp().copied() else {
+            return;
+        };
+        if !self.receivers.contains_key(&key) {
+            if header.rmpp_version() != 1 {
+                return self.refuse(mad, RmppStatus::UNSUPPORTED_VERSION);
+            }
+            // Of a transfer that is not known only the first segment means anything.
+            if header.data1() != 1 {
+                return;
+            }
+            if self.receivers.len() >= self.config.max_receivers {
+                return self.refuse(mad, RmppStatus::RESOURCES_EXHAUSTED);
+            }
+            let Ok(receiver) = RmppReceiver::new(self.config, mad) else {
+                return;
+            };
+            self.receivers.insert(key, receiver);
+        }
+        if let Some(receiver) = self.receivers.get_mut(&key) {
+            let before = receiver.memory();
+            if self.memory > self.config.max_memory && !receiver.is_complete() {
+                receiver.stop();
+            } else if let Some(message) = receiver.handle_mad(now, mad) {
+                self.events.push_back(RmppEvent::Received(message));
+            }
+            let after = receiver.memory();
+            self.memory = self.memory.saturating_add(after).saturating_sub(before);
+        }
+        // The answer to a message of many segments acknowledges the turn.
+        if key.is_double_sided() && key.method.is_response() {
+            self.senders.remove(&key.inverted());
+        }
+        self.report_receiver(key);
+    }
+
+    fn take_ending(&mut self, now: Instant, mad: &Mad, key: RmppKey) {
+        if let Some(receiver) = self.receivers.get_mut(&key) {
+            let before = receiver.memory();
+            let _ = receiver.handle_mad(now, mad);
+            self.memory = self
+                .memory
+                .saturating_sub(before.saturating_sub(receiver.memory()));
+        }
+        self.report_receiver(key);
+    }
+
+    fn take_answer(&mut self, now: Instant, mad: &Mad, header: &RmppHeader, key: RmppKey) {
+        let Some(sender) = self.senders.get_mut(&key) else {
+            return;
+        };
+        let was_done = sender.done_until.is_some();
+        sender.machine.handle_mad(now, mad);
+        let is_last_ack = header.rmpp_type() == RmppType::ACK
+            && header.data1() == sender.machine.segments()
+            && sender.machine.outcome() == Some(Ok(()));
+        if is_last_ack && key.is_double_sided() && !key.method.is_response() {
+            let mad = turn(&sender.template, self.config, 1);
+            sender.done_until = Some(now.saturating_add(self.config.keep_time));
+            self.reply(mad);
+            if !was_done {
+                self.events.push_back(RmppEvent::Sent(key));
+            }
+            return;
+        }
+        self.report_sender(key);
+    }
+
+    /// The requester of a double-sided transfer opens the window of the answer.
+    fn take_turn(&mut self, header: &RmppHeader, key: RmppKey) {
+        let ack = RmppAck::from_bytes(*header.as_bytes());
+        let is_turn = ack.segment_number() == 0
+            && ack.new_window_last() >= 1
+            && ack.rmpp_version() == 1
+            && ack.rmpp_status() == RmppStatus::NORMAL;
+        let complete = self
+            .receivers
+            .get(&key)
+            .is_some_and(RmppReceiver::is_complete);
+        if is_turn && complete && key.is_double_sided() {
+            self.turns.insert(key, ack.new_window_last());
+        }
+    }
+
+    /// Answers a datagram of no transfer.
+    fn refuse(&mut self, mad: &Mad, status: RmppStatus) {
+        self.reply(ending_mad(&against(mad), status, self.config.resp_time));
+    }
+
+    fn reply(&mut self, mad: Mad) {
+        if self.replies.len() < MAX_REPLIES {
+            self.replies.push_back(mad);
+        }
+    }
+
+    /// Reports a sender that is done, once its last words are sent.
+    fn report_sender(&mut self, key: RmppKey) {
+        let Some(outcome) = self.senders.get(&key).and_then(|s| s.machine.outcome()) else {
+            return;
+        };
+        let event = match outcome {
+            Ok(()) => RmppEvent::Sent(key),
+            Err(error) => RmppEvent::SendFailed { key, error },
+        };
+        if let Some(mut sender) = self.senders.remove(&key)
+            && let Some(abort) = sender.machine.poll_transmit(Instant::ZERO)
+        {
+            self.reply(abort);
+        }
+        self.events.push_back(event);
+    }
+
+    /// Reports a receiver that failed, once its last words are sent.
+    fn report_receiver(&mut self, key: RmppKey) {
+        let Some(error) = self.receivers.get(&key).and_then(RmppReceiver::error) else {
+            return;
+        };
+        if let Some(mut receiver) = self.receivers.remove(&key)
+            && let Some(end) = receiver.poll_transmit()
+        {
+            self.reply(end);
+        }
+        self.turns.remove(&key);
+        self.events
+            .push_back(RmppEvent::ReceiveFailed { key, error });
+    }
+}
+
+/// The acknowledgement of segment 0 that opens the window of the answer.
+fn turn(template: &Mad, config: RmppConfig, window: u32) -> Mad {
+    let mut ack = RmppAck::default();
+    ack.set_rmpp_version(1)
+        .set_rmpp_type(RmppType::ACK)
+        .set_r_resp_time(config.resp_time)
+        .set_active(true)
+        .set_new_window_last(window);
+    bare(template, &RmppHeader::from_bytes(*ack.as_bytes()))
+}
+
+impl Engine for Rmpp {
+    type Input<'a> = Input<'a>;
+    type Transmit = Mad;
+    type Event = RmppEvent;
+
+    /// A datagram that could not be sent counts as lost.
+    fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        if let Input::Mad(mad) = input {
+            self.handle_mad(now, mad);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let mut next = self.senders.first_key_value().map(|(key, _)| *key);
+        while let Some(key) = next {
+            next = after(&self.senders, key);
+            let Some(sender) = self.senders.get_mut(&key) else {
+                continue;
+            };
+            if due(sender.done_until) {
+                self.senders.remove(&key);
+            } else if sender.done_until.is_none() {
+                sender.machine.handle_timeout(now);
+                self.report_sender(key);
+            }
+        }
+        let mut next = self.receivers.first_key_value().map(|(key, _)| *key);
+        while let Some(key) = next {
+            next = after(&self.receivers, key);
+            let Some(receiver) = self.receivers.get_mut(&key) else {
+                continue;
+            };
+            let before = receiver.memory();
+            receiver.handle_timeout(now);
+            self.memory = self
+                .memory
+                .saturating_sub(before.saturating_sub(receiver.memory()));
+            self.report_receiver(key);
+            if self.receivers.get(&key).is_some_and(RmppReceiver::is_over) {
+                self.receivers.remove(&key);
+                self.turns.remove(&key);
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        if let Some(mad) = self.replies.pop_front() {
+            return Some(mad);
+        }
+        let mut receivers = self.receivers.values_mut();
+        if let Some(mad) = receivers.find_map(RmppReceiver::poll_transmit) {
+            return Some(mad);
+        }
+        let mut senders = self.senders.values_mut();
+        senders.find_map(|sender| sender.machine.poll_transmit(now))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let senders = self
+            .senders
+            .values()
+            .filter_map(|sender| sender.done_until.or_else(|| sender.machine.poll_timeout()));
+        let receivers = self
+            .receivers
+            .values()
+            .filter_map(RmppReceiver::poll_timeout);
+        senders.chain(receivers).min()
+    }
+
+    fn poll_event(&mut self) -> Option<RmppEvent> {
+        self.events.pop_front()
+    }
+}
+
+/// The key that follows `key`.
+fn after<T>(map: &BTreeMap<RmppKey, T>, key: RmppKey) -> Option<RmppKey> {
+    use core::ops::Bound::{Excluded, Unbounded};
+    map.range((Excluded(key), Unbounded))
+        .next()
+        .map(|(key, _)| *key)
+}

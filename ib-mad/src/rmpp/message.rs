@@ -1,0 +1,84 @@
+//! A whole message, and why there is none.
+
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use thiserror::Error;
+
+use super::{CLASS_HEADER_AT, RmppStatus};
+use crate::{Mad, MadAddress, MadHeader, MgmtClass};
+
+/// A message that was put together from its segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RmppMessage {
+    /// The first segment: address, common header and class header of the message.
+    pub first: Mad,
+    /// The data of all segments, without their headers.
+    pub data: Bytes,
+}
+
+impl RmppMessage {
+    /// Where the message came from.
+    #[must_use]
+    pub fn address(&self) -> MadAddress {
+        self.first.address
+    }
+
+    /// The common header.
+    #[must_use]
+    pub fn header(&self) -> MadHeader {
+        self.first.header()
+    }
+
+    /// The class header, such as the subnet administrator's 20 bytes.
+    #[must_use]
+    pub fn class_header(&self) -> &[u8] {
+        self.head().get(CLASS_HEADER_AT..).unwrap_or_default()
+    }
+
+    /// The message as the kernel hands it to user space: the headers once, then all data.
+    #[must_use]
+    pub fn to_umad(&self) -> Vec<u8> {
+        [self.head(), &self.data].concat()
+    }
+
+    /// The headers.
+    fn head(&self) -> &[u8] {
+        let class_header = self.header().mgmt_class().rmpp_class_header_len();
+        let len = CLASS_HEADER_AT.saturating_add(class_header.unwrap_or(0));
+        self.first.bytes.get(..len).unwrap_or_default()
+    }
+}
+
+/// Why a transfer cannot start, or ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RmppError {
+    /// The class has no RMPP.
+    #[error("class {class} has no RMPP")]
+    NoRmpp {
+        /// The class.
+        class: MgmtClass,
+    },
+    /// The message is longer than segment numbers and lengths reach.
+    #[error("{len} bytes are more than a message can have")]
+    TooLong {
+        /// Bytes of the message.
+        len: usize,
+    },
+    /// A transfer with the same transaction ID to the same port goes on.
+    #[error("a transfer of the same transaction goes on")]
+    Duplicate,
+    /// This side ended the transfer.
+    #[error("ended the transfer: {status}")]
+    Ended {
+        /// Why.
+        status: RmppStatus,
+    },
+    /// The peer ended the transfer.
+    #[error("the peer ended the transfer: {status}")]
+    EndedByPeer {
+        /// Why.
+        status: RmppStatus,
+    },
+}

@@ -1,0 +1,546 @@
+//! Transfers in virtual time: whole ones, and everything that can go wrong.
+
+use core::time::Duration;
+
+use bytes::Bytes;
+use ib_wire::{Lid, Sl};
+
+use super::*;
+use crate::{Engine, Input, Instant, MadAddress, Method, TransactionId};
+
+fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+fn template(method: Method) -> Mad {
+    let mut mad = Mad::new(MadAddress::gsi(Lid(4), Sl::ZERO));
+    mad.header_mut()
+        .set_base_version(1)
+        .set_class_version(2)
+        .set_mgmt_class(MgmtClass::SUBN_ADM)
+        .set_method(method)
+        .set_transaction_id(TransactionId(0x1234));
+    mad
+}
+
+fn data(len: usize) -> Bytes {
+    (0..len).map(|at| (at % 251) as u8).collect()
+}
+
+fn config() -> RmppConfig {
+    RmppConfig {
+        window: 4,
+        retries: 2,
+        ..RmppConfig::default()
+    }
+}
+
+/// Two ports and what is on its way between them.
+struct Pair {
+    sides: [Rmpp; 2],
+    /// Datagrams sent so far, by side.
+    sent: [Vec<Mad>; 2],
+    events: [Vec<RmppEvent>; 2],
+}
+
+impl Pair {
+    fn new(configs: [RmppConfig; 2]) -> Self {
+        Self {
+            sides: configs.map(Rmpp::new),
+            sent: [const { Vec::new() }; 2],
+            events: [const { Vec::new() }; 2],
+        }
+    }
+
+    /// Runs until nothing moves, or to the end of the timers; `lose` is asked for each datagram.
+    fn run(&mut self, now: &mut Instant, lose: impl FnMut(usize, &Mad) -> bool) {
+        self.run_answering(now, None, lose);
+    }
+
+    /// As [`run`](Self::run); side 1 answers the first message with `answer`.
+    fn run_answering(
+        &mut self,
+        now: &mut Instant,
+        mut answer: Option<Bytes>,
+        mut lose: impl FnMut(usize, &Mad) -> bool,
+    ) {
+        for _ in 0..10_000 {
+            let mut moved = false;
+            for from in 0..2 {
+                while let Some(mad) = self.sides[from].poll_transmit(*now) {
+                    moved = true;
+                    self.sent[from].push(mad);
+                    if !lose(from, &mad) {
+                        self.sides[1 - from].handle_input(*now, Input::Mad(&mad));
+                    }
+                }
+                while let Some(event) = self.sides[from].poll_event() {
+                    self.events[from].push(event);
+                }
+            }
+            if !self.received(1).is_empty()
+                && let Some(data) = answer.take()
+            {
+                let template = template(Method::GET_MULTI_RESP);
+                self.sides[1].send(*now, &template, data).unwrap();
+                continue;
+            }
+            if moved {
+                continue;
+            }
+            let timeouts = self.sides.iter().filter_map(Engine::poll_timeout);
+            let Some(next) = timeouts.min() else {
+                return;
+            };
+            *now = (*now).max(next);
+            for side in &mut self.sides {
+                side.handle_timeout(*now);
+            }
+        }
+        panic!("it never ends");
+    }
+
+    fn received(&self, side: usize) -> Vec<&RmppMessage> {
+        let events = self.events[side].iter();
+        let received = events.filter_map(|event| match event {
+            RmppEvent::Received(message) => Some(message),
+            _ => None,
+        });
+        received.collect()
+    }
+}
+
+fn segment_of(mad: &Mad) -> (RmppType, u32, u32) {
+    let header = mad.rmpp().unwrap();
+    (header.rmpp_type(), header.data1(), header.data2())
+}
+
+#[test]
+fn messages_of_any_length_arrive_whole() {
+    for len in [0, 1, 199, 200, 201, 400, 799, 800, 801, 20_000] {
+        let mut pair = Pair::new([config(); 2]);
+        let mut now = at(0);
+        pair.sides[0]
+            .send(now, &template(Method::GET_TABLE_RESP), data(len))
+            .unwrap();
+        pair.run(&mut now, |_, _| false);
+        assert_eq!(pair.received(1)[0].data, data(len), "{len} bytes");
+        assert!(matches!(pair.events[0][..], [RmppEvent::Sent(_)]));
+        assert_eq!((pair.sides[0].sending(), pair.sides[1].receiving()), (0, 0));
+        assert_eq!(pair.sides[1].memory(), 0);
+    }
+}
+
+#[test]
+fn the_first_segment_goes_alone_and_then_a_window_at_a_time() {
+    let mut pair = Pair::new([config(); 2]);
+    pair.sides[0]
+        .send(at(0), &template(Method::GET_TABLE_RESP), data(2000))
+        .unwrap();
+    pair.run(&mut at(0), |_, _| false);
+    let acks: Vec<_> = pair.sent[1].iter().map(segment_of).collect();
+    assert_eq!(
+        acks,
+        [
+            (RmppType::ACK, 1, 5),
+            (RmppType::ACK, 5, 9),
+            (RmppType::ACK, 9, 13),
+            (RmppType::ACK, 10, 13)
+        ]
+    );
+    for ack in &pair.sent[1] {
+        assert_eq!(ack.header().method(), Method::GET_TABLE);
+    }
+    let lengths: Vec<_> = pair.sent[0].iter().map(|mad| segment_of(mad).2).collect();
+    assert_eq!(lengths, [2200, 0, 0, 0, 0, 0, 0, 0, 0, 220]);
+}
+
+#[test]
+fn any_one_loss_is_repaired() {
+    let clean = {
+        let mut pair = Pair::new([config(); 2]);
+        pair.sides[0]
+            .send(at(0), &template(Method::GET_TABLE_RESP), data(2000))
+            .unwrap();
+        pair.run(&mut at(0), |_, _| false);
+        pair.sent.map(|sent| sent.len())
+    };
+    for (side, datagrams) in clean.into_iter().enumerate() {
+        for lost in 0..datagrams {
+            let mut pair = Pair::new([config(); 2]);
+            pair.sides[0]
+                .send(at(0), &template(Method::GET_TABLE_RESP), data(2000))
+                .unwrap();
+            let mut count = 0;
+            pair.run(&mut at(0), |from, _| {
+                count += usize::from(from == side);
+                from == side && count == lost + 1
+            });
+            assert_eq!(pair.received(1).len(), 1, "loss {lost} of side {side}");
+            assert_eq!(pair.received(1)[0].data, data(2000));
+            assert!(matches!(pair.events[0][..], [RmppEvent::Sent(_)]));
+        }
+    }
+}
+
+#[test]
+fn a_silent_receiver_is_given_up_with_an_abort() {
+    let mut pair = Pair::new([config(); 2]);
+    pair.sides[0]
+        .send(at(0), &template(Method::GET_TABLE_RESP), data(500))
+        .unwrap();
+    pair.run(&mut at(0), |from, _| from == 0);
+    let sent: Vec<_> = pair.sent[0].iter().map(|mad| segment_of(mad).0).collect();
+    let segment = RmppType::DATA;
+    assert_eq!(sent, [segment, segment, segment, RmppType::ABORT]);
+    let abort = pair.sent[0][3];
+    assert_eq!(
+        abort.rmpp().unwrap().rmpp_status(),
+        RmppStatus::TOO_MANY_RETRIES
+    );
+    assert_eq!(abort.header().method(), Method::GET_TABLE_RESP);
+    assert!(matches!(
+        pair.events[0][..],
+        [RmppEvent::SendFailed {
+            error: RmppError::Ended {
+                status: RmppStatus::TOO_MANY_RETRIES
+            },
+            ..
+        }]
+    ));
+}
+
+#[test]
+fn a_sender_that_stops_is_given_up_after_the_total_time() {
+    let mut pair = Pair::new([config(); 2]);
+    let mut now = at(0);
+    pair.sides[0]
+        .send(now, &template(Method::GET_TABLE_RESP), data(500))
+        .unwrap();
+    let mut count = 0;
+    // After the first segment and its acknowledgement nothing arrives any more.
+    pair.run(&mut now, |from, _| {
+        count += usize::from(from == 0);
+        from == 0 && count > 1
+    });
+    let status = RmppStatus::TOTAL_TIME_TOO_LONG;
+    let last = pair.sent[1].last().unwrap();
+    assert_eq!(last.rmpp().unwrap().rmpp_status(), status);
+    assert_eq!(pair.events[1].len(), 1);
+    assert!(matches!(
+        pair.events[1][0],
+        RmppEvent::ReceiveFailed {
+            error: RmppError::Ended { status: s },
+            ..
+        } if s == status
+    ));
+    assert_eq!(now, at(0) + Duration::from_secs(40));
+}
+
+#[test]
+fn a_message_over_the_limit_is_stopped() {
+    let small = RmppConfig {
+        max_message: 1000,
+        ..config()
+    };
+    let mut pair = Pair::new([config(), small]);
+    pair.sides[0]
+        .send(at(0), &template(Method::GET_TABLE_RESP), data(2000))
+        .unwrap();
+    pair.run(&mut at(0), |_, _| false);
+    let last = pair.sent[1].last().unwrap().rmpp().unwrap();
+    assert_eq!(last.rmpp_type(), RmppType::STOP);
+    assert!(matches!(
+        pair.events[0][..],
+        [RmppEvent::SendFailed {
+            error: RmppError::EndedByPeer {
+                status: RmppStatus::RESOURCES_EXHAUSTED
+            },
+            ..
+        }]
+    ));
+    assert_eq!(pair.sides[1].receiving(), 0);
+}
+
+#[test]
+fn more_transfers_than_allowed_are_stopped() {
+    let mut rmpp = Rmpp::new(RmppConfig {
+        max_receivers: 2,
+        ..config()
+    });
+    for transaction in 0..3 {
+        let mut sender_template = template(Method::GET_TABLE_RESP);
+        sender_template
+            .header_mut()
+            .set_transaction_id(TransactionId(transaction));
+        let mut sender = RmppSender::new(config(), &sender_template, data(500)).unwrap();
+        assert!(rmpp.handle_mad(at(0), &sender.poll_transmit(at(0)).unwrap()));
+    }
+    assert_eq!(rmpp.receiving(), 2);
+    let types: Vec<_> = core::iter::from_fn(|| rmpp.poll_transmit(at(0)))
+        .map(|mad| segment_of(&mad).0)
+        .collect();
+    assert_eq!(types, [RmppType::STOP, RmppType::ACK, RmppType::ACK]);
+}
+
+#[test]
+fn messages_together_stay_below_the_memory_limit() {
+    let mut rmpp = Rmpp::new(RmppConfig {
+        max_memory: 10_000,
+        window: 64,
+        ..config()
+    });
+    let mut stopped = 0;
+    for transaction in 0..20 {
+        let mut head = template(Method::GET_TABLE_RESP);
+        head.header_mut()
+            .set_transaction_id(TransactionId(transaction));
+        let sender = RmppSender::new(config(), &head, data(4000)).unwrap();
+        for number in 1..20 {
+            rmpp.handle_mad(at(0), &sender.segment_for_test(number));
+            while let Some(mad) = rmpp.poll_transmit(at(0)) {
+                stopped += usize::from(segment_of(&mad).0 == RmppType::STOP);
+            }
+        }
+    }
+    assert!(rmpp.memory() <= 10_000 + 2 * 4000, "{}", rmpp.memory());
+    assert_eq!(stopped + rmpp.receiving(), 20);
+}
+
+/// The answer of a port that has received the first segment of three to a datagram made from the
+/// second one.
+fn answer_to(change: impl FnOnce(&mut Mad, &mut RmppHeader)) -> Option<RmppHeader> {
+    let mut sender =
+        RmppSender::new(config(), &template(Method::GET_TABLE_RESP), data(500)).unwrap();
+    let mut rmpp = Rmpp::new(config());
+    rmpp.handle_mad(at(0), &sender.poll_transmit(at(0)).unwrap());
+    let ack = rmpp.poll_transmit(at(0)).unwrap();
+    sender.handle_mad(at(0), &ack);
+    let mut mad = sender.poll_transmit(at(0)).unwrap();
+    let mut header = *mad.rmpp().unwrap();
+    change(&mut mad, &mut header);
+    segment::write(&mut mad, HEADER_AT, header.as_bytes());
+    rmpp.handle_mad(at(0), &mad);
+    let answer = rmpp.poll_transmit(at(0))?;
+    assert_eq!(answer.header().method(), Method::GET_TABLE);
+    Some(*answer.rmpp().unwrap())
+}
+
+#[test]
+fn each_fault_of_a_segment_has_its_abort() {
+    let status = |change: fn(&mut RmppHeader)| {
+        let answer = answer_to(|_, header| change(header)).unwrap();
+        assert_eq!(answer.rmpp_type(), RmppType::ABORT);
+        answer.rmpp_status()
+    };
+    assert_eq!(
+        status(|header| {
+            header.set_rmpp_version(2);
+        }),
+        RmppStatus::UNSUPPORTED_VERSION
+    );
+    assert_eq!(
+        status(|header| {
+            header.set_rmpp_type(RmppType(9));
+        }),
+        RmppStatus::BAD_RMPP_TYPE
+    );
+    assert_eq!(
+        status(|header| {
+            header.set_rmpp_status(RmppStatus(1));
+        }),
+        RmppStatus::ILLEGAL_STATUS
+    );
+    assert_eq!(
+        status(|header| {
+            header.set_first(true);
+        }),
+        RmppStatus::INCONSISTENT_FIRST_AND_SEGMENT_NUMBER
+    );
+    for length in [19, 221] {
+        let answer = answer_to(|_, header| {
+            header.set_last(true).set_data2(length);
+        });
+        assert_eq!(
+            answer.unwrap().rmpp_status(),
+            RmppStatus::INCONSISTENT_LAST_AND_PAYLOAD_LENGTH
+        );
+    }
+}
+
+#[test]
+fn an_abort_is_never_answered() {
+    for status in [0, 1, 118, 127, 200] {
+        let answer = answer_to(|_, header| {
+            header
+                .set_rmpp_type(RmppType::ABORT)
+                .set_rmpp_status(RmppStatus(status));
+        });
+        assert_eq!(answer, None, "{status}");
+    }
+}
+
+#[test]
+fn a_segment_that_was_acknowledged_is_acknowledged_again() {
+    let answer = answer_to(|_, header| {
+        header.set_first(true).set_data1(1);
+    });
+    let answer = answer.unwrap();
+    assert_eq!((answer.rmpp_type(), answer.data1()), (RmppType::ACK, 1));
+}
+
+#[test]
+fn segments_above_the_window_and_of_unknown_transfers_are_dropped() {
+    assert_eq!(
+        answer_to(|_, header| {
+            header.set_data1(6);
+        }),
+        None
+    );
+    let mut rmpp = Rmpp::new(config());
+    let mut sender =
+        RmppSender::new(config(), &template(Method::GET_TABLE_RESP), data(500)).unwrap();
+    let _ = sender.poll_transmit(at(0));
+    let mut ack = RmppReceiver::new(config(), &template(Method::GET_TABLE_RESP)).unwrap();
+    let _ = ack.handle_mad(at(0), &sender.segment_for_test(1));
+    sender.handle_mad(at(0), &ack.poll_transmit().unwrap());
+    assert!(rmpp.handle_mad(at(0), &sender.poll_transmit(at(0)).unwrap()));
+    assert_eq!((rmpp.poll_transmit(at(0)), rmpp.receiving()), (None, 0));
+}
+
+/// What a sender of three segments, which has sent the first, says to an ACK.
+fn sender_after(segment: u32, window_last: u32, status: u8) -> (RmppSender, Option<RmppStatus>) {
+    let mut sender =
+        RmppSender::new(config(), &template(Method::GET_TABLE_RESP), data(500)).unwrap();
+    let _ = sender.poll_transmit(at(0));
+    let mut header = RmppHeader::default();
+    header
+        .set_rmpp_version(1)
+        .set_rmpp_type(RmppType::ACK)
+        .set_active(true)
+        .set_rmpp_status(RmppStatus(status))
+        .set_data1(segment)
+        .set_data2(window_last);
+    let ack = segment::bare(&template(Method::GET_TABLE), &header);
+    sender.handle_mad(at(0), &ack);
+    let status = match sender.outcome() {
+        Some(Err(RmppError::Ended { status })) => {
+            let abort = sender.poll_transmit(at(0)).unwrap();
+            assert_eq!(abort.rmpp().unwrap().rmpp_status(), status);
+            Some(status)
+        }
+        _ => None,
+    };
+    (sender, status)
+}
+
+#[test]
+fn each_fault_of_an_acknowledgement_has_its_abort() {
+    assert_eq!(sender_after(1, 5, 0).1, None);
+    assert_eq!(sender_after(1, 5, 3).1, Some(RmppStatus::ILLEGAL_STATUS));
+    assert_eq!(
+        sender_after(1, 0, 0).1,
+        Some(RmppStatus::NEW_WINDOW_LAST_TOO_SMALL)
+    );
+    assert_eq!(
+        sender_after(4, 5, 0).1,
+        Some(RmppStatus::SEGMENT_NUMBER_TOO_BIG)
+    );
+    assert_eq!(
+        sender_after(2, 5, 0).1,
+        Some(RmppStatus::SEGMENT_NUMBER_TOO_BIG)
+    );
+}
+
+#[test]
+fn an_old_acknowledgement_is_ignored() {
+    let (mut sender, _) = sender_after(1, 3, 0);
+    let sent: Vec<_> = core::iter::from_fn(|| sender.poll_transmit(at(0))).collect();
+    assert_eq!(sent.len(), 2);
+    let before = sender.clone();
+    let mut header = RmppHeader::default();
+    header
+        .set_rmpp_version(1)
+        .set_rmpp_type(RmppType::ACK)
+        .set_active(true)
+        .set_data2(1);
+    sender.handle_mad(at(5), &segment::bare(&template(Method::GET_TABLE), &header));
+    assert_eq!(sender.poll_timeout(), before.poll_timeout());
+    assert_eq!(sender.poll_transmit(at(5)), None);
+    assert_eq!(sender.outcome(), None);
+}
+
+#[test]
+fn segments_in_any_order_within_the_window_are_put_together() {
+    let mut sender =
+        RmppSender::new(config(), &template(Method::GET_TABLE_RESP), data(900)).unwrap();
+    let mut receiver = RmppReceiver::new(config(), &sender.segment_for_test(1)).unwrap();
+    assert_eq!(
+        receiver.handle_mad(at(0), &sender.segment_for_test(1)),
+        None
+    );
+    let _ = receiver.poll_transmit();
+    for number in [4, 2, 2, 5] {
+        assert_eq!(
+            receiver.handle_mad(at(0), &sender.segment_for_test(number)),
+            None
+        );
+        assert_eq!(receiver.poll_transmit(), None, "{number}");
+    }
+    let message = receiver
+        .handle_mad(at(0), &sender.segment_for_test(3))
+        .unwrap();
+    assert_eq!(message.data, data(900));
+    let ack = receiver.poll_transmit().unwrap();
+    assert_eq!(segment_of(&ack).1, 5);
+    let _ = sender.poll_transmit(at(0));
+}
+
+#[test]
+fn a_double_sided_transfer_turns_round() {
+    let mut pair = Pair::new([config(); 2]);
+    let mut now = at(0);
+    pair.sides[0]
+        .send(now, &template(Method::GET_MULTI), data(500))
+        .unwrap();
+    pair.run_answering(&mut now, Some(data(1000)), |_, _| false);
+    let turn: Vec<_> = pair.sent[0]
+        .iter()
+        .filter(|mad| segment_of(mad) == (RmppType::ACK, 0, 1))
+        .collect();
+    assert_eq!(turn.len(), 1);
+    assert_eq!(turn[0].header().method(), Method::GET_MULTI);
+    assert_eq!(pair.received(0)[0].data, data(1000));
+    assert_eq!(
+        pair.sides
+            .each_ref()
+            .map(|side| side.sending() + side.receiving()),
+        [0, 0]
+    );
+}
+
+#[test]
+fn a_lost_turn_does_not_lose_the_answer() {
+    let mut pair = Pair::new([config(); 2]);
+    let mut now = at(0);
+    pair.sides[0]
+        .send(now, &template(Method::GET_MULTI), data(500))
+        .unwrap();
+    pair.run_answering(&mut now, Some(data(1000)), |_, mad| {
+        segment_of(mad) == (RmppType::ACK, 0, 1)
+    });
+    assert_eq!(pair.received(0)[0].data, data(1000));
+}
+
+#[test]
+fn a_class_without_rmpp_sends_no_segments() {
+    let mut mad = template(Method::GET_RESP);
+    mad.header_mut().set_mgmt_class(MgmtClass::PERF);
+    assert_eq!(
+        RmppSender::new(config(), &mad, data(1)).err(),
+        Some(RmppError::NoRmpp {
+            class: MgmtClass::PERF
+        })
+    );
+    assert!(!Rmpp::new(config()).handle_mad(at(0), &mad));
+}
