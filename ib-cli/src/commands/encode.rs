@@ -10,7 +10,10 @@ use std::{
 };
 
 use clap::Args;
-use ib_wire::table::{FieldsMut, Layout};
+use ib_wire::{
+    Bth, Ethernet, Grh, Ipv4, Ipv6, Lrh, Start,
+    table::{FieldsMut, Layout},
+};
 use serde::{Deserialize, de::DeserializeSeed as _};
 use serde_json::value::RawValue;
 
@@ -114,31 +117,30 @@ impl Encoder {
         let document: Document<'_> = serde_json::from_str(document).map_err(|error| {
             format!("{error}, expected a document as `ib decode --json` prints it")
         })?;
-        let mut bytes = Vec::new();
-        // The payload stands behind the headers of the packet; a datagram's structures lie in it.
-        let mut tail = Vec::new();
-        for digits in [&document.payload, &document.pad] {
-            hex::decode_into(&mut tail, digits.as_bytes())?;
-        }
         let placed = self.place(&document.headers)?;
         let is_packet = placed.iter().any(|place| is_packet_header(place.layout));
-        let outer = placed
-            .iter()
-            .filter(|place| !is_packet || is_packet_header(place.layout));
-        let start = outer.map(Place::end).max().unwrap_or(0);
-        bytes.resize(start, 0);
-        bytes.append(&mut tail);
+        let start = if is_packet {
+            payload_start(&placed)
+        } else {
+            placed.iter().map(Place::end).max().unwrap_or(0)
+        };
+        let mut bytes = vec![0; start];
+        hex::decode_into(&mut bytes, document.payload.as_bytes())?;
+        let end = bytes.len();
+        if self.raw || !is_packet {
+            hex::decode_into(&mut bytes, document.pad.as_bytes())?;
+        }
         for place in &placed {
             place.write(&mut bytes)?;
         }
-        if self.raw || !is_packet {
-            for digits in [&document.icrc, &document.vcrc].into_iter().flatten() {
-                hex::decode_into(&mut bytes, digits.found.as_bytes())?;
-            }
-            hex::decode_into(&mut bytes, document.trailer.as_bytes())?;
-            return Ok(bytes);
+        if is_packet && !self.raw {
+            return sealed(&placed, bytes, end);
         }
-        Err("not yet".into())
+        for digits in [&document.icrc, &document.vcrc].into_iter().flatten() {
+            hex::decode_into(&mut bytes, digits.found.as_bytes())?;
+        }
+        hex::decode_into(&mut bytes, document.trailer.as_bytes())?;
+        Ok(bytes)
     }
 
     fn place<'a>(&self, headers: &'a [Header<'a>]) -> Result<Vec<Place<'a>>, String> {
@@ -192,6 +194,48 @@ impl Place<'_> {
         .deserialize(&mut json)
         .map_err(|error| error.to_string())
     }
+}
+
+/// The packet with its pad, lengths and CRCs; `end` is where its payload ends.
+fn sealed(placed: &[Place<'_>], mut bytes: Vec<u8>, end: usize) -> Result<Vec<u8>, String> {
+    let outermost = placed.iter().find(|place| place.offset == 0);
+    let first = outermost.map_or("", |place| place.layout.name);
+    let starts = [
+        (Lrh::LAYOUT, Start::Ib),
+        (Grh::LAYOUT, Start::RoceV1),
+        (Ipv4::LAYOUT, Start::RoceV2Ipv4),
+        (Ipv6::LAYOUT, Start::RoceV2Ipv6),
+        (Ethernet::LAYOUT, Start::Ethernet),
+    ];
+    let Some((_, start)) = starts.iter().find(|(layout, _)| layout.name == first) else {
+        return Err(format!(
+            "the packet starts with `{first}`, expected LRH, GRH, IPv4, IPv6 or Ethernet at offset 0"
+        ));
+    };
+    let bth = placed
+        .iter()
+        .find(|place| place.layout.name == Bth::LAYOUT.name);
+    if let Some(bth) = bth {
+        let pad = end.saturating_sub(payload_start(placed)).wrapping_neg() % 4;
+        bytes.resize(end + pad, 0);
+        let view = bytes.get_mut(bth.offset..).unwrap_or_default();
+        let (view, _) = Bth::parse_mut(view, bth.offset).map_err(|error| error.to_string())?;
+        view.set_pad_cnt(pad as u8);
+    }
+    let crcs = match (start, bth) {
+        (Start::Ib, Some(_)) => 6,
+        (Start::Ib, None) => 2,
+        _ => 4,
+    };
+    bytes.resize(bytes.len() + crcs, 0);
+    ib_wire::packet::seal(*start, &mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+/// One past the last header of the packet: structures in the payload do not count.
+fn payload_start(placed: &[Place<'_>]) -> usize {
+    let headers = placed.iter().filter(|place| is_packet_header(place.layout));
+    headers.map(Place::end).max().unwrap_or(0)
 }
 
 fn is_packet_header(layout: &'static Layout) -> bool {

@@ -126,7 +126,7 @@ impl Value {
             Self::Wide { .. } => 16,
             Self::Gid { .. } => 40,
             Self::Bytes { len, .. } => 2 * len,
-            // A control character becomes `\u0001`.
+            // A control character becomes `\u0001`, a byte that is no text `\\xff`.
             Self::Text { len, .. } => 6 * len,
         }
     }
@@ -151,7 +151,7 @@ impl Value {
             Self::Text { start, len } => {
                 let octets = octets(start, len);
                 let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
-                pen.json_text(&String::from_utf8_lossy(text));
+                pen.json_bytes(text);
             }
         }
     }

@@ -270,6 +270,17 @@ impl Pen<'_> {
         let _ = write!(self, "{value}");
     }
 
+    /// Writes bytes of text as the inside of a JSON string, those that are no UTF-8 as `\xff`.
+    pub fn json_bytes(&mut self, bytes: &[u8]) {
+        for chunk in bytes.utf8_chunks() {
+            self.json_text(chunk.valid());
+            for &byte in chunk.invalid() {
+                self.text(b"\\\\x");
+                self.hex(byte.into(), 2);
+            }
+        }
+    }
+
     /// Writes text as the inside of a JSON string: up to six bytes for one.
     pub fn json_text(&mut self, text: &str) {
         let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
@@ -291,7 +302,11 @@ impl Pen<'_> {
             &mut all,
             &value.checked_shl(shift).unwrap_or(0).to_be_bytes(),
         );
-        self.block(&all, digits.min(16));
+        if digits >= 16 {
+            self.block(&all, 16);
+        } else {
+            self.text(all.get(..digits).unwrap_or_default());
+        }
     }
 
     /// Writes bytes in hexadecimal.

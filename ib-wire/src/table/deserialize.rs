@@ -311,35 +311,64 @@ fn write_hex(to: &mut [u8], digits: &str) -> Option<()> {
 
 /// `text` into `to`, with a NUL where it is shorter; `None` if it is longer.
 ///
-/// Bytes that print as `text` stay: text that is not UTF-8 would be lost otherwise.
+/// Bytes that print as `text` stay: a text of theirs may hold what reads as an escape.
 fn write_text(to: &mut [u8], text: &str) -> Option<()> {
     let old = to.split(|&byte| byte == 0).next().unwrap_or_default();
     if prints_as(old, text) {
         return Some(());
     }
-    let (start, rest) = to.split_at_mut_checked(text.len())?;
-    start.copy_from_slice(text.as_bytes());
+    let len = unescaped(text).count();
+    let (start, rest) = to.split_at_mut_checked(len)?;
+    for (to, byte) in start.iter_mut().zip(unescaped(text)) {
+        *to = byte;
+    }
     if let Some(end) = rest.first_mut() {
         *end = 0;
     }
     Some(())
 }
 
-/// Whether `bytes`, printed with a replacement character for each invalid part, are `text`.
+/// Whether `bytes`, those that are no UTF-8 printed as `\xff`, are `text`.
 fn prints_as(bytes: &[u8], mut text: &str) -> bool {
     for chunk in bytes.utf8_chunks() {
         let Some(rest) = text.strip_prefix(chunk.valid()) else {
             return false;
         };
         text = rest;
-        if !chunk.invalid().is_empty() {
-            let Some(rest) = text.strip_prefix(char::REPLACEMENT_CHARACTER) else {
-                return false;
-            };
-            text = rest;
+        for &byte in chunk.invalid() {
+            match escape(text) {
+                Some((found, rest)) if found == byte => text = rest,
+                _ => return false,
+            }
         }
     }
     text.is_empty()
+}
+
+/// The bytes of a text, `\x80` to `\xff` as the bytes that they name.
+fn unescaped(mut text: &str) -> impl Iterator<Item = u8> {
+    core::iter::from_fn(move || {
+        if let Some((byte, rest)) = escape(text) {
+            text = rest;
+            return Some((Some(byte), ""));
+        }
+        let mut characters = text.chars();
+        characters.next()?;
+        let rest = characters.as_str();
+        let character = text.get(..text.len().saturating_sub(rest.len()))?;
+        text = rest;
+        Some((None, character))
+    })
+    .flat_map(|(byte, character)| byte.into_iter().chain(character.bytes()))
+}
+
+/// The byte that `text` begins with as an escape, and what follows. Only bytes that no UTF-8 text has
+/// alone are escaped.
+fn escape(text: &str) -> Option<(u8, &str)> {
+    let digits = text.strip_prefix("\\x")?;
+    let (digits, rest) = digits.split_at_checked(2)?;
+    let byte = u8::from_str_radix(digits, 16).ok()?;
+    (byte >= 0x80).then_some((byte, rest))
 }
 
 #[cfg(test)]
@@ -420,8 +449,10 @@ mod tests {
         assert_eq!(&bytes[8..18], b"\xa5infini\0\xa5\xa5");
         bytes[9..17].copy_from_slice(b"a\xff\xfeb\0cde");
         let before = bytes;
-        read(&mut bytes, "{\"text\": \"a\u{fffd}\u{fffd}b\"}").unwrap();
+        read(&mut bytes, r#"{"text": "a\\xff\\xfeb"}"#).unwrap();
         assert_eq!(bytes, before);
+        read(&mut bytes, r#"{"text": "\\xff\\x41é"}"#).unwrap();
+        assert_eq!(&bytes[9..17], b"\xff\\x41\xc3\xa9\0");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A structure as a map of its fields, for `serde`.
 //!
 //! Numbers of up to 32 bits are numbers, wider ones `0x` and all their digits, reserved fields of any
-//! width among them; GIDs are IPv6 text, text ends at the first NUL, bytes are hex, arrays are lists
-//! and nested structures maps.
+//! width among them; GIDs are IPv6 text, text ends at the first NUL and shows a byte that is no UTF-8 as `\xff`,
+//! bytes are hex, arrays are lists and nested structures maps.
 
 use core::fmt::Write as _;
 
@@ -99,7 +99,7 @@ impl Serialize for Value<'_> {
             FieldKind::Text => {
                 let octets = self.octets().ok_or_else(short)?;
                 let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
-                serializer.collect_str(&Lossy(text))
+                serializer.collect_str(&Escaped(text))
             }
             FieldKind::Struct(layout) => {
                 serialize_fields(layout, self.octets().ok_or_else(short)?, serializer)
@@ -134,15 +134,15 @@ impl core::fmt::Display for Hex<'_> {
     }
 }
 
-/// Text whose invalid parts print as replacement characters.
-struct Lossy<'a>(&'a [u8]);
+/// Text whose bytes that are no UTF-8 print as `\xff`.
+struct Escaped<'a>(&'a [u8]);
 
-impl core::fmt::Display for Lossy<'_> {
+impl core::fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         for chunk in self.0.utf8_chunks() {
             f.write_str(chunk.valid())?;
-            if !chunk.invalid().is_empty() {
-                f.write_char('\u{fffd}')?;
+            for byte in chunk.invalid() {
+                write!(f, "\\x{byte:02x}")?;
             }
         }
         Ok(())
