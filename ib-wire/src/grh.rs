@@ -37,3 +37,17 @@ wire_struct! {
         dgid,       set_dgid:       Gid       = 192, 128;
     }
 }
+
+impl Grh {
+    /// The header of a packet from one port to another; its length is the builder's.
+    #[must_use]
+    pub fn new(sgid: Gid, dgid: Gid) -> Self {
+        let mut grh = Self::default();
+        grh.set_ip_ver(6)
+            .set_nxt_hdr(GrhNxtHdr::IBA_TRANSPORT)
+            .set_hop_lmt(64)
+            .set_sgid(sgid)
+            .set_dgid(dgid);
+        grh
+    }
+}

@@ -15,6 +15,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod acknowledge;
 pub mod addr;
 mod bth;
 pub mod crc;
@@ -25,6 +26,7 @@ mod grh;
 mod ipoib;
 mod link;
 mod lrh;
+pub mod message;
 mod opcode;
 pub mod packet;
 #[cfg(feature = "arbitrary")]
@@ -33,7 +35,9 @@ pub mod properties;
 pub mod roce;
 mod rwh;
 pub mod table;
+pub mod time;
 
+pub use acknowledge::Acknowledge;
 pub use addr::{
     Gid, GidPrefix, Guid, Lid, Lmc, MKey, MulticastGid, MulticastScope, PKey, PKeyMembership,
     PKeyParts, PortNum, Psn, QKey, Qpn, Sl, UnicastGid, Vl,

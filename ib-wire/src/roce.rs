@@ -6,4 +6,4 @@ mod udp;
 
 pub use ethernet::{EtherType, Ethernet, Vlan};
 pub use ip::{Ipv4, Ipv4OptionWord, Ipv6};
-pub use udp::{ROCE_V2_PORT, Udp};
+pub use udp::{ROCE_V2_PORT, Udp, flow_label, source_port};

@@ -440,3 +440,45 @@ fn an_edit_never_mends_a_wrong_crc() {
         assert_eq!(before, after, "{}", case["id"]);
     }
 }
+
+#[test]
+fn an_acknowledgement_goes_back_the_way_the_request_came() {
+    use ib_wire::{Acknowledge, NakCode, Qpn, Syndrome, Transport};
+    let mut answered = 0;
+    for file in ["opcodes", "roce"] {
+        for case in cases(file) {
+            if case["valid"] != true {
+                continue;
+            }
+            let bytes = unhex(text(&case, "hex"));
+            let request = Packet::parse_as(start(&case), bytes.as_slice());
+            let op_code = request.bth().unwrap().op_code();
+            let acknowledge = Acknowledge {
+                dest_qp: Qpn::try_new(0x123).unwrap(),
+                syndrome: Syndrome::nak(NakCode::REMOTE_ACCESS_ERROR),
+                msn: 77,
+            };
+            let reliable = [Transport::RC, Transport::RD, Transport::XRC];
+            let Some(builder) = acknowledge.answer(&request) else {
+                let multicast = request.lrh().is_some_and(|lrh| lrh.dlid().is_multicast());
+                let asks = reliable.contains(&op_code.transport()) && !op_code.is_response();
+                assert!(multicast || !asks, "{}", case["id"]);
+                continue;
+            };
+            let mut buffer = [0xa5; 200];
+            let len = builder.build(&mut buffer).unwrap();
+            let answer = Packet::parse_as(start(&case), &buffer[..len]);
+            if answer.grh().is_none_or(|grh| grh.ip_ver() == 6) {
+                assert_eq!(answer.validate().error(), None, "{}", case["id"]);
+            }
+            assert_eq!(answer.aeth().map(|aeth| aeth.msn()), Some(77));
+            assert_eq!(answer.bth().unwrap().psn(), request.bth().unwrap().psn());
+            let ends = request.lrh().map(|lrh| (lrh.dlid(), lrh.slid()));
+            assert_eq!(answer.lrh().map(|lrh| (lrh.slid(), lrh.dlid())), ends);
+            let ends = request.grh().map(|grh| (grh.dgid(), grh.sgid()));
+            assert_eq!(answer.grh().map(|grh| (grh.sgid(), grh.dgid())), ends);
+            answered += 1;
+        }
+    }
+    assert!(answered > 200, "{answered}");
+}

@@ -41,6 +41,21 @@ wire_struct! {
 }
 
 impl Ipv4 {
+    /// The header of a RoCE v2 packet that may not be fragmented; lengths and checksum are the
+    /// builder's.
+    #[must_use]
+    pub fn roce_v2(src: [u8; 4], dst: [u8; 4]) -> Self {
+        let mut ip = Self::default();
+        ip.set_version(4)
+            .set_ihl(5)
+            .set_df(true)
+            .set_ttl(64)
+            .set_protocol(17)
+            .set_src(&src)
+            .set_dst(&dst);
+        ip
+    }
+
     /// Writes the checksum of this header and the options that follow it.
     pub fn seal(&mut self, options: &[u8]) -> &mut Self {
         self.set_checksum(0);
@@ -87,5 +102,19 @@ wire_struct! {
         src,            set_src:            Gid = 64, 128;
         /// Address of the receiver.
         dst,            set_dst:            Gid = 192, 128;
+    }
+}
+
+impl Ipv6 {
+    /// The header of a RoCE v2 packet; its length is the builder's.
+    #[must_use]
+    pub fn roce_v2(src: Gid, dst: Gid) -> Self {
+        let mut ip = Self::default();
+        ip.set_version(6)
+            .set_next_header(17)
+            .set_hop_limit(64)
+            .set_src(src)
+            .set_dst(dst);
+        ip
     }
 }
