@@ -21,6 +21,7 @@ mod cc;
 mod class;
 mod class_port_info;
 mod cm;
+mod credits;
 mod dev_mgt;
 mod engine;
 mod format;
@@ -42,6 +43,7 @@ mod time;
 #[cfg(feature = "alloc")]
 mod transaction;
 mod vendor;
+mod vl_arbiter;
 
 pub use attribute::{Attribute, AttributeId};
 pub use bm::{BKeyInfo, BmCapabilities, BmSend};
@@ -49,6 +51,7 @@ pub use cc::*;
 pub use class::MgmtClass;
 pub use class_port_info::{ClassCapabilities, ClassPortInfo};
 pub use cm::*;
+pub use credits::{CreditConfig, CreditError, CreditEvent, CreditLoop};
 pub use dev_mgt::{
     ControllerOperations, DiagCode, DiagnosticTimeout, IoControllerProfile, IoUnitInfo,
     ServiceEntries, ServiceEntry,
@@ -86,3 +89,4 @@ pub use transaction::{
     WindowConfig, WindowCounters, WindowEvent, WindowFull,
 };
 pub use vendor::{Oui, SysStat};
+pub use vl_arbiter::{Turn, VlArbiter, VlQueues, VlWeight};
