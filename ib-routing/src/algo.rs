@@ -5,6 +5,7 @@ pub mod channel_graph;
 pub mod dependency;
 pub mod descent;
 pub mod lanes;
+pub mod layered;
 pub mod parallel;
 pub mod random;
 pub mod spread;

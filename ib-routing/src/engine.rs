@@ -6,6 +6,7 @@ pub mod dnup;
 pub mod dor;
 pub mod file;
 pub mod ftree;
+pub mod lash;
 pub mod minhop;
 pub mod sssp;
 pub mod updn;
@@ -79,6 +80,7 @@ impl RoutingEngine {
             Self::Dor => dor::route(fabric, lids, options),
             Self::File => file::route(fabric, lids, options),
             Self::FatTree => ftree::route(fabric, lids, options),
+            Self::Lash => lash::route(fabric, lids, options),
             Self::Sssp => sssp::route(fabric, lids, options),
             Self::Dfsssp => dfsssp::route(fabric, lids, options),
             _ => Err(RouteError::BadOption {

@@ -9,7 +9,7 @@
 //! Source: Zahavi, Johnson, Kerbyson and Lang, "Optimized InfiniBand fat-tree routing for shift
 //! all-to-all communication patterns", 2010; Bogdanski et al., "sFtree", 2012, for switch traffic.
 
-use alloc::{format, vec::Vec};
+use alloc::{format, vec, vec::Vec};
 
 use ib_wire::Lid;
 
@@ -18,7 +18,7 @@ use crate::{
     algo::{descent::senders, lanes},
     error::RouteError,
     fabric::{Fabric, PortRef},
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
@@ -37,11 +37,7 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
     let hubs = run.hubs(&order);
     for &target in &order {
         run.aim(target, &hubs);
-        for end in lids.at_switch(target) {
-            for lid in end.range.iter() {
-                run.route_lid(target, lid, end.is_switch(), &mut routes);
-            }
-        }
+        run.route_target(target, lids, &mut routes);
     }
     if run.turned_back {
         lanes::layer_routes(fabric, lids, options, &mut routes)?;
@@ -52,8 +48,6 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
 /// The levels of a tree: leaves are 0, and every cable goes one level up or down.
 struct Levels {
     level: IdxVec<SwitchIdx, u16>,
-    /// All switches, the highest first.
-    top_down: Vec<SwitchIdx>,
     /// The channels up of each switch, by port.
     up: Lists,
 }
@@ -135,17 +129,11 @@ fn find_levels(
             spread(fabric, &[switch], &mut level);
         }
     }
-    let mut top_down: Vec<_> = fabric.switches().indices().collect();
-    top_down.sort_by_key(|&switch| core::cmp::Reverse(level[switch]));
     let up = Lists::from_filter(fabric, |channel| {
         let channel = fabric.channel(channel);
         level[channel.to] > level[channel.from]
     });
-    Ok(Levels {
-        level,
-        top_down,
-        up,
-    })
+    Ok(Levels { level, up })
 }
 
 /// Distances from `starts`, for switches that have none.
@@ -220,14 +208,19 @@ const NONE: ChannelIdx = ChannelIdx(u32::MAX);
 struct Run<'a> {
     fabric: &'a Fabric,
     levels: &'a Levels,
-    /// Part of the fabric that a switch belongs to.
+    /// The channels down of each switch, by port.
+    down: Lists,
+    /// Where each channel ends.
+    to: IdxVec<ChannelIdx, SwitchIdx>,
+    /// Part of the fabric that a switch belongs to, from 1.
     part: IdxVec<SwitchIdx, u32>,
-    /// Channels up that lead to a root, per root; made when first needed.
-    towards: IdxVec<SwitchIdx, Option<Lists>>,
-    /// Destinations that take the root so far.
-    served: IdxVec<SwitchIdx, u32>,
+    /// Switches in the same part.
+    part_size: IdxVec<SwitchIdx, u32>,
+    roots: Roots,
     /// Destinations on each channel, chosen down by chains and up where there was a choice.
     load: IdxVec<ChannelIdx, u32>,
+    /// The target of the fields below.
+    target: Option<SwitchIdx>,
     /// Hops to the target by a path up and then down.
     hops: IdxVec<SwitchIdx, u16>,
     /// Whether the target is below (or is) the switch.
@@ -235,6 +228,9 @@ struct Run<'a> {
     /// Way down for switches above the target, way back for switches without a legal path.
     fixed: IdxVec<SwitchIdx, ChannelIdx>,
     queue: Vec<SwitchIdx>,
+    chains: Vec<Chain>,
+    /// Links down of the chains: the chain's number, the link.
+    links: Vec<(usize, ChannelIdx)>,
     /// Whether a CA's route had to turn from down to up.
     turned_back: bool,
     senders: IdxVec<SwitchIdx, u64>,
@@ -246,35 +242,134 @@ struct Hubs {
     next: IdxVec<SwitchIdx, ChannelIdx>,
 }
 
-impl<'a> Run<'a> {
-    fn new(fabric: &'a Fabric, lids: &LidMap, levels: &'a Levels) -> Self {
-        let switches = fabric.num_switches();
-        let mut part = IdxVec::filled(switches, NO_LEVEL);
-        let mut parts = IdxVec::filled(switches, 0);
-        let mut number = 0;
-        for switch in fabric.switches().indices() {
-            if part[switch] == NO_LEVEL {
-                number += 1;
-                let before: Vec<_> = part.iter().copied().collect();
-                spread(fabric, &[switch], &mut part);
-                for (at, old) in fabric.switches().indices().zip(before) {
-                    if old == NO_LEVEL && part[at] != NO_LEVEL {
-                        parts[at] = number;
+/// One LID of the target, and the root that its packets go up to.
+#[derive(Clone, Copy)]
+struct Chain {
+    lid: Lid,
+    root: u32,
+    /// Destinations that took this root before.
+    turn: u32,
+}
+
+/// The ways up from every switch to every root.
+struct Roots {
+    number: IdxVec<SwitchIdx, u32>,
+    count: usize,
+    /// By switch, then by root.
+    ways: Vec<Way>,
+    /// The channels where there are several.
+    several: Vec<Vec<ChannelIdx>>,
+    /// Destinations that take each root so far.
+    served: Vec<u32>,
+}
+
+/// The channel up to a root.
+#[derive(Clone, Copy)]
+struct Way {
+    first: ChannelIdx,
+    /// Number of the list of all, from 1, where there are several; 0 where there is one.
+    several: u32,
+}
+
+impl Roots {
+    fn new(fabric: &Fabric, levels: &Levels, down: &Lists) -> Self {
+        let is_root = |switch: &SwitchIdx| levels.up.of(*switch).is_empty();
+        let roots: Vec<_> = fabric.switches().indices().filter(is_root).collect();
+        let count = roots.len();
+        let nothing = Way {
+            first: NONE,
+            several: 0,
+        };
+        let mut this = Self {
+            number: IdxVec::filled(fabric.num_switches(), 0),
+            count,
+            ways: vec![nothing; count * fabric.num_switches()],
+            several: Vec::new(),
+            served: vec![0; count],
+        };
+        let mut met = IdxVec::filled(fabric.num_switches(), u32::MAX);
+        let mut queue = Vec::new();
+        for (number, &root) in roots.iter().enumerate() {
+            this.number[root] = number as u32;
+            queue.clear();
+            queue.push(root);
+            met[root] = number as u32;
+            let mut at = 0;
+            while let Some(&switch) = queue.get(at) {
+                at += 1;
+                for &channel in down.of(switch) {
+                    let channel = fabric.channel(channel);
+                    this.add(channel.to, number, channel.reverse);
+                    if met[channel.to] != number as u32 {
+                        met[channel.to] = number as u32;
+                        queue.push(channel.to);
                     }
                 }
             }
         }
+        this
+    }
+
+    fn add(&mut self, switch: SwitchIdx, root: usize, up: ChannelIdx) {
+        let Some(way) = self.ways.get_mut(switch.at() * self.count + root) else {
+            return;
+        };
+        if way.first == NONE {
+            way.first = up;
+        } else if let Some(list) = self.several.get_mut((way.several as usize).wrapping_sub(1)) {
+            list.push(up);
+        } else {
+            self.several.push(vec![way.first, up]);
+            way.several = self.several.len() as u32;
+        }
+    }
+
+    /// The ways from one switch, by root.
+    #[inline]
+    fn from(&self, switch: SwitchIdx) -> &[Way] {
+        let start = switch.at() * self.count;
+        self.ways.get(start..start + self.count).unwrap_or_default()
+    }
+
+    #[inline]
+    fn up(&self, ways: &[Way], root: u32, turn: u32) -> ChannelIdx {
+        let Some(way) = ways.get(root as usize) else {
+            return NONE;
+        };
+        match self.several.get((way.several as usize).wrapping_sub(1)) {
+            Some(list) => list
+                .get(turn as usize % list.len())
+                .copied()
+                .unwrap_or(NONE),
+            None => way.first,
+        }
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(fabric: &'a Fabric, lids: &LidMap, levels: &'a Levels) -> Self {
+        let switches = fabric.num_switches();
+        let down = Lists::from_filter(fabric, |channel| {
+            let channel = fabric.channel(channel);
+            levels.level[channel.to] < levels.level[channel.from]
+        });
+        let (part, part_size) = find_parts(fabric);
         Self {
             fabric,
             levels,
-            part: parts,
-            towards: fabric.switches().iter().map(|_| None).collect(),
-            served: IdxVec::filled(switches, 0),
+            roots: Roots::new(fabric, levels, &down),
+            down,
+            to: fabric.channels().iter().map(|channel| channel.to).collect(),
+            part,
+            part_size,
             load: IdxVec::filled(fabric.channels().len(), 0),
+            target: None,
             hops: IdxVec::filled(switches, ILLEGAL),
             above: IdxVec::filled(switches, false),
             fixed: IdxVec::filled(switches, NONE),
             queue: Vec::new(),
+            chains: Vec::new(),
+            links: Vec::new(),
             turned_back: false,
             senders: senders(fabric, lids),
         }
@@ -283,10 +378,11 @@ impl<'a> Run<'a> {
     /// The first leaf of each part is its hub; parts that a broken tree splits have several.
     fn hubs(&mut self, order: &[SwitchIdx]) -> Hubs {
         let switches = self.fabric.num_switches();
-        let mut hubs = Hubs {
-            hub: IdxVec::filled(switches, None),
-            next: IdxVec::filled(switches, NONE),
-        };
+        let (hub, next) = (
+            IdxVec::filled(switches, None),
+            IdxVec::filled(switches, NONE),
+        );
+        let mut hubs = Hubs { hub, next };
         for &leaf in order {
             if hubs.hub[leaf].is_some() {
                 continue;
@@ -309,30 +405,40 @@ impl<'a> Run<'a> {
 
     /// Everything about paths to `target` that its LIDs share.
     fn aim(&mut self, target: SwitchIdx, hubs: &Hubs) {
+        if self
+            .target
+            .is_some_and(|sibling| self.are_siblings(sibling, target))
+        {
+            self.move_to_sibling(target);
+            return;
+        }
         self.find_legal(target);
+        if self.queue.len() == self.part_size[target] as usize {
+            return;
+        }
         let lost = |run: &Self, switch: SwitchIdx| {
             run.hops[switch] == ILLEGAL && run.part[switch] == run.part[target]
         };
-        let (mut any, mut by_hub) = (false, true);
-        for switch in self.fabric.switches().indices() {
-            if lost(self, switch) {
-                any = true;
-                let hub = hubs.hub[switch];
-                by_hub &= hub.is_some_and(|hub| self.hops[hub] != ILLEGAL);
-            }
-        }
-        if !any {
-            return;
-        }
+        let mut switches = self
+            .fabric
+            .switches()
+            .indices()
+            .filter(|&switch| lost(self, switch));
+        let by_hub =
+            switches.all(|switch| hubs.hub[switch].is_some_and(|hub| self.hops[hub] != ILLEGAL));
         if by_hub {
             for switch in self.fabric.switches().indices() {
                 if lost(self, switch) {
                     self.fixed[switch] = hubs.next[switch];
                 }
             }
-            return;
+        } else {
+            self.find_way_back();
         }
-        // The shortest way to a switch with a legal path, whatever its turns.
+    }
+
+    /// The shortest way to a switch with a legal path, whatever its turns.
+    fn find_way_back(&mut self) {
         self.queue.clear();
         let legal = self
             .fabric
@@ -352,11 +458,31 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Hops by paths that go up and then down.
+    /// Whether two leaves have the same switches above them, so that paths to both differ below only.
+    fn are_siblings(&self, a: SwitchIdx, b: SwitchIdx) -> bool {
+        let above = |switch| self.levels.up.of(switch).iter().map(|&up| self.to[up]);
+        let leaves = self.down.of(a).is_empty() && self.down.of(b).is_empty();
+        leaves && self.hops[b] != ILLEGAL && above(a).eq(above(b))
+    }
+
+    fn move_to_sibling(&mut self, target: SwitchIdx) {
+        if let Some(old) = self.target.replace(target) {
+            self.above[old] = false;
+            self.hops[old] = self.hops[target];
+        }
+        self.above[target] = true;
+        self.hops[target] = 0;
+        for &up in self.levels.up.of(target).iter().rev() {
+            self.fixed[self.to[up]] = self.fabric.channel(up).reverse;
+        }
+    }
+
+    /// Hops by paths that go up and then down: from the target outwards, nearest first.
     fn find_legal(&mut self, target: SwitchIdx) {
         self.hops.fill(ILLEGAL);
         self.above.fill(false);
         self.fixed.fill(NONE);
+        self.target = Some(target);
         self.hops[target] = 0;
         self.above[target] = true;
         self.queue.clear();
@@ -364,55 +490,77 @@ impl<'a> Run<'a> {
         let mut at = 0;
         while let Some(&switch) = self.queue.get(at) {
             at += 1;
-            for &up in self.levels.up.of(switch) {
-                let channel = self.fabric.channel(up);
-                if !self.above[channel.to] {
-                    self.above[channel.to] = true;
-                    self.hops[channel.to] = self.hops[switch] + 1;
-                    self.queue.push(channel.to);
-                    self.fixed[channel.to] = channel.reverse;
+            let hops = self.hops[switch] + 1;
+            if self.above[switch] {
+                for &up in self.levels.up.of(switch) {
+                    let higher = self.to[up];
+                    if self.hops[higher] == ILLEGAL {
+                        self.above[higher] = true;
+                        self.hops[higher] = hops;
+                        self.fixed[higher] = self.fabric.channel(up).reverse;
+                        self.queue.push(higher);
+                    }
+                }
+            }
+            for &down in self.down.of(switch) {
+                let lower = self.to[down];
+                if self.hops[lower] == ILLEGAL {
+                    self.hops[lower] = hops;
+                    self.queue.push(lower);
                 }
             }
         }
-        for &switch in &self.levels.top_down {
-            if self.above[switch] {
+    }
+
+    /// Gives every LID of the target its chain of ancestors, and every switch its ports.
+    fn route_target(&mut self, target: SwitchIdx, lids: &LidMap, routes: &mut Routes) {
+        self.chains.clear();
+        self.links.clear();
+        for end in lids.at_switch(target) {
+            for lid in end.range.iter() {
+                self.choose_chain(target, lid, u32::from(!end.is_switch()));
+            }
+        }
+        let has_cas = self.senders[target] > 0;
+        for switch in self.fabric.switches().indices() {
+            let fixed = self.fixed[switch];
+            let legal = self.hops[switch] != ILLEGAL;
+            if switch == target || (fixed == NONE && !legal) {
                 continue;
             }
-            let ups = self.levels.up.of(switch).iter();
-            let nearest = ups.map(|&up| self.hops[self.fabric.channel(up).to]).min();
-            self.hops[switch] = nearest.map_or(ILLEGAL, |hops| hops.saturating_add(1));
+            self.turned_back |= !legal && has_cas && self.senders[switch] > 0;
+            let row = routes.lft_mut(switch);
+            if let Some(channel) = self.fabric.channels().find(fixed) {
+                for chain in &self.chains {
+                    set(row, chain.lid, channel.port.0);
+                }
+            } else {
+                self.route_up(switch, row);
+            }
+        }
+        for &(chain, down) in &self.links {
+            let channel = self.fabric.channel(down);
+            if let Some(chain) = self.chains.get(chain) {
+                routes.set_port(channel.from, chain.lid, channel.port);
+            }
         }
     }
 
-    /// Gives one LID its chain of ancestors and every switch its port.
-    fn route_lid(&mut self, target: SwitchIdx, lid: Lid, is_switch: bool, routes: &mut Routes) {
+    /// Chooses the least used link down at every level, from the target to a root.
+    fn choose_chain(&mut self, target: SwitchIdx, lid: Lid, count: u32) {
         let mut root = target;
-        self.queue.clear();
         while let Some(down) = self.least_loaded_down(root) {
-            self.load[down] += u32::from(!is_switch);
+            self.load[down] += count;
+            self.links.push((self.chains.len(), down));
             root = self.fabric.channel(down).from;
-            self.fixed[root] = down;
         }
-        let turn = self.served[root];
-        self.served[root] += u32::from(!is_switch);
-        if self.towards[root].is_none() {
-            self.towards[root] = Some(self.lists_towards(root));
-        }
-        for switch in self.fabric.switches().indices() {
-            let fixed = self.fixed[switch];
-            let channel = if fixed != NONE {
-                self.turned_back |=
-                    !is_switch && self.hops[switch] == ILLEGAL && self.senders[switch] > 0;
-                fixed
-            } else if switch == target || self.hops[switch] == ILLEGAL {
-                continue;
-            } else {
-                self.up_towards(switch, root, turn)
-            };
-            if let Some(channel) = self.fabric.channels().find(channel) {
-                routes.set_port(switch, lid, channel.port);
-            }
-        }
+        let root = self.roots.number[root];
+        let served = self.roots.served.get_mut(root as usize);
+        let turn = served.map_or(0, |served| {
+            *served += count;
+            *served - count
+        });
+        self.chains.push(Chain { lid, root, turn });
     }
 
     /// The channel that comes down to `switch` with the fewest destinations on it.
@@ -422,47 +570,73 @@ impl<'a> Run<'a> {
             .min_by_key(|&down| self.load[down])
     }
 
-    /// The way up towards the destination's root, or where that is none or a detour, the least used.
-    fn up_towards(&mut self, switch: SwitchIdx, root: SwitchIdx, turn: u32) -> ChannelIdx {
-        let ups = self.towards[root]
-            .as_ref()
-            .map_or(&[][..], |lists| lists.of(switch));
-        let at = if ups.len() > 1 {
-            turn as usize % ups.len()
-        } else {
-            0
-        };
-        if let Some(&up) = ups.get(at)
-            && self.hops[self.fabric.channel(up).to] < self.hops[switch]
-        {
-            return up;
+    /// Sends every LID up towards its root, or where that is no way or a detour, by another way up:
+    /// the least used where CAs send, any above.
+    fn route_up(&mut self, switch: SwitchIdx, row: &mut [u8]) {
+        let hops = self.hops[switch];
+        let ways = self.roots.from(switch);
+        let ups = self.levels.up.of(switch);
+        for chain in &self.chains {
+            let mut up = self.roots.up(ways, chain.root, chain.turn);
+            if up == NONE && self.senders[switch] == 0 && !ups.is_empty() {
+                let any = chain.turn as usize % ups.len();
+                up = ups.get(any).copied().unwrap_or(NONE);
+            }
+            let nearer = self.to.find(up).is_some_and(|&to| self.hops[to] < hops);
+            if !nearer {
+                up = self.least_loaded_up(switch);
+                if let Some(load) = self.load.find_mut(up) {
+                    *load += 1;
+                }
+            }
+            if let Some(channel) = self.fabric.channels().find(up) {
+                set(row, chain.lid, channel.port.0);
+            }
         }
-        let up = self.least_loaded_up(switch);
-        if let Some(load) = self.load.find_mut(up) {
-            *load += 1;
-        }
-        up
     }
 
     fn least_loaded_up(&self, switch: SwitchIdx) -> ChannelIdx {
         let hops = self.hops[switch];
         let ups = self.levels.up.of(switch).iter().copied();
-        ups.filter(|&up| self.hops[self.fabric.channel(up).to] < hops)
+        ups.filter(|&up| self.hops[self.to[up]] < hops)
             .min_by_key(|&up| self.load[up])
             .unwrap_or(NONE)
     }
+}
 
-    /// The channels up that lead to `root`.
-    fn lists_towards(&mut self, root: SwitchIdx) -> Lists {
-        let mut below = IdxVec::filled(self.fabric.num_switches(), false);
-        below[root] = true;
-        for &switch in &self.levels.top_down {
-            let mut ups = self.levels.up.of(switch).iter();
-            below[switch] |= ups.any(|&up| below[self.fabric.channel(up).to]);
-        }
-        Lists::from_filter(self.fabric, |channel| {
-            let channel = self.fabric.channel(channel);
-            below[channel.to] && self.levels.level[channel.to] > self.levels.level[channel.from]
-        })
+#[inline]
+fn set(row: &mut [u8], lid: Lid, port: u8) {
+    if let Some(entry) = row.get_mut(usize::from(lid.0)) {
+        *entry = port;
     }
+}
+
+/// The part of the fabric that each switch belongs to, from 1, and how many switches that has.
+fn find_parts(fabric: &Fabric) -> (IdxVec<SwitchIdx, u32>, IdxVec<SwitchIdx, u32>) {
+    let mut part = IdxVec::filled(fabric.num_switches(), 0);
+    let mut size = IdxVec::filled(fabric.num_switches(), 0);
+    let (mut number, mut queue) = (0, Vec::new());
+    for start in fabric.switches().indices() {
+        if part[start] != 0 {
+            continue;
+        }
+        number += 1;
+        part[start] = number;
+        queue.clear();
+        queue.push(start);
+        let mut at = 0;
+        while let Some(&switch) = queue.get(at) {
+            at += 1;
+            for (_, channel) in fabric.channels_from(switch) {
+                if part[channel.to] == 0 {
+                    part[channel.to] = number;
+                    queue.push(channel.to);
+                }
+            }
+        }
+        for &switch in &queue {
+            size[switch] = queue.len() as u32;
+        }
+    }
+    (part, size)
 }
