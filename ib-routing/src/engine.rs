@@ -8,6 +8,7 @@ pub mod file;
 pub mod ftree;
 pub mod lash;
 pub mod minhop;
+pub mod nue;
 pub mod sssp;
 pub mod updn;
 
@@ -81,6 +82,7 @@ impl RoutingEngine {
             Self::File => file::route(fabric, lids, options),
             Self::FatTree => ftree::route(fabric, lids, options),
             Self::Lash => lash::route(fabric, lids, options),
+            Self::Nue => nue::route(fabric, lids, options),
             Self::Sssp => sssp::route(fabric, lids, options),
             Self::Dfsssp => dfsssp::route(fabric, lids, options),
             _ => Err(RouteError::BadOption {

@@ -45,9 +45,9 @@ pub struct RouteOptions {
     pub lash_start_vl: u8,
     /// lash: look for a mesh and number its switches (`do_mesh_analysis`).
     pub do_mesh_analysis: bool,
-    /// nue: virtual lanes to use; 0 means `max_vls`.
+    /// nue: virtual lanes to use; 0 counts as 1, OpenSM's default.
     pub nue_max_num_vls: u8,
-    /// nue: route to switches too.
+    /// nue: keep routes to switches free of deadlock too. They always are here.
     pub nue_include_switches: bool,
     /// torus-2QoS: text of its configuration file.
     pub torus_config: Option<String>,

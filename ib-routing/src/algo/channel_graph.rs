@@ -165,6 +165,21 @@ impl<'a> ChannelGraph<'a> {
         self.after.get(word).is_some_and(|word| word & mask != 0)
     }
 
+    /// Whether `to` was refused as a dependency of `from` before.
+    #[inline]
+    #[must_use]
+    pub fn refuses(&self, from: ChannelIdx, to: ChannelIdx) -> bool {
+        let (word, mask) = self.layout.bit(from, to);
+        self.refused.get(word).is_some_and(|word| word & mask != 0)
+    }
+
+    /// All channels into `into`, from the last place of the topological order to the first.
+    pub fn list_backwards(&self, into: &mut Vec<ChannelIdx>) {
+        into.clear();
+        into.extend(self.order.indices());
+        into.sort_unstable_by_key(|&channel| core::cmp::Reverse(self.place(channel)));
+    }
+
     /// Makes `to` a dependency of `from`, whose end it must leave; false if that closes a cycle.
     #[inline]
     pub fn admit(&mut self, from: ChannelIdx, to: ChannelIdx) -> bool {

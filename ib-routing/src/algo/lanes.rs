@@ -7,6 +7,7 @@
 //! filled in the order of destinations and never emptied again.
 
 use alloc::{vec, vec::Vec};
+use core::cmp::Reverse;
 
 use ib_wire::{Lid, Sl};
 
@@ -31,6 +32,8 @@ pub struct Lanes<'a> {
     order: &'a [ChannelIdx],
     graphs: Vec<ChannelGraph<'a>>,
     max: usize,
+    /// One more than the highest lane that a path has.
+    used: u8,
     /// Lane of each switch of the tree at hand, or [`NO_LANE`].
     lane: IdxVec<TreeIdx, u8>,
     wanted: IdxVec<TreeIdx, bool>,
@@ -52,6 +55,7 @@ impl<'a> Lanes<'a> {
             order,
             graphs: Vec::new(),
             max: usize::from(max.min(16)),
+            used: 1,
             lane: IdxVec::new(),
             wanted: IdxVec::new(),
             fits: IdxVec::new(),
@@ -63,7 +67,7 @@ impl<'a> Lanes<'a> {
     /// Number of lanes in use: at least 1.
     #[must_use]
     pub fn used(&self) -> u8 {
-        self.graphs.len().max(1) as u8
+        self.used
     }
 
     /// The lane of each switch's path in the last tree, [`NO_LANE`] where none was asked for.
@@ -149,6 +153,7 @@ impl<'a> Lanes<'a> {
             self.fits.push(fits);
             if fits && self.lane[at] == NO_LANE {
                 self.lane[at] = number as u8;
+                self.used = self.used.max(number as u8 + 1);
                 placed += 1;
             }
         }
@@ -196,6 +201,9 @@ impl<'a> Lanes<'a> {
         for mask in self.masks.iter() {
             let lane = mask.trailing_zeros() as u8;
             self.lane.push(if lane < 16 { lane } else { NO_LANE });
+            if lane < 16 {
+                self.used = self.used.max(lane + 1);
+            }
         }
         if left == 0 { Ok(()) } else { Err(left) }
     }
@@ -287,9 +295,12 @@ pub fn layer_routes(
     options: &RouteOptions,
     routes: &mut Routes,
 ) -> Result<(), RouteError> {
-    let (layout, order) = (DependencyLayout::new(fabric), up_down_order(fabric));
-    let mut lanes = Lanes::new(&layout, &order, options.vls());
     let senders = senders(fabric, lids);
+    let (layout, order) = (
+        DependencyLayout::new(fabric),
+        up_down_order(fabric, &senders),
+    );
+    let mut lanes = Lanes::new(&layout, &order, options.vls());
     let mut sls = vec![Sl::ZERO; routes.row_len() * fabric.num_switches()];
     let mut trees = InstalledTree::new(fabric);
     for between_cas in [true, false] {
@@ -383,22 +394,37 @@ impl InstalledTree {
     }
 }
 
-/// An order of all channels that agrees with up*/down* routing from switch 0 of every part of the
-/// fabric: channels towards the root, the farthest first, then channels away from it.
+/// An order of all channels that agrees with up*/down* routing: channels up, the lowest first, then
+/// channels down. Up is away from the switches where CAs send, and among equals towards the first
+/// switch of the part of the fabric.
 #[must_use]
-pub fn up_down_order(fabric: &Fabric) -> Vec<ChannelIdx> {
-    let mut rank = IdxVec::filled(fabric.num_switches(), 0_i64);
-    let mut descent = Descent::new(fabric, IdxVec::new());
-    let mut next = 1;
+pub fn up_down_order(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> Vec<ChannelIdx> {
+    let switches = fabric.num_switches();
+    let mut height = IdxVec::filled(switches, u32::MAX);
+    let mut queue: Vec<SwitchIdx> = fabric
+        .switches()
+        .indices()
+        .filter(|&switch| senders[switch] > 0)
+        .collect();
+    for &switch in &queue {
+        height[switch] = 0;
+    }
+    flood(fabric, &mut queue, &mut height);
+    let mut distance = IdxVec::filled(switches, u32::MAX);
     for root in fabric.switches().indices() {
-        if rank[root] != 0 {
-            continue;
+        if distance[root] == u32::MAX {
+            distance[root] = 0;
+            queue.clear();
+            queue.push(root);
+            flood(fabric, &mut queue, &mut distance);
         }
-        descent.aim(fabric, root);
-        for &switch in descent.switches().iter() {
-            rank[switch] = next;
-            next += 1;
-        }
+    }
+    let up = |switch: SwitchIdx| (Reverse(height[switch]), distance[switch], switch);
+    let mut by_rank: Vec<SwitchIdx> = fabric.switches().indices().collect();
+    by_rank.sort_by_key(|&switch| up(switch));
+    let mut rank = IdxVec::filled(switches, 0_i64);
+    for (at, &switch) in by_rank.iter().enumerate() {
+        rank[switch] = at as i64 + 1;
     }
     let mut order: Vec<ChannelIdx> = fabric.channels().indices().collect();
     order.sort_by_key(|&channel| {
@@ -407,4 +433,19 @@ pub fn up_down_order(fabric: &Fabric) -> Vec<ChannelIdx> {
         if to < from { -from } else { to }
     });
     order
+}
+
+/// Distances from the switches in `queue`, for switches that have none yet.
+fn flood(fabric: &Fabric, queue: &mut Vec<SwitchIdx>, distance: &mut IdxVec<SwitchIdx, u32>) {
+    let mut at = 0;
+    while let Some(&switch) = queue.get(at) {
+        at += 1;
+        let there = distance[switch] + 1;
+        for (_, channel) in fabric.channels_from(switch) {
+            if distance[channel.to] == u32::MAX {
+                distance[channel.to] = there;
+                queue.push(channel.to);
+            }
+        }
+    }
 }

@@ -35,8 +35,11 @@ pub fn route(
     plan: Plan,
 ) -> Result<Routes, RouteError> {
     let max = options.vls().saturating_sub(plan.first_lane);
-    let (layout, order) = (DependencyLayout::new(fabric), up_down_order(fabric));
     let senders = senders(fabric, lids);
+    let (layout, order) = (
+        DependencyLayout::new(fabric),
+        up_down_order(fabric, &senders),
+    );
     let run = Run {
         plan,
         fabric,
@@ -121,7 +124,14 @@ impl Run<'_> {
                 }
             }
         }
-        self.route_management(&mut descent, &mut lanes, &mut routes, &load, &mut sls);
+        self.route_management(
+            frugal,
+            &mut descent,
+            &mut lanes,
+            &mut routes,
+            &load,
+            &mut sls,
+        );
         let vls = lanes.used();
         let sls = if vls > 1 {
             SlTable::BySwitch(sls)
@@ -138,6 +148,7 @@ impl Run<'_> {
     /// arrive, and the verification names the cycle.
     fn route_management(
         &self,
+        frugal: bool,
         descent: &mut Descent,
         lanes: &mut Lanes<'_>,
         routes: &mut Routes,
@@ -151,8 +162,12 @@ impl Run<'_> {
             for end in self.lids.at_switch(target) {
                 for lid in end.range.iter() {
                     if end.is_switch() {
-                        descent.lightest(load, &mut tree);
-                        let _ = lanes.layer(descent.switches(), &tree, |_| true);
+                        if frugal {
+                            let _ = lanes.grow(descent, load, &mut tree);
+                        } else {
+                            descent.lightest(load, &mut tree);
+                            let _ = lanes.layer(descent.switches(), &tree, |_| true);
+                        }
                         self.install(descent, &tree, lid, routes);
                     } else if silent {
                         self.read(descent, routes, lid, &mut installed);
