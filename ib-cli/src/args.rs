@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    decode::DecodeArgs, encode::EncodeArgs, generate::GenerateArgs, route::RouteCommand, up::UpArgs,
+    check::CheckArgs, decode::DecodeArgs, encode::EncodeArgs, generate::GenerateArgs,
+    route::RouteCommand, up::UpArgs,
 };
 
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
@@ -26,6 +27,8 @@ pub enum Command {
     Up(Box<UpArgs>),
     /// Route a fabric offline and verify the result
     Route(RouteCommand),
+    /// Verify routing tables: reachability, loops, deadlock, hops, balance
+    Check(CheckArgs),
     /// Print a generated fabric in ibnetdiscover's format
     Generate(GenerateArgs),
     /// Print every header and field of packets or management datagrams

@@ -1,5 +1,6 @@
 //! The commands, one file each: a thin layer over the libraries.
 
+pub mod check;
 pub mod decode;
 pub mod encode;
 pub mod generate;
@@ -15,6 +16,7 @@ use crate::{
 pub fn run(args: Args) -> Result<Verdict, CliError> {
     match args.command {
         Command::Up(up) => up::run(*up, args.json),
+        Command::Check(check) => check::run(check, args.json),
         Command::Decode(decode) => decode::run(decode, args.json),
         Command::Encode(encode) => encode::run(encode),
         Command::Generate(generate) => generate::run(generate),

@@ -36,6 +36,11 @@ pub enum CliError {
 }
 
 impl CliError {
+    /// An error whose text says everything.
+    pub fn input(what: impl fmt::Display) -> Self {
+        Self::Input(what.to_string())
+    }
+
     /// An error in a file or another source of input.
     pub fn at(place: impl fmt::Display, what: impl fmt::Display) -> Self {
         Self::Input(format!("{place}: {what}"))

@@ -1,6 +1,6 @@
 //! Where a fabric comes from: a file, standard input or a generator; and what is broken of it first.
 
-use std::{fs, io::Read as _, path::Path};
+use std::path::Path;
 
 use clap::Args;
 use ib_routing::{
@@ -9,7 +9,10 @@ use ib_routing::{
     generate::{FabricSpec, remove_links},
 };
 
-use crate::error::CliError;
+use crate::{
+    error::CliError,
+    files::{self, read_text},
+};
 
 /// A fabric for a demonstration: two levels, 32 hosts, full bandwidth.
 const DEFAULT: &str = "fat-tree:radix=8,levels=2";
@@ -65,20 +68,15 @@ impl FabricArgs {
         let Topology {
             fabric, warnings, ..
         } = ibnetdiscover::read(&text).map_err(|error| self.complaint(&error))?;
-        for warning in warnings {
-            eprintln!("warning: {spec}:{}: {}", warning.line, warning.what);
-        }
+        files::warn(spec, &warnings);
         Ok(fabric)
     }
 
     fn complaint(&self, error: &TopologyError) -> CliError {
-        match (&error.kind, error.line) {
+        match error.kind {
             // It names the specification itself.
-            (TopologyErrorKind::BadSpec { .. }, _) => CliError::Input(error.kind.to_string()),
-            // A file without anything in it has no other line to blame.
-            (kind, line) => {
-                CliError::at(format_args!("{}:{}", self.fabric, line.unwrap_or(1)), kind)
-            }
+            TopologyErrorKind::BadSpec { .. } => CliError::Input(error.kind.to_string()),
+            _ => files::at_line(&self.fabric, error),
         }
     }
 }
@@ -93,23 +91,4 @@ fn is_generator(spec: &str) -> bool {
                 .all(|byte| byte.is_ascii_lowercase() || byte == b'-')
     };
     spec == "thesis" || (word.is_some_and(is_word) && !Path::new(spec).exists())
-}
-
-/// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:
-/// node descriptions carry them.
-pub fn read_text(name: &str) -> Result<String, CliError> {
-    let bytes = if name == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map(|_| bytes)
-    } else {
-        fs::read(name)
-    };
-    match bytes {
-        Ok(bytes) => Ok(String::from_utf8(bytes)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
-        Err(error) => Err(CliError::file(name, "read", &error)),
-    }
 }

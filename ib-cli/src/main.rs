@@ -19,8 +19,10 @@ mod commands;
 mod dissect;
 mod error;
 mod fabric_spec;
+mod files;
 mod hex;
 mod output;
+mod recording;
 mod route_args;
 mod sm_args;
 

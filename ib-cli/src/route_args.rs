@@ -3,10 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ib_routing::{Fabric, LidMap, RouteError, RouteOptions, Routes, RoutingEngine};
+use ib_routing::{
+    Fabric, LidMap, RouteError, RouteOptions, Routes, RoutingEngine,
+    engine::chain,
+    format::{guid_list, lfts},
+};
 use ib_wire::Lmc;
 
-use crate::{error::CliError, fabric_spec::read_text};
+use crate::{
+    error::CliError,
+    files::{self, read_text},
+};
 
 /// The options that say how to route.
 #[derive(Clone, Debug, Args)]
@@ -22,6 +29,12 @@ pub struct RouteArgs {
     /// GUIDs of the root switches (updn, dnup, ftree), one a line
     #[arg(long, value_name = "FILE")]
     pub roots: Option<PathBuf>,
+    /// Give up where none of the engines can route the fabric, instead of falling back to minhop
+    #[arg(long)]
+    pub no_fallback: bool,
+    /// Forwarding tables that the engine `file` loads, in OpenSM's format
+    #[arg(long, value_name = "FILE")]
+    pub tables: Option<PathBuf>,
     /// Configuration of torus-2QoS
     #[arg(long, value_name = "FILE")]
     pub torus_config: Option<PathBuf>,
@@ -53,48 +66,30 @@ impl RouteArgs {
             options.torus_config = Some(read_text(&file.display().to_string())?);
         }
         if let Some(file) = &self.roots {
-            options.roots = guids(&file.display().to_string())?;
+            options.roots = files::read(file, guid_list::read)?;
         }
         Ok(())
     }
 
-    /// Routes with the first engine that can.
+    /// Routes with the first engine that can; says which could not.
     pub fn route(&self, fabric: &Fabric, lids: &LidMap) -> Result<Routes, CliError> {
         let mut options = RouteOptions::default();
         self.apply(&mut options)?;
-        let mut reason: Option<(RoutingEngine, RouteError)> = None;
-        for engine in self.engines() {
-            if let Some((engine, error)) = &reason {
-                eprintln!("warning: {engine}: {error}; trying the next engine");
-            }
-            match engine.route(fabric, lids, &options) {
-                Ok(routes) => return Ok(routes),
-                Err(error) => reason = Some((engine, error)),
-            }
+        if let Some(file) = &self.tables {
+            let tables = files::read(file, |text| lfts::read(text, fabric))?;
+            files::warn(file.display(), &tables.warnings);
+            options.lfts = Some(tables.routes);
         }
-        Err(match reason {
-            Some((engine, error)) => CliError::at(engine, error),
-            None => CliError::Input("no routing engine, expected at least one".to_owned()),
-        })
+        let chosen = chain::route(&self.engines(), self.no_fallback, fabric, lids, &options)
+            .map_err(CliError::input)?;
+        for (_, error) in &chosen.failed {
+            warn_fallback(error);
+        }
+        Ok(chosen.routes)
     }
 }
 
-/// The GUIDs of a file, one a line; `#` begins a comment.
-fn guids(name: &str) -> Result<Vec<ib_wire::Guid>, CliError> {
-    let text = read_text(name)?;
-    let mut guids = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        if line.is_empty() {
-            continue;
-        }
-        let guid = line.parse().map_err(|_| {
-            CliError::at(
-                format_args!("{name}:{}", index + 1),
-                format_args!("`{line}` is no GUID, expected up to 16 hexadecimal digits"),
-            )
-        })?;
-        guids.push(guid);
-    }
-    Ok(guids)
+/// Says that an engine could not route the fabric. The error names the engine.
+pub fn warn_fallback(error: &RouteError) {
+    eprintln!("warning: {error}; the next engine is tried");
 }

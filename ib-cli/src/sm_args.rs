@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ib_sm::{ConfigError, SmConfig};
 
-use crate::{error::CliError, fabric_spec::read_text, route_args::RouteArgs};
+use crate::{error::CliError, files::read_text, route_args::RouteArgs};
 
 /// The options of a subnet manager.
 #[derive(Clone, Debug, Args)]

@@ -1,12 +1,17 @@
 //! `ib route`: routes a fabric offline, verifies the routes, and writes the tables.
 
-use std::{io, time::Instant};
+use std::{io, path::PathBuf, time::Instant};
 
-use ib_routing::{LidMap, LidOptions, verify};
+use ib_routing::{
+    LidMap, LidOptions,
+    format::{lfts, sl2vl, sls},
+    verify,
+};
 
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
+    files,
     output::report::{Report, Seconds, seconds},
     route_args::RouteArgs,
 };
@@ -18,6 +23,15 @@ pub struct RouteCommand {
     fabric: FabricArgs,
     #[command(flatten)]
     route: RouteArgs,
+    /// Write the forwarding tables in the format of OpenSM's opensm-lfts.dump
+    #[arg(long, value_name = "FILE")]
+    lfts: Option<PathBuf>,
+    /// Write the service level of every pair of CA ports
+    #[arg(long, value_name = "FILE")]
+    sls: Option<PathBuf>,
+    /// Write the SLtoVL tables in the format of OpenSM's opensm-sl2vl.dump
+    #[arg(long, value_name = "FILE")]
+    sl2vl: Option<PathBuf>,
 }
 
 pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
@@ -43,6 +57,15 @@ pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
     times.verify = seconds(started.elapsed());
     times.total = seconds(began.elapsed());
 
+    if let Some(file) = &args.lfts {
+        files::write(file, &lfts::write(&fabric, &lids, &routes))?;
+    }
+    if let Some(file) = &args.sls {
+        files::write(file, &sls::write(&lids, &routes))?;
+    }
+    if let Some(file) = &args.sl2vl {
+        files::write(file, &sl2vl::write(&fabric, &lids, &routes))?;
+    }
     let report = Report::offline(&fabric, &lids, Some(routes.engine()), times, &verified);
     report.print(&mut io::stdout().lock(), json)?;
     Ok(report.verdict())

@@ -8,19 +8,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ib_routing::{Fabric, NodeIdx, PortRef};
+use ib_routing::{
+    Fabric, NodeIdx, PortRef,
+    format::{dot, svg},
+};
 use ib_sim::{FaultSpec, Sim, SimOptions};
 use ib_sm::{Event, Phase, SubnetManager};
-use ib_transport::{Clock as _, drive};
+use ib_transport::{Clock as _, Record, Tap, drive};
 use ib_wire::{Guid, PortNum};
 
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
+    files,
     output::{
         progress::Progress,
         report::{Report, RoutesReport, Seconds, seconds},
     },
+    recording::Recording,
+    route_args::warn_fallback,
     sm_args::SmArgs,
 };
 
@@ -70,15 +76,20 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     };
     let sim = Sim::new(&fabric, options).share();
     let clock = sim.clock();
-    let mut transport = sim
+    let transport = sim
         .attach(at)
         .map_err(|error| CliError::at("--sm", error))?;
     let mut sm = SubnetManager::new(config, clock.now());
     let mut watch = Watch::new();
+    let mut recording = Recording::create(args.sm.pcap.as_deref(), Duration::ZERO)?;
+    let mut transport = Tap::new(transport, clock.clone(), |record: &Record| {
+        recording.write(record);
+    });
     drive(&mut sm, &mut transport, &clock, |_, event| {
         watch.event(&event)
     })
     .map_err(|error| CliError::at("the simulator", error))?;
+    recording.finish()?;
 
     let mut times = watch.seconds();
     times.total = seconds(began.elapsed());
@@ -92,6 +103,16 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         ports: summary.ports,
         routes: RoutesReport::new(sm.fabric(), &verified),
     };
+    if let (Some(directory), Some(routes)) = (&args.sm.dump_dir, sm.routes()) {
+        files::dump(directory, sm.fabric(), sm.lids(), routes)?;
+    }
+    if let Some(file) = &args.svg {
+        let load = verified.link_load.by_channel.as_slice();
+        files::write(file, &svg::write(sm.fabric(), load))?;
+    }
+    if let Some(file) = &args.dot {
+        files::write(file, &dot::write(sm.fabric()))?;
+    }
     let mut out = io::stdout().lock();
     report.print(&mut out, json)?;
     let verdict = match (sm.is_up(), report.verdict()) {
@@ -144,9 +165,7 @@ impl Watch {
                 Some(at) => eprintln!("warning: no answer from {at}"),
                 None => eprintln!("warning: no answer from the manager's own port"),
             },
-            Event::RoutingFallback { engine, reason } => {
-                eprintln!("warning: {engine}: {reason}; trying the next engine");
-            }
+            Event::RoutingFallback { reason, .. } => warn_fallback(reason),
             Event::LidsExhausted(error) => eprintln!("warning: {error}"),
             Event::DuplicateGuid { node_guid, .. } => {
                 eprintln!("warning: GUID {node_guid} is claimed by two nodes");

@@ -4,8 +4,6 @@
 //! width among them; GIDs are IPv6 text, text ends at the first NUL and shows a byte that is no UTF-8 as `\xff`,
 //! bytes are hex, arrays are lists and nested structures maps.
 
-use core::fmt::Write as _;
-
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{Field, FieldKind, Layout, load_bits};

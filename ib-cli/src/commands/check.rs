@@ -1,0 +1,95 @@
+//! `ib check`: verifies anyone's tables on a fabric.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    time::Instant,
+};
+
+use ib_routing::{
+    Fabric, VerifyReport, VlMap,
+    format::{lfts, sl2vl, sls},
+    verify,
+};
+
+use crate::{
+    error::{CliError, Verdict},
+    fabric_spec::FabricArgs,
+    files,
+    output::report::{Report, Seconds, seconds},
+};
+
+/// Virtual lanes for data that an SLtoVL table can name.
+const DATA_VLS: u8 = 15;
+
+/// Verify routing tables: reachability of all LID pairs, loops, deadlock, hops, balance.
+///
+/// Status 1 if a pair has no route, a route loops, or traffic between CAs can deadlock.
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    fabric: FabricArgs,
+    /// Forwarding tables: OpenSM's opensm-lfts.dump, or the output of ibroute or dump_fts
+    #[arg(long, value_name = "FILE", required = true)]
+    lfts: PathBuf,
+    /// Service level of every pair of CA ports [default: 0 for all]
+    #[arg(long, value_name = "FILE")]
+    sls: Option<PathBuf>,
+    /// SLtoVL tables: OpenSM's opensm-sl2vl.dump [default: VL = SL]
+    #[arg(long, value_name = "FILE")]
+    sl2vl: Option<PathBuf>,
+}
+
+pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
+    let began = Instant::now();
+    let fabric = args.fabric.load()?;
+    let tables = files::read(&args.lfts, |text| lfts::read(text, &fabric))?;
+    files::warn(args.lfts.display(), &tables.warnings);
+    let mut routes = tables.routes;
+    if let Some(file) = &args.sls {
+        files::read(file, |text| sls::read(text, &mut routes))?;
+    }
+    let lanes = match &args.sl2vl {
+        Some(file) => files::read(file, |text| sl2vl::read(text, &fabric))?,
+        None => VlMap::identity(DATA_VLS),
+    };
+    routes.set_lanes(routes.sls().clone(), lanes, DATA_VLS);
+
+    let started = Instant::now();
+    let verified = verify(&fabric, &tables.lids, &routes);
+    let times = Seconds {
+        verify: seconds(started.elapsed()),
+        total: seconds(began.elapsed()),
+        ..Seconds::default()
+    };
+    let report = Report::offline(&fabric, &tables.lids, None, times, &verified);
+    let mut out = io::stdout().lock();
+    report.print(&mut out, json)?;
+    if !json {
+        print_failures(&mut out, &fabric, &verified)?;
+    }
+    Ok(report.verdict())
+}
+
+/// The first routes that do not arrive.
+fn print_failures(
+    out: &mut impl Write,
+    fabric: &Fabric,
+    verified: &VerifyReport,
+) -> io::Result<()> {
+    if verified.failures.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    for failure in &verified.failures {
+        writeln!(
+            out,
+            "{} -> LID {}: {} at {}",
+            fabric.switch_guid(failure.switch),
+            failure.lid,
+            if failure.is_loop { "loops" } else { "ends" },
+            fabric.switch_guid(failure.at)
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Files that commands read and write: texts, lists, tables.
+
+use std::{
+    fmt::Display,
+    fs,
+    io::{self, Read as _, Write as _},
+    path::Path,
+};
+
+use ib_routing::{
+    Fabric, LidMap, Routes, TopologyError,
+    format::{Warning, guid2lid, lfts, lid_matrix, sl2vl, sls, subnet_list},
+};
+
+use crate::error::CliError;
+
+/// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:
+/// node descriptions carry them.
+pub fn read_text(name: &str) -> Result<String, CliError> {
+    let bytes = if name == "-" {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        read.map(|_| bytes)
+    } else {
+        fs::read(name)
+    };
+    match bytes {
+        Ok(bytes) => Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
+        Err(error) => Err(CliError::file(name, "read", &error)),
+    }
+}
+
+/// Reads a file in a format of the library; an error names the file and the line.
+pub fn read<T>(
+    file: &Path,
+    parse: impl FnOnce(&str) -> Result<T, TopologyError>,
+) -> Result<T, CliError> {
+    let name = file.display().to_string();
+    parse(&read_text(&name)?).map_err(|error| at_line(&name, &error))
+}
+
+/// The error of a text format, with file and line.
+pub fn at_line(name: &str, error: &TopologyError) -> CliError {
+    // A text without anything in it has no other line to blame.
+    let line = error.line.unwrap_or(1);
+    CliError::at(format_args!("{name}:{line}"), &error.kind)
+}
+
+/// Says on stderr which lines were passed over.
+pub fn warn(name: impl Display, warnings: &[Warning]) {
+    for warning in warnings {
+        eprintln!("warning: {name}:{}: {}", warning.line, warning.what);
+    }
+}
+
+/// Writes a whole file, or stdout for `-`.
+pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
+    if file.as_os_str() == "-" {
+        return Ok(io::stdout().lock().write_all(text.as_bytes())?);
+    }
+    fs::write(file, text).map_err(|error| CliError::file(file.display(), "written", &error))
+}
+
+/// Writes tables to a directory under OpenSM's names; makes the directory.
+pub fn dump(
+    directory: &Path,
+    fabric: &Fabric,
+    lids: &LidMap,
+    routes: &Routes,
+) -> Result<(), CliError> {
+    fs::create_dir_all(directory)
+        .map_err(|error| CliError::file(directory.display(), "made a directory", &error))?;
+    let files = [
+        ("opensm-lfts.dump", lfts::write(fabric, lids, routes)),
+        ("opensm-sl2vl.dump", sl2vl::write(fabric, lids, routes)),
+        ("opensm-lid-matrix.dump", lid_matrix::write(fabric, lids)),
+        ("opensm-subnet.lst", subnet_list::write(fabric, lids)),
+        ("guid2lid", guid2lid::write(lids)),
+        ("sls", sls::write(lids, routes)),
+    ];
+    for (name, text) in files {
+        write(&directory.join(name), &text)?;
+    }
+    Ok(())
+}
