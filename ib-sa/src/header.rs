@@ -4,8 +4,11 @@
 //! ComponentMask. The trap: AttributeOffset counts in 8 bytes and is the distance of records in a
 //! table, not their size.
 
-use ib_mad::{AttributeId, MadHeader, MadStatus, Method, MgmtClass, TransactionId};
-use ib_wire::{code_points, wire_struct};
+use ib_mad::{
+    AttributeId, MadHeader, MadStatus, Method, MgmtClass, RespTime, RmppStatus, RmppType,
+    TransactionId,
+};
+use ib_wire::wire_struct;
 
 use crate::ComponentMask;
 
@@ -38,7 +41,7 @@ wire_struct! {
         class_version, set_class_version: u8 = 16, 8;
         /// Method; bit 7 marks a response.
         method, set_method: Method = 24, 8;
-        /// Status of a response; the high byte is an [`SaStatus`].
+        /// Status of a response; the high byte is an [`SaStatus`](ib_mad::SaStatus).
         status, set_status: MadStatus = 32, 16;
         /// Not used by this class.
         class_specific, set_class_specific: u16 = 48, 16;
@@ -53,9 +56,9 @@ wire_struct! {
         /// 1 where RMPP is active.
         rmpp_version, set_rmpp_version: u8 = 192, 8;
         /// Kind of RMPP packet.
-        rmpp_type, set_rmpp_type: u8 = 200, 8;
+        rmpp_type, set_rmpp_type: RmppType = 200, 8;
         /// Longest time until the sender answers: 4.096 us * 2^n; 31 is none given.
-        r_resp_time, set_r_resp_time: u8 = 208, 5;
+        r_resp_time, set_r_resp_time: RespTime = 208, 5;
         /// RMPP: last segment.
         last, set_last: bool = 213, 1;
         /// RMPP: first segment.
@@ -63,7 +66,7 @@ wire_struct! {
         /// RMPP is active; else the other RMPP fields mean nothing.
         active, set_active: bool = 215, 1;
         /// Why RMPP stopped or aborted.
-        rmpp_status, set_rmpp_status: u8 = 216, 8;
+        rmpp_status, set_rmpp_status: RmppStatus = 216, 8;
         /// RMPP: segment number.
         data1, set_data1: u32 = 224, 32;
         /// RMPP: payload length, or the new end of the window.
@@ -78,39 +81,6 @@ wire_struct! {
         component_mask, set_component_mask: ComponentMask = 384, 64;
         /// One record, or a segment of a table.
         data, set_data: [bytes; 200] = 448, 1600;
-    }
-}
-
-code_points! {
-    /// What subnet administration found wrong: the high byte of a response's status.
-    pub struct SaStatus(u8) {
-        SUCCESS                     = 0 => "Success",
-        NO_RESOURCES                = 1 => "NoResources",
-        REQ_INVALID                 = 2 => "ReqInvalid",
-        /// Nothing matches a Get.
-        NO_RECORDS                  = 3 => "NoRecords",
-        /// More than one record matches a Get.
-        TOO_MANY_RECORDS            = 4 => "TooManyRecords",
-        /// A GID is not that of any port.
-        REQ_INVALID_GID             = 5 => "ReqInvalidGid",
-        /// A component that is needed is not in the mask.
-        REQ_INSUFFICIENT_COMPONENTS = 6 => "ReqInsufficientComponents",
-        REQ_DENIED                  = 7 => "ReqDenied",
-        PRIORITY_SUGGESTED          = 8 => "PrioritySuggested",
-    }
-}
-
-impl SaStatus {
-    /// The part of a status that belongs to this class.
-    #[must_use]
-    pub const fn of(status: MadStatus) -> Self {
-        Self((status.0 >> 8) as u8)
-    }
-
-    /// The whole status of a response.
-    #[must_use]
-    pub const fn to_status(self) -> MadStatus {
-        MadStatus((self.0 as u16) << 8)
     }
 }
 

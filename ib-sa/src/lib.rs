@@ -19,6 +19,7 @@ extern crate std;
 mod component_mask;
 mod header;
 mod matching;
+mod message;
 mod query;
 mod record;
 mod response;
@@ -26,8 +27,9 @@ mod response;
 use component_mask::components;
 
 pub use component_mask::{Component, ComponentMask};
-pub use header::{SaHeader, SaMad, SaStatus};
+pub use header::{SaHeader, SaMad};
 pub use matching::{ComponentSet, Record, Selector};
+pub use message::{CLASSES, LAYOUTS, SaAttribute};
 pub use query::QueryError;
 pub use record::*;
 pub use response::{MultiPathQuery, Records, Table, pack_multi_path, pack_table};

@@ -1,10 +1,10 @@
 //! Queries: one record as a template, and the components of it that count (IBA vol. 1, 15.4).
 
-use ib_mad::{Attribute, MadStatus, Method};
+use ib_mad::{Attribute, MadStatus, Method, SaStatus};
 use ib_wire::ParseError;
 use thiserror::Error;
 
-use crate::{ComponentMask, Record, SaMad, SaStatus};
+use crate::{ComponentMask, Record, SaMad};
 
 /// Why a query has no good answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -59,7 +59,7 @@ impl QueryError {
     /// What the status of a response says; `None` for success.
     #[must_use]
     pub const fn of(status: MadStatus) -> Option<Self> {
-        match (status.0, SaStatus::of(status)) {
+        match (status.0, status.sa()) {
             (0, _) => None,
             (_, SaStatus::NO_RECORDS) => Some(Self::NoRecords),
             (_, SaStatus::TOO_MANY_RECORDS) => Some(Self::TooManyRecords),

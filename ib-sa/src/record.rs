@@ -1,6 +1,7 @@
 //! The records of subnet administration: what a query asks for.
 
 mod guid_info;
+mod inform_info;
 mod linear_forwarding_table;
 mod link;
 mod mc_member;
@@ -21,6 +22,7 @@ mod trace;
 mod vl_arbitration_table;
 
 pub use guid_info::{GuidInfoComponents, GuidInfoRecord};
+pub use inform_info::{InformInfoComponents, InformInfoRecord};
 pub use linear_forwarding_table::{LinearForwardingTableComponents, LinearForwardingTableRecord};
 pub use link::{LinkComponents, LinkRecord};
 pub use mc_member::{JoinState, McMemberComponents, McMemberRecord, MulticastScope};

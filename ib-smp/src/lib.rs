@@ -19,6 +19,7 @@ extern crate alloc;
 mod agent;
 mod attr;
 mod directed;
+mod message;
 mod smp;
 
 #[cfg(feature = "alloc")]
@@ -28,4 +29,5 @@ pub use agent::{
 };
 pub use attr::*;
 pub use directed::{Discard, DrPath, Envelope, Smi, Source, Step};
+pub use message::{CLASSES, LAYOUTS, SmAttribute, Smp};
 pub use smp::{DrDirection, SmpDirected, SmpLidRouted};

@@ -1,0 +1,134 @@
+//! The attributes of subnet management by their numbers, and the way from 256 bytes to a typed view.
+
+use ib_mad::{ClassTable, MgmtClass, NoticeSm, attribute_table};
+use ib_wire::table::Layout;
+
+use crate::{
+    GuidInfo, HierarchyInfo, LedInfo, LidPortBlock, LinearForwardingTable, MlnxExtPortInfo,
+    MulticastForwardingTable, NodeDescription, NodeInfo, PartitionKeyTable, PortInfo,
+    PortInfoExtended, RandomForwardingTable, SlToVlMappingTable, SmInfo, SmpDirected, SmpLidRouted,
+    SwitchInfo, VendorDiag, VlArbitrationEntry, VlArbitrationTable,
+};
+
+/// Every structure of this crate that the specification's tables have.
+pub const LAYOUTS: &[&Layout] = &[
+    SmpLidRouted::LAYOUT,
+    SmpDirected::LAYOUT,
+    NodeDescription::LAYOUT,
+    NodeInfo::LAYOUT,
+    SwitchInfo::LAYOUT,
+    GuidInfo::LAYOUT,
+    PortInfo::LAYOUT,
+    PartitionKeyTable::LAYOUT,
+    SlToVlMappingTable::LAYOUT,
+    VlArbitrationEntry::LAYOUT,
+    VlArbitrationTable::LAYOUT,
+    LinearForwardingTable::LAYOUT,
+    LidPortBlock::LAYOUT,
+    RandomForwardingTable::LAYOUT,
+    MulticastForwardingTable::LAYOUT,
+    SmInfo::LAYOUT,
+    VendorDiag::LAYOUT,
+    LedInfo::LAYOUT,
+    PortInfoExtended::LAYOUT,
+    HierarchyInfo::LAYOUT,
+    MlnxExtPortInfo::LAYOUT,
+];
+
+/// Every class of this crate, its format and its attributes: the two forms of an SMP.
+pub const CLASSES: &[ClassTable] = &[
+    ClassTable {
+        class: MgmtClass::SUBN_LID,
+        format: SmpLidRouted::LAYOUT,
+        attributes: SmAttribute::ATTRIBUTES,
+    },
+    ClassTable {
+        class: MgmtClass::SUBN_DIRECTED,
+        format: SmpDirected::LAYOUT,
+        attributes: SmAttribute::ATTRIBUTES,
+    },
+];
+
+/// An SMP by its form; its [`attribute`](Smp::attribute) is a typed view as well.
+///
+/// ```
+/// use ib_smp::{Smp, SmAttribute, SmpLidRouted, NodeInfo};
+/// use ib_mad::{Attribute, Method};
+///
+/// let smp = SmpLidRouted::new(Method::GET, NodeInfo::ID, 0);
+/// let Some(Smp::LidRouted(opened)) = Smp::parse(smp.as_bytes()) else { unreachable!() };
+/// assert_eq!(opened, &smp);
+/// let attribute = Smp::LidRouted(opened).attribute();
+/// assert_eq!(attribute, SmAttribute::NodeInfo(&NodeInfo::default()));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Smp<'a> {
+    /// Class 0x01.
+    LidRouted(&'a SmpLidRouted),
+    /// Class 0x81.
+    Directed(&'a SmpDirected),
+}
+
+impl<'a> Smp<'a> {
+    /// The SMP in a datagram; `None` for another class.
+    #[must_use]
+    pub fn parse(bytes: &'a [u8; 256]) -> Option<Self> {
+        let (smp, _) = SmpLidRouted::parse(bytes, 0).ok()?;
+        match smp.mgmt_class() {
+            MgmtClass::SUBN_LID => Some(Self::LidRouted(smp)),
+            MgmtClass::SUBN_DIRECTED => {
+                let (smp, _) = SmpDirected::parse(bytes, 0).ok()?;
+                Some(Self::Directed(smp))
+            }
+            _ => None,
+        }
+    }
+
+    /// The bytes of the datagram.
+    #[must_use]
+    pub fn as_bytes(&self) -> &'a [u8; 256] {
+        match self {
+            Self::LidRouted(smp) => smp.as_bytes(),
+            Self::Directed(smp) => smp.as_bytes(),
+        }
+    }
+
+    /// What the SMP carries.
+    #[must_use]
+    pub fn attribute(&self) -> SmAttribute<'a> {
+        let id = match self {
+            Self::LidRouted(smp) => smp.attribute_id(),
+            Self::Directed(smp) => smp.attribute_id(),
+        };
+        SmAttribute::parse(id, self.as_bytes())
+    }
+}
+
+attribute_table! {
+    /// An attribute of subnet management.
+    pub enum SmAttribute, data at 64 {
+        "Notice", 0x0002 => Notice(NoticeSm): GET, SET, GET_RESP, TRAP, TRAP_REPRESS;
+        "NodeDescription", 0x0010 => NodeDescription(NodeDescription): GET, SET, GET_RESP;
+        "NodeInfo", 0x0011 => NodeInfo(NodeInfo): GET, GET_RESP;
+        "SwitchInfo", 0x0012 => SwitchInfo(SwitchInfo): GET, SET, GET_RESP;
+        "GUIDInfo", 0x0014 => GuidInfo(GuidInfo): GET, SET, GET_RESP;
+        "PortInfo", 0x0015 => PortInfo(PortInfo): GET, SET, GET_RESP;
+        "P_KeyTable", 0x0016 => PartitionKeyTable(PartitionKeyTable): GET, SET, GET_RESP;
+        "SLtoVLMappingTable", 0x0017 => SlToVlMappingTable(SlToVlMappingTable): GET, SET, GET_RESP;
+        "VLArbitrationTable", 0x0018 => VlArbitrationTable(VlArbitrationTable): GET, SET, GET_RESP;
+        "LinearForwardingTable", 0x0019 => LinearForwardingTable(LinearForwardingTable): GET, SET, GET_RESP;
+        "RandomForwardingTable", 0x001A => RandomForwardingTable(RandomForwardingTable): GET, SET, GET_RESP;
+        "MulticastForwardingTable", 0x001B => MulticastForwardingTable(MulticastForwardingTable): GET, SET, GET_RESP;
+        "HierarchyInfo", 0x001E => HierarchyInfo(HierarchyInfo): GET, SET, GET_RESP;
+        "SMInfo", 0x0020 => SmInfo(SmInfo): GET, SET, GET_RESP;
+        "VendorDiag", 0x0030 => VendorDiag(VendorDiag): GET, GET_RESP;
+        "LedInfo", 0x0031 => LedInfo(LedInfo): GET, SET, GET_RESP;
+        "PortInfoExtended", 0x0033 => PortInfoExtended(PortInfoExtended): GET, SET, GET_RESP;
+        "MlnxExtPortInfo", 0xFF90 => MlnxExtPortInfo(MlnxExtPortInfo): GET, SET, GET_RESP;
+    }
+    untyped {
+        "LinkSpeedWidthPairsTable", 0x001C: GET, SET, GET_RESP;
+        "VendorSpecificMadsTable", 0x001D: GET, GET_RESP;
+        "CableInfo", 0x0032: GET, SET, GET_RESP;
+    }
+}
