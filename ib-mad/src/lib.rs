@@ -33,6 +33,9 @@ mod message;
 mod method;
 mod notice;
 mod perf;
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+pub mod properties;
 mod redirect;
 mod registry;
 mod resp_time;

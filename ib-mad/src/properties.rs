@@ -1,0 +1,16 @@
+//! Facts that hold for every input: called by the property tests and the fuzz targets alike.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a property that does not hold panics, that is how it is reported"
+)]
+
+mod datagram;
+mod rmpp;
+mod window;
+
+pub use datagram::{any_datagram_is_its_typed_message, fields_cover_every_bit};
+pub use rmpp::{a_lossy_link_delivers_or_reports, any_segments_stay_within_bounds};
+pub use window::every_request_ends_once;

@@ -1,0 +1,145 @@
+//! Transfers over links that lose, and segments that nobody sent.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use arbitrary::Unstructured;
+use bytes::Bytes;
+use ib_wire::{Lid, Sl};
+
+use crate::{
+    Engine, Input, Instant, Mad, MadAddress, Method, MgmtClass, Rmpp, RmppConfig, RmppEvent,
+    RmppType, TransactionId,
+};
+
+const CONFIG: RmppConfig = RmppConfig {
+    window: 4,
+    retries: 3,
+    path_time: Duration::from_millis(10),
+    resp_time: crate::RespTime::from_bits(8),
+    max_wait: Duration::from_secs(2),
+    total_time: Duration::from_secs(40),
+    keep_time: Duration::from_secs(10),
+    max_message: 20_000,
+    max_receivers: 8,
+    max_memory: 50_000,
+};
+
+fn template(transaction: u8) -> Mad {
+    let mut mad = Mad::new(MadAddress::gsi(Lid(4), Sl::ZERO));
+    mad.header_mut()
+        .set_base_version(1)
+        .set_class_version(2)
+        .set_mgmt_class(MgmtClass::SUBN_ADM)
+        .set_method(Method::GET_TABLE_RESP)
+        .set_transaction_id(TransactionId(transaction.into()));
+    mad
+}
+
+/// A message over a link that loses and repeats datagrams arrives whole, or its sender reports a
+/// failure; nothing goes on for ever.
+pub fn a_lossy_link_delivers_or_reports(bytes: &[u8]) {
+    let mut u = Unstructured::new(bytes);
+    let len = usize::from(u.arbitrary::<u16>().unwrap_or(0)) % 10_000;
+    let data: Bytes = (0..len).map(|at| (at % 249) as u8).collect();
+    let mut sides = [Rmpp::new(CONFIG), Rmpp::new(CONFIG)];
+    let mut now = Instant::ZERO;
+    sides[0].send(now, &template(1), data.clone()).unwrap();
+    let (mut received, mut ends) = (0, 0);
+    for round in 0.. {
+        assert!(round < 100_000, "it never ends");
+        let mut moved = false;
+        for from in 0..2 {
+            while let Some(mad) = sides[from].poll_transmit(now) {
+                moved = true;
+                let copies = match u.arbitrary::<u8>().unwrap_or(255) {
+                    0..40 => 0,
+                    40..60 => 2,
+                    _ => 1,
+                };
+                for _ in 0..copies {
+                    sides[1 - from].handle_input(now, Input::Mad(&mad));
+                }
+            }
+            while let Some(event) = sides[from].poll_event() {
+                match event {
+                    RmppEvent::Received(message) => {
+                        assert_eq!(message.data, data);
+                        received += 1;
+                    }
+                    RmppEvent::Sent(_) => {
+                        assert_eq!(received, 1, "acknowledged before it was received");
+                        ends += 1;
+                    }
+                    RmppEvent::SendFailed { .. } => ends += 1,
+                    RmppEvent::ReceiveFailed { .. } => {}
+                }
+            }
+        }
+        if moved {
+            continue;
+        }
+        let Some(next) = sides.iter().filter_map(Engine::poll_timeout).min() else {
+            break;
+        };
+        now = now.max(next);
+        for side in &mut sides {
+            side.handle_timeout(now);
+        }
+    }
+    assert!(
+        received <= 1 && ends == 1,
+        "{received} received, {ends} ends"
+    );
+    for side in &sides {
+        assert_eq!((side.sending(), side.receiving(), side.memory()), (0, 0, 0));
+    }
+}
+
+/// Whatever segments arrive in whatever order: the limits hold, and an ABORT has no answer.
+pub fn any_segments_stay_within_bounds(bytes: &[u8]) {
+    let mut u = Unstructured::new(bytes);
+    let mut rmpp = Rmpp::new(CONFIG);
+    let mut now = Instant::ZERO;
+    let mut answers = Vec::new();
+    while !u.is_empty() {
+        let mut mad = template(u.arbitrary::<u8>().unwrap_or(0) % 16);
+        let header: [u8; 12] = u.arbitrary().unwrap_or_default();
+        mad.bytes[24..36].copy_from_slice(&header);
+        // Most are of a kind that goes further than the first checks.
+        let shape: u8 = u.arbitrary().unwrap_or(0);
+        if shape & 0x80 == 0 {
+            mad.bytes[24] = 1;
+            mad.bytes[25] = 1 + (shape & 3);
+            mad.bytes[26] |= 1;
+            mad.bytes[27] = 0;
+            mad.bytes[28..31].fill(0);
+            mad.bytes[32..35].fill(0);
+        }
+        if shape & 0x40 != 0 {
+            let request = Method(mad.header().method().bits() ^ 0x80);
+            mad.header_mut().set_method(request);
+        }
+        let is_abort = mad.rmpp().is_some_and(|h| h.rmpp_type() == RmppType::ABORT);
+        let handled = rmpp.handle_mad(now, &mad);
+        assert_eq!(handled, mad.rmpp().is_some());
+        answers.clear();
+        answers.extend(core::iter::from_fn(|| rmpp.poll_transmit(now)));
+        if is_abort && mad.bytes[24] == 1 {
+            assert!(answers.is_empty(), "{answers:?}");
+        }
+        while let Some(event) = rmpp.poll_event() {
+            if let RmppEvent::Received(message) = event {
+                assert!(message.data.len() <= CONFIG.max_message);
+            }
+        }
+        assert!(rmpp.receiving() <= CONFIG.max_receivers);
+        assert!(rmpp.memory() <= CONFIG.max_memory + 2 * CONFIG.max_message);
+        now = now + Duration::from_millis(u.arbitrary::<u8>().unwrap_or(0).into());
+        rmpp.handle_timeout(now);
+        while rmpp.poll_event().is_some() {}
+    }
+    rmpp.handle_timeout(now + Duration::from_secs(41));
+    rmpp.handle_timeout(now + Duration::from_secs(100));
+    assert_eq!((rmpp.receiving(), rmpp.memory()), (0, 0));
+}
