@@ -22,6 +22,8 @@ pub mod crc;
 mod error;
 mod eth;
 mod flow_control;
+#[cfg(feature = "arbitrary")]
+pub mod generate;
 mod grh;
 mod ipoib;
 mod link;

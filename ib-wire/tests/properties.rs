@@ -1,0 +1,82 @@
+//! The properties over generated inputs, and over inputs that once broke one.
+
+use ib_wire::properties;
+use proptest::{collection::vec, prelude::*};
+
+macro_rules! properties {
+    ($($name:ident($bytes:expr);)*) => {
+        proptest! {
+            #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+            $(#[test]
+            fn $name(bytes in $bytes) {
+                properties::$name(&bytes);
+            })*
+        }
+
+        #[test]
+        fn inputs_once_found_stay_right() {
+            for (name, property) in [$((stringify!($name), properties::$name as fn(&[u8]))),*] {
+                let path = format!("{}/testdata/regressions/{name}", env!("CARGO_MANIFEST_DIR"));
+                let Ok(files) = std::fs::read_dir(path) else { continue };
+                for file in files {
+                    property(&std::fs::read(file.unwrap().path()).unwrap());
+                }
+            }
+        }
+    };
+}
+
+properties! {
+    any_bytes_parse(vec(any::<u8>(), 0..400));
+    valid_packets_have_no_fault(vec(any::<u8>(), 0..600));
+    faults_are_found(vec(any::<u8>(), 0..600));
+    crcs_agree_with_a_shift_register(vec(any::<u8>(), 0..700));
+    messages_survive_loss_and_repetition(vec(any::<u8>(), 0..100));
+}
+
+proptest! {
+    /// Headers that look right bring the parser past its first checks.
+    #[test]
+    fn bytes_that_look_like_packets_parse(lnh in 0u8..4, words in 0u16..80, bytes in vec(any::<u8>(), 20..320)) {
+        let mut bytes = bytes;
+        bytes[1] = bytes[1] & 0xfc | lnh;
+        bytes[4..6].copy_from_slice(&words.to_be_bytes());
+        properties::any_bytes_parse(&bytes);
+        bytes[0] = 0x45;
+        bytes[9] = 17;
+        properties::any_bytes_parse(&bytes);
+        bytes[12..14].copy_from_slice(&[0x89, 0x15]);
+        properties::any_bytes_parse(&bytes);
+    }
+}
+
+#[test]
+fn generators_reach_every_operation_and_every_fault() {
+    use std::collections::BTreeSet;
+
+    use arbitrary::{Arbitrary, Unstructured};
+    use ib_wire::{
+        OPERATIONS, Packet,
+        generate::{FaultyPacket, ValidPacket},
+    };
+
+    let (mut operations, mut faults) = (BTreeSet::new(), BTreeSet::new());
+    let mut state = 1u64;
+    for _ in 0..6000 {
+        let bytes: Vec<u8> = std::iter::repeat_with(|| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 56) as u8
+        })
+        .take(400)
+        .collect();
+        let valid = ValidPacket::arbitrary(&mut Unstructured::new(&bytes)).unwrap();
+        let packet = Packet::parse_as(valid.start, valid.bytes.as_slice());
+        operations.extend(packet.bth().map(|bth| bth.op_code()));
+        let faulty = FaultyPacket::arbitrary(&mut Unstructured::new(&bytes)).unwrap();
+        faults.insert(faulty.fault);
+    }
+    assert_eq!(operations.len(), OPERATIONS.len());
+    assert_eq!(faults.len(), 14, "{faults:?}");
+}
