@@ -19,8 +19,9 @@ use crate::{
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Routing")]
 pub struct RouteArgs {
-    /// Routing engines in the order of preference: minhop, updn, dnup, ftree, dor, torus-2QoS, lash,
-    /// sssp, dfsssp, nue, file. The next one is tried, loudly, where one cannot route the fabric
+    /// Routing engines in the order of preference: auto (the default: the best of the others that
+    /// cannot deadlock), minhop, updn, dnup, ftree, dor, torus-2QoS, lash, sssp, dfsssp, nue, file. The
+    /// next one is tried, loudly, where one cannot route the fabric
     #[arg(long, value_name = "E[,E2...]", value_delimiter = ',')]
     pub engine: Vec<RoutingEngine>,
     /// LID mask control: 2^N LIDs for each CA port, 0 to 7

@@ -1,5 +1,6 @@
 //! The routing engines by OpenSM's names. A new engine touches this list and its own file.
 
+pub mod auto;
 pub mod chain;
 pub mod dfsssp;
 pub mod dnup;
@@ -23,8 +24,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum RoutingEngine {
-    /// Shortest paths, balanced.
+    /// The best of the others for this fabric, free of deadlock.
     #[default]
+    Auto,
+    /// Shortest paths, balanced.
     MinHop,
     /// Up*/Down*.
     UpDown,
@@ -49,8 +52,9 @@ pub enum RoutingEngine {
 }
 
 impl RoutingEngine {
-    /// All engines, with OpenSM's names.
-    pub const ALL: [(Self, &'static str); 11] = [
+    /// All engines, with OpenSM's names; `auto` is ours.
+    pub const ALL: [(Self, &'static str); 12] = [
+        (Self::Auto, "auto"),
         (Self::MinHop, "minhop"),
         (Self::UpDown, "updn"),
         (Self::DownUp, "dnup"),
@@ -75,6 +79,7 @@ impl RoutingEngine {
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
         match self {
+            Self::Auto => auto::route(fabric, lids, options),
             Self::MinHop => minhop::route(fabric, lids, options),
             Self::UpDown => updn::route(fabric, lids, options),
             Self::DownUp => dnup::route(fabric, lids, options),
@@ -106,7 +111,7 @@ impl fmt::Display for RoutingEngine {
 /// A name that no engine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown routing engine, expected one of minhop, updn, dnup, ftree, dor, torus-2QoS, lash, sssp, dfsssp, nue, file"
+    "unknown routing engine, expected one of auto, minhop, updn, dnup, ftree, dor, torus-2QoS, lash, sssp, dfsssp, nue, file"
 )]
 pub struct UnknownEngine;
 

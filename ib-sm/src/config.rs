@@ -21,8 +21,8 @@ pub struct SmConfig {
     pub first_transaction_id: TransactionId,
 
     /// Routing engines in the order of preference (`routing_engine`). The next one is tried where
-    /// one cannot route the fabric; at the end stands [`minhop`](RoutingEngine::MinHop), unless
-    /// [`no_fallback`](Self::no_fallback) is set.
+    /// one cannot route the fabric. At the end stands [`minhop`](RoutingEngine::MinHop), unless
+    /// [`no_fallback`](Self::no_fallback) is set or [`auto`](RoutingEngine::Auto), the default, is named.
     pub routing_engines: Vec<RoutingEngine>,
     /// Options of the routing engines; the number of VLs comes from the fabric.
     pub route_options: RouteOptions,
@@ -92,7 +92,7 @@ impl Default for SmConfig {
     fn default() -> Self {
         Self {
             first_transaction_id: TransactionId(1),
-            routing_engines: vec![RoutingEngine::MinHop],
+            routing_engines: vec![RoutingEngine::Auto],
             route_options: RouteOptions::default(),
             no_fallback: false,
             subnet_prefix: GidPrefix::DEFAULT,
@@ -250,7 +250,7 @@ enum SetError {
 
 fn engines(value: &str) -> Result<Vec<RoutingEngine>, SetError> {
     if value == "(null)" {
-        return Ok(vec![RoutingEngine::MinHop]);
+        return Ok(vec![RoutingEngine::Auto]);
     }
     let names = value.split([',', ' ']).filter(|name| !name.is_empty());
     names

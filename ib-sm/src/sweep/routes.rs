@@ -206,7 +206,10 @@ impl Sweep {
 /// The engines to try, in order.
 fn engines(config: &SmConfig) -> Vec<RoutingEngine> {
     let mut engines = config.routing_engines.clone();
-    if !config.no_fallback && !engines.contains(&RoutingEngine::MinHop) {
+    let has_last_resort = [RoutingEngine::MinHop, RoutingEngine::Auto]
+        .iter()
+        .any(|engine| engines.contains(engine));
+    if !config.no_fallback && !has_last_resort {
         engines.push(RoutingEngine::MinHop);
     }
     engines

@@ -1,0 +1,84 @@
+//! Automatic choice (`auto`): routes by several engines and keeps the best tables that cannot deadlock.
+//!
+//! Nobody knows beforehand which engine suits a fabric: min-hop deadlocks on rings, fat-tree routing
+//! refuses what is no tree, layered engines run out of virtual lanes. But tables can be verified. So
+//! each candidate routes, the verifier judges, and the lowest maximum load of a link wins among the
+//! tables that reach every LID without a deadlock between CAs. Engines that need no virtual lanes
+//! come first, and a later one has to be better by more than three per cent.
+//!
+//! Needs nothing, promises what the verifier found: with one virtual lane Up*/Down* is left, which
+//! never deadlocks. Only where no candidate qualifies, the first that routes at all is returned. Time:
+//! the candidates' and a verification each; on fabrics of more than [`EXHAUSTIVE`] entries the first
+//! engine that qualifies is taken.
+
+use crate::{
+    engine::RoutingEngine, error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions,
+    routes::Routes, verify::verify_on,
+};
+
+/// The engines that are tried, those without need of virtual lanes first, Up*/Down* as the last resort.
+const CANDIDATES: [RoutingEngine; 6] = [
+    RoutingEngine::MinHop,
+    RoutingEngine::FatTree,
+    RoutingEngine::Dfsssp,
+    RoutingEngine::Lash,
+    RoutingEngine::UpDown,
+    RoutingEngine::Nue,
+];
+
+/// Forwarding entries up to which all candidates are compared: below it the whole choice takes
+/// a fraction of a second.
+pub const EXHAUSTIVE: usize = 1 << 19;
+
+/// Routes that were found, and how good they are.
+struct Choice {
+    routes: Routes,
+    safe: bool,
+    max_load: u64,
+}
+
+impl Choice {
+    fn is_better_than(&self, other: &Self) -> bool {
+        if self.safe != other.safe {
+            return self.safe;
+        }
+        self.safe && self.max_load.saturating_mul(33) < other.max_load.saturating_mul(32)
+    }
+}
+
+/// The routes of the engine that suits the fabric best; [`Routes::engine`] says which.
+///
+/// # Errors
+/// That of the first candidate, if none can route the fabric at all.
+pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
+    let entries = fabric.num_switches().saturating_mul(lids.num_lids());
+    let mut best: Option<Choice> = None;
+    let mut first_error = None;
+    for engine in CANDIDATES {
+        let routes = match engine.route(fabric, lids, options) {
+            Ok(routes) => routes,
+            Err(error) => {
+                first_error.get_or_insert(error);
+                continue;
+            }
+        };
+        let report = verify_on(options.threads, fabric, lids, &routes);
+        let choice = Choice {
+            routes,
+            safe: report.unreachable == 0 && report.loops == 0 && report.deadlock_free,
+            max_load: report.link_load.max,
+        };
+        if best.as_ref().is_none_or(|best| choice.is_better_than(best)) {
+            let enough = choice.safe && entries > EXHAUSTIVE;
+            best = Some(choice);
+            if enough {
+                break;
+            }
+        }
+    }
+    match (best, first_error) {
+        (Some(best), _) => Ok(best.routes),
+        (None, Some(error)) => Err(error),
+        (None, None) => Ok(Routes::new(RoutingEngine::Auto, fabric, lids)),
+    }
+}
