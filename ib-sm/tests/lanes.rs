@@ -44,7 +44,9 @@ fn switches_map_service_levels_to_the_lanes_that_keep_deadlocks_off() {
 
 #[test]
 fn routes_on_one_lane_need_no_lane_tables() {
-    let running = Lab::new("gen-torus-4x4x4").up();
+    let running = Lab::new("gen-torus-4x4x4")
+        .routing(RoutingEngine::MinHop)
+        .up();
     let sets = running.transport.sent_with(Method::SET);
     let tables = [SlToVlMappingTable::ID, VlArbitrationTable::ID];
     assert!(!sets.iter().any(|set| tables.contains(&set.attribute_id())));

@@ -16,10 +16,11 @@ pub struct Chosen {
     pub failed: Vec<(RoutingEngine, RouteError)>,
 }
 
-/// Routes by the first engine that can. Unless `no_fallback`, min-hop stands at the end of every chain.
+/// Routes by the first engine that can. Unless `no_fallback`, min-hop stands at the end of every chain
+/// without [`Auto`](RoutingEngine::Auto), which is a chain of its own.
 ///
 /// # Errors
-/// The last engine's error if all fail; an empty chain is min-hop.
+/// The last engine's error if all fail; an empty chain is the default engine.
 pub fn route(
     chain: &[RoutingEngine],
     no_fallback: bool,
@@ -27,8 +28,13 @@ pub fn route(
     lids: &LidMap,
     options: &RouteOptions,
 ) -> Result<Chosen, RouteError> {
-    let last = RoutingEngine::MinHop;
-    let fallback = chain.is_empty() || (!no_fallback && !chain.contains(&last));
+    let last = if chain.is_empty() {
+        RoutingEngine::default()
+    } else {
+        RoutingEngine::MinHop
+    };
+    let ends_well = chain.contains(&last) || chain.contains(&RoutingEngine::Auto);
+    let fallback = chain.is_empty() || (!no_fallback && !ends_well);
     let mut failed = Vec::new();
     for &engine in chain.iter().chain(fallback.then_some(&last)) {
         match engine.route(fabric, lids, options) {
