@@ -11,9 +11,9 @@ pub mod lash;
 pub mod minhop;
 pub mod nue;
 pub mod sssp;
+pub mod torus_2qos;
 pub mod updn;
 
-use alloc::string::ToString;
 use core::{fmt, str::FromStr};
 
 use crate::{
@@ -88,12 +88,9 @@ impl RoutingEngine {
             Self::FatTree => ftree::route(fabric, lids, options),
             Self::Lash => lash::route(fabric, lids, options),
             Self::Nue => nue::route(fabric, lids, options),
+            Self::Torus2Qos => torus_2qos::route(fabric, lids, options),
             Self::Sssp => sssp::route(fabric, lids, options),
             Self::Dfsssp => dfsssp::route(fabric, lids, options),
-            _ => Err(RouteError::BadOption {
-                engine: self,
-                what: "not available".to_string(),
-            }),
         }
     }
 }

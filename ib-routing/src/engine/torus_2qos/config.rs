@@ -1,0 +1,146 @@
+//! The text of a torus-2QoS.conf: radices, and seeds that give the axes their directions.
+
+use alloc::{format, string::String, vec::Vec};
+
+use ib_wire::Guid;
+
+use super::place::{AXES, Radix};
+
+/// What a configuration says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Config {
+    pub(super) radix: [Radix; AXES],
+    pub(super) seeds: Vec<Seed>,
+    /// `port_order`: CA ports of a switch in the order in which they share parallel links.
+    pub(super) port_order: Vec<u8>,
+}
+
+/// Links of one switch with known directions, and where the datelines are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seed {
+    pub(super) links: Vec<SeedLink>,
+    /// How far the origin is from the switch.
+    pub(super) datelines: [i32; AXES],
+}
+
+/// `xp_link from to`, or another direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SeedLink {
+    pub(super) axis: usize,
+    pub(super) up: bool,
+    pub(super) from: Guid,
+    pub(super) to: Guid,
+}
+
+impl Config {
+    /// Reads the text; an error is a sentence with the line's number.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut config = Self {
+            seeds: alloc::vec![Seed::default()],
+            ..Self::default()
+        };
+        let mut topology = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            let mut words = line.split_whitespace();
+            let Some(keyword) = words.next().filter(|word| !word.starts_with('#')) else {
+                continue;
+            };
+            let at = |what: &str| format!("torus_config, line {number}: {keyword}: {what}");
+            match keyword {
+                "torus" | "mesh" if !topology => {
+                    for radix in &mut config.radix {
+                        *radix = words
+                            .next()
+                            .and_then(|word| Radix::parse(word, keyword == "torus"))
+                            .ok_or_else(|| at("expected three radices like 8, 4m or 6T"))?;
+                    }
+                    topology = true;
+                    continue;
+                }
+                _ if !topology => return Err(at("expected `torus` or `mesh` first")),
+                _ => {}
+            }
+            let Some(seed) = config.seeds.last_mut() else {
+                continue;
+            };
+            if let Some((axis, up)) = link_keyword(keyword) {
+                let (from, to) = (words.next().and_then(guid), words.next().and_then(guid));
+                let (Some(from), Some(to)) = (from, to) else {
+                    return Err(at("expected two switch GUIDs"));
+                };
+                if seed.links.iter().any(|link| link.from != from) {
+                    return Err(at("expected the same first switch in all links of a seed"));
+                }
+                seed.links.push(SeedLink { axis, up, from, to });
+                continue;
+            }
+            match keyword {
+                "x_dateline" | "y_dateline" | "z_dateline" => {
+                    let position = words.next().and_then(|word| word.parse().ok());
+                    let position = position.ok_or_else(|| at("expected a number"))?;
+                    let axis = usize::from(keyword.starts_with('y'))
+                        + 2 * usize::from(keyword.starts_with('z'));
+                    if let Some(dateline) = seed.datelines.get_mut(axis) {
+                        *dateline = position;
+                    }
+                }
+                "next_seed" => config.seeds.push(Seed::default()),
+                "port_order" => {
+                    for port in words.map_while(|word| word.parse().ok()) {
+                        if !config.port_order.contains(&port) {
+                            config.port_order.push(port);
+                        }
+                    }
+                }
+                // Bounds of OpenSM's own tables and reports: nothing here has such bounds.
+                "portgroup_max_ports" | "max_changes" => {}
+                _ => return Err(at("unknown keyword")),
+            }
+        }
+        if !topology {
+            return Err("torus_config: expected a line that begins with `torus` or `mesh`".into());
+        }
+        Ok(config)
+    }
+}
+
+fn link_keyword(keyword: &str) -> Option<(usize, bool)> {
+    let known = [
+        "xp_link", "xm_link", "yp_link", "ym_link", "zp_link", "zm_link",
+    ];
+    let at = known.iter().position(|&known| known == keyword)?;
+    Some((at / 2, at % 2 == 0))
+}
+
+fn guid(word: &str) -> Option<Guid> {
+    let digits = word
+        .strip_prefix("0x")
+        .or_else(|| word.strip_prefix("0X"))
+        .unwrap_or(word);
+    u64::from_str_radix(digits, 16).ok().map(Guid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_open_and_close_single_dimensions() {
+        let config = Config::parse("mesh 3T 4 5").unwrap();
+        assert_eq!(config.radix, Config::parse("torus 3 4M 5m").unwrap().radix);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let error = Config::parse("# a torus\ntorus 4 4 4\nxp_link 0x20\n").unwrap_err();
+        assert_eq!(
+            error,
+            "torus_config, line 3: xp_link: expected two switch GUIDs"
+        );
+        assert!(
+            Config::parse("xp_link 0x1 0x2")
+                .unwrap_err()
+                .contains("`torus` or `mesh` first")
+        );
+    }
+}
