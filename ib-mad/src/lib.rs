@@ -1,4 +1,4 @@
-//! InfiniBand management datagrams: headers, classes, RMPP, transactions.
+#![doc = include_str!("../README.md")]
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 #![cfg_attr(
