@@ -707,6 +707,30 @@ impl Fabric {
         })
     }
 
+    /// The part of the fabric that each switch is in, numbered from 0 by their first switches.
+    #[must_use]
+    pub fn parts(&self) -> IdxVec<SwitchIdx, u32> {
+        let mut parts = IdxVec::filled(self.num_switches(), u32::MAX);
+        let mut count = 0;
+        for first in self.switches.indices() {
+            if parts[first] != u32::MAX {
+                continue;
+            }
+            parts[first] = count;
+            let mut open = Vec::from([first]);
+            while let Some(switch) = open.pop() {
+                for (_, channel) in self.channels_from(switch) {
+                    if parts[channel.to] == u32::MAX {
+                        parts[channel.to] = count;
+                        open.push(channel.to);
+                    }
+                }
+            }
+            count += 1;
+        }
+        parts
+    }
+
     /// Number of nodes of a kind.
     #[must_use]
     pub fn count(&self, type_: NodeType) -> usize {

@@ -38,10 +38,12 @@ pub mod format;
 pub mod generate;
 pub mod index;
 pub mod lid;
+pub mod mcast;
 mod options;
 mod routes;
 pub mod verify;
 pub mod vl;
+pub mod whatif;
 
 pub use engine::RoutingEngine;
 pub use error::{RouteError, TopologyError, TopologyErrorKind};

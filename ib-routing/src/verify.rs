@@ -4,6 +4,8 @@
 //! are counted on every channel they cross, and what follows what on which virtual lane makes the
 //! channel dependency graph: a cycle in it can deadlock (Dally and Seitz, 1987).
 
+pub mod balance;
+pub mod certificate;
 mod deadlock;
 mod reach;
 mod walk;

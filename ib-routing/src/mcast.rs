@@ -1,0 +1,254 @@
+//! Multicast: one spanning tree of switches per group, by the thesis's root rule.
+//!
+//! The root is the switch with the least mean hops to the group's members, the first by GUID on ties;
+//! members hang on it by shortest paths. Where several are equal, the channel that the fewest groups
+//! use is taken, so that groups share the links. A packet that enters a tree anywhere leaves by all
+//! other ports of the tree. Source: Villar Ortiz, thesis on OpenSM, 2004.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+
+use ib_wire::{Lid, PortNum};
+use thiserror::Error;
+
+use crate::{
+    algo::bfs,
+    fabric::{Fabric, PortRef},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+};
+
+/// Deepest tree that is made, in hops from the root.
+pub const MAX_DEPTH: u16 = 64;
+
+/// Ports of a switch, by number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortSet([u64; 4]);
+
+impl PortSet {
+    /// Adds a port.
+    pub fn insert(&mut self, port: PortNum) {
+        if let Some(word) = self.0.get_mut(usize::from(port.0 / 64)) {
+            *word |= 1 << (port.0 % 64);
+        }
+    }
+
+    /// Whether the port is in it.
+    #[must_use]
+    pub fn contains(&self, port: PortNum) -> bool {
+        self.0
+            .get(usize::from(port.0 / 64))
+            .is_some_and(|word| word >> (port.0 % 64) & 1 == 1)
+    }
+
+    /// The ports, the lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = PortNum> + '_ {
+        (0..=u8::MAX)
+            .map(PortNum)
+            .filter(|&port| self.contains(port))
+    }
+
+    /// The 16 bits of one position of a multicast forwarding table: ports 16 * `position` and up.
+    #[must_use]
+    pub fn position(&self, position: u8) -> u16 {
+        let word = self.0.get(usize::from(position / 4)).copied().unwrap_or(0);
+        (word >> (16 * (position % 4))) as u16
+    }
+}
+
+/// The tree of one group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// Where it hangs; `None` without members.
+    pub root: Option<SwitchIdx>,
+    /// Output ports by switch: what its multicast forwarding table gets for the group.
+    pub ports: BTreeMap<SwitchIdx, PortSet>,
+    /// Members that no path through switches with multicast joins to the root.
+    pub left_out: Vec<PortRef>,
+    /// Hops from the root to the farthest switch.
+    pub depth: u16,
+}
+
+/// Makes the trees of all groups of a fabric.
+#[derive(Clone, Debug)]
+pub struct Trees<'a> {
+    fabric: &'a Fabric,
+    /// Switches that cannot forward multicast.
+    without: BTreeSet<SwitchIdx>,
+    /// Groups on each cable, at both of its channels.
+    used: IdxVec<ChannelIdx, u32>,
+}
+
+impl<'a> Trees<'a> {
+    /// No tree yet. `without` are switches whose multicast table has no entries.
+    #[must_use]
+    pub fn new(fabric: &'a Fabric, without: BTreeSet<SwitchIdx>) -> Self {
+        let used = IdxVec::filled(fabric.channels().len(), 0);
+        Self {
+            fabric,
+            without,
+            used,
+        }
+    }
+
+    /// The tree that joins `members`: ports of CAs, or port 0 of switches.
+    pub fn tree(&mut self, members: &[PortRef]) -> Tree {
+        let mut tree = Tree::default();
+        // Where each member sits: its switch, and the port there.
+        let mut seats: BTreeMap<SwitchIdx, PortSet> = BTreeMap::new();
+        let mut owners: Vec<(SwitchIdx, PortRef)> = Vec::new();
+        for &member in members {
+            let seat = match self.fabric.switch_of(member.node) {
+                Some(switch) => Some((switch, PortNum::MANAGEMENT)),
+                None => self.fabric.attachment(member),
+            };
+            match seat.filter(|(switch, _)| !self.without.contains(switch)) {
+                Some((switch, port)) => {
+                    seats.entry(switch).or_default().insert(port);
+                    owners.push((switch, member));
+                }
+                None => tree.left_out.push(member),
+            }
+        }
+        let Some(root) = self.root(&owners) else {
+            return tree;
+        };
+        let distance = self.distances(root);
+        tree.root = Some(root);
+        let mut open: BTreeSet<(u16, SwitchIdx)> = BTreeSet::new();
+        for (&switch, &ports) in &seats {
+            if distance[switch] <= MAX_DEPTH {
+                tree.depth = tree.depth.max(distance[switch]);
+                tree.ports.insert(switch, ports);
+                open.insert((distance[switch], switch));
+            }
+        }
+        let far = owners
+            .iter()
+            .filter(|(switch, _)| distance[*switch] > MAX_DEPTH);
+        tree.left_out.extend(far.map(|&(_, member)| member));
+        // From the farthest switch inward, each joins one neighbour that is nearer to the root.
+        while let Some((hops, switch)) = open.pop_last().filter(|(hops, _)| *hops > 0) {
+            let nearer = self
+                .fabric
+                .channels_from(switch)
+                .filter(|(_, channel)| distance[channel.to] == hops - 1);
+            let joined = |to: SwitchIdx| tree.ports.contains_key(&to);
+            let best = nearer
+                .min_by_key(|(index, channel)| (self.used[*index], !joined(channel.to), *index));
+            let Some((index, channel)) = best else {
+                continue;
+            };
+            self.used[index] += 1;
+            self.used[channel.reverse] += 1;
+            tree.ports.entry(switch).or_default().insert(channel.port);
+            tree.ports
+                .entry(channel.to)
+                .or_default()
+                .insert(channel.to_port);
+            open.insert((hops - 1, channel.to));
+        }
+        tree
+    }
+
+    /// The switch with the least mean hops to the members: of those that reach the most members.
+    fn root(&self, members: &[(SwitchIdx, PortRef)]) -> Option<SwitchIdx> {
+        let mut best: Option<((usize, u64), SwitchIdx)> = None;
+        if members.is_empty() {
+            return None;
+        }
+        let mut weights: BTreeMap<SwitchIdx, u64> = BTreeMap::new();
+        for &(switch, _) in members {
+            *weights.entry(switch).or_default() += 1;
+        }
+        for root in self
+            .fabric
+            .switches()
+            .indices()
+            .filter(|root| !self.without.contains(root))
+        {
+            let distance = self.distances(root);
+            let (mut missed, mut sum) = (0, 0);
+            for (&switch, &members) in &weights {
+                match distance[switch] {
+                    bfs::UNREACHED => missed += members as usize,
+                    hops => sum += members * u64::from(hops),
+                }
+            }
+            if best.is_none_or(|(least, _)| (missed, sum) < least) {
+                best = Some(((missed, sum), root));
+            }
+        }
+        best.map(|(_, root)| root)
+    }
+
+    /// Hops from `root` through switches with multicast.
+    fn distances(&self, root: SwitchIdx) -> IdxVec<SwitchIdx, u16> {
+        let mut distance = IdxVec::filled(self.fabric.num_switches(), bfs::UNREACHED);
+        // A mark that the search takes for reached.
+        for &switch in &self.without {
+            distance[switch] = bfs::UNREACHED - 1;
+        }
+        bfs::spread_out(self.fabric, &[root], &mut distance);
+        for &switch in &self.without {
+            distance[switch] = bfs::UNREACHED;
+        }
+        distance
+    }
+}
+
+/// No multicast LID is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("all {0} multicast LIDs of the switches' tables are in use")]
+pub struct MlidsExhausted(pub u16);
+
+/// Hands out multicast LIDs, the lowest free one first.
+#[derive(Clone, Debug)]
+pub struct Mlids {
+    /// LIDs that the smallest multicast table of all switches holds.
+    capacity: u16,
+    taken: BTreeSet<u16>,
+}
+
+impl Mlids {
+    /// All free; at most `capacity`, and never 0xFFFF.
+    #[must_use]
+    pub fn new(capacity: u16) -> Self {
+        let most = Lid::MULTICAST_MAX.0 - Lid::MULTICAST_MIN.0 + 1;
+        Self {
+            capacity: capacity.min(most),
+            taken: BTreeSet::new(),
+        }
+    }
+
+    /// The lowest free LID.
+    ///
+    /// # Errors
+    /// [`MlidsExhausted`] if none is.
+    pub fn allocate(&mut self) -> Result<Lid, MlidsExhausted> {
+        let free = (0..self.capacity).find(|offset| !self.taken.contains(offset));
+        let offset = free.ok_or(MlidsExhausted(self.capacity))?;
+        self.taken.insert(offset);
+        Ok(Lid(Lid::MULTICAST_MIN.0 + offset))
+    }
+
+    /// Takes a given LID; says whether it was free.
+    pub fn take(&mut self, mlid: Lid) -> bool {
+        let offset = mlid
+            .0
+            .checked_sub(Lid::MULTICAST_MIN.0)
+            .filter(|&offset| offset < self.capacity);
+        offset.is_some_and(|offset| self.taken.insert(offset))
+    }
+
+    /// Gives a LID back.
+    pub fn release(&mut self, mlid: Lid) {
+        if let Some(offset) = mlid.0.checked_sub(Lid::MULTICAST_MIN.0) {
+            self.taken.remove(&offset);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

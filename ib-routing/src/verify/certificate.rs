@@ -1,0 +1,155 @@
+//! Checks the proof that routes cannot deadlock, knowing nothing of how it was made.
+//!
+//! The proof is an order of the channels and their lanes. Every packet between CAs is followed hop by
+//! hop: as long as each channel stands after the one before it, no packets can wait for each other in
+//! a circle. Nothing here is shared with the code that looks for the order.
+
+use alloc::{vec, vec::Vec};
+
+use ib_wire::{Lid, PortNum, Vl};
+use thiserror::Error;
+
+use crate::{
+    algo::dependency::Vertex,
+    fabric::Fabric,
+    index::{ChannelIdx, Idx},
+    lid::{Destination, LidMap},
+    routes::Routes,
+};
+
+/// Where a proof fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Flaw {
+    /// A channel that a packet uses is not in the order.
+    #[error(
+        "channel {channel:?} on lane {lane} is used from LID {from} to LID {to}, and not in the order"
+    )]
+    Missing {
+        /// The channel.
+        channel: ChannelIdx,
+        /// Its lane.
+        lane: Vl,
+        /// The packet's source.
+        from: Lid,
+        /// The packet's destination.
+        to: Lid,
+    },
+    /// A packet goes back in the order.
+    #[error(
+        "from LID {from} to LID {to}: channel {channel:?} on lane {lane} stands before the one the packet comes from"
+    )]
+    Backward {
+        /// The later channel of the packet.
+        channel: ChannelIdx,
+        /// Its lane.
+        lane: Vl,
+        /// The packet's source.
+        from: Lid,
+        /// The packet's destination.
+        to: Lid,
+    },
+    /// A channel stands in the order twice.
+    #[error("channel {channel:?} on lane {lane} is in the order twice")]
+    Twice {
+        /// The channel.
+        channel: ChannelIdx,
+        /// Its lane.
+        lane: u8,
+    },
+    /// A route does not end.
+    #[error("the route from LID {from} to LID {to} does not end")]
+    Endless {
+        /// The packet's source.
+        from: Lid,
+        /// The packet's destination.
+        to: Lid,
+    },
+}
+
+/// Follows the packets of every pair of CAs and holds them against `order`.
+///
+/// # Errors
+/// The first [`Flaw`] found.
+pub fn check(
+    fabric: &Fabric,
+    lids: &LidMap,
+    routes: &Routes,
+    order: &[Vertex],
+) -> Result<(), Flaw> {
+    const LANES: usize = 16;
+    let mut place: Vec<Option<usize>> = vec![None; fabric.channels().len() * LANES];
+    for (at, vertex) in order.iter().enumerate() {
+        let entry = place.get_mut(vertex.channel.at() * LANES + usize::from(vertex.lane));
+        match entry {
+            Some(entry) if entry.is_none() => *entry = Some(at),
+            _ => {
+                return Err(Flaw::Twice {
+                    channel: vertex.channel,
+                    lane: vertex.lane,
+                });
+            }
+        }
+    }
+    let place = |channel: ChannelIdx, lane: Vl| {
+        place
+            .get(channel.at() * LANES + usize::from(lane.bits()))
+            .copied()
+            .flatten()
+    };
+    let is_ca = |destination: &&Destination| !destination.is_switch();
+    for source in lids.destinations().iter().filter(is_ca) {
+        for destination in lids.destinations().iter().filter(is_ca) {
+            for from in source.range.iter() {
+                for to in destination.range.iter() {
+                    follow(fabric, routes, (source, from), (destination, to), &place)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn follow(
+    fabric: &Fabric,
+    routes: &Routes,
+    (source, from): (&Destination, Lid),
+    (destination, to): (&Destination, Lid),
+    place: &impl Fn(ChannelIdx, Vl) -> Option<usize>,
+) -> Result<(), Flaw> {
+    let Some(mut switch) = source.switch else {
+        return Ok(());
+    };
+    let mut input: PortNum = source.exit;
+    let sl = routes.sl(from, to);
+    let mut before = None;
+    for _ in 0..=fabric.num_switches() {
+        let port = routes.port(switch, to);
+        if destination.switch == Some(switch) && port == destination.exit {
+            return Ok(());
+        }
+        // A route that ends at a dead port holds no further channel.
+        let Some(index) = fabric.channel_at(switch, port) else {
+            return Ok(());
+        };
+        let lane = routes.vl_map().vl(switch, input, port, sl);
+        let here = place(index, lane).ok_or(Flaw::Missing {
+            channel: index,
+            lane,
+            from,
+            to,
+        })?;
+        if before.is_some_and(|before| before >= here) {
+            return Err(Flaw::Backward {
+                channel: index,
+                lane,
+                from,
+                to,
+            });
+        }
+        before = Some(here);
+        let channel = fabric.channel(index);
+        (switch, input) = (channel.to, channel.to_port);
+    }
+    Err(Flaw::Endless { from, to })
+}
