@@ -51,7 +51,7 @@ pub use fabric::{
     Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, Node, NodeType, Port, PortRef,
 };
 pub use index::{ChannelIdx, DestinationIdx, NodeIdx, SwitchIdx};
-pub use lid::{Destination, LidMap, LidOptions};
+pub use lid::{Destination, LidChanges, LidMap, LidOptions};
 pub use options::RouteOptions;
 pub use routes::{Routes, SlTable};
 pub use verify::{VerifyReport, verify};

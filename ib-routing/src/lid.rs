@@ -348,3 +348,40 @@ fn lowest_free(taken: &mut [bool], cursor: &mut u16, lmc: Lmc, last: Lid) -> Opt
         }
     }
 }
+
+/// How an assignment differs from the LIDs that ports had: the lists that a manager reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LidChanges {
+    /// Ports that keep their base LID.
+    pub kept: usize,
+    /// Ports that had none, with the new one.
+    pub unassigned: Vec<(PortRef, Lid)>,
+    /// Ports whose LID was out of range, misaligned for the LMC or foreign to the options, with the old
+    /// and the new one.
+    pub foreign: Vec<(PortRef, Lid, Lid)>,
+    /// Ports whose LID somebody else owns, with the old and the new one.
+    pub conflicts: Vec<(PortRef, Lid, Lid)>,
+}
+
+impl LidMap {
+    /// Compares this assignment with the LIDs in the fabric.
+    #[must_use]
+    pub fn changes(&self, fabric: &Fabric) -> LidChanges {
+        let mut changes = LidChanges::default();
+        for (index, destination) in self.destinations.iter_enumerated() {
+            let (end, new) = (destination.end, destination.range.base());
+            let old = fabric.port(end).map_or(Lid::NONE, |port| port.lid);
+            let taken = self.owner_index(old).is_some_and(|owner| owner != index);
+            match old {
+                Lid::NONE => changes.unassigned.push((end, new)),
+                old if old == new => changes.kept += 1,
+                old if taken => changes.conflicts.push((end, old, new)),
+                old => changes.foreign.push((end, old, new)),
+            }
+        }
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -112,30 +112,61 @@ pub fn spread(
     routes: &mut Routes,
     mut search: impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
 ) -> Result<(), RouteError> {
-    let plan = Plan::new(fabric, lids, options, classes, routes.engine());
-    let row_len = routes.row_len();
-    let mut desks: Vec<Desk> = fabric
-        .switches()
-        .indices()
-        .map(|switch| Desk::new(switch, fabric.channels_from(switch).len()))
-        .collect();
-    let mut flows = Vec::new();
-    for targets in plan.order.chunks(BATCH) {
-        let batch = Batch::new(&plan, targets, &mut flows);
-        for wave in search(targets)?.iter().rev() {
-            parallel::rows(
-                options.threads,
-                &mut desks,
-                routes.rows_mut(),
-                row_len,
-                |desk, lft| {
-                    desk.deal(&plan, &batch, wave, lft);
-                },
-            );
+    let mut plan = Plan::new(fabric, lids, options, classes, routes.engine());
+    let found = attempt(&plan, routes, &mut search)?;
+    // Where sources do not divide evenly, a switch that only counts destinations may do better.
+    if !plan.one_neighbour && found.max * 20 > found.mean * 21 {
+        let mut second = Routes::new(routes.engine(), fabric, lids);
+        plan.count_only = true;
+        if attempt(&plan, &mut second, &mut search)?.max < found.max {
+            *routes = second;
         }
     }
     routes.set_exits(lids);
     Ok(())
+}
+
+/// The load of an attempt.
+struct Attempt {
+    max: u64,
+    mean: u64,
+}
+
+/// Routes all destinations.
+fn attempt(
+    plan: &Plan<'_>,
+    routes: &mut Routes,
+    search: &mut impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
+) -> Result<Attempt, RouteError> {
+    let row_len = routes.row_len();
+    let mut desks: Vec<Desk> = plan
+        .fabric
+        .switches()
+        .indices()
+        .map(|switch| Desk::new(switch, plan.fabric.channels_from(switch).len()))
+        .collect();
+    let mut flows = Vec::new();
+    for targets in plan.order.chunks(BATCH) {
+        let batch = Batch::new(plan, targets, &mut flows);
+        for wave in search(targets)?.iter().rev() {
+            parallel::rows(
+                plan.options.threads,
+                &mut desks,
+                routes.rows_mut(),
+                row_len,
+                |desk, lft| {
+                    desk.deal(plan, &batch, wave, lft);
+                },
+            );
+        }
+    }
+    let loads = || desks.iter().flat_map(|desk| &desk.routes);
+    let max = loads().copied().max().unwrap_or(0);
+    let count = loads().count().max(1) as u64;
+    Ok(Attempt {
+        max,
+        mean: loads().sum::<u64>() / count,
+    })
 }
 
 /// What all batches share.
@@ -156,6 +187,8 @@ struct Plan<'a> {
     system: IdxVec<SwitchIdx, u32>,
     /// Only channels to one neighbour are candidates: the first in the order of ports.
     one_neighbour: bool,
+    /// Load is the number of destinations, as in OpenSM, and not of the routes that come by.
+    count_only: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -238,6 +271,7 @@ impl<'a> Plan<'a> {
             ignored,
             system,
             one_neighbour,
+            count_only: false,
         }
     }
 }
@@ -355,6 +389,8 @@ struct Candidate {
 struct Desk {
     switch: SwitchIdx,
     load: Vec<u64>,
+    /// The routes on each channel.
+    routes: Vec<u64>,
     masks: Vec<(u8, Candidate, u64)>,
     queue: Vec<Candidate>,
 }
@@ -364,6 +400,7 @@ impl Desk {
         Self {
             switch,
             load: vec![0; channels],
+            routes: vec![0; channels],
             masks: Vec::new(),
             queue: Vec::new(),
         }
@@ -413,7 +450,7 @@ impl Desk {
             }
             match self.queue.as_slice() {
                 [] => {}
-                &[only] => self.send_all(batch, group, only, lft),
+                &[only] => self.send_all(batch, group, only, lft, plan.count_only),
                 _ if batch.has_siblings => self.deal_apart(plan, batch, group, lft),
                 _ => {
                     self.sort_queue();
@@ -438,8 +475,15 @@ impl Desk {
         }
     }
 
-    fn send_all(&mut self, batch: &Batch<'_>, group: u64, only: Candidate, lft: &mut [u8]) {
-        let mut sum = 0;
+    fn send_all(
+        &mut self,
+        batch: &Batch<'_>,
+        group: u64,
+        only: Candidate,
+        lft: &mut [u8],
+        count_only: bool,
+    ) {
+        let (mut sum, mut lids) = (0, 0);
         for (first, end) in spans_of(&batch.spans, group) {
             for (at, column, flow) in batch.lids(self.switch, first, end) {
                 if let Some(entry) = lft.get_mut(usize::from(column.lid)) {
@@ -449,12 +493,15 @@ impl Desk {
                     batch.send(only.to, at, flow);
                     sum += u64::from(flow);
                 }
+                lids += u64::from(column.is_ca);
             }
         }
-        if !only.ignored
-            && let Some(load) = self.load.get_mut(usize::from(only.place))
-        {
-            *load += sum;
+        let place = usize::from(only.place);
+        if let Some(routes) = self.routes.get_mut(place) {
+            *routes += sum;
+        }
+        if let Some(load) = self.load.get_mut(place).filter(|_| !only.ignored) {
+            *load += if count_only { lids } else { sum };
         }
     }
 
@@ -473,8 +520,16 @@ impl Desk {
                 }
                 if flow != 0 {
                     batch.send(best.to, at, flow);
+                    if let Some(routes) = self.routes.get_mut(usize::from(best.place)) {
+                        *routes += u64::from(flow);
+                    }
                 }
-                let weight = u64::from(flow) + u64::from(count_switches && !column.is_ca);
+                let counted = if plan.count_only {
+                    u64::from(column.is_ca)
+                } else {
+                    u64::from(flow)
+                };
+                let weight = counted + u64::from(count_switches && !column.is_ca);
                 // What nobody's route comes by must not move the others out of step.
                 if weight == 0 || best.ignored {
                     continue;
@@ -520,8 +575,15 @@ impl Desk {
                 let Some(best) = best else { continue };
                 used.push(best.to);
                 batch.send(best.to, at, flow);
+                if let Some(routes) = self.routes.get_mut(usize::from(best.place)) {
+                    *routes += u64::from(flow);
+                }
                 if !best.ignored {
-                    best.load += u64::from(flow);
+                    best.load += if plan.count_only {
+                        u64::from(column.is_ca)
+                    } else {
+                        u64::from(flow)
+                    };
                 }
                 if let Some(entry) = lft.get_mut(usize::from(column.lid)) {
                     *entry = best.port;

@@ -128,13 +128,15 @@ impl Tally {
             .switch
             .is_some_and(|switch| walk.hops[switch] == 0);
         let itself = u64::from(!at_root);
-        let peer = match destination.switch {
-            None => fabric
+        let on_cable = || {
+            let peer = fabric
                 .port(destination.end)
-                .and_then(|port| port.peer)
-                .is_some(),
-            Some(_) => false,
+                .filter(|port| !port.disabled)?
+                .peer?;
+            let up = fabric.port(peer).is_some_and(|port| !port.disabled);
+            Some(up && !fabric.node(peer.node).type_.is_switch())
         };
+        let peer = destination.switch.is_none() && on_cable() == Some(true);
         ports += itself + u64::from(peer);
         let total = sources.total_ca_ports + sources.total_switches;
         self.unreachable += total.saturating_sub(ports);

@@ -1,0 +1,390 @@
+//! One suite for every engine of this file over every fabric: all LIDs reached, no loop, the promise
+//! about deadlock kept and its proof checked, the same routes for any order of the file and any number
+//! of threads.
+
+use std::{collections::BTreeMap, fs};
+
+use ib_routing::{
+    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeType, PortRef, RouteError,
+    RouteOptions, Routes, RoutingEngine,
+    algo::random::Random,
+    format::{ibnetdiscover, lfts},
+    generate::{FabricSpec, remove_links},
+    verify,
+    verify::{certificate, verify_on},
+    whatif,
+};
+use ib_wire::{Guid, Lid, Lmc, PortNum};
+
+fn fixture(name: &str) -> Fabric {
+    let path = format!("{}/testdata/fabrics/{name}.net", env!("CARGO_MANIFEST_DIR"));
+    ibnetdiscover::read(&fs::read_to_string(path).unwrap())
+        .unwrap()
+        .fabric
+}
+
+fn assign(fabric: &Fabric, lmc: u8) -> LidMap {
+    let lmc = Lmc::try_new(lmc).unwrap();
+    LidMap::assign(
+        fabric,
+        &LidOptions {
+            lmc,
+            reassign: true,
+            ..LidOptions::default()
+        },
+    )
+    .unwrap()
+}
+
+/// The nodes and links of a fabric in another order.
+fn shuffled(fabric: &Fabric, seed: u64) -> Fabric {
+    let mut random = Random::new(seed);
+    let mut nodes: Vec<_> = fabric.nodes().iter_enumerated().collect();
+    random.shuffle(&mut nodes);
+    let mut builder = FabricBuilder::new();
+    let mut places = BTreeMap::new();
+    for (old, node) in nodes {
+        let new = NewNode {
+            type_: node.type_,
+            guid: node.guid,
+            num_ports: node.num_ports(),
+            system_image_guid: node.system_image_guid,
+            vendor_id: node.vendor_id,
+            device_id: node.device_id,
+            description: node.description.clone(),
+            name: node.name.clone(),
+            enhanced_port_0: node.enhanced_port_0,
+        };
+        let new = builder.add_node(new).unwrap();
+        for (num, port) in node.ports() {
+            builder
+                .port_mut(PortRef {
+                    node: new,
+                    port: num,
+                })
+                .unwrap()
+                .guid = port.guid;
+        }
+        places.insert(old, new);
+    }
+    let mut links: Vec<_> = fabric.links().collect();
+    random.shuffle(&mut links);
+    for (one, other) in links {
+        let end = |end: PortRef| PortRef {
+            node: places[&end.node],
+            port: end.port,
+        };
+        builder.add_link(end(other), end(one)).unwrap();
+    }
+    builder.build()
+}
+
+/// Routes by name of switch and LID: comparable between fabrics of different order.
+fn dump(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> String {
+    lfts::write(fabric, lids, routes)
+}
+
+fn is_clean(engine: RoutingEngine, name: &str, fabric: &Fabric, lmc: u8, deadlock_free: bool) {
+    let lids = assign(fabric, lmc);
+    let serial = RouteOptions {
+        threads: 1,
+        ..RouteOptions::default()
+    };
+    let routes = engine
+        .route(fabric, &lids, &serial)
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let report = verify(fabric, &lids, &routes);
+    assert_eq!(
+        (report.unreachable, report.loops),
+        (0, 0),
+        "{name}: {:?}",
+        report.failures
+    );
+    assert_eq!(report, verify_on(1, fabric, &lids, &routes), "{name}");
+    assert_eq!(report.deadlock_free, report.cycle.is_none(), "{name}");
+    assert!(
+        report.deadlock_free || !deadlock_free,
+        "{name}: {:?}",
+        report.cycle
+    );
+    if let Some(order) = &report.order {
+        assert_eq!(
+            certificate::check(fabric, &lids, &routes, order),
+            Ok(()),
+            "{name}"
+        );
+    }
+    let parallel = RouteOptions {
+        threads: 2,
+        ..RouteOptions::default()
+    };
+    assert_eq!(
+        engine.route(fabric, &lids, &parallel).as_ref(),
+        Ok(&routes),
+        "{name}"
+    );
+    let other = shuffled(fabric, 7);
+    let other_lids = assign(&other, lmc);
+    let other_routes = engine.route(&other, &other_lids, &serial).unwrap();
+    assert_eq!(
+        dump(&other, &other_lids, &other_routes),
+        dump(fabric, &lids, &routes),
+        "{name}"
+    );
+}
+
+macro_rules! suite {
+    ($($fixture:ident => $file:literal)*) => {
+        suite! { @engine minhop, RoutingEngine::MinHop, false, $($fixture => $file)* }
+        suite! { @engine updn, RoutingEngine::UpDown, true, $($fixture => $file)* }
+        suite! { @engine dor, RoutingEngine::Dor, false, $($fixture => $file)* }
+    };
+    (@engine $name:ident, $engine:expr, $deadlock_free:literal, $($fixture:ident => $file:literal)*) => {
+        mod $name {
+            use super::*;
+
+            $(#[test]
+            fn $fixture() {
+                let fabric = fixture($file);
+                is_clean($engine, $file, &fabric, 0, $deadlock_free);
+                is_clean($engine, $file, &fabric, 2, $deadlock_free);
+            })*
+
+            #[test]
+            fn degraded() {
+                for (at, spec) in ["fat-tree:radix=8,levels=3", "torus:4x4", "dragonfly:a=4,p=2,h=2"].iter().enumerate() {
+                    let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+                    for seed in 0..3 {
+                        let broken = remove_links(&fabric, 15.0, seed + 10 * at as u64);
+                        let lids = assign(&broken, 0);
+                        let routes = $engine.route(&broken, &lids, &RouteOptions::default()).unwrap();
+                        let report = verify(&broken, &lids, &routes);
+                        assert_eq!(report.loops, 0, "{spec} {seed}");
+                        assert_eq!(report.unreachable, apart(&broken, &lids), "{spec} {seed}");
+                        assert!(report.deadlock_free || !$deadlock_free, "{spec} {seed}");
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// (source port, LID) pairs that no cable joins.
+fn apart(fabric: &Fabric, lids: &LidMap) -> u64 {
+    let parts = fabric.parts();
+    let part = |port: &ib_routing::Destination| port.switch.map(|switch| parts[switch]);
+    let mut count = 0;
+    for target in lids.destinations().iter() {
+        let others = lids
+            .destinations()
+            .iter()
+            .filter(|source| part(source) != part(target))
+            .count();
+        count += others as u64 * u64::from(target.range.lmc().lid_count());
+    }
+    count
+}
+
+suite! {
+    dragonfly => "gen-dragonfly-4-2-2"
+    ft_broken => "gen-ft-48-broken10"
+    ft_lost_spine => "gen-ft-48-lostspine"
+    ft_oversubscribed => "gen-ft-oversub2-144"
+    full => "gen-full-6"
+    hypercube => "gen-hypercube-4"
+    irregular => "gen-irregular-20"
+    irregular_shuffled => "gen-irregular-20-shuffled"
+    jellyfish => "gen-jellyfish-30-5"
+    karyn_2 => "gen-karyn-4-2"
+    karyn_3 => "gen-karyn-4-3"
+    line => "gen-line-2"
+    mesh => "gen-mesh-6x4"
+    parallel_links => "gen-pgft-6x6-par3"
+    ring_5 => "gen-ring-5"
+    ring_8 => "gen-ring-8"
+    single => "gen-single"
+    torus_parallel => "gen-torus-3x3x3-par2"
+    torus_broken => "gen-torus-4x4x4-broken2"
+    torus => "gen-torus-4x4x4"
+    torus_5x5 => "gen-torus-5x5"
+    ddr => "real-ddr-2009-25"
+    edr => "real-edr-102"
+    fdr10 => "real-fdr10-152"
+    avakas => "real-qdr-avakas-306"
+    dual_rail => "real-qdr-dualrail-2016-6"
+    sdr => "real-sdr-2007-6"
+    dual_star => "seed-dualstar"
+}
+
+#[test]
+fn hops_of_the_dual_star_are_those_of_the_thesis() {
+    let fabric = fixture("seed-dualstar");
+    // Node GUIDs by the thesis's LIDs 1..=12, and its hops from each switch to each of them.
+    let hops: [(u64, [usize; 12]); 5] = [
+        (0xf2, [1, 0, 1, 2, 1, 2, 1, 2, 3, 2, 1, 2]),
+        (0xf4, [3, 2, 1, 0, 1, 2, 1, 2, 1, 2, 3, 2]),
+        (0xf6, [2, 1, 2, 1, 2, 3, 0, 1, 2, 3, 2, 3]),
+        (0xf8, [2, 1, 2, 1, 0, 1, 2, 3, 2, 3, 2, 3]),
+        (0xfa, [2, 1, 0, 1, 2, 3, 2, 3, 2, 1, 2, 1]),
+    ];
+    let at = |switch: u64, port: u8| {
+        let switch = fabric.node(fabric.node_by_guid(Guid(switch)).unwrap());
+        switch.port(PortNum(port)).unwrap().peer.unwrap().node
+    };
+    let switch = |guid: u64| fabric.node_by_guid(Guid(guid)).unwrap();
+    let nodes = [
+        at(0xf2, 6),
+        switch(0xf2),
+        switch(0xfa),
+        switch(0xf4),
+        switch(0xf8),
+        at(0xf8, 9),
+        switch(0xf6),
+        at(0xf6, 9),
+        at(0xf4, 9),
+        at(0xfa, 9),
+        at(0xf2, 9),
+        at(0xfa, 2),
+    ];
+    let lids = assign(&fabric, 0);
+    let routes = RoutingEngine::MinHop
+        .route(&fabric, &lids, &RouteOptions::default())
+        .unwrap();
+    for (guid, row) in hops {
+        let from = fabric.switch_by_guid(Guid(guid)).unwrap();
+        for (node, expected) in nodes.iter().zip(row) {
+            let target = lids
+                .destinations()
+                .iter()
+                .find(|port| port.end.node == *node)
+                .unwrap();
+            let path: Vec<_> = routes.path(&fabric, from, target.range.base()).collect();
+            let links = path.iter().filter(|(_, port)| port.0 != 0).count();
+            assert_eq!(links, expected, "from {guid:x} to {}", target.guid);
+        }
+    }
+}
+
+#[test]
+fn lids_that_nobody_has_stay_unreachable() {
+    let fabric = fixture("gen-ring-5");
+    let options = LidOptions {
+        first: Lid(100),
+        ..LidOptions::default()
+    };
+    let lids = LidMap::assign(&fabric, &options).unwrap();
+    for (engine, name) in RoutingEngine::ALL {
+        let Ok(routes) = engine.route(&fabric, &lids, &RouteOptions::default()) else {
+            continue;
+        };
+        for switch in fabric.switches().indices() {
+            for lid in (0..routes.row_len() as u16)
+                .map(Lid)
+                .filter(|&lid| lids.owner(lid).is_none())
+            {
+                assert_eq!(
+                    routes.port(switch, lid),
+                    PortNum::UNREACHABLE,
+                    "{name} {lid}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn paths_of_one_port_go_through_different_spines() {
+    let fabric = fixture("gen-karyn-4-2");
+    let lids = assign(&fabric, 2);
+    let routes = RoutingEngine::MinHop
+        .route(&fabric, &lids, &RouteOptions::default())
+        .unwrap();
+    let overlap = ib_routing::verify::balance::lmc_overlap(&fabric, &lids, &routes);
+    // 16 ports, each with 12 others at other leaves: four LIDs through four spines share nothing.
+    assert_eq!(
+        (overlap.common_switches, overlap.common_links),
+        (vec![16 * 12], vec![16 * 12])
+    );
+}
+
+#[test]
+fn load_of_minhop_is_at_most_that_of_counting_destinations() {
+    // Routes per link of OpenSM 3.3.23's minhop on the same files.
+    for (name, opensm) in [("real-edr-102", 144), ("real-qdr-avakas-306", 270)] {
+        let fabric = fixture(name);
+        let lids = assign(&fabric, 0);
+        let routes = RoutingEngine::MinHop
+            .route(&fabric, &lids, &RouteOptions::default())
+            .unwrap();
+        assert!(
+            verify(&fabric, &lids, &routes).link_load.max <= opensm,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn roots_that_are_not_there_are_an_error() {
+    let fabric = fixture("gen-karyn-4-2");
+    let lids = assign(&fabric, 0);
+    let options = RouteOptions {
+        roots: vec![Guid(0x1234)],
+        ..RouteOptions::default()
+    };
+    let error = RoutingEngine::UpDown
+        .route(&fabric, &lids, &options)
+        .unwrap_err();
+    assert!(matches!(error, RouteError::NoRoot { .. }), "{error}");
+}
+
+#[test]
+fn a_chain_falls_back_and_says_so() {
+    let fabric = fixture("gen-torus-4x4x4");
+    let lids = assign(&fabric, 0);
+    let options = RouteOptions {
+        roots: vec![Guid(0x1234)],
+        ..RouteOptions::default()
+    };
+    let chain = |no_fallback| {
+        ib_routing::engine::chain::route(
+            &[RoutingEngine::UpDown],
+            no_fallback,
+            &fabric,
+            &lids,
+            &options,
+        )
+    };
+    let chosen = chain(false).unwrap();
+    assert_eq!(chosen.routes.engine(), RoutingEngine::MinHop);
+    assert_eq!(chosen.failed.len(), 1);
+    assert!(chain(true).is_err());
+}
+
+#[test]
+fn losing_a_leaf_cuts_off_its_hosts_and_nobody_else() {
+    let fabric = fixture("gen-karyn-4-2");
+    let lids = assign(&fabric, 0);
+    let options = RouteOptions::default();
+    let engine = RoutingEngine::UpDown;
+    let before = engine.route(&fabric, &lids, &options).unwrap();
+    for loss in whatif::switches(&fabric).chain(whatif::links(&fabric, true)) {
+        let outcome = whatif::fail(&fabric, &lids, engine, &options, &before, loss);
+        let hosts = match loss {
+            whatif::Loss::Switch(switch) => lids
+                .at_switch(switch)
+                .filter(|port| !port.is_switch())
+                .count(),
+            whatif::Loss::Link(one, other) => {
+                let ca = |end: PortRef| fabric.node(end.node).type_ == NodeType::Ca;
+                usize::from(ca(one) || ca(other))
+            }
+        };
+        assert_eq!(outcome.cut_off.len(), hosts, "{loss:?}");
+        let report = outcome.report.unwrap();
+        assert_eq!(
+            report.unreachable_ca,
+            hosts as u64 * (2 * (16 - hosts as u64) + hosts as u64 - 1)
+        );
+        assert!(report.deadlock_free);
+    }
+}
