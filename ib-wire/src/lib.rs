@@ -1,4 +1,8 @@
-//! InfiniBand and RoCE packets, without allocation.
+//! InfiniBand and RoCE packets: headers, CRCs, whole packets, without allocation.
+//!
+//! Start with [`Packet`] to read, [`PacketBuilder`] to write, [`crc`] for the CRCs alone, [`message`] for
+//! what is longer than a packet. Every header is a table ([`table`]) that names its fields as the
+//! specification does; [`LAYOUTS`] has them all.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
 #![cfg_attr(
@@ -89,6 +93,11 @@ pub const LAYOUTS: &[&table::Layout] = &[
     Ipv4OptionWord::LAYOUT,
     Ipv6::LAYOUT,
 ];
+
+/// The examples of the README, run.
+#[cfg(all(doctest, feature = "arbitrary"))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
 
 /// What the exported macros need of other crates.
 #[doc(hidden)]

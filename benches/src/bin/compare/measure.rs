@@ -60,10 +60,6 @@ pub(crate) fn by_turns<A, B>(
 }
 
 /// As [`by_turns`], for functions that measure themselves: each returns its own figure.
-#[allow(
-    dead_code,
-    reason = "subjects that run whole programs come with their crates"
-)]
 pub(crate) fn figures_by_turns(
     repetitions: usize,
     mut ours: impl FnMut() -> f64,
@@ -78,10 +74,6 @@ pub(crate) fn figures_by_turns(
 }
 
 /// Whether a program is on the path.
-#[allow(
-    dead_code,
-    reason = "subjects that run programs come with their crates"
-)]
 pub(crate) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())

@@ -1,12 +1,21 @@
 //! Whole packets: parsed beside etherparse.
 
-use std::hint::black_box;
+use std::{
+    hint::black_box,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Instant,
+};
 
-use ib_wire::{Bth, Lid, Lrh, OpCode, Packet, PacketBuilder, Psn, Reth};
+use ib_wire::{
+    Bth, Ethernet, Ipv4, Lid, Lrh, OpCode, Packet, PacketBuilder, Psn, Qpn, Reth,
+    roce::{Udp, flow_label},
+};
 
 use crate::{
     crc::{SLICE16, bytes},
-    measure::by_turns,
+    measure::{Sample, by_turns, figures_by_turns, is_installed},
     row::Row,
 };
 
@@ -14,6 +23,7 @@ use crate::{
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![parse_rc_write()];
     rows.extend([256, 4096].map(build_rc_write));
+    rows.push(dissect_rocev2());
     rows
 }
 
@@ -132,4 +142,93 @@ fn udp_frame(index: u8) -> Vec<u8> {
         .write(&mut frame, &payload)
         .unwrap_or_else(|error| unreachable!("in memory: {error}"));
     frame
+}
+
+/// Packets of the capture that is dissected.
+const CAPTURED: u32 = 100_000;
+
+/// From a capture file of RoCE v2 packets to printed fields, a packet: `ib decode` beside tshark.
+fn dissect_rocev2() -> Row {
+    let (subject, case) = ("packet", "dissect-rocev2");
+    let Some(ib) = program_ib() else {
+        let install = "cargo build --release --bin ib";
+        return Row::without_peer(subject, case, install, "ns", None);
+    };
+    let capture = std::env::temp_dir().join(format!("ib-compare-{}.pcap", std::process::id()));
+    if std::fs::write(&capture, capture_of_rocev2()).is_err() {
+        return Row::without_peer(subject, case, "a directory for temporary files", "ns", None);
+    }
+    let ours = || {
+        let mut command = Command::new(&ib);
+        command.args(["decode", "packet", "--pcap"]).arg(&capture);
+        per_packet(command)
+    };
+    let row = if is_installed("tshark") {
+        let fields = ["opcode", "destqp", "psn"].map(|field| format!("infiniband.bth.{field}"));
+        let (ours, peer) = figures_by_turns(5, ours, || {
+            let mut command = Command::new("tshark");
+            command.arg("-r").arg(&capture).args(["-T", "fields"]);
+            for field in &fields {
+                command.args(["-e", field]);
+            }
+            per_packet(command)
+        });
+        Row::times(subject, case, "tshark -T fields", "ns", &ours, &peer)
+    } else {
+        let figures = std::iter::repeat_with(ours).take(5).collect();
+        let install = "apt-get install tshark";
+        Row::without_peer(subject, case, install, "ns", Some(&Sample::new(figures)))
+    };
+    let _ = std::fs::remove_file(&capture);
+    row
+}
+
+/// The command `ib` that was built with this program.
+fn program_ib() -> Option<PathBuf> {
+    let this = std::env::current_exe().ok()?;
+    let ib = this.parent().map(Path::to_owned)?.join("ib");
+    ib.is_file().then_some(ib)
+}
+
+/// Nanoseconds a packet of a run whose output goes nowhere.
+fn per_packet(mut command: Command) -> f64 {
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    match command.status() {
+        Ok(status) if status.success() => start.elapsed().as_nanos() as f64 / f64::from(CAPTURED),
+        _ => f64::NAN,
+    }
+}
+
+/// A pcap file of RC RDMA WRITE packets over RoCE v2, with 256 bytes of payload each.
+fn capture_of_rocev2() -> Vec<u8> {
+    let payload = bytes(256);
+    let mut link = Ethernet::default();
+    link.set_src(&[2; 6])
+        .set_dst(&[4; 6])
+        .set_ether_type(ib_wire::EtherType::IPV4);
+    let mut reth = Reth::default();
+    reth.set_va(0x1000).set_dma_len(256);
+    let mut file = Vec::new();
+    for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 0xffff, 1] {
+        file.extend_from_slice(&word.to_le_bytes());
+    }
+    let mut frame = vec![0; 400];
+    for psn in 0..CAPTURED {
+        let mut bth = Bth::default();
+        let qp = Qpn::try_new(0x100 + psn % 16).unwrap_or_default();
+        bth.set_op_code(OpCode::RC_RDMA_WRITE_ONLY)
+            .set_psn(Psn::new(psn))
+            .set_dest_qp(qp);
+        let udp = Udp::roce_v2(flow_label(Qpn::GSI, qp));
+        let ip = Ipv4::roce_v2([10, 0, 0, 1], [10, 0, 0, 2]);
+        let mut builder = PacketBuilder::roce_v2_ipv4(ip, &[], udp, bth);
+        builder.link(link.as_bytes()).with(&reth).payload(&payload);
+        let len = builder.build(&mut frame).unwrap_or(0);
+        for word in [psn / 1_000_000, psn % 1_000_000, len as u32, len as u32] {
+            file.extend_from_slice(&word.to_le_bytes());
+        }
+        let _ = file.write_all(&frame[..len]);
+    }
+    file
 }

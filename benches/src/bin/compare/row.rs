@@ -67,10 +67,6 @@ impl Row {
     }
 
     /// A row whose peer is not here: `install` is the command that would bring it.
-    #[allow(
-        dead_code,
-        reason = "subjects that run programs come with their crates"
-    )]
     pub(crate) fn without_peer(
         subject: &'static str,
         case: impl Into<String>,
