@@ -17,7 +17,7 @@ pub fn write(fabric: &Fabric, initiated_from: Option<PortRef>) -> String {
     write_nodes(fabric, initiated_from, fabric.nodes().indices())
 }
 
-/// As [`write`], with these nodes in this order.
+/// As [`write()`], with these nodes in this order.
 #[must_use]
 pub fn write_nodes(
     fabric: &Fabric,
