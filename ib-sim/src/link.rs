@@ -175,7 +175,7 @@ impl Sim {
                 self.ports[end].up = true;
                 let number = self.ports[end].number;
                 let node = self.ports[end].node;
-                self.nodes[node].sma.link_up(number, mode);
+                self.nodes[node].sma.link_up(self.now, number, mode);
                 self.state_changed(end, PortState::DOWN, PortState::INITIALIZE);
             }
         }
@@ -190,7 +190,7 @@ impl Sim {
             entry.counters.count("link_downed_counter", 0, 1);
             let (node, number) = (entry.node, entry.number);
             let from = self.agent_port(port).map(|port| port.info().port_state());
-            self.nodes[node].sma.link_down(number);
+            self.nodes[node].sma.link_down(self.now, number);
             self.state_changed(port, from.unwrap_or(PortState::DOWN), PortState::DOWN);
         }
     }

@@ -2,7 +2,7 @@
 //! 14.3).
 //!
 //! Every node has one. It answers Get and Set of the attributes, guards them by the M_Key, counts
-//! violations and sends traps until a manager represses them. [`Sma`] does that without I/O; what it
+//! violations and has traps to send ([`Sma::poll_transmit`]) until a manager represses them. [`Sma`] does that without I/O; what it
 //! cannot know is told to it: that a link came up or went down ([`Sma::link_up`],
 //! [`Sma::link_down`]), that a data packet came ([`Sma::data_received`]), that a key was wrong. What the
 //! device must do comes back as [`SmaEvent`]s. The hop-pointer rules are the business of
@@ -12,6 +12,7 @@ mod device;
 mod port;
 mod set_port_info;
 mod switch;
+mod trap;
 
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 use core::{ops::Add, time::Duration};
@@ -22,6 +23,7 @@ use ib_wire::{Lid, PortNum};
 pub use port::{LinkMode, SmaPort};
 pub use set_port_info::{BadSet, PortKind, set_port_info, set_port_state};
 pub use switch::SwitchTables;
+pub use trap::{KeyViolation, LinkTrouble, SmaTransmit};
 
 use self::set_port_info::{after_link_down, opens};
 use crate::{
@@ -42,6 +44,8 @@ pub struct Sma {
     switch: Option<Box<SwitchTables>>,
     has_mlnx_ext_port_info: bool,
     events: VecDeque<SmaEvent>,
+    traps: VecDeque<trap::Pending>,
+    next_transaction: u64,
 }
 
 /// How a request came in.
@@ -130,6 +134,7 @@ const BAD_VERSION: MadStatus = MadStatus(0x0004);
 impl Sma {
     /// The agent of a CA or a router whose ports, from 1 on, are `ports`.
     ///
+    /// Transaction IDs of traps count from 1: [`with_transaction_ids`](Self::with_transaction_ids).
     /// `node_info.num_ports` is set to their number. Each port starts in the state that its PortInfo
     /// says: Down as a rule, until [`link_up`](Self::link_up).
     #[must_use]
@@ -147,6 +152,8 @@ impl Sma {
             switch: None,
             has_mlnx_ext_port_info: false,
             events: VecDeque::new(),
+            traps: VecDeque::new(),
+            next_transaction: 0,
         }
         .number_ports(1)
     }
@@ -173,8 +180,18 @@ impl Sma {
             switch: Some(Box::new(SwitchTables::new(switch_info, num_ports))),
             has_mlnx_ext_port_info: false,
             events: VecDeque::new(),
+            traps: VecDeque::new(),
+            next_transaction: 0,
         }
         .number_ports(0)
+    }
+
+    /// The same agent, whose traps have transaction IDs above `last`: the device knows what it has
+    /// sent before it was reset.
+    #[must_use]
+    pub fn with_transaction_ids(mut self, last: u64) -> Self {
+        self.next_transaction = last;
+        self
     }
 
     fn number_ports(mut self, first: u8) -> Self {
@@ -259,7 +276,7 @@ impl Sma {
     }
 
     /// The link of a port trained in `mode`: the port goes to Initialize.
-    pub fn link_up(&mut self, port: PortNum, mode: LinkMode) {
+    pub fn link_up(&mut self, now: Instant, port: PortNum, mode: LinkMode) {
         let Some(at) = self.port_mut(port) else {
             return;
         };
@@ -272,13 +289,13 @@ impl Sma {
             .set_link_speed_ext_active2(mode.speed_ext2);
         if changed {
             at.info.set_port_state(PortState::INITIALIZE);
-            self.port_state_changed();
+            self.port_state_changed(now);
         }
     }
 
     /// The link of a port went down, by itself or by its other end: the port goes to Down and, unless
     /// it is disabled, to its default physical state.
-    pub fn link_down(&mut self, port: PortNum) {
+    pub fn link_down(&mut self, now: Instant, port: PortNum) {
         let Some(at) = self.port_mut(port) else {
             return;
         };
@@ -289,7 +306,7 @@ impl Sma {
             at.info.set_port_physical_state(physical);
         }
         if changed {
-            self.port_state_changed();
+            self.port_state_changed(now);
         }
     }
 
@@ -722,24 +739,6 @@ impl Sma {
         }
         Some(())
     }
-
-    /// A port of a switch changed its state, and not because a Set said so.
-    fn port_state_changed(&mut self) {
-        if let Some(switch) = &mut self.switch {
-            switch.info.set_port_state_change(true);
-        }
-    }
-
-    fn trap_bad_m_key(
-        &mut self,
-        _now: Instant,
-        _guard: PortNum,
-        _arrival: Arrival,
-        _smp: &SmpLidRouted,
-    ) {
-    }
-
-    fn repress(&mut self, _smp: &SmpLidRouted) {}
 }
 
 /// A Get or Set that passed the guard.

@@ -24,8 +24,8 @@ mod smp;
 
 #[cfg(feature = "alloc")]
 pub use agent::{
-    Arrival, BadSet, DropReason, LinkMode, PortKind, Sma, SmaEvent, SmaPort, SwitchTables, Verdict,
-    set_port_info, set_port_state,
+    Arrival, BadSet, DropReason, KeyViolation, LinkMode, LinkTrouble, PortKind, Sma, SmaEvent,
+    SmaPort, SmaTransmit, SwitchTables, Verdict, set_port_info, set_port_state,
 };
 pub use attr::*;
 pub use directed::{Discard, DrPath, Envelope, Smi, Source, Step};

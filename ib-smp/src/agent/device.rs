@@ -68,5 +68,6 @@ impl Sma {
             **switch = SwitchTables::new(info, self.node_info.num_ports());
         }
         self.events.clear();
+        self.traps.clear();
     }
 }
