@@ -20,6 +20,7 @@ pub mod election;
 mod event;
 mod manager;
 mod request;
+mod sa;
 pub mod subnet;
 mod sweep;
 mod trap;

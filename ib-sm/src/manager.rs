@@ -18,6 +18,7 @@ use crate::{
     election::Election,
     event::{Event, FabricCounts, MadCounts, Phase, Summary, SweepCause},
     request::Request,
+    sa::SubnetAdministrator,
     subnet::{PortRef, Subnet},
     sweep::{Step, Sweep},
     trap::TrapFilter,
@@ -60,6 +61,7 @@ pub struct SubnetManager {
     events: VecDeque<Event>,
     election: Election,
     traps: TrapFilter,
+    sa: SubnetAdministrator,
     /// Answers that wait to be sent.
     answers: VecDeque<Mad>,
     answers_sent: u64,
@@ -78,6 +80,8 @@ pub struct SubnetManager {
     phase_started: Instant,
     mads_before: MadCounts,
     up: bool,
+    /// Whether a sweep has ever ended well: what it found is told to those who ask.
+    served: bool,
 }
 
 impl SubnetManager {
@@ -98,6 +102,7 @@ impl SubnetManager {
             events: VecDeque::new(),
             election,
             traps: TrapFilter::default(),
+            sa: SubnetAdministrator::default(),
             answers: VecDeque::new(),
             answers_sent: 0,
             polled: None,
@@ -111,6 +116,7 @@ impl SubnetManager {
             phase_started: now,
             mads_before: MadCounts::default(),
             up: false,
+            served: false,
         };
         manager.begin_sweep(now, SweepCause::Start);
         manager.run(now);
@@ -303,6 +309,7 @@ impl SubnetManager {
         let summary = Box::new(self.summary.clone());
         let failed = self.sweep.errors > 0;
         self.up = !failed;
+        self.served |= self.up;
         self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));
         if failed {
             if let Some(left) = self.quick_retries_left.checked_sub(1) {
@@ -359,6 +366,8 @@ impl Engine for SubnetManager {
 
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
+            // To the window these would be answers to nothing.
+            Input::Mad(mad) if self.sa.handle_transfer(now, mad) => {}
             Input::Mad(mad) => match self.window.handle_mad(now, mad) {
                 Received::Answer(answer) => match answer.context {
                     Request::PollSm(_) => self.on_poll_answer(now, mad),
@@ -379,6 +388,7 @@ impl Engine for SubnetManager {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.window.handle_timeout(now);
+        self.sa.handle_timeout(now);
         self.on_failures(now);
         if self.compute_at.take_if(|at| *at <= now).is_some() {
             let phase = self.sweep.step.phase();
@@ -405,7 +415,8 @@ impl Engine for SubnetManager {
     fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
         let request = self.window.poll_transmit(now);
         request.or_else(|| {
-            let answer = self.answers.pop_front()?;
+            let answer = self.answers.pop_front();
+            let answer = answer.or_else(|| self.sa.poll_transmit(now))?;
             self.answers_sent = self.answers_sent.saturating_add(1);
             Some(answer)
         })
@@ -418,6 +429,7 @@ impl Engine for SubnetManager {
             self.compute_at,
             next_sweep,
             self.poll_at,
+            self.sa.poll_timeout(),
         ];
         timers.into_iter().flatten().min()
     }

@@ -98,7 +98,7 @@ pub(crate) struct Sweep {
     pub(crate) changed: bool,
     first_sweep: bool,
     /// The subnet as the sweep before left it.
-    before: Subnet,
+    pub(crate) before: Subnet,
 }
 
 impl Sweep {

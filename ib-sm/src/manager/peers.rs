@@ -9,6 +9,7 @@ use crate::{
     election::{ElectionAction, ElectionInput},
     event::{Event, SweepCause},
     request::Request,
+    sa::View,
     sweep::Step,
     trap::{self, TrapAction},
 };
@@ -58,6 +59,10 @@ impl SubnetManager {
     pub(super) fn on_unsolicited(&mut self, now: Instant, mad: &Mad) {
         let header = mad.header();
         let class = header.mgmt_class();
+        if class == MgmtClass::SUBN_ADM {
+            self.on_query(mad);
+            return;
+        }
         if class != MgmtClass::SUBN_LID && class != MgmtClass::SUBN_DIRECTED {
             return;
         }
@@ -82,6 +87,33 @@ impl SubnetManager {
                 self.sweep_soon(now, SweepCause::Trap);
             }
         }
+    }
+
+    /// Answers a query, if this manager is the master.
+    fn on_query(&mut self, mad: &Mad) {
+        let asks = matches!(
+            mad.header().method(),
+            Method::GET | Method::SET | Method::GET_TABLE | Method::DELETE
+        );
+        if !asks || self.state() != SmState::MASTER || self.answers.len() >= MAX_ANSWERS {
+            return;
+        }
+        // Until it has routes of its own a sweep knows less than the one before.
+        let begun = self.sweep.step <= Step::Route;
+        let view = self.served.then(|| View {
+            config: &self.config,
+            subnet: if begun {
+                &self.sweep.before
+            } else {
+                &self.sweep.subnet
+            },
+            plan: &self.sweep.plan,
+            own_port: self.sweep.own_port,
+            own: self.election.current(),
+            others: &self.sweep.others,
+        });
+        let answer = self.sa.handle_request(view, mad);
+        self.answers.extend(answer);
     }
 
     /// Polls the manager that is stood by for.
