@@ -10,11 +10,12 @@ mod records;
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_mad::{
-    Attribute, Instant, Mad, MadAddress, MadStatus, Method, RmppConfig, RmppSender, TransactionId,
+    Attribute, Instant, Mad, MadAddress, MadStatus, Method, RmppConfig, RmppSender, SaStatus,
+    TransactionId,
 };
 use ib_sa::{
     LinearForwardingTableRecord, LinkRecord, NodeRecord, PathRecord, PortInfoRecord, Record, SaMad,
-    SaStatus, SmInfoRecord, SwitchInfoRecord, pack_table,
+    SmInfoRecord, SwitchInfoRecord, pack_table,
 };
 use ib_smp::SmInfo;
 use ib_wire::{Lid, QKey};
@@ -69,7 +70,7 @@ impl SubnetAdministrator {
             PathRecord::ID => match request.template::<PathRecord>() {
                 Ok(template) => match path::paths(view, template, request.component_mask()) {
                     Ok(paths) => self.chosen(mad, request, paths, |_, _| true),
-                    Err(status) => Some(reply(mad, &request.refuse(status.to_status()))),
+                    Err(status) => Some(reply(mad, &request.refuse(MadStatus::from_sa(status)))),
                 },
                 Err(_) => None,
             },
@@ -132,10 +133,10 @@ impl SubnetAdministrator {
             (Method::GET, [record]) => Some(reply(mad, &request.answer(record))),
             (Method::GET, []) => Some(reply(
                 mad,
-                &request.refuse(SaStatus::NO_RECORDS.to_status()),
+                &request.refuse(MadStatus::from_sa(SaStatus::NO_RECORDS)),
             )),
             (Method::GET, _) => {
-                let status = SaStatus::TOO_MANY_RECORDS.to_status();
+                let status = MadStatus::from_sa(SaStatus::TOO_MANY_RECORDS);
                 Some(reply(mad, &request.refuse(status)))
             }
             (Method::GET_TABLE, records) => self.send_table(mad, request, records),
@@ -165,7 +166,7 @@ impl SubnetAdministrator {
                 None
             }
             Err(_) => {
-                let status = SaStatus::NO_RESOURCES.to_status();
+                let status = MadStatus::from_sa(SaStatus::NO_RESOURCES);
                 Some(reply(mad, &request.refuse(status)))
             }
         }

@@ -4,11 +4,11 @@ mod lab;
 
 use std::time::Duration;
 
-use ib_mad::{Mad, MadAddress, MadStatus, Method, RmppConfig, RmppReceiver};
+use ib_mad::{Mad, MadAddress, MadStatus, Method, RmppConfig, RmppReceiver, SaStatus};
 use ib_routing::PortRef;
 use ib_sa::{
     ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoRecord, Record,
-    Records, SaMad, SaStatus, ServiceRecord,
+    Records, SaMad, ServiceRecord,
 };
 use ib_sim::SimTransport;
 use ib_transport::{Clock, MadTransport, Received};
@@ -136,10 +136,10 @@ fn get_wants_exactly_one_record() {
     let found = client.get(&template, NodeComponents::LID.into()).unwrap();
     assert_eq!(found.lid(), client.lid());
     let all = client.get(&NodeRecord::default(), ComponentMask(0));
-    assert_eq!(all, Err(SaStatus::TOO_MANY_RECORDS.to_status()));
+    assert_eq!(all, Err(MadStatus::from_sa(SaStatus::TOO_MANY_RECORDS)));
     template.set_lid(Lid(0xbfff));
     let none = client.get(&template, NodeComponents::LID.into());
-    assert_eq!(none, Err(SaStatus::NO_RECORDS.to_status()));
+    assert_eq!(none, Err(MadStatus::from_sa(SaStatus::NO_RECORDS)));
 }
 
 #[test]
@@ -195,5 +195,5 @@ fn a_port_answers_to_the_default_prefix_as_well() {
     };
     assert!(lab(GidPrefix::DEFAULT).is_ok());
     let foreign = lab(GidPrefix(0xfec0_0000_0000_0000));
-    assert_eq!(foreign, Err(SaStatus::REQ_INVALID_GID.to_status()));
+    assert_eq!(foreign, Err(MadStatus::from_sa(SaStatus::REQ_INVALID_GID)));
 }

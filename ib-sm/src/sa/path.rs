@@ -6,7 +6,8 @@
 
 use alloc::vec::Vec;
 
-use ib_sa::{ComponentMask, PathComponents, PathRecord, SaStatus};
+use ib_mad::SaStatus;
+use ib_sa::{ComponentMask, PathComponents, PathRecord};
 use ib_smp::{LinkSpeed, LinkSpeedExt, LinkSpeedExt2, PortInfo};
 use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, Rate, addr::LidRange};
 
