@@ -93,10 +93,10 @@ fn build_rc_write(len: usize) -> Row {
     let (ours, peer) = by_turns(
         || {
             let (lrh, bth, reth) = black_box((lrh, bth, reth));
-            let builder = PacketBuilder::local(lrh, bth)
+            PacketBuilder::local(lrh, bth)
                 .with(&reth)
-                .payload(black_box(&payload));
-            builder.build(black_box(&mut buffer))
+                .payload(black_box(&payload))
+                .build(black_box(&mut buffer))
         },
         || {
             let packet = black_box(other.as_mut_slice());
