@@ -166,3 +166,6 @@ fn equal(component: &Component, found: &[u8], wanted: &[u8]) -> bool {
     let bytes = offset / 8..offset.saturating_add(bits) / 8;
     found.get(bytes.clone()) == wanted.get(bytes)
 }
+
+#[cfg(test)]
+mod tests;

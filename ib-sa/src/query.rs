@@ -166,3 +166,76 @@ const fn response_method(request: Method) -> Method {
         Method(method) => Method(method | 0x80),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ib_mad::{AttributeId, TransactionId};
+    use ib_wire::Lid;
+
+    use super::*;
+    use crate::{LinkRecord, NodeComponents, NodeRecord};
+
+    #[test]
+    fn an_answer_belongs_to_its_request() {
+        let mut template = NodeRecord::default();
+        template.set_lid(Lid(4));
+        let mut request = SaMad::query(Method::GET, &template, NodeComponents::LID);
+        request.set_transaction_id(TransactionId(77)).set_sm_key(5);
+        let response = request.answer(&template);
+        assert_eq!(response.method(), Method::GET_RESP);
+        assert_eq!(response.transaction_id(), TransactionId(77));
+        assert_eq!(response.sm_key(), 0, "the key is nobody's business");
+        assert_eq!(response.single::<NodeRecord>(), Ok(&template));
+        let other = QueryError::OtherAttribute {
+            found: AttributeId(0x11),
+            expected: AttributeId(0x20),
+        };
+        assert_eq!(response.single::<LinkRecord>(), Err(other));
+    }
+
+    #[test]
+    fn the_status_says_why_there_is_no_record() {
+        let request = SaMad::query(Method::GET, &NodeRecord::default(), NodeComponents::LID);
+        for (status, error) in [
+            (0x0300, QueryError::NoRecords),
+            (0x0400, QueryError::TooManyRecords),
+            (
+                0x0600,
+                QueryError::Refused {
+                    status: MadStatus(0x0600),
+                },
+            ),
+            (
+                0x000c,
+                QueryError::Refused {
+                    status: MadStatus(0x000c),
+                },
+            ),
+            (
+                0x0001,
+                QueryError::Refused {
+                    status: MadStatus(0x0001),
+                },
+            ),
+        ] {
+            let response = request.refuse(MadStatus(status));
+            assert_eq!(response.single::<NodeRecord>(), Err(error));
+        }
+    }
+
+    #[test]
+    fn each_method_has_its_answer() {
+        for (request, response) in [
+            (Method::GET, Method::GET_RESP),
+            (Method::SET, Method::GET_RESP),
+            (Method::DELETE, Method::DELETE_RESP),
+            (Method::GET_TABLE, Method::GET_TABLE_RESP),
+            (Method::GET_TRACE_TABLE, Method::GET_TABLE_RESP),
+            (Method::GET_MULTI, Method::GET_MULTI_RESP),
+            (Method::REPORT, Method::REPORT_RESP),
+        ] {
+            let mad = SaMad::new(request, AttributeId(1));
+            assert_eq!(mad.refuse(MadStatus::OK).method(), response);
+        }
+    }
+}

@@ -183,3 +183,67 @@ fn count(what: &'static str, gids: &[Gid]) -> Result<u8, QueryError> {
         most: 255,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::{NodeRecord, QueryError};
+
+    #[test]
+    fn records_of_108_bytes_stand_112_bytes_apart() {
+        let table = pack_table(&[NodeRecord::from_bytes([0xa5; 108]); 3]);
+        assert_eq!((table.attribute_offset, table.data.len()), (14, 336));
+        assert_eq!(table.data[108..112], [0; 4]);
+        let records = Records::<NodeRecord>::new(&table.data, 14).unwrap();
+        assert_eq!(records.size_hint(), (3, Some(4)));
+        assert_eq!(records.count(), 3);
+        // The last one may leave out its padding.
+        let records = Records::<NodeRecord>::new(&table.data[..332], 14).unwrap();
+        assert_eq!(records.count(), 3);
+        let records = Records::<NodeRecord>::new(&table.data[..331], 14).unwrap();
+        assert_eq!(records.count(), 2);
+    }
+
+    #[test]
+    fn a_later_version_may_have_longer_records() {
+        let mut data = Vec::new();
+        for byte in [1u8, 2, 3] {
+            data.extend([byte; 108]);
+            data.extend([0xee; 20]);
+        }
+        let records = Records::<NodeRecord>::new(&data, 16).unwrap();
+        let first: Vec<u8> = records.map(|record| record.as_bytes()[0]).collect();
+        assert_eq!(first, [1, 2, 3]);
+    }
+
+    #[test]
+    fn an_empty_table_may_have_no_offset_and_overlapping_records_are_an_error() {
+        assert_eq!(Records::<NodeRecord>::new(&[], 0).unwrap().count(), 0);
+        for offset in [0, 1, 13] {
+            let error = QueryError::AttributeOffset {
+                record: "NodeRecord",
+                found: usize::from(offset) * 8,
+                needed: 108,
+            };
+            assert_eq!(
+                Records::<NodeRecord>::new(&[0; 200], offset).err(),
+                Some(error)
+            );
+        }
+    }
+
+    #[test]
+    fn a_multi_path_request_has_as_many_gids_as_its_counts() {
+        let gids = [1u8, 2, 3].map(|byte| Gid([byte; 16]));
+        let data = pack_multi_path(&MultiPathRecord::default(), &gids[..1], &gids[1..]).unwrap();
+        assert_eq!(data.len(), 24 + 48);
+        let query = MultiPathQuery::parse(&data).unwrap();
+        assert_eq!(query.sources().collect::<Vec<_>>(), gids[..1]);
+        assert_eq!(query.destinations().collect::<Vec<_>>(), gids[1..]);
+        assert!(MultiPathQuery::parse(&data[..71]).is_err());
+        let many = [gids[0]; 256];
+        assert!(pack_multi_path(&MultiPathRecord::default(), &many, &[]).is_err());
+    }
+}
