@@ -2,98 +2,18 @@
 //!
 //! Composed of the tables of the crates, each of which knows its classes and their attributes.
 
-use ib_mad::{
-    Attribute, AttributeEntry, ClassTable, Description, InformInfo, MadHeader, Method, MgmtClass,
-    Notice, NoticeSm, RmppType, describe,
-};
+use ib_mad::{ClassTable, Description, MadHeader, Method, RmppType, describe};
 use ib_sa::SaMad;
 use ib_wire::table::{FieldValue as _, Layout};
 
 /// Length of every datagram.
 pub const MAD_LEN: usize = ib_mad::Mad::LEN;
 
-/// Where the data of a subnet management packet starts.
-const SMP_DATA: usize = 64;
 /// Where the records of subnet administration start.
 const SA_DATA: usize = 56;
 
-macro_rules! entries {
-    ($offset:ident: $($type:ty = $name:literal $(($id:literal))?),* $(,)?) => {
-        &[$(AttributeEntry {
-            id: entries!(@id $type $(, $id)?),
-            name: $name,
-            layout: Some(<$type>::LAYOUT),
-            offset: $offset,
-            methods: &[],
-        }),*]
-    };
-    (@id $type:ty) => { <$type as Attribute>::ID };
-    (@id $type:ty, $id:literal) => { ib_mad::AttributeId($id) };
-}
-
-const SUBN: &[AttributeEntry] = entries! { SMP_DATA:
-    NoticeSm = "Notice" (0x0002),
-    ib_smp::NodeDescription = "NodeDescription",
-    ib_smp::NodeInfo = "NodeInfo",
-    ib_smp::SwitchInfo = "SwitchInfo",
-    ib_smp::GuidInfo = "GUIDInfo",
-    ib_smp::PortInfo = "PortInfo",
-    ib_smp::PartitionKeyTable = "P_KeyTable",
-    ib_smp::SlToVlMappingTable = "SLtoVLMappingTable",
-    ib_smp::VlArbitrationTable = "VLArbitrationTable",
-    ib_smp::LinearForwardingTable = "LinearForwardingTable",
-    ib_smp::RandomForwardingTable = "RandomForwardingTable",
-    ib_smp::MulticastForwardingTable = "MulticastForwardingTable",
-    ib_smp::HierarchyInfo = "HierarchyInfo",
-    ib_smp::SmInfo = "SMInfo",
-    ib_smp::VendorDiag = "VendorDiag",
-    ib_smp::LedInfo = "LedInfo",
-    ib_smp::PortInfoExtended = "PortInfoExtended",
-    ib_smp::MlnxExtPortInfo = "MlnxExtPortInfo",
-};
-
-const SUBN_ADM: &[AttributeEntry] = entries! { SA_DATA:
-    ib_mad::ClassPortInfo = "ClassPortInfo" (0x0001),
-    Notice = "Notice" (0x0002),
-    InformInfo = "InformInfo" (0x0003),
-    ib_sa::NodeRecord = "NodeRecord",
-    ib_sa::PortInfoRecord = "PortInfoRecord",
-    ib_sa::SlToVlMappingTableRecord = "SLtoVLMappingTableRecord",
-    ib_sa::SwitchInfoRecord = "SwitchInfoRecord",
-    ib_sa::LinearForwardingTableRecord = "LinearForwardingTableRecord",
-    ib_sa::RandomForwardingTableRecord = "RandomForwardingTableRecord",
-    ib_sa::MulticastForwardingTableRecord = "MulticastForwardingTableRecord",
-    ib_sa::SmInfoRecord = "SMInfoRecord",
-    ib_sa::PortInfoExtendedRecord = "PortInfoExtendedRecord",
-    ib_sa::LinkRecord = "LinkRecord",
-    ib_sa::GuidInfoRecord = "GUIDInfoRecord",
-    ib_sa::ServiceRecord = "ServiceRecord",
-    ib_sa::PKeyTableRecord = "P_KeyTableRecord",
-    ib_sa::PathRecord = "PathRecord",
-    ib_sa::VlArbitrationTableRecord = "VLArbitrationTableRecord",
-    ib_sa::McMemberRecord = "MCMemberRecord",
-    ib_sa::TraceRecord = "TraceRecord",
-    ib_sa::MultiPathRecord = "MultiPathRecord",
-    ib_sa::ServiceAssociationRecord = "ServiceAssociationRecord",
-};
-
-const CLASSES: &[ClassTable] = &[
-    ClassTable {
-        class: MgmtClass::SUBN_LID,
-        format: ib_smp::SmpLidRouted::LAYOUT,
-        attributes: SUBN,
-    },
-    ClassTable {
-        class: MgmtClass::SUBN_DIRECTED,
-        format: ib_smp::SmpDirected::LAYOUT,
-        attributes: SUBN,
-    },
-    ClassTable {
-        class: MgmtClass::SUBN_ADM,
-        format: SaMad::LAYOUT,
-        attributes: SUBN_ADM,
-    },
-];
+/// The classes of all layers.
+const CLASSES: &[&[ClassTable]] = &[ib_smp::CLASSES, ib_sa::CLASSES, ib_mad::CLASSES];
 
 /// The structures of a datagram with their offsets, the format of its class first. Of an answer with
 /// a table every whole record is one.
@@ -102,7 +22,7 @@ const CLASSES: &[ClassTable] = &[
 pub fn headers(datagram: &[u8]) -> impl Iterator<Item = (&'static Layout, usize)> {
     let description = MadHeader::parse(datagram, 0)
         .ok()
-        .map(|(header, _)| describe(&[CLASSES, ib_mad::CLASSES], header, datagram));
+        .map(|(header, _)| describe(CLASSES, header, datagram));
     let format = description.map(|Description { format, .. }| (format, 0));
     let attribute = description.and_then(|description| description.attribute);
     let records = attribute.map_or(Records::NONE, |(layout, offset)| {
@@ -195,12 +115,11 @@ impl Iterator for Records {
 
 /// Every structure that can stand in a packet or a datagram.
 pub fn layouts() -> impl Iterator<Item = &'static Layout> {
-    let formats = CLASSES.iter().map(|table| table.format);
-    let attributes = [SUBN, SUBN_ADM].into_iter().flatten();
-    ib_wire::LAYOUTS
-        .iter()
-        .chain(ib_mad::LAYOUTS)
-        .copied()
-        .chain(formats)
-        .chain(attributes.filter_map(|entry| entry.layout))
+    let tables = [
+        ib_wire::LAYOUTS,
+        ib_mad::LAYOUTS,
+        ib_smp::LAYOUTS,
+        ib_sa::LAYOUTS,
+    ];
+    tables.into_iter().flatten().copied()
 }

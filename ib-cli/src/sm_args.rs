@@ -33,6 +33,7 @@ impl SmArgs {
         if !self.route.engine.is_empty() {
             config.routing_engines = self.route.engines();
         }
+        config.no_fallback |= self.route.no_fallback;
         if self.route.lmc.bits() != 0 {
             config.lmc = self.route.lmc;
         }
