@@ -6,6 +6,7 @@
 mod crc;
 mod measure;
 mod packet;
+mod routing;
 mod row;
 
 use clap::{Parser, ValueEnum};
@@ -31,6 +32,8 @@ enum Subject {
     Crc,
     /// Whole packets: parse, build, print.
     Packet,
+    /// Routing engines, time and quality.
+    Routing,
 }
 
 impl Subject {
@@ -39,6 +42,7 @@ impl Subject {
         match self {
             Self::Crc => "crc",
             Self::Packet => "packet",
+            Self::Routing => "routing",
         }
     }
 
@@ -47,6 +51,7 @@ impl Subject {
         match self {
             Self::Crc => crc::rows(),
             Self::Packet => packet::rows(),
+            Self::Routing => routing::rows(),
         }
     }
 }

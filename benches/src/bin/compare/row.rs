@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::measure::Sample;
+use crate::{measure::Sample, routing::Qualities};
 
 /// One case: our figure beside a peer's.
 #[derive(Clone, Debug, Serialize)]
@@ -23,6 +23,9 @@ pub(crate) struct Row {
     pub(crate) ratio: Option<f64>,
     /// Half the distance of the quartiles over the median, the larger of the two sides'.
     pub(crate) spread: Option<f64>,
+    /// What the results are worth, where time alone says too little.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) quality: Option<Qualities>,
 }
 
 impl Row {
@@ -44,6 +47,7 @@ impl Row {
             unit,
             ratio: Some(peer.median() / ours.median()),
             spread: Some(ours.spread().max(peer.spread())),
+            quality: None,
         }
     }
 
@@ -83,6 +87,7 @@ impl Row {
             unit,
             ratio: None,
             spread: ours.map(Sample::spread),
+            quality: None,
         }
     }
 }
@@ -140,5 +145,10 @@ pub(crate) fn print(rows: &[Row]) {
             })
             .collect();
         println!("{}", cells.join("  ").trim_end());
+    }
+    for row in rows {
+        if let Some(quality) = &row.quality {
+            println!("{} {}: {quality}", row.subject, row.case);
+        }
     }
 }
