@@ -40,6 +40,9 @@ pub mod index;
 pub mod lid;
 pub mod mcast;
 mod options;
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+pub mod properties;
 mod routes;
 pub mod verify;
 pub mod vl;

@@ -1,0 +1,34 @@
+//! The facts of `properties.rs` on random input.
+#![cfg(feature = "arbitrary")]
+
+use ib_routing::properties;
+use proptest::{collection::vec, prelude::*};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_a_fabric_or_an_error(bytes in vec(any::<u8>(), 0..400)) {
+        properties::any_text_is_a_fabric_or_an_error(&bytes);
+    }
+
+    #[test]
+    fn damaged_captures_are_routed_or_refused(bytes in vec(prop_oneof![9 => Just(0u8), 1 => 1..4u8], 0..140)) {
+        properties::damaged_captures_are_routed_or_refused(&bytes);
+    }
+
+    #[test]
+    fn random_fabrics_are_routed(bytes in vec(any::<u8>(), 0..240)) {
+        properties::random_fabrics_are_routed(&bytes);
+    }
+
+    #[test]
+    fn any_tables_are_judged(bytes in vec(any::<u8>(), 0..600)) {
+        properties::any_tables_are_judged(&bytes);
+    }
+
+    #[test]
+    fn any_text_is_tables_or_an_error(text in "(Unicast lids|H |P |0x|[0-9a-f :#\n]){0,60}") {
+        properties::any_text_is_tables_or_an_error(text.as_bytes());
+    }
+}
