@@ -3,6 +3,7 @@
     clippy::panic,
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::indexing_slicing,
     reason = "a property that does not hold panics: that is how tests and fuzzers learn of it"
 )]
 
