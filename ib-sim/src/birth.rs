@@ -8,7 +8,7 @@ use ib_smp::{
     PortInfo, PortPhysicalState, PortState, Sma, SmaPort, SwitchInfo, VendorLinkSpeeds, VlCap,
 };
 use ib_wire::table::Text;
-use ib_wire::{GidPrefix, Guid, Lid, Mtu, PortNum};
+use ib_wire::{GidPrefix, Guid, Mtu, PortNum};
 
 use crate::fault::Behaviour;
 use crate::node::{PortEntry, PortIdx, SimNode};
@@ -44,7 +44,8 @@ pub(crate) fn nodes_and_ports(
         for (number, port) in node.ports() {
             let peer = port.peer.filter(|_| !port.disabled);
             let peer = peer.filter(|&peer| fabric.port(peer).is_some_and(|peer| !peer.disabled));
-            agents.push(port_agent(node, number, port, peer.is_some(), options));
+            let far = peer.and_then(|peer| fabric.port(peer));
+            agents.push(port_agent(node, number, port, far, options));
             ports.push(PortEntry {
                 node: index,
                 number,
@@ -73,6 +74,11 @@ pub(crate) fn nodes_and_ports(
 
 fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     let switch = node.type_.is_switch();
+    let system_image_guid = match options.birth {
+        // ibsim takes the node's own where the file names none.
+        Birth::Ibsim if node.system_image_guid == Guid::NONE => node.guid,
+        _ => node.system_image_guid,
+    };
     let mut info = NodeInfo::default();
     info.set_base_version(1)
         .set_class_version(1)
@@ -82,7 +88,7 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
             NodeType::Router => ib_smp::NodeType::ROUTER,
         })
         .set_num_ports(node.num_ports())
-        .set_system_image_guid(node.system_image_guid)
+        .set_system_image_guid(system_image_guid)
         .set_node_guid(node.guid)
         .set_port_guid(node.guid)
         .set_partition_cap(if switch { 8 } else { options.partition_cap })
@@ -115,10 +121,10 @@ fn port_agent(
     node: &Node,
     number: PortNum,
     port: &Port,
-    cabled: bool,
+    peer: Option<&Port>,
     options: &SimOptions,
 ) -> SmaPort {
-    let info = port_info(node, number, port, cabled, options);
+    let info = port_info(node, number, port, peer, options);
     let external = node.type_.is_switch() && number != PortNum::MANAGEMENT;
     let guid = match options.birth {
         // On ibsim the ports of a switch are in the default partition, too.
@@ -127,7 +133,7 @@ fn port_agent(
         Birth::Specified => port_guid(node, number, port, options),
     };
     let agent = SmaPort::new(info, guid);
-    if cabled && port.speed == Some(LinkSpeed::Fdr10) {
+    if peer.is_some() && port.speed == Some(LinkSpeed::Fdr10) {
         let fdr10 = VendorLinkSpeeds::FDR10;
         let mut mlnx = MlnxExtPortInfo::default();
         mlnx.set_link_speed_supported(fdr10)
@@ -174,7 +180,7 @@ fn port_info(
     node: &Node,
     number: PortNum,
     port: &Port,
-    cabled: bool,
+    peer: Option<&Port>,
     options: &SimOptions,
 ) -> PortInfo {
     let specified = options.birth == Birth::Specified;
@@ -195,9 +201,9 @@ fn port_info(
         })
         .set_neighbor_mtu(Mtu::MTU_2048)
         .set_vl_stall_count(7)
-        .set_local_phy_errors(if cabled || end_port { 0 } else { 4 });
-    set_link(&mut info, port, cabled);
-    if cabled {
+        .set_local_phy_errors(if peer.is_some() || end_port { 0 } else { 4 });
+    set_link(&mut info, port, peer);
+    if peer.is_some() {
         info.set_port_state(PortState::INITIALIZE)
             .set_port_physical_state(PortPhysicalState::LINK_UP);
     } else {
@@ -216,6 +222,10 @@ fn port_info(
         info.set_capability_mask(capabilities(management, specified))
             .set_capability_mask2(capabilities2(speeds));
     }
+    if end_port && !specified {
+        // ibsim takes what the file says for what an earlier manager has left.
+        info.set_lid(port.lid).set_lmc(port.lmc);
+    }
     if management {
         info.set_port_state(PortState::ACTIVE)
             .set_port_physical_state(PortPhysicalState::LINK_UP)
@@ -226,7 +236,6 @@ fn port_info(
             info.set_mtu_cap(Mtu::MTU_1024)
                 .set_neighbor_mtu(Mtu::MTU_256);
         }
-        info.set_lid(Lid::NONE);
     } else if end_port {
         info.set_guid_cap(32);
     }
@@ -263,27 +272,38 @@ fn capabilities2(speeds: LinkSpeedsExt) -> CapabilityMask2 {
 }
 
 /// Width and speed: what the port can do, what is enabled (the file's value and all below it), what is active.
-fn set_link(info: &mut PortInfo, port: &Port, cabled: bool) {
-    let all_widths = LinkWidths::all();
-    let width = port.width.filter(|_| cabled).unwrap_or(LinkWidth::X4);
-    let (active_width, lower_widths) = match width.lanes() {
-        1 => (ib_smp::LinkWidth::X1, LinkWidths::X1),
-        2 => (ib_smp::LinkWidth::X2, LinkWidths::X1 | LinkWidths::X2),
-        8 => (
-            ib_smp::LinkWidth::X8,
-            LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8,
-        ),
-        12 => (
-            ib_smp::LinkWidth::X12,
-            LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8 | LinkWidths::X12,
-        ),
-        _ => (ib_smp::LinkWidth::X4, LinkWidths::X1 | LinkWidths::X4),
+fn set_link(info: &mut PortInfo, port: &Port, peer: Option<&Port>) {
+    let own = port.width.filter(|_| peer.is_some());
+    let lower = match own.map(LinkWidth::lanes) {
+        Some(1) => LinkWidths::X1,
+        Some(2) => LinkWidths::X1 | LinkWidths::X2,
+        Some(4) => LinkWidths::X1 | LinkWidths::X4,
+        Some(8) => LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8,
+        Some(_) => LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8 | LinkWidths::X12,
+        None => LinkWidths::X4,
     };
-    info.set_link_width_supported(all_widths)
-        .set_link_width_enabled(if cabled { lower_widths } else { LinkWidths::X4 })
-        .set_link_width_active(active_width);
+    // The file may know two widths of a cable, one at each end: the link works at the narrower one.
+    let width = own
+        .into_iter()
+        .chain(peer.and_then(|peer| peer.width))
+        .min();
+    let active = match width.unwrap_or(LinkWidth::X4).lanes() {
+        1 => ib_smp::LinkWidth::X1,
+        2 => ib_smp::LinkWidth::X2,
+        8 => ib_smp::LinkWidth::X8,
+        12 => ib_smp::LinkWidth::X12,
+        _ => ib_smp::LinkWidth::X4,
+    };
+    info.set_link_width_supported(LinkWidths::all())
+        .set_link_width_enabled(lower)
+        .set_link_width_active(active);
 
-    let speed = port.speed.filter(|_| cabled).unwrap_or(LinkSpeed::Sdr);
+    let speed = port.speed.filter(|_| peer.is_some());
+    let speed = speed
+        .into_iter()
+        .chain(peer.and_then(|peer| peer.speed))
+        .min();
+    let speed = speed.unwrap_or(LinkSpeed::Sdr);
     let (active, enabled) = match speed {
         LinkSpeed::Sdr => (ib_smp::LinkSpeed::SDR, LinkSpeeds::SDR),
         LinkSpeed::Ddr => (ib_smp::LinkSpeed::DDR, LinkSpeeds::SDR | LinkSpeeds::DDR),
@@ -307,13 +327,11 @@ fn set_link(info: &mut PortInfo, port: &Port, cabled: bool) {
             LinkSpeedsExt::all(),
             LinkSpeedsExt::all(),
         ),
-        // A port without a cable shows nothing of what it could do.
-        _ if !cabled => (
+        _ => (
             LinkSpeedExt::NONE,
             LinkSpeedsExt::empty(),
             LinkSpeedsExt::empty(),
         ),
-        _ => (LinkSpeedExt::NONE, LinkSpeedsExt::empty(), hdr),
     };
     info.set_link_speed_ext_active(active)
         .set_link_speed_ext_enabled(enabled)
