@@ -62,8 +62,8 @@ impl Sim {
             self.queue
                 .push_after(self.now, self.options.agent_latency, answer);
         } else {
-            let at = self.now + self.options.agent_latency + extra;
-            self.queue.push_at(at, answer);
+            let wait = self.options.agent_latency.saturating_add(extra);
+            self.queue.push_later(self.now, wait, answer);
         }
     }
 

@@ -27,12 +27,15 @@ impl Sim {
         Ok(())
     }
 
-    /// Changes a node's description, as its host does when it gets its name.
+    /// Changes a node's description, as its host does when it gets its name: trap 144.
     ///
     /// # Errors
     /// [`SimError::NoSuchPort`] if there is no such node.
     pub fn set_description(&mut self, node: NodeIdx, description: &str) -> Result<(), SimError> {
         self.sma_of(node)?.set_node_description(description);
+        if let Some(port) = self.first_end_port(node) {
+            self.trap_local_change(port, true);
+        }
         Ok(())
     }
 

@@ -228,7 +228,7 @@ impl FaultSource {
         };
         if self.happens(rates.delay) {
             let nanos = u64::try_from(rates.max_delay.as_nanos()).unwrap_or(u64::MAX);
-            fate.wait = Duration::from_nanos(self.next() % nanos.max(1));
+            fate.wait = Duration::from_nanos(self.next().checked_rem(nanos).unwrap_or(0));
         }
         if self.happens(rates.reorder) {
             fate.wait = fate.wait.saturating_add(overtaken_after);

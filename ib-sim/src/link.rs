@@ -45,7 +45,7 @@ impl Sim {
         if fate.bit_error {
             return self.drop_frame(peer, frame, DropReason::BitError);
         }
-        let at = self.now + self.options.hop_latency + fate.wait;
+        let wait = self.options.hop_latency.saturating_add(fate.wait);
         if fate.duplicated {
             let copy = self.frames[frame].clone();
             let copy = self.frames.insert(copy);
@@ -53,7 +53,7 @@ impl Sim {
                 frame: copy,
                 port: peer,
             };
-            self.queue.push_at(at, arrival);
+            self.queue.push_later(self.now, wait, arrival);
         }
         if let Some(bit) = fate.flipped_bit
             && let Some(byte) = self.frames[frame].bytes.get_mut(bit / 8)
@@ -61,7 +61,7 @@ impl Sim {
             *byte ^= 0x80 >> (bit % 8);
         }
         self.queue
-            .push_at(at, Happening::Arrive { frame, port: peer });
+            .push_later(self.now, wait, Happening::Arrive { frame, port: peer });
     }
 
     /// Joins two ports by a cable: after the training time both are in Initialize.
@@ -149,9 +149,9 @@ impl Sim {
         let end = &mut self.ports[port];
         end.training = end.training.wrapping_add(1);
         let training = end.training;
-        let at = self.now + self.options.training_time;
+        let wait = self.options.training_time;
         self.queue
-            .push_at(at, Happening::Trained { port, training });
+            .push_later(self.now, wait, Happening::Trained { port, training });
     }
 
     /// A training has ended.

@@ -167,8 +167,9 @@ fn windows(id: AttributeId) -> Option<(&'static Layout, Vec<Window>)> {
     let layout = entry.layout?;
     let counters = layout.fields.iter().filter(|field| {
         let name = field.name;
-        !(name.starts_with("reserved") || name.starts_with("counter_select"))
-            && !matches!(name, "port_select" | "op_code")
+        !(name.starts_with("reserved")
+            || name.starts_with("counter_select")
+            || matches!(name, "port_select" | "op_code"))
     });
     let mut found = Vec::new();
     for field in counters {

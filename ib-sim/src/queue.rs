@@ -50,6 +50,10 @@ impl<E> EventQueue<E> {
     /// Queues `event` for `latency` after `now`; `latency` is one of few constants.
     #[inline]
     pub(crate) fn push_after(&mut self, now: Instant, latency: Duration, event: E) {
+        #[allow(
+            clippy::arithmetic_side_effects,
+            reason = "adding to an Instant stays at the end of time"
+        )]
         let entry = self.entry(now + latency, event);
         for lane in &mut self.lanes {
             match lane.latency {
@@ -66,6 +70,15 @@ impl<E> EventQueue<E> {
             }
         }
         self.heap.push(Reverse(entry));
+    }
+
+    /// Queues `event` for `wait` after `now`.
+    #[allow(
+        clippy::arithmetic_side_effects,
+        reason = "adding to an Instant stays at the end of time"
+    )]
+    pub(crate) fn push_later(&mut self, now: Instant, wait: Duration, event: E) {
+        self.push_at(now + wait, event);
     }
 
     /// Queues `event` for the moment `at`.

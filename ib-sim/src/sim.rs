@@ -1,6 +1,6 @@
 //! The simulated fabric as a state machine: time and packets in, packets and events out.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use ib_mad::{Engine, Instant, Mad, MadAddress, MgmtClass};
 use ib_routing::index::IdxVec;
@@ -15,6 +15,7 @@ use crate::frame::{Frame, FrameIdx, FrameStore};
 use crate::node::{PortEntry, PortIdx, SimNode, SimPort, has_lid};
 use crate::options::SimOptions;
 use crate::queue::EventQueue;
+use crate::trap::PendingTrap;
 
 /// What waits in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) enum Happening {
     Answer { frame: FrameIdx, port: PortIdx },
     /// The link of this port has trained.
     Trained { port: PortIdx, training: u32 },
+    /// It is time to send a trap, for the first time or again.
+    Trap { id: u32 },
 }
 
 /// A packet that has reached a port whose host listens.
@@ -53,7 +56,7 @@ pub enum SimEvent {
         /// Why.
         reason: DropReason,
         /// The datagram as it was.
-        mad: Mad,
+        mad: Box<Mad>,
     },
     /// A port changed its state.
     PortState {
@@ -171,6 +174,9 @@ pub struct Sim {
     pub(crate) faulty: bool,
     pub(crate) stats: SimStats,
     pub(crate) max_hops: u16,
+    /// Traps that nobody has repressed, by transaction ID.
+    pub(crate) traps: BTreeMap<u32, PendingTrap>,
+    pub(crate) next_trap: u32,
 }
 
 impl Sim {
@@ -192,6 +198,8 @@ impl Sim {
             faulty: !options.faults.rates.is_none(),
             stats: SimStats::default(),
             max_hops: max_hops.max(64),
+            traps: BTreeMap::new(),
+            next_trap: 0,
             options,
         }
     }
@@ -317,8 +325,12 @@ impl Sim {
             return Ok(());
         };
         let mut mask = info.capability_mask();
+        let changed = mask.contains(ib_smp::CapabilityMask::IS_SM) != is_sm;
         mask.set(ib_smp::CapabilityMask::IS_SM, is_sm);
         info.set_capability_mask(mask);
+        if changed {
+            self.trap_local_change(index, false);
+        }
         Ok(())
     }
 
@@ -361,6 +373,7 @@ impl Sim {
                 Happening::Arrive { frame, port } => self.arrive(port, frame),
                 Happening::Answer { frame, port } => self.answer(port, frame),
                 Happening::Trained { port, training } => self.trained(port, training),
+                Happening::Trap { id } => self.send_trap(id),
             }
         }
         self.now = self.now.max(now);
@@ -437,14 +450,14 @@ impl Sim {
                 origin: self.at(PortIdx(sent.origin)),
                 at: self.at(port),
                 reason,
-                mad: mad_of(sent),
+                mad: Box::new(mad_of(sent)),
             };
             self.events.push_back(event);
         }
         self.frames.release(frame);
     }
 
-    fn frame_of(&self, port: PortIdx, mad: &Mad) -> Frame {
+    pub(crate) fn frame_of(&self, port: PortIdx, mad: &Mad) -> Frame {
         let address = &mad.address;
         let smp = matches!(
             mad.header().mgmt_class(),

@@ -318,7 +318,12 @@ fn base_lid(sim: &mut Sim, words: &mut Words<'_>) -> Result<(), Refusal> {
 
 fn wait(server: &mut Server, words: &mut Words<'_>) -> Result<(), Refusal> {
     let seconds = number(words.next(), "seconds")?;
-    server.asleep_until = Some(server.clock.now() + Duration::from_secs(seconds));
+    #[allow(
+        clippy::arithmetic_side_effects,
+        reason = "adding to an Instant stays at the end of time"
+    )]
+    let until = server.clock.now() + Duration::from_secs(seconds);
+    server.asleep_until = Some(until);
     Ok(())
 }
 

@@ -1,5 +1,9 @@
 //! A fabric to test with: H.1 - S1.4, S1.7 - S2.2, S2.5 - T.1, as in the worked traces of directed routes.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file is a crate of its own and uses a part"
+)]
 
 use ib_mad::{Attribute, AttributeId, Mad, MadAddress, Method};
 use ib_routing::{Fabric, FabricBuilder, NewNode, NodeIdx, NodeType, PortRef};
