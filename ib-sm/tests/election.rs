@@ -86,7 +86,8 @@ impl Managers {
                     host.sm.handle_timeout(now);
                 }
                 while let Some(mad) = host.sm.poll_transmit(now) {
-                    host.sent += 1;
+                    // The master asks as well, once the trap about IsSM has told it whom: answers do not count.
+                    host.sent += usize::from(!mad.header().method().is_response());
                     host.transport.send(&mad).unwrap();
                 }
                 while let Some(event) = host.sm.poll_event() {
