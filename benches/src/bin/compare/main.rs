@@ -4,6 +4,7 @@
 //! are ahead. Repetitions of both alternate, so that a machine that slows down slows both.
 
 mod crc;
+mod mad;
 mod measure;
 mod packet;
 mod routing;
@@ -30,6 +31,8 @@ struct Args {
 enum Subject {
     /// ICRC and VCRC.
     Crc,
+    /// Management datagrams.
+    Mad,
     /// Whole packets: parse, build, print.
     Packet,
     /// Routing engines, time and quality.
@@ -41,6 +44,7 @@ impl Subject {
     fn name(self) -> &'static str {
         match self {
             Self::Crc => "crc",
+            Self::Mad => "mad",
             Self::Packet => "packet",
             Self::Routing => "routing",
         }
@@ -50,6 +54,7 @@ impl Subject {
     fn rows(self) -> Vec<Row> {
         match self {
             Self::Crc => crc::rows(),
+            Self::Mad => mad::rows(),
             Self::Packet => packet::rows(),
             Self::Routing => routing::rows(),
         }
