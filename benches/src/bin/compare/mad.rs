@@ -43,7 +43,15 @@ pub(crate) fn rows() -> Vec<Row> {
         Err(why) => {
             eprintln!("the peers cannot be built: {why}");
             let (alone, _) = by_turns(ours, || ());
-            let row = |case| Row::without_peer("mad", case, INSTALL, "ns", Some(&per_attribute(alone.clone())));
+            let row = |case| {
+                Row::without_peer(
+                    "mad",
+                    case,
+                    INSTALL,
+                    "ns",
+                    Some(&per_attribute(alone.clone())),
+                )
+            };
             return vec![row("portinfo-decode"), row("portinfo-decode-struct")];
         }
     };
