@@ -9,6 +9,7 @@ mod measure;
 mod packet;
 mod routing;
 mod row;
+mod sim;
 
 use clap::{Parser, ValueEnum};
 
@@ -37,6 +38,8 @@ enum Subject {
     Packet,
     /// Routing engines, time and quality.
     Routing,
+    /// The simulator: SMPs a second.
+    Sim,
 }
 
 impl Subject {
@@ -47,6 +50,7 @@ impl Subject {
             Self::Mad => "mad",
             Self::Packet => "packet",
             Self::Routing => "routing",
+            Self::Sim => "sim",
         }
     }
 
@@ -57,6 +61,7 @@ impl Subject {
             Self::Mad => mad::rows(),
             Self::Packet => packet::rows(),
             Self::Routing => routing::rows(),
+            Self::Sim => sim::rows(),
         }
     }
 }
