@@ -1,0 +1,198 @@
+//! The server against clients that behave, and that do not.
+#![cfg(target_os = "linux")]
+
+mod lab;
+
+use std::io::Cursor;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ib_mad::{Attribute, Mad, MadAddress, Method};
+use ib_sim::server::{Listen, Server, ServerOptions};
+use ib_smp::{NodeInfo, SmpDirected};
+use ib_transport::ibsim::{Control, IbsimOptions, IbsimPort, control_type};
+use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
+use ib_wire::Guid;
+use zerocopy::IntoBytes;
+
+use lab::{fabric, path};
+
+/// A server in a thread; it ends with the test.
+struct Running {
+    name: String,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<String>>,
+}
+
+impl Running {
+    fn start(console: &str) -> Self {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ib-sim-test-{}-{number}", std::process::id());
+        let options = ServerOptions::new(Listen::Unix(name.clone()));
+        let mut server = Server::bind(&fabric(), &options).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let console = Box::new(Cursor::new(console.to_owned()));
+        let thread = std::thread::spawn(move || {
+            let mut output = Vec::new();
+            server.run(Some(console), &mut output, &stopped).unwrap();
+            String::from_utf8(output).unwrap()
+        });
+        Self {
+            name,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Ends the server and gives what its console printed.
+    fn end(mut self) -> String {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+
+    fn attach(&self, node: &str) -> Client {
+        let clock = MonotonicClock::start();
+        let options = IbsimOptions {
+            server: self.name.clone(),
+            node: node.to_owned(),
+            announce_sm: false,
+        };
+        let port = IbsimPort::attach(&options, clock).unwrap();
+        Client { port, clock }
+    }
+
+    /// A socket with a name of its own.
+    fn stranger(&self, own: &str) -> UnixDatagram {
+        let own = SocketAddr::from_abstract_name(format!("{}:{own}\0", self.name)).unwrap();
+        let socket = UnixDatagram::bind_addr(&own).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .unwrap();
+        socket
+    }
+
+    /// A stranger's socket that is connected to the control socket.
+    fn control(&self, own: &str) -> UnixDatagram {
+        let socket = self.stranger(own);
+        let to = SocketAddr::from_abstract_name(format!("{}:ctl\0", self.name)).unwrap();
+        socket.connect_addr(&to).unwrap();
+        socket
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Client {
+    port: IbsimPort,
+    clock: MonotonicClock,
+}
+
+impl Client {
+    fn guid(&mut self, ports: &[u8]) -> Option<Guid> {
+        let mut mad = Mad::new(MadAddress::DIRECTED);
+        mad.bytes = *SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(ports)).as_bytes();
+        self.port.send(&mad).unwrap();
+        let deadline = self.clock.now() + Duration::from_secs(2);
+        match self.port.recv(Some(deadline)).unwrap()? {
+            Received::Mad(mad) => {
+                let smp = SmpDirected::from_bytes(mad.bytes);
+                let info = NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap());
+                Some(info.node_guid())
+            }
+            Received::Returned(_) => None,
+        }
+    }
+}
+
+#[test]
+fn a_client_reaches_the_whole_fabric_and_learns_at_once_what_it_cannot_reach() {
+    let server = Running::start("");
+    let mut client = server.attach("H");
+    assert_eq!(client.guid(&[]), Some(Guid(0x100)));
+    assert_eq!(client.guid(&[1, 7, 5]), Some(Guid(0x400)));
+    let asked = client.clock.now();
+    assert_eq!(client.guid(&[1, 3]), None);
+    assert!(client.clock.now().since(asked) < Duration::from_secs(1));
+}
+
+#[test]
+fn there_is_room_for_more_than_ten_clients() {
+    let server = Running::start("");
+    // A process has one data socket per server, so the others are made by hand.
+    let control = server.control("ctl-many");
+    let mut data = Vec::new();
+    for id in 1_000_000..1_000_050u32 {
+        data.push(server.stranger(&format!("in{id}")));
+        let mut info = [0; 44];
+        info[..4].copy_from_slice(&id.to_ne_bytes());
+        info[12] = b'T';
+        let request = Control::new(control_type::CONNECT, 0, &info);
+        control.send(request.as_bytes()).unwrap();
+        let mut reply = [0; Control::LEN];
+        control.recv(&mut reply).unwrap();
+        let reply = Control::parse(&reply).unwrap();
+        assert_eq!(reply.type_.get(), control_type::CONNECT, "client {id}");
+    }
+    assert_eq!(server.attach("H").guid(&[1]), Some(Guid(0x200)));
+}
+
+#[test]
+fn garbage_harms_nobody() {
+    let server = Running::start("");
+    let mut client = server.attach("H");
+    let control = server.control("ctl-garbage");
+    for len in [0, 1, 79, 80, 81, 287, 288, 4096] {
+        control.send(&vec![0xa5; len]).unwrap();
+    }
+    for type_ in 0..=20 {
+        for slot in [0, 1, 9, 10, u32::MAX] {
+            let message = Control::new(type_, slot, &[0xff; 64]);
+            control.send(message.as_bytes()).unwrap();
+            let mut reply = [0; 512];
+            if let Ok(len) = control.recv(&mut reply) {
+                assert_eq!(len, Control::LEN);
+            }
+            if slot == 0 && type_ == control_type::DISCONNECT {
+                // That was the client's own slot: what its process may do, this one may, too.
+                drop(client);
+                client = server.attach("H");
+            }
+        }
+    }
+    assert_eq!(client.guid(&[1]), Some(Guid(0x200)));
+}
+
+#[test]
+fn the_console_changes_the_fabric_and_says_what_is_wrong() {
+    let server = Running::start(
+        "Unlink \"S2\"[5]\nfoo\nLink \"S2\"[9] \"T\"[1]\nError \"T\" 101\nBaselid \"H\"[1] 7\nRoute 7 7\n",
+    );
+    let mut client = server.attach("H");
+    let mut waited = 0;
+    while client.guid(&[1, 7, 5]).is_some() && waited < 100 {
+        std::thread::sleep(Duration::from_millis(20));
+        waited += 1;
+    }
+    assert_eq!(client.guid(&[1, 7, 5]), None);
+    assert_eq!(client.guid(&[1, 7]), Some(Guid(0x300)));
+    std::thread::sleep(Duration::from_millis(300));
+    let output = server.end();
+    for line in [
+        "command 'foo' unknown - skipped",
+        "# Link: nodeid \"S2\" has no port 9",
+        "# Error: 101: expected a percentage from 0 to 100",
+        "From node \"H\" port 1 lid 7",
+    ] {
+        assert!(output.contains(line), "{line:?} is not in {output:?}");
+    }
+}
