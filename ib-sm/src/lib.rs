@@ -19,6 +19,9 @@ mod discovery;
 pub mod election;
 mod event;
 mod manager;
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+pub mod properties;
 mod request;
 mod sa;
 pub mod subnet;
@@ -33,3 +36,7 @@ pub use event::{
 };
 pub use manager::SubnetManager;
 pub use subnet::Subnet;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
