@@ -44,6 +44,7 @@ mod options;
 #[doc(hidden)]
 pub mod properties;
 mod routes;
+pub mod update;
 pub mod verify;
 pub mod vl;
 pub mod whatif;
@@ -59,3 +60,8 @@ pub use options::RouteOptions;
 pub use routes::{Routes, SlTable};
 pub use verify::{VerifyReport, verify};
 pub use vl::VlMap;
+
+/// The example of the README, so that it keeps compiling.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

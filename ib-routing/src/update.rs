@@ -1,0 +1,176 @@
+//! From old routes to new ones: what differs, and in which order to write it so that no packet loops.
+//!
+//! Switches are written one block of 64 LIDs at a time, so for a while some forward by the old table
+//! and some by the new. If, for a LID, all entries old and new together close no circle, any order will
+//! do. Otherwise a switch must wait for those that its new route leads through: then a packet that
+//! meets a new entry meets only new ones from there on. Where the LIDs of a block ask for opposite
+//! orders there is none, and the traffic to those LIDs has to be drained first.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+
+use ib_wire::Lid;
+
+use crate::{
+    fabric::Fabric,
+    index::{IdxVec, SwitchIdx},
+    lid::LidMap,
+    routes::Routes,
+};
+
+/// LIDs in one block of a forwarding table.
+const BLOCK: u16 = 64;
+
+/// How two route sets of one fabric differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Entries that differ, of LIDs that somebody owns.
+    pub entries: u64,
+    /// Blocks of 64 entries with such an entry: what has to be sent.
+    pub blocks: u64,
+    /// Switches with such a block.
+    pub switches: u64,
+}
+
+/// A block of a switch's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Step {
+    /// The switch to write to.
+    pub switch: SwitchIdx,
+    /// Number of the block: its first LID is 64 times that.
+    pub block: u16,
+}
+
+/// In which order to write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UpdateOrder {
+    /// The blocks that differ, in an order in which no packet loops.
+    pub steps: Vec<Step>,
+    /// LIDs for which no order is safe: drain their traffic before the first step.
+    pub drain: Vec<Lid>,
+}
+
+/// Compares two route sets.
+#[must_use]
+pub fn difference(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> Difference {
+    let mut difference = Difference::default();
+    for switch in fabric.switches().indices() {
+        let changed: Vec<Lid> = changed_lids(lids, old, new, switch).collect();
+        let blocks: BTreeSet<u16> = changed.iter().map(|lid| lid.0 / BLOCK).collect();
+        difference.entries += changed.len() as u64;
+        difference.blocks += blocks.len() as u64;
+        difference.switches += u64::from(!blocks.is_empty());
+    }
+    difference
+}
+
+fn changed_lids<'a>(
+    lids: &'a LidMap,
+    old: &'a Routes,
+    new: &'a Routes,
+    switch: SwitchIdx,
+) -> impl Iterator<Item = Lid> + 'a {
+    let all = lids
+        .destinations()
+        .iter()
+        .flat_map(|destination| destination.range.iter());
+    all.filter(move |&lid| old.port(switch, lid) != new.port(switch, lid))
+}
+
+/// Orders the blocks that differ.
+#[must_use]
+pub fn order(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> UpdateOrder {
+    // Per block, the switches to write and the LIDs that any of them changes.
+    let mut blocks: BTreeMap<u16, (BTreeSet<SwitchIdx>, BTreeSet<Lid>)> = BTreeMap::new();
+    for switch in fabric.switches().indices() {
+        for lid in changed_lids(lids, old, new, switch) {
+            let (switches, changed) = blocks.entry(lid.0 / BLOCK).or_default();
+            switches.insert(switch);
+            changed.insert(lid);
+        }
+    }
+    let mut update = UpdateOrder::default();
+    for (block, (switches, changed)) in blocks {
+        // Pairs (first, then) by the switch that comes first, with the LID that asks for it.
+        let mut before: BTreeSet<(SwitchIdx, SwitchIdx, Lid)> = BTreeSet::new();
+        for lid in changed {
+            if circles(fabric, old, new, lid) {
+                let later = switches
+                    .iter()
+                    .filter(|&&switch| old.port(switch, lid) != new.port(switch, lid));
+                for &switch in later {
+                    let mut path = new
+                        .path(fabric, switch, lid)
+                        .skip(1)
+                        .map(|(switch, _)| switch);
+                    let first = path.find(|&switch| old.port(switch, lid) != new.port(switch, lid));
+                    before.extend(first.map(|first| (first, switch, lid)));
+                }
+            }
+        }
+        sort(block, switches, before, &mut update);
+    }
+    update.drain.sort_unstable();
+    update
+}
+
+/// Takes switches that wait for nobody until none is left. Where all wait for each other, LIDs are
+/// given up: those that hold back the first of them.
+fn sort(
+    block: u16,
+    mut left: BTreeSet<SwitchIdx>,
+    mut before: BTreeSet<(SwitchIdx, SwitchIdx, Lid)>,
+    update: &mut UpdateOrder,
+) {
+    while let Some(&first) = left.first() {
+        let waiting: BTreeSet<SwitchIdx> = before.iter().map(|&(_, then, _)| then).collect();
+        let free: Vec<SwitchIdx> = left.difference(&waiting).copied().collect();
+        if free.is_empty() {
+            let given_up: BTreeSet<Lid> = before
+                .iter()
+                .filter(|(_, then, _)| *then == first)
+                .map(|&(_, _, lid)| lid)
+                .collect();
+            before.retain(|(_, _, lid)| !given_up.contains(lid));
+            update.drain.extend(given_up);
+        }
+        for switch in free {
+            left.remove(&switch);
+            before.retain(|&(first, ..)| first != switch);
+            update.steps.push(Step { switch, block });
+        }
+    }
+}
+
+/// Whether the old and new entries of a LID together close a circle.
+fn circles(fabric: &Fabric, old: &Routes, new: &Routes, lid: Lid) -> bool {
+    let mut senders: IdxVec<SwitchIdx, u32> = IdxVec::filled(fabric.num_switches(), 0);
+    let next = |switch: SwitchIdx| {
+        [old, new].map(|routes| {
+            let channel = fabric.channel_at(switch, routes.port(switch, lid))?;
+            Some(fabric.channel(channel).to)
+        })
+    };
+    for switch in fabric.switches().indices() {
+        for to in next(switch).into_iter().flatten() {
+            senders[to] += 1;
+        }
+    }
+    let mut open: Vec<SwitchIdx> = senders
+        .indices()
+        .filter(|&switch| senders[switch] == 0)
+        .collect();
+    let mut done = 0;
+    while let Some(switch) = open.pop() {
+        done += 1;
+        for to in next(switch).into_iter().flatten() {
+            senders[to] -= 1;
+            if senders[to] == 0 {
+                open.push(to);
+            }
+        }
+    }
+    done < fabric.num_switches()
+}
