@@ -4,7 +4,7 @@ use core::{fmt, str::FromStr};
 
 use super::{Fault, FaultKind};
 use crate::{
-    At, Bth, Eth, Grh, Lnh, Lrh, OpCode, Rwh, Udp,
+    At, Bth, Eth, Grh, Lnh, Lrh, OpCode, ROCE_V2_PORT, Rwh, Udp,
     crc::Coverage,
     packet::Expected,
     roce::{EtherType, Ethernet, Ipv4, Ipv6, Vlan},
@@ -406,6 +406,24 @@ impl Shape {
         if self.limit < bth {
             return self.short(Udp::LAYOUT.name, at, Udp::LEN, bytes);
         }
+        // Who says that RoCE starts here is believed; a frame may be anybody's.
+        if self.start == Start::Ethernet
+            && let Some(Ok((udp, _))) = bytes.get(at..).map(|rest| Udp::parse(rest, at))
+            && udp.dst_port() != ROCE_V2_PORT
+        {
+            return Self {
+                payload: bth,
+                ..self
+            }
+            .stopped(Stop {
+                kind: FaultKind::NotRoce,
+                structure: Udp::LAYOUT.name,
+                at,
+                field: "dst_port",
+                found: udp.dst_port().into(),
+                expected: Expected::Number(ROCE_V2_PORT.into()),
+            });
+        }
         self.transport(bytes, bth)
     }
 
@@ -471,7 +489,9 @@ impl Shape {
     /// Decoding stops at a structure of `needed` bytes at `at`, for which there is no room.
     #[cold]
     fn short(self, structure: &'static str, at: usize, needed: usize, bytes: &[u8]) -> Decoded {
-        let cut = self.end > bytes.len() || self.network == Network::None;
+        // Before GRH or IP of a frame are read, nothing says how long the packet is.
+        let is_first = self.start != Start::Ib && at == self.net;
+        let cut = self.end > bytes.len() || self.network == Network::None || is_first;
         let shape = Self {
             payload: self.payload.min(at).min(bytes.len()),
             limit: self.limit.max(self.payload.min(at).min(bytes.len())),
