@@ -17,6 +17,7 @@ extern crate alloc;
 
 mod attribute;
 mod bm;
+mod call;
 mod cc;
 mod class;
 mod class_port_info;
@@ -50,6 +51,7 @@ mod vl_arbiter;
 
 pub use attribute::{Attribute, AttributeId};
 pub use bm::{BKeyInfo, BmCapabilities, BmSend};
+pub use call::{Call, CallError};
 pub use cc::*;
 pub use class::MgmtClass;
 pub use class_port_info::{ClassCapabilities, ClassPortInfo};
