@@ -1,4 +1,4 @@
-//! InfiniBand subnet administration: records, component masks, queries.
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -20,6 +20,9 @@ mod component_mask;
 mod header;
 mod matching;
 mod message;
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+pub mod properties;
 mod query;
 mod record;
 mod response;

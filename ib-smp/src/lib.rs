@@ -1,4 +1,4 @@
-//! InfiniBand subnet management packets: directed routes and every SM attribute.
+#![doc = include_str!("../README.md")]
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -20,6 +20,9 @@ mod agent;
 mod attr;
 mod directed;
 mod message;
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+pub mod properties;
 mod smp;
 
 #[cfg(feature = "alloc")]
