@@ -60,3 +60,111 @@ fn sssp_reaches_every_lid_by_shortest_paths() {
         );
     }
 }
+
+#[test]
+fn lash_is_clean_on_every_fabric() {
+    every_fabric_is_clean(RoutingEngine::Lash);
+}
+
+#[test]
+fn nue_needs_one_lane_on_every_fabric() {
+    for (name, fabric) in fabrics() {
+        let report = route(RoutingEngine::Nue, &fabric).unwrap();
+        assert_eq!(
+            (report.unreachable, report.loops, report.vls),
+            (0, 0, 1),
+            "{name}"
+        );
+        assert!(report.all_deadlock_free, "{name}");
+    }
+}
+
+fn named(wanted: &str) -> Fabric {
+    fabrics().find(|(name, _)| name == wanted).unwrap().1
+}
+
+#[test]
+fn ftree_joins_switches_too_on_whole_and_broken_trees() {
+    for name in [
+        "gen-karyn-4-3",
+        "gen-ft-48-broken10",
+        "gen-ft-48-lostspine",
+        "real-qdr-avakas-306",
+    ] {
+        let report = route(RoutingEngine::FatTree, &named(name)).unwrap();
+        assert_eq!((report.unreachable, report.loops), (0, 0), "{name}");
+        assert!(report.all_deadlock_free, "{name}");
+    }
+}
+
+#[test]
+fn ftree_names_the_switch_that_breaks_the_tree() {
+    let error = route(RoutingEngine::FatTree, &named("gen-ring-8")).unwrap_err();
+    assert!(
+        error.to_string().contains("switch 0x0020000000000000"),
+        "{error}"
+    );
+}
+
+#[test]
+fn layers_suffice_on_a_torus_of_eight() {
+    let spec: ib_routing::generate::FabricSpec = "torus:8x8x8,hosts=1".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    for engine in [RoutingEngine::Dfsssp, RoutingEngine::Lash] {
+        let report = route(engine, &fabric).unwrap();
+        assert!(
+            report.deadlock_free && report.vls <= 8,
+            "{engine}: {} VLs",
+            report.vls
+        );
+    }
+}
+
+#[test]
+fn torus_2qos_passes_broken_links_and_names_a_switch_without_place() {
+    let config = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/testdata/fabrics/gen-torus-4x4x4.torus-2QoS.conf"
+    );
+    let options = RouteOptions {
+        torus_config: Some(fs::read_to_string(config).unwrap()),
+        ..RouteOptions::default()
+    };
+    let whole = named("gen-torus-4x4x4");
+    let mut builder = whole.to_builder();
+    let failed = whole.switches().iter().nth(42).copied().unwrap();
+    let peers: Vec<_> = whole
+        .node(failed)
+        .ports()
+        .filter_map(|(_, port)| port.peer)
+        .collect();
+    for peer in peers {
+        builder.remove_link(peer);
+    }
+    for (name, fabric, vls) in [
+        ("whole", whole.clone(), 2),
+        ("two links", named("gen-torus-4x4x4-broken2"), 2),
+    ] {
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let routes = RoutingEngine::Torus2Qos
+            .route(&fabric, &lids, &options)
+            .unwrap();
+        let report = verify(&fabric, &lids, &routes);
+        assert_eq!(
+            (report.unreachable, report.loops, routes.vls()),
+            (0, 0, vls),
+            "{name}"
+        );
+        assert!(report.all_deadlock_free, "{name}: {:?}", report.cycle);
+    }
+    // A switch without links has no place: the error names it.
+    let fabric = builder.build();
+    let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+    let error = RoutingEngine::Torus2Qos
+        .route(&fabric, &lids, &options)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("no place in the torus"),
+        "{error}"
+    );
+}

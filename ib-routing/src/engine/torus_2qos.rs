@@ -23,8 +23,8 @@ use crate::{
     RoutingEngine,
     error::RouteError,
     fabric::Fabric,
-    index::{ChannelIdx, Idx, SwitchIdx},
-    lid::LidMap,
+    index::{Idx, SwitchIdx},
+    lid::{Destination, LidMap},
     options::RouteOptions,
     routes::{Routes, SlTable},
     vl::{SlToVl, VlMap},
@@ -68,32 +68,32 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
             .position(|&listed| listed == port.0);
         (listed.unwrap_or(config.port_order.len()), port)
     };
-    for target in fabric.switches().indices() {
-        let mut ends: Vec<_> = lids.at_switch(target).collect();
-        ends.sort_by_key(|end| port_rank(end.exit));
-        for switch in fabric
-            .switches()
-            .indices()
-            .filter(|&switch| switch != target)
-        {
-            if !torus.same_part(switch, target) {
-                continue;
-            }
-            let channels = torus.next(fabric, switch, target)?;
-            let sl = torus.service_level(switch, target);
-            let mut turn = 0;
-            for end in &ends {
-                for lid in end.range.iter() {
-                    let channel = channels.get(turn % channels.len().max(1));
-                    if let Some(channel) = channel.and_then(|&at| fabric.channels().find(at)) {
-                        routes.set_port(switch, lid, channel.port);
-                    }
-                    if let Some(entry) =
-                        sls.get_mut(switch.at() * routes.row_len() + usize::from(lid.0))
-                    {
-                        *entry = sl;
-                    }
-                    turn += 1;
+    let table = HopTable::new(&torus, fabric);
+    // Row by row: what a switch sends where is written in the order of memory.
+    let targets: Vec<(SwitchIdx, Vec<usize>)> = fabric
+        .switches()
+        .indices()
+        .map(|target| {
+            let mut ends: Vec<&Destination> = lids.at_switch(target).collect();
+            ends.sort_by_key(|end| port_rank(end.exit));
+            let lids = ends.iter().flat_map(|end| end.range.iter());
+            (target, lids.map(|lid| usize::from(lid.0)).collect())
+        })
+        .collect();
+    for switch in fabric.switches().indices() {
+        let from = torus.place_of(switch);
+        let row_start = switch.at() * routes.row_len();
+        let row = routes.lft_mut(switch);
+        let sl_row = sls
+            .get_mut(row_start..row_start + row.len())
+            .unwrap_or_default();
+        for (target, lids) in targets.iter().filter(|(target, _)| *target != switch) {
+            let (ports, sl) = table
+                .next(&torus, switch, &from, &torus.place_of(*target))
+                .ok_or_else(|| torus.broken_ring(fabric, switch, *target))?;
+            for (&lid, port) in lids.iter().zip(ports.iter().cycle()) {
+                if let (Some(entry), Some(level)) = (row.get_mut(lid), sl_row.get_mut(lid)) {
+                    (*entry, *level) = (port.0, sl);
                 }
             }
         }
@@ -113,6 +113,11 @@ fn vl_map(fabric: &Fabric, torus: &Torus, available: u8) -> VlMap {
         core::array::from_fn(|sl| Vl::try_new(lane(sl as u8)).unwrap_or_default())
     };
     let level = |sl: u8| if available >= 8 { sl >> 3 } else { 0 };
+    let by_turn: [[SlToVl; AXES]; 2] = core::array::from_fn(|against| {
+        core::array::from_fn(|axis| {
+            table(&|sl| level(sl) << 2 | (against as u8) << 1 | (sl >> axis & 1))
+        })
+    });
     let mut map = VlMap::per_port(fabric, table(&level));
     for switch in fabric.switches().indices() {
         for (out, channel) in fabric.channels_from(switch) {
@@ -124,52 +129,139 @@ fn vl_map(fabric: &Fabric, torus: &Torus, available: u8) -> VlMap {
                     .channel_at(switch, input)
                     .and_then(|input| torus.axis(input));
                 let against = from.is_some_and(|from| from > axis) && available >= 4;
-                let lane = |sl: u8| level(sl) << 2 | u8::from(against) << 1 | (sl >> axis & 1);
-                map.set(switch, input, channel.port, table(&lane));
+                let tables = by_turn.get(usize::from(against));
+                if let Some(table) = tables.and_then(|tables| tables.get(usize::from(axis))) {
+                    map.set(switch, input, channel.port, *table);
+                }
             }
         }
     }
     map
 }
 
-impl Torus {
-    /// The parallel channels that `switch` may take towards `target`.
-    ///
-    /// # Errors
-    /// [`RouteError::Topology`] if a ring on the way is broken on both sides.
+/// What a switch does with packets that have to move along one axis to one coordinate.
+#[derive(Clone, Copy, Debug, Default)]
+enum Hop {
+    /// Nothing: it is there.
+    #[default]
+    There,
+    /// Take this direction.
+    Take(bool),
+    /// The switch there has failed and is next to this one: another axis comes first.
+    TurnEarly,
+    /// No way leads there.
+    Broken,
+}
+
+/// The hops of all switches, by axis and coordinate, and the datelines that they cross.
+struct HopTable {
+    /// By switch, then by axis, then by coordinate.
+    hops: Vec<Hop>,
+    /// Ports of parallel links, by switch and direction.
+    ports: Vec<[Vec<PortNum>; 2 * AXES]>,
+    /// Per axis: bit of the service level by both coordinates.
+    crossed: [Vec<u8>; AXES],
+    /// Where an axis begins among a switch's hops; the last is their number.
+    start: [usize; AXES + 1],
+}
+
+impl HopTable {
+    fn new(torus: &Torus, fabric: &Fabric) -> Self {
+        let mut start = [0; AXES + 1];
+        let mut end = 0;
+        for (axis, start) in start.iter_mut().enumerate() {
+            *start = end;
+            end += usize::from(torus.radix(axis).size());
+        }
+        let crossed = core::array::from_fn(|axis| {
+            let radix = torus.radix(axis);
+            let all = || 0..radix.size();
+            let bit = |(from, to): (u16, u16)| {
+                let up = radix.shorter_is_up(from, to);
+                u8::from(up.is_some_and(|up| up != (to > from))) << axis
+            };
+            all()
+                .flat_map(|from| all().map(move |to| (from, to)))
+                .map(bit)
+                .collect()
+        });
+        let (mut hops, mut ports) = (Vec::new(), Vec::new());
+        for switch in fabric.switches().indices() {
+            let from = torus.place_of(switch);
+            for axis in 0..AXES {
+                hops.extend((0..torus.radix(axis).size()).map(|to| torus.hop(&from, axis, to)));
+            }
+            ports.push(core::array::from_fn(|at| {
+                let channels = torus.link(switch, at / 2, at % 2 == 0).iter();
+                channels
+                    .map(|&channel| fabric.channel(channel).port)
+                    .collect()
+            }));
+        }
+        Self {
+            hops,
+            ports,
+            crossed,
+            start,
+        }
+    }
+
+    /// The ports towards a place, and the service level; `None` where a ring on the way is broken.
+    #[inline]
     fn next(
         &self,
-        fabric: &Fabric,
+        torus: &Torus,
         switch: SwitchIdx,
-        target: SwitchIdx,
-    ) -> Result<&[ChannelIdx], RouteError> {
-        let (from, to) = (self.place_of(switch), self.place_of(target));
-        let differing = (0..AXES).filter(|&axis| from.get(axis) != to.get(axis));
-        for axis in differing {
-            if let Some(up) = self.open_way(&from, axis, to.get(axis)) {
-                return Ok(self.link(switch, axis, up));
+        from: &Place,
+        to: &Place,
+    ) -> Option<(&[PortNum], Sl)> {
+        let all = self.start.last().copied().unwrap_or(0);
+        let (mut taken, mut sl) = (None, 0);
+        for (axis, (&start, crossed)) in self.start.iter().zip(&self.crossed).enumerate() {
+            let (here, there) = (usize::from(from.get(axis)), usize::from(to.get(axis)));
+            let size = usize::from(torus.radix(axis).size());
+            sl |= crossed.get(here * size + there).copied().unwrap_or(0);
+            let hop = self.hops.get(switch.at() * all + start + there);
+            match hop.copied().unwrap_or_default() {
+                Hop::Take(up) if taken.is_none() => taken = Some(axis * 2 + usize::from(!up)),
+                Hop::Broken if taken.is_none() => return None,
+                _ => {}
             }
-            // The ring's switch in the target's column has failed: turn early, next to it.
-            if self.switch_at(&from.with(axis, to.get(axis))).is_none()
-                && let Some(up) = self.way_to_neighbour(&from, axis, to.get(axis))
-            {
-                let next_to_it = self.radix(axis).step(from.get(axis), up) == to.get(axis);
-                if !next_to_it {
-                    return Ok(self.link(switch, axis, up));
-                }
-                continue;
-            }
-            return Err(RouteError::Topology {
-                engine: ENGINE,
-                switch: fabric.switch_guid(switch),
-                what: format!(
-                    "its {} ring is broken on both sides of the way to switch {}",
-                    ["x", "y", "z"].get(axis).unwrap_or(&"?"),
-                    fabric.switch_guid(target),
-                ),
-            });
         }
-        Ok(&[])
+        let ports = self.ports.get(switch.at())?.get(taken?)?;
+        Some((ports, Sl::try_new(sl).unwrap_or_default()))
+    }
+}
+
+impl Torus {
+    /// What a switch at `from` does to get to coordinate `to` of one axis.
+    fn hop(&self, from: &Place, axis: usize, to: u16) -> Hop {
+        if from.get(axis) == to {
+            return Hop::There;
+        }
+        if let Some(up) = self.open_way(from, axis, to) {
+            return Hop::Take(up);
+        }
+        if self.switch_at(&from.with(axis, to)).is_some() {
+            return Hop::Broken;
+        }
+        match self.way_to_neighbour(from, axis, to) {
+            Some(up) if self.radix(axis).step(from.get(axis), up) == to => Hop::TurnEarly,
+            Some(up) => Hop::Take(up),
+            None => Hop::Broken,
+        }
+    }
+
+    /// The error for two switches that no way in dimension order joins.
+    fn broken_ring(&self, fabric: &Fabric, switch: SwitchIdx, target: SwitchIdx) -> RouteError {
+        RouteError::Topology {
+            engine: ENGINE,
+            switch: fabric.switch_guid(switch),
+            what: format!(
+                "a ring on its way to switch {} is broken on both sides",
+                fabric.switch_guid(target),
+            ),
+        }
     }
 
     /// The direction along one ring by which every link and switch up to `to` is there: the shorter
@@ -210,17 +302,5 @@ impl Torus {
             at = at.with(axis, radix.step(at.get(axis), up));
         }
         false
-    }
-
-    /// The datelines that the path crosses on a whole torus, a bit each.
-    fn service_level(&self, switch: SwitchIdx, target: SwitchIdx) -> Sl {
-        let (from, to) = (self.place_of(switch), self.place_of(target));
-        let crossed = (0..AXES).filter(|&axis| {
-            let (from, to) = (from.get(axis), to.get(axis));
-            self.radix(axis)
-                .shorter_is_up(from, to)
-                .is_some_and(|up| up != (to > from))
-        });
-        Sl::try_new(crossed.fold(0, |sl, axis| sl | 1 << axis)).unwrap_or_default()
     }
 }

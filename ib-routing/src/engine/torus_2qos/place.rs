@@ -172,11 +172,6 @@ impl Torus {
             .product();
         self.at.len() < places
     }
-
-    /// Every switch that has a place is joined to every other.
-    pub(super) fn same_part(&self, _a: SwitchIdx, _b: SwitchIdx) -> bool {
-        true
-    }
 }
 
 /// The search for the directions of all links.
