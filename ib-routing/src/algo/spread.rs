@@ -28,6 +28,9 @@ use crate::{
 /// Destination switches that are routed at once.
 pub const BATCH: usize = 64;
 
+/// Entries of a fabric that is routed several times, to keep the best.
+const SMALL: usize = 4096;
+
 /// A set of destinations of the batch per switch.
 pub type Sets = IdxVec<SwitchIdx, u64>;
 
@@ -113,14 +116,30 @@ pub fn spread(
     mut search: impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
 ) -> Result<(), RouteError> {
     let mut plan = Plan::new(fabric, lids, options, classes, routes.engine());
-    let found = attempt(&plan, routes, &mut search)?;
-    // Where sources do not divide evenly, a switch that only counts destinations may do better.
-    if !plan.one_neighbour && found.max * 20 > found.mean * 21 {
-        let mut second = Routes::new(routes.engine(), fabric, lids);
-        plan.count_only = true;
-        if attempt(&plan, &mut second, &mut search)?.max < found.max {
-            *routes = second;
+    let mut best = attempt(&plan, routes, &mut search)?;
+    // Where sources do not divide evenly, a switch that only counts destinations may do better, and in
+    // a small fabric there is time for other orders of destinations too.
+    let small = fabric.num_switches() * lids.num_lids() <= SMALL;
+    let orders = if small && options.guid_routing_order.is_empty() {
+        6
+    } else {
+        0
+    };
+    let mut random = Random::new(1);
+    for number in 0..=orders {
+        for count_only in [true, false] {
+            let even = best.max * 20 <= best.mean * 21;
+            if plan.one_neighbour || even || (number == 0 && !count_only) {
+                continue;
+            }
+            plan.count_only = count_only;
+            let mut other = Routes::new(routes.engine(), fabric, lids);
+            let found = attempt(&plan, &mut other, &mut search)?;
+            if found.max < best.max {
+                (best, *routes) = (found, other);
+            }
         }
+        random.shuffle(&mut plan.order);
     }
     routes.set_exits(lids);
     Ok(())
