@@ -91,7 +91,7 @@ impl Radix {
             _ if !self.ring => true,
             core::cmp::Ordering::Less => true,
             core::cmp::Ordering::Greater => false,
-            core::cmp::Ordering::Equal => from.min(to) % 2 == 0,
+            core::cmp::Ordering::Equal => from.min(to).is_multiple_of(2),
         };
         Some(direct == (to > from))
     }
