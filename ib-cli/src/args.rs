@@ -3,8 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check::CheckArgs, decode::DecodeArgs, encode::EncodeArgs, generate::GenerateArgs,
-    route::RouteCommand, up::UpArgs,
+    check::CheckArgs, decode::DecodeArgs, discover::DiscoverArgs, encode::EncodeArgs,
+    generate::GenerateArgs, route::RouteCommand, sim::SimArgs, sm::SmCommand, up::UpArgs,
+    whatif::WhatifArgs,
 };
 
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
@@ -25,10 +26,18 @@ pub struct Args {
 pub enum Command {
     /// Bring a fabric up in the simulator and verify every route
     Up(Box<UpArgs>),
+    /// Run the subnet manager on a port of this host, or of a simulator
+    Sm(Box<SmCommand>),
+    /// Serve a fabric to programs that are preloaded with ibsim's umad2sim
+    Sim(SimArgs),
     /// Route a fabric offline and verify the result
     Route(RouteCommand),
     /// Verify routing tables: reachability, loops, deadlock, hops, balance
     Check(CheckArgs),
+    /// Fail every link or switch in turn: who loses whom, what moves
+    Whatif(WhatifArgs),
+    /// Walk the fabric and print it in ibnetdiscover's format
+    Discover(DiscoverArgs),
     /// Print a generated fabric in ibnetdiscover's format
     Generate(GenerateArgs),
     /// Print every header and field of packets or management datagrams

@@ -2,10 +2,14 @@
 
 pub mod check;
 pub mod decode;
+pub mod discover;
 pub mod encode;
 pub mod generate;
 pub mod route;
+pub mod sim;
+pub mod sm;
 pub mod up;
+pub mod whatif;
 
 use crate::{
     args::{Args, Command},
@@ -17,6 +21,10 @@ pub fn run(args: Args) -> Result<Verdict, CliError> {
     match args.command {
         Command::Up(up) => up::run(*up, args.json),
         Command::Check(check) => check::run(check, args.json),
+        Command::Sm(sm) => sm::run(*sm, args.json),
+        Command::Sim(sim) => sim::run(sim),
+        Command::Whatif(whatif) => whatif::run(whatif, args.json),
+        Command::Discover(discover) => discover::run(discover),
         Command::Decode(decode) => decode::run(decode, args.json),
         Command::Encode(encode) => encode::run(encode),
         Command::Generate(generate) => generate::run(generate),

@@ -16,6 +16,7 @@
 
 mod args;
 mod commands;
+mod device;
 mod dissect;
 mod error;
 mod fabric_spec;

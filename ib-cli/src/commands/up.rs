@@ -93,22 +93,15 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
 
     let mut times = watch.seconds();
     times.total = seconds(began.elapsed());
-    let verified = sm.report().cloned().unwrap_or_default();
-    let summary = sm.summary();
-    let report = Report {
-        fabric: summary.fabric,
-        engine: summary.engine,
-        seconds: times,
-        mads: summary.mads,
-        ports: summary.ports,
-        routes: RoutesReport::new(sm.fabric(), &verified),
-    };
+    let report = report(&sm, times);
     if let (Some(directory), Some(routes)) = (&args.sm.dump_dir, sm.routes()) {
         files::dump(directory, sm.fabric(), sm.lids(), routes)?;
     }
     if let Some(file) = &args.svg {
-        let load = verified.link_load.by_channel.as_slice();
-        files::write(file, &svg::write(sm.fabric(), load))?;
+        let load = sm
+            .report()
+            .map(|report| report.link_load.by_channel.as_slice());
+        files::write(file, &svg::write(sm.fabric(), load.unwrap_or_default()))?;
     }
     if let Some(file) = &args.dot {
         files::write(file, &dot::write(sm.fabric()))?;
@@ -135,8 +128,22 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     Ok(verdict)
 }
 
+/// The report of a manager that has swept.
+pub fn report(sm: &SubnetManager, times: Seconds) -> Report {
+    let verified = sm.report().cloned().unwrap_or_default();
+    let summary = sm.summary();
+    Report {
+        fabric: summary.fabric,
+        engine: summary.engine,
+        seconds: times,
+        mads: summary.mads,
+        ports: summary.ports,
+        routes: RoutesReport::new(sm.fabric(), &verified),
+    }
+}
+
 /// Watches the manager: wall time of each phase, and what a person should know.
-struct Watch {
+pub struct Watch {
     times: [Duration; Phase::ALL.len()],
     phase: Option<(Phase, Instant)>,
     attempts: u32,
@@ -144,7 +151,8 @@ struct Watch {
 }
 
 impl Watch {
-    fn new() -> Self {
+    /// Watches from now on.
+    pub fn new() -> Self {
         Self {
             times: Default::default(),
             phase: None,
@@ -154,7 +162,7 @@ impl Watch {
     }
 
     /// Takes in an event; breaks when the subnet is up, or will not be.
-    fn event(&mut self, event: &Event) -> ControlFlow<()> {
+    pub fn event(&mut self, event: &Event) -> ControlFlow<()> {
         match event {
             Event::PhaseStarted(phase) => {
                 self.end_phase();
@@ -194,7 +202,8 @@ impl Watch {
         }
     }
 
-    fn seconds(&self) -> Seconds {
+    /// Wall time of each phase; the total is the caller's.
+    pub fn seconds(&self) -> Seconds {
         let of = |phase: Phase| {
             self.times
                 .get(phase as usize)

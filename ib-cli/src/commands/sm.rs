@@ -1,0 +1,110 @@
+//! `ib sm`: the subnet manager on a real port, or on a port of a simulator.
+
+use std::{
+    io::{self, Write as _},
+    ops::ControlFlow,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use ib_mad::{Method, MgmtClass};
+use ib_sm::{Event, SubnetManager};
+use ib_transport::{Clock as _, MonotonicClock, Record, Tap, drive};
+
+use crate::{
+    commands::up::{Watch, report},
+    device::DeviceArgs,
+    error::{CliError, Verdict},
+    files,
+    output::report::seconds,
+    recording::Recording,
+    sm_args::SmArgs,
+};
+
+/// Run the subnet manager on a port of this host, or of a simulator.
+#[derive(Debug, clap::Args)]
+pub struct SmCommand {
+    #[command(flatten)]
+    device: DeviceArgs,
+    #[command(flatten)]
+    sm: SmArgs,
+    /// Sweep once, report, and exit
+    #[arg(long)]
+    once: bool,
+}
+
+pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
+    const SMP: &[Method] = &[Method::GET, Method::SET, Method::TRAP, Method::TRAP_REPRESS];
+    const SA: &[Method] = &[
+        Method::GET,
+        Method::SET,
+        Method::GET_TABLE,
+        Method::GET_TRACE_TABLE,
+        Method::GET_MULTI,
+        Method::DELETE,
+    ];
+    let began = Instant::now();
+    let config = args.sm.config()?;
+    let clock = MonotonicClock::start();
+    let classes = [
+        (MgmtClass::SUBN_LID, 1, SMP),
+        (MgmtClass::SUBN_DIRECTED, 1, SMP),
+        (MgmtClass::SUBN_ADM, 2, SA),
+    ];
+    let port = args.device.open(&classes, true, clock)?;
+    let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut recording =
+        Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
+    let mut transport = Tap::new(port, clock, |record: &Record| recording.write(record));
+    let mut sm = SubnetManager::new(config, clock.now());
+    let mut watch = Watch::new();
+    let once = args.once;
+    let dump_dir = args.sm.dump_dir.as_deref();
+    let ended = drive(&mut sm, &mut transport, &clock, |sm, event| {
+        let flow = watch.event(&event);
+        if once {
+            return match flow {
+                ControlFlow::Break(()) => ControlFlow::Break(Ok(())),
+                ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            };
+        }
+        if let Event::SubnetUp(summary) = &event {
+            eprintln!(
+                "subnet up: {} switches, {} CAs, {} links",
+                summary.fabric.switches, summary.fabric.cas, summary.fabric.links
+            );
+            if let (Some(directory), Some(routes)) = (dump_dir, sm.routes())
+                && let Err(error) = files::dump(directory, sm.fabric(), sm.lids(), routes)
+            {
+                return ControlFlow::Break(Err(error));
+            }
+        }
+        ControlFlow::Continue(())
+    })
+    .map_err(CliError::input)?;
+    recording.finish()?;
+    if let Some(Err(error)) = ended {
+        return Err(error);
+    }
+    if let (Some(directory), Some(routes)) = (dump_dir, sm.routes()) {
+        files::dump(directory, sm.fabric(), sm.lids(), routes)?;
+    }
+    let mut times = watch.seconds();
+    times.total = seconds(began.elapsed());
+    let report = report(&sm, times);
+    let mut out = io::stdout().lock();
+    report.print(&mut out, json)?;
+    let verdict = if sm.is_up() {
+        report.verdict()
+    } else {
+        Verdict::Fails
+    };
+    if !json {
+        let what = if verdict == Verdict::Holds {
+            "up"
+        } else {
+            "NOT up"
+        };
+        writeln!(out, "\nsubnet {what} in {:.3} ms", times.total * 1e3)?;
+    }
+    Ok(verdict)
+}

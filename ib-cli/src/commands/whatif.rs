@@ -1,0 +1,143 @@
+//! `ib whatif`: fails every link or switch in turn and says what would follow.
+
+use std::io::{self, Write as _};
+
+use ib_routing::{
+    Fabric, LidMap, LidOptions, RouteOptions,
+    whatif::{self, Loss, Outcome},
+};
+use serde::Serialize;
+
+use crate::{
+    error::{CliError, Verdict},
+    fabric_spec::FabricArgs,
+    output::{json, progress::Progress, table::Table},
+    route_args::RouteArgs,
+};
+
+/// Fail every link between switches in turn: who loses whom, how many routes move, is the result
+/// still free of deadlock.
+///
+/// Status 1 if a failure cuts a CA off, leaves a pair without a route, or lets routes deadlock.
+#[derive(Debug, clap::Args)]
+pub struct WhatifArgs {
+    #[command(flatten)]
+    fabric: FabricArgs,
+    #[command(flatten)]
+    route: RouteArgs,
+    /// Fail switches instead of links
+    #[arg(long)]
+    switches: bool,
+    /// Fail links to CAs too
+    #[arg(long, conflicts_with = "switches")]
+    hosts: bool,
+}
+
+/// One failure and what follows from it.
+#[derive(Serialize)]
+struct Failure {
+    fails: String,
+    cut_off: Vec<String>,
+    moved: u64,
+    unreachable: u64,
+    loops: u64,
+    deadlock_free: bool,
+    load_max: u64,
+    error: Option<String>,
+}
+
+impl Failure {
+    fn holds(&self) -> bool {
+        self.cut_off.is_empty()
+            && self.unreachable == 0
+            && self.loops == 0
+            && self.deadlock_free
+            && self.error.is_none()
+    }
+}
+
+pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let fabric = args.fabric.load()?;
+    let options = LidOptions {
+        lmc: args.route.lmc,
+        ..LidOptions::default()
+    };
+    let lids = LidMap::assign(&fabric, &options)
+        .map_err(|error| CliError::at(&args.fabric.fabric, error))?;
+    let before = args.route.route(&fabric, &lids)?;
+    let mut options = RouteOptions::default();
+    args.route.apply(&mut options)?;
+    let losses: Vec<Loss> = if args.switches {
+        whatif::switches(&fabric).collect()
+    } else {
+        whatif::links(&fabric, args.hosts).collect()
+    };
+    let progress = Progress::new("failures", losses.len());
+    let mut failures = Vec::with_capacity(losses.len());
+    for (done, &loss) in losses.iter().enumerate() {
+        progress.set(done);
+        let engine = before.engine();
+        let outcome = whatif::fail(&fabric, &lids, engine, &options, &before, loss);
+        failures.push(describe(&fabric, &outcome));
+    }
+    drop(progress);
+    let verdict = Verdict::of(failures.iter().all(Failure::holds));
+    let mut out = io::stdout().lock();
+    if as_json {
+        json::print(&mut out, &failures)?;
+        return Ok(verdict);
+    }
+    let mut table = Table::new([
+        "fails",
+        "cut off",
+        "moved",
+        "unreachable",
+        "load max",
+        "deadlock",
+    ]);
+    for failure in &failures {
+        table.row([
+            failure.fails.clone(),
+            failure.cut_off.len().to_string(),
+            failure.moved.to_string(),
+            failure.unreachable.to_string(),
+            failure.load_max.to_string(),
+            match (&failure.error, failure.deadlock_free) {
+                (Some(error), _) => error.clone(),
+                (None, true) => "none".to_owned(),
+                (None, false) => "cycle".to_owned(),
+            },
+        ]);
+    }
+    table.print(&mut out)?;
+    let bad = failures.iter().filter(|failure| !failure.holds()).count();
+    writeln!(
+        out,
+        "\n{} failures, {bad} of them cut somebody off or leave unsafe routes",
+        failures.len()
+    )?;
+    Ok(verdict)
+}
+
+fn describe(fabric: &Fabric, outcome: &Outcome) -> Failure {
+    let fails = match outcome.loss {
+        Loss::Link(one, other) => {
+            let [one, other] =
+                [one, other].map(|end| format!("{}[{}]", fabric.node(end.node).name, end.port));
+            format!("{one} - {other}")
+        }
+        Loss::Switch(switch) => fabric.switch(switch).name.clone(),
+    };
+    let cut_off = outcome.cut_off.iter().map(ToString::to_string).collect();
+    let report = outcome.report.as_ref();
+    Failure {
+        fails,
+        cut_off,
+        moved: outcome.moved,
+        unreachable: report.map_or(0, |report| report.unreachable),
+        loops: report.map_or(0, |report| report.loops),
+        deadlock_free: report.is_ok_and(|report| report.deadlock_free),
+        load_max: report.map_or(0, |report| report.link_load.max),
+        error: report.err().map(ToString::to_string),
+    }
+}

@@ -1,0 +1,98 @@
+//! The port that `sm`, `discover` and `query` speak through: a real adapter's, or ibsim's.
+
+use clap::Args;
+use ib_mad::{Instant, Mad, Method, MgmtClass};
+use ib_transport::{
+    MadTransport, MonotonicClock, Received, TransportError,
+    ibsim::{IbsimOptions, IbsimPort},
+    umad::{AgentClass, Rmpp, UmadOptions, UmadPort},
+};
+
+use crate::error::CliError;
+
+/// The options that choose a port.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Port")]
+pub struct DeviceArgs {
+    /// Adapter, as mlx5_0; or sim:NAME: the simulator that listens as NAME (its IBSIM_SOCKNAME)
+    /// [default: the first adapter with a usable port]
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+    /// Port of the adapter [default: the first active one]
+    #[arg(long, value_name = "N")]
+    pub port: Option<u8>,
+    /// Node of the simulator to sit on, by its id in the server's file
+    #[arg(
+        long,
+        value_name = "ID",
+        default_value = "",
+        env = "SIM_HOST",
+        hide_env = true
+    )]
+    pub node: String,
+}
+
+/// A port that is open.
+pub enum DevicePort {
+    Umad(Box<UmadPort>),
+    Ibsim(Box<IbsimPort>),
+}
+
+impl DeviceArgs {
+    /// Opens the port for these classes and the methods that are wanted unasked.
+    pub fn open(
+        &self,
+        classes: &[(MgmtClass, u8, &'static [Method])],
+        announce_sm: bool,
+        clock: MonotonicClock,
+    ) -> Result<DevicePort, CliError> {
+        let device = self.device.as_deref();
+        if let Some(server) = device.and_then(|device| device.strip_prefix("sim:")) {
+            let options = IbsimOptions {
+                server: server.to_owned(),
+                node: self.node.clone(),
+                announce_sm,
+            };
+            return match IbsimPort::attach(&options, clock) {
+                Ok(port) => Ok(DevicePort::Ibsim(Box::new(port))),
+                Err(error) => Err(CliError::at(device.unwrap_or_default(), error)),
+            };
+        }
+        let options = UmadOptions {
+            device: self.device.clone(),
+            port: self.port,
+            announce_sm,
+            ..UmadOptions::default()
+        };
+        let classes: Vec<AgentClass> = classes
+            .iter()
+            .map(|&(mgmt_class, class_version, methods)| AgentClass {
+                mgmt_class,
+                class_version,
+                methods,
+                oui: 0,
+                rmpp: Rmpp::User,
+            })
+            .collect();
+        match UmadPort::open(&options, &classes, clock) {
+            Ok(port) => Ok(DevicePort::Umad(Box::new(port))),
+            Err(error) => Err(CliError::input(error)),
+        }
+    }
+}
+
+impl MadTransport for DevicePort {
+    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+        match self {
+            Self::Umad(port) => port.send(mad),
+            Self::Ibsim(port) => port.send(mad),
+        }
+    }
+
+    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+        match self {
+            Self::Umad(port) => port.recv(deadline),
+            Self::Ibsim(port) => port.recv(deadline),
+        }
+    }
+}
