@@ -1,13 +1,10 @@
 //! A packet on its way: what a local route header and a datagram's addresses carry, without the CRCs.
 
 use std::ops::{Index, IndexMut};
-use std::sync::Arc;
 
 use ib_mad::{GrhAddress, Mad};
 use ib_routing::index::{Idx, IdxVec};
 use ib_wire::{Lid, PKey, QKey, Qpn, Sl, Vl};
-
-use crate::data::DataPacket;
 
 /// A packet inside the fabric.
 #[derive(Clone, Debug)]
@@ -25,8 +22,6 @@ pub(crate) struct Frame {
     pub(crate) q_key: QKey,
     pub(crate) p_key: PKey,
     pub(crate) grh: Option<GrhAddress>,
-    /// Set where the packet is data between ports and not a datagram of management.
-    pub(crate) data: Option<Arc<DataPacket>>,
     /// The port (flat index) whose host sent it.
     pub(crate) origin: u32,
     /// Links passed so far: a packet that follows a loop ends by this.
@@ -39,21 +34,8 @@ impl Frame {
         self.smp
     }
 
-    /// Bytes behind the transport headers.
-    pub(crate) fn payload_len(&self) -> usize {
-        self.data
-            .as_ref()
-            .map_or(Mad::LEN, |data| data.payload.len())
-    }
-
     /// Length on the wire in 32-bit words, as PortXmitData counts: from the LRH to the ICRC.
-    pub(crate) fn words(&self) -> u64 {
-        match &self.data {
-            // LRH 8, BTH 12, DETH 8, ICRC 4 around the payload.
-            Some(data) => (data.payload.len() as u64).saturating_add(32).div_ceil(4),
-            None => 72,
-        }
-    }
+    pub(crate) const WORDS: u64 = 72;
 }
 
 /// Number of a frame in flight.

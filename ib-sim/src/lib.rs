@@ -18,7 +18,6 @@
 mod agent;
 mod birth;
 mod change;
-mod data;
 mod fault;
 mod frame;
 mod link;
@@ -33,10 +32,13 @@ mod switch;
 mod transport;
 mod trap;
 
-pub use data::DataPacket;
 pub use fault::{Behaviour, FaultRates, FaultSpec, FaultSpecError, Lie};
 pub use node::{SimNode, SimPort};
 pub use options::{Birth, PortGuids, SimOptions};
 pub use pma::Counters;
 pub use sim::{Delivery, DropReason, Sim, SimError, SimEvent, SimInput, SimStats};
 pub use transport::{SharedSim, SimClock, SimTransport};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

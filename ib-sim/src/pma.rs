@@ -95,27 +95,27 @@ impl Counters {
     #[inline]
     pub(crate) fn count_sent(&mut self, frame: &Frame) {
         self.xmit_pkts = self.xmit_pkts.saturating_add(1);
-        self.xmit_data = self.xmit_data.saturating_add(frame.words());
+        self.xmit_data = self.xmit_data.saturating_add(Frame::WORDS);
         if frame.dest_lid.is_multicast() {
             self.multicast_xmit_pkts = self.multicast_xmit_pkts.saturating_add(1);
         }
         if !frame.is_smp() {
-            self.count("port_xmit_data_sl", frame.sl.bits(), frame.words());
+            self.count("port_xmit_data_sl", frame.sl.bits(), Frame::WORDS);
         }
     }
 
     #[inline]
     pub(crate) fn count_received(&mut self, frame: &Frame) {
         self.rcv_pkts = self.rcv_pkts.saturating_add(1);
-        self.rcv_data = self.rcv_data.saturating_add(frame.words());
+        self.rcv_data = self.rcv_data.saturating_add(Frame::WORDS);
         if frame.dest_lid.is_multicast() {
             self.multicast_rcv_pkts = self.multicast_rcv_pkts.saturating_add(1);
         }
         if !frame.is_smp() {
             let lane = frame.lane.bits();
-            self.count("port_rcv_data_sl", frame.sl.bits(), frame.words());
+            self.count("port_rcv_data_sl", frame.sl.bits(), Frame::WORDS);
             self.count("port_vl_op_packets", lane, 1);
-            self.count("port_vl_op_data", lane, frame.words());
+            self.count("port_vl_op_data", lane, Frame::WORDS);
         }
     }
 

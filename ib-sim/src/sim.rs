@@ -479,7 +479,6 @@ impl Sim {
             q_key: address.qkey,
             p_key: from.map_or(PKey(0), |from| from.p_key(address.pkey_index)),
             grh: address.grh,
-            data: None,
             origin: port.0,
             hops: 0,
         }

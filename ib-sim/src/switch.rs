@@ -185,7 +185,7 @@ impl Sim {
                 return self.drop_frame(out, frame, DropReason::NoLane);
             }
             let mtu = info.neighbor_mtu().bytes().unwrap_or(256);
-            if packet.payload_len() > usize::from(mtu) {
+            if Mad::LEN > usize::from(mtu) {
                 return self.drop_frame(out, frame, DropReason::TooLong);
             }
             let enforced = info.partition_enforcement_outbound();
@@ -214,7 +214,7 @@ impl Sim {
         if !self.has_partition(end_port, frame) {
             return self.p_key_violation(end_port, frame);
         }
-        if packet.data.is_some() || packet.dest_qp != Qpn::GSI {
+        if packet.dest_qp != Qpn::GSI {
             return self.deliver(end_port, frame);
         }
         self.receive_gmp(end_port, frame);

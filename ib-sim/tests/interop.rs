@@ -1,0 +1,195 @@
+//! Debian's packaged programs, preloaded with umad2sim, on our server and on ibsim: they print the same.
+//!
+//! Needs `opensm ibsim-utils libumad2sim0 infiniband-diags`; run with `--features interop`. What OpenSM writes with a
+//! Set and ibsim does not store (lease period, time-outs, thresholds, link masks) is not compared.
+#![cfg(all(target_os = "linux", feature = "interop"))]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use ib_routing::format::ibnetdiscover;
+use ib_sim::server::{Listen, Server, ServerOptions};
+
+fn fabrics() -> Vec<PathBuf> {
+    let directory = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../ib-routing/testdata/fabrics"
+    );
+    let entries = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .filter(|path| path.extension().is_some_and(|extension| extension == "net"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn fabric(name: &str) -> PathBuf {
+    let mut files = fabrics().into_iter();
+    files
+        .find(|path| path.file_stem().is_some_and(|stem| stem == name))
+        .unwrap()
+}
+
+/// A server under a name, ours or ibsim's.
+struct Running {
+    name: String,
+    directory: PathBuf,
+    host: String,
+    stop: Arc<AtomicBool>,
+    peer: Option<Child>,
+}
+
+impl Running {
+    fn new(file: &Path) -> Self {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ib-interop-{}-{number}", std::process::id());
+        let directory = std::env::temp_dir().join(&name);
+        fs::create_dir_all(&directory).unwrap();
+        let text = fs::read_to_string(file).unwrap();
+        let ca = text
+            .lines()
+            .find(|line| line.starts_with("Ca") || line.starts_with("Hca"));
+        let host = ca.unwrap().split('"').nth(1).unwrap().to_owned();
+        Self {
+            name,
+            directory,
+            host,
+            stop: Arc::new(AtomicBool::new(false)),
+            peer: None,
+        }
+    }
+
+    fn ours(file: &Path) -> Self {
+        let running = Self::new(file);
+        let topology = ibnetdiscover::read(&fs::read_to_string(file).unwrap()).unwrap();
+        let options = ServerOptions::new(Listen::Unix(running.name.clone()));
+        let mut server = Server::bind(&topology.fabric, &options).unwrap();
+        let stop = Arc::clone(&running.stop);
+        std::thread::spawn(move || server.run(None, &mut std::io::sink(), &stop));
+        running
+    }
+
+    fn theirs(file: &Path) -> Self {
+        let mut running = Self::new(file);
+        let child = Command::new("ibsim")
+            .args(["-s", "-n", "-N", "16384", "-S", "4096", "-P", "262144"])
+            .arg(file)
+            .env("IBSIM_SOCKNAME", &running.name)
+            .stdin(Stdio::null())
+            .stdout(fs::File::create(running.directory.join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        running.peer = Some(child);
+        let socket = format!("@{}:ctl", running.name);
+        for _ in 0..200 {
+            if fs::read_to_string("/proc/net/unix")
+                .unwrap()
+                .contains(&socket)
+            {
+                return running;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("ibsim does not start");
+    }
+
+    /// Runs a shell command on the first CA of the fabric, and gives what it prints.
+    fn run(&self, command: &str) -> String {
+        let library = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so";
+        let preload = if Path::new(library).exists() {
+            library
+        } else {
+            "/usr/lib/umad2sim/libumad2sim.so"
+        };
+        let output = Command::new("timeout")
+            .args(["60", "bash", "-c", command])
+            .current_dir(&self.directory)
+            .env("IBSIM_SOCKNAME", &self.name)
+            .env("SIM_HOST", &self.host)
+            .env("OSM_TMP_DIR", &self.directory)
+            .env("OSM_CACHE_DIR", &self.directory)
+            .env("LD_PRELOAD", preload)
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let lines = text
+            .lines()
+            .filter(|line| !line.starts_with("# Topology file"));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(mut peer) = self.peer.take() {
+            let _ = peer.kill();
+            let _ = peer.wait();
+        }
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The first lines that differ, or nothing.
+fn difference(ours: &str, theirs: &str) -> Option<String> {
+    let mut pairs = ours.lines().zip(theirs.lines());
+    if let Some((ours, theirs)) = pairs.find(|(ours, theirs)| ours != theirs) {
+        return Some(format!("ours:   {ours}\ntheirs: {theirs}"));
+    }
+    (ours.lines().count() != theirs.lines().count()).then(|| "one is longer".to_owned())
+}
+
+#[test]
+fn tools_print_the_same_before_a_manager_came() {
+    let commands = "ibnetdiscover; ibnetdiscover -f; smpquery -D nodeinfo 0; smpquery -D nodeinfo 0,1; \
+        smpquery -D nodedesc 0; smpquery -D portinfo 0; smpquery -D portinfo 0,1 0; smpquery -D portinfo 0,1 1; \
+        smpquery -D portinfo 0,1 2; smpquery -D switchinfo 0,1; smpquery -D pkeys 0; smpquery -D pkeys 0,1 1; \
+        smpquery -D sl2vl 0; smpquery -D sl2vl 0,1 1; smpquery -D vlarb 0; smpquery -D vlarb 0,1 1; \
+        smpquery -D portinfo 0,1 250";
+    for file in fabrics() {
+        let ours = Running::ours(&file).run(commands);
+        let theirs = Running::theirs(&file).run(commands);
+        if let Some(difference) = difference(&ours, &theirs) {
+            panic!("{}:\n{difference}", file.display());
+        }
+        assert!(ours.lines().count() > 100, "{}: {ours}", file.display());
+    }
+}
+
+#[test]
+fn opensm_brings_every_fabric_up_without_an_error() {
+    for file in fabrics() {
+        let server = Running::ours(&file);
+        let output =
+            server.run("opensm -o -f osm.log >osm.out 2>&1; echo status $?; grep -c ERR osm.log");
+        assert_eq!(output, "status 0\n0", "{}", file.display());
+        let links = server.run("iblinkinfo");
+        assert!(links.contains("Active/"), "{}: {links}", file.display());
+        assert!(
+            !links.contains("Initialize/"),
+            "{}: {links}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn tools_print_the_same_after_opensm() {
+    let file = fabric("gen-line-2");
+    let commands = "opensm -o -f osm.log >/dev/null 2>&1; ibnetdiscover; iblinkinfo; ibroute -D 0,1; \
+        ibroute -M -D 0,1; ibtracert 1 3; ibhosts; ibswitches; smpquery nodeinfo 1; \
+        smpquery switchinfo 2; ibqueryerrors; perfquery 1 1; perfquery -a 2";
+    let ours = Running::ours(&file).run(commands);
+    let theirs = Running::theirs(&file).run(commands);
+    if let Some(difference) = difference(&ours, &theirs) {
+        panic!("{difference}");
+    }
+}
