@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     check::CheckArgs, decode::DecodeArgs, discover::DiscoverArgs, encode::EncodeArgs,
-    generate::GenerateArgs, route::RouteCommand, sim::SimArgs, sm::SmCommand, up::UpArgs,
-    whatif::WhatifArgs,
+    generate::GenerateArgs, query::QueryArgs, route::RouteCommand, sim::SimArgs, sm::SmCommand,
+    up::UpArgs, whatif::WhatifArgs,
 };
 
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
@@ -38,6 +38,8 @@ pub enum Command {
     Whatif(WhatifArgs),
     /// Walk the fabric and print it in ibnetdiscover's format
     Discover(DiscoverArgs),
+    /// Read one attribute of a node, or records of subnet administration
+    Query(QueryArgs),
     /// Print a generated fabric in ibnetdiscover's format
     Generate(GenerateArgs),
     /// Print every header and field of packets or management datagrams

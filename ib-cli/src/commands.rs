@@ -5,6 +5,7 @@ pub mod decode;
 pub mod discover;
 pub mod encode;
 pub mod generate;
+pub mod query;
 pub mod route;
 pub mod sim;
 pub mod sm;
@@ -25,6 +26,7 @@ pub fn run(args: Args) -> Result<Verdict, CliError> {
         Command::Sim(sim) => sim::run(sim),
         Command::Whatif(whatif) => whatif::run(whatif, args.json),
         Command::Discover(discover) => discover::run(discover),
+        Command::Query(query) => query::run(query, args.json),
         Command::Decode(decode) => decode::run(decode, args.json),
         Command::Encode(encode) => encode::run(encode),
         Command::Generate(generate) => generate::run(generate),
