@@ -377,7 +377,7 @@ impl Discovery {
     }
 
     /// Asks who is behind a port whose link is up. Adapters do not forward: only the own one's cable is
-    /// followed.
+    /// followed, and only from inside.
     fn go_on(&mut self, here: PortRef, path: DrPath) {
         let is_switch = self
             .known(here.node)
@@ -385,7 +385,7 @@ impl Discovery {
         let leads_on = if is_switch {
             here.port != PortNum::MANAGEMENT
         } else {
-            self.from == Some(here)
+            self.from == Some(here) && path.hop_count() == 0
         };
         let too_far = self
             .config
