@@ -113,17 +113,6 @@ impl Line {
         self.advance(len);
     }
 
-    /// Appends the low `digits` hexadecimal digits of `value`: 16 at most.
-    #[inline]
-    pub fn hex(&mut self, value: u64, digits: usize) {
-        let mut all = [0; 16];
-        hex_digits(&mut all, &value.to_be_bytes());
-        self.text(
-            all.get(16usize.saturating_sub(digits)..)
-                .unwrap_or_default(),
-        );
-    }
-
     /// Appends bytes in hexadecimal.
     pub fn hex_bytes(&mut self, bytes: &[u8]) {
         hex_digits(self.slice(bytes.len() * 2), bytes);
@@ -333,6 +322,10 @@ static SMALL: [[u8; 4]; 1000] = digits(false);
 /// Digits of 0..=999 with leading zeros.
 static PADDED: [[u8; 4]; 1000] = digits(true);
 
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where an index past the end is an error"
+)]
 const fn digits(padded: bool) -> [[u8; 4]; 1000] {
     let mut table = [[0; 4]; 1000];
     let mut value = 0;
