@@ -1,0 +1,232 @@
+//! What scripts rely on: exit status, the one line on stderr, JSON on stdout.
+
+use std::{
+    io::Write as _,
+    process::{Command, Output, Stdio},
+};
+
+const FABRICS: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../ib-routing/testdata/fabrics/"
+);
+
+/// Two switches and two hosts, every cable from both sides.
+const GOOD: &str = r#"
+Switch	3 "S-0000000000000001"		# "one" base port 0 lid 0 lmc 0
+[1]	"S-0000000000000002"[1]		# "two" lid 0 4xQDR
+[2]	"H-0000000000000010"[1]		# "a" lid 0 4xQDR
+
+Switch	3 "S-0000000000000002"		# "two" base port 0 lid 0 lmc 0
+[1]	"S-0000000000000001"[1]		# "one" lid 0 4xQDR
+[2]	"H-0000000000000020"[1]		# "b" lid 0 4xQDR
+
+Ca	1 "H-0000000000000010"		# "a"
+[1]	"S-0000000000000001"[2]		# "one" lid 0 4xQDR
+
+Ca	1 "H-0000000000000020"		# "b"
+[1]	"S-0000000000000002"[2]		# "two" lid 0 4xQDR
+"#;
+
+fn ib(arguments: &[&str], stdin: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ib"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // A command that refuses its arguments does not read its input.
+        scope.spawn(move || input.write_all(stdin.as_bytes()).ok());
+        child.wait_with_output().unwrap()
+    })
+}
+
+/// Asserts status 2 and one line on stderr that begins and goes on like this.
+fn refused(arguments: &[&str], stdin: &str, start: &str, part: &str) {
+    let output = ib(arguments, stdin);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+    let last = stderr.lines().last().unwrap();
+    assert!(last.starts_with(start), "{arguments:?}: {stderr}");
+    assert!(last.contains(part), "{arguments:?}: {stderr}");
+    assert!(output.stdout.is_empty());
+}
+
+fn bad_fabric(text: &str, line: usize, part: &str) {
+    refused(
+        &["up", "--fabric", "-"],
+        text,
+        &format!("error: -:{line}: "),
+        part,
+    );
+}
+
+#[test]
+fn a_bad_fabric_is_refused_with_its_line() {
+    assert_eq!(ib(&["up", "--fabric", "-"], GOOD).status.code(), Some(0));
+    bad_fabric("", 1, "empty");
+    bad_fabric("this is\nno fabric at all\n", 1, "no node");
+    bad_fabric(
+        &GOOD.replace(
+            "[2]\t\"H-0000000000000010\"",
+            "???\n[2]\t\"H-0000000000000010\"",
+        ),
+        4,
+        "???",
+    );
+    bad_fabric(
+        &GOOD.replace(
+            "Ca\t1 \"H-0000000000000010\"",
+            "Toaster\t1 \"H-0000000000000010\"",
+        ),
+        10,
+        "Toaster",
+    );
+    bad_fabric(
+        &GOOD.replace("[2]\t\"H-0000000000000020\"", "[1]\t\"H-0000000000000020\""),
+        8,
+        "twice",
+    );
+    bad_fabric(
+        &GOOD.replace("[2]\t\"H-0000000000000020\"", "[4]\t\"H-0000000000000020\""),
+        8,
+        "expected 1..=3",
+    );
+    bad_fabric(
+        &GOOD.replace(
+            "[1]\t\"S-0000000000000002\"[2]",
+            "[1]\t\"S-0000000000000002\"[1]",
+        ),
+        8,
+        "expected each other",
+    );
+}
+
+#[test]
+fn a_link_that_one_side_lists_is_accepted() {
+    let text = GOOD.replace(
+        "[2]\t\"H-0000000000000020\"[1]\t\t# \"b\" lid 0 4xQDR\n",
+        "",
+    );
+    let output = ib(&["up", "--fabric", "-", "--json"], &text);
+    assert_eq!(output.status.code(), Some(0));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["fabric"]["links"], 3);
+}
+
+#[test]
+fn a_line_outside_the_blocks_is_a_warning_with_its_number() {
+    let text = format!("user@host$ ibnetdiscover\n\n{GOOD}");
+    let output = ib(&["up", "--fabric", "-"], &text);
+    assert_eq!(output.status.code(), Some(0));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("warning: -:1: "), "{stderr}");
+}
+
+#[test]
+fn bad_usage_is_one_line_and_status_2() {
+    refused(&["up", "--bogus"], "", "error: ", "--bogus");
+    refused(&["up", "--lmc", "8"], "", "error: ", "expected 0 to 7");
+    refused(&["up", "--fabric", "torus:4x"], "", "error: ", "torus:4x");
+    refused(
+        &["up", "--fabric", "/nowhere"],
+        "",
+        "error: /nowhere: ",
+        "expected",
+    );
+    refused(
+        &["up", "--faults", "rain=1"],
+        "",
+        "error: --faults: ",
+        "rain",
+    );
+    refused(
+        &["up", "--sm", "nobody"],
+        "",
+        "error: --sm: ",
+        "expected a GUID",
+    );
+    refused(&["decode", "mad", "0g"], "", "error: ", "hexadecimal");
+    refused(&["decode", "packet"], "0\n", "error: -:1: ", "two a byte");
+    refused(&["encode"], "{}\n", "error: -:1: ", "headers");
+}
+
+#[test]
+fn every_fabric_comes_up() {
+    for entry in std::fs::read_dir(FABRICS).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "net") {
+            continue;
+        }
+        let output = ib(&["up", "--json", "--fabric", path.to_str().unwrap()], "");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{path:?}: {stderr}");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["routes"]["unreachable"], 0, "{path:?}");
+        assert_eq!(report["routes"]["deadlock_free"], true, "{path:?}");
+        assert_eq!(report["ports"]["not_active"], 0, "{path:?}");
+    }
+}
+
+#[test]
+fn a_failed_check_is_status_1() {
+    // Shortest paths on a ring of five close a circle.
+    let ring = [
+        "route",
+        "--fabric",
+        "ring:switches=5,hosts=1",
+        "--engine",
+        "minhop",
+    ];
+    assert_eq!(ib(&ring, "").status.code(), Some(1));
+    assert_eq!(ib(&["decode", "packet", "4082"], "").status.code(), Some(1));
+}
+
+#[test]
+fn raw_encoding_gives_back_what_was_decoded() {
+    for (file, start) in [
+        ("opcodes.jsonl", "ib"),
+        ("raw.jsonl", "ib"),
+        ("malformed.jsonl", "ib"),
+        ("roce.jsonl", "rocev1"),
+        ("roce.jsonl", "rocev2-ipv4"),
+        ("roce.jsonl", "rocev2-ipv6"),
+    ] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../ib-wire/testdata/vectors/");
+        let text = std::fs::read_to_string(format!("{folder}{file}")).unwrap();
+        let mut cases = String::new();
+        for line in text.lines() {
+            let vector: serde_json::Value = serde_json::from_str(line).unwrap();
+            let kind = vector["kind"].as_str().unwrap();
+            if kind == start || start == "ib" && kind == "raw" {
+                cases.push_str(vector["hex"].as_str().unwrap());
+                cases.push('\n');
+            }
+        }
+        let decoded = ib(&["decode", "packet", "--as", start, "--json"], &cases);
+        let documents = String::from_utf8(decoded.stdout).unwrap();
+        let encoded = ib(&["encode", "--raw"], &documents);
+        assert_eq!(encoded.status.code(), Some(0));
+        let encoded = String::from_utf8(encoded.stdout).unwrap();
+        for (number, (case, back)) in cases.lines().zip(encoded.lines()).enumerate() {
+            assert_eq!(case, back, "{file}, case {number}");
+        }
+        assert_eq!(cases.lines().count(), encoded.lines().count(), "{file}");
+    }
+}
+
+#[test]
+fn encoding_recomputes_lengths_pad_and_crcs() {
+    // The sample packet of the architecture specification, 7.8.
+    let packet = "7012375c000e17d20a2024870087b1b3000dec2a01710a1c015d400238f27a050000000ebb884d85fd5cfba4728bc0690ed400009625b75a45fa";
+    let decoded = ib(&["decode", "packet", packet, "--json"], "");
+    let mut document: serde_json::Value = serde_json::from_slice(&decoded.stdout).unwrap();
+    document["headers"][0]["fields"]["pkt_len"] = 0.into();
+    document["headers"][1]["fields"]["pad_cnt"] = 0.into();
+    document["icrc"] = serde_json::Value::Null;
+    document["vcrc"] = serde_json::Value::Null;
+    let encoded = ib(&["encode"], &document.to_string());
+    assert_eq!(String::from_utf8(encoded.stdout).unwrap().trim(), packet);
+}
