@@ -28,6 +28,9 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 /// RC RDMA WRITE packets of 256 bytes, opened, and five fields read of each.
+/// Both addresses, the protocol and both ports: what etherparse's callers read first.
+type FiveFields = ([u8; 4], [u8; 4], u8, u16, u16);
+
 fn parse_rc_write() -> Row {
     let packets: Vec<Vec<u8>> = (0..64).map(rc_write).collect();
     let frames: Vec<Vec<u8>> = (0..64).map(udp_frame).collect();
@@ -42,7 +45,7 @@ fn parse_rc_write() -> Row {
             reth.dma_len(),
         ))
     };
-    let five_of_theirs = |bytes: &[u8]| -> Option<([u8; 4], [u8; 4], u8, u16, u16)> {
+    let five_of_theirs = |bytes: &[u8]| -> Option<FiveFields> {
         let packet = etherparse::SlicedPacket::from_ethernet(bytes).ok()?;
         let Some(etherparse::NetSlice::Ipv4(ip)) = &packet.net else {
             return None;
