@@ -18,6 +18,7 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub(crate) use coverage::copy_icrc_and_vcrc;
 pub use coverage::{Coverage, icrc, icrc_and_vcrc};
 pub use digest::{Digest, Icrc, Vcrc};
 

@@ -58,6 +58,51 @@ impl Constants {
     }
 }
 
+/// As [`Constants::fold`], modulo the product of both generators: what this folds has both CRCs.
+///
+/// The product has degree 48, so a product of 64 bits and a constant comes out multiplied by x^16.
+#[cfg(target_arch = "x86_64")]
+pub(super) static PRODUCT: [[u64; 2]; 16] = product();
+
+#[cfg(target_arch = "x86_64")]
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "evaluated at compile time, where a fault is an error"
+)]
+const fn product() -> [[u64; 2]; 16] {
+    use super::{Generator, Invariant, Variant};
+    let invariant = 1u64 << 32 | Invariant::REFLECTED.reverse_bits() as u64;
+    // The VCRC's in its own 16 bits.
+    let variant = 1u64 << 16 | (Variant::REFLECTED << 16).reverse_bits() as u64;
+    let mut generator = 0;
+    let mut bit = 0;
+    while bit <= 16 {
+        generator ^= (invariant << bit) * (variant >> bit & 1);
+        bit += 1;
+    }
+    // Without x^48; bit 47 is x^0.
+    let reflected = generator.reverse_bits() >> 16 & 0xffff_ffff_ffff;
+    let mut fold = [[0; 2]; 16];
+    let mut n = 0;
+    while n < 16 {
+        let bits = 128 * (n as u32 + 1);
+        let mut half = 0;
+        while half < 2 {
+            let mut power = 1u64 << 47;
+            let mut left = if half == 0 { bits + 48 } else { bits - 16 };
+            while left > 0 {
+                power = (power >> 1) ^ (reflected & (power & 1).wrapping_neg());
+                left -= 1;
+            }
+            fold[n][half] = power << 1;
+            half += 1;
+        }
+        n += 1;
+    }
+    fold
+}
+
 /// x^`exponent` modulo the generator; bit 31 is x^0.
 #[allow(
     clippy::arithmetic_side_effects,

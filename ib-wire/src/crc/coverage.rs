@@ -2,7 +2,7 @@
 
 use super::{
     Generator, Icrc, Invariant, Variant, Vcrc,
-    kernel::{update_both, update_masked},
+    kernel::{copy_and_update_both, update_both, update_masked},
     mask::Mask,
 };
 
@@ -54,7 +54,37 @@ pub fn icrc_and_vcrc(coverage: Coverage, covered: &[u8]) -> ([u8; 4], [u8; 2]) {
         let icrc = icrc(coverage, covered);
         return (icrc, Vcrc::new().update(covered).update(&icrc).wire());
     };
-    let [invariant, variant] = update_both([register, Variant::START], covered, mask);
+    wires(update_both([register, Variant::START], covered, mask))
+}
+
+/// As [`icrc_and_vcrc`] of `covered` once `payload` is in it, from `at` on, behind all its headers;
+/// the same pass copies it there.
+///
+/// Bytes just written would be slow to read again.
+#[inline]
+pub(crate) fn copy_icrc_and_vcrc(
+    coverage: Coverage,
+    covered: &mut [u8],
+    at: usize,
+    payload: &[u8],
+) -> ([u8; 4], [u8; 2]) {
+    let headers = covered.get(..at).unwrap_or_default();
+    let Some((register, mask)) = coverage.mask(headers) else {
+        if let Some(to) = covered
+            .get_mut(at..)
+            .and_then(|to| to.get_mut(..payload.len()))
+        {
+            to.copy_from_slice(payload);
+        }
+        return icrc_and_vcrc(coverage, covered);
+    };
+    let registers = [register, Variant::START];
+    wires(copy_and_update_both(registers, covered, at, payload, mask))
+}
+
+/// Both CRCs as on the wire; the VCRC covers the ICRC too.
+#[inline]
+fn wires([invariant, variant]: [u32; 2]) -> ([u8; 4], [u8; 2]) {
     let icrc = Icrc::at(invariant).wire();
     (icrc, Vcrc::at(variant).update(&icrc).wire())
 }

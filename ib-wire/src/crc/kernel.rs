@@ -34,12 +34,7 @@ pub(super) fn update_masked(register: u32, bytes: &[u8], mask: &Mask) -> u32 {
 #[inline]
 pub(super) fn update_both(registers: [u32; 2], bytes: &[u8], mask: &Mask) -> [u32; 2] {
     #[cfg(target_arch = "x86_64")]
-    if let Some(registers) = x86_64::update::<2, true>(
-        registers,
-        [Invariant::CONSTANTS, Variant::CONSTANTS],
-        bytes,
-        mask,
-    ) {
+    if let Some(registers) = x86_64::update_both(registers, CONSTANTS, bytes, mask) {
         return registers;
     }
     let [invariant, variant] = registers;
@@ -48,6 +43,40 @@ pub(super) fn update_both(registers: [u32; 2], bytes: &[u8], mask: &Mask) -> [u3
         portable::update::<Variant>(variant, bytes),
     ]
 }
+
+/// As [`update_both`] of `bytes` once `payload` is in them, from `at` on, where the headers end; the
+/// same pass copies it there.
+///
+/// The mask does not reach into the payload. Bytes past it, the pad, are there already. Nothing is
+/// copied if the payload does not fit.
+#[inline]
+pub(super) fn copy_and_update_both(
+    registers: [u32; 2],
+    bytes: &mut [u8],
+    at: usize,
+    payload: &[u8],
+    mask: &Mask,
+) -> [u32; 2] {
+    if let Some((headers, rest)) = bytes.split_at_mut_checked(at)
+        && let Some((to, pad)) = rest.split_at_mut_checked(payload.len())
+    {
+        #[cfg(target_arch = "x86_64")]
+        if let Some([invariant, variant]) =
+            x86_64::copy_and_update_both(registers, CONSTANTS, [headers, payload], mask, to)
+        {
+            return [
+                portable::update::<Invariant>(invariant, pad),
+                portable::update::<Variant>(variant, pad),
+            ];
+        }
+        to.copy_from_slice(payload);
+    }
+    update_both(registers, bytes, mask)
+}
+
+/// Of both generators.
+#[cfg(target_arch = "x86_64")]
+const CONSTANTS: [&constants::Constants; 2] = [Invariant::CONSTANTS, Variant::CONSTANTS];
 
 /// The register after `len` zero bytes, in time logarithmic in `len`.
 pub(super) fn shift<G: Generator>(register: u32, len: usize) -> u32 {

@@ -54,6 +54,15 @@ pub(super) fn update<G: Generator>(mut register: u32, bytes: &[u8]) -> u32 {
             .zip(tables.iter().rev())
             .fold(0, |sum, (&byte, table)| sum ^ entry(table, byte));
     }
+    // An ICRC, at least, is four bytes.
+    let (words, rest) = rest.as_chunks::<4>();
+    for word in words {
+        register = (register ^ u32::from_le_bytes(*word))
+            .to_le_bytes()
+            .iter()
+            .zip(tables.iter().take(4).rev())
+            .fold(0, |sum, (&byte, table)| sum ^ entry(table, byte));
+    }
     rest.iter().fold(register, |register, &byte| {
         let [table, ..] = tables;
         (register >> 8) ^ entry(table, register as u8 ^ byte)

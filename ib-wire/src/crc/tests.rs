@@ -86,6 +86,74 @@ fn only_the_invariant_sum_of_both_is_masked() {
     }
 }
 
+#[test]
+fn a_payload_is_copied_to_its_place_and_summed_in_one_pass() {
+    let (data, wide) = (
+        noise(4113),
+        Mask::NOTHING.bits(0, 0x0f).ones(1, 3).ones(12, 4),
+    );
+    let step = if cfg!(miri) { 37 } else { 1 };
+    let lengths = (0..=300usize).step_by(step).chain([1024, 2047, 3968, 4096]);
+    for len in lengths {
+        // The places and lengths of header stacks; each puts the payload at another address.
+        for headers in [0, 15, 16, 20, 23, 36, 63, 64, 68, 100, 128, 131] {
+            let (pad, from) = (len.wrapping_neg() & 3, &data[headers..]);
+            let payload = &from[..len.min(from.len())];
+            let (mut packet, mut right) = (noise(headers), noise(headers));
+            right.extend_from_slice(payload);
+            right.extend_from_slice(&[1, 2, 3][..pad]);
+            packet.resize(headers + payload.len(), 0xee);
+            packet.extend_from_slice(&[1, 2, 3][..pad]);
+            let mask = match headers {
+                0..16 => Mask::NOTHING,
+                16..64 => wide,
+                _ => masks()[1],
+            };
+            let both = kernel::copy_and_update_both(
+                [Invariant::START, Variant::START],
+                &mut packet,
+                headers,
+                payload,
+                &mask,
+            );
+            assert_eq!(packet, right, "{len} bytes behind {headers}");
+            let registers = [
+                by_bits::<Invariant>(Invariant::START, &with(&mask, &right)),
+                by_bits::<Variant>(Variant::START, &right),
+            ];
+            assert_eq!(both, registers, "{len} bytes behind {headers}");
+        }
+    }
+}
+
+#[test]
+fn a_payload_at_any_address_goes_to_any_address() {
+    let data = noise(700);
+    for (from, to) in (0..32).flat_map(|from| [(from, 36), (0, 20 + from), (from, 20 + from)]) {
+        for len in [128, 255, 256, 300] {
+            let payload = &data[from..from + len];
+            let right = [&data[..to], payload].concat();
+            let mut packet = right.clone();
+            packet[to..].fill(0);
+            let both = kernel::copy_and_update_both([1, 2], &mut packet, to, payload, &masks()[0]);
+            assert_eq!(packet, right, "{len} bytes from {from} to {to}");
+            let registers = [
+                by_bits::<Invariant>(1, &right),
+                by_bits::<Variant>(2, &right),
+            ];
+            assert_eq!(both, registers, "{len} bytes from {from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn a_payload_that_does_not_fit_is_not_copied() {
+    let mut packet = noise(100);
+    let before = packet.clone();
+    let _ = kernel::copy_and_update_both([0, 0], &mut packet, 50, &before[..51], &masks()[0]);
+    assert_eq!(packet, before);
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn every_kernel_that_the_processor_has_agrees_with_the_shift_register() {

@@ -11,7 +11,10 @@
 
 use core::arch::x86_64::*;
 
-use super::{constants::Constants, mask::Mask};
+use super::{
+    constants::{Constants, PRODUCT},
+    mask::Mask,
+};
 
 /// The registers after `data`, by the best kernel that this processor has; `None` without one, and for
 /// data below 16 bytes.
@@ -40,6 +43,47 @@ pub(super) fn update<const N: usize, const MASKED: bool>(
         return Some(unsafe { update_128::<N, MASKED>(registers, constants, data, mask) });
     }
     None
+}
+
+/// Both registers after `headers` and `payload`, in one pass that also copies `payload` to `to`;
+/// `None`, and nothing copied, where that does not pay.
+///
+/// The ICRC takes the bytes of `mask` ORed to the first ones of `headers`, which hold all the mask.
+#[inline]
+pub(super) fn copy_and_update_both(
+    registers: [u32; 2],
+    constants: [&'static Constants; 2],
+    parts: [&[u8]; 2],
+    mask: &Mask,
+    to: &mut [u8],
+) -> Option<[u32; 2]> {
+    let [headers, payload] = parts;
+    if headers.len() < 16 || payload.len() < 128 || to.len() != payload.len() || !has_256() {
+        return None;
+    }
+    // SAFETY: `has_256` checked for every feature that the kernel enables.
+    Some(unsafe { both_256::<true>(registers, constants, parts, mask, to) })
+}
+
+/// Both registers after `data`; as [`update`], but what one pass for both can share it does.
+#[inline]
+pub(super) fn update_both(
+    registers: [u32; 2],
+    constants: [&'static Constants; 2],
+    data: &[u8],
+    mask: &Mask,
+) -> Option<[u32; 2]> {
+    // All of the mask is in the first 64 bytes.
+    if let Some((headers, payload)) = data.split_at_checked(64)
+        && payload.len() >= 128
+        && has_256()
+        && !has_512()
+    {
+        let parts = [headers, payload];
+        // SAFETY: `has_256` checked for every feature that the kernel enables.
+        return Some(unsafe { both_256::<false>(registers, constants, parts, mask, &mut []) });
+    }
+    update::<2, true>(registers, constants, data, mask)
 }
 
 /// The product of two polynomials modulo the generator; bit 31 is x^0. `None` where the processor
@@ -123,6 +167,20 @@ fn update_128<const N: usize, const MASKED: bool>(
     data: &[u8],
     mask: &Mask,
 ) -> [u32; N] {
+    let lanes = lanes_128::<N, MASKED>(registers, constants, data, mask);
+    reduce_all(lanes, constants)
+}
+
+/// 128 bits for each sum that leave the same register as `data`, at least 16 bytes, and end where it
+/// ends.
+#[target_feature(enable = "pclmulqdq,sse4.1,ssse3")]
+#[inline]
+fn lanes_128<const N: usize, const MASKED: bool>(
+    registers: [u32; N],
+    constants: [&'static Constants; N],
+    data: &[u8],
+    mask: &Mask,
+) -> [__m128i; N] {
     let (blocks, _) = data.as_chunks::<64>();
     let Some((first, blocks)) = blocks.split_first() else {
         return short::<N, MASKED>(registers, constants, data, mask);
@@ -155,20 +213,21 @@ fn update_128<const N: usize, const MASKED: bool>(
     for ((lane, sum), constants) in lanes.iter_mut().zip(sums).zip(constants) {
         *lane = four_lanes(sum, constants);
     }
-    finish::<N>(lanes, constants, data, rest)
+    fold_rest::<N>(lanes, constants, data, rest)
 }
 
 /// Between 16 and 63 bytes.
 #[target_feature(enable = "pclmulqdq,sse4.1,ssse3")]
+#[inline]
 fn short<const N: usize, const MASKED: bool>(
     registers: [u32; N],
     constants: [&'static Constants; N],
     data: &[u8],
     mask: &Mask,
-) -> [u32; N] {
+) -> [__m128i; N] {
     let (Some((first, _)), Some(last)) = (data.split_first_chunk::<16>(), data.last_chunk::<16>())
     else {
-        return registers;
+        return [_mm_setzero_si128(); N];
     };
     let mut lanes = [load_128(first); N];
     let masks = mask.chunks::<16>();
@@ -201,22 +260,18 @@ fn short<const N: usize, const MASKED: bool>(
             *lane = fold_tail(*lane, last, tail.len(), constants);
         }
     }
-    let mut registers = registers;
-    for ((register, lane), constants) in registers.iter_mut().zip(lanes).zip(constants) {
-        *register = reduce(lane, constants);
-    }
-    registers
+    lanes
 }
 
-/// Folds in the `rest` of `data`, which the lanes do not hold yet, and reduces.
+/// Folds in the `rest` of `data`, which the lanes do not hold yet.
 #[target_feature(enable = "pclmulqdq,sse4.1,ssse3")]
 #[inline]
-fn finish<const N: usize>(
+fn fold_rest<const N: usize>(
     mut lanes: [__m128i; N],
     constants: [&'static Constants; N],
     data: &[u8],
     rest: &[u8],
-) -> [u32; N] {
+) -> [__m128i; N] {
     let (blocks, tail) = rest.as_chunks::<16>();
     for block in blocks {
         let block = load_128(block);
@@ -234,6 +289,13 @@ fn finish<const N: usize>(
             *lane = fold_tail(*lane, last, tail.len(), constants);
         }
     }
+    lanes
+}
+
+/// The registers that the lanes leave.
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+#[inline]
+fn reduce_all<const N: usize>(lanes: [__m128i; N], constants: [&'static Constants; N]) -> [u32; N] {
     let mut registers = [0; N];
     for ((register, lane), constants) in registers.iter_mut().zip(lanes).zip(constants) {
         *register = reduce(lane, constants);
@@ -276,7 +338,7 @@ fn update_256<const N: usize, const MASKED: bool>(
         }
     }
     let done = data.len() & !127;
-    let mut rest = data.get(done..).unwrap_or_default();
+    let rest = data.get(done..).unwrap_or_default();
     let mut pairs = [_mm256_setzero_si256(); N];
     for ((pair, [a, b, c, d]), constants) in pairs.iter_mut().zip(sums).zip(constants) {
         let by = |n: usize| match constants.fold.get(n) {
@@ -287,6 +349,18 @@ fn update_256<const N: usize, const MASKED: bool>(
         let cd = _mm256_xor_si256(fold_256(c, by(1)), d);
         *pair = _mm256_xor_si256(ab, cd);
     }
+    finish_256::<N>(pairs, constants, data, rest)
+}
+
+/// Folds in the `rest` of `data`, which the pairs do not hold yet, and reduces.
+#[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1,ssse3")]
+#[inline]
+fn finish_256<const N: usize>(
+    mut pairs: [__m256i; N],
+    constants: [&'static Constants; N],
+    data: &[u8],
+    mut rest: &[u8],
+) -> [u32; N] {
     while let Some((block, next)) = rest.split_first_chunk::<32>() {
         let block = load_256(block);
         for (pair, constants) in pairs.iter_mut().zip(constants) {
@@ -303,7 +377,69 @@ fn update_256<const N: usize, const MASKED: bool>(
         );
         *lane = _mm_xor_si128(fold_128(low, load_pair(&constants.fold[0])), high);
     }
-    finish::<N>(lanes, constants, data, rest)
+    reduce_all(fold_rest::<N>(lanes, constants, data, rest), constants)
+}
+
+/// Both registers after `headers`, at least 16 bytes, and `payload`, at least 128, in one pass; with
+/// `COPIES` the same loads fill `to`, as long as `payload`.
+///
+/// The sums differ in the masked headers alone. So the payload is folded once, modulo the product of
+/// both generators, behind the ICRC's headers; what the VCRC's headers differ by goes along in a lane
+/// of its own.
+#[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1,ssse3")]
+fn both_256<const COPIES: bool>(
+    registers: [u32; 2],
+    constants: [&'static Constants; 2],
+    [headers, payload]: [&[u8]; 2],
+    mask: &Mask,
+    to: &mut [u8],
+) -> [u32; 2] {
+    let (blocks, rest) = payload.as_chunks::<128>();
+    let Some((first, blocks)) = blocks.split_first() else {
+        return registers;
+    };
+    let (copies, copy_of_rest) = to.as_chunks_mut::<128>();
+    let mut copies = copies.iter_mut();
+    if COPIES && copy_of_rest.len() == rest.len() {
+        copy_of_rest.copy_from_slice(rest);
+    }
+    let mut load = |block: &[u8; 128]| {
+        let [a, b, c, d] = quarters(block);
+        let lanes = [load_256(a), load_256(b), load_256(c), load_256(d)];
+        if COPIES && let Some(copy) = copies.next() {
+            for (to, lane) in copy.as_chunks_mut().0.iter_mut().zip(lanes) {
+                store_256(to, lane);
+            }
+        }
+        lanes
+    };
+    let mut sum = load(first);
+    let [invariant, variant] = lanes_128::<2, true>(registers, constants, headers, mask);
+    let by = |n: usize| match PRODUCT.get(n) {
+        Some(fold) => load_pair(fold),
+        None => _mm_setzero_si128(),
+    };
+    let by_16 = by(0);
+    let mut difference = fold_128(_mm_xor_si128(invariant, variant), by_16);
+    let [lane, ..] = &mut sum;
+    *lane = _mm256_xor_si256(*lane, _mm256_zextsi128_si256(fold_128(invariant, by_16)));
+    let by_128 = by(7);
+    let by_128_twice = _mm256_broadcastsi128_si256(by_128);
+    for block in blocks {
+        let block = load(block);
+        for (lane, data) in sum.iter_mut().zip(block) {
+            *lane = _mm256_xor_si256(fold_256(*lane, by_128_twice), data);
+        }
+        difference = fold_128(difference, by_128);
+    }
+    let twice = |n: usize| _mm256_broadcastsi128_si256(by(n));
+    let [a, b, c, d] = sum;
+    let ab = _mm256_xor_si256(fold_256(a, twice(5)), fold_256(b, twice(3)));
+    let cd = _mm256_xor_si256(fold_256(c, twice(1)), d);
+    let pair = _mm256_xor_si256(ab, cd);
+    let difference = _mm256_zextsi128_si256(fold_128(difference, by(5)));
+    let pairs = [pair, _mm256_xor_si256(pair, difference)];
+    finish_256::<2>(pairs, constants, payload, rest)
 }
 
 #[target_feature(enable = "avx512f,avx2,vpclmulqdq,pclmulqdq,sse4.1,ssse3")]
@@ -368,7 +504,7 @@ fn update_512<const N: usize, const MASKED: bool>(
         ];
         *lane = four_lanes(four, constants);
     }
-    finish::<N>(lanes, constants, data, rest)
+    reduce_all(fold_rest::<N>(lanes, constants, data, rest), constants)
 }
 
 /// Four neighbouring lanes become the last one, each moved at once.
@@ -487,6 +623,13 @@ fn load_pair(words: &[u64; 2]) -> __m128i {
 fn load_256(bytes: &[u8; 32]) -> __m256i {
     // SAFETY: the array has the 32 bytes that the load reads; it needs no alignment.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store_256(bytes: &mut [u8; 32], lanes: __m256i) {
+    // SAFETY: the array has the 32 bytes that the store writes; it needs no alignment.
+    unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), lanes) }
 }
 
 #[target_feature(enable = "avx512f")]

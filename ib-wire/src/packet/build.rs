@@ -261,6 +261,7 @@ impl<'a> PacketBuilder<'a> {
                 (Start::RoceV2Ipv6, Network::RoceV2Ipv6)
             }
         };
+        let mut missing = None;
         if matches!(network, Network::Raw | Network::RawIpv6) {
             write(self.payload)?;
         } else {
@@ -273,11 +274,28 @@ impl<'a> PacketBuilder<'a> {
                     .get(..op_code.headers_len())
                     .unwrap_or_default(),
             )?;
-            write(self.payload)?;
-            write(self.pad.get(..self.pad_len()).unwrap_or_default())?;
+            let pad = self.pad.get(..self.pad_len()).unwrap_or_default();
+            if start == Start::Ib {
+                // The CRCs' pass copies the payload; what comes after it is the pad and six bytes of CRCs.
+                let after = pad.len().wrapping_add(6);
+                let (_, end) = rest
+                    .split_at_mut_checked(self.payload.len())
+                    .ok_or(BuildError::NoRoom { needed, left })?;
+                end.get_mut(..pad.len())
+                    .ok_or(BuildError::NoRoom { needed, left })?
+                    .copy_from_slice(pad);
+                let behind = self.payload.len().wrapping_add(after);
+                missing = Some((
+                    needed.wrapping_sub(self.link.len()).wrapping_sub(behind),
+                    self.payload,
+                ));
+            } else {
+                write(self.payload)?;
+                write(pad)?;
+            }
         }
         let body = out.get_mut(self.link.len()..).unwrap_or_default();
-        seal_as(start, network, 0, body, !self.keeps_checksum)?;
+        seal_as(start, network, 0, body, !self.keeps_checksum, missing)?;
         Ok(needed)
     }
 

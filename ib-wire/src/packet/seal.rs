@@ -17,10 +17,12 @@ use crate::{
 /// bytes; [`NotAPacket`](BuildError::NotAPacket) if the bytes are no InfiniBand or RoCE packet.
 pub fn seal(start: Start, bytes: &mut [u8]) -> Result<(), BuildError> {
     let Shape { network, net, .. } = Shape::of(start, bytes);
-    seal_as(start, network, net, bytes, true)
+    seal_as(start, network, net, bytes, true, None)
 }
 
 /// As [`seal`], of a packet whose headers are known; `net` is where GRH or IP stand off a link.
+///
+/// On an InfiniBand link the `payload` may still be missing: it is copied to its place.
 #[inline(always)]
 pub(super) fn seal_as(
     start: Start,
@@ -28,9 +30,10 @@ pub(super) fn seal_as(
     net: usize,
     bytes: &mut [u8],
     computes_checksum: bool,
+    payload: Option<(usize, &[u8])>,
 ) -> Result<(), BuildError> {
     if start == Start::Ib {
-        return seal_ib(network, bytes);
+        return seal_ib(network, bytes, payload);
     }
     let bytes = bytes.get_mut(net..).unwrap_or_default();
     match network {
@@ -69,7 +72,11 @@ pub(super) fn seal_as(
 }
 
 #[inline(always)]
-fn seal_ib(network: Network, bytes: &mut [u8]) -> Result<(), BuildError> {
+fn seal_ib(
+    network: Network,
+    bytes: &mut [u8],
+    payload: Option<(usize, &[u8])>,
+) -> Result<(), BuildError> {
     let len = bytes.len();
     let covered = len.saturating_sub(2);
     if !covered.is_multiple_of(4) {
@@ -112,7 +119,10 @@ fn seal_ib(network: Network, bytes: &mut [u8]) -> Result<(), BuildError> {
     if covered.len() < Lrh::LEN + Bth::LEN {
         return Err(BuildError::NotAPacket);
     }
-    (*icrc, *vcrc) = crc::icrc_and_vcrc(coverage, covered);
+    (*icrc, *vcrc) = match payload {
+        Some((at, payload)) => crc::copy_icrc_and_vcrc(coverage, covered, at, payload),
+        None => crc::icrc_and_vcrc(coverage, covered),
+    };
     Ok(())
 }
 

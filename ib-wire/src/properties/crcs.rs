@@ -1,7 +1,8 @@
 //! The CRCs, however they are reached.
 
 use crate::crc::{
-    Coverage, Digest, Generator, Icrc, Invariant, Variant, Vcrc, icrc, icrc_and_vcrc,
+    Coverage, Digest, Generator, Icrc, Invariant, Variant, Vcrc, copy_icrc_and_vcrc, icrc,
+    icrc_and_vcrc,
 };
 
 /// The register after `bytes`, one bit after the other, as the specification describes it.
@@ -30,9 +31,28 @@ pub fn crcs_agree_with_a_shift_register(bytes: &[u8]) {
         assert_eq!(invariant, icrc(coverage, bytes));
         assert_eq!(variant, Vcrc::new().update(bytes).update(&invariant).wire());
     }
+    copies_agree(bytes, cut);
     let (head, tail) = bytes.split_at(bytes.len().min(cut.max(128)));
     let streamed = Icrc::masked(Coverage::IbaLocal, head).update(tail);
     assert_eq!(streamed.wire(), icrc(Coverage::IbaLocal, bytes));
+}
+
+/// A payload that the CRCs' pass copies has the CRCs of the packet that holds it.
+fn copies_agree(bytes: &[u8], cut: usize) {
+    // LRH, BTH and extended headers, with and without GRH.
+    for (coverage, least) in [(Coverage::IbaLocal, 20), (Coverage::IbaGlobal, 60)] {
+        let at = least + cut % 41;
+        let Some(payload) = bytes.get(at..) else {
+            continue;
+        };
+        let mut packet = bytes.to_vec();
+        if let Some(to) = packet.get_mut(at..) {
+            to.fill(0);
+        }
+        let both = copy_icrc_and_vcrc(coverage, &mut packet, at, payload);
+        assert_eq!(packet, bytes);
+        assert_eq!(both, icrc_and_vcrc(coverage, bytes));
+    }
 }
 
 fn ways_agree<G: Generator>(bytes: &[u8], cut: usize) {
