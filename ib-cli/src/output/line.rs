@@ -377,6 +377,13 @@ fn hex_digit(nibble: u8) -> u8 {
 mod tests {
     use super::*;
 
+    fn hex(line: &mut Line, value: u64, digits: usize) {
+        let mut pen = line.room(16);
+        pen.hex(value, digits);
+        let len = pen.len();
+        line.advance(len);
+    }
+
     fn written(write: impl Fn(&mut Line)) -> String {
         let mut line = Line::default();
         line.text(b"|");
@@ -392,11 +399,11 @@ mod tests {
         for value in edges.chain([999_999, 1_000_000, 1_000_007, 10_000_000_000]) {
             assert_eq!(written(|line| line.decimal(value)), format!("|{value}|"));
             assert_eq!(
-                written(|line| line.hex(value, 16)),
+                written(|line| hex(line, value, 16)),
                 format!("|{value:016x}|")
             );
         }
-        assert_eq!(written(|line| line.hex(0x1_2345, 4)), "|2345|");
+        assert_eq!(written(|line| hex(line, 0x1_2345, 4)), "|2345|");
     }
 
     #[test]
