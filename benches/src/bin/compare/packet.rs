@@ -27,10 +27,10 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// RC RDMA WRITE packets of 256 bytes, opened, and five fields read of each.
 /// Both addresses, the protocol and both ports: what etherparse's callers read first.
 type FiveFields = ([u8; 4], [u8; 4], u8, u16, u16);
 
+/// RC RDMA WRITE packets of 256 bytes, opened, and five fields read of each.
 fn parse_rc_write() -> Row {
     let packets: Vec<Vec<u8>> = (0..64).map(rc_write).collect();
     let frames: Vec<Vec<u8>> = (0..64).map(udp_frame).collect();
