@@ -380,6 +380,47 @@ fn finish_256<const N: usize>(
     reduce_all(fold_rest::<N>(lanes, constants, data, rest), constants)
 }
 
+/// The headers, at least 16 bytes, as a lane for the ICRC, the low one, and one for the VCRC.
+#[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1,ssse3")]
+#[inline]
+fn headers_256([invariant, variant]: [u32; 2], headers: &[u8], mask: &Mask) -> __m256i {
+    let twice = |block: &[u8; 16], at: usize| {
+        let block = _mm256_broadcastsi128_si256(load_128(block));
+        _mm256_or_si256(block, _mm256_zextsi128_si256(load_128(mask.at(at))))
+    };
+    let [by_16, ..] = &PRODUCT;
+    let by_16 = _mm256_broadcastsi128_si256(load_pair(by_16));
+    let mut lanes = _mm256_setzero_si256();
+    let mut registers = _mm256_set_m128i(
+        _mm_cvtsi32_si128(variant.cast_signed()),
+        _mm_cvtsi32_si128(invariant.cast_signed()),
+    );
+    let mut at = 0usize;
+    let mut rest = headers;
+    while let Some((block, next)) = rest.split_first_chunk() {
+        lanes = _mm256_xor_si256(
+            fold_256(lanes, by_16),
+            _mm256_xor_si256(twice(block, at), registers),
+        );
+        registers = _mm256_setzero_si256();
+        (rest, at) = (next, at.wrapping_add(16));
+    }
+    if !rest.is_empty()
+        && let Some(last) = headers.last_chunk()
+    {
+        let last = twice(last, headers.len().wrapping_sub(16));
+        let (up, down) = shifts(rest.len());
+        let (up, down) = (
+            _mm256_broadcastsi128_si256(up),
+            _mm256_broadcastsi128_si256(down),
+        );
+        let moved = _mm256_shuffle_epi8(lanes, down);
+        let block = _mm256_blendv_epi8(last, moved, up);
+        lanes = _mm256_xor_si256(fold_256(_mm256_shuffle_epi8(lanes, up), by_16), block);
+    }
+    lanes
+}
+
 /// Both registers after `headers`, at least 16 bytes, and `payload`, at least 128, in one pass; with
 /// `COPIES` the same loads fill `to`, as long as `payload`.
 ///
@@ -400,7 +441,7 @@ fn both_256<const COPIES: bool>(
     };
     let (copies, copy_of_rest) = to.as_chunks_mut::<128>();
     let mut copies = copies.iter_mut();
-    if COPIES && copy_of_rest.len() == rest.len() {
+    if COPIES && !rest.is_empty() && copy_of_rest.len() == rest.len() {
         copy_of_rest.copy_from_slice(rest);
     }
     let mut load = |block: &[u8; 128]| {
@@ -414,15 +455,16 @@ fn both_256<const COPIES: bool>(
         lanes
     };
     let mut sum = load(first);
-    let [invariant, variant] = lanes_128::<2, true>(registers, constants, headers, mask);
     let by = |n: usize| match PRODUCT.get(n) {
         Some(fold) => load_pair(fold),
         None => _mm_setzero_si128(),
     };
-    let by_16 = by(0);
-    let mut difference = fold_128(_mm_xor_si128(invariant, variant), by_16);
+    let by_16 = _mm256_broadcastsi128_si256(by(0));
+    let lanes = fold_256(headers_256(registers, headers, mask), by_16);
+    let invariant = _mm256_castsi256_si128(lanes);
+    let mut difference = _mm_xor_si128(invariant, _mm256_extracti128_si256::<1>(lanes));
     let [lane, ..] = &mut sum;
-    *lane = _mm256_xor_si256(*lane, _mm256_zextsi128_si256(fold_128(invariant, by_16)));
+    *lane = _mm256_xor_si256(*lane, _mm256_zextsi128_si256(invariant));
     let by_128 = by(7);
     let by_128_twice = _mm256_broadcastsi128_si256(by_128);
     for block in blocks {
@@ -521,6 +563,16 @@ fn four_lanes([a, b, c, d]: [__m128i; 4], constants: &Constants) -> __m128i {
 #[target_feature(enable = "pclmulqdq,sse4.1,ssse3")]
 #[inline]
 fn fold_tail(lane: __m128i, last: __m128i, tail: usize, constants: &Constants) -> __m128i {
+    let (up, down) = shifts(tail);
+    let head = _mm_shuffle_epi8(lane, up);
+    let rest = _mm_blendv_epi8(last, _mm_shuffle_epi8(lane, down), up);
+    _mm_xor_si128(fold_128(head, load_pair(&constants.fold[0])), rest)
+}
+
+/// Shuffles that leave a lane's first `tail` bytes at its end, and its other bytes at its start.
+#[target_feature(enable = "sse2")]
+#[inline]
+fn shifts(tail: usize) -> (__m128i, __m128i) {
     #[allow(
         clippy::indexing_slicing,
         clippy::arithmetic_side_effects,
@@ -540,10 +592,7 @@ fn fold_tail(lane: __m128i, last: __m128i, tail: usize, constants: &Constants) -
         Some(shift) => load_128(shift),
         None => _mm_setzero_si128(),
     };
-    let (up, down) = (shift(tail), shift(tail.wrapping_add(16)));
-    let head = _mm_shuffle_epi8(lane, up);
-    let rest = _mm_blendv_epi8(last, _mm_shuffle_epi8(lane, down), up);
-    _mm_xor_si128(fold_128(head, load_pair(&constants.fold[0])), rest)
+    (shift(tail), shift(tail.wrapping_add(16)))
 }
 
 /// The register that 128 bits leave.
