@@ -1,4 +1,7 @@
 //! A fabric as a picture: switches in rows by their distance from the hosts, hosts below.
+//!
+//! A switch is labelled with the last two digits of its GUID. The redder a link, the more routes it
+//! carries.
 
 use alloc::{collections::BTreeMap, string::String, vec, vec::Vec};
 use core::fmt::Write;
@@ -33,8 +36,9 @@ pub fn write(fabric: &Fabric, load: &[u64]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"9\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
     );
     let most = load.iter().copied().max().unwrap_or(0).max(1);
+    let mut parallel: BTreeMap<(NodeIdx, NodeIdx), usize> = BTreeMap::new();
     for (one, other) in fabric.links() {
-        let (Some((x1, y1)), Some((x2, y2))) = (place.get(&one.node), place.get(&other.node))
+        let (Some(&(x1, y1)), Some(&(x2, y2))) = (place.get(&one.node), place.get(&other.node))
         else {
             continue;
         };
@@ -47,9 +51,23 @@ pub fn write(fabric: &Fabric, load: &[u64]) -> String {
             of(channel).max(of(fabric.channel(channel).reverse))
         });
         let red = 255 * routes / most;
+        // Links of one pair fan out; a link within a row bows over the switches between its ends.
+        let pair = (one.node.min(other.node), one.node.max(other.node));
+        let before = parallel.entry(pair).or_default();
+        let bow = match y1 == y2 {
+            // A curve rises to half its bow; above the top row there is the room of a row.
+            true => (x1.abs_diff(x2) / 2 + 12 * *before).min(2 * (ROW - 20)),
+            false => 12 * *before,
+        };
+        *before += 1;
+        let (bend_x, bend_y) = if y1 == y2 {
+            ((x1 + x2) / 2, y1.saturating_sub(bow))
+        } else {
+            ((x1 + x2) / 2 + bow, (y1 + y2) / 2)
+        };
         let _ = writeln!(
             out,
-            "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"rgb({red},{0},{0})\" stroke-opacity=\"0.6\"/>",
+            "<path d=\"M{x1} {y1}Q{bend_x} {bend_y} {x2} {y2}\" fill=\"none\" stroke=\"rgb({red},{0},{0})\" stroke-opacity=\"0.6\"/>",
             (255 - red) / 2
         );
     }
@@ -59,9 +77,11 @@ pub fn write(fabric: &Fabric, load: &[u64]) -> String {
         let _ = if entry.type_.is_switch() {
             writeln!(
                 out,
-                "<g><title>{title}</title><rect x=\"{}\" y=\"{}\" width=\"18\" height=\"14\" rx=\"2\" fill=\"#2b6cb0\"/></g>",
+                "<g><title>{title}</title><rect x=\"{}\" y=\"{}\" width=\"18\" height=\"14\" rx=\"2\" fill=\"#2b6cb0\"/><text x=\"{x}\" y=\"{}\" text-anchor=\"middle\" fill=\"white\">{:02x}</text></g>",
                 x.saturating_sub(9),
-                y.saturating_sub(7)
+                y.saturating_sub(7),
+                y + 3,
+                entry.guid.0 & 0xff
             )
         } else {
             writeln!(
