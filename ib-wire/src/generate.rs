@@ -169,6 +169,11 @@ fn spoil(bytes: &mut Vec<u8>, fault: FaultKind, u: &mut Unstructured<'_>) -> Res
     let some: u8 = u.int_in_range(1..=15)?;
     let mut packet = Packet::parse(bytes.as_mut_slice());
     let filled = packet.payload().len().saturating_add(packet.pad().len());
+    // The operation with the longest stack of headers exceeds no packet that has such a stack.
+    let longest = OpCode::RD_CMP_SWAP.headers_len();
+    let has_longest_stack = packet
+        .bth()
+        .is_some_and(|bth| bth.op_code().headers_len() >= longest);
     let done = match fault {
         FaultKind::Truncated => {
             bytes.truncate(u.int_in_range(0..=whole.saturating_sub(1))?);
@@ -200,9 +205,10 @@ fn spoil(bytes: &mut Vec<u8>, fault: FaultKind, u: &mut Unstructured<'_>) -> Res
         FaultKind::BadPadCnt if filled == 0 => packet.edit_bth(|bth| {
             bth.set_pad_cnt((some & 3).max(1));
         }),
-        FaultKind::HeaderStackExceedsPacket if filled == 0 => packet.edit_bth(|bth| {
-            bth.set_op_code(OpCode::RD_CMP_SWAP);
-        }),
+        FaultKind::HeaderStackExceedsPacket if filled == 0 && !has_longest_stack => packet
+            .edit_bth(|bth| {
+                bth.set_op_code(OpCode::RD_CMP_SWAP);
+            }),
         FaultKind::ReservedOpCode => packet.edit_bth(|bth| {
             bth.set_op_code(OpCode(0x70 | some));
         }),
