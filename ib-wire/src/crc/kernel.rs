@@ -8,6 +8,12 @@ use super::{sealed::Sealed as _, x86_64};
 #[inline]
 pub(super) fn update<G: Generator>(register: u32, bytes: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
+    if G::LEN == Variant::LEN
+        && let Some(register) = x86_64::update_variant(register, G::CONSTANTS, bytes)
+    {
+        return register;
+    }
+    #[cfg(target_arch = "x86_64")]
     if let Some([register]) =
         x86_64::update::<1, false>([register], [G::CONSTANTS], bytes, &Mask::NOTHING)
     {
@@ -69,6 +75,8 @@ pub(super) fn copy_and_update_both(
                 portable::update::<Variant>(variant, pad),
             ];
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (headers, pad); // Only a kernel needs them apart.
         to.copy_from_slice(payload);
     }
     update_both(registers, bytes, mask)
