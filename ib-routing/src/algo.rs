@@ -1,5 +1,6 @@
 //! Graph algorithms that the engines share.
 
+pub mod balance;
 pub mod bfs;
 pub mod channel_graph;
 pub mod dependency;

@@ -56,6 +56,8 @@ indices! {
     DestinationIdx;
     /// A switch's place in a tree of paths towards one destination: the nearest come first.
     TreeIdx;
+    /// A way nearer to the target, among all ways of all switches.
+    StepIdx;
 }
 
 /// A vector with one entry per index of one kind.
@@ -82,6 +84,12 @@ impl<I: Idx, T> IdxVec<I, T> {
         T: Clone,
     {
         vec![value; len].into()
+    }
+
+    /// Replaces all entries.
+    pub fn refill(&mut self, entries: impl IntoIterator<Item = T>) {
+        self.entries.clear();
+        self.entries.extend(entries);
     }
 
     /// Adds an entry and returns its index.

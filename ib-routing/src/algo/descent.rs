@@ -6,12 +6,12 @@
 //! Source: Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks",
 //! 2009, for the balance by path weights.
 
-use alloc::{collections::BinaryHeap, vec::Vec};
-use core::cmp::Reverse;
+use alloc::collections::BinaryHeap;
+use core::{cmp::Reverse, mem};
 
 use crate::{
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec, SwitchIdx, TreeIdx},
+    index::{ChannelIdx, IdxVec, StepIdx, SwitchIdx, TreeIdx},
 };
 
 /// A way nearer to the target.
@@ -34,7 +34,15 @@ pub struct Descent {
     switches: IdxVec<TreeIdx, SwitchIdx>,
     /// Where each switch's steps begin; one entry more than switches.
     first_step: IdxVec<TreeIdx, u32>,
-    steps: Vec<Step>,
+    steps: IdxVec<StepIdx, Step>,
+}
+
+/// The paths of a descent while it serves another target.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    switches: IdxVec<TreeIdx, SwitchIdx>,
+    first_step: IdxVec<TreeIdx, u32>,
+    steps: IdxVec<StepIdx, Step>,
 }
 
 /// Distance of a switch that does not reach the target.
@@ -52,7 +60,7 @@ impl Descent {
             place: IdxVec::filled(switches, TreeIdx(0)),
             switches: IdxVec::new(),
             first_step: IdxVec::new(),
-            steps: Vec::new(),
+            steps: IdxVec::new(),
         }
     }
 
@@ -66,6 +74,13 @@ impl Descent {
             self.search_by_weight(fabric, target);
         }
         self.list_steps(fabric);
+    }
+
+    /// Exchanges the paths for those of another time: a way back to a target without a search.
+    pub fn swap(&mut self, paths: &mut Paths) {
+        mem::swap(&mut self.switches, &mut paths.switches);
+        mem::swap(&mut self.first_step, &mut paths.first_step);
+        mem::swap(&mut self.steps, &mut paths.steps);
     }
 
     fn search_breadth_first(&mut self, fabric: &Fabric, target: SwitchIdx) {
@@ -142,9 +157,7 @@ impl Descent {
     #[must_use]
     pub fn steps(&self, at: TreeIdx) -> &[Step] {
         let (start, end) = (self.first_step[at], self.first_step[TreeIdx(at.0 + 1)]);
-        self.steps
-            .get(start as usize..end as usize)
-            .unwrap_or_default()
+        self.steps.range(StepIdx(start), StepIdx(end))
     }
 
     /// Chooses the lightest path from every switch, into `tree`; the first wins among equals.
@@ -159,6 +172,69 @@ impl Descent {
                 }
             }
             tree.take(at, best, best_weight);
+        }
+    }
+
+    /// All steps, those of one switch after those of a nearer one.
+    #[must_use]
+    pub fn all_steps(&self) -> &IdxVec<StepIdx, Step> {
+        &self.steps
+    }
+
+    /// Chooses the lightest path from every switch as [`lightest`](Self::lightest) does. The load is
+    /// by step, as all trees towards one target use the same steps. `choices` gets the number of each
+    /// switch's step among its own.
+    pub fn lightest_choices(
+        &self,
+        load: &IdxVec<StepIdx, u64>,
+        weights: &mut IdxVec<TreeIdx, u64>,
+        choices: &mut [u8],
+    ) {
+        weights.clear();
+        weights.extend(self.switches.len());
+        let mut start = StepIdx(0);
+        let ends = self.first_step.as_slice().get(2..).unwrap_or_default();
+        for ((at, &end), choice) in (1..).zip(ends).zip(choices.iter_mut().skip(1)) {
+            let end = StepIdx(end);
+            let (mut best, mut best_weight) = (0, u64::MAX);
+            let steps = self.steps.range(start, end).iter();
+            for (number, (step, &load)) in (0..).zip(steps.zip(load.range(start, end))) {
+                let weight = weights[step.next] + load;
+                if weight < best_weight {
+                    (best, best_weight) = (number, weight);
+                }
+            }
+            weights[TreeIdx(at)] = best_weight;
+            // One byte is enough: a switch has 254 ports at most.
+            *choice = best;
+            start = end;
+        }
+    }
+
+    /// Sends a flow from every switch over the chosen steps, the farthest switch first: `change` gets
+    /// what each step carries. `flows` is used up.
+    pub fn send(
+        &self,
+        choices: &[u8],
+        flows: &mut IdxVec<TreeIdx, u64>,
+        mut change: impl FnMut(StepIdx, u64),
+    ) {
+        let switches = self.first_step.iter_enumerated().zip(choices).skip(1);
+        for ((at, &start), &choice) in switches.rev() {
+            let step = StepIdx(start + u32::from(choice));
+            let flow = flows[at];
+            change(step, flow);
+            flows[self.steps[step].next] += flow;
+        }
+    }
+
+    /// Reads back a tree from the choices of [`lightest_choices`](Self::lightest_choices) for the same
+    /// target. The weights are not kept.
+    pub fn recall(&self, choices: &[u8], tree: &mut Tree) {
+        tree.reset(self.switches.len());
+        for (at, &choice) in self.switches.indices().zip(choices).skip(1) {
+            let step = self.steps(at).get(usize::from(choice));
+            tree.steps[at] = step.copied().unwrap_or_default();
         }
     }
 }
@@ -209,11 +285,12 @@ impl Tree {
             .map(|(at, &step)| (at, step))
     }
 
-    /// Adds the routes of all senders to the load of the channels they pass.
+    /// Adds the routes of all senders to `lids` LIDs to the load of the channels they pass.
     pub fn add_load(
         &mut self,
         descent: &Descent,
         senders: &IdxVec<SwitchIdx, u64>,
+        lids: u64,
         load: &mut IdxVec<ChannelIdx, u64>,
     ) {
         self.flow.clear();
@@ -222,7 +299,7 @@ impl Tree {
         }
         for (at, step) in self.steps.iter_enumerated().skip(1).rev() {
             let flow = self.flow[at];
-            load[step.channel] += flow;
+            load[step.channel] += flow * lids;
             self.flow[step.next] += flow;
         }
     }

@@ -11,6 +11,7 @@ use ib_wire::{Lid, Sl};
 use crate::{
     RoutingEngine,
     algo::{
+        balance::Balance,
         channel_graph::DependencyLayout,
         descent::{Descent, Tree, hop_weights, senders},
         lanes::{Lanes, up_down_order},
@@ -86,7 +87,6 @@ impl Run<'_> {
         let mut routes = Routes::new(self.plan.engine, self.fabric, self.lids);
         routes.set_exits(self.lids);
         let mut sls = vec![Sl::ZERO; routes.row_len() * self.fabric.num_switches()];
-        let mut load = IdxVec::filled(self.fabric.channels().len(), 0);
         let mut lanes = Lanes::new(&self.layout, &self.order, self.max);
         let mut descent = Descent::new(self.fabric, hop_weights(self.fabric, self.options));
         let mut tree = Tree::default();
@@ -95,30 +95,32 @@ impl Run<'_> {
             available: self.max,
             needed: u16::from(self.max) + 1,
         };
+        let (balance, mut load) = if frugal {
+            (None, IdxVec::filled(self.fabric.channels().len(), 0))
+        } else {
+            let balance = Balance::new(self.fabric, &mut descent, &self.senders, &self.demands());
+            let load = balance.load().clone();
+            (Some(balance), load)
+        };
+        let mut trees = balance.as_ref().map(Balance::trees);
         for target in self.fabric.switches().indices() {
-            let ends = self.lids.at_switch(target).filter(|end| !end.is_switch());
-            let lids: Vec<Lid> = ends.flat_map(|end| end.range.iter()).collect();
+            let lids = self.ca_lids(target);
             if lids.is_empty() {
                 continue;
             }
             descent.aim(self.fabric, target);
-            let group = if self.plan.tree_per_switch {
-                lids.len()
-            } else {
-                1
-            };
-            for group in lids.chunks(group) {
-                if frugal {
-                    lanes.grow(&descent, &load, &mut tree).map_err(too_few)?;
-                } else {
-                    descent.lightest(&load, &mut tree);
+            for group in lids.chunks(self.group(lids.len())) {
+                if let Some(trees) = &mut trees {
+                    trees.next(&descent, &mut tree);
                     let sends = |switch| self.senders[switch] > 0;
                     lanes
                         .layer(descent.switches(), &tree, sends)
                         .map_err(too_few)?;
+                } else {
+                    lanes.grow(&descent, &load, &mut tree).map_err(too_few)?;
+                    tree.add_load(&descent, &self.senders, group.len() as u64, &mut load);
                 }
                 for &lid in group {
-                    tree.add_load(&descent, &self.senders, &mut load);
                     self.install(&descent, &tree, lid, &mut routes);
                     lanes.note(descent.switches(), lid, routes.row_len(), &mut sls);
                 }
@@ -140,6 +142,27 @@ impl Run<'_> {
         };
         routes.set_lanes(sls, VlMap::default(), vls);
         Ok(routes)
+    }
+
+    /// The LIDs of CAs and routers at a switch.
+    fn ca_lids(&self, target: SwitchIdx) -> Vec<Lid> {
+        let ends = self.lids.at_switch(target).filter(|end| !end.is_switch());
+        ends.flat_map(|end| end.range.iter()).collect()
+    }
+
+    /// How many of a switch's LIDs share a tree.
+    fn group(&self, lids: usize) -> usize {
+        if self.plan.tree_per_switch { lids } else { 1 }
+    }
+
+    /// The trees towards each switch, by the LIDs that share them.
+    fn demands(&self) -> IdxVec<SwitchIdx, Vec<u64>> {
+        let demands = |target| {
+            let lids = self.ca_lids(target);
+            let groups = lids.chunks(self.group(lids.len()).max(1));
+            groups.map(|group| group.len() as u64).collect()
+        };
+        self.fabric.switches().indices().map(demands).collect()
     }
 
     /// Gives lanes to the paths from switches without CAs, and routes to the switches themselves.

@@ -2,17 +2,20 @@
 //!
 //! Works on any fabric, connected or not, and needs one virtual lane; it promises no freedom from
 //! deadlock. A LID's paths are the shortest by hops (or by `hop_weights`) and among them the lightest:
-//! the sum of the routes that its channels carry already. Time O(LIDs * shortest channels). Source:
+//! the sum of the routes that its channels carry already. Up to two further passes choose every LID's
+//! paths again by the load of all others. Time O(LIDs * shortest channels). Source:
 //! Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
 
 use ib_wire::Lid;
 
 use crate::{
     RoutingEngine,
-    algo::descent::{Descent, Tree, hop_weights, senders},
+    algo::{
+        balance::Balance,
+        descent::{Descent, Tree, hop_weights, senders},
+    },
     error::RouteError,
     fabric::Fabric,
-    index::IdxVec,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
@@ -24,16 +27,23 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
     let mut routes = Routes::new(RoutingEngine::Sssp, fabric, lids);
     routes.set_exits(lids);
     let senders = senders(fabric, lids);
-    let mut load = IdxVec::filled(fabric.channels().len(), 0);
+    let demands = fabric.switches().indices().map(|target| {
+        let ends = lids.at_switch(target).filter(|end| !end.is_switch());
+        ends.flat_map(|end| end.range.iter().map(|_| 1)).collect()
+    });
+    let demands = demands.collect();
     let mut descent = Descent::new(fabric, hop_weights(fabric, options));
+    let balance = Balance::new(fabric, &mut descent, &senders, &demands);
+    let mut trees = balance.trees();
     let mut tree = Tree::default();
     for target in fabric.switches().indices() {
         descent.aim(fabric, target);
         for end in lids.at_switch(target) {
             for lid in end.range.iter() {
-                descent.lightest(&load, &mut tree);
-                if !end.is_switch() {
-                    tree.add_load(&descent, &senders, &mut load);
+                if end.is_switch() {
+                    descent.lightest(balance.load(), &mut tree);
+                } else {
+                    trees.next(&descent, &mut tree);
                 }
                 install(fabric, &descent, &tree, lid, &mut routes);
             }
