@@ -3,6 +3,7 @@
 //! A row is a case of a subject: our figure, the peer's, and the ratio of the two, above 1 where we
 //! are ahead. Repetitions of both alternate, so that a machine that slows down slows both.
 
+mod bringup;
 mod crc;
 mod mad;
 mod measure;
@@ -40,6 +41,8 @@ enum Subject {
     Routing,
     /// The simulator: SMPs a second.
     Sim,
+    /// Bringing a subnet up, as whole processes.
+    Bringup,
 }
 
 impl Subject {
@@ -51,6 +54,7 @@ impl Subject {
             Self::Packet => "packet",
             Self::Routing => "routing",
             Self::Sim => "sim",
+            Self::Bringup => "bringup",
         }
     }
 
@@ -62,6 +66,7 @@ impl Subject {
             Self::Packet => packet::rows(),
             Self::Routing => routing::rows(),
             Self::Sim => sim::rows(),
+            Self::Bringup => bringup::rows(),
         }
     }
 }

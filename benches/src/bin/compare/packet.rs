@@ -197,7 +197,7 @@ fn dissect_rocev2() -> Row {
 }
 
 /// The command `ib` that was built with this program.
-fn program_ib() -> Option<PathBuf> {
+pub(crate) fn program_ib() -> Option<PathBuf> {
     let this = std::env::current_exe().ok()?;
     let ib = this.parent().map(Path::to_owned)?.join("ib");
     ib.is_file().then_some(ib)
