@@ -4,6 +4,10 @@
 //! or bad input, 130 after Ctrl-C.
 #![forbid(unsafe_code)]
 #![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "doc comments of arguments are help texts: their brackets mark what may be left out"
+)]
+#![allow(
     unreachable_pub,
     reason = "a binary is reached by nobody: its modules say pub for what others of them use"
 )]
