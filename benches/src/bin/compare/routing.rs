@@ -7,15 +7,14 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use ib_routing::{
     Fabric, LidMap, LidOptions, NodeType, RouteOptions, Routes, RoutingEngine, VerifyReport,
     format::ibnetdiscover, generate::FabricSpec, verify,
 };
+use ib_transport::interop::Ibsim;
 use ib_wire::{Lid, Lmc, PortNum, addr::LidRange};
 use serde::Serialize;
 
@@ -243,36 +242,7 @@ fn run_opensm(
     fabric: &Fabric,
     directory: &Path,
 ) -> Result<PeerRun, Error> {
-    let shim = [
-        "/usr/lib/umad2sim",
-        "/usr/lib/x86_64-linux-gnu/umad2sim",
-        "/usr/lib64/umad2sim",
-    ]
-    .map(|directory| Path::new(directory).join("libumad2sim.so"))
-    .into_iter()
-    .find(|path| path.is_file())
-    .ok_or("libumad2sim.so is missing: apt-get install ibsim-utils")?;
-    let socket = format!("compare{}", std::process::id());
-    let log = directory.join("ibsim.log");
-    let server = Command::new("ibsim")
-        .args(["-s", "-n", "-N", "16384", "-S", "4096", "-P", "262144"])
-        .arg(directory.join("fabric.net"))
-        .env("IBSIM_SOCKNAME", &socket)
-        .stdin(Stdio::null())
-        .stdout(fs::File::create(&log)?)
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("ibsim: {error}; apt-get install ibsim-utils"))?;
-    let _server = Killed(server);
-    for _ in 0..600 {
-        if fs::read(&log)?
-            .windows(15)
-            .any(|text| text == b"simulator ready")
-        {
-            break;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
+    let ibsim = Ibsim::start(&directory.join("fabric.net"))?;
     let host = fabric
         .nodes()
         .iter()
@@ -283,7 +253,9 @@ fn run_opensm(
         &options,
         format!("torus_config {}\n", directory.join("torus.conf").display()),
     )?;
-    let output = Command::new(opensm)
+    let host = host.map_or("", |node| node.name.as_str());
+    let output = ibsim
+        .client(opensm, host)
         .args([
             "-o",
             "-f",
@@ -295,14 +267,8 @@ fn run_opensm(
             "-F",
         ])
         .arg(&options)
-        .env("LD_PRELOAD", &shim)
-        .env("IBSIM_SOCKNAME", &socket)
-        .env("SIM_HOST", host.map_or("", |node| node.name.as_str()))
-        .env("OSM_TMP_DIR", directory)
-        .env("OSM_CACHE_DIR", directory)
         .env("OSM_BENCH_REPS", "3")
         .env("OSM_BENCH_DUMP", &dump)
-        .stdin(Stdio::null())
         .output()?;
     let text = String::from_utf8_lossy(&output.stderr);
     let wanted = format!("engine={engine} ");
@@ -330,16 +296,6 @@ fn run_opensm(
         milliseconds,
         quality,
     })
-}
-
-/// A child that ends with its owner.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// Verifies OpenSM's tables: `S guid lid ports`, `H guid lid`, `P lid sls`.

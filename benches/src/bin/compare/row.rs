@@ -52,10 +52,6 @@ impl Row {
     }
 
     /// A row of two rates or qualities, where more is better: the ratio is ours over the peer's.
-    #[allow(
-        dead_code,
-        reason = "subjects that measure rates come with their crates"
-    )]
     pub(crate) fn rates(
         subject: &'static str,
         case: impl Into<String>,

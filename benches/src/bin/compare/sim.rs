@@ -5,8 +5,7 @@
 
 use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,6 +16,7 @@ use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_sim::{Sim, SimOptions};
 use ib_smp::{DrPath, NodeInfo, SmpDirected};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
+use ib_transport::interop::Ibsim;
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
 use ib_wire::PortNum;
 
@@ -62,8 +62,8 @@ fn measure() -> Result<Vec<Row>, Failure> {
             Row::without_peer("sim", second, INSTALL, UNIT, Some(&over_ours)),
         ]);
     }
-    let theirs = TheirServer::start()?;
-    let over_theirs = || over_socket(&theirs.name, 20_000).unwrap_or(f64::NAN);
+    let theirs = Ibsim::start(Path::new(FABRIC))?;
+    let over_theirs = || over_socket(theirs.name(), 20_000).unwrap_or(f64::NAN);
     let (ours, peer) = figures_by_turns(REPETITIONS, in_process, over_theirs);
     let mut rows = vec![Row::rates("sim", first, PEER, UNIT, &ours, &peer)];
     let (ours, peer) = figures_by_turns(REPETITIONS, over_ours, over_theirs);
@@ -151,46 +151,5 @@ impl OurServer {
 impl Drop for OurServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-    }
-}
-
-/// ibsim, in a process of its own.
-struct TheirServer {
-    name: String,
-    process: Child,
-    log: PathBuf,
-}
-
-impl TheirServer {
-    fn start() -> Result<Self, Failure> {
-        let name = format!("ibsim-compare-{}", std::process::id());
-        let log = std::env::temp_dir().join(&name);
-        let process = Command::new("ibsim")
-            .args(["-s", "-n", FABRIC])
-            .env("IBSIM_SOCKNAME", &name)
-            .stdin(Stdio::null())
-            .stdout(fs::File::create(&log)?)
-            .stderr(Stdio::null())
-            .spawn()?;
-        let mut server = Self { name, process, log };
-        let socket = format!("@{}:ctl", server.name);
-        for _ in 0..200 {
-            if fs::read_to_string("/proc/net/unix")?.contains(&socket) {
-                return Ok(server);
-            }
-            if server.process.try_wait()?.is_some() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Err("ibsim does not start".into())
-    }
-}
-
-impl Drop for TheirServer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = fs::remove_file(&self.log);
     }
 }
