@@ -171,7 +171,7 @@ fn pictures_name_every_node_and_cable() {
     let graph = dot::write(&fabric);
     assert_eq!(graph.matches(" -- ").count(), fabric.num_links());
     let picture = svg::write(&fabric, &[]);
-    assert_eq!(picture.matches("<line").count(), fabric.num_links());
+    assert_eq!(picture.matches("<path").count(), fabric.num_links());
     assert_eq!(picture.matches("<title>").count(), fabric.nodes().len());
     assert_eq!(
         subnet_list::write(&fabric, &lids).lines().count(),
