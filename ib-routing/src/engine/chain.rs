@@ -16,11 +16,28 @@ pub struct Chosen {
     pub failed: Vec<(RoutingEngine, RouteError)>,
 }
 
-/// Routes by the first engine that can. Unless `no_fallback`, min-hop stands at the end of every chain
-/// without [`Auto`](RoutingEngine::Auto), which is a chain of its own.
+/// The engines of a chain in the order in which they are tried.
+///
+/// Unless `no_fallback`, min-hop stands at the end of every chain without
+/// [`Auto`](RoutingEngine::Auto), which is a chain of its own. An empty chain is the default engine.
+pub fn engines(
+    chain: &[RoutingEngine],
+    no_fallback: bool,
+) -> impl Iterator<Item = RoutingEngine> + '_ {
+    let last = match chain {
+        [] => Some(RoutingEngine::default()),
+        _ if no_fallback => None,
+        _ => Some(RoutingEngine::MinHop),
+    };
+    let ends_well =
+        |last: &RoutingEngine| !chain.contains(last) && !chain.contains(&RoutingEngine::Auto);
+    chain.iter().copied().chain(last.filter(ends_well))
+}
+
+/// Routes by the first of the [`engines`] that can.
 ///
 /// # Errors
-/// The last engine's error if all fail; an empty chain is the default engine.
+/// The last engine's error if all fail.
 pub fn route(
     chain: &[RoutingEngine],
     no_fallback: bool,
@@ -28,15 +45,8 @@ pub fn route(
     lids: &LidMap,
     options: &RouteOptions,
 ) -> Result<Chosen, RouteError> {
-    let last = if chain.is_empty() {
-        RoutingEngine::default()
-    } else {
-        RoutingEngine::MinHop
-    };
-    let ends_well = chain.contains(&last) || chain.contains(&RoutingEngine::Auto);
-    let fallback = chain.is_empty() || (!no_fallback && !ends_well);
     let mut failed = Vec::new();
-    for &engine in chain.iter().chain(fallback.then_some(&last)) {
+    for engine in engines(chain, no_fallback) {
         match engine.route(fabric, lids, options) {
             Ok(routes) => return Ok(Chosen { routes, failed }),
             Err(error) => failed.push((engine, error)),
@@ -44,7 +54,7 @@ pub fn route(
     }
     Err(failed.pop().map_or(
         RouteError::BadOption {
-            engine: last,
+            engine: RoutingEngine::MinHop,
             what: alloc::string::String::new(),
         },
         |(_, error)| error,

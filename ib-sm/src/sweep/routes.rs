@@ -8,7 +8,8 @@
 use alloc::vec::Vec;
 
 use ib_routing::{
-    Fabric, LidMap, RouteOptions, Routes, RoutingEngine, SwitchIdx, VerifyReport, verify,
+    Fabric, LidMap, RouteOptions, Routes, RoutingEngine, SwitchIdx, VerifyReport, engine::chain,
+    verify,
 };
 use ib_smp::{LinearForwardingTable, SwitchInfo};
 use ib_wire::Lid;
@@ -42,8 +43,8 @@ impl Sweep {
             max_vls: self.usable_vls(config),
             ..config.route_options.clone()
         };
-        let engines = engines(config);
-        for &engine in engines.iter().skip(self.plan.tried) {
+        let tried = self.plan.tried;
+        for engine in engines(config).skip(tried) {
             self.plan.tried = self.plan.tried.saturating_add(1);
             match engine.route(&self.plan.fabric, &self.plan.lids, &options) {
                 Ok(routes) => {
@@ -68,7 +69,7 @@ impl Sweep {
         let report = verify(&self.plan.fabric, &self.plan.lids, routes);
         let holds = report.unreachable == 0 && report.loops == 0;
         // A loop eats the links; a missing route only misses.
-        let is_last = self.plan.tried >= engines(config).len();
+        let is_last = self.plan.tried >= engines(config).count();
         let installed = holds || (is_last && report.loops == 0);
         self.plan.report = Some(report);
         self.events
@@ -204,13 +205,6 @@ impl Sweep {
 }
 
 /// The engines to try, in order.
-fn engines(config: &SmConfig) -> Vec<RoutingEngine> {
-    let mut engines = config.routing_engines.clone();
-    let has_last_resort = [RoutingEngine::MinHop, RoutingEngine::Auto]
-        .iter()
-        .any(|engine| engines.contains(engine));
-    if !config.no_fallback && !has_last_resort {
-        engines.push(RoutingEngine::MinHop);
-    }
-    engines
+fn engines(config: &SmConfig) -> impl Iterator<Item = RoutingEngine> + '_ {
+    chain::engines(&config.routing_engines, config.no_fallback)
 }
