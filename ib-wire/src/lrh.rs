@@ -19,6 +19,15 @@ code_points! {
     }
 }
 
+impl Lnh {
+    /// Whether an InfiniBand transport follows, a BTH, with or without a GRH in front.
+    #[inline]
+    #[must_use]
+    pub const fn is_transport(self) -> bool {
+        self.0 & 2 != 0
+    }
+}
+
 wire_struct! {
     /// Local Route Header: virtual lane, service level, source and destination LID, length.
     ///

@@ -239,6 +239,13 @@ impl OpCode {
         }
     }
 
+    /// As [`offset_of`](Self::offset_of), without a branch: a header that the operation does not
+    /// have lies past the end of every stack of headers.
+    #[inline]
+    pub(crate) const fn place_of(self, eth: Eth) -> usize {
+        self.shape().offset(eth) as usize
+    }
+
     /// Bytes of the headers after the BTH.
     #[inline]
     #[must_use]

@@ -74,7 +74,8 @@ macro_rules! extended_headers {
         #[must_use]
         pub fn $getter(&self) -> Option<&$type> {
             let at = self.shape.eth(self.bytes.as_ref(), Eth::$type)?;
-            $type::parse(self.bytes.as_ref().get(at..)?, at).ok().map(|(header, _)| header)
+            let header = self.bytes.as_ref().get(at..at.checked_add($type::LEN)?)?;
+            $type::parse(header, at).ok().map(|(header, _)| header)
         }
     )*};
 }
@@ -86,7 +87,12 @@ impl<B: AsRef<[u8]>> Packet<B> {
     pub fn parse(bytes: B) -> Self {
         let shape = match Shape::whole(bytes.as_ref()) {
             Some(shape) => shape,
-            None => Shape::of(Start::Ib, bytes.as_ref()),
+            None => Shape::unusual(bytes.as_ref()),
+        };
+        // Said once more for the compiler, which does not see that both ways end in it.
+        let shape = Shape {
+            start: Start::Ib,
+            ..shape
         };
         Self { bytes, shape }
     }
@@ -140,7 +146,9 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[must_use]
     pub fn lrh(&self) -> Option<&Lrh> {
         match self.shape.start {
-            Start::Ib => self.view_at(0, Lrh::parse),
+            Start::Ib => Lrh::parse(self.bytes.as_ref(), 0)
+                .ok()
+                .map(|(header, _)| header),
             _ => None,
         }
     }
@@ -222,7 +230,9 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[inline]
     #[must_use]
     pub fn bth(&self) -> Option<&Bth> {
-        self.view_at(self.shape.bth, Bth::parse)
+        let at = self.shape.bth;
+        let header = self.bytes.as_ref().get(at..at.checked_add(Bth::LEN)?)?;
+        Bth::parse(header, at).ok().map(|(header, _)| header)
     }
 
     extended_headers! {

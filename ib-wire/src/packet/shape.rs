@@ -141,6 +141,7 @@ impl Stop {
 }
 
 impl Shape {
+    /// The shape of any bytes that start as `start` says.
     pub(super) fn of(start: Start, bytes: &[u8]) -> Self {
         Self::decode(start, bytes).shape
     }
@@ -149,23 +150,28 @@ impl Shape {
     /// it to [`decode`](Self::decode), which finds the same shape for these, and one for all others.
     #[inline]
     pub(super) fn whole(bytes: &[u8]) -> Option<Self> {
-        let lrh: &[u8; Lrh::LEN] = bytes.first_chunk()?;
-        let lrh = Lrh::from_bytes(*lrh);
-        let (network, bth) = match lrh.lnh() {
-            Lnh::IBA_LOCAL => (Network::Local, Lrh::LEN),
-            Lnh::IBA_GLOBAL => (Network::Global, Lrh::LEN + Grh::LEN),
-            _ => return None,
+        let shortest: &[u8; MIN_IBA] = bytes.first_chunk()?;
+        let lrh = Lrh::from_bytes(*shortest.first_chunk()?);
+        let lnh = lrh.lnh();
+        if !lnh.is_transport() {
+            return None;
+        }
+        let (network, bth) = if lnh == Lnh::IBA_GLOBAL {
+            (Network::Global, Lrh::LEN + Grh::LEN)
+        } else {
+            (Network::Local, Lrh::LEN)
         };
+        // 2047 words of 4 bytes at most, and headers of some hundred: no sum can overflow.
         let covered = usize::from(lrh.pkt_len()).wrapping_mul(4);
         let end = covered.wrapping_add(VCRC);
-        let limit = covered.checked_sub(ICRC)?;
         let op_code = OpCode(*bytes.get(bth)?);
         let payload = bth
             .wrapping_add(Bth::LEN)
             .wrapping_add(op_code.headers_len());
-        if payload > limit || end > bytes.len() {
+        if payload.wrapping_add(ICRC) > covered || end > bytes.len() {
             return None;
         }
+        let limit = covered.wrapping_sub(ICRC);
         Some(Self {
             start: Start::Ib,
             network,
@@ -176,6 +182,12 @@ impl Shape {
             end,
             stopped: false,
         })
+    }
+
+    /// The shape of a packet of a link that is not [`whole`](Self::whole).
+    #[cold]
+    pub(super) fn unusual(bytes: &[u8]) -> Self {
+        Self::of(Start::Ib, bytes)
     }
 
     /// Finds where everything lies.
@@ -524,12 +536,9 @@ impl Shape {
     /// Where the extended header starts, if the operation has it and it was decoded.
     #[inline]
     pub(super) fn eth(&self, bytes: &[u8], eth: Eth) -> Option<usize> {
-        let bth = bytes.get(self.bth..)?;
-        let op_code = OpCode(*bth.first()?);
-        let at = self
-            .bth
-            .checked_add(Bth::LEN)?
-            .checked_add(op_code.offset_of(eth)?)?;
+        let stack = self.bth.checked_add(Bth::LEN)?;
+        let op_code = OpCode(*bytes.get(self.bth)?);
+        let at = stack.checked_add(op_code.place_of(eth))?;
         (at.checked_add(eth.layout().len)? <= self.payload).then_some(at)
     }
 
