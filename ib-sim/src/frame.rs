@@ -9,6 +9,7 @@ use ib_wire::{Lid, PKey, QKey, Qpn, Sl, Vl};
 /// A packet inside the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
+    /// The datagram of management; of other packets it means nothing.
     pub(crate) bytes: [u8; Mad::LEN],
     pub(crate) source_lid: Lid,
     pub(crate) dest_lid: Lid,
@@ -29,6 +30,23 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// What a new place holds until somebody fills it.
+    const VACANT: Self = Self {
+        bytes: [0; Mad::LEN],
+        source_lid: Lid::NONE,
+        dest_lid: Lid::NONE,
+        sl: Sl::ZERO,
+        smp: false,
+        lane: Vl::ZERO,
+        source_qp: Qpn::SMI,
+        dest_qp: Qpn::SMI,
+        q_key: QKey(0),
+        p_key: PKey(0),
+        grh: None,
+        origin: 0,
+        hops: 0,
+    };
+
     #[inline]
     pub(crate) fn is_smp(&self) -> bool {
         self.smp
@@ -62,16 +80,22 @@ pub(crate) struct FrameStore {
 }
 
 impl FrameStore {
-    /// Takes a frame in.
+    /// A place for a packet. What the last one left there stands in it: the caller writes every field, in place, as a
+    /// frame is too large to be handed about.
     #[inline]
-    pub(crate) fn insert(&mut self, frame: Frame) -> FrameIdx {
+    pub(crate) fn vacant(&mut self) -> FrameIdx {
         match self.free.pop() {
-            Some(index) => {
-                self.frames[index] = frame;
-                index
-            }
-            None => self.frames.push(frame),
+            Some(index) => index,
+            None => self.frames.push(Frame::VACANT),
         }
+    }
+
+    /// A second packet like this one.
+    pub(crate) fn copy(&mut self, frame: FrameIdx) -> FrameIdx {
+        let copy = self.frames[frame].clone();
+        let index = self.vacant();
+        self.frames[index] = copy;
+        index
     }
 
     /// Gives the frame's place free; whoever holds the number must not use it again.

@@ -47,10 +47,8 @@ impl Sim {
         }
         let wait = self.options.hop_latency.saturating_add(fate.wait);
         if fate.duplicated {
-            let copy = self.frames[frame].clone();
-            let copy = self.frames.insert(copy);
             let arrival = Happening::Arrive {
-                frame: copy,
+                frame: self.frames.copy(frame),
                 port: peer,
             };
             self.queue.push_later(self.now, wait, arrival);

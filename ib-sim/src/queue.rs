@@ -19,6 +19,8 @@ const LANES: usize = 4;
 pub(crate) struct EventQueue<E> {
     lanes: [Lane<E>; LANES],
     heap: BinaryHeap<Reverse<Entry<E>>>,
+    /// The first event of all: it is looked at far more often than it changes.
+    first: Option<First>,
     queued: u64,
 }
 
@@ -35,7 +37,16 @@ struct Entry<E> {
     event: E,
 }
 
-impl<E> EventQueue<E> {
+/// Where the first event waits.
+#[derive(Clone, Copy, Debug)]
+struct First {
+    at: Instant,
+    order: u64,
+    /// Its lane; [`LANES`] stands for the heap.
+    lane: usize,
+}
+
+impl<E: Copy> EventQueue<E> {
     pub(crate) fn new() -> Self {
         Self {
             lanes: std::array::from_fn(|_| Lane {
@@ -43,6 +54,7 @@ impl<E> EventQueue<E> {
                 entries: VecDeque::new(),
             }),
             heap: BinaryHeap::new(),
+            first: None,
             queued: 0,
         }
     }
@@ -55,7 +67,7 @@ impl<E> EventQueue<E> {
             reason = "adding to an Instant stays at the end of time"
         )]
         let entry = self.entry(now + latency, event);
-        for lane in &mut self.lanes {
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
             match lane.latency {
                 Some(of_lane) if of_lane != latency => {}
                 _ => {
@@ -63,13 +75,13 @@ impl<E> EventQueue<E> {
                     // Time never goes back, but a host may hand in a moment before the last one.
                     if lane.entries.back().is_none_or(|last| last.at <= entry.at) {
                         lane.entries.push_back(entry);
-                        return;
+                        return self.note(entry.at, entry.order, index);
                     }
                     break;
                 }
             }
         }
-        self.heap.push(Reverse(entry));
+        self.push_heap(entry);
     }
 
     /// Queues `event` for `wait` after `now`.
@@ -84,42 +96,65 @@ impl<E> EventQueue<E> {
     /// Queues `event` for the moment `at`.
     pub(crate) fn push_at(&mut self, at: Instant, event: E) {
         let entry = self.entry(at, event);
-        self.heap.push(Reverse(entry));
+        self.push_heap(entry);
     }
 
     /// The moment of the first event.
     #[inline]
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.first().map(|(at, _, _)| at)
+        self.first.map(|first| first.at)
     }
 
     /// Takes the first event if its moment is not after `now`.
     #[inline]
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<(Instant, E)> {
-        let (at, _, lane) = self.first()?;
-        if at > now {
-            return None;
-        }
-        let entry = match lane.and_then(|lane| self.lanes.get_mut(lane)) {
-            Some(lane) => lane.entries.pop_front()?,
-            None => self.heap.pop()?.0,
+        let first = self.first.filter(|first| first.at <= now)?;
+        let event = match self.lanes.get_mut(first.lane) {
+            Some(lane) => lane.entries.pop_front()?.event,
+            None => self.heap.pop()?.0.event,
         };
-        Some((entry.at, entry.event))
+        self.find_first();
+        Some((first.at, event))
     }
 
-    /// Time, order and lane (none: the heap) of the first event.
+    /// Takes an event that has been queued into account.
     #[inline]
-    fn first(&self) -> Option<(Instant, u64, Option<usize>)> {
-        let heap = self.heap.peek().map(|Reverse(e)| (e.at, e.order, None));
-        let lanes =
-            self.lanes.iter().enumerate().filter_map(|(index, lane)| {
-                lane.entries.front().map(|e| (e.at, e.order, Some(index)))
-            });
-        heap.into_iter()
-            .chain(lanes)
-            .min_by_key(|&(at, order, _)| (at, order))
+    fn note(&mut self, at: Instant, order: u64, lane: usize) {
+        // A tie is won by the one that was there.
+        if self.first.is_none_or(|first| at < first.at) {
+            self.first = Some(First { at, order, lane });
+        }
     }
 
+    #[inline]
+    fn find_first(&mut self) {
+        let heap = self.heap.peek().map(|Reverse(entry)| First {
+            at: entry.at,
+            order: entry.order,
+            lane: LANES,
+        });
+        self.first = heap;
+        for (index, lane) in self.lanes.iter().enumerate() {
+            if let Some(entry) = lane.entries.front()
+                && self
+                    .first
+                    .is_none_or(|first| (entry.at, entry.order) < (first.at, first.order))
+            {
+                self.first = Some(First {
+                    at: entry.at,
+                    order: entry.order,
+                    lane: index,
+                });
+            }
+        }
+    }
+
+    fn push_heap(&mut self, entry: Entry<E>) {
+        self.heap.push(Reverse(entry));
+        self.note(entry.at, entry.order, LANES);
+    }
+
+    #[inline]
     fn entry(&mut self, at: Instant, event: E) -> Entry<E> {
         let order = self.queued;
         self.queued = order.wrapping_add(1);

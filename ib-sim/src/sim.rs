@@ -355,12 +355,9 @@ impl Sim {
         let index = self.end_port(index);
         self.stats.sent = self.stats.sent.wrapping_add(1);
         let frame = self.frame_of(index, mad);
-        if frame.is_smp() && mad.header().mgmt_class() == MgmtClass::SUBN_DIRECTED {
-            let first_switch = frame.dest_lid;
-            let frame = self.frames.insert(frame);
-            self.start_directed(index, frame, first_switch);
+        if mad.bytes[1] == MgmtClass::SUBN_DIRECTED.0 {
+            self.start_directed(index, frame, mad.address.lid);
         } else {
-            let frame = self.frames.insert(frame);
             self.send_by_lid(index, frame);
         }
     }
@@ -440,6 +437,13 @@ impl Sim {
         }
     }
 
+    /// The datagram of a packet that has reached its host, and the end of the packet.
+    #[inline]
+    pub(crate) fn unpack(&mut self, frame: FrameIdx) -> Mad {
+        self.frames.release(frame);
+        mad_of(&self.frames[frame])
+    }
+
     /// Ends a packet at `port`.
     pub(crate) fn drop_frame(&mut self, port: PortIdx, frame: FrameIdx, reason: DropReason) {
         self.stats.dropped = self.stats.dropped.wrapping_add(1);
@@ -457,31 +461,35 @@ impl Sim {
         self.frames.release(frame);
     }
 
-    pub(crate) fn frame_of(&self, port: PortIdx, mad: &Mad) -> Frame {
+    /// Makes a packet of a datagram that starts at `port`.
+    #[inline]
+    pub(crate) fn frame_of(&mut self, port: PortIdx, mad: &Mad) -> FrameIdx {
         let address = &mad.address;
-        let smp = matches!(
-            mad.header().mgmt_class(),
-            MgmtClass::SUBN_LID | MgmtClass::SUBN_DIRECTED
-        );
+        let class = MgmtClass(mad.bytes[1]);
+        let smp = matches!(class, MgmtClass::SUBN_LID | MgmtClass::SUBN_DIRECTED);
         let from = self.agent_port(port);
         let own = from.map_or(Lid::NONE, |from| from.info().lid()).0;
         let lmc = from.map_or(0, |from| from.info().lmc().path_bits());
         let path_bits = u16::from(address.path_bits) & lmc;
-        Frame {
-            bytes: mad.bytes,
-            source_lid: Lid(own | path_bits),
-            dest_lid: address.lid,
-            sl: address.sl,
-            smp,
-            lane: Vl::ZERO,
-            source_qp: if smp { Qpn::SMI } else { Qpn::GSI },
-            dest_qp: if smp { Qpn::SMI } else { address.qpn },
-            q_key: address.qkey,
-            p_key: from.map_or(PKey(0), |from| from.p_key(address.pkey_index)),
-            grh: address.grh,
-            origin: port.0,
-            hops: 0,
-        }
+        // SMPs belong to no partition.
+        let from = from.filter(|_| !smp);
+        let p_key = from.map_or(PKey(0), |from| from.p_key(address.pkey_index));
+        let index = self.frames.vacant();
+        let frame = &mut self.frames[index];
+        frame.bytes = mad.bytes;
+        frame.source_lid = Lid(own | path_bits);
+        frame.dest_lid = address.lid;
+        frame.sl = address.sl;
+        frame.smp = smp;
+        frame.lane = Vl::ZERO;
+        frame.source_qp = if smp { Qpn::SMI } else { Qpn::GSI };
+        frame.dest_qp = if smp { Qpn::SMI } else { address.qpn };
+        frame.q_key = address.qkey;
+        frame.p_key = p_key;
+        frame.grh = address.grh;
+        frame.origin = port.0;
+        frame.hops = 0;
+        index
     }
 
     /// Starts a directed-route SMP of the host: a request, or a manager's response to another manager.
@@ -516,14 +524,12 @@ impl Engine for Sim {
     fn poll_transmit(&mut self, _now: Instant) -> Option<Delivery> {
         let (port, index) = self.outbox.pop_front()?;
         let frame = &self.frames[index];
-        let delivery = Delivery {
+        Some(Delivery {
             port: self.at(port),
             dest_qp: frame.dest_qp,
             dest_lid: frame.dest_lid,
-            mad: mad_of(frame),
-        };
-        self.frames.release(index);
-        Some(delivery)
+            mad: self.unpack(index),
+        })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -541,6 +547,7 @@ pub(crate) fn directed(bytes: &mut [u8; Mad::LEN]) -> Option<&mut SmpDirected> {
 }
 
 /// The datagram of a frame as its receiver sees it: the address is the sender's.
+#[inline]
 fn mad_of(frame: &Frame) -> Mad {
     Mad {
         address: MadAddress {

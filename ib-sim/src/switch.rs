@@ -141,8 +141,7 @@ impl Sim {
             return self.drop_frame(here, frame, DropReason::NoRoute);
         }
         for out in outs {
-            let copy = self.frames[frame].clone();
-            let copy = self.frames.insert(copy);
+            let copy = self.frames.copy(frame);
             if out == management {
                 self.receive(management, here, copy);
             } else {

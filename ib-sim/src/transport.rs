@@ -1,14 +1,16 @@
 //! Transports and a clock over a shared fabric, for engines that run in the same process.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use ib_mad::{Engine, Instant, Mad};
 use ib_routing::PortRef;
 use ib_transport::{Clock, MadTransport, Received, TransportError};
 
-use crate::sim::{Delivery, Sim, SimError};
+use crate::frame::FrameIdx;
+use crate::node::PortIdx;
+use crate::sim::{Sim, SimError};
 
 /// A fabric that several transports and a clock share. Clones are the same fabric.
 ///
@@ -19,7 +21,14 @@ pub struct SharedSim(Rc<RefCell<Shared>>);
 #[derive(Debug)]
 struct Shared {
     sim: Sim,
-    inboxes: BTreeMap<PortRef, VecDeque<Mad>>,
+    /// What has arrived at the ports that transports are attached to, and still lies in the fabric.
+    inboxes: Vec<Inbox>,
+}
+
+#[derive(Debug)]
+struct Inbox {
+    port: PortIdx,
+    arrived: VecDeque<FrameIdx>,
 }
 
 impl Sim {
@@ -28,7 +37,7 @@ impl Sim {
     pub fn share(self) -> SharedSim {
         SharedSim(Rc::new(RefCell::new(Shared {
             sim: self,
-            inboxes: BTreeMap::new(),
+            inboxes: Vec::new(),
         })))
     }
 }
@@ -48,10 +57,20 @@ impl SharedSim {
     pub fn attach(&self, port: PortRef) -> Result<SimTransport, SimError> {
         let mut shared = self.0.borrow_mut();
         shared.sim.attach(port, false)?;
-        shared.inboxes.entry(port).or_default();
+        let index = shared.sim.port_idx(port);
+        let index = index.ok_or(SimError::NoSuchPort { port })?;
+        let own = shared.inboxes.iter().position(|inbox| inbox.port == index);
+        let inbox = own.unwrap_or(shared.inboxes.len());
+        if own.is_none() {
+            shared.inboxes.push(Inbox {
+                port: index,
+                arrived: VecDeque::new(),
+            });
+        }
         Ok(SimTransport {
             shared: self.clone(),
             port,
+            inbox,
         })
     }
 
@@ -81,12 +100,18 @@ impl Shared {
 
     /// Puts what has arrived into the inboxes.
     fn sort(&mut self) {
-        let now = self.sim.now();
-        while let Some(Delivery { port, mad, .. }) = self.sim.poll_transmit(now) {
-            if let Some(inbox) = self.inboxes.get_mut(&port) {
-                inbox.push_back(mad);
+        while let Some((port, frame)) = self.sim.outbox.pop_front() {
+            match self.inboxes.iter_mut().find(|inbox| inbox.port == port) {
+                Some(inbox) => inbox.arrived.push_back(frame),
+                None => self.sim.frames.release(frame),
             }
         }
+    }
+
+    /// The next datagram of an inbox.
+    fn take(&mut self, inbox: usize) -> Option<Mad> {
+        let frame = self.inboxes.get_mut(inbox)?.arrived.pop_front()?;
+        Some(self.sim.unpack(frame))
     }
 }
 
@@ -108,6 +133,8 @@ impl Clock for SimClock {
 pub struct SimTransport {
     shared: SharedSim,
     port: PortRef,
+    /// Number of the port's inbox.
+    inbox: usize,
 }
 
 impl SimTransport {
@@ -127,8 +154,7 @@ impl MadTransport for SimTransport {
     fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
         let mut shared = self.shared.0.borrow_mut();
         loop {
-            let inbox = shared.inboxes.get_mut(&self.port);
-            if let Some(mad) = inbox.and_then(VecDeque::pop_front) {
+            if let Some(mad) = shared.take(self.inbox) {
                 return Ok(Some(Received::Mad(mad)));
             }
             let next = shared.sim.poll_timeout();

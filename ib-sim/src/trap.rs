@@ -144,7 +144,6 @@ impl Sim {
         mad.bytes = *smp.as_bytes();
         self.stats.traps = self.stats.traps.wrapping_add(1);
         let frame = self.frame_of(port, &mad);
-        let frame = self.frames.insert(frame);
         if !last {
             // SubnetTimeOut: 4.096 us * 2^value, of 5 bits.
             let interval = Duration::from_nanos(4096u64 << (info.subnet_timeout() & 31));
