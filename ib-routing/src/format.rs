@@ -26,14 +26,19 @@ pub struct Warning {
 }
 
 /// Lines with their numbers, comments cut off and blanks trimmed; empty ones are left out.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.lines()).filter_map(|(at, line)| {
         let line = line.split('#').next().unwrap_or_default().trim();
         (!line.is_empty()).then_some((at, line))
     })
 }
 
-fn bad(line: usize, field: &'static str, found: &str, expected: &'static str) -> TopologyError {
+pub(crate) fn bad(
+    line: usize,
+    field: &'static str,
+    found: &str,
+    expected: &'static str,
+) -> TopologyError {
     let found = found.chars().take(60).collect();
     TopologyErrorKind::BadValue {
         field,
@@ -44,7 +49,7 @@ fn bad(line: usize, field: &'static str, found: &str, expected: &'static str) ->
 }
 
 /// A number in C's notation.
-fn number(text: &str) -> Option<u64> {
+pub(crate) fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),

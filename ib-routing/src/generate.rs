@@ -111,6 +111,9 @@ pub enum FabricSpec {
     },
     /// `thesis`: the dual star of five switches and seven hosts of the first OpenSM thesis (2004).
     Thesis,
+    /// `mcsm`: three switches of 24 ports and six servers, as logical clusters were first tried on;
+    /// two cables join each pair of switches.
+    Mcsm,
 }
 
 impl FabricSpec {
@@ -145,15 +148,17 @@ impl FabricSpec {
                 hosts,
                 seed,
             } => irregular::random(switches, links, hosts, seed),
-            Self::Thesis => {
-                return ibnetdiscover::read(include_str!("generate/thesis.net"))
-                    .map(|topology| topology.fabric);
-            }
+            Self::Thesis => return read(include_str!("generate/thesis.net")),
+            Self::Mcsm => return read(include_str!("generate/mcsm.net")),
         };
         wiring
             .and_then(Wiring::build)
             .map_err(|what| spec::bad(self, what))
     }
+}
+
+fn read(text: &str) -> Result<Fabric, TopologyError> {
+    ibnetdiscover::read(text).map(|topology| topology.fabric)
 }
 
 /// The fabric without some of its cables between switches, chosen at random: `percent` of them,

@@ -251,4 +251,9 @@ impl Mlids {
 }
 
 #[cfg(test)]
+mod flood;
+#[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+pub(crate) use flood::flood;

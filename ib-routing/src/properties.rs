@@ -15,6 +15,7 @@ use ib_wire::{Guid, Lid, Lmc, PortNum};
 use crate::{
     Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeType, PortRef, RouteOptions, Routes,
     RoutingEngine, SwitchIdx,
+    cluster::{self, Clusters, Union},
     format::{guid_list, guid2lid, ibnetdiscover, lfts, port_lists, sl2vl, sls},
     generate::FabricSpec,
     verify::{certificate, verify_on},
@@ -64,6 +65,102 @@ pub fn random_fabrics_are_routed(bytes: &[u8]) {
     is_routed(&random_fabric(&mut input), lmc);
 }
 
+/// Any division of a fabric into logical clusters reaches what is connected inside the clusters, without
+/// loops, and loads the ports to a neighbour evenly.
+pub fn any_clusters_reach_each_other(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let fabric = random_fabric(&mut input);
+    let count = 1 + input.arbitrary::<u8>().unwrap_or(0) % 4;
+    let mut cluster_of = fabric.parts();
+    // Every connected part is cut into a few that are connected in themselves.
+    let starts = (0..count).map(|_| input.arbitrary::<u8>().unwrap_or(0));
+    let starts: Vec<usize> = starts.map(usize::from).collect();
+    grow_clusters(&fabric, &starts, &mut cluster_of);
+    let cluster_of = cluster_of.iter().map(|&cluster| cluster as usize).collect();
+    let mut configs = cluster::plan(&fabric, &cluster_of);
+    for (config, at) in configs.iter_mut().zip(0..) {
+        (config.first, config.last) = (Lid(64 * at + 1), Lid(64 * at + 64));
+    }
+    let text = cluster::write(&configs);
+    assert_eq!(
+        cluster::write(&cluster::read(&text).expect("what we wrote")),
+        text
+    );
+    let Ok(clusters) = Clusters::survey(&fabric, &configs) else {
+        // Only parts that no cable joins may be without transit.
+        assert!(fabric.parts().iter().any(|&part| part > 0));
+        return;
+    };
+    let options = RouteOptions {
+        threads: 1,
+        ..RouteOptions::default()
+    };
+    let chain = [RoutingEngine::UpDown];
+    let parts = clusters.route(&chain, true, &LidOptions::default(), &options);
+    let parts = parts.expect("few ports");
+    for part in &parts {
+        let total: usize = part.transit.iter().map(|(_, count)| count).sum();
+        assert_eq!(
+            total,
+            if part.transit.is_empty() {
+                0
+            } else {
+                64 * (parts.len() - 1)
+            }
+        );
+    }
+    let union = Union::join(&fabric, &clusters, &parts);
+    let report = verify_on(1, &fabric, &union.lids, &union.routes);
+    let on_switches = union
+        .lids
+        .destinations()
+        .iter()
+        .all(|port| port.switch.is_some());
+    assert_eq!(report.loops, 0);
+    assert!(
+        report.unreachable == 0 || !on_switches,
+        "{:?}",
+        report.failures
+    );
+}
+
+/// Numbers clusters anew: each grows from one of the switches `starts` within its part of the fabric.
+fn grow_clusters(
+    fabric: &Fabric,
+    starts: &[usize],
+    cluster_of: &mut crate::index::IdxVec<SwitchIdx, u32>,
+) {
+    let parts = cluster_of.clone();
+    cluster_of.fill(u32::MAX);
+    let mut count = 0;
+    let all = fabric.switches().indices();
+    let chosen = starts
+        .iter()
+        .map(|&start| SwitchIdx((start % fabric.num_switches()) as u32));
+    let mut open: Vec<SwitchIdx> = Vec::new();
+    for switch in chosen.chain(all.filter(|&switch| {
+        // The first of a part comes last, for parts without a start.
+        parts.indices().find(|&other| parts[other] == parts[switch]) == Some(switch)
+    })) {
+        let in_part = open.iter().any(|&other| parts[other] == parts[switch]);
+        if cluster_of[switch] == u32::MAX && (open.len() < starts.len() || !in_part) {
+            cluster_of[switch] = count;
+            count += 1;
+            open.push(switch);
+        }
+    }
+    let mut next = 0;
+    while let Some(&switch) = open.get(next) {
+        next += 1;
+        for (_, channel) in fabric.channels_from(switch) {
+            if cluster_of[channel.to] == u32::MAX {
+                cluster_of[channel.to] = cluster_of[switch];
+                open.push(channel.to);
+            }
+        }
+    }
+}
+
 /// The verifier ends on any tables, and finds reachable what a walk finds reachable.
 pub fn any_tables_are_judged(bytes: &[u8]) {
     let mut input = Unstructured::new(bytes);
@@ -111,6 +208,9 @@ pub fn any_text_is_tables_or_an_error(bytes: &[u8]) {
         port_lists::read_hop_weights(&text),
         port_lists::read_port_order(&text),
     );
+    if let Ok(configs) = cluster::read(&text) {
+        let _ = Clusters::survey(&fabric, &configs);
+    }
     let _ = text.parse::<FabricSpec>();
 }
 

@@ -23,12 +23,17 @@ proptest! {
     }
 
     #[test]
+    fn any_clusters_reach_each_other(bytes in vec(any::<u8>(), 0..240)) {
+        properties::any_clusters_reach_each_other(&bytes);
+    }
+
+    #[test]
     fn any_tables_are_judged(bytes in vec(any::<u8>(), 0..600)) {
         properties::any_tables_are_judged(&bytes);
     }
 
     #[test]
-    fn any_text_is_tables_or_an_error(text in "(Unicast lids|H |P |0x|[0-9a-f :#\n]){0,60}") {
+    fn any_text_is_tables_or_an_error(text in "(Unicast lids|H |P |0x|cluster a\n|lids 1 9\n|transit |[0-9a-f :#\n]){0,60}") {
         properties::any_text_is_tables_or_an_error(text.as_bytes());
     }
 }

@@ -11,7 +11,8 @@ use core::{fmt, str::FromStr};
 use super::FabricSpec;
 use crate::error::{TopologyError, TopologyErrorKind};
 
-const KINDS: &str = "fat-tree, torus, mesh, hypercube, dragonfly, jellyfish, ring, random, thesis";
+const KINDS: &str =
+    "fat-tree, torus, mesh, hypercube, dragonfly, jellyfish, ring, random, thesis, mcsm";
 
 pub(super) fn bad(spec: &impl ToString, what: String) -> TopologyError {
     TopologyErrorKind::BadSpec {
@@ -27,7 +28,7 @@ impl FabricSpec {
     pub fn is_spec(text: &str) -> bool {
         let kind = text.split(':').next().unwrap_or_default();
         let named = KINDS.split(", ").any(|known| known == kind);
-        named && (text.contains(':') || kind == "thesis")
+        named && (text.contains(':') || matches!(kind, "thesis" | "mcsm"))
     }
 }
 
@@ -85,6 +86,7 @@ fn parse(text: &str) -> Result<FabricSpec, String> {
             seed: args.or("seed", 1)?,
         },
         "thesis" => FabricSpec::Thesis,
+        "mcsm" => FabricSpec::Mcsm,
         _ => return Err(format!("unknown kind {kind:?}, expected one of {KINDS}")),
     };
     args.finish()?;
@@ -210,6 +212,7 @@ impl fmt::Display for FabricSpec {
                 )
             }
             Self::Thesis => f.write_str("thesis"),
+            Self::Mcsm => f.write_str("mcsm"),
         }
     }
 }

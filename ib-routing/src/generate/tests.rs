@@ -27,6 +27,7 @@ fn each_generator_makes_the_numbers_of_its_topology() {
         ("ring:switches=5,hosts=1", 5, 5, 10),
         ("random:switches=20,links=40,hosts=2,seed=7", 20, 40, 80),
         ("thesis", 5, 7, 19),
+        ("mcsm", 3, 6, 12),
     ] {
         let fabric = build(spec);
         let nodes = fabric.nodes().len() - fabric.num_switches();

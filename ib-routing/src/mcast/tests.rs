@@ -20,26 +20,6 @@ fn hosts(fabric: &Fabric) -> Vec<PortRef> {
         .collect()
 }
 
-/// Floods a packet into the tree at a member and returns who else gets it, each time it does.
-fn flood(fabric: &Fabric, tree: &Tree, from: PortRef) -> Vec<PortRef> {
-    let (switch, port) = fabric.attachment(from).expect("a switch");
-    let mut open = Vec::from([(switch, port)]);
-    let mut got = Vec::new();
-    while let Some((switch, input)) = open.pop() {
-        assert!(got.len() < 10_000, "the tree has a loop");
-        for port in tree.ports[&switch].iter().filter(|&port| port != input) {
-            match fabric.channel_at(switch, port) {
-                Some(channel) => {
-                    open.push((fabric.channel(channel).to, fabric.channel(channel).to_port))
-                }
-                None => got.extend(fabric.switch(switch).port(port).and_then(|port| port.peer)),
-            }
-        }
-    }
-    got.sort();
-    got
-}
-
 #[test]
 fn every_member_gets_every_packet_once() {
     for spec in [

@@ -1,0 +1,50 @@
+//! Logical clusters: one fabric under several subnet managers, each with its own part of it.
+//!
+//! A manager knows its own nodes up to the boundary ports that its configuration names, and of the
+//! other clusters their names and LID ranges only. It hands out LIDs of its own range, routes its part
+//! by any engine, and sends all LIDs of the others out by the transit ports that lead there, as many by
+//! one as by another ([`transit`]). To the engine, what lies behind a boundary port is a router with the
+//! LIDs that leave there ([`Territory`]), so that its balance and its guarantee cover traffic from and
+//! to the outside as well. [`route()`] therefore gets no more than a [`Territory`] and the others'
+//! [`Declaration`]s.
+//!
+//! ```
+//! use ib_routing::{LidOptions, RouteOptions, RoutingEngine, cluster, generate::FabricSpec, verify};
+//!
+//! let fabric = FabricSpec::Mcsm.build()?;
+//! let configs = cluster::read(include_str!("../testdata/clusters/mcsm.conf"))?;
+//! let clusters = cluster::Clusters::survey(&fabric, &configs).expect("sound configurations");
+//! let (chain, lids) = ([RoutingEngine::UpDown], LidOptions::default());
+//! let parts = clusters.route(&chain, true, &lids, &RouteOptions::default()).expect("routes");
+//! let union = cluster::Union::join(&fabric, &clusters, &parts);
+//! assert!(verify(&fabric, &union.lids, &union.routes).is_clean());
+//! # Ok::<(), ib_routing::TopologyError>(())
+//! ```
+//!
+//! Whoever has all configurations can check them against each other ([`Clusters::survey`]) and join the
+//! tables to one route set for the verifier ([`Union`]): each part free of deadlock does not make the
+//! whole so. Source: Basalov, "MCSM", logical clusters of InfiniBand networks under own managers.
+
+mod config;
+mod fault;
+mod mcast;
+mod plan;
+mod route;
+mod survey;
+mod territory;
+pub mod transit;
+mod union;
+
+pub use self::{
+    config::{ClusterConfig, Declaration, Place, Transit, read, write},
+    fault::{ClusterFault, ClusterFaultKind},
+    mcast::join_trees,
+    plan::plan,
+    route::{ClusterRoutes, route},
+    survey::Clusters,
+    territory::{Outside, Territory},
+    union::Union,
+};
+
+#[cfg(test)]
+mod tests;

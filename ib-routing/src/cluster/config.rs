@@ -1,0 +1,309 @@
+//! The configuration of logical clusters: keywords and values, one a line, as torus-2QoS has it.
+//!
+//! ```text
+//! # `cluster` begins one; the lines up to the next are about it.
+//! cluster    compute
+//! lids       1 999                    # its LIDs, the lowest and the highest
+//! lmc        1                        # of its CA ports; else the caller's
+//! engine     ftree updn               # inside it; else the caller's
+//! switch     0x0002c90200413ab0       # one of its switches: needed where it has no boundary
+//! boundary   0x0002c90200413ab0 35    # switch and port of a cable that leaves it
+//! boundary   0x0002c90200413ab0 36
+//! transit    0x0002c90200413ab0 35 storage   # LIDs of these clusters leave here; none named: of all
+//! multicast  0x0002c90200413ab0 36    # the cable that joins the multicast trees
+//! ```
+//!
+//! A cluster is what its switches reach without crossing its boundary. One file may hold one cluster or
+//! all of them.
+
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use core::fmt::{self, Write};
+
+use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
+
+use crate::{
+    RoutingEngine,
+    error::TopologyError,
+    format::{bad, lines, number},
+};
+
+/// A port of a switch, as a configuration names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Node GUID of the switch.
+    pub switch: Guid,
+    /// Its port.
+    pub port: PortNum,
+    /// The line that says so; 0 outside files.
+    pub line: usize,
+}
+
+impl Place {
+    /// Whether both name the same port.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        (self.switch, self.port) == (other.switch, other.port)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.switch, self.port)
+    }
+}
+
+/// A port by which LIDs of other clusters leave.
+#[derive(Clone, Debug)]
+pub struct Transit {
+    /// The port: one of the boundary.
+    pub place: Place,
+    /// The clusters whose LIDs may leave here; empty means all others.
+    pub to: Vec<String>,
+}
+
+impl Transit {
+    /// Whether LIDs of the cluster may leave here.
+    #[must_use]
+    pub fn leads_to(&self, cluster: &str) -> bool {
+        self.to.is_empty() || self.to.iter().any(|name| name == cluster)
+    }
+}
+
+/// What one cluster's manager is configured with.
+#[derive(Clone, Debug)]
+pub struct ClusterConfig {
+    /// Its name.
+    pub name: String,
+    /// The line that begins it; 0 outside files.
+    pub line: usize,
+    /// The lowest LID it hands out.
+    pub first: Lid,
+    /// The highest LID it hands out.
+    pub last: Lid,
+    /// LMC of its CA ports, if it has one of its own.
+    pub lmc: Option<Lmc>,
+    /// The engines that route it, in the order of preference, if it has its own.
+    pub engines: Vec<RoutingEngine>,
+    /// Node GUIDs of switches in it, with the lines that name them. The boundary's need not be here.
+    pub switches: Vec<(Guid, usize)>,
+    /// The ports at which it ends.
+    pub boundary: Vec<Place>,
+    /// The boundary ports by which packets to other clusters leave.
+    pub transit: Vec<Transit>,
+    /// The boundary ports that join its multicast trees to those of its neighbours.
+    pub multicast: Vec<Place>,
+}
+
+/// What the manager of one cluster knows of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// The other's name.
+    pub name: String,
+    /// Its lowest LID.
+    pub first: Lid,
+    /// Its highest LID.
+    pub last: Lid,
+    /// The LIDs in use there, where a database of LIDs says so. They are spread over the transit ports
+    /// before the others of the range.
+    pub in_use: Vec<LidRange>,
+}
+
+impl ClusterConfig {
+    /// A cluster with nothing but a name and all LIDs.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            line: 0,
+            first: Lid::UNICAST_MIN,
+            last: Lid::UNICAST_MAX,
+            lmc: None,
+            engines: Vec::new(),
+            switches: Vec::new(),
+            boundary: Vec::new(),
+            transit: Vec::new(),
+            multicast: Vec::new(),
+        }
+    }
+
+    /// What the others may know of it.
+    #[must_use]
+    pub fn declaration(&self) -> Declaration {
+        Declaration {
+            name: self.name.clone(),
+            first: self.first,
+            last: self.last,
+            in_use: Vec::new(),
+        }
+    }
+
+    /// Whether it ends at this port.
+    #[must_use]
+    pub fn ends_at(&self, switch: Guid, port: PortNum) -> bool {
+        let here = |place: &Place| (place.switch, place.port) == (switch, port);
+        self.boundary.iter().any(here)
+    }
+}
+
+/// Reads the clusters of a file.
+///
+/// # Errors
+/// A line with an unknown keyword or a value that does not belong there, a cluster without `lids`, and
+/// a text without any cluster.
+pub fn read(text: &str) -> Result<Vec<ClusterConfig>, TopologyError> {
+    let mut clusters: Vec<ClusterConfig> = Vec::new();
+    let mut without_lids: Option<(usize, String)> = None;
+    for (at, line) in lines(text) {
+        let mut words = line.split_whitespace();
+        let keyword = words.next().unwrap_or_default();
+        if keyword == "cluster" {
+            check_lids(&without_lids)?;
+            let name = one(&mut words).ok_or_else(|| bad(at, "cluster", line, "one name"))?;
+            clusters.push(ClusterConfig {
+                line: at,
+                ..ClusterConfig::new(name)
+            });
+            without_lids = Some((at, line.to_owned()));
+            continue;
+        }
+        let Some(cluster) = clusters.last_mut() else {
+            return Err(bad(at, "keyword", line, "a line `cluster NAME` before it"));
+        };
+        if keyword == "lids" {
+            without_lids = None;
+        }
+        let wrong = |expected| bad(at, "value", line, expected);
+        match keyword {
+            "lids" => {
+                let range = lid_pair(&mut words).filter(|(first, last)| first <= last);
+                (cluster.first, cluster.last) =
+                    range.ok_or_else(|| wrong("the first and the last of its LIDs, 1 to 49151"))?;
+            }
+            "lmc" => {
+                let lmc = one(&mut words).and_then(|word| word.parse().ok());
+                let lmc = lmc.and_then(|bits| Lmc::try_new(bits).ok());
+                cluster.lmc = Some(lmc.ok_or_else(|| wrong("a number from 0 to 7"))?);
+            }
+            "engine" => {
+                for word in words {
+                    let engine = word
+                        .parse()
+                        .map_err(|_| wrong("routing engines by OpenSM's names"))?;
+                    cluster.engines.push(engine);
+                }
+            }
+            "switch" => {
+                let guid = one(&mut words).and_then(|word| word.parse().ok());
+                let guid = guid.ok_or_else(|| wrong("the node GUID of a switch"))?;
+                cluster.switches.push((guid, at));
+            }
+            "boundary" | "multicast" | "transit" => {
+                let place = place(&mut words, at)
+                    .ok_or_else(|| wrong("a switch's node GUID and a port"))?;
+                let rest: Vec<String> = words.map(ToOwned::to_owned).collect();
+                match keyword {
+                    "transit" => cluster.transit.push(Transit { place, to: rest }),
+                    _ if !rest.is_empty() => {
+                        return Err(wrong("a switch's node GUID and a port, and no more"));
+                    }
+                    "boundary" => cluster.boundary.push(place),
+                    _ => cluster.multicast.push(place),
+                }
+            }
+            _ => {
+                return Err(bad(
+                    at,
+                    "keyword",
+                    line,
+                    "cluster, lids, lmc, engine, switch, boundary, transit or multicast",
+                ));
+            }
+        }
+    }
+    check_lids(&without_lids)?;
+    if clusters.is_empty() {
+        return Err(bad(1, "file", "", "a line `cluster NAME`"));
+    }
+    Ok(clusters)
+}
+
+/// Writes clusters as [`read()`] reads them.
+#[must_use]
+pub fn write(clusters: &[ClusterConfig]) -> String {
+    let mut out = String::new();
+    for cluster in clusters {
+        // Writing to a string does not fail.
+        let _ = write_cluster(&mut out, cluster);
+    }
+    out
+}
+
+fn write_cluster(out: &mut String, cluster: &ClusterConfig) -> fmt::Result {
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    writeln!(out, "cluster {}", cluster.name)?;
+    writeln!(out, "lids {} {}", cluster.first, cluster.last)?;
+    if let Some(lmc) = cluster.lmc {
+        writeln!(out, "lmc {lmc}")?;
+    }
+    if !cluster.engines.is_empty() {
+        out.push_str("engine");
+        for engine in &cluster.engines {
+            write!(out, " {engine}")?;
+        }
+        out.push('\n');
+    }
+    for (switch, _) in &cluster.switches {
+        writeln!(out, "switch {switch}")?;
+    }
+    for place in &cluster.boundary {
+        writeln!(out, "boundary {place}")?;
+    }
+    for transit in &cluster.transit {
+        write!(out, "transit {}", transit.place)?;
+        for name in &transit.to {
+            write!(out, " {name}")?;
+        }
+        out.push('\n');
+    }
+    for place in &cluster.multicast {
+        writeln!(out, "multicast {place}")?;
+    }
+    Ok(())
+}
+
+/// The cluster that ended without its LIDs is to blame.
+fn check_lids(without: &Option<(usize, String)>) -> Result<(), TopologyError> {
+    let complain =
+        |(at, line): &(usize, String)| bad(*at, "cluster", line, "a line `lids` after it");
+    without
+        .as_ref()
+        .map_or(Ok(()), |cluster| Err(complain(cluster)))
+}
+
+/// The only word that is left.
+fn one<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    words.next().filter(|_| words.next().is_none())
+}
+
+fn lid_pair<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<(Lid, Lid)> {
+    let mut lid = || {
+        let lid = Lid(u16::try_from(number(words.next()?)?).ok()?);
+        (Lid::UNICAST_MIN..=Lid::UNICAST_MAX)
+            .contains(&lid)
+            .then_some(lid)
+    };
+    let pair = lid().zip(lid());
+    pair.filter(|_| words.next().is_none())
+}
+
+fn place<'a>(words: &mut impl Iterator<Item = &'a str>, line: usize) -> Option<Place> {
+    let switch = words.next()?.parse().ok()?;
+    let port = words.next()?.parse().ok().filter(|&port| port > 0)?;
+    Some(Place {
+        switch,
+        port: PortNum(port),
+        line,
+    })
+}

@@ -1,0 +1,413 @@
+//! All configurations beside each other and beside the fabric: what no cluster can see alone.
+
+use alloc::{
+    borrow::ToOwned,
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    vec::Vec,
+};
+
+use ib_wire::{Guid, Lid, Lmc, addr::LidRange};
+
+use super::{
+    config::{ClusterConfig, Declaration, Place},
+    fault::{ClusterFault, ClusterFaultKind as Kind},
+    route::{ClusterRoutes, route},
+    territory::{Territory, cable_is_up, reach, starts},
+};
+use crate::{
+    RoutingEngine,
+    error::RouteError,
+    fabric::{Fabric, PortRef},
+    index::{IdxVec, SwitchIdx},
+    lid::LidOptions,
+    options::RouteOptions,
+};
+
+/// The clusters of a fabric, whose configurations agree.
+#[derive(Clone, Debug)]
+pub struct Clusters {
+    territories: Vec<Territory>,
+}
+
+impl Clusters {
+    /// Checks the configurations against the fabric and against each other.
+    ///
+    /// # Errors
+    /// Everything that is wrong, not only the first: see [`ClusterFaultKind`](super::ClusterFaultKind).
+    /// What follows from transit and multicast is looked at only where the boundaries are right.
+    pub fn survey(fabric: &Fabric, configs: &[ClusterConfig]) -> Result<Self, Vec<ClusterFault>> {
+        let mut survey = Survey {
+            fabric,
+            configs,
+            faults: Vec::new(),
+            cluster_of: IdxVec::filled(fabric.num_switches(), None),
+        };
+        survey.check_names();
+        survey.check_ranges();
+        survey.check_places();
+        survey.settle();
+        if survey.faults.is_empty() {
+            survey.check_boundaries();
+        }
+        if survey.faults.is_empty() {
+            survey.check_transit();
+            survey.check_multicast();
+        }
+        if !survey.faults.is_empty() {
+            return Err(survey.faults);
+        }
+        let territories = configs
+            .iter()
+            .filter_map(|config| Territory::discover(fabric, config).ok())
+            .collect();
+        Ok(Self { territories })
+    }
+
+    /// The clusters, in the order of their configurations.
+    #[must_use]
+    pub fn territories(&self) -> &[Territory] {
+        &self.territories
+    }
+
+    /// What the others declare to the cluster at place `index`, with the LIDs in use that a database of
+    /// all devices knows of.
+    #[must_use]
+    pub fn declared_to(&self, index: usize, database: &BTreeMap<Guid, Lid>) -> Vec<Declaration> {
+        let others = self.territories.iter().enumerate();
+        let others = others.filter(|&(at, _)| at != index);
+        others
+            .map(|(_, territory)| {
+                let mut declaration = territory.config().declaration();
+                let range = declaration.first..=declaration.last;
+                let lids = database.values().filter(|lid| range.contains(lid));
+                let single = |&lid: &Lid| LidRange::try_new(lid, Lmc::ZERO).ok();
+                declaration.in_use = lids.filter_map(single).collect();
+                declaration
+            })
+            .collect()
+    }
+
+    /// Routes every cluster, each on its own knowledge: see [`route()`]. LIDs come from the database of
+    /// `lids` where it has them.
+    ///
+    /// # Errors
+    /// The name of the first cluster that cannot be routed, and why.
+    pub fn route(
+        &self,
+        chain: &[RoutingEngine],
+        no_fallback: bool,
+        lids: &LidOptions,
+        options: &RouteOptions,
+    ) -> Result<Vec<ClusterRoutes>, (String, RouteError)> {
+        let all = self.territories.iter().enumerate();
+        all.map(|(index, territory)| {
+            let others = self.declared_to(index, &lids.database);
+            route(territory, &others, chain, no_fallback, lids, options)
+                .map_err(|error| (territory.config().name.clone(), error))
+        })
+        .collect()
+    }
+}
+
+struct Survey<'a> {
+    fabric: &'a Fabric,
+    configs: &'a [ClusterConfig],
+    faults: Vec<ClusterFault>,
+    /// Which configuration each switch belongs to.
+    cluster_of: IdxVec<SwitchIdx, Option<usize>>,
+}
+
+impl<'a> Survey<'a> {
+    fn blame(&mut self, index: usize, line: usize, kind: Kind) {
+        let cluster = self.name(index);
+        self.faults.push(ClusterFault {
+            cluster,
+            index,
+            line,
+            kind,
+        });
+    }
+
+    fn name(&self, index: usize) -> String {
+        let config = self.configs.get(index);
+        config.map_or_else(String::new, |config| config.name.clone())
+    }
+
+    /// All configurations with their places in the list.
+    fn each(&self) -> impl Iterator<Item = (usize, &'a ClusterConfig)> + use<'a> {
+        self.configs.iter().enumerate()
+    }
+
+    fn check_names(&mut self) {
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        for (index, config) in self.each() {
+            if !names.insert(&config.name) {
+                self.blame(index, config.line, Kind::NameTwice);
+            }
+            if config.switches.is_empty() && config.boundary.is_empty() {
+                self.blame(index, config.line, Kind::NoSwitch);
+            }
+        }
+        for (index, config) in self.each() {
+            for transit in &config.transit {
+                for name in &transit.to {
+                    if *name == config.name || !names.contains(name.as_str()) {
+                        let name = name.clone();
+                        self.blame(index, transit.place.line, Kind::UnknownCluster { name });
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_ranges(&mut self) {
+        for (index, config) in self.each() {
+            for (_, other) in self.each().take(index) {
+                let first = config.first.max(other.first);
+                let last = config.last.min(other.last);
+                if first <= last {
+                    let other = other.name.clone();
+                    self.blame(
+                        index,
+                        config.line,
+                        Kind::RangesOverlap { other, first, last },
+                    );
+                }
+            }
+        }
+    }
+
+    /// Every GUID is a switch's, every port there, and transit and multicast take boundary ports.
+    fn check_places(&mut self) {
+        for (index, config) in self.each() {
+            for &(guid, line) in &config.switches {
+                if self.fabric.switch_by_guid(guid).is_none() {
+                    self.blame(index, line, Kind::UnknownSwitch { guid });
+                }
+            }
+            for place in &config.boundary {
+                let (switch, port) = (place.switch, place.port);
+                let Some(end) = self.end_of(place) else {
+                    self.blame(index, place.line, Kind::UnknownSwitch { guid: switch });
+                    continue;
+                };
+                let num_ports = self.fabric.node(end.node).num_ports();
+                if port.0 > num_ports || port.0 == 0 {
+                    let kind = Kind::NoSuchPort {
+                        switch,
+                        port,
+                        num_ports,
+                    };
+                    self.blame(index, place.line, kind);
+                }
+                let peer = self.fabric.port(end).and_then(|port| port.peer);
+                if peer.is_some_and(|peer| self.fabric.switch_of(peer.node).is_none()) {
+                    self.blame(index, place.line, Kind::BoundaryToHost { switch, port });
+                }
+            }
+            let bounded = |place: &Place| config.ends_at(place.switch, place.port);
+            for place in config.transit.iter().map(|transit| &transit.place) {
+                let (switch, port) = (place.switch, place.port);
+                if !bounded(place) {
+                    self.blame(index, place.line, Kind::TransitNotBoundary { switch, port });
+                }
+            }
+            for place in config.multicast.iter().filter(|place| !bounded(place)) {
+                let (switch, port) = (place.switch, place.port);
+                self.blame(
+                    index,
+                    place.line,
+                    Kind::MulticastNotBoundary { switch, port },
+                );
+            }
+        }
+    }
+
+    /// Finds out whose every switch is. A cable that one side calls its boundary is nobody's way on, so
+    /// that a one-sided boundary is one fault and not a flood of them.
+    fn settle(&mut self) {
+        let cut: BTreeSet<PortRef> = self
+            .each()
+            .flat_map(|(_, config)| &config.boundary)
+            .filter_map(|place| self.end_of(place))
+            .flat_map(|end| [Some(end), self.fabric.port(end).and_then(|port| port.peer)])
+            .flatten()
+            .collect();
+        for (index, config) in self.each() {
+            let nodes = reach(self.fabric, starts(self.fabric, config), |end| {
+                cut.contains(&end)
+            });
+            for switch in nodes.iter().filter_map(|&node| self.fabric.switch_of(node)) {
+                match self.cluster_of[switch] {
+                    None => self.cluster_of[switch] = Some(index),
+                    Some(other) => {
+                        let switch = self.fabric.switch_guid(switch);
+                        let other = self.name(other);
+                        self.blame(index, config.line, Kind::SharedSwitch { switch, other });
+                        // The rest of what both reach says the same.
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Both ends of a boundary cable are boundaries, of two clusters.
+    fn check_boundaries(&mut self) {
+        for (index, config) in self.each() {
+            for place in &config.boundary {
+                let (switch, port) = (place.switch, place.port);
+                let Some((peer, there)) = self.across(place) else {
+                    continue;
+                };
+                let kind = match self.cluster_of[there] {
+                    None => Kind::Unclaimed {
+                        switch: self.fabric.switch_guid(there),
+                    },
+                    Some(other) if other == index => Kind::BoundaryInside { switch, port },
+                    Some(other) => {
+                        let guid = self.fabric.switch_guid(there);
+                        let theirs = self.configs.get(other);
+                        if theirs.is_some_and(|theirs| theirs.ends_at(guid, peer.port)) {
+                            continue;
+                        }
+                        Kind::OneSided {
+                            switch,
+                            port,
+                            peer: guid,
+                            peer_port: peer.port,
+                            other: self.name(other),
+                        }
+                    }
+                };
+                self.blame(index, place.line, kind);
+            }
+        }
+        // A part of the fabric that no cable joins to any cluster.
+        let mut switches = self.cluster_of.indices();
+        let unclaimed = switches.find(|&switch| self.cluster_of[switch].is_none());
+        if let Some(switch) = unclaimed.filter(|_| self.faults.is_empty()) {
+            let switch = self.fabric.switch_guid(switch);
+            let line = self.configs.first().map_or(0, |config| config.line);
+            self.blame(0, line, Kind::Unclaimed { switch });
+        }
+    }
+
+    /// To every other cluster there is transit, and it comes nearer with every cluster on the way.
+    fn check_transit(&mut self) {
+        for (target, config) in self.each() {
+            let next: Vec<BTreeSet<usize>> = self
+                .each()
+                .map(|(_, from)| self.next_clusters(from, &config.name))
+                .collect();
+            for (index, from) in self.each().filter(|&(index, _)| index != target) {
+                if next.get(index).is_some_and(BTreeSet::is_empty) {
+                    let to = config.name.clone();
+                    self.blame(index, from.line, Kind::NoTransit { to });
+                }
+            }
+            if let Some(circle) = circle(&next, target) {
+                let through = circle.iter().map(|&index| self.name(index)).collect();
+                let index = circle.first().copied().unwrap_or(target);
+                let line = self.configs.get(index).map_or(0, |config| config.line);
+                let to = config.name.clone();
+                self.blame(index, line, Kind::TransitCycle { to, through });
+            }
+        }
+    }
+
+    /// The clusters behind the ports by which LIDs of `target` leave.
+    fn next_clusters(&self, from: &ClusterConfig, target: &str) -> BTreeSet<usize> {
+        let ways = from.transit.iter().filter(|way| way.leads_to(target));
+        ways.filter_map(|way| {
+            let end = self.end_of(&way.place)?;
+            let (_, there) = self.across(&way.place)?;
+            self.cluster_of[there].filter(|_| cable_is_up(self.fabric, end))
+        })
+        .collect()
+    }
+
+    /// Joints of multicast trees are named by both sides and make a forest of clusters.
+    fn check_multicast(&mut self) {
+        let mut tree_of: BTreeMap<usize, usize> =
+            self.each().map(|(index, _)| (index, index)).collect();
+        let mut done: BTreeSet<PortRef> = BTreeSet::new();
+        for (index, config) in self.each() {
+            for place in &config.multicast {
+                let (switch, port) = (place.switch, place.port);
+                let Some((peer, there)) = self.across(place) else {
+                    continue;
+                };
+                let Some(other) = self.cluster_of[there] else {
+                    continue;
+                };
+                let back = (self.fabric.switch_guid(there), peer.port);
+                let theirs = self
+                    .configs
+                    .get(other)
+                    .map(|theirs| theirs.multicast.iter());
+                let both = theirs
+                    .into_iter()
+                    .flatten()
+                    .any(|place| (place.switch, place.port) == back);
+                if !both {
+                    self.blame(index, place.line, Kind::MulticastOneSided { switch, port });
+                    continue;
+                }
+                if done.contains(&peer) || !self.end_of(place).is_some_and(|end| done.insert(end)) {
+                    continue;
+                }
+                let (one, two) = (tree_of.get(&index).copied(), tree_of.get(&other).copied());
+                if one == two {
+                    self.blame(index, place.line, Kind::MulticastCycle { switch, port });
+                }
+                for tree in tree_of.values_mut().filter(|tree| Some(**tree) == two) {
+                    *tree = one.unwrap_or(*tree);
+                }
+            }
+        }
+    }
+
+    fn end_of(&self, place: &Place) -> Option<PortRef> {
+        let node = self.fabric.switches()[self.fabric.switch_by_guid(place.switch)?];
+        Some(PortRef {
+            node,
+            port: place.port,
+        })
+    }
+
+    /// The other end of a boundary cable, and the switch there.
+    fn across(&self, place: &Place) -> Option<(PortRef, SwitchIdx)> {
+        let peer = self.fabric.port(self.end_of(place)?)?.peer?;
+        Some((peer, self.fabric.switch_of(peer.node)?))
+    }
+}
+
+/// A circle in a graph of clusters, beside its sink `target`.
+fn circle(next: &[BTreeSet<usize>], target: usize) -> Option<Vec<usize>> {
+    // What leads nowhere but to the target and to what is safe is safe.
+    let mut safe = BTreeSet::from([target]);
+    loop {
+        let found = next.iter().enumerate().find(|(index, next)| {
+            !safe.contains(index) && next.iter().all(|next| safe.contains(next))
+        });
+        match found {
+            Some((index, _)) => safe.insert(index),
+            None => break,
+        };
+    }
+    let unsafe_next = |from: usize| {
+        let ways = next.get(from).into_iter().flatten();
+        ways.copied().find(|next| !safe.contains(next))
+    };
+    // From what is not safe, one always comes to what is not safe, and so at last to a circle.
+    let mut walk = Vec::from([(0..next.len()).find(|index| !safe.contains(index))?]);
+    loop {
+        let next = unsafe_next(*walk.last()?)?;
+        if let Some(start) = walk.iter().position(|&seen| seen == next) {
+            return walk.get(start..).map(ToOwned::to_owned);
+        }
+        walk.push(next);
+    }
+}

@@ -1,0 +1,219 @@
+//! One cluster as its manager sees it: its own nodes, and a stand-in for what lies behind the boundary.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    vec::Vec,
+};
+
+use ib_wire::{Guid, PortNum};
+
+use super::config::{ClusterConfig, Place};
+use crate::{
+    error::TopologyError,
+    fabric::{Fabric, FabricBuilder, NewNode, NodeType, PortRef},
+    index::NodeIdx,
+};
+
+/// Part of a fabric up to a cluster's boundary.
+#[derive(Clone, Debug)]
+pub struct Territory {
+    config: ClusterConfig,
+    own: Fabric,
+    with_outside: Fabric,
+    outside: Vec<Outside>,
+}
+
+/// What lies behind a boundary port whose cable is up.
+#[derive(Clone, Copy, Debug)]
+pub struct Outside {
+    /// The boundary port.
+    pub place: Place,
+    /// The router that stands for the outside, in [`Territory::with_outside`].
+    pub end: PortRef,
+}
+
+impl Territory {
+    /// Walks from the cluster's switches to its boundary, as its manager's discovery does, and keeps
+    /// what it meets. Of `fabric` nothing behind the boundary is looked at.
+    ///
+    /// # Errors
+    /// None for a part of a fabric; the type is that of the builder.
+    pub fn discover(fabric: &Fabric, config: &ClusterConfig) -> Result<Self, TopologyError> {
+        let ends_at = |end: PortRef| config.ends_at(fabric.node(end.node).guid, end.port);
+        let members = reach(fabric, starts(fabric, config), ends_at);
+        let mut builder = FabricBuilder::new();
+        let mut numbers = BTreeMap::new();
+        for &node in &members {
+            numbers.insert(node, copy_node(&mut builder, fabric, node)?);
+        }
+        for (one, other) in fabric.links() {
+            let inside = numbers.get(&one.node).zip(numbers.get(&other.node));
+            if let Some((&here, &there)) = inside.filter(|_| !ends_at(one) && !ends_at(other)) {
+                let (one, other) = (
+                    PortRef { node: here, ..one },
+                    PortRef {
+                        node: there,
+                        ..other
+                    },
+                );
+                builder.add_link(one, other)?;
+            }
+        }
+        let own = builder.clone().build();
+        let outside = add_outside(&mut builder, fabric, config)?;
+        Ok(Self {
+            config: config.clone(),
+            own,
+            with_outside: builder.build(),
+            outside,
+        })
+    }
+
+    /// The cluster's configuration.
+    #[must_use]
+    pub const fn config(&self) -> &ClusterConfig {
+        &self.config
+    }
+
+    /// The cluster's own nodes; boundary ports have no cable.
+    #[must_use]
+    pub const fn own(&self) -> &Fabric {
+        &self.own
+    }
+
+    /// The same with a router at every boundary port whose cable is up. Own nodes and all switches
+    /// have the same numbers as in [`Territory::own`].
+    #[must_use]
+    pub const fn with_outside(&self) -> &Fabric {
+        &self.with_outside
+    }
+
+    /// What lies behind the boundary, in the order of switches' GUIDs and ports.
+    #[must_use]
+    pub fn outside(&self) -> &[Outside] {
+        &self.outside
+    }
+
+    /// The router behind a boundary port, if its cable is up.
+    #[must_use]
+    pub fn behind(&self, place: &Place) -> Option<PortRef> {
+        let found = self.outside.iter().find(|outside| outside.place.is(place));
+        found.map(|outside| outside.end)
+    }
+}
+
+/// The switches that a configuration names and the fabric has.
+pub(super) fn starts(fabric: &Fabric, config: &ClusterConfig) -> Vec<NodeIdx> {
+    let named = config.switches.iter().map(|&(guid, _)| guid);
+    let boundary = config.boundary.iter().map(|place| place.switch);
+    named
+        .chain(boundary)
+        .filter_map(|guid| Some(fabric.switches()[fabric.switch_by_guid(guid)?]))
+        .collect()
+}
+
+/// All nodes that cables lead to without passing one of the ports and without passing through a CA.
+pub(super) fn reach(
+    fabric: &Fabric,
+    starts: Vec<NodeIdx>,
+    ends_at: impl Fn(PortRef) -> bool,
+) -> BTreeSet<NodeIdx> {
+    let mut members: BTreeSet<NodeIdx> = starts.iter().copied().collect();
+    let mut open = starts;
+    while let Some(node) = open.pop() {
+        for (port, end) in fabric.node(node).ports() {
+            let Some(peer) = end.peer.filter(|_| !ends_at(PortRef { node, port })) else {
+                continue;
+            };
+            if members.insert(peer.node) && fabric.switch_of(peer.node).is_some() {
+                open.push(peer.node);
+            }
+        }
+    }
+    members
+}
+
+fn copy_node(
+    builder: &mut FabricBuilder,
+    fabric: &Fabric,
+    node: NodeIdx,
+) -> Result<NodeIdx, TopologyError> {
+    let entry = fabric.node(node);
+    let copy = builder.add_node(NewNode {
+        type_: entry.type_,
+        guid: entry.guid,
+        num_ports: entry.num_ports(),
+        system_image_guid: entry.system_image_guid,
+        vendor_id: entry.vendor_id,
+        device_id: entry.device_id,
+        description: entry.description.clone(),
+        name: entry.name.clone(),
+        enhanced_port_0: entry.enhanced_port_0,
+    })?;
+    for (port, end) in entry.ports() {
+        if let Some(place) = builder.port_mut(PortRef { node: copy, port }) {
+            *place = *end;
+            place.peer = None;
+        }
+    }
+    Ok(copy)
+}
+
+/// Adds a router at the far end of each boundary cable that is up.
+fn add_outside(
+    builder: &mut FabricBuilder,
+    fabric: &Fabric,
+    config: &ClusterConfig,
+) -> Result<Vec<Outside>, TopologyError> {
+    let mut places = config.boundary.clone();
+    places.sort_by_key(|place| (place.switch, place.port));
+    places.dedup_by(|one, other| one.is(other));
+    let mut outside = Vec::new();
+    let mut guid = Guid(u64::MAX);
+    for place in places {
+        let up = fabric.switch_by_guid(place.switch).is_some_and(|switch| {
+            let node = fabric.switches()[switch];
+            cable_is_up(
+                fabric,
+                PortRef {
+                    node,
+                    port: place.port,
+                },
+            )
+        });
+        let Some(switch) = builder.node_by_guid(place.switch).filter(|_| up) else {
+            continue;
+        };
+        while builder.node_by_guid(guid).is_some() {
+            guid.0 = guid.0.wrapping_sub(1);
+        }
+        let node = builder.add_node(NewNode {
+            type_: NodeType::Router,
+            guid,
+            num_ports: 1,
+            description: format!("outside of {} port {}", place.switch, place.port),
+            ..NewNode::default()
+        })?;
+        let end = PortRef {
+            node,
+            port: PortNum(1),
+        };
+        if let Some(port) = builder.port_mut(end) {
+            port.guid = guid;
+        }
+        let here = PortRef {
+            node: switch,
+            port: place.port,
+        };
+        builder.add_link(here, end)?;
+        outside.push(Outside { place, end });
+    }
+    Ok(outside)
+}
+
+/// Whether a port has a cable and neither end is disabled.
+pub(super) fn cable_is_up(fabric: &Fabric, end: PortRef) -> bool {
+    let up = |end: PortRef| fabric.port(end).filter(|port| !port.disabled);
+    up(end).and_then(|port| up(port.peer?)).is_some()
+}
