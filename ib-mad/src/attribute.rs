@@ -4,6 +4,8 @@ use core::fmt;
 
 use ib_wire::table::{FieldValue, Layout};
 
+use crate::MgmtClass;
+
 /// Number of an attribute; its meaning depends on the management class.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttributeId(pub u16);
@@ -38,4 +40,16 @@ pub trait Attribute: Sized {
     const ID: AttributeId;
     /// Name, length and fields.
     const LAYOUT: &'static Layout;
+
+    /// First byte of the structure in a datagram of `class`.
+    #[must_use]
+    fn offset(class: MgmtClass) -> usize {
+        class.data_offset()
+    }
+
+    /// Whether these values can be of this structure, where two structures share a number.
+    #[must_use]
+    fn is_plausible(&self) -> bool {
+        true
+    }
 }

@@ -21,6 +21,8 @@ mod call;
 mod cc;
 mod class;
 mod class_port_info;
+#[cfg(feature = "alloc")]
+mod client;
 mod cm;
 mod credits;
 mod dev_mgt;
@@ -51,10 +53,12 @@ mod vl_arbiter;
 
 pub use attribute::{Attribute, AttributeId};
 pub use bm::{BKeyInfo, BmCapabilities, BmSend};
-pub use call::{Call, CallError};
+pub use call::{Call, CallError, CallTo};
 pub use cc::*;
 pub use class::MgmtClass;
 pub use class_port_info::{ClassCapabilities, ClassPortInfo};
+#[cfg(feature = "alloc")]
+pub use client::{Client, ClientConfig, ClientEvent, NotAsked, Request, Response};
 pub use cm::*;
 pub use credits::{CreditConfig, CreditError, CreditEvent, CreditLoop};
 pub use dev_mgt::{

@@ -275,19 +275,22 @@ impl<C> TransactionWindow<C> {
         {
             return Received::Pending;
         }
-        match self.finish(index) {
-            Some((entry, context)) => {
-                self.counters.answered = self.counters.answered.wrapping_add(1);
-                self.limit
-                    .answered(now, entry.attempts == 1, entry.first_sent_at);
-                Received::Answer(Answer {
-                    context,
-                    attempts: entry.attempts,
-                    elapsed: now.since(entry.first_sent_at),
-                })
-            }
+        match self.answered(now, index) {
+            Some(answer) => Received::Answer(answer),
             None => Received::Stale,
         }
+    }
+
+    /// Ends a request that was answered by other means: by a message of many datagrams, which has been
+    /// put together.
+    pub fn complete(
+        &mut self,
+        now: Instant,
+        class: MgmtClass,
+        id: TransactionId,
+    ) -> Option<Answer<C>> {
+        let index = self.slab.find(id.low(), class)?;
+        self.answered(now, index)
     }
 
     /// Takes in that a datagram could not be sent: its time-out is over at once.
@@ -342,9 +345,6 @@ impl<C> TransactionWindow<C> {
 
     /// Gives up a request without a [`Failure`] and returns its context. An answer that still comes
     /// is [`Stale`](Received::Stale).
-    ///
-    /// Also ends a transaction that was answered by other means: a multi-packet answer that has been
-    /// put together.
     pub fn cancel(&mut self, class: MgmtClass, id: TransactionId) -> Option<C> {
         let index = self.slab.find(id.low(), class)?;
         let (_, context) = self.finish(index)?;
@@ -364,24 +364,37 @@ impl<C> TransactionWindow<C> {
         }
     }
 
-    /// Moves the time-out of a request that is in flight to `until`: its answer is arriving, in many
+    /// Moves the time-out of a request that was sent to `until`: its answer is arriving, in many
     /// packets. Returns whether there is such a request.
     pub fn hold(&mut self, class: MgmtClass, id: TransactionId, until: Instant) -> bool {
         let Some(index) = self.slab.find(id.low(), class) else {
             return false;
         };
-        let in_flight = self.slab.state(index) == Some(State::InFlight);
-        if in_flight {
-            self.timers.remove(index);
-            self.timers.insert(index, until);
+        match self.slab.state(index) {
+            Some(State::InFlight) => self.timers.remove(index),
+            // The answer came just when it was to be asked for again.
+            Some(State::Resend) => {
+                self.slab.unlink(&mut self.resend, index);
+                if let Some(entry) = self.slab.get_mut(index) {
+                    entry.state = State::InFlight;
+                }
+            }
+            _ => return false,
         }
-        in_flight
+        self.timers.insert(index, until);
+        true
     }
 
     /// The context of an open request.
     #[must_use]
     pub fn context(&self, class: MgmtClass, id: TransactionId) -> Option<&C> {
         self.slab.context(self.slab.find(id.low(), class)?)
+    }
+
+    /// The context of an open request, to change what is kept there.
+    #[must_use]
+    pub fn context_mut(&mut self, class: MgmtClass, id: TransactionId) -> Option<&mut C> {
+        self.slab.context_mut(self.slab.find(id.low(), class)?)
     }
 
     /// Requests on the wire, or about to be sent again.
@@ -540,6 +553,19 @@ impl<C> TransactionWindow<C> {
         self.release_destination(destination);
         self.direct(index, Some(u64::from(address.lid.0)));
         true
+    }
+
+    /// Ends a request with its answer.
+    fn answered(&mut self, now: Instant, index: Index) -> Option<Answer<C>> {
+        let (entry, context) = self.finish(index)?;
+        self.counters.answered = self.counters.answered.wrapping_add(1);
+        self.limit
+            .answered(now, entry.attempts == 1, entry.first_sent_at);
+        Some(Answer {
+            context,
+            attempts: entry.attempts,
+            elapsed: now.since(entry.first_sent_at),
+        })
     }
 
     /// An attempt came to nothing.

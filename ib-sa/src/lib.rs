@@ -16,6 +16,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod call;
 mod component_mask;
 mod header;
 mod matching;
@@ -29,6 +30,7 @@ mod response;
 
 use component_mask::components;
 
+pub use call::{MultiPathCall, RecordCall, TableCall};
 pub use component_mask::{Component, ComponentMask};
 pub use header::{SaHeader, SaMad};
 pub use matching::{ComponentSet, Record, Selector};

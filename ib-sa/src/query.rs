@@ -1,6 +1,6 @@
 //! Queries: one record as a template, and the components of it that count (IBA vol. 1, 15.4).
 
-use ib_mad::{Attribute, MadStatus, Method, SaStatus};
+use ib_mad::{Attribute, CallError, MadStatus, Method, SaStatus};
 use ib_wire::ParseError;
 use thiserror::Error;
 
@@ -30,6 +30,9 @@ pub enum QueryError {
         /// That of the record.
         expected: ib_mad::AttributeId,
     },
+    /// No answer came, or another than was asked for.
+    #[error(transparent)]
+    Call(#[from] CallError),
     /// The record does not fit into one datagram.
     #[error(transparent)]
     Parse(#[from] ParseError),

@@ -5,7 +5,10 @@
 
 use ib_wire::{Lid, Qpn, Sl, table::Layout, wire_struct};
 
-use crate::{Attribute, AttributeId};
+use crate::{Attribute, AttributeId, MgmtClass};
+
+/// First byte of a log in its datagram.
+const LOG_OFFSET: usize = 32;
 
 wire_struct! {
     /// The log of a switch.
@@ -30,6 +33,14 @@ wire_struct! {
 impl Attribute for CongestionLogSwitch {
     const ID: AttributeId = AttributeId(0x0013);
     const LAYOUT: &'static Layout = Self::LAYOUT;
+
+    fn offset(_: MgmtClass) -> usize {
+        LOG_OFFSET
+    }
+
+    fn is_plausible(&self) -> bool {
+        self.log_type() == 1
+    }
 }
 
 wire_struct! {
@@ -75,6 +86,14 @@ wire_struct! {
 impl Attribute for CongestionLogCa {
     const ID: AttributeId = AttributeId(0x0013);
     const LAYOUT: &'static Layout = Self::LAYOUT;
+
+    fn offset(_: MgmtClass) -> usize {
+        LOG_OFFSET
+    }
+
+    fn is_plausible(&self) -> bool {
+        self.log_type() == 2
+    }
 }
 
 wire_struct! {

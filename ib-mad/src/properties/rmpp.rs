@@ -19,6 +19,7 @@ const CONFIG: RmppConfig = RmppConfig {
     resp_time: crate::RespTime::from_bits(8),
     max_wait: Duration::from_secs(2),
     total_time: Duration::from_secs(40),
+    idle_time: Duration::from_secs(16),
     keep_time: Duration::from_secs(10),
     max_message: 20_000,
     max_receivers: 8,

@@ -19,6 +19,8 @@ pub struct RmppConfig {
     pub max_wait: Duration,
     /// Longest time of a transfer at the receiver, from its first segment.
     pub total_time: Duration,
+    /// Longest wait of a receiver for the next segment: as long as a sender takes to give up.
+    pub idle_time: Duration,
     /// How long a receiver remembers a transfer that is complete, to acknowledge it again.
     pub keep_time: Duration,
     /// Longest message in bytes that a receiver takes.
@@ -30,7 +32,7 @@ pub struct RmppConfig {
 }
 
 impl Default for RmppConfig {
-    /// The Linux kernel's times and window; messages of up to 16 MiB, 64 MiB in all.
+    /// The Linux kernel's times and window, which has no `idle_time`; messages of up to 16 MiB, 64 MiB in all.
     fn default() -> Self {
         Self {
             window: 64,
@@ -39,6 +41,7 @@ impl Default for RmppConfig {
             resp_time: RespTime::from_bits(16),
             max_wait: Duration::from_secs(2),
             total_time: Duration::from_secs(40),
+            idle_time: Duration::from_secs(16),
             keep_time: Duration::from_secs(10),
             max_message: 16 << 20,
             max_receivers: 1024,

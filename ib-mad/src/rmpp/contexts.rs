@@ -196,6 +196,22 @@ impl Rmpp {
         true
     }
 
+    /// Whether a datagram belongs to a transfer that goes on or is remembered.
+    #[must_use]
+    pub fn knows(&self, mad: &Mad) -> bool {
+        let key = RmppKey::of_data(mad);
+        self.receivers.contains_key(&key) || self.senders.contains_key(&key.inverted())
+    }
+
+    /// Forgets a transfer in either direction without a word to the peer or an event.
+    pub fn forget(&mut self, key: RmppKey) {
+        self.senders.remove(&key);
+        self.turns.remove(&key);
+        if let Some(receiver) = self.receivers.remove(&key) {
+            self.memory = self.memory.saturating_sub(receiver.memory());
+        }
+    }
+
     /// Messages that are being sent.
     #[must_use]
     pub fn sending(&self) -> usize {

@@ -35,6 +35,8 @@ pub struct RmppReceiver {
     last: Option<(u32, usize)>,
     acknowledged: u32,
     window_last: u32,
+    /// When the whole transfer has taken too long.
+    end: Option<Instant>,
     deadline: Option<Instant>,
     state: State,
     answer: Option<Answer>,
@@ -81,6 +83,7 @@ impl RmppReceiver {
             last: None,
             acknowledged: 0,
             window_last: 1,
+            end: None,
             deadline: None,
             state: State::Receiving,
             answer: None,
@@ -218,9 +221,9 @@ impl RmppReceiver {
             self.refuse(RmppStatus::RESOURCES_EXHAUSTED);
             return None;
         }
-        if self.first.is_none() {
-            self.deadline = Some(now.saturating_add(self.config.total_time));
-        }
+        let end = now.saturating_add(self.config.total_time);
+        let end = *self.end.get_or_insert(end);
+        self.deadline = Some(now.saturating_add(self.config.idle_time).min(end));
         if number == 1 {
             self.first = Some(*mad);
             self.reply = against(mad);

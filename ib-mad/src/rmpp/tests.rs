@@ -211,7 +211,7 @@ fn a_silent_receiver_is_given_up_with_an_abort() {
 }
 
 #[test]
-fn a_sender_that_stops_is_given_up_after_the_total_time() {
+fn a_sender_that_stops_is_given_up_after_the_idle_time() {
     let mut pair = Pair::new([config(); 2]);
     let mut now = at(0);
     pair.sides[0]
@@ -234,7 +234,30 @@ fn a_sender_that_stops_is_given_up_after_the_total_time() {
             ..
         } if s == status
     ));
-    assert_eq!(now, at(0) + Duration::from_secs(40));
+    assert_eq!(now, at(0) + config().idle_time);
+}
+
+#[test]
+fn a_sender_that_drips_is_given_up_after_the_total_time() {
+    let mut sender =
+        RmppSender::new(config(), &template(Method::GET_TABLE_RESP), data(20_000)).unwrap();
+    let mut receiver = RmppReceiver::new(config(), &sender.segment_for_test(1)).unwrap();
+    let end = at(0) + config().total_time;
+    let mut now = at(0);
+    while receiver.error().is_none() {
+        if let Some(segment) = sender.poll_transmit(now) {
+            assert_eq!(receiver.handle_mad(now, &segment), None);
+            if let Some(ack) = receiver.poll_transmit() {
+                sender.handle_mad(now, &ack);
+            }
+        }
+        let next = now + Duration::from_secs(3);
+        now = receiver.poll_timeout().map_or(next, |due| due.min(next));
+        receiver.handle_timeout(now);
+    }
+    assert_eq!(now, end);
+    let status = RmppStatus::TOTAL_TIME_TOO_LONG;
+    assert_eq!(receiver.error(), Some(RmppError::Ended { status }));
 }
 
 #[test]

@@ -250,6 +250,10 @@ impl<C> Slab<C> {
         self.contexts.get(index.at())?.as_ref()
     }
 
+    pub(super) fn context_mut(&mut self, index: Index) -> Option<&mut C> {
+        self.contexts.get_mut(index.at())?.as_mut()
+    }
+
     /// The numbers of all entries, in use or free.
     pub(super) fn indices(&self) -> impl Iterator<Item = Index> + use<C> {
         (0..self.entries.len() as u32).map(Index)
