@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ib_mad::{Engine, Input, Instant, Mad};
+use ib_mad::{CallError, Client, ClientEvent, Engine, FailureReason, Input, Instant, Mad, Request};
 
 use crate::{MadTransport, Received, TransportError};
 
@@ -72,4 +72,32 @@ where
             None => engine.handle_timeout(clock.now()),
         }
     }
+}
+
+/// Asks one request and waits for its answer: what a tool does that wants one thing at a time.
+///
+/// Messages that others send meanwhile are dropped.
+///
+/// # Errors
+/// The transport's. What the call itself ends with is inside.
+pub fn ask<R, T, C>(
+    client: &mut Client<R>,
+    request: R,
+    transport: &mut T,
+    clock: &C,
+) -> Result<Result<R::Answer, R::Error>, TransportError>
+where
+    R: Request,
+    T: MadTransport,
+    C: Clock,
+{
+    if let Err(refused) = client.ask(request) {
+        return Ok(Err(refused.error.into()));
+    }
+    let outcome = drive(client, transport, clock, |_, event| match event {
+        ClientEvent::Ended { outcome, .. } => ControlFlow::Break(outcome),
+        ClientEvent::Unsolicited(_) => ControlFlow::Continue(()),
+    })?;
+    // A transport that has nothing more is as good as silent.
+    Ok(outcome.unwrap_or_else(|| Err(CallError::Unanswered(FailureReason::TimedOut).into())))
 }

@@ -17,7 +17,7 @@ mod transport;
 )]
 pub mod umad;
 
-pub use drive::{Clock, MonotonicClock, drive};
+pub use drive::{Clock, MonotonicClock, ask, drive};
 pub use replay::{Replay, ReplayClock};
 pub use tap::{Direction, Record, RecordWriter, Tap, read_records};
 pub use transport::{MadTransport, Received, TransportError};

@@ -2,14 +2,13 @@
 
 use std::{
     io::{self, Write as _},
-    ops::ControlFlow,
     time::Duration,
 };
 
 use clap::ValueEnum;
 use ib_mad::{
-    Attribute as _, AttributeId, Call, Instant, Mad, MadAddress, MadStatus, Method, MgmtClass,
-    PortCounters, RmppConfig, RmppReceiver, TransactionWindow, WindowConfig, WindowEvent,
+    Attribute as _, AttributeId, Call, Client, ClientConfig, Mad, MadAddress, Method, MgmtClass,
+    PortCounters, Response, WindowConfig,
 };
 use ib_sa::{Component, ComponentMask, ComponentSet as _, Record, SaMad};
 use ib_smp::{
@@ -17,7 +16,7 @@ use ib_smp::{
     PartitionKeyTable, PortInfo, SlToVlMappingTable, SmInfo, SmpDirected, SmpLidRouted, SwitchInfo,
     VlArbitrationTable,
 };
-use ib_transport::{Clock as _, MadTransport as _, MonotonicClock, Received, drive};
+use ib_transport::{MonotonicClock, ask};
 use ib_wire::{
     Gid, Guid, Lid, MKey, PortNum, Sl,
     table::{Fields, Layout, store_bits},
@@ -105,8 +104,6 @@ impl What {
     }
 }
 
-/// Where the data of an attribute of subnet or performance management starts.
-const DATA: usize = 64;
 /// Where the first record of subnet administration starts.
 const SA_DATA: usize = 56;
 
@@ -121,18 +118,21 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
     let mut asker = Asker {
         port: args.device.open(&classes, false, clock)?,
         clock,
-        config: WindowConfig {
-            timeout: Duration::from_millis(args.timeout),
-            retries: args.retries,
-            ..WindowConfig::default()
-        },
+        client: Client::new(ClientConfig {
+            window: WindowConfig {
+                timeout: Duration::from_millis(args.timeout),
+                retries: args.retries,
+                ..WindowConfig::default()
+            },
+            ..ClientConfig::default()
+        }),
     };
     let answer = match (args.what, args.what.smp()) {
         (What::Sa, _) => asker.records(&args.rest)?,
         (_, Some((attribute, layout))) => {
             let modifier = modifier(&args.rest)?;
             let mad = subnet_management(&args, attribute, modifier);
-            asker.ask(&mad)?.map(|mad| whole(layout, &mad.bytes, DATA))
+            asker.ask(mad)?.map(|found| whole(layout, found.data()))
         }
         (_, None) => {
             let Some(lid) = args.lid else {
@@ -145,8 +145,8 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
             let call = Call::<PortCounters>::get(MgmtClass::PERF, 0);
             let mad = call.request_with(MadAddress::gsi(lid, Sl::ZERO), &counters);
             asker
-                .ask(&mad)?
-                .map(|mad| whole(PortCounters::LAYOUT, &mad.bytes, DATA))
+                .ask(mad)?
+                .map(|found| whole(PortCounters::LAYOUT, found.data()))
         }
     };
     let mut out = io::stdout().lock();
@@ -201,44 +201,18 @@ fn subnet_management(args: &QueryArgs, attribute: AttributeId, modifier: u32) ->
 struct Asker {
     port: DevicePort,
     clock: MonotonicClock,
-    config: WindowConfig,
+    client: Client<Mad>,
 }
 
 /// What was answered, or why nothing was, in words.
 type Answer<T> = Result<T, String>;
 
 impl Asker {
-    /// Sends a request and waits for its answer.
-    fn ask(&mut self, mad: &Mad) -> Result<Answer<Mad>, CliError> {
-        let mut window = TransactionWindow::new(self.config);
-        // An empty window has room.
-        let _ = window.request(mad, ());
-        let answer = drive(
-            &mut window,
-            &mut self.port,
-            &self.clock,
-            |_, event| match event {
-                WindowEvent::Answered { response, .. } => ControlFlow::Break(Ok(response)),
-                WindowEvent::Failed(failure) => ControlFlow::Break(Err(failure.reason.to_string())),
-                WindowEvent::Unsolicited(_) | WindowEvent::Stale(_) => ControlFlow::Continue(()),
-            },
-        );
-        let answer = answer.map_err(CliError::input)?;
-        Ok(answer
-            .unwrap_or_else(|| Err("no answer".to_owned()))
-            .and_then(|mad| {
-                let header = mad.header();
-                // The top bit of a directed route's status is its direction.
-                let status = match header.mgmt_class() {
-                    MgmtClass::SUBN_DIRECTED => MadStatus(header.status().0 & 0x7fff),
-                    _ => header.status(),
-                };
-                if status.is_ok() {
-                    Ok(mad)
-                } else {
-                    Err(format!("refused with status {status}"))
-                }
-            }))
+    /// Sends a request and waits for its answer, of however many datagrams.
+    fn ask(&mut self, mad: Mad) -> Result<Answer<Response>, CliError> {
+        let outcome = ask(&mut self.client, mad, &mut self.port, &self.clock);
+        let outcome = outcome.map_err(CliError::input)?;
+        Ok(outcome.map_err(|reason| reason.to_string()))
     }
 
     /// Asks subnet administration for all records that match `FIELD=VALUE`s.
@@ -258,12 +232,11 @@ impl Asker {
             address: MadAddress::DIRECTED,
             bytes: *own.as_bytes(),
         };
-        let own = match self.ask(&own)? {
+        let own = match self.ask(own)? {
             Ok(own) => own,
             Err(reason) => return Ok(Err(format!("the own port: {reason}"))),
         };
-        let (info, _) = PortInfo::parse(own.bytes.get(DATA..).unwrap_or_default(), DATA)
-            .map_err(CliError::input)?;
+        let (info, _) = PortInfo::parse(own.data(), 0).map_err(CliError::input)?;
         if info.master_sm_lid() == Lid::NONE {
             return Ok(Err(
                 "no subnet manager has configured the own port".to_owned()
@@ -277,65 +250,22 @@ impl Asker {
         for (to, from) in mad.bytes.iter_mut().skip(SA_DATA).zip(&template) {
             *to = *from;
         }
-        let first = match self.ask(&mad)? {
-            Ok(first) => first,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        self.rest_of_table(record.layout, first)
+        Ok(self
+            .ask(mad)?
+            .map(|table| records_of(record.layout, &table)))
     }
+}
 
-    /// The records of a table whose first segment is `first`: acknowledges, and waits for the others.
-    fn rest_of_table(
-        &mut self,
-        layout: &'static Layout,
-        first: Mad,
-    ) -> Result<Answer<Vec<Structure>>, CliError> {
-        let distance = SaMad::parse(&first.bytes, 0).map_or(0, |(mad, _)| mad.attribute_offset());
-        let distance = usize::from(distance).saturating_mul(8).max(layout.len);
-        if first.rmpp().is_none() {
-            return Ok(Ok(whole(layout, &first.bytes, SA_DATA)));
-        }
-        let mut receiver =
-            RmppReceiver::new(RmppConfig::default(), &first).map_err(CliError::input)?;
-        let mut segment = Some(first);
-        let patience = self
-            .config
-            .timeout
-            .saturating_mul(self.config.retries.saturating_add(1));
-        let message = loop {
-            let now = self.clock.now();
-            if let Some(segment) = segment.take()
-                && let Some(message) = receiver.handle_mad(now, &segment)
-            {
-                while let Some(mad) = receiver.poll_transmit() {
-                    self.port.send(&mad).map_err(CliError::input)?;
-                }
-                break message;
-            }
-            while let Some(mad) = receiver.poll_transmit() {
-                self.port.send(&mad).map_err(CliError::input)?;
-            }
-            if let Some(error) = receiver.error() {
-                return Ok(Err(format!("the table broke off: {error}")));
-            }
-            let deadline: Instant = now.saturating_add(patience);
-            match self.port.recv(Some(deadline)).map_err(CliError::input)? {
-                Some(Received::Mad(mad)) => segment = Some(mad),
-                Some(Received::Returned(_)) => {}
-                None => return Ok(Err("the table broke off: no further segment".to_owned())),
-            }
-        };
-        let records = message
-            .data
-            .chunks(distance)
-            .filter(|bytes| bytes.len() >= layout.len);
-        Ok(Ok(records
-            .map(|bytes| Structure {
-                layout,
-                bytes: bytes.to_vec(),
-            })
-            .collect()))
-    }
+/// The records of a table; one that came in a single datagram is one record.
+fn records_of(layout: &'static Layout, table: &Response) -> Vec<Structure> {
+    let Response::Multi(message) = table else {
+        return whole(layout, table.data());
+    };
+    let distance =
+        SaMad::parse(&message.first.bytes, 0).map_or(0, |(mad, _)| mad.attribute_offset());
+    let distance = usize::from(distance).saturating_mul(8).max(layout.len);
+    let records = message.data.chunks(distance);
+    records.flat_map(|bytes| whole(layout, bytes)).collect()
 }
 
 /// A structure that was read.
@@ -344,9 +274,8 @@ struct Structure {
     bytes: Vec<u8>,
 }
 
-/// The structure at `offset`, if it is there as a whole.
-fn whole(layout: &'static Layout, bytes: &[u8], offset: usize) -> Vec<Structure> {
-    let bytes = bytes.get(offset..).unwrap_or_default();
+/// The structure that the bytes begin with, if it is there as a whole.
+fn whole(layout: &'static Layout, bytes: &[u8]) -> Vec<Structure> {
     bytes.get(..layout.len).map_or_else(Vec::new, |bytes| {
         vec![Structure {
             layout,
