@@ -25,7 +25,7 @@ pub struct FabricArgs {
     /// fat-tree:radix=R,levels=L[,oversub=O][,parallel=P], torus:8x8x8[,hosts=H], mesh:..,
     /// hypercube:dim=D[,hosts=H], dragonfly:a=A,p=P,h=H[,g=G],
     /// jellyfish:switches=N,degree=D,hosts=H,seed=S, ring:switches=N,hosts=H,
-    /// random:switches=N,links=M,hosts=H,seed=S, thesis. A file with such a name: ./NAME
+    /// random:switches=N,links=M,hosts=H,seed=S, thesis, mcsm. A file with such a name: ./NAME
     #[arg(long, value_name = "SPEC", default_value = DEFAULT)]
     pub fabric: String,
     /// Remove this share of the links between switches first, in percent
@@ -81,7 +81,7 @@ impl FabricArgs {
     }
 }
 
-/// Whether the text names a generator: `thesis`, or a word and a colon, unless a file has that name.
+/// Whether the text names a generator: `thesis`, `mcsm`, or a word and a colon, unless a file has that name.
 fn is_generator(spec: &str) -> bool {
     let word = spec.split_once(':').map(|(word, _)| word);
     let is_word = |word: &str| {
@@ -90,5 +90,5 @@ fn is_generator(spec: &str) -> bool {
                 .bytes()
                 .all(|byte| byte.is_ascii_lowercase() || byte == b'-')
     };
-    spec == "thesis" || (word.is_some_and(is_word) && !Path::new(spec).exists())
+    matches!(spec, "thesis" | "mcsm") || (word.is_some_and(is_word) && !Path::new(spec).exists())
 }

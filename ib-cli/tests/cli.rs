@@ -184,6 +184,57 @@ fn a_failed_check_is_status_1() {
     assert_eq!(ib(&["decode", "packet", "4082"], "").status.code(), Some(1));
 }
 
+const CLUSTERS: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../ib-routing/testdata/clusters/mcsm.conf"
+);
+
+#[test]
+fn logical_clusters_are_one_document() {
+    let output = ib(
+        &[
+            "route",
+            "--json",
+            "--fabric",
+            "mcsm",
+            "--engine",
+            "updn",
+            "--clusters",
+            CLUSTERS,
+        ],
+        "",
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["routes"]["pairs"], 30);
+    assert_eq!(report["routes"]["unreachable"], 0);
+    assert_eq!(report["engine"], "updn");
+    let transit = report["clusters"][1]["transit"].as_array().unwrap();
+    assert_eq!(transit.len(), 4);
+    assert!(
+        transit
+            .iter()
+            .all(|port| port["lids"] == 499 || port["lids"] == 500)
+    );
+}
+
+#[test]
+fn clusters_that_disagree_are_refused_with_file_and_line() {
+    let text = std::fs::read_to_string(CLUSTERS).unwrap();
+    refused(
+        &["route", "--fabric", "mcsm", "--clusters", "-"],
+        &text.replace("1000 1999", "900 1999"),
+        "error: -:14: cluster second: LIDs 900 to 999",
+        "expected",
+    );
+    refused(
+        &["route", "--fabric", "mcsm", "--clusters", "-"],
+        &text.replace("boundary", "border"),
+        "error: -:4: ",
+        "boundary",
+    );
+}
+
 #[test]
 fn raw_encoding_gives_back_what_was_decoded() {
     for (file, start) in [

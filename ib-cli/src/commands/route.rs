@@ -1,18 +1,25 @@
 //! `ib route`: routes a fabric offline, verifies the routes, and writes the tables.
 
+mod clusters;
+
 use std::{io, path::PathBuf, time::Instant};
 
 use ib_routing::{
-    LidMap, LidOptions,
-    format::{lfts, sl2vl, sls},
+    Fabric, LidMap, LidOptions, Routes, RoutingEngine, cluster,
+    format::{guid2lid, lfts, sl2vl, sls},
     verify,
 };
+use serde::Serialize;
 
+use self::clusters::ClusterReport;
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
     files,
-    output::report::{Report, Seconds, seconds},
+    output::{
+        json,
+        report::{Report, Seconds, seconds},
+    },
     route_args::RouteArgs,
 };
 
@@ -23,6 +30,18 @@ pub struct RouteCommand {
     fabric: FabricArgs,
     #[command(flatten)]
     route: RouteArgs,
+    /// Configurations of logical clusters: each is routed on its own knowledge, with its own engine if
+    /// it names one, and the union is verified
+    #[arg(
+        long,
+        value_name = "FILE[,FILE2...]",
+        value_delimiter = ',',
+        conflicts_with = "tables"
+    )]
+    clusters: Vec<PathBuf>,
+    /// LIDs that ports shall have, as OpenSM keeps them in guid2lid
+    #[arg(long, value_name = "FILE")]
+    guid2lid: Option<PathBuf>,
     /// Write the forwarding tables in the format of OpenSM's opensm-lfts.dump
     #[arg(long, value_name = "FILE")]
     lfts: Option<PathBuf>,
@@ -32,41 +51,92 @@ pub struct RouteCommand {
     /// Write the SLtoVL tables in the format of OpenSM's opensm-sl2vl.dump
     #[arg(long, value_name = "FILE")]
     sl2vl: Option<PathBuf>,
+    /// Write all tables to this directory in OpenSM's formats
+    #[arg(long, value_name = "DIR")]
+    dump_dir: Option<PathBuf>,
+}
+
+/// The report of clusters: that of the union, and a word on each.
+#[derive(Serialize)]
+struct UnionReport<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    clusters: &'a [ClusterReport],
 }
 
 pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
     let fabric = args.fabric.load()?;
     let mut times = Seconds::default();
-
-    let started = Instant::now();
-    let options = LidOptions {
-        lmc: args.route.lmc,
-        ..LidOptions::default()
-    };
-    let lids = LidMap::assign(&fabric, &options)
-        .map_err(|error| CliError::at(&args.fabric.fabric, error))?;
-    times.lids = seconds(started.elapsed());
-
-    let started = Instant::now();
-    let routes = args.route.route(&fabric, &lids)?;
-    times.route = seconds(started.elapsed());
+    let (lids, routes, engine, clusters) = args.work(&fabric, &mut times)?;
 
     let started = Instant::now();
     let verified = verify(&fabric, &lids, &routes);
     times.verify = seconds(started.elapsed());
     times.total = seconds(began.elapsed());
 
-    if let Some(file) = &args.lfts {
-        files::write(file, &lfts::write(&fabric, &lids, &routes))?;
+    args.write(&fabric, &lids, &routes)?;
+    let report = Report::offline(&fabric, &lids, engine, times, &verified);
+    let mut out = io::stdout().lock();
+    if clusters.is_empty() {
+        report.print(&mut out, json)?;
+    } else if json {
+        let report = UnionReport {
+            report: &report,
+            clusters: &clusters,
+        };
+        json::print(&mut out, &report)?;
+    } else {
+        clusters::print(&clusters, &mut out)?;
+        report.print(&mut out, json)?;
     }
-    if let Some(file) = &args.sls {
-        files::write(file, &sls::write(&lids, &routes))?;
-    }
-    if let Some(file) = &args.sl2vl {
-        files::write(file, &sl2vl::write(&fabric, &lids, &routes))?;
-    }
-    let report = Report::offline(&fabric, &lids, Some(routes.engine()), times, &verified);
-    report.print(&mut io::stdout().lock(), json)?;
     Ok(report.verdict())
+}
+
+/// LIDs and routes, the engine if there is one, and what is said of each cluster.
+type Work = (LidMap, Routes, Option<RoutingEngine>, Vec<ClusterReport>);
+
+impl RouteCommand {
+    fn work(&self, fabric: &Fabric, times: &mut Seconds) -> Result<Work, CliError> {
+        let started = Instant::now();
+        let mut options = LidOptions {
+            lmc: self.route.lmc,
+            ..LidOptions::default()
+        };
+        if let Some(file) = &self.guid2lid {
+            options.database = files::read(file, guid2lid::read)?;
+        }
+        if !self.clusters.is_empty() {
+            let routed = clusters::route(&self.clusters, fabric, &self.route, &options)?;
+            times.route = seconds(started.elapsed());
+            let cluster::Union { lids, routes } = routed.union;
+            return Ok((lids, routes, routed.engine, routed.reports));
+        }
+        let lids = LidMap::assign(fabric, &options)
+            .map_err(|error| CliError::at(&self.fabric.fabric, error))?;
+        times.lids = seconds(started.elapsed());
+
+        let started = Instant::now();
+        let routes = self.route.route(fabric, &lids)?;
+        times.route = seconds(started.elapsed());
+        let engine = Some(routes.engine());
+        Ok((lids, routes, engine, Vec::new()))
+    }
+
+    /// Writes the files that were asked for.
+    fn write(&self, fabric: &Fabric, lids: &LidMap, routes: &Routes) -> Result<(), CliError> {
+        if let Some(file) = &self.lfts {
+            files::write(file, &lfts::write(fabric, lids, routes))?;
+        }
+        if let Some(file) = &self.sls {
+            files::write(file, &sls::write(lids, routes))?;
+        }
+        if let Some(file) = &self.sl2vl {
+            files::write(file, &sl2vl::write(fabric, lids, routes))?;
+        }
+        if let Some(directory) = &self.dump_dir {
+            files::dump(directory, fabric, lids, routes)?;
+        }
+        Ok(())
+    }
 }

@@ -1,0 +1,146 @@
+//! Logical clusters on the command line: their files, their routes, and a line of the report for each.
+
+use std::{io, path::PathBuf};
+
+use ib_routing::{
+    Fabric, LidOptions, RouteOptions, RoutingEngine,
+    cluster::{self, ClusterConfig, ClusterFault, ClusterRoutes, Clusters, Territory, Union},
+};
+use serde::Serialize;
+
+use crate::{
+    error::CliError,
+    files,
+    output::table::Table,
+    route_args::{RouteArgs, warn_fallback},
+};
+
+/// What is said of one cluster.
+#[derive(Debug, Serialize)]
+pub struct ClusterReport {
+    name: String,
+    engine: String,
+    switches: usize,
+    lids: usize,
+    first_lid: u16,
+    last_lid: u16,
+    transit: Vec<TransitReport>,
+}
+
+/// How many LIDs of other clusters leave by a port.
+#[derive(Debug, Serialize)]
+struct TransitReport {
+    switch: String,
+    port: u8,
+    lids: usize,
+}
+
+/// The routes of all clusters as one, and what is said of each.
+pub struct Routed {
+    pub union: Union,
+    /// The engine, if all have the same.
+    pub engine: Option<RoutingEngine>,
+    pub reports: Vec<ClusterReport>,
+}
+
+/// Reads the configurations, checks them against each other, and routes every cluster by itself.
+pub fn route(
+    names: &[PathBuf],
+    fabric: &Fabric,
+    args: &RouteArgs,
+    lids: &LidOptions,
+) -> Result<Routed, CliError> {
+    let mut configs: Vec<ClusterConfig> = Vec::new();
+    let mut file_of: Vec<&PathBuf> = Vec::new();
+    for name in names {
+        configs.extend(files::read(name, cluster::read)?);
+        file_of.resize(configs.len(), name);
+    }
+    let clusters =
+        Clusters::survey(fabric, &configs).map_err(|faults| complain(&faults, &file_of))?;
+    let mut options = RouteOptions::default();
+    args.apply(&mut options)?;
+    let parts = clusters
+        .route(&args.engines(), args.no_fallback, lids, &options)
+        .map_err(|(name, error)| CliError::at(format_args!("cluster {name}"), error))?;
+    for (_, error) in parts.iter().flat_map(|part| &part.failed) {
+        warn_fallback(error);
+    }
+    let first = parts.first().map(|part| part.routes.engine());
+    let same = |part: &ClusterRoutes| Some(part.routes.engine()) == first;
+    let territories = clusters.territories().iter();
+    Ok(Routed {
+        union: Union::join(fabric, &clusters, &parts),
+        engine: first.filter(|_| parts.iter().all(same)),
+        reports: territories
+            .zip(&parts)
+            .map(|(territory, part)| ClusterReport::new(territory, part))
+            .collect(),
+    })
+}
+
+/// All faults, each with its file and line; the first is the error.
+fn complain(faults: &[ClusterFault], file_of: &[&PathBuf]) -> CliError {
+    let text = |fault: &ClusterFault| {
+        let file = file_of.get(fault.index).map(|file| file.display());
+        let file = file.map_or_else(String::new, |file| file.to_string());
+        format!("{file}:{}: {fault}", fault.line)
+    };
+    let mut faults = faults.iter().map(text);
+    let first = faults.next().unwrap_or_default();
+    for more in faults {
+        eprintln!("warning: {more}");
+    }
+    CliError::Input(first)
+}
+
+impl ClusterReport {
+    fn new(territory: &Territory, part: &ClusterRoutes) -> Self {
+        let config = territory.config();
+        let transit = part.transit.iter().map(|&(place, lids)| TransitReport {
+            switch: place.switch.to_string(),
+            port: place.port.0,
+            lids,
+        });
+        Self {
+            name: config.name.clone(),
+            engine: part.routes.engine().to_string(),
+            switches: territory.own().num_switches(),
+            lids: part.lids.num_lids(),
+            first_lid: config.first.0,
+            last_lid: config.last.0,
+            transit: transit.collect(),
+        }
+    }
+}
+
+/// Prints a line per cluster.
+pub fn print(reports: &[ClusterReport], out: &mut impl io::Write) -> io::Result<()> {
+    let mut table = Table::new([
+        "cluster",
+        "engine",
+        "switches",
+        "LIDs",
+        "from",
+        "to",
+        "transit ports",
+        "LIDs least",
+        "most",
+    ]);
+    for report in reports {
+        let lids = || report.transit.iter().map(|transit| transit.lids);
+        table.row([
+            report.name.clone(),
+            report.engine.clone(),
+            report.switches.to_string(),
+            report.lids.to_string(),
+            report.first_lid.to_string(),
+            report.last_lid.to_string(),
+            report.transit.len().to_string(),
+            lids().min().unwrap_or(0).to_string(),
+            lids().max().unwrap_or(0).to_string(),
+        ]);
+    }
+    table.print(out)?;
+    writeln!(out)
+}
