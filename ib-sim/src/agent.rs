@@ -126,13 +126,7 @@ impl Sim {
         let answered = match agent.sma.respond(self.now, arrival, &mut request.bytes) {
             Verdict::Respond => true,
             Verdict::ForManager => Sma::refuse(&mut request.bytes),
-            Verdict::Drop(reason) => {
-                if reason == ib_smp::DropReason::Repressed {
-                    let repressed = request.bytes;
-                    self.repress(node, &repressed);
-                }
-                false
-            }
+            Verdict::Drop(_) => false,
         };
         if answered {
             self.nodes[node].smps_answered = self.nodes[node].smps_answered.wrapping_add(1);

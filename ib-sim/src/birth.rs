@@ -55,6 +55,7 @@ pub(crate) fn nodes_and_ports(
                 remembered_peer: None,
                 training: 0,
                 drop_rate: None,
+                physical_errors: 0,
                 counters: Counters::default(),
             });
         }
@@ -67,6 +68,7 @@ pub(crate) fn nodes_and_ports(
             behaviour: Behaviour::Honest,
             powered: true,
             smps_answered: 0,
+            wakes_at: None,
         });
     }
     (nodes, ports)
@@ -100,7 +102,7 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     let mut ports = ports.into_iter();
     // A CA has no port 0; the first entry of its ports stands for none.
     let management = ports.next();
-    let sma = match management {
+    let mut sma = match management {
         Some(management) if switch => Sma::new_switch(
             info,
             description,
@@ -110,6 +112,7 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
         ),
         _ => Sma::new(info, description, ports),
     };
+    sma.limit_traps(options.trap_attempts);
     match options.birth {
         // ibsim answers for this attribute on every node.
         Birth::Ibsim => sma.with_mlnx_ext_port_info(),
@@ -201,7 +204,14 @@ fn port_info(
         })
         .set_neighbor_mtu(Mtu::MTU_2048)
         .set_vl_stall_count(7)
-        .set_local_phy_errors(if peer.is_some() || end_port { 0 } else { 4 });
+        .set_local_phy_errors(match options.birth {
+            Birth::Specified => 8,
+            Birth::Ibsim if peer.is_some() || end_port => 0,
+            Birth::Ibsim => 4,
+        });
+    if specified {
+        info.set_overrun_errors(8);
+    }
     set_link(&mut info, port, peer);
     if peer.is_some() {
         info.set_port_state(PortState::INITIALIZE)
@@ -219,7 +229,7 @@ fn port_info(
                 GidPrefix(0)
             });
         let speeds = info.link_speed_ext_supported();
-        info.set_capability_mask(capabilities(management, specified))
+        info.set_capability_mask(capabilities(management, options))
             .set_capability_mask2(capabilities2(speeds));
     }
     if end_port && !specified {
@@ -242,9 +252,9 @@ fn port_info(
     info
 }
 
-fn capabilities(management: bool, specified: bool) -> CapabilityMask {
-    let mut mask = CapabilityMask::IS_TRAP_SUPPORTED
-        | CapabilityMask::IS_SL_MAPPING_SUPPORTED
+fn capabilities(management: bool, options: &SimOptions) -> CapabilityMask {
+    let specified = options.birth == Birth::Specified;
+    let mut mask = CapabilityMask::IS_SL_MAPPING_SUPPORTED
         | CapabilityMask::IS_EXTENDED_SPEEDS_SUPPORTED
         | CapabilityMask::IS_CAPABILITY_MASK2_SUPPORTED;
     if !management {
@@ -256,8 +266,12 @@ fn capabilities(management: bool, specified: bool) -> CapabilityMask {
                 | CapabilityMask::IS_SYSTEM_IMAGE_GUID_SUPPORTED;
         }
     } else if specified {
-        mask |= CapabilityMask::IS_SYSTEM_IMAGE_GUID_SUPPORTED;
+        mask |= CapabilityMask::IS_CAPABILITY_MASK_NOTICE_SUPPORTED
+            | CapabilityMask::IS_OTHER_LOCAL_CHANGES_NOTICE_SUPPORTED
+            | CapabilityMask::IS_SYSTEM_IMAGE_GUID_SUPPORTED
+            | CapabilityMask::IS_P_KEY_SWITCH_EXTERNAL_PORT_TRAP_SUPPORTED;
     }
+    mask.set(CapabilityMask::IS_TRAP_SUPPORTED, options.traps);
     mask
 }
 

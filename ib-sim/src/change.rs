@@ -32,10 +32,9 @@ impl Sim {
     /// # Errors
     /// [`SimError::NoSuchPort`] if there is no such node.
     pub fn set_description(&mut self, node: NodeIdx, description: &str) -> Result<(), SimError> {
-        self.sma_of(node)?.set_node_description(description);
-        if let Some(port) = self.first_end_port(node) {
-            self.trap_local_change(port, true);
-        }
+        let now = self.now;
+        self.sma_of(node)?.change_node_description(now, description);
+        self.heed(node);
         Ok(())
     }
 
@@ -66,7 +65,7 @@ impl Sim {
         Ok(())
     }
 
-    fn sma_of(&mut self, node: NodeIdx) -> Result<&mut Sma, SimError> {
+    pub(crate) fn sma_of(&mut self, node: NodeIdx) -> Result<&mut Sma, SimError> {
         let port = PortNum::MANAGEMENT;
         let node = self.nodes.find_mut(node).ok_or(SimError::NoSuchPort {
             port: PortRef { node, port },

@@ -1,7 +1,7 @@
 //! Links: packets cross them, faults happen on them, they go down and train again.
 
 use ib_routing::PortRef;
-use ib_smp::{LinkMode, PortPhysicalState, PortState, SmaEvent};
+use ib_smp::{LinkMode, LinkTrouble, PortPhysicalState, PortState, SmaEvent};
 use ib_wire::PortNum;
 
 use crate::fault::Fate;
@@ -43,6 +43,7 @@ impl Sim {
             return self.drop_frame(peer, frame, DropReason::Lost);
         }
         if fate.bit_error {
+            self.physical_error(peer);
             return self.drop_frame(peer, frame, DropReason::BitError);
         }
         let wait = self.options.hop_latency.saturating_add(fate.wait);
@@ -60,6 +61,19 @@ impl Sim {
         }
         self.queue
             .push_later(self.now, wait, Happening::Arrive { frame, port: peer });
+    }
+
+    /// A port has received a packet with a bit error. Good packets make up for bad ones; more bad ones than
+    /// PortInfo.LocalPhyErrors are a local link integrity error (IBA vol. 1, 7.12.2).
+    fn physical_error(&mut self, port: PortIdx) {
+        let info = self.agent_port(port).map(ib_smp::SmaPort::info);
+        let threshold = info.map_or(0, |info| info.local_phy_errors());
+        let entry = &mut self.ports[port];
+        entry.physical_errors = entry.physical_errors.saturating_add(1);
+        if entry.physical_errors > threshold {
+            entry.physical_errors = 0;
+            self.link_troubled(port, LinkTrouble::LocalLinkIntegrity);
+        }
     }
 
     /// Joins two ports by a cable: after the training time both are in Initialize.
@@ -175,6 +189,7 @@ impl Sim {
                 let node = self.ports[end].node;
                 self.nodes[node].sma.link_up(self.now, number, mode);
                 self.state_changed(end, PortState::DOWN, PortState::INITIALIZE);
+                self.send_traps(node);
             }
         }
     }
@@ -190,14 +205,14 @@ impl Sim {
             let from = self.agent_port(port).map(|port| port.info().port_state());
             self.nodes[node].sma.link_down(self.now, number);
             self.state_changed(port, from.unwrap_or(PortState::DOWN), PortState::DOWN);
+            self.send_traps(node);
         }
     }
 
-    /// Reports a port's change of state; a switch tells the subnet manager of what its links did.
+    /// Reports a port's change of state.
     fn state_changed(&mut self, port: PortIdx, from: PortState, to: PortState) {
-        let at = self.at(port);
-        self.report(SimEvent::PortState { port: at, from, to });
-        self.trap_port_state(port);
+        let port = self.at(port);
+        self.report(SimEvent::PortState { port, from, to });
     }
 
     /// Does what a node's agent asks of its device.
@@ -234,6 +249,7 @@ impl Sim {
                 _ => {}
             }
         }
+        self.send_traps(node);
     }
 
     fn report(&mut self, event: SimEvent) {

@@ -1,6 +1,6 @@
 //! The nodes of the fabric: what their agents know, and what a test may look at.
 
-use ib_mad::AttributeId;
+use ib_mad::{AttributeId, Instant};
 use ib_routing::index::Idx;
 use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{
@@ -40,6 +40,8 @@ pub struct SimNode {
     /// Whether the node is there at all.
     pub(crate) powered: bool,
     pub(crate) smps_answered: u64,
+    /// When its agent is woken for its next trap.
+    pub(crate) wakes_at: Option<Instant>,
 }
 
 impl SimNode {
@@ -157,6 +159,8 @@ pub(crate) struct PortEntry {
     pub(crate) training: u32,
     /// Share of the requests to the agents that get lost here, of one attribute or of all.
     pub(crate) drop_rate: Option<(f64, Option<AttributeId>)>,
+    /// Packets with bit errors that good packets have not made up for.
+    pub(crate) physical_errors: u8,
     pub(crate) counters: Counters,
 }
 

@@ -27,7 +27,7 @@ pub struct SimOptions {
     pub port_guids: PortGuids,
     /// The attributes that a node is born with.
     pub birth: Birth,
-    /// Whether nodes send traps.
+    /// Whether nodes send traps, and say so (IsTrapSupported).
     pub traps: bool,
     /// How often an agent sends a trap that nobody represses.
     pub trap_attempts: u32,

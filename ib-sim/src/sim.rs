@@ -1,6 +1,6 @@
 //! The simulated fabric as a state machine: time and packets in, packets and events out.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use ib_mad::{Engine, Instant, Mad, MadAddress, MgmtClass};
 use ib_routing::index::IdxVec;
@@ -15,7 +15,6 @@ use crate::frame::{Frame, FrameIdx, FrameStore};
 use crate::node::{PortEntry, PortIdx, SimNode, SimPort, has_lid};
 use crate::options::SimOptions;
 use crate::queue::EventQueue;
-use crate::trap::PendingTrap;
 
 /// What waits in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +25,8 @@ pub(crate) enum Happening {
     Answer { frame: FrameIdx, port: PortIdx },
     /// The link of this port has trained.
     Trained { port: PortIdx, training: u32 },
-    /// It is time to send a trap, for the first time or again.
-    Trap { id: u32 },
+    /// It is time for a node to send a trap, for the first time or again.
+    Traps { node: NodeIdx },
 }
 
 /// A packet that has reached a port whose host listens.
@@ -174,9 +173,6 @@ pub struct Sim {
     pub(crate) faulty: bool,
     pub(crate) stats: SimStats,
     pub(crate) max_hops: u16,
-    /// Traps that nobody has repressed, by transaction ID.
-    pub(crate) traps: BTreeMap<u32, PendingTrap>,
-    pub(crate) next_trap: u32,
 }
 
 impl Sim {
@@ -198,8 +194,6 @@ impl Sim {
             faulty: !options.faults.rates.is_none(),
             stats: SimStats::default(),
             max_hops: max_hops.max(64),
-            traps: BTreeMap::new(),
-            next_trap: 0,
             options,
         }
     }
@@ -325,12 +319,12 @@ impl Sim {
             return Ok(());
         };
         let mut mask = info.capability_mask();
-        let changed = mask.contains(ib_smp::CapabilityMask::IS_SM) != is_sm;
         mask.set(ib_smp::CapabilityMask::IS_SM, is_sm);
-        info.set_capability_mask(mask);
-        if changed {
-            self.trap_local_change(index, false);
-        }
+        let now = self.now;
+        let number = self.ports[index].number;
+        self.sma_of(port.node)?
+            .set_capability_mask(now, number, mask);
+        self.heed(port.node);
         Ok(())
     }
 
@@ -370,7 +364,7 @@ impl Sim {
                 Happening::Arrive { frame, port } => self.arrive(port, frame),
                 Happening::Answer { frame, port } => self.answer(port, frame),
                 Happening::Trained { port, training } => self.trained(port, training),
-                Happening::Trap { id } => self.send_trap(id),
+                Happening::Traps { node } => self.traps_due(node),
             }
         }
         self.now = self.now.max(now);

@@ -4,10 +4,11 @@ use ib_mad::{Mad, MgmtClass};
 use ib_routing::NodeIdx;
 use ib_smp::PortState;
 use ib_smp::{Discard, Smi, Source, Step};
-use ib_wire::{Lid, PortNum, Qpn, Vl};
+use ib_wire::{Lid, PortNum, QKey, Qpn, Vl};
 
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
+use crate::options::Birth;
 use crate::sim::{DropReason, Sim, directed};
 
 impl Sim {
@@ -28,15 +29,18 @@ impl Sim {
         if hops > self.max_hops {
             return self.drop_frame(port, frame, DropReason::TooManyHops);
         }
-        let counters = &mut self.ports[port].counters;
-        counters.count_received(&self.frames[frame]);
+        let entry = &mut self.ports[port];
+        entry.physical_errors = entry.physical_errors.saturating_sub(1);
+        entry.counters.count_received(&self.frames[frame]);
         if smp {
             if dest_lid.is_permissive() && class == MgmtClass::SUBN_DIRECTED {
                 return self.directed_from(port, frame);
             }
         } else if let Err(reason) = self.data_arrives(port, frame) {
             return match reason {
-                DropReason::PKey => self.p_key_violation(port, frame),
+                DropReason::PKey => {
+                    self.p_key_violation(port, frame, Some("port_rcv_constraint_errors"))
+                }
                 _ => self.drop_frame(port, frame, reason),
             };
         }
@@ -189,7 +193,7 @@ impl Sim {
             }
             let enforced = info.partition_enforcement_outbound();
             if enforced && !self.passes_partition(out, frame) {
-                return self.p_key_violation(out, frame);
+                return self.p_key_violation(out, frame, Some("port_xmit_constraint_errors"));
             }
         }
         self.transmit(out, frame);
@@ -211,10 +215,13 @@ impl Sim {
             };
         }
         if !self.has_partition(end_port, frame) {
-            return self.p_key_violation(end_port, frame);
+            return self.p_key_violation(end_port, frame, None);
         }
         if packet.dest_qp != Qpn::GSI {
             return self.deliver(end_port, frame);
+        }
+        if packet.q_key != QKey::GSI && self.options.birth == Birth::Specified {
+            return self.q_key_violation(end_port, frame);
         }
         self.receive_gmp(end_port, frame);
     }

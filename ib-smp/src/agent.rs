@@ -46,6 +46,8 @@ pub struct Sma {
     events: VecDeque<SmaEvent>,
     traps: VecDeque<trap::Pending>,
     next_transaction: u64,
+    /// How often a trap is sent, at most.
+    trap_attempts: Option<u32>,
 }
 
 /// How a request came in.
@@ -154,6 +156,7 @@ impl Sma {
             events: VecDeque::new(),
             traps: VecDeque::new(),
             next_transaction: 0,
+            trap_attempts: None,
         }
         .number_ports(1)
     }
@@ -182,6 +185,7 @@ impl Sma {
             events: VecDeque::new(),
             traps: VecDeque::new(),
             next_transaction: 0,
+            trap_attempts: None,
         }
         .number_ports(0)
     }

@@ -30,6 +30,8 @@ pub(super) struct Pending {
     notice: NoticeSm,
     transaction_id: TransactionId,
     due: Instant,
+    /// How often it was sent.
+    sent: u32,
 }
 
 /// A trap on its way to the manager.
@@ -201,6 +203,21 @@ impl Sma {
         self.trap(now, info.local_port_num(), number, details.as_bytes());
     }
 
+    /// Sends a trap of the device's own: what the methods above do not know, as the traps of a vendor or those of a
+    /// manager on the device.
+    pub fn raise(&mut self, now: Instant, port: PortNum, notice: &NoticeSm) {
+        if let Some(info) = self.port(port).map(|port| port.info)
+            && Self::can_tell(&info)
+        {
+            self.queue_trap(now, port, *notice);
+        }
+    }
+
+    /// How often a trap that nobody represses is sent; without it for ever, as the specification has it.
+    pub const fn limit_traps(&mut self, attempts: u32) {
+        self.trap_attempts = Some(attempts);
+    }
+
     /// Ends the leases that are over.
     pub fn handle_timeout(&mut self, now: Instant) {
         for index in 0..self.ports.len() {
@@ -215,9 +232,15 @@ impl Sma {
     /// something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let traps = self.traps.iter().map(|trap| trap.due);
         let leases = self.ports.iter().filter_map(|port| port.lease_ends);
-        traps.chain(leases).min()
+        self.next_trap().into_iter().chain(leases).min()
+    }
+
+    /// When [`poll_transmit`](Self::poll_transmit) has a trap next.
+    #[inline]
+    #[must_use]
+    pub fn next_trap(&self) -> Option<Instant> {
+        self.traps.iter().map(|trap| trap.due).min()
     }
 
     /// The next trap that is due. It is due again after SubnetTimeOut, until it is repressed.
@@ -229,9 +252,13 @@ impl Sma {
         let code = u32::from(info.subnet_timeout());
         let subnet_timeout = Duration::from_nanos(4096u64.wrapping_shl(code));
         let again = now.add(subnet_timeout.max(SHORTEST_INTERVAL));
-        let this = |other: &&mut Pending| other.transaction_id == trap.transaction_id;
-        if let Some(pending) = self.traps.iter_mut().find(this) {
-            pending.due = again;
+        let sent = trap.sent.saturating_add(1);
+        let last = self.trap_attempts.is_some_and(|attempts| sent >= attempts);
+        let this = |other: &Pending| other.transaction_id == trap.transaction_id;
+        if last {
+            self.traps.retain(|other| !this(other));
+        } else if let Some(pending) = self.traps.iter_mut().find(|other| this(other)) {
+            (pending.due, pending.sent) = (again, sent);
         }
         let mut smp = SmpLidRouted::new(Method::TRAP, NoticeSm::ID, 0);
         smp.set_transaction_id(trap.transaction_id)
@@ -317,16 +344,12 @@ impl Sma {
         details
     }
 
-    /// Queues a trap of a port that can send it and knows to whom. What waits already is not
-    /// queued again.
+    /// Queues a trap of a port that can send it and knows to whom.
     fn trap(&mut self, now: Instant, port: PortNum, number: TrapNumber, details: &[u8; 54]) {
         let Some(info) = self.port(port).map(|port| port.info) else {
             return;
         };
-        let able = info
-            .capability_mask()
-            .contains(CapabilityMask::IS_TRAP_SUPPORTED);
-        if !able || !info.master_sm_lid().is_unicast() || !info.lid().is_unicast() {
+        if !Self::can_tell(&info) {
             return;
         }
         let producer = match self.node_info.node_type() {
@@ -347,6 +370,19 @@ impl Sma {
             .set_trap_number(number.bits())
             .set_issuer_lid(info.lid())
             .set_data_details(details);
+        self.queue_trap(now, port, notice);
+    }
+
+    /// Whether a port can send traps and knows to whom.
+    fn can_tell(info: &PortInfo) -> bool {
+        let able = info
+            .capability_mask()
+            .contains(CapabilityMask::IS_TRAP_SUPPORTED);
+        able && info.master_sm_lid().is_unicast() && info.lid().is_unicast()
+    }
+
+    /// Queues a trap unless the same waits already.
+    fn queue_trap(&mut self, now: Instant, port: PortNum, notice: NoticeSm) {
         let waits = |trap: &Pending| trap.notice == notice && trap.port == port;
         if self.traps.iter().any(waits) {
             return;
@@ -360,6 +396,7 @@ impl Sma {
             notice,
             transaction_id: TransactionId(self.next_transaction),
             due: now,
+            sent: 0,
         });
     }
 }

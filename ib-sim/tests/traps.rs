@@ -1,0 +1,254 @@
+//! What agents tell the subnet manager by themselves, and until when.
+
+mod lab;
+
+use std::time::Duration;
+
+use ib_mad::{
+    Attribute, Mad, MadAddress, Method, MgmtClass, NoticeDetails64, NoticeDetails145,
+    NoticeDetails257, NoticeDetails259, NoticeSm, ProducerType,
+};
+use ib_sim::{FaultRates, SimOptions};
+use ib_smp::{LinkTrouble, MKeyProtect, NodeInfo, PartitionKeyTable, SmpLidRouted};
+use ib_transport::{Clock, MadTransport};
+use ib_wire::{Gid, Guid, Lid, MKey, PKey, PortNum, QKey, Sl};
+
+use lab::{Host, S1, S2, T, at};
+
+/// A brought-up fabric whose manager sits at H.
+fn host() -> Host {
+    let mut host = Host::new(SimOptions::default());
+    host.bring_up();
+    host
+}
+
+/// The next trap at the manager; what comes between is passed over.
+fn trap(host: &mut Host) -> Option<(Mad, NoticeSm)> {
+    for _ in 0..8 {
+        let mad = host.receive()?;
+        let smp = SmpLidRouted::from_bytes(mad.bytes);
+        if smp.mgmt_class() == MgmtClass::SUBN_LID && smp.method() == Method::TRAP {
+            return Some((mad, NoticeSm::from_bytes(*smp.smp_data())));
+        }
+    }
+    None
+}
+
+fn numbered(host: &mut Host, number: u16) -> NoticeSm {
+    let (_, notice) = trap(host).unwrap_or_else(|| panic!("no trap {number}"));
+    assert_eq!(notice.trap_number(), number);
+    notice
+}
+
+fn repress(host: &mut Host, trap: &Mad) {
+    let mut smp = SmpLidRouted::from_bytes(trap.bytes);
+    smp.set_method(Method::TRAP_REPRESS);
+    let mut mad = Mad::new(MadAddress::smi(trap.address.lid));
+    mad.bytes = *smp.as_bytes();
+    assert_eq!(host.exchange(&mad), None, "TrapRepress has no answer");
+}
+
+#[test]
+fn link_trouble_is_counted_and_told() {
+    for (trouble, number, counter) in [
+        (
+            LinkTrouble::LocalLinkIntegrity,
+            129,
+            "local_link_integrity_errors",
+        ),
+        (
+            LinkTrouble::ExcessiveBufferOverrun,
+            130,
+            "excessive_buffer_overrun_errors",
+        ),
+        (LinkTrouble::FlowControlUpdateWatchdog, 131, ""),
+    ] {
+        let mut host = host();
+        host.sim
+            .with(|sim| sim.trouble_link(at(S2, 5), trouble).unwrap());
+        let notice = numbered(&mut host, number);
+        assert_eq!(notice.issuer_lid(), Lid(3));
+        let details = ib_mad::NoticeDetails129::from_bytes(*notice.data_details());
+        assert_eq!(
+            (details.lidaddr(), details.port_num()),
+            (Lid(3), PortNum(5))
+        );
+        if !counter.is_empty() {
+            let count = host
+                .sim
+                .with(|sim| sim.port(at(S2, 5)).unwrap().counters().get(counter, 0));
+            assert_eq!(count, 1, "{counter}");
+        }
+    }
+}
+
+#[test]
+fn more_bit_errors_than_the_threshold_are_a_local_link_integrity_error() {
+    let mut host = host();
+    let rates = FaultRates {
+        bit_error: 1.0,
+        ..FaultRates::NONE
+    };
+    let integrity = |host: &Host| {
+        let name = "local_link_integrity_errors";
+        host.sim
+            .with(|sim| sim.port(at(S1, 4)).unwrap().counters().get(name, 0))
+    };
+    // S1's port 4 is where H's packets come in; its threshold is that of its birth: 8.
+    host.sim.with(|sim| sim.set_fault_rates(rates));
+    for bad in 1..=9u8 {
+        assert_eq!(integrity(&host), 0, "after {} bad packets", bad - 1);
+        assert_eq!(host.get(&[1], NodeInfo::ID, 0), None);
+    }
+    assert_eq!(integrity(&host), 1);
+}
+
+#[test]
+fn a_new_system_image_guid_is_told_by_the_node() {
+    let mut host = host();
+    let guid = Guid(0xbeef);
+    host.sim
+        .with(|sim| sim.set_system_image_guid(T, guid).unwrap());
+    let notice = numbered(&mut host, 145);
+    let details = NoticeDetails145::from_bytes(*notice.data_details());
+    assert_eq!(
+        (details.lidaddr(), details.system_image_guid()),
+        (Lid(9), guid)
+    );
+    assert_eq!(notice.producer_type(), ProducerType::CA.bits());
+}
+
+#[test]
+fn a_new_name_and_a_manager_that_starts_are_local_changes() {
+    let mut host = host();
+    host.sim
+        .with(|sim| sim.set_description(T, "renamed").unwrap());
+    assert_eq!(numbered(&mut host, 144).issuer_lid(), Lid(9));
+    let mut host = self::host();
+    host.sim.with(|sim| sim.set_is_sm(at(T, 1), true).unwrap());
+    assert_eq!(numbered(&mut host, 144).issuer_lid(), Lid(9));
+}
+
+#[test]
+fn a_wrong_m_key_is_told_by_the_port_that_it_guards() {
+    let mut host = host();
+    host.change_port(&[1, 7, 5], 1, |info| {
+        info.set_m_key(MKey(0x1234))
+            .set_m_key_protect_bits(MKeyProtect::GET_CLOSED);
+    });
+    // The trap is what comes instead of an answer.
+    let smp = SmpLidRouted::new(Method::GET, NodeInfo::ID, 0);
+    let mut mad = Mad::new(MadAddress::smi(Lid(9)));
+    mad.bytes = *smp.as_bytes();
+    host.transport.send(&mad).unwrap();
+    let notice = numbered(&mut host, 256);
+    let details = ib_mad::NoticeDetails256::from_bytes(*notice.data_details());
+    assert_eq!(details.lidaddr(), Lid(1));
+    assert_eq!(details.attribute_id(), NodeInfo::ID);
+}
+
+fn gmp(q_key: QKey) -> Mad {
+    let mut mad = Mad::new(MadAddress {
+        qkey: q_key,
+        ..MadAddress::gsi(Lid(9), Sl::ZERO)
+    });
+    mad.bytes[..4].copy_from_slice(&[1, MgmtClass::PERF.0, 1, Method::GET.0]);
+    mad
+}
+
+#[test]
+fn a_p_key_that_the_destination_does_not_have_is_told_by_it() {
+    let mut host = host();
+    let mut table = PartitionKeyTable::default();
+    table.set_p_key_block(0, PKey(0x8001)).unwrap();
+    host.set(&[1, 7, 5], PartitionKeyTable::ID, 0, table.as_bytes())
+        .unwrap();
+    host.transport.send(&gmp(QKey::GSI)).unwrap();
+    let notice = numbered(&mut host, 257);
+    let details = NoticeDetails257::from_bytes(*notice.data_details());
+    assert_eq!(
+        (details.lidaddr1(), details.lidaddr2(), details.key()),
+        (Lid(1), Lid(9), 0xffff)
+    );
+}
+
+#[test]
+fn a_wrong_q_key_is_told_by_the_port_and_counted() {
+    let mut host = host();
+    host.transport.send(&gmp(QKey(7))).unwrap();
+    let notice = numbered(&mut host, 258);
+    let details = NoticeDetails257::from_bytes(*notice.data_details());
+    assert_eq!((details.lidaddr1(), details.key()), (Lid(1), 7));
+    let violations = host
+        .sim
+        .with(|sim| sim.port(at(T, 1)).unwrap().info().q_key_violations());
+    assert_eq!(violations, 1);
+}
+
+#[test]
+fn a_switch_that_enforces_partitions_names_the_port() {
+    for (inbound, port, counter) in [
+        (true, 2, "port_rcv_constraint_errors"),
+        (false, 5, "port_xmit_constraint_errors"),
+    ] {
+        let mut host = host();
+        let mut table = PartitionKeyTable::default();
+        table.set_p_key_block(0, PKey(0x8001)).unwrap();
+        let modifier = u32::from(port) << 16;
+        let answer = host.set(&[1, 7], PartitionKeyTable::ID, modifier, table.as_bytes());
+        assert!(answer.unwrap().status().is_ok());
+        host.change_port(&[1, 7], port, |info| {
+            info.set_partition_enforcement_inbound(inbound)
+                .set_partition_enforcement_outbound(!inbound);
+        });
+        host.transport.send(&gmp(QKey::GSI)).unwrap();
+        let notice = numbered(&mut host, 259);
+        let details = NoticeDetails259::from_bytes(*notice.data_details());
+        assert_eq!(
+            (details.swlidaddr(), details.port_num()),
+            (Lid(3), PortNum(port))
+        );
+        let count = host
+            .sim
+            .with(|sim| sim.port(at(S2, port)).unwrap().counters().get(counter, 0));
+        assert_eq!(count, 1, "{counter}");
+    }
+}
+
+#[test]
+fn a_host_may_let_its_port_send_any_trap() {
+    let gid: Gid = "fe80::1234".parse().unwrap();
+    for number in 64..=67 {
+        let mut host = host();
+        let mut details = NoticeDetails64::default();
+        details.set_gidaddr(gid);
+        let mut notice = NoticeSm::default();
+        notice
+            .set_is_generic(true)
+            .set_producer_type(ProducerType::CLASS_MANAGER.bits())
+            .set_trap_number(number)
+            .set_issuer_lid(Lid(9))
+            .set_data_details(details.as_bytes());
+        host.sim.with(|sim| sim.trap(at(T, 1), &notice).unwrap());
+        assert_eq!(numbered(&mut host, number), notice);
+    }
+}
+
+#[test]
+fn a_trap_is_repeated_until_it_is_repressed_or_given_up() {
+    let mut host = host();
+    host.sim.with(|sim| sim.unlink(at(S2, 5)).unwrap());
+    let (first, _) = trap(&mut host).unwrap();
+    let sent = host.sim.clock().now();
+    let (second, _) = (0..3).find_map(|_| trap(&mut host)).unwrap();
+    assert_eq!(first, second);
+    // SubnetTimeOut is 18 at birth: 4.096 us * 2^18.
+    let interval = host.sim.clock().now().since(sent);
+    assert!(interval > Duration::from_millis(1000) && interval < Duration::from_millis(1200));
+    repress(&mut host, &first);
+    assert!((0..10).all(|_| host.receive().is_none()));
+
+    host.sim.with(|sim| sim.relink(at(S2, 5)).unwrap());
+    let times = (0..40).filter(|_| host.receive().is_some()).count();
+    assert_eq!(times, 5, "SimOptions::trap_attempts");
+}
