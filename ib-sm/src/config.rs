@@ -86,6 +86,14 @@ pub struct SmConfig {
     pub polling_retry_number: u8,
     /// Ignores other managers (`ignore_other_sm`).
     pub ignore_other_sm: bool,
+
+    /// Keeps no multicast groups (`disable_multicast`).
+    pub disable_multicast: bool,
+    /// Lets hosts create an IPoIB group only under a name that carries its P_Key
+    /// (`ipoib_mcgroup_creation_validation`).
+    pub ipoib_mcgroup_creation_validation: bool,
+    /// First byte of the alias GUIDs that the manager chooses (`sm_assigned_guid`).
+    pub sm_assigned_guid: u8,
 }
 
 impl Default for SmConfig {
@@ -121,6 +129,9 @@ impl Default for SmConfig {
             sminfo_polling_timeout: Duration::from_secs(10),
             polling_retry_number: 4,
             ignore_other_sm: false,
+            disable_multicast: false,
+            ipoib_mcgroup_creation_validation: true,
+            sm_assigned_guid: 0,
         }
     }
 }
@@ -237,6 +248,11 @@ impl SmConfig {
             "sminfo_polling_timeout" => self.sminfo_polling_timeout = milliseconds(value)?,
             "polling_retry_number" => self.polling_retry_number = narrow(value, u8::MAX)?,
             "ignore_other_sm" => self.ignore_other_sm = boolean(value)?,
+            "disable_multicast" => self.disable_multicast = boolean(value)?,
+            "ipoib_mcgroup_creation_validation" => {
+                self.ipoib_mcgroup_creation_validation = boolean(value)?;
+            }
+            "sm_assigned_guid" => self.sm_assigned_guid = narrow(value, u8::MAX)?,
             _ => return Err(SetError::UnknownKey),
         }
         Ok(())

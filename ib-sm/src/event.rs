@@ -10,7 +10,7 @@ use core::{fmt, time::Duration};
 use ib_mad::{AttributeId, Instant, MadStatus, NoticeSm};
 use ib_routing::RoutingEngine;
 use ib_smp::SmState;
-use ib_wire::{Guid, Lid, PortNum};
+use ib_wire::{Gid, Guid, Lid, PortNum};
 
 /// Something that happened in the manager.
 #[derive(Clone, Debug)]
@@ -50,6 +50,13 @@ pub enum Event {
         port_guid: Guid,
         /// Its base LID.
         lid: Lid,
+    },
+    /// A member of a multicast group is behind switches that cannot forward multicast.
+    MulticastCutOff {
+        /// The group.
+        mgid: Gid,
+        /// The member.
+        port_guid: Guid,
     },
     /// There are more ports than LIDs.
     LidsExhausted(ib_routing::RouteError),

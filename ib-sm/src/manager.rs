@@ -1,6 +1,7 @@
 //! The subnet manager: what arrives goes to the sweep, what the sweep wants goes to the window.
 
 mod peers;
+mod service;
 
 use alloc::{boxed::Box, collections::VecDeque};
 use core::time::Duration;
@@ -96,13 +97,13 @@ impl SubnetManager {
             config.ignore_other_sm,
         );
         let mut manager = Self {
+            sa: SubnetAdministrator::new(window_config(&config)),
             config,
             window,
             sweep: Sweep::new(None),
             events: VecDeque::new(),
             election,
             traps: TrapFilter::default(),
-            sa: SubnetAdministrator::default(),
             answers: VecDeque::new(),
             answers_sent: 0,
             polled: None,
@@ -232,7 +233,7 @@ impl SubnetManager {
             let waits = !self.window.is_empty()
                 || !self.sweep.queue.is_empty()
                 || self.compute_at.is_some();
-            if waits || self.sweep.step == Step::Done {
+            if waits || (self.sweep.step == Step::Done && !self.regroups()) {
                 return;
             }
             let phase = self.sweep.step.phase();
@@ -244,7 +245,11 @@ impl SubnetManager {
                 self.sweep.step = Step::Done;
                 continue;
             }
-            if self.sweep.advance(&self.config) {
+            if self.sweep.step == Step::RegroupTops {
+                self.end_regroup(now);
+                continue;
+            }
+            if self.sweep.advance(&self.config, &mut self.sa.groups) {
                 self.events.append(&mut self.sweep.events);
                 self.note_phase(now, phase);
             }
@@ -306,6 +311,7 @@ impl SubnetManager {
         self.summary.silent = self.sweep.silent.clone();
         self.summary.errors = self.sweep.errors;
         self.summary.mads = self.mads().since(self.mads_before);
+        self.serve_what_was_found();
         let summary = Box::new(self.summary.clone());
         let failed = self.sweep.errors > 0;
         self.up = !failed;
@@ -367,7 +373,7 @@ impl Engine for SubnetManager {
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
             // To the window these would be answers to nothing.
-            Input::Mad(mad) if self.sa.handle_transfer(now, mad) => {}
+            Input::Mad(mad) if self.sa.handle_transfer(now, mad) => self.on_messages(now),
             Input::Mad(mad) => match self.window.handle_mad(now, mad) {
                 Received::Answer(answer) => match answer.context {
                     Request::PollSm(_) => self.on_poll_answer(now, mad),
@@ -380,7 +386,10 @@ impl Engine for SubnetManager {
                 Received::Unsolicited => self.on_unsolicited(now, mad),
                 Received::Pending | Received::Stale => {}
             },
-            Input::SendFailed(mad) => self.window.handle_send_failed(mad),
+            Input::SendFailed(mad) => {
+                self.window.handle_send_failed(mad);
+                self.sa.handle_send_failed(mad);
+            }
         }
         self.on_failures(now);
         self.run(now);

@@ -6,9 +6,9 @@
 
 use ib_mad::{Attribute, AttributeId, Mad, MadAddress, Method, MgmtClass};
 use ib_smp::{
-    DrPath, LinearForwardingTable, NodeDescription, NodeInfo, PortInfo, PortState,
-    SlToVlMappingTable, SlToVlModifier, SmInfo, SmpDirected, SwitchInfo, VlArbitrationHalf,
-    VlArbitrationTable,
+    DrPath, LinearForwardingTable, MftModifier, MulticastForwardingTable, NodeDescription,
+    NodeInfo, PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SmInfo, SmpDirected,
+    SwitchInfo, VlArbitrationHalf, VlArbitrationTable,
 };
 use ib_wire::{Lid, MKey};
 
@@ -37,6 +37,7 @@ pub(crate) enum Request {
     HandOver(PortRef),
     SetSwitchInfo(NodeIdx),
     SetLft(NodeIdx, u16),
+    SetMft(NodeIdx, MftModifier),
     SetSlToVl(NodeIdx, SlToVlModifier),
     SetVlArbitration(PortRef, VlArbitrationHalf),
     /// Brings a port to its target, and into this state.
@@ -55,6 +56,7 @@ impl Request {
             Self::GetSwitchInfo(_) | Self::SetSwitchInfo(_) => SwitchInfo::ID,
             Self::GetPortInfo(_) | Self::SetPortInfo(..) => PortInfo::ID,
             Self::GetLft(..) | Self::SetLft(..) => LinearForwardingTable::ID,
+            Self::SetMft(..) => MulticastForwardingTable::ID,
             Self::SetSlToVl(..) => SlToVlMappingTable::ID,
             Self::SetVlArbitration(..) => VlArbitrationTable::ID,
         }
@@ -82,6 +84,7 @@ impl Request {
             | Self::LightSwitchInfo(node)
             | Self::GetLft(node, _)
             | Self::SetLft(node, _)
+            | Self::SetMft(node, _)
             | Self::SetSlToVl(node, _) => Some(PortRef::management(node)),
         }
     }
@@ -100,6 +103,7 @@ impl Request {
             Self::SetSwitchInfo(_)
                 | Self::HandOver(_)
                 | Self::SetLft(..)
+                | Self::SetMft(..)
                 | Self::SetPortInfo(..)
                 | Self::SetSlToVl(..)
                 | Self::SetVlArbitration(..)

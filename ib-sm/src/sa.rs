@@ -1,170 +1,369 @@
-//! The subnet administrator: answers questions about the subnet (IBA vol. 1, 15.4).
+//! The subnet administrator: answers questions about the subnet, and keeps what hosts tell it
+//! (IBA vol. 1, 15.4).
 //!
 //! A query is one record as a template and a mask of the components that count. Get wants exactly
 //! one record, GetTable any number, as one message of many segments. Answers come from what the last
-//! sweep found; while none has ended, a requester is told to come again.
+//! sweep found; while none has ended, a requester is told to come again. Who does not show the right
+//! SM_Key is told only of ports that it shares a partition with.
 
+mod answer;
+pub(crate) mod groups;
+mod guids;
+mod multi_path;
 mod path;
 mod records;
+mod services;
+mod subscriptions;
+mod trace;
+mod view;
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::vec::Vec;
 
+use bytes::Bytes;
 use ib_mad::{
-    Attribute, Instant, Mad, MadAddress, MadStatus, Method, RmppConfig, RmppSender, SaStatus,
-    TransactionId,
+    Attribute, ClassCapabilities, ClassPortInfo, Engine, InformInfo, Instant, Mad, MadStatus,
+    Method, MgmtClass, Notice, NoticeType, ProducerType, RespTime, Rmpp, RmppConfig, RmppEvent,
+    SaStatus, TrapNumber, WindowConfig,
 };
 use ib_sa::{
-    LinearForwardingTableRecord, LinkRecord, NodeRecord, PathRecord, PortInfoRecord, Record, SaMad,
-    SmInfoRecord, SwitchInfoRecord, pack_table,
+    GuidInfoRecord, InformInfoRecord, LinearForwardingTableRecord, LinkRecord, McMemberRecord,
+    MultiPathQuery, MultiPathRecord, MulticastForwardingTableRecord, NodeRecord, PKeyTableRecord,
+    PathRecord, PortInfoRecord, SaMad, ServiceRecord, SlToVlMappingTableRecord, SmInfoRecord,
+    SwitchInfoRecord, TraceRecord, VlArbitrationTableRecord,
 };
-use ib_smp::SmInfo;
-use ib_wire::{Lid, QKey};
+use ib_wire::{Gid, Guid};
 
-use crate::{
-    SmConfig,
-    subnet::{PortRef, Subnet},
-    sweep::Plan,
+use self::{
+    answer::{Answer, Answered, chosen, reply, select},
+    groups::{Candidate, GroupChange, Groups},
+    services::Services,
+    subscriptions::Subscriptions,
+};
+pub(crate) use self::{
+    guids::AliasGuids,
+    view::{Asker, View},
 };
 
 /// Answers of many segments at once; beyond, requesters are told to come again.
 const MAX_TRANSFERS: usize = 64;
 
-/// What the administrator answers from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct View<'a> {
-    pub(crate) config: &'a SmConfig,
-    pub(crate) subnet: &'a Subnet,
-    pub(crate) plan: &'a Plan,
-    pub(crate) own_port: PortRef,
-    pub(crate) own: SmInfo,
-    pub(crate) others: &'a [(PortRef, SmInfo)],
+/// CapabilityMask of the class: optional records, multicast, several paths, and PortInfoRecords by
+/// single bits of their CapabilityMask. Source: `capability_masks.csv`.
+const CAPABILITIES: u16 = 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13;
+
+/// What hosts told, and the answers on their way.
+#[derive(Debug)]
+pub(crate) struct SubnetAdministrator {
+    pub(crate) groups: Groups,
+    pub(crate) guids: AliasGuids,
+    services: Services,
+    subscriptions: Subscriptions,
+    rmpp: Rmpp,
 }
 
-/// The transfers of a subnet administrator.
-#[derive(Debug, Default)]
-pub(crate) struct SubnetAdministrator {
-    transfers: BTreeMap<(Lid, TransactionId), RmppSender>,
+/// A request and what came with it.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    now: Instant,
+    mad: &'a Mad,
+    request: &'a SaMad,
+    view: View<'a>,
 }
 
 impl SubnetAdministrator {
+    /// One that knows nothing yet; `window` is for its Reports.
+    pub(crate) fn new(window: WindowConfig) -> Self {
+        Self {
+            groups: Groups::default(),
+            guids: AliasGuids::default(),
+            services: Services::default(),
+            subscriptions: Subscriptions::new(window),
+            rmpp: Rmpp::new(RmppConfig::default()),
+        }
+    }
+
     /// Answers a request. `None` if the answer goes out in segments, or there is none.
-    pub(crate) fn handle_request(&mut self, view: Option<View<'_>>, mad: &Mad) -> Option<Mad> {
+    pub(crate) fn handle_request(
+        &mut self,
+        now: Instant,
+        view: Option<View<'_>>,
+        mad: &Mad,
+    ) -> Option<Mad> {
         let (request, _) = SaMad::parse(&mad.bytes, 0).ok()?;
         let Some(view) = view else {
             return Some(reply(mad, &request.refuse(MadStatus::BUSY)));
         };
-        match request.attribute_id() {
-            NodeRecord::ID => self.records(mad, request, records::nodes(view)),
-            PortInfoRecord::ID => {
-                let modifier = request.attribute_modifier();
-                self.chosen(mad, request, records::ports(view), |record, template| {
-                    record.matches_query(template, request.component_mask(), modifier)
-                })
-            }
-            SwitchInfoRecord::ID => self.records(mad, request, records::switches(view)),
-            LinkRecord::ID => self.records(mad, request, records::links(view)),
-            LinearForwardingTableRecord::ID => {
-                self.records(mad, request, records::forwarding_tables(view))
-            }
-            SmInfoRecord::ID => self.records(mad, request, records::managers(view)),
-            PathRecord::ID => match request.template::<PathRecord>() {
-                Ok(template) => match path::paths(view, template, request.component_mask()) {
-                    Ok(paths) => self.chosen(mad, request, paths, |_, _| true),
-                    Err(status) => Some(reply(mad, &request.refuse(MadStatus::from_sa(status)))),
-                },
-                Err(_) => None,
-            },
-            _ => {
-                let status = MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE;
-                Some(reply(mad, &request.refuse(status)))
-            }
-        }
+        let asked = Asked {
+            now,
+            mad,
+            request,
+            view: view.asked_by(mad.address.lid, request.sm_key()),
+        };
+        let answered = self.answered(asked);
+        self.send(asked, answered)
     }
 
-    /// Takes in an acknowledgement or another message about a transfer. Returns whether it is one.
+    /// Takes in a datagram of a transfer or an answer to a Report. Returns whether it is one.
     pub(crate) fn handle_transfer(&mut self, now: Instant, mad: &Mad) -> bool {
-        let key = (mad.address.lid, mad.header().transaction_id());
-        let Some(sender) = self.transfers.get_mut(&key) else {
-            return false;
+        let header = mad.header();
+        let is_ours = header.base_version() == 1
+            && header.mgmt_class() == MgmtClass::SUBN_ADM
+            && header.class_version() == SaMad::CLASS_VERSION;
+        is_ours && (self.subscriptions.handle_mad(now, mad) || self.rmpp.handle_mad(now, mad))
+    }
+
+    /// The next request that came in segments: its first datagram and its data.
+    pub(crate) fn poll_message(&mut self) -> Option<(Mad, Bytes)> {
+        while let Some(event) = self.rmpp.poll_event() {
+            if let RmppEvent::Received(message) = event {
+                return Some((message.first, message.data));
+            }
+        }
+        None
+    }
+
+    /// Answers a request of many segments: MultiPathRecord is the one that has them.
+    pub(crate) fn handle_message(
+        &mut self,
+        now: Instant,
+        view: Option<View<'_>>,
+        first: &Mad,
+        data: &[u8],
+    ) -> Option<Mad> {
+        let (request, _) = SaMad::parse(&first.bytes, 0).ok()?;
+        let view = view?.asked_by(first.address.lid, request.sm_key());
+        let asked = Asked {
+            now,
+            mad: first,
+            request,
+            view,
         };
-        sender.handle_mad(now, mad);
-        true
+        let answered = multi_path(asked, data);
+        self.send(asked, answered)
+    }
+
+    /// Tells subscribers what a device reported.
+    pub(crate) fn forward(&mut self, view: View<'_>, notice: &Notice) {
+        self.subscriptions
+            .report(notice, |gid| view.port_of(gid).is_some());
+    }
+
+    /// Tells subscribers that a port came (trap 64) or went (trap 65), or a group did (66, 67).
+    pub(crate) fn announce(&mut self, view: View<'_>, trap: TrapNumber, gid: Gid) {
+        let mut details = [0; 54];
+        for (to, from) in details.iter_mut().skip(6).zip(gid.0) {
+            *to = from;
+        }
+        let mut notice = Notice::default();
+        notice
+            .set_is_generic(true)
+            .set_type(NoticeType::SUBNET_MANAGEMENT)
+            .set_producer_type(ProducerType::CLASS_MANAGER.0)
+            .set_trap_number(trap.0)
+            .set_issuer_lid(view.own_lid())
+            .set_issuer_gid(view.own_gid())
+            .set_data_details(&details);
+        self.forward(view, &notice);
+    }
+
+    /// Announces what a join, a leave or the start did to the groups.
+    pub(crate) fn announce_group(&mut self, view: View<'_>, change: GroupChange) {
+        let (trap, mgid) = match change {
+            GroupChange::Created(mgid) => (TrapNumber::MC_GROUP_CREATED, mgid),
+            GroupChange::Deleted(mgid) => (TrapNumber::MC_GROUP_DELETED, mgid),
+        };
+        self.announce(view, trap, mgid);
+    }
+
+    /// Forgets what ports that are no more had told.
+    pub(crate) fn retain_ports(&mut self, view: View<'_>, keep: impl Fn(Guid) -> bool) {
+        self.services.retain_ports(&keep);
+        self.subscriptions.retain_ports(&keep);
+        for change in self.groups.retain_ports(&keep) {
+            self.announce_group(view, change);
+        }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        for sender in self.transfers.values_mut() {
-            sender.handle_timeout(now);
-        }
+        self.rmpp.handle_timeout(now);
+        self.services.handle_timeout(now);
+        self.subscriptions.handle_timeout(now);
+    }
+
+    pub(crate) fn handle_send_failed(&mut self, mad: &Mad) {
+        self.subscriptions.handle_send_failed(mad);
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let transfers = self.transfers.values();
-        transfers.filter_map(RmppSender::poll_timeout).min()
+        let timers = [
+            self.rmpp.poll_timeout(),
+            self.services.poll_timeout(),
+            self.subscriptions.poll_timeout(),
+        ];
+        timers.into_iter().flatten().min()
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
-        let segments = self.transfers.values_mut();
-        let segment = segments
-            .filter_map(|sender| sender.poll_transmit(now))
-            .next();
-        if segment.is_none() {
-            self.transfers
-                .retain(|_, sender| sender.outcome().is_none());
-        }
-        segment
+        let segment = self.rmpp.poll_transmit(now);
+        segment.or_else(|| self.subscriptions.poll_transmit(now))
     }
 
-    fn records<R: Record>(&mut self, mad: &Mad, request: &SaMad, all: Vec<R>) -> Option<Mad> {
-        self.chosen(mad, request, all, |record, template| {
-            record.matches(template, request.component_mask())
-        })
-    }
-
-    fn chosen<R: Record>(
-        &mut self,
-        mad: &Mad,
-        request: &SaMad,
-        mut all: Vec<R>,
-        matches: impl Fn(&R, &R) -> bool,
-    ) -> Option<Mad> {
-        let template = *request.template::<R>().ok()?;
-        all.retain(|record| matches(record, &template));
-        match (request.method(), all.as_slice()) {
-            (Method::GET, [record]) => Some(reply(mad, &request.answer(record))),
-            (Method::GET, []) => Some(reply(
-                mad,
-                &request.refuse(MadStatus::from_sa(SaStatus::NO_RECORDS)),
-            )),
-            (Method::GET, _) => {
-                let status = MadStatus::from_sa(SaStatus::TOO_MANY_RECORDS);
-                Some(reply(mad, &request.refuse(status)))
+    fn answered(&mut self, asked: Asked<'_>) -> Answered {
+        let Asked { request, view, .. } = asked;
+        match request.attribute_id() {
+            ClassPortInfo::ID => class_port_info(request),
+            NodeRecord::ID => select(request, records::nodes(view)),
+            PortInfoRecord::ID => {
+                let modifier = request.attribute_modifier();
+                chosen(request, records::ports(view), |record, template| {
+                    record.matches_query(template, request.component_mask(), modifier)
+                })
             }
-            (Method::GET_TABLE, records) => self.send_table(mad, request, records),
+            SwitchInfoRecord::ID => select(request, records::switches(view)),
+            LinkRecord::ID => select(request, records::links(view)),
+            LinearForwardingTableRecord::ID => select(request, records::forwarding_tables(view)),
+            MulticastForwardingTableRecord::ID => select(request, records::multicast_tables(view)),
+            SlToVlMappingTableRecord::ID => select(request, records::sl_to_vl_tables(view)),
+            VlArbitrationTableRecord::ID => select(request, records::vl_arbitration_tables(view)),
+            PKeyTableRecord::ID => select(request, records::p_key_tables(view)),
+            SmInfoRecord::ID => select(request, records::managers(view)),
+            GuidInfoRecord::ID => self.guid_info(asked),
+            PathRecord::ID => {
+                let template = request.template::<PathRecord>().map_err(unreadable)?;
+                let mask = request.component_mask();
+                let paths = path::paths(view, &self.groups, template, mask);
+                let paths = paths.map_err(MadStatus::from_sa)?;
+                chosen(request, paths, |_, _| true)
+            }
+            TraceRecord::ID => self.trace(request, view),
+            MultiPathRecord::ID => multi_path(asked, request.data()),
+            InformInfo::ID => self.subscribe(asked),
+            InformInfoRecord::ID => select(request, self.subscriptions.records()),
+            ServiceRecord::ID => self.service(asked),
+            McMemberRecord::ID => self.mc_member(asked),
+            _ => Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE),
+        }
+    }
+
+    fn guid_info(&mut self, asked: Asked<'_>) -> Answered {
+        let Asked { request, view, .. } = asked;
+        let template = request.template::<GuidInfoRecord>().map_err(unreadable)?;
+        let mask = request.component_mask();
+        match request.method() {
+            Method::SET | Method::DELETE => {
+                let delete = request.method() == Method::DELETE;
+                let changed = self.guids.change(view, template, mask, delete);
+                let record = changed.map_err(MadStatus::from_sa)?;
+                Ok(Answer::Single(request.answer(&record)))
+            }
+            _ => select(request, records::guid_infos(view, &self.guids)),
+        }
+    }
+
+    /// GetTraceTable, whose template is a PathRecord.
+    fn trace(&self, request: &SaMad, view: View<'_>) -> Answered {
+        if request.method() != Method::GET_TRACE_TABLE {
+            return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
+        }
+        let (template, _) = PathRecord::parse(request.data(), 0).map_err(unreadable)?;
+        let hops = trace::trace(view, &self.groups, template, request.component_mask());
+        let hops = hops.map_err(MadStatus::from_sa)?;
+        Ok(Answer::table(&hops))
+    }
+
+    fn subscribe(&mut self, asked: Asked<'_>) -> Answered {
+        let Asked {
+            request, mad, view, ..
+        } = asked;
+        if request.method() != Method::SET {
+            return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
+        }
+        let (wanted, _) = InformInfo::parse(request.data(), 0).map_err(unreadable)?;
+        let Some(gid) = view.asker_gid() else {
+            return Err(MadStatus::from_sa(SaStatus::REQ_INVALID));
+        };
+        let kept = self.subscriptions.set(mad.address, gid, wanted)?;
+        let mut response = request.refuse(MadStatus::OK);
+        let mut data = [0; 200];
+        for (to, &from) in data.iter_mut().zip(kept.as_bytes()) {
+            *to = from;
+        }
+        response.set_data(&data);
+        Ok(Answer::Single(response))
+    }
+
+    fn service(&mut self, asked: Asked<'_>) -> Answered {
+        let Asked {
+            request, view, now, ..
+        } = asked;
+        let template = request.template::<ServiceRecord>().map_err(unreadable)?;
+        let mask = request.component_mask();
+        let changed = match request.method() {
+            Method::SET => self.services.register(now, template, mask),
+            Method::DELETE => self.services.delete(template, mask),
             _ => {
-                let status = MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE;
-                Some(reply(mad, &request.refuse(status)))
+                let mut records = self.services.records(now, view.is_trusted());
+                records.retain(|record| view.asker_has(record.service_p_key()));
+                return select(request, records);
             }
-        }
+        };
+        let record = changed.map_err(MadStatus::from_sa)?;
+        Ok(Answer::Single(request.answer(&record)))
     }
 
-    fn send_table<R: Record>(&mut self, mad: &Mad, request: &SaMad, records: &[R]) -> Option<Mad> {
-        let key = (mad.address.lid, mad.header().transaction_id());
-        if self.transfers.contains_key(&key) {
-            // The request was repeated while its answer is on the way.
-            return None;
+    fn mc_member(&mut self, asked: Asked<'_>) -> Answered {
+        let Asked { request, view, .. } = asked;
+        let template = request.template::<McMemberRecord>().map_err(unreadable)?;
+        let mask = request.component_mask();
+        let changed = match request.method() {
+            Method::SET => {
+                let gid = template.port_gid();
+                let port = view.port_of(gid).and_then(|port| view.subnet.port(port));
+                let candidate = port.map(|port| Candidate {
+                    gid: view.gid(port),
+                    port,
+                });
+                let candidate = candidate.ok_or(MadStatus::from_sa(SaStatus::REQ_INVALID_GID))?;
+                self.groups.join(view.config, candidate, template, mask)
+            }
+            Method::DELETE => {
+                let port = view.port_of(template.port_gid());
+                let port = port.and_then(|port| view.subnet.port(port));
+                let gid = port.map_or(template.port_gid(), |port| view.gid(port));
+                self.groups.leave(gid, template, mask)
+            }
+            _ => {
+                let records = self
+                    .groups
+                    .records(view.is_trusted(), |p_key| view.asker_has(p_key));
+                return select(request, records);
+            }
+        };
+        let (record, change) = changed.map_err(MadStatus::from_sa)?;
+        if let Some(change) = change {
+            self.announce_group(view, change);
         }
-        if self.transfers.len() >= MAX_TRANSFERS {
+        Ok(Answer::Single(request.answer(&record)))
+    }
+
+    /// Sends an answer, or lets RMPP do so.
+    fn send(&mut self, asked: Asked<'_>, answered: Answered) -> Option<Mad> {
+        let Asked {
+            request, mad, now, ..
+        } = asked;
+        let table = match answered {
+            Ok(Answer::Single(response)) => return Some(reply(mad, &response)),
+            Ok(Answer::Table(table)) => table,
+            Err(status) => return Some(reply(mad, &request.refuse(status))),
+        };
+        if self.rmpp.sending() >= MAX_TRANSFERS {
             return Some(reply(mad, &request.refuse(MadStatus::BUSY)));
         }
-        let table = pack_table(records);
         let mut headers = request.refuse(MadStatus::OK);
         headers.set_attribute_offset(table.attribute_offset);
-        let template = reply(mad, &headers);
-        match RmppSender::new(RmppConfig::default(), &template, table.data) {
-            Ok(sender) => {
-                self.transfers.insert(key, sender);
-                None
-            }
+        match self.rmpp.send(now, &reply(mad, &headers), table.data) {
+            // The request was repeated while its answer is on the way.
+            Ok(_) | Err(ib_mad::RmppError::Duplicate) => None,
             Err(_) => {
                 let status = MadStatus::from_sa(SaStatus::NO_RESOURCES);
                 Some(reply(mad, &request.refuse(status)))
@@ -173,13 +372,36 @@ impl SubnetAdministrator {
     }
 }
 
-/// A response on its way back to who asked.
-fn reply(request: &Mad, response: &SaMad) -> Mad {
-    Mad {
-        address: MadAddress {
-            qkey: QKey::GSI,
-            ..request.address
-        },
-        bytes: *response.as_bytes(),
+fn class_port_info(request: &SaMad) -> Answered {
+    if request.method() != Method::GET {
+        return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
     }
+    let mut info = ClassPortInfo::default();
+    info.set_base_version(1)
+        .set_class_version(SaMad::CLASS_VERSION)
+        .set_capability_mask(ClassCapabilities::from_bits_retain(CAPABILITIES))
+        .set_resp_time_value(RespTime::from_bits(16));
+    let mut response = request.refuse(MadStatus::OK);
+    let mut data = [0; 200];
+    for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
+        *to = from;
+    }
+    response.set_data(&data);
+    Ok(Answer::Single(response))
+}
+
+fn multi_path(asked: Asked<'_>, data: &[u8]) -> Answered {
+    let Asked { request, view, .. } = asked;
+    if request.method() != Method::GET_MULTI {
+        return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
+    }
+    let query = MultiPathQuery::parse(data).map_err(unreadable)?;
+    let paths = multi_path::paths(view, query, request.component_mask());
+    let paths: Vec<PathRecord> = paths.map_err(MadStatus::from_sa)?;
+    Ok(Answer::table(&paths))
+}
+
+/// A record that does not fit in its datagram.
+fn unreadable<E>(_: E) -> MadStatus {
+    MadStatus::from_sa(SaStatus::REQ_INVALID)
 }

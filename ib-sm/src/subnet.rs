@@ -7,10 +7,10 @@ use alloc::{collections::BTreeMap, vec, vec::Vec};
 
 use ib_routing::SwitchIdx;
 use ib_smp::{
-    DrPath, NodeDescription, NodeInfo, NodeType, PortInfo, PortState, SlToVlMappingTable,
-    SwitchInfo,
+    DrPath, MftModifier, NodeDescription, NodeInfo, NodeType, PortInfo, PortState,
+    SlToVlMappingTable, SwitchInfo,
 };
-use ib_wire::{Guid, PortNum, addr::LidRange};
+use ib_wire::{Guid, PKey, PortNum, addr::LidRange};
 
 use crate::event::PortAt;
 
@@ -52,6 +52,7 @@ impl PortRef {
 pub struct Subnet {
     nodes: Vec<Node>,
     by_guid: BTreeMap<Guid, NodeIdx>,
+    by_port_guid: BTreeMap<Guid, PortRef>,
 }
 
 /// One node.
@@ -77,6 +78,10 @@ pub struct Switch {
     pub info: Option<SwitchInfo>,
     /// The linear forwarding table as far as the switch is known to hold it.
     pub lft: KnownTable,
+    /// The multicast forwarding table as far as the switch is known to hold it.
+    pub(crate) mft: BTreeMap<MftModifier, [u8; 64]>,
+    /// It was just started when it was first seen: what was not written since holds nothing.
+    pub(crate) is_fresh: bool,
     /// SLtoVL tables by input and output port, as far as they were written.
     pub(crate) sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
     /// Its index in the fabric that is routed, if it takes part.
@@ -108,8 +113,10 @@ pub struct Port {
     pub(crate) reregistered: bool,
     /// Of a CA or router port: its SLtoVL table, if it was written.
     pub(crate) sl_to_vl: Option<SlToVlMappingTable>,
-    /// For how many lanes its VL arbitration was written; 0 for none.
-    pub(crate) arbitrated_lanes: u8,
+    /// Its VL arbitration table, as far as it was written: low priority first, then high.
+    pub(crate) vl_arbitration: KnownTable,
+    /// Its P_Key table, as far as it was read or written.
+    pub(crate) p_key_table: KnownTable,
 }
 
 impl Subnet {
@@ -153,6 +160,21 @@ impl Subnet {
     #[must_use]
     pub fn find(&self, node_guid: Guid) -> Option<NodeIdx> {
         self.by_guid.get(&node_guid).copied()
+    }
+
+    /// The end port with this GUID.
+    #[must_use]
+    pub fn find_port(&self, port_guid: Guid) -> Option<PortRef> {
+        self.by_port_guid.get(&port_guid).copied()
+    }
+
+    /// Names an end port.
+    pub(crate) fn set_port_guid(&mut self, at: PortRef, port_guid: Guid) {
+        if let Some(port) = self.port_mut(at) {
+            port.guid = port_guid;
+            // Of two ports with one GUID the one that was found first is meant.
+            self.by_port_guid.entry(port_guid).or_insert(at);
+        }
     }
 
     /// All nodes with their indices.
@@ -233,6 +255,33 @@ impl Port {
         self.info = Some(info);
     }
 
+    /// The keys of the partitions that it is in. A table that was never read holds the default key, as
+    /// after a reset.
+    pub fn p_keys(&self) -> impl Iterator<Item = PKey> + '_ {
+        let blocks = self.p_key_table.blocks();
+        let known = blocks.flat_map(|(_, bytes)| bytes.as_chunks().0);
+        let known = known.map(|&key| PKey(u16::from_be_bytes(key)));
+        let unread = self.p_key_table.blocks.is_empty();
+        let default = unread.then_some(PKey::DEFAULT_FULL);
+        known.filter(|key| key.base() != 0).chain(default)
+    }
+
+    /// Whether the port is in the partition of a key, full or limited.
+    #[must_use]
+    pub fn has_p_key(&self, p_key: PKey) -> bool {
+        self.p_keys().any(|own| own.base() == p_key.base())
+    }
+
+    /// The key by which packets pass between two ports: of the partition of `wanted`, if one is named;
+    /// else of the first that there is. The member bit is that of this port.
+    #[must_use]
+    pub fn shared_p_key(&self, other: &Self, wanted: Option<PKey>) -> Option<PKey> {
+        self.p_keys().find(|own| {
+            wanted.is_none_or(|wanted| wanted.base() == own.base())
+                && other.p_keys().any(|key| key.matches(*own))
+        })
+    }
+
     /// Logical state as it was last seen; Down if nothing is known.
     #[must_use]
     pub fn state(&self) -> PortState {
@@ -254,6 +303,12 @@ impl KnownTable {
     #[must_use]
     pub fn block(&self, block: u16) -> Option<&[u8; 64]> {
         self.blocks.get(usize::from(block))?.as_ref()
+    }
+
+    /// The blocks that are known, with their numbers.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u16, &[u8; 64])> {
+        let numbered = (0..=u16::MAX).zip(&self.blocks);
+        numbered.filter_map(|(block, bytes)| Some((block, bytes.as_ref()?)))
     }
 
     pub(crate) fn set(&mut self, block: u16, bytes: [u8; 64]) {

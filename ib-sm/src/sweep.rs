@@ -9,6 +9,7 @@ mod discover;
 mod lids;
 mod light;
 mod links;
+mod multicast;
 mod qos;
 mod routes;
 
@@ -29,6 +30,7 @@ use crate::{
     SmConfig,
     event::{Event, Phase, PortCounts, Silent},
     request::{Request, directed},
+    sa::groups::Groups,
     subnet::{NodeIdx, PortRef, Subnet},
 };
 
@@ -49,6 +51,8 @@ pub(crate) enum Step {
     Tables,
     /// Tables of virtual lanes that differ are written, if the routes use several.
     Qos,
+    /// Blocks of the multicast tables that differ are written.
+    Multicast,
     /// Ports get their settings and are armed.
     Arm,
     /// Ports are made active.
@@ -57,6 +61,10 @@ pub(crate) enum Step {
     LowerTops,
     /// Switches are asked whether anything changed.
     Light,
+    /// Hosts joined or left groups: their trees are written.
+    Regroup,
+    /// The ends of the multicast tables follow.
+    RegroupTops,
     /// Nothing is left to do.
     Done,
 }
@@ -167,6 +175,10 @@ impl Sweep {
                 data = self.lft_block(node, block)?;
                 block.into()
             }
+            Request::SetMft(node, at) => {
+                data = self.mft_block(node, at)?;
+                at.bits()
+            }
             Request::SetSlToVl(node, modifier) => {
                 fill(&mut data, self.sl_to_vl(config, node, modifier)?.as_bytes());
                 modifier.bits()
@@ -245,6 +257,12 @@ impl Sweep {
                     }
                     !request.is_set() || self.lft_block(node, block) == Some(*data)
                 }
+                Request::SetMft(node, at) => {
+                    if let Some(switch) = self.subnet.switch_mut(node) {
+                        switch.mft.insert(at, *data);
+                    }
+                    self.mft_block(node, at) == Some(*data)
+                }
                 Request::SetSwitchInfo(node) => self.answered(data, |sweep, info: &SwitchInfo| {
                     sweep.on_switch_set(node, *info)
                 }),
@@ -254,8 +272,8 @@ impl Sweep {
                         true
                     })
                 }
-                Request::SetVlArbitration(port, _) => {
-                    self.on_vl_arbitration_set(port);
+                Request::SetVlArbitration(port, half) => {
+                    self.on_vl_arbitration_set(port, half, *data);
                     true
                 }
                 Request::SetPortInfo(port, state) => {
@@ -299,6 +317,12 @@ impl Sweep {
             // It may have arrived all the same.
             switch.lft.forget(block);
         }
+        if let Request::SetMft(node, at) = request
+            && let Some(switch) = self.subnet.switch_mut(node)
+        {
+            switch.mft.remove(&at);
+            switch.is_fresh = false;
+        }
         let at = request.port();
         let first = neighbor
             || at
@@ -317,7 +341,7 @@ impl Sweep {
 
     /// Goes on to the next step, all requests of this one being over. Returns false where the step
     /// only computes: [`compute`](Self::compute) ends it.
-    pub(crate) fn advance(&mut self, config: &SmConfig) -> bool {
+    pub(crate) fn advance(&mut self, config: &SmConfig, groups: &mut Groups) -> bool {
         match self.step {
             Step::Discover => {
                 self.report_vanished();
@@ -337,6 +361,11 @@ impl Sweep {
                 self.queue_qos_tables(config);
             }
             Step::Qos => {
+                self.step = Step::Multicast;
+                self.plan_trees(config, groups);
+                self.queue_mft_blocks();
+            }
+            Step::Multicast => {
                 self.step = Step::Arm;
                 self.configure_and_arm(config);
             }
@@ -348,7 +377,13 @@ impl Sweep {
                 self.step = Step::LowerTops;
                 self.lower_tops(config);
             }
-            Step::LowerTops | Step::Light | Step::Done => self.step = Step::Done,
+            Step::Regroup => {
+                self.step = Step::RegroupTops;
+                self.set_multicast_tops(config);
+            }
+            Step::LowerTops | Step::Light | Step::RegroupTops | Step::Done => {
+                self.step = Step::Done;
+            }
         }
         true
     }

@@ -2,115 +2,13 @@
 
 mod lab;
 
-use std::time::Duration;
-
-use ib_mad::{Mad, MadAddress, MadStatus, Method, RmppConfig, RmppReceiver, SaStatus};
-use ib_routing::PortRef;
+use ib_mad::{MadStatus, SaStatus};
 use ib_sa::{
-    ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoRecord, Record,
-    Records, SaMad, ServiceRecord,
+    ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoRecord,
+    ServiceAssociationRecord,
 };
-use ib_sim::SimTransport;
-use ib_transport::{Clock, MadTransport, Received};
-use ib_wire::{Gid, GidPrefix, Lid, Sl};
-use lab::{Lab, Running};
-
-struct Client {
-    running: Running,
-    port: PortRef,
-    transport: SimTransport,
-}
-
-impl Client {
-    /// A host of the fabric that is not the manager's.
-    fn new(name: &str) -> Self {
-        let running = Lab::new(name).up();
-        let port = running.sim.with(|sim| {
-            let hosts = sim
-                .nodes()
-                .iter_enumerated()
-                .filter(|(_, node)| !node.is_switch());
-            let (host, _) = hosts.max_by_key(|(index, _)| *index).unwrap();
-            sim.end_ports(host)
-                .find(|port| port.is_link_up())
-                .unwrap()
-                .at()
-        });
-        let transport = running.sim.attach(port).unwrap();
-        Self {
-            running,
-            port,
-            transport,
-        }
-    }
-
-    fn lid(&self) -> Lid {
-        self.running
-            .sim
-            .with(|sim| sim.port(self.port).unwrap().info().lid())
-    }
-
-    fn send(&mut self, request: &SaMad) {
-        let sm = self
-            .running
-            .sim
-            .with(|sim| sim.port(self.port).unwrap().info().master_sm_lid());
-        self.transport
-            .send(&Mad {
-                address: MadAddress::gsi(sm, Sl::ZERO),
-                bytes: *request.as_bytes(),
-            })
-            .unwrap();
-    }
-
-    fn receive(&mut self) -> Option<Mad> {
-        for _ in 0..1000 {
-            self.running.run_for(Duration::from_micros(10));
-            let now = self.running.clock.now();
-            if let Some(Received::Mad(mad)) = self.transport.recv(Some(now)).unwrap() {
-                return Some(mad);
-            }
-        }
-        None
-    }
-
-    fn get<R: Record>(&mut self, template: &R, mask: ComponentMask) -> Result<R, MadStatus> {
-        let mut request = SaMad::query(Method::GET, template, mask);
-        request.set_transaction_id(ib_mad::TransactionId(77));
-        self.send(&request);
-        let answer = self.receive().expect("an answer");
-        let (answer, _) = SaMad::parse(&answer.bytes, 0).unwrap();
-        assert_eq!(answer.method(), Method::GET_RESP);
-        assert_eq!(answer.transaction_id().low(), 77);
-        assert_eq!(answer.sm_key(), 0);
-        if answer.status().is_ok() {
-            Ok(*answer.single::<R>().unwrap())
-        } else {
-            Err(answer.status())
-        }
-    }
-
-    fn table<R: Record>(&mut self, template: &R, mask: ComponentMask) -> Vec<R> {
-        self.send(&SaMad::query(Method::GET_TABLE, template, mask));
-        let first = self.receive().expect("a first segment");
-        let mut receiver = RmppReceiver::new(RmppConfig::default(), &first).unwrap();
-        let mut mad = first;
-        loop {
-            let now = self.running.clock.now();
-            let message = receiver.handle_mad(now, &mad);
-            while let Some(ack) = receiver.poll_transmit() {
-                self.transport.send(&ack).unwrap();
-            }
-            if let Some(message) = message {
-                let (headers, _) = SaMad::parse(&message.first.bytes, 0).unwrap();
-                assert_eq!(headers.method(), Method::GET_TABLE_RESP);
-                let records = Records::new(&message.data, headers.attribute_offset()).unwrap();
-                return records.copied().collect();
-            }
-            mad = self.receive().expect("the next segment");
-        }
-    }
-}
+use ib_wire::{Gid, GidPrefix, Lid};
+use lab::client::Client;
 
 #[test]
 fn a_table_of_all_nodes_has_each_end_port_once() {
@@ -145,7 +43,7 @@ fn get_wants_exactly_one_record() {
 #[test]
 fn a_record_that_is_not_kept_is_refused() {
     let mut client = Client::new("gen-ring-5");
-    let answer = client.get(&ServiceRecord::default(), ComponentMask(0));
+    let answer = client.get(&ServiceAssociationRecord::default(), ComponentMask(0));
     assert_eq!(answer, Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE));
 }
 

@@ -9,13 +9,12 @@ use crate::{
     election::{ElectionAction, ElectionInput},
     event::{Event, SweepCause},
     request::Request,
-    sa::View,
     sweep::Step,
     trap::{self, TrapAction},
 };
 
 /// Answers that may wait; beyond, requests are left unanswered, and their senders ask again.
-const MAX_ANSWERS: usize = 1024;
+pub(super) const MAX_ANSWERS: usize = 1024;
 
 impl SubnetManager {
     /// Decides, when a discovery is over, whether this manager configures what it found.
@@ -60,7 +59,7 @@ impl SubnetManager {
         let header = mad.header();
         let class = header.mgmt_class();
         if class == MgmtClass::SUBN_ADM {
-            self.on_query(mad);
+            self.on_query(now, mad);
             return;
         }
         if class != MgmtClass::SUBN_LID && class != MgmtClass::SUBN_DIRECTED {
@@ -83,37 +82,11 @@ impl SubnetManager {
             }
             let from = mad.address.lid;
             self.events.push_back(Event::Trap { from, notice });
+            self.forward(&notice);
             if action == TrapAction::Sweep {
                 self.sweep_soon(now, SweepCause::Trap);
             }
         }
-    }
-
-    /// Answers a query, if this manager is the master.
-    fn on_query(&mut self, mad: &Mad) {
-        let asks = matches!(
-            mad.header().method(),
-            Method::GET | Method::SET | Method::GET_TABLE | Method::DELETE
-        );
-        if !asks || self.state() != SmState::MASTER || self.answers.len() >= MAX_ANSWERS {
-            return;
-        }
-        // Until it has routes of its own a sweep knows less than the one before.
-        let begun = self.sweep.step <= Step::Route;
-        let view = self.served.then(|| View {
-            config: &self.config,
-            subnet: if begun {
-                &self.sweep.before
-            } else {
-                &self.sweep.subnet
-            },
-            plan: &self.sweep.plan,
-            own_port: self.sweep.own_port,
-            own: self.election.current(),
-            others: &self.sweep.others,
-        });
-        let answer = self.sa.handle_request(view, mad);
-        self.answers.extend(answer);
     }
 
     /// Polls the manager that is stood by for.
@@ -225,6 +198,7 @@ impl SubnetManager {
         if to != SmState::MASTER && from == SmState::MASTER {
             self.up = false;
             self.next_sweep = None;
+            self.retire();
         }
         match action {
             ElectionAction::None | ElectionAction::Configure => {}

@@ -7,21 +7,32 @@
 use alloc::vec::Vec;
 
 use ib_mad::SaStatus;
-use ib_sa::{ComponentMask, PathComponents, PathRecord};
+use ib_sa::{ComponentMask, McMemberRecord, PathComponents, PathRecord, Selector};
 use ib_smp::{LinkSpeed, LinkSpeedExt, LinkSpeedExt2, PortInfo};
-use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, Rate, addr::LidRange};
+use ib_wire::{Gid, Lid, Mtu, PortNum, Rate, addr::LidRange};
 
-use super::{View, records::end_ports};
-use crate::subnet::{Node, PortRef};
+use super::{View, groups::Groups, records::end_ports};
+use crate::subnet::{NodeIdx, Port, PortRef};
 
 /// Paths that a table may have.
 pub(super) const MAX_PATHS: usize = 1 << 16;
+/// Switches that a path may pass.
+const MAX_HOPS: u8 = 64;
 
+/// One end of a path.
 #[derive(Clone, Copy, Debug)]
-struct End<'a> {
-    at: PortRef,
-    node: &'a Node,
+pub(super) struct End<'a> {
+    pub(super) at: PortRef,
+    port: &'a Port,
     lids: LidRange,
+}
+
+/// A node on the way, and the ports by which a packet comes in and goes out; 0 at the ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hop {
+    pub(super) node: NodeIdx,
+    pub(super) entry: PortNum,
+    pub(super) exit: PortNum,
 }
 
 /// The paths that a query asks for.
@@ -30,48 +41,164 @@ struct End<'a> {
 /// The status of the answer, where there are too many, or the GIDs are nobody's.
 pub(super) fn paths(
     view: View<'_>,
+    groups: &Groups,
     template: &PathRecord,
     mask: ComponentMask,
 ) -> Result<Vec<PathRecord>, SaStatus> {
-    let has = |component: PathComponents| mask.0 & component.bits() != 0;
-    let sgid = has(PathComponents::SGID).then(|| template.sgid());
-    let slid = has(PathComponents::SLID).then(|| template.slid());
-    let dgid = has(PathComponents::DGID).then(|| template.dgid());
-    let dlid = has(PathComponents::DLID).then(|| template.dlid());
+    let given = PathComponents::from_bits_retain(mask.0);
+    let sgid = given
+        .contains(PathComponents::SGID)
+        .then(|| template.sgid());
+    let slid = given
+        .contains(PathComponents::SLID)
+        .then(|| template.slid());
+    let dgid = given
+        .contains(PathComponents::DGID)
+        .then(|| template.dgid());
+    let dlid = given
+        .contains(PathComponents::DLID)
+        .then(|| template.dlid());
     let sources = ends(view, sgid, slid);
+    if sgid.is_some() && sources.is_empty() {
+        return Err(SaStatus::REQ_INVALID_GID);
+    }
+    let group = groups.iter().map(|group| &group.parameters).find(|group| {
+        dgid.is_some_and(|gid| gid == group.mgid()) || dlid.is_some_and(|lid| lid == group.mlid())
+    });
+    if let Some(group) = group {
+        let paths = sources.iter().filter_map(|&source| {
+            let path = path_to_group(view, source, slid, group);
+            asked_for(view, source, None, path?, template, given)
+        });
+        return Ok(paths.collect());
+    }
     let destinations = ends(view, dgid, dlid);
-    let missing = |gid: Option<Gid>, ends: &[End<'_>]| gid.is_some() && ends.is_empty();
-    if missing(sgid, &sources) || missing(dgid, &destinations) {
+    if dgid.is_some() && destinations.is_empty() {
         return Err(SaStatus::REQ_INVALID_GID);
     }
     if sources.len().saturating_mul(destinations.len()) > MAX_PATHS {
         return Err(SaStatus::NO_RESOURCES);
     }
+    let most = match given.contains(PathComponents::NUMB_PATH) {
+        true => usize::from(template.numb_path()),
+        false => usize::MAX,
+    };
     let mut found = Vec::new();
-    for &source in &sources {
-        for &destination in &destinations {
-            let slid = slid.unwrap_or(source.lids.base());
-            let dlid = dlid.unwrap_or(destination.lids.base());
-            let path = path(view, source, destination, slid, dlid);
-            found.extend(path.and_then(|path| asked_for(path, template, mask)));
+    for &source in sources.iter().filter(|source| view.sees(source.at)) {
+        for &destination in destinations.iter().filter(|end| view.sees(end.at)) {
+            let paths = lid_pairs(source, slid, destination, dlid).filter_map(|(slid, dlid)| {
+                let path = path(view, source, destination, slid, dlid);
+                asked_for(view, source, Some(destination), path?, template, given)
+            });
+            found.extend(paths.take(most));
         }
     }
     Ok(found)
 }
 
+/// Paths between two ends as a request of many GIDs asks for them: `template` says of what kind.
+pub(super) fn between(
+    view: View<'_>,
+    sgid: Gid,
+    dgid: Gid,
+    template: &PathRecord,
+    given: PathComponents,
+) -> Vec<PathRecord> {
+    let mut found = Vec::new();
+    for &source in &ends(view, Some(sgid), None) {
+        for &destination in &ends(view, Some(dgid), None) {
+            found.extend(
+                lid_pairs(source, None, destination, None).filter_map(|(slid, dlid)| {
+                    let path = path(view, source, destination, slid, dlid);
+                    asked_for(view, source, Some(destination), path?, template, given)
+                }),
+            );
+        }
+    }
+    found
+}
+
 /// End ports by GID and LID, where they are given. Every port answers to the default prefix too.
-fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<End<'_>> {
-    let all = end_ports(view).map(|(at, node, lids)| End { at, node, lids });
-    all.filter(|end| {
-        let guid = end.node.port(end.at.port).map(|port| port.guid);
-        let named = gid.is_none_or(|gid| {
-            let prefixes = [view.config.subnet_prefix, GidPrefix::DEFAULT];
-            prefixes.contains(&gid.prefix()) && guid == Some(gid.guid())
-        });
-        let owned = |lid: Lid| lid >= end.lids.base() && lid <= end.lids.last();
-        named && lid.is_none_or(owned)
+pub(super) fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<End<'_>> {
+    let end = |at: PortRef| {
+        let port = view.subnet.port(at)?;
+        Some(End {
+            at,
+            port,
+            lids: port.lids?,
+        })
+    };
+    let named = |end: &End<'_>| gid.is_none_or(|gid| view.port_of(gid) == Some(end.at));
+    let owns = |end: &End<'_>| lid.is_none_or(|lid| end.lids.contains(lid));
+    let one = match (gid, lid) {
+        (Some(gid), _) => view.port_of(gid),
+        (None, Some(lid)) => view.port_with(lid),
+        (None, None) => return end_ports(view).filter_map(|(at, ..)| end(at)).collect(),
+    };
+    let one = one.and_then(end).filter(|end| named(end) && owns(end));
+    one.into_iter().collect()
+}
+
+/// Which LIDs of two ends make a path each: the first of both, the second of both, and so on, so that
+/// several paths between two ports share as little as they can.
+fn lid_pairs(
+    source: End<'_>,
+    slid: Option<Lid>,
+    destination: End<'_>,
+    dlid: Option<Lid>,
+) -> impl Iterator<Item = (Lid, Lid)> {
+    let count = |end: End<'_>, lid: Option<Lid>| match lid {
+        Some(_) => 1,
+        None => end.lids.lmc().lid_count(),
+    };
+    let (sources, destinations) = (count(source, slid), count(destination, dlid));
+    let nth = |end: End<'_>, lid: Option<Lid>, count: u16, index: u16| {
+        let offset = index.checked_rem(count).unwrap_or(0);
+        lid.unwrap_or(Lid(end.lids.base().0.saturating_add(offset)))
+    };
+    (0..sources.max(destinations)).map(move |index| {
+        let slid = nth(source, slid, sources, index);
+        (slid, nth(destination, dlid, destinations, index))
     })
-    .collect()
+}
+
+/// Goes the way of a packet to `dlid`, node by node. `None` where the tables lead nowhere.
+pub(super) fn walk(
+    view: View<'_>,
+    source: End<'_>,
+    destination: End<'_>,
+    dlid: Lid,
+    mut pass: impl FnMut(Hop) -> Option<()>,
+) -> Option<()> {
+    let routes = view.plan.routes.as_ref()?;
+    let mut hop = Hop {
+        node: source.at.node,
+        entry: PortNum(0),
+        exit: PortNum(0),
+    };
+    for _ in 0..=MAX_HOPS {
+        if hop.node == destination.at.node && (hop.entry.0 != 0 || source.at == destination.at) {
+            return pass(hop);
+        }
+        let node = view.subnet.node(hop.node)?;
+        // Leave the source: a CA by its cable, a switch by its table.
+        hop.exit = match &node.switch {
+            Some(switch) => routes.port(switch.routed?, dlid),
+            None if hop.entry.0 == 0 => source.at.port,
+            None => return None,
+        };
+        if hop.exit.0 == 0 {
+            return (hop.node == destination.at.node).then(|| pass(hop))?;
+        }
+        pass(hop)?;
+        let peer = node.port(hop.exit)?.peer?;
+        hop = Hop {
+            node: peer.node,
+            entry: peer.port,
+            exit: PortNum(0),
+        };
+    }
+    None
 }
 
 /// The path as it is, before anything is asked of it.
@@ -82,95 +209,118 @@ fn path(
     slid: Lid,
     dlid: Lid,
 ) -> Option<PathRecord> {
-    let routes = view.plan.routes.as_ref()?;
     let same = source.at == destination.at;
     let mut limits = Limits::default();
-    let mut here = source.at;
-    if !same {
-        // Leave the source: a CA by its cable, a switch by its table.
-        if !source.node.is_switch() {
-            limits.pass(view.subnet.port(here)?.info.as_ref()?);
-            here = view.subnet.port(here)?.peer?;
-        }
-        let mut hops = 0u8;
-        while here.node != destination.at.node {
-            let node = view.subnet.node(here.node)?;
-            let switch = node.switch.as_ref()?.routed?;
-            if here.port != PortNum(0) {
-                limits.pass(node.port(here.port)?.info.as_ref()?);
+    walk(view, source, destination, dlid, |hop| {
+        let node = view.subnet.node(hop.node)?;
+        for port in [hop.entry, hop.exit] {
+            if port.0 != 0 {
+                limits.pass(node.port(port)?.info.as_ref()?);
             }
-            let exit = PortRef {
-                node: here.node,
-                port: routes.port(switch, dlid),
-            };
-            let exit = view.subnet.port(exit)?;
-            limits.pass(exit.info.as_ref()?);
-            here = exit.peer?;
-            hops = hops.checked_add(1).filter(|&hops| hops <= 64)?;
         }
-        limits.pass(view.subnet.port(here)?.info.as_ref()?);
-    } else {
-        limits.pass(view.subnet.port(here)?.info.as_ref()?);
+        Some(())
+    })?;
+    if same {
+        limits.pass(source.port.info.as_ref()?);
     }
-    let gid = |end: End<'_>| {
-        let guid = end.node.port(end.at.port)?.guid;
-        Some(Gid::new(view.config.subnet_prefix, guid))
-    };
     let mut record = PathRecord::default();
     record
-        .set_sgid(gid(source)?)
-        .set_dgid(gid(destination)?)
+        .set_sgid(view.gid(source.port))
+        .set_dgid(view.gid(destination.port))
         .set_slid(slid)
         .set_dlid(dlid)
         .set_reversible(true)
-        .set_p_key(PKey(0xffff))
-        .set_sl(routes.sl(slid, dlid))
-        .set_mtu_selector(ib_sa::Selector::EXACTLY)
+        .set_p_key(source.port.shared_p_key(destination.port, None)?)
+        .set_sl(view.plan.routes.as_ref()?.sl(slid, dlid))
+        .set_mtu_selector(Selector::EXACTLY)
         .set_mtu(limits.mtu)
-        .set_rate_selector(ib_sa::Selector::EXACTLY)
+        .set_rate_selector(Selector::EXACTLY)
         .set_rate(limits.rate)
-        .set_packet_life_time_selector(ib_sa::Selector::EXACTLY)
-        .set_packet_life_time(if same {
-            0
-        } else {
-            view.config.packet_life_time
+        .set_packet_life_time_selector(Selector::EXACTLY)
+        .set_packet_life_time(match same {
+            true => 0,
+            false => view.config.packet_life_time,
         });
     Some(record)
 }
 
-/// Fits a path to what a query asks of MTU, rate and lifetime; `None` if it cannot.
+/// The path from a port to a multicast group: what the group is like.
+fn path_to_group(
+    view: View<'_>,
+    source: End<'_>,
+    slid: Option<Lid>,
+    group: &McMemberRecord,
+) -> Option<PathRecord> {
+    let mut record = PathRecord::default();
+    record
+        .set_sgid(view.gid(source.port))
+        .set_dgid(group.mgid())
+        .set_slid(slid.unwrap_or(source.lids.base()))
+        .set_dlid(group.mlid())
+        .set_p_key(group.p_key())
+        .set_sl(group.sl())
+        .set_flow_label(group.flow_label())
+        .set_hop_limit(group.hop_limit())
+        .set_tclass(group.tclass())
+        .set_mtu_selector(Selector::EXACTLY)
+        .set_mtu(group.mtu())
+        .set_rate_selector(Selector::EXACTLY)
+        .set_rate(group.rate())
+        .set_packet_life_time_selector(Selector::EXACTLY)
+        .set_packet_life_time(group.packet_life_time());
+    source.port.has_p_key(group.p_key()).then_some(record)
+}
+
+/// Fits a path to what a query asks of MTU, rate, lifetime, partition and service level; `None` if it
+/// cannot.
 fn asked_for(
+    view: View<'_>,
+    source: End<'_>,
+    destination: Option<End<'_>>,
     mut path: PathRecord,
     template: &PathRecord,
-    mask: ComponentMask,
+    given: PathComponents,
 ) -> Option<PathRecord> {
     use PathComponents as C;
-    let has = |component: C| mask.0 & component.bits() != 0;
-    if has(C::MTU_SELECTOR) && has(C::MTU) {
-        path.set_mtu(
-            template
-                .mtu_selector()
-                .choose_mtu(template.mtu(), path.mtu())?,
-        );
+    if given.contains(C::MTU_SELECTOR | C::MTU) {
+        let selector = template.mtu_selector();
+        path.set_mtu(selector.choose_mtu(template.mtu(), path.mtu())?);
     }
-    if has(C::RATE_SELECTOR) && has(C::RATE) {
-        path.set_rate(
-            template
-                .rate_selector()
-                .choose_rate(template.rate(), path.rate())?,
-        );
+    if given.contains(C::RATE_SELECTOR | C::RATE) {
+        let selector = template.rate_selector();
+        path.set_rate(selector.choose_rate(template.rate(), path.rate())?);
     }
-    if has(C::PACKET_LIFE_TIME_SELECTOR) && has(C::PACKET_LIFE_TIME) {
+    if given.contains(C::PACKET_LIFE_TIME_SELECTOR | C::PACKET_LIFE_TIME) {
         let selector = template.packet_life_time_selector();
         let (wanted, found) = (template.packet_life_time(), path.packet_life_time());
         path.set_packet_life_time(selector.choose_packet_life_time(wanted, found)?);
     }
-    // There is one partition, and every port is a full member of it.
-    if has(C::P_KEY) && template.p_key().0 & 0x7fff != 0x7fff {
+    if given.contains(C::P_KEY) {
+        let wanted = template.p_key();
+        match destination {
+            Some(destination) => {
+                let shared = source.port.shared_p_key(destination.port, Some(wanted))?;
+                path.set_p_key(shared);
+            }
+            None if path.p_key().base() != wanted.base() => return None,
+            None => {}
+        }
+    }
+    if given.contains(C::SL) && template.sl() != path.sl() {
         return None;
     }
-    if has(C::SL) && template.sl() != path.sl() {
-        return None;
+    // The way back by the same service level has to be there as well.
+    if given.contains(C::REVERSIBLE)
+        && template.reversible()
+        && let Some(destination) = destination
+    {
+        walk(view, destination, source, path.slid(), |_| Some(()))?;
+    }
+    if given.contains(C::TCLASS) {
+        path.set_tclass(template.tclass());
+    }
+    if given.contains(C::FLOW_LABEL) {
+        path.set_flow_label(template.flow_label());
     }
     Some(path)
 }
@@ -205,7 +355,7 @@ impl Limits {
 }
 
 /// What a link carries: its lanes times their speed.
-fn rate(port: &PortInfo) -> Option<Rate> {
+pub(super) fn rate(port: &PortInfo) -> Option<Rate> {
     let tenths = match (
         port.link_speed_ext_active2(),
         port.link_speed_ext_active(),

@@ -6,6 +6,8 @@
 //! for both its ends: the NodeInfo heard through it names the far port, so the far port is not asked
 //! who is behind it. A node that does not answer costs its own time-out and nobody else's.
 
+use alloc::collections::BTreeMap;
+
 use ib_smp::{
     CapabilityMask, DrPath, LinearForwardingTable, NodeDescription, NodeInfo, NodeType, PortInfo,
     PortState, SwitchInfo,
@@ -16,7 +18,7 @@ use super::Sweep;
 use crate::{
     event::Event,
     request::Request,
-    subnet::{Node, NodeIdx, PortRef},
+    subnet::{KnownTable, Node, NodeIdx, PortRef},
 };
 
 impl Sweep {
@@ -104,14 +106,28 @@ impl Sweep {
         let known = self.known_before(node).and_then(|before| {
             let switch = before.switch.as_ref()?;
             // A switch that was restarted has forgotten its top.
-            (switch.info?.linear_fdb_top() == top)
-                .then(|| (switch.lft.clone(), switch.sl_to_vl.clone()))
+            (switch.info?.linear_fdb_top() == top).then(|| {
+                (
+                    switch.lft.clone(),
+                    switch.mft.clone(),
+                    switch.is_fresh,
+                    switch.sl_to_vl.clone(),
+                )
+            })
         });
         let Some(switch) = self.subnet.switch_mut(node) else {
             return;
         };
         switch.info = Some(info);
-        (switch.lft, switch.sl_to_vl) = known.unwrap_or_default();
+        (switch.lft, switch.mft, switch.is_fresh, switch.sl_to_vl) = known.unwrap_or_else(|| {
+            let fresh = top == Lid::NONE;
+            (
+                KnownTable::default(),
+                BTreeMap::new(),
+                fresh,
+                BTreeMap::new(),
+            )
+        });
         for block in blocks {
             if switch.lft.block(block).is_none() {
                 self.queue.push_back(Request::GetLft(node, block));
@@ -148,16 +164,13 @@ impl Sweep {
                 (
                     before.reregistered,
                     before.sl_to_vl,
-                    before.arbitrated_lanes,
+                    before.vl_arbitration.clone(),
                 )
             });
         if let Some(record) = self.subnet.port_mut(port) {
             record.set_info(info);
-            (
-                record.reregistered,
-                record.sl_to_vl,
-                record.arbitrated_lanes,
-            ) = before.unwrap_or_default();
+            (record.reregistered, record.sl_to_vl, record.vl_arbitration) =
+                before.unwrap_or_default();
             if leads_on && record.is_up() && record.peer.is_none() {
                 self.queue.push_back(Request::GetNodeInfo(Some(port)));
             }
@@ -192,9 +205,7 @@ impl Sweep {
         }));
         if is_switch {
             let guid = node.info.port_guid();
-            if let Some(port) = self.subnet.port_mut(PortRef::management(index)) {
-                port.guid = guid;
-            }
+            self.subnet.set_port_guid(PortRef::management(index), guid);
             self.queue.push_back(Request::GetSwitchInfo(index));
             for port in (0..=num_ports).map(PortNum) {
                 self.queue
@@ -214,7 +225,7 @@ impl Sweep {
             && port.path.is_none()
         {
             port.path = Some(path);
-            port.guid = info.port_guid();
+            self.subnet.set_port_guid(here, info.port_guid());
             self.queue.push_back(Request::GetPortInfo(here));
         }
     }

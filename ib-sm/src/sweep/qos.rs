@@ -163,19 +163,26 @@ impl Sweep {
         let Some(record) = self.subnet.port(port) else {
             return;
         };
-        let several = record.info.is_some_and(|info| info.vl_cap() > VlCap::VL0);
-        if several && record.arbitrated_lanes != self.lanes() {
-            for half in [VlArbitrationHalf::LowFirst, VlArbitrationHalf::HighFirst] {
+        if record.info.is_none_or(|info| info.vl_cap() <= VlCap::VL0) {
+            return;
+        }
+        for half in [VlArbitrationHalf::LowFirst, VlArbitrationHalf::HighFirst] {
+            let wanted = self.vl_arbitration(half);
+            if record.vl_arbitration.block(block_of(half)) != Some(wanted.as_bytes()) {
                 sets.push(Request::SetVlArbitration(port, half));
             }
         }
     }
 
-    /// Notes that a port arbitrates between the lanes in use.
-    pub(super) fn on_vl_arbitration_set(&mut self, port: PortRef) {
-        let lanes = self.lanes();
+    /// Notes what a port holds now.
+    pub(super) fn on_vl_arbitration_set(
+        &mut self,
+        port: PortRef,
+        half: VlArbitrationHalf,
+        table: [u8; 64],
+    ) {
         if let Some(record) = self.subnet.port_mut(port) {
-            record.arbitrated_lanes = lanes;
+            record.vl_arbitration.set(block_of(half), table);
         }
     }
 
@@ -215,4 +222,9 @@ impl Sweep {
         }
         Some(table)
     }
+}
+
+/// The place of a half of a table among the four blocks of a port.
+const fn block_of(half: VlArbitrationHalf) -> u16 {
+    (half as u16).saturating_sub(1)
 }

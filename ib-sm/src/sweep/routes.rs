@@ -5,7 +5,7 @@
 //! connected are not installed: the next engine is tried. What stands in a switch already is not
 //! written again.
 
-use alloc::vec::Vec;
+use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_routing::{
     Fabric, LidMap, RouteOptions, Routes, RoutingEngine, SwitchIdx, VerifyReport, engine::chain,
@@ -14,7 +14,7 @@ use ib_routing::{
 use ib_smp::{LinearForwardingTable, SwitchInfo};
 use ib_wire::Lid;
 
-use super::{Step, Sweep};
+use super::{Step, Sweep, multicast::TreePorts};
 use crate::{SmConfig, event::Event, request::Request, subnet::NodeIdx};
 
 /// What a sweep has worked out.
@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) report: Option<VerifyReport>,
     /// How many of the engines were tried.
     tried: usize,
+    /// Of each multicast group.
+    pub(crate) trees: BTreeMap<Lid, TreePorts>,
 }
 
 impl Plan {
@@ -149,12 +151,17 @@ impl Sweep {
     }
 
     /// SwitchInfo as it should be in this step, with no change of ports to acknowledge.
-    fn switch_target(&self, config: &SmConfig, node: NodeIdx) -> Option<SwitchInfo> {
+    pub(super) fn switch_target(&self, config: &SmConfig, node: NodeIdx) -> Option<SwitchInfo> {
         let mut info = self.subnet.node(node)?.switch.as_ref()?.info?;
         info.set_life_time_value(config.packet_life_time)
             .set_port_state_change(false);
         if let Some(top) = self.wanted_top(node) {
             info.set_linear_fdb_top(top);
+        }
+        if matches!(self.step, Step::LowerTops | Step::RegroupTops)
+            && let Some(top) = self.multicast_top(node, &info)
+        {
+            info.set_multicast_fdb_top(top);
         }
         Some(info)
     }
@@ -164,7 +171,7 @@ impl Sweep {
         let max = self.plan.routes.as_ref()?.max_lid();
         let now = self.subnet.node(node)?.switch.as_ref()?.info?;
         Some(match self.step {
-            Step::LowerTops => max,
+            Step::LowerTops | Step::RegroupTops => max,
             _ => max.max(now.linear_fdb_top()),
         })
     }
@@ -173,7 +180,10 @@ impl Sweep {
         self.subnet.node(node)?.switch.as_ref()?.routed
     }
 
-    fn queue_switch_sets(&mut self, choose: impl Fn(&Self, NodeIdx, &SwitchInfo) -> bool) {
+    pub(super) fn queue_switch_sets(
+        &mut self,
+        choose: impl Fn(&Self, NodeIdx, &SwitchInfo) -> bool,
+    ) {
         let mut sets = Vec::new();
         for (node, record) in self.subnet.nodes() {
             if let Some(info) = record.switch.as_ref().and_then(|switch| switch.info)

@@ -12,6 +12,8 @@
     reason = "tests"
 )]
 
+pub mod client;
+
 use std::{ops::ControlFlow, path::PathBuf, time::Duration};
 
 use ib_mad::{Engine, Instant, Mad, MadHeader, Method};

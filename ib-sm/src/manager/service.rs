@@ -1,0 +1,148 @@
+//! The manager and its subnet administrator: requests go in, and what a sweep found.
+
+use alloc::{collections::BTreeSet, vec::Vec};
+
+use ib_mad::{Instant, Mad, Method, Notice, NoticeSm, TrapNumber};
+use ib_smp::SmState;
+use ib_wire::{Gid, Guid, PKey};
+
+use super::{SubnetManager, peers::MAX_ANSWERS, window_config};
+use crate::{
+    SmConfig,
+    election::Election,
+    event::SweepCause,
+    sa::{Asker, SubnetAdministrator, View, groups},
+    subnet::Subnet,
+    sweep::{Step, Sweep},
+};
+
+impl SubnetManager {
+    /// Answers a query, if this manager is the master.
+    pub(super) fn on_query(&mut self, now: Instant, mad: &Mad) {
+        let asks = matches!(
+            mad.header().method(),
+            Method::GET
+                | Method::SET
+                | Method::GET_TABLE
+                | Method::GET_TRACE_TABLE
+                | Method::GET_MULTI
+                | Method::DELETE
+        );
+        if !asks || self.state() != SmState::MASTER || self.answers.len() >= MAX_ANSWERS {
+            return;
+        }
+        let view = self
+            .served
+            .then(|| view(&self.config, &self.sweep, &self.election));
+        let answer = self.sa.handle_request(now, view, mad);
+        self.answers.extend(answer);
+    }
+
+    /// Answers the requests that came in segments.
+    pub(super) fn on_messages(&mut self, now: Instant) {
+        while let Some((first, data)) = self.sa.poll_message() {
+            if self.state() == SmState::MASTER {
+                let view = self
+                    .served
+                    .then(|| view(&self.config, &self.sweep, &self.election));
+                let answer = self.sa.handle_message(now, view, &first, &data);
+                self.answers.extend(answer);
+            }
+        }
+    }
+
+    /// Hands a device's notice on to who subscribed.
+    pub(super) fn forward(&mut self, notice: &NoticeSm) {
+        let view = view(&self.config, &self.sweep, &self.election);
+        let issuer = view.port_with(notice.issuer_lid());
+        let issuer = issuer.and_then(|port| view.subnet.port(port));
+        let mut whole = Notice::default();
+        whole
+            .set_is_generic(notice.is_generic())
+            .set_type(notice.type_())
+            .set_producer_type(notice.producer_type())
+            .set_trap_number(notice.trap_number())
+            .set_issuer_lid(notice.issuer_lid())
+            .set_notice_toggle(notice.notice_toggle())
+            .set_notice_count(notice.notice_count())
+            .set_data_details(notice.data_details())
+            .set_issuer_gid(issuer.map_or(Gid::default(), |port| view.gid(port)));
+        self.sa.forward(view, &whole);
+    }
+
+    /// Brings what is served up to date with what a sweep found: who came and went is announced, what
+    /// the gone had told is forgotten, and the groups that always exist are there.
+    pub(super) fn serve_what_was_found(&mut self) {
+        let view = view(&self.config, &self.sweep, &self.election);
+        let (before, now) = (ports(&self.sweep.before), ports(view.subnet));
+        self.sa.groups.set_capacity(self.sweep.multicast_capacity());
+        if !self.config.disable_multicast {
+            let broadcast = groups::broadcast(&self.config, PKey::DEFAULT_FULL);
+            if let Some(change) = self.sa.groups.establish(broadcast) {
+                self.sa.announce_group(view, change);
+            }
+        }
+        self.sa.retain_ports(view, |guid| now.contains(&guid));
+        let gone = before.difference(&now);
+        let came = now.difference(&before);
+        let news = gone
+            .map(|&guid| (TrapNumber::GID_OUT_OF_SERVICE, guid))
+            .chain(came.map(|&guid| (TrapNumber::GID_IN_SERVICE, guid)));
+        let news: Vec<_> = news.collect();
+        for (trap, guid) in news {
+            let gid = Gid::new(self.config.subnet_prefix, guid);
+            self.sa.announce(view, trap, gid);
+        }
+    }
+
+    /// Writes the trees of groups that changed, if there are any and this manager owns the subnet.
+    /// Returns whether there is something to do.
+    pub(super) fn regroups(&mut self) -> bool {
+        let may = self.served && self.up && self.state() == SmState::MASTER;
+        if may && self.sa.groups.have_changed() {
+            self.sweep.start_regroup(&self.config, &mut self.sa.groups);
+            return true;
+        }
+        false
+    }
+
+    pub(super) fn end_regroup(&mut self, now: Instant) {
+        self.sweep.step = Step::Done;
+        if self.sweep.errors > 0 && self.again.is_none() {
+            self.again = Some(SweepCause::Retry);
+        }
+        if self.again.is_some() {
+            self.next_sweep = Some(now);
+        }
+    }
+
+    /// Forgets what hosts told: another manager is the master now, and they tell it.
+    pub(super) fn retire(&mut self) {
+        self.served = false;
+        self.sa = SubnetAdministrator::new(window_config(&self.config));
+    }
+}
+
+/// GUIDs of the end ports that have LIDs.
+fn ports(subnet: &Subnet) -> BTreeSet<Guid> {
+    let ports = subnet.nodes().flat_map(|(_, node)| node.ports());
+    let ends = ports.filter(|(_, port)| port.lids.is_some());
+    ends.map(|(_, port)| port.guid).collect()
+}
+
+/// What the administrator answers from. Until it has routes of its own a sweep knows less than the one
+/// before.
+pub(super) fn view<'a>(config: &'a SmConfig, sweep: &'a Sweep, election: &Election) -> View<'a> {
+    View {
+        config,
+        subnet: match sweep.step <= Step::Route {
+            true => &sweep.before,
+            false => &sweep.subnet,
+        },
+        plan: &sweep.plan,
+        own_port: sweep.own_port,
+        own: election.current(),
+        others: &sweep.others,
+        asker: Asker::Stranger,
+    }
+}

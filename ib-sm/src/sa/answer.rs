@@ -1,0 +1,67 @@
+//! What is said to a request: one record, a table, or a status (IBA vol. 1, 15.4.4).
+
+use alloc::vec::Vec;
+
+use ib_mad::{Mad, MadAddress, MadStatus, Method, SaStatus};
+use ib_sa::{Record, SaMad, Table, pack_table};
+use ib_wire::QKey;
+
+/// What is said to a request that was understood.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "an answer lives until it is sent; a box would cost an allocation for each"
+)]
+pub(super) enum Answer {
+    /// One datagram.
+    Single(SaMad),
+    /// Any number of records, in segments.
+    Table(Table),
+}
+
+/// An answer, or the status that refuses it.
+pub(super) type Answered = Result<Answer, MadStatus>;
+
+impl Answer {
+    pub(super) fn table<R: Record>(records: &[R]) -> Self {
+        Self::Table(pack_table(records))
+    }
+}
+
+/// The records that are like the template of the request.
+pub(super) fn select<R: Record>(request: &SaMad, all: Vec<R>) -> Answered {
+    chosen(request, all, |record, template| {
+        record.matches(template, request.component_mask())
+    })
+}
+
+/// The records that `matches` chooses, in the form that the method asks for.
+pub(super) fn chosen<R: Record>(
+    request: &SaMad,
+    mut all: Vec<R>,
+    matches: impl Fn(&R, &R) -> bool,
+) -> Answered {
+    let template = request
+        .template::<R>()
+        .map_err(|_| MadStatus::from_sa(SaStatus::REQ_INVALID))?;
+    if !matches!(request.method(), Method::GET | Method::GET_TABLE) {
+        return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
+    }
+    all.retain(|record| matches(record, template));
+    match (request.method(), all.as_slice()) {
+        (Method::GET_TABLE, records) => Ok(Answer::table(records)),
+        (_, [record]) => Ok(Answer::Single(request.answer(record))),
+        (_, []) => Err(MadStatus::from_sa(SaStatus::NO_RECORDS)),
+        _ => Err(MadStatus::from_sa(SaStatus::TOO_MANY_RECORDS)),
+    }
+}
+
+/// A response on its way back to who asked.
+pub(super) fn reply(request: &Mad, response: &SaMad) -> Mad {
+    Mad {
+        address: MadAddress {
+            qkey: QKey::GSI,
+            ..request.address
+        },
+        bytes: *response.as_bytes(),
+    }
+}

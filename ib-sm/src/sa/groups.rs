@@ -1,0 +1,442 @@
+//! Multicast groups: who is a member of what (IBA vol. 1, 10.5 and 15.2.5.17).
+//!
+//! A group lives from the join that creates it to the leave of its last full member; those that the
+//! partitions ask for, such as IPoIB's broadcast group, are there before anybody joins and stay. A member
+//! is a port with a set of join states: another join adds to it, a leave takes away from it.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use ib_mad::SaStatus;
+use ib_routing::mcast::Mlids;
+use ib_sa::{ComponentMask, JoinState, McMemberComponents, McMemberRecord, Record, Selector};
+use ib_wire::{Gid, GidPrefix, Guid, Lid, Mtu, PKey, Rate};
+
+use super::path::rate;
+use crate::{SmConfig, subnet::Port};
+
+/// First 16 bits of a group that the administrator names itself, behind `FF1s`: 0xA01B.
+const OWN_SIGNATURE: u16 = 0xa01b;
+/// The same of IPoIB's groups, by IP version.
+const IPOIB_SIGNATURES: [u16; 2] = [0x401b, 0x601b];
+
+/// One group.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// What all members have in common; no port.
+    pub(crate) parameters: McMemberRecord,
+    members: BTreeMap<Gid, Member>,
+    /// Stays without members.
+    well_known: bool,
+    /// Its tree does not fit its members any more.
+    pub(crate) changed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Member {
+    states: JoinState,
+    proxy_join: bool,
+}
+
+/// All groups.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    by_mgid: BTreeMap<Gid, Group>,
+    mlids: Mlids,
+    /// Tells groups apart that the administrator names itself.
+    named: u32,
+    /// LIDs of groups that are no more, whose trees still stand in the switches.
+    pub(crate) abandoned: Vec<Lid>,
+}
+
+/// What a join or leave did besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupChange {
+    Created(Gid),
+    Deleted(Gid),
+}
+
+/// The port that joins or leaves, and who may say so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) gid: Gid,
+    pub(crate) port: &'a Port,
+}
+
+impl Default for Groups {
+    fn default() -> Self {
+        Self {
+            by_mgid: BTreeMap::new(),
+            mlids: Mlids::new(u16::MAX),
+            named: 0,
+            abandoned: Vec::new(),
+        }
+    }
+}
+
+impl Group {
+    /// GUIDs of the ports that the tree joins. Those that only send reach it by its nearest switch and
+    /// are part of the tree as well.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = Guid> + '_ {
+        self.members.keys().map(|gid| gid.guid())
+    }
+
+    /// Whether anybody receives what is sent to it.
+    fn has_full_member(&self) -> bool {
+        let full = JoinState::FULL_MEMBER | JoinState::SEND_ONLY_FULL_MEMBER;
+        self.members
+            .values()
+            .any(|member| member.states.intersects(full))
+    }
+
+    fn record_of(&self, port: Gid, member: Member) -> McMemberRecord {
+        let mut record = self.parameters;
+        record
+            .set_port_gid(port)
+            .set_join_state(member.states)
+            .set_proxy_join(member.proxy_join);
+        record
+    }
+
+    /// The group as one record, whoever its members are.
+    fn record(&self) -> McMemberRecord {
+        let states = self.members.values().map(|member| member.states);
+        let mut record = self.parameters;
+        record.set_join_state(states.fold(JoinState::empty(), |all, states| all | states));
+        record
+    }
+}
+
+impl Groups {
+    /// Groups by their LIDs.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Group> {
+        self.by_mgid.values()
+    }
+
+    /// Whether a tree has to be computed.
+    pub(crate) fn have_changed(&self) -> bool {
+        !self.abandoned.is_empty() || self.by_mgid.values().any(|group| group.changed)
+    }
+
+    /// Says that the trees fit again.
+    pub(crate) fn settle(&mut self) {
+        self.abandoned.clear();
+        for group in self.by_mgid.values_mut() {
+            group.changed = false;
+        }
+    }
+
+    /// The smallest multicast table of all switches holds so many groups.
+    pub(crate) fn set_capacity(&mut self, capacity: u16) {
+        let mut mlids = Mlids::new(capacity);
+        for group in self.by_mgid.values() {
+            let _ = mlids.take(group.parameters.mlid());
+        }
+        self.mlids = mlids;
+    }
+
+    /// Makes a group that stays, unless it is there.
+    pub(crate) fn establish(&mut self, parameters: McMemberRecord) -> Option<GroupChange> {
+        let mgid = parameters.mgid();
+        if let Some(group) = self.by_mgid.get_mut(&mgid) {
+            group.well_known = true;
+            return None;
+        }
+        self.create(parameters, true).ok()?;
+        Some(GroupChange::Created(mgid))
+    }
+
+    /// Takes in Set(MCMemberRecord).
+    pub(crate) fn join(
+        &mut self,
+        config: &SmConfig,
+        candidate: Candidate<'_>,
+        wanted: &McMemberRecord,
+        mask: ComponentMask,
+    ) -> Result<(McMemberRecord, Option<GroupChange>), SaStatus> {
+        use McMemberComponents as C;
+        let given = McMemberComponents::from_bits_retain(mask.0);
+        if !given.contains(C::MGID | C::PORT_GID | C::JOIN_STATE) {
+            return Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
+        }
+        if wanted.join_state().is_empty() {
+            return Err(SaStatus::REQ_INVALID);
+        }
+        let known = self.by_mgid.get(&wanted.mgid());
+        let created = match known {
+            Some(group) => {
+                fits(group, candidate.port, wanted, given)?;
+                None
+            }
+            None => {
+                let parameters = self.parameters(config, candidate, wanted, given)?;
+                self.create(parameters, false)?;
+                Some(parameters.mgid())
+            }
+        };
+        let mgid = created.unwrap_or(wanted.mgid());
+        let group = self.by_mgid.get_mut(&mgid).ok_or(SaStatus::NO_RESOURCES)?;
+        let member = group.members.entry(candidate.gid);
+        let new = matches!(member, alloc::collections::btree_map::Entry::Vacant(_));
+        let member = member.or_insert(Member {
+            states: JoinState::empty(),
+            proxy_join: wanted.proxy_join(),
+        });
+        member.states |= wanted.join_state();
+        let member = *member;
+        group.changed |= new;
+        let record = group.record_of(candidate.gid, member);
+        Ok((record, created.map(GroupChange::Created)))
+    }
+
+    /// Takes in Delete(MCMemberRecord).
+    pub(crate) fn leave(
+        &mut self,
+        port: Gid,
+        wanted: &McMemberRecord,
+        mask: ComponentMask,
+    ) -> Result<(McMemberRecord, Option<GroupChange>), SaStatus> {
+        use McMemberComponents as C;
+        let given = McMemberComponents::from_bits_retain(mask.0);
+        if !given.contains(C::MGID | C::PORT_GID | C::JOIN_STATE) {
+            return Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
+        }
+        let mgid = wanted.mgid();
+        let group = self.by_mgid.get_mut(&mgid).ok_or(SaStatus::REQ_INVALID)?;
+        let member = group.members.get_mut(&port).ok_or(SaStatus::REQ_INVALID)?;
+        if !member.states.intersects(wanted.join_state()) {
+            return Err(SaStatus::REQ_INVALID);
+        }
+        member.states.remove(wanted.join_state());
+        let member = *member;
+        let record = group.record_of(port, member);
+        if member.states.is_empty() {
+            group.members.remove(&port);
+            group.changed = true;
+        }
+        Ok((record, self.end_if_deserted(mgid)))
+    }
+
+    /// Ends the memberships of ports that are no more.
+    pub(crate) fn retain_ports(&mut self, keep: impl Fn(Guid) -> bool) -> Vec<GroupChange> {
+        let mut touched = Vec::new();
+        for (&mgid, group) in &mut self.by_mgid {
+            let before = group.members.len();
+            group.members.retain(|gid, _| keep(gid.guid()));
+            if group.members.len() != before {
+                group.changed = true;
+                touched.push(mgid);
+            }
+        }
+        let ended = touched.into_iter();
+        ended
+            .filter_map(|mgid| self.end_if_deserted(mgid))
+            .collect()
+    }
+
+    /// The records of a query: one of each group, or of each membership for who may know the members.
+    pub(crate) fn records(
+        &self,
+        members: bool,
+        may_see: impl Fn(PKey) -> bool,
+    ) -> Vec<McMemberRecord> {
+        let mut records = Vec::new();
+        for group in self.by_mgid.values() {
+            if !may_see(group.parameters.p_key()) {
+                continue;
+            }
+            if members {
+                let each = group.members.iter();
+                records.extend(each.map(|(&port, &member)| group.record_of(port, member)));
+            } else {
+                records.push(group.record());
+            }
+        }
+        records
+    }
+
+    fn create(&mut self, mut parameters: McMemberRecord, stays: bool) -> Result<(), SaStatus> {
+        let mlid = self.mlids.allocate().map_err(|_| SaStatus::NO_RESOURCES)?;
+        parameters.set_mlid(mlid);
+        let group = Group {
+            parameters,
+            members: BTreeMap::new(),
+            well_known: stays,
+            changed: false,
+        };
+        self.by_mgid.insert(parameters.mgid(), group);
+        Ok(())
+    }
+
+    fn end_if_deserted(&mut self, mgid: Gid) -> Option<GroupChange> {
+        let group = self.by_mgid.get(&mgid)?;
+        if group.well_known || group.has_full_member() {
+            return None;
+        }
+        let mlid = group.parameters.mlid();
+        self.by_mgid.remove(&mgid);
+        self.mlids.release(mlid);
+        self.abandoned.push(mlid);
+        Some(GroupChange::Deleted(mgid))
+    }
+
+    /// What a group that a join creates is like: as the request says, else as the port can.
+    fn parameters(
+        &mut self,
+        config: &SmConfig,
+        candidate: Candidate<'_>,
+        wanted: &McMemberRecord,
+        given: McMemberComponents,
+    ) -> Result<McMemberRecord, SaStatus> {
+        use McMemberComponents as C;
+        if !given.contains(C::Q_KEY | C::P_KEY | C::SL | C::FLOW_LABEL | C::TCLASS) {
+            return Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
+        }
+        let full = JoinState::FULL_MEMBER | JoinState::SEND_ONLY_FULL_MEMBER;
+        if !wanted.join_state().intersects(full) || !candidate.port.has_p_key(wanted.p_key()) {
+            return Err(SaStatus::REQ_INVALID);
+        }
+        let scope = match given.contains(C::SCOPE) {
+            true => wanted.scope().0,
+            false => 2,
+        };
+        let mgid = match wanted.mgid() {
+            mgid if mgid.bits() == 0 => {
+                self.named = self.named.wrapping_add(1);
+                own_mgid(scope, config.subnet_prefix, self.named)
+            }
+            mgid if may_be_created(config, mgid, wanted.p_key()) => mgid,
+            _ => return Err(SaStatus::REQ_INVALID),
+        };
+        let info = candidate.port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
+        let (mtu, speed) = (info.neighbor_mtu(), rate(&info).unwrap_or(Rate::GBPS_10));
+        let mtu = match given.contains(C::MTU) {
+            true => selector(given, C::MTU_SELECTOR, wanted.mtu_selector())
+                .choose_mtu(wanted.mtu(), mtu),
+            false => Some(mtu),
+        };
+        let speed = match given.contains(C::RATE) {
+            true => selector(given, C::RATE_SELECTOR, wanted.rate_selector())
+                .choose_rate(wanted.rate(), speed),
+            false => Some(speed),
+        };
+        let life = match given.contains(C::PACKET_LIFE_TIME) {
+            true => selector(
+                given,
+                C::PACKET_LIFE_TIME_SELECTOR,
+                wanted.packet_life_time_selector(),
+            )
+            .choose_packet_life_time(wanted.packet_life_time(), config.packet_life_time),
+            false => Some(config.packet_life_time),
+        };
+        let (Some(mtu), Some(speed), Some(life)) = (mtu, speed, life) else {
+            return Err(SaStatus::REQ_INVALID);
+        };
+        let mut parameters = McMemberRecord::default();
+        parameters
+            .set_mgid(mgid)
+            .set_q_key(wanted.q_key())
+            .set_mtu_selector(Selector::EXACTLY)
+            .set_mtu(mtu)
+            .set_tclass(wanted.tclass())
+            .set_p_key(wanted.p_key())
+            .set_rate_selector(Selector::EXACTLY)
+            .set_rate(speed)
+            .set_packet_life_time_selector(Selector::EXACTLY)
+            .set_packet_life_time(life)
+            .set_sl(wanted.sl())
+            .set_flow_label(wanted.flow_label())
+            .set_hop_limit(wanted.hop_limit())
+            .set_scope(ib_sa::MulticastScope((mgid.bits() >> 112) as u8 & 0xf));
+        Ok(parameters)
+    }
+}
+
+/// Whether a port may join a group as it asks to.
+fn fits(
+    group: &Group,
+    port: &Port,
+    wanted: &McMemberRecord,
+    given: McMemberComponents,
+) -> Result<(), SaStatus> {
+    use McMemberComponents as C;
+    let compared = C::Q_KEY
+        | C::MLID
+        | C::TCLASS
+        | C::P_KEY
+        | C::SL
+        | C::FLOW_LABEL
+        | C::HOP_LIMIT
+        | C::SCOPE
+        | C::MTU_SELECTOR
+        | C::MTU
+        | C::RATE_SELECTOR
+        | C::RATE
+        | C::PACKET_LIFE_TIME_SELECTOR
+        | C::PACKET_LIFE_TIME;
+    let same = group.parameters.matches(wanted, (given & compared).into());
+    let info = port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
+    let (mtu, speed) = (group.parameters.mtu(), group.parameters.rate());
+    let can = info.mtu_cap() >= mtu
+        && rate(&info).is_none_or(|rate| rate.cmp_rate(speed).is_none_or(|order| order.is_ge()));
+    match same && can && port.has_p_key(group.parameters.p_key()) {
+        true => Ok(()),
+        false => Err(SaStatus::REQ_INVALID),
+    }
+}
+
+/// Without a selector a value is meant as it stands.
+fn selector(given: McMemberComponents, bit: McMemberComponents, selector: Selector) -> Selector {
+    match given.contains(bit) {
+        true => selector,
+        false => Selector::EXACTLY,
+    }
+}
+
+/// The name of a group whose creator leaves it to the administrator: `FF1s:A01B`, the prefix, a count.
+fn own_mgid(scope: u8, prefix: GidPrefix, count: u32) -> Gid {
+    let head = 0xff10 | u128::from(scope & 0xf);
+    let bits = head << 112
+        | u128::from(OWN_SIGNATURE) << 96
+        | u128::from(prefix.0) << 32
+        | u128::from(count);
+    Gid(bits.to_be_bytes())
+}
+
+/// Whether a host may create a group of this name: a multicast GID with a scope that exists. Groups
+/// that the administrator names are its own, and IPoIB's carry their P_Key.
+fn may_be_created(config: &SmConfig, mgid: Gid, p_key: PKey) -> bool {
+    let [_, scope, high, low, key @ ..] = mgid.0;
+    let signature = u16::from_be_bytes([high, low]);
+    let scope = scope & 0xf;
+    if !mgid.is_multicast() || matches!(scope, 0 | 0xf) || signature == OWN_SIGNATURE {
+        return false;
+    }
+    let ipoib = IPOIB_SIGNATURES.contains(&signature);
+    let [high, low, ..] = key;
+    !ipoib
+        || !config.ipoib_mcgroup_creation_validation
+        || u16::from_be_bytes([high, low]) == p_key.0 | 0x8000
+}
+
+/// IPoIB's broadcast group of a partition (RFC 4391, 4): `FF1s:401B:pppp::FFFF:FFFF`.
+pub(crate) fn broadcast(config: &SmConfig, p_key: PKey) -> McMemberRecord {
+    const SCOPE: u8 = 2;
+    let p_key = PKey(p_key.0 | 0x8000);
+    let mgid = (0xff10 | u128::from(SCOPE)) << 112
+        | u128::from(IPOIB_SIGNATURES[0]) << 96
+        | u128::from(p_key.0) << 80
+        | 0xffff_ffff;
+    let mut record = McMemberRecord::default();
+    record
+        .set_mgid(Gid(mgid.to_be_bytes()))
+        .set_q_key(ib_wire::QKey(0x0b1b))
+        .set_mtu_selector(Selector::EXACTLY)
+        .set_mtu(Mtu::MTU_2048)
+        .set_p_key(p_key)
+        .set_rate_selector(Selector::EXACTLY)
+        .set_rate(Rate::GBPS_10)
+        .set_packet_life_time_selector(Selector::EXACTLY)
+        .set_packet_life_time(config.subnet_timeout)
+        .set_scope(ib_sa::MulticastScope(SCOPE));
+    record
+}

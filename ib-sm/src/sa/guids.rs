@@ -1,0 +1,109 @@
+//! Alias GUIDs: further GUIDs of a port, for the virtual functions of an adapter
+//! (IBA vol. 1, 14.2.5.5 and 15.2.5.8).
+//!
+//! A host asks for them by Set(GUIDInfoRecord); an entry of zero leaves the choice to the manager. Entry 0
+//! of block 0 is the port's own GUID and belongs to nobody else.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use ib_mad::SaStatus;
+use ib_sa::{ComponentMask, GuidInfoComponents, GuidInfoRecord};
+use ib_smp::GuidInfo;
+use ib_wire::Guid;
+
+use super::View;
+use crate::subnet::PortRef;
+
+/// Bit of the first entry in a component mask; the other seven follow.
+const FIRST_ENTRY: u8 = 4;
+
+/// The alias GUIDs of all ports.
+#[derive(Debug, Default)]
+pub(crate) struct AliasGuids {
+    /// By port GUID and block, without the port's own.
+    blocks: BTreeMap<(Guid, u8), GuidInfo>,
+    taken: BTreeSet<Guid>,
+    /// How many the manager has chosen.
+    chosen: u64,
+    /// Blocks that the ports do not hold yet.
+    pub(crate) unwritten: BTreeSet<(Guid, u8)>,
+}
+
+impl AliasGuids {
+    /// A block of a port's GUIDs, the port's own included.
+    pub(crate) fn block(&self, port: Guid, block: u8) -> GuidInfo {
+        let known = self.blocks.get(&(port, block)).copied();
+        let mut guids = known.unwrap_or_default();
+        if block == 0 {
+            let _ = guids.set_guid_block(0, port);
+        }
+        guids
+    }
+
+    /// Takes in Set or Delete(GUIDInfoRecord): the entries whose bits are set.
+    pub(super) fn change(
+        &mut self,
+        view: View<'_>,
+        wanted: &GuidInfoRecord,
+        mask: ComponentMask,
+        delete: bool,
+    ) -> Result<GuidInfoRecord, SaStatus> {
+        use GuidInfoComponents as C;
+        let given = GuidInfoComponents::from_bits_retain(mask.0);
+        if !given.contains(C::LID | C::BLOCK_NUM) {
+            return Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
+        }
+        let at: PortRef = view.port_with(wanted.lid()).ok_or(SaStatus::NO_RECORDS)?;
+        let port = view.subnet.port(at).ok_or(SaStatus::NO_RECORDS)?;
+        let (guid, block) = (port.guid, wanted.block_num());
+        let room = port.info.map_or(0, |info| info.guid_cap());
+        let mut guids = self.block(guid, block);
+        // Taken over only if every entry will do.
+        let mut taken = self.taken.clone();
+        for entry in 0..GuidInfo::ENTRIES {
+            if !mask.has(FIRST_ENTRY.saturating_add(entry)) {
+                continue;
+            }
+            let number = u16::from(block)
+                .saturating_mul(GuidInfo::ENTRIES.into())
+                .saturating_add(entry.into());
+            if number == 0 || number >= u16::from(room) {
+                return Err(SaStatus::REQ_INVALID);
+            }
+            let old = guids.guid_block(entry.into()).unwrap_or_default();
+            let asked = wanted.guid_info().guid_block(entry.into());
+            let new = match (delete, asked.unwrap_or_default()) {
+                (true, _) => Guid::NONE,
+                (false, Guid::NONE) => self.choose(view, &taken),
+                (false, asked) => asked,
+            };
+            if new == old {
+                continue;
+            }
+            let is_port = view.subnet.find_port(new).is_some();
+            if new != Guid::NONE && (is_port || !taken.insert(new)) {
+                return Err(SaStatus::REQ_INVALID);
+            }
+            taken.remove(&old);
+            let _ = guids.set_guid_block(entry.into(), new);
+        }
+        self.taken = taken;
+        self.blocks.insert((guid, block), guids);
+        self.unwritten.insert((guid, block));
+        let mut record = *wanted;
+        record.set_guid_info(&guids);
+        Ok(record)
+    }
+
+    /// A GUID of the manager's range (`sm_assigned_guid`) that nobody has: its first byte, then a count.
+    fn choose(&mut self, view: View<'_>, taken: &BTreeSet<Guid>) -> Guid {
+        loop {
+            self.chosen = self.chosen.wrapping_add(1);
+            let range = u64::from(view.config.sm_assigned_guid) << 56;
+            let guid = Guid(range | self.chosen & 0x00ff_ffff_ffff_ffff);
+            if !taken.contains(&guid) && view.subnet.find_port(guid).is_none() {
+                return guid;
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Subscriptions: who wants to hear of which notices, and the Reports that tell them
+//! (IBA vol. 1, 13.4.11 and 15.2.5.12).
+//!
+//! A host subscribes by Set(InformInfo). Each notice, a device's trap or the manager's own, becomes one
+//! Report to every subscription that it fits, sent again until a ReportResp comes.
+
+use alloc::vec::Vec;
+
+use ib_mad::{
+    Attribute, Engine, InformInfo, Instant, Mad, MadAddress, MadStatus, Method, Notice, Received,
+    TransactionWindow, TrapNumber, WindowConfig,
+};
+use ib_sa::{InformInfoRecord, SaMad};
+use ib_wire::{Gid, Guid, Lid, QKey};
+
+/// Subscriptions that are kept; beyond, they are refused.
+const MAX_SUBSCRIPTIONS: usize = 1 << 16;
+/// Reports that wait; beyond, the newest are lost, as traps are.
+const MAX_REPORTS: usize = 1 << 16;
+
+/// In a filter: any value does.
+const ANY: u16 = 0xffff;
+const ANY_PRODUCER: u32 = 0xff_ffff;
+
+#[derive(Clone, Copy, Debug)]
+struct Subscription {
+    address: MadAddress,
+    gid: Gid,
+    enumeration: u16,
+    filter: InformInfo,
+}
+
+/// All subscriptions, and the Reports on their way.
+#[derive(Debug)]
+pub(crate) struct Subscriptions {
+    all: Vec<Subscription>,
+    next: u16,
+    window: TransactionWindow<()>,
+}
+
+impl Subscriptions {
+    pub(crate) fn new(config: WindowConfig) -> Self {
+        Self {
+            all: Vec::new(),
+            next: 0,
+            window: TransactionWindow::new(WindowConfig {
+                max_requests: MAX_REPORTS,
+                ..config
+            }),
+        }
+    }
+
+    /// Takes in Set(InformInfo) from a port.
+    pub(crate) fn set(
+        &mut self,
+        address: MadAddress,
+        gid: Gid,
+        wanted: &InformInfo,
+    ) -> Result<InformInfo, MadStatus> {
+        // What a subscription and its end have in common.
+        let mut filter = *wanted;
+        filter.set_subscribe(1);
+        let is_it = |known: &Subscription| {
+            known.gid == gid && known.address.qpn == address.qpn && same(&known.filter, &filter)
+        };
+        match wanted.subscribe() {
+            1 if self.all.iter().any(is_it) => {}
+            1 if self.all.len() >= MAX_SUBSCRIPTIONS => {
+                return Err(MadStatus::from_sa(ib_mad::SaStatus::NO_RESOURCES));
+            }
+            1 => {
+                self.all.push(Subscription {
+                    address,
+                    gid,
+                    enumeration: self.next,
+                    filter,
+                });
+                self.next = self.next.wrapping_add(1);
+            }
+            0 => self.all.retain(|known| !is_it(known)),
+            _ => return Err(MadStatus::from_sa(ib_mad::SaStatus::REQ_INVALID)),
+        }
+        Ok(*wanted)
+    }
+
+    /// All subscriptions as records.
+    pub(crate) fn records(&self) -> Vec<InformInfoRecord> {
+        let each = self.all.iter().map(|known| {
+            let mut record = InformInfoRecord::default();
+            record
+                .set_subscriber_gid(known.gid)
+                .set_enumeration(known.enumeration)
+                .set_inform_info(&known.filter);
+            record
+        });
+        each.collect()
+    }
+
+    /// Reports a notice to all that subscribed to it and may know of it.
+    pub(crate) fn report(&mut self, notice: &Notice, may_know: impl Fn(Gid) -> bool) {
+        let fitting = self
+            .all
+            .iter()
+            .filter(|known| fits(&known.filter, notice) && may_know(known.gid));
+        for known in fitting {
+            let mut report = SaMad::new(Method::REPORT, Notice::ID);
+            let mut data = [0; 200];
+            for (to, &from) in data.iter_mut().zip(notice.as_bytes()) {
+                *to = from;
+            }
+            report.set_data(&data);
+            let mad = Mad {
+                address: MadAddress {
+                    qkey: QKey::GSI,
+                    ..known.address
+                },
+                bytes: *report.as_bytes(),
+            };
+            let _ = self.window.request(&mad, ());
+        }
+    }
+
+    /// Ends the subscriptions of ports that are no more.
+    pub(crate) fn retain_ports(&mut self, keep: impl Fn(Guid) -> bool) {
+        self.all.retain(|known| keep(known.gid.guid()));
+    }
+
+    /// Takes in a ReportResp. Returns whether it is one.
+    pub(crate) fn handle_mad(&mut self, now: Instant, mad: &Mad) -> bool {
+        let header = mad.header();
+        let is_answer =
+            header.method() == Method::REPORT_RESP && header.attribute_id() == Notice::ID;
+        is_answer && !matches!(self.window.handle_mad(now, mad), Received::Unsolicited)
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.window.handle_timeout(now);
+        // A subscriber that is away for a moment keeps its subscription.
+        while self.window.poll_failure().is_some() {}
+    }
+
+    pub(crate) fn handle_send_failed(&mut self, mad: &Mad) {
+        self.window.handle_send_failed(mad);
+        while self.window.poll_failure().is_some() {}
+    }
+
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        self.window.poll_transmit(now)
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.window.poll_timeout()
+    }
+}
+
+/// Whether two filters choose the same notices.
+fn same(a: &InformInfo, b: &InformInfo) -> bool {
+    a.gid() == b.gid()
+        && a.lid_range_begin() == b.lid_range_begin()
+        && a.lid_range_end() == b.lid_range_end()
+        && a.is_generic() == b.is_generic()
+        && a.type_() == b.type_()
+        && a.trap_number() == b.trap_number()
+        && a.producer_type() == b.producer_type()
+}
+
+/// Whether a subscription asks for a notice.
+fn fits(filter: &InformInfo, notice: &Notice) -> bool {
+    let trap = TrapNumber(notice.trap_number());
+    // Of what comes and goes the filter names the port or the group itself, not who tells of it.
+    let about = match trap {
+        TrapNumber::GID_IN_SERVICE
+        | TrapNumber::GID_OUT_OF_SERVICE
+        | TrapNumber::MC_GROUP_CREATED
+        | TrapNumber::MC_GROUP_DELETED => {
+            let (_, rest) = notice.data_details().split_at(6);
+            Gid(*rest.first_chunk().unwrap_or(&[0; 16]))
+        }
+        _ => notice.issuer_gid(),
+    };
+    let gid = filter.gid();
+    let (begin, end) = (filter.lid_range_begin(), filter.lid_range_end());
+    let in_range = begin == Lid::PERMISSIVE
+        || begin == Lid::NONE
+        || (begin..=end.max(begin)).contains(&notice.issuer_lid());
+    let by_issuer = match gid.bits() {
+        0 => in_range,
+        _ => gid == about,
+    };
+    by_issuer
+        && (filter.is_generic() != 0) == notice.is_generic()
+        && (filter.type_() == ANY || filter.type_() == u16::from(notice.type_().0))
+        && (filter.trap_number() == ANY || filter.trap_number() == notice.trap_number())
+        && (filter.producer_type() == ANY_PRODUCER
+            || filter.producer_type() == notice.producer_type())
+}

@@ -1,0 +1,119 @@
+//! What the administrator answers from, and what of it who asks may see.
+
+use ib_smp::SmInfo;
+use ib_wire::{Gid, GidPrefix, Lid, PKey};
+
+use crate::{
+    SmConfig,
+    subnet::{Port, PortRef, Subnet},
+    sweep::Plan,
+};
+
+/// The subnet as the last sweep left it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) config: &'a SmConfig,
+    pub(crate) subnet: &'a Subnet,
+    pub(crate) plan: &'a Plan,
+    pub(crate) own_port: PortRef,
+    pub(crate) own: SmInfo,
+    pub(crate) others: &'a [(PortRef, SmInfo)],
+    pub(crate) asker: Asker,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// Who is not known, or nobody in particular.
+    #[default]
+    Stranger,
+    /// A port of the subnet; it sees what it shares a partition with.
+    Port(PortRef),
+    /// The same with the right SM_Key: it sees everything.
+    Trusted(Option<PortRef>),
+}
+
+impl<'a> View<'a> {
+    /// The view of who sends from `lid` with this key.
+    pub(super) fn asked_by(self, lid: Lid, sm_key: u64) -> Self {
+        let port = self.port_with(lid);
+        let asker = match port {
+            _ if sm_key != 0 && sm_key == self.config.sm_key => Asker::Trusted(port),
+            Some(port) => Asker::Port(port),
+            None => Asker::Stranger,
+        };
+        Self { asker, ..self }
+    }
+
+    /// The port that owns a LID.
+    pub(crate) fn port_with(self, lid: Lid) -> Option<PortRef> {
+        let owner = self.plan.lids.owner(lid)?;
+        let port = self.subnet.find_port(owner.guid)?;
+        let owns = self.subnet.port(port)?.lids?.contains(lid);
+        owns.then_some(port)
+    }
+
+    /// The port that answers to a GID: every one does to the default prefix too.
+    pub(crate) fn port_of(self, gid: Gid) -> Option<PortRef> {
+        let prefixes = [self.config.subnet_prefix, GidPrefix::DEFAULT];
+        let named = prefixes.contains(&gid.prefix());
+        let port = self.subnet.find_port(gid.guid()).filter(|_| named)?;
+        self.subnet.port(port)?.lids.map(|_| port)
+    }
+
+    /// The GID of a port.
+    pub(crate) fn gid(self, port: &Port) -> Gid {
+        Gid::new(self.config.subnet_prefix, port.guid)
+    }
+
+    /// The manager's own LID.
+    pub(super) fn own_lid(self) -> Lid {
+        let lids = self.subnet.port(self.own_port).and_then(|port| port.lids);
+        lids.map_or(Lid::NONE, |lids| lids.base())
+    }
+
+    /// The manager's own GID.
+    pub(crate) fn own_gid(self) -> Gid {
+        let own = self.subnet.port(self.own_port);
+        own.map_or(Gid::default(), |port| self.gid(port))
+    }
+
+    /// The GID of who asks, if it is a port of the subnet.
+    pub(super) fn asker_gid(self) -> Option<Gid> {
+        self.asker_port().map(|port| self.gid(port))
+    }
+
+    /// Whether who asks showed the right key.
+    pub(super) const fn is_trusted(self) -> bool {
+        matches!(self.asker, Asker::Trusted(_))
+    }
+
+    /// Whether who asks may know of this port.
+    pub(super) fn sees(self, port: PortRef) -> bool {
+        match self.asker {
+            Asker::Trusted(_) => true,
+            Asker::Stranger => false,
+            Asker::Port(asker) if asker == port => true,
+            Asker::Port(asker) => {
+                let ports = (self.subnet.port(asker), self.subnet.port(port));
+                let (Some(asker), Some(port)) = ports else {
+                    return false;
+                };
+                asker.shared_p_key(port, None).is_some()
+            }
+        }
+    }
+
+    /// Whether who asks is in this partition.
+    pub(super) fn asker_has(self, p_key: PKey) -> bool {
+        let has = |port: &Port| p_key.base() == 0 || port.has_p_key(p_key);
+        self.is_trusted() || self.asker_port().is_some_and(has)
+    }
+
+    fn asker_port(self) -> Option<&'a Port> {
+        match self.asker {
+            Asker::Port(port) | Asker::Trusted(Some(port)) => self.subnet.port(port),
+            Asker::Stranger | Asker::Trusted(None) => None,
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Multicast groups: joins and leaves, and what they do to the switches.
+
+mod lab;
+
+use std::{collections::BTreeSet, time::Duration};
+
+use ib_mad::{MadStatus, SaStatus};
+use ib_routing::PortRef;
+use ib_sa::{
+    ComponentMask, JoinState, McMemberComponents as C, McMemberRecord,
+    MulticastForwardingTableRecord, PathComponents, PathRecord,
+};
+use ib_wire::{Gid, GidPrefix, Lid, PKey, PortNum, QKey};
+use lab::{Lab, client::Client};
+
+/// IPoIB's broadcast group of the default partition.
+const BROADCAST: u128 = 0xff12_401b_ffff_0000_0000_0000_ffff_ffff;
+
+fn gid(bits: u128) -> Gid {
+    Gid(bits.to_be_bytes())
+}
+
+/// Hosts of a fabric with their GIDs.
+fn hosts(client: &Client) -> Vec<(PortRef, Gid)> {
+    client.running.sim.with(|sim| {
+        let hosts = sim
+            .nodes()
+            .iter_enumerated()
+            .filter(|(_, node)| !node.is_switch());
+        let ports = hosts.flat_map(|(host, _)| sim.end_ports(host));
+        let up = ports.filter(|port| port.is_link_up());
+        up.map(|port| (port.at(), Gid::new(GidPrefix::DEFAULT, port.guid())))
+            .collect()
+    })
+}
+
+fn member(mgid: u128, port: Gid) -> McMemberRecord {
+    let mut record = McMemberRecord::default();
+    record
+        .set_mgid(gid(mgid))
+        .set_port_gid(port)
+        .set_join_state(JoinState::FULL_MEMBER)
+        .set_p_key(PKey::DEFAULT_FULL)
+        .set_q_key(QKey(0x1234));
+    record
+}
+
+fn join_bits() -> ComponentMask {
+    (C::MGID | C::PORT_GID | C::JOIN_STATE).into()
+}
+
+fn create_bits() -> ComponentMask {
+    let needed = C::Q_KEY | C::P_KEY | C::SL | C::FLOW_LABEL | C::TCLASS;
+    (C::MGID | C::PORT_GID | C::JOIN_STATE | needed).into()
+}
+
+/// The ports that a packet to `mlid` arrives at, followed from `from` through the switches' tables; a
+/// port that gets two copies is there twice.
+fn flood(client: &Client, from: PortRef, mlid: Lid) -> Vec<PortRef> {
+    client.running.sim.with(|sim| {
+        let mut arrived = Vec::new();
+        let mut packets = vec![sim.peer(from).unwrap()];
+        while let Some(at) = packets.pop() {
+            let node = sim.node(at.node).unwrap();
+            if !node.is_switch() {
+                arrived.push(at);
+                continue;
+            }
+            for port in node.mft_ports(mlid).filter(|&port| port != at.port) {
+                let exit = PortRef {
+                    node: at.node,
+                    port,
+                };
+                match port {
+                    PortNum(0) => arrived.push(exit),
+                    _ => packets.extend(sim.peer(exit)),
+                }
+            }
+            assert!(
+                packets.len() + arrived.len() < 100_000,
+                "it goes round and round"
+            );
+        }
+        arrived
+    })
+}
+
+#[test]
+fn the_broadcast_group_is_there_before_anybody_joins() {
+    let mut client = Client::new("gen-ring-5");
+    let groups = client.table(&McMemberRecord::default(), ComponentMask(0));
+    assert_eq!(groups.len(), 1);
+    let group = groups[0];
+    assert_eq!(group.mgid(), gid(BROADCAST));
+    assert_eq!((group.mlid(), group.q_key()), (Lid(0xc000), QKey(0x0b1b)));
+    assert_eq!(group.port_gid().bits(), 0);
+}
+
+/// On every fabric: hosts join the broadcast group one after the other; what any of them sends reaches
+/// all others exactly once.
+#[test]
+fn every_member_hears_every_other_exactly_once() {
+    for name in [
+        "gen-ring-5",
+        "gen-torus-5x5",
+        "real-sdr-2007-6",
+        "gen-jellyfish-30-5",
+        "gen-ft-48-broken10",
+    ] {
+        let mut client = Client::new(name);
+        let members: Vec<_> = hosts(&client).into_iter().step_by(2).take(12).collect();
+        for &(_, port) in &members {
+            let joined = client.set(&member(BROADCAST, port), join_bits()).unwrap();
+            assert_eq!(joined.mlid(), Lid(0xc000), "{name}");
+        }
+        client.running.run_for(Duration::from_millis(100));
+        for &(from, _) in &members {
+            let heard = flood(&client, from, Lid(0xc000));
+            let others = members.iter().filter(|(port, _)| *port != from);
+            let expected: BTreeSet<_> = others.map(|(port, _)| *port).collect();
+            assert_eq!(
+                heard.len(),
+                expected.len(),
+                "{name}: somebody hears it twice"
+            );
+            assert_eq!(
+                heard.into_iter().collect::<BTreeSet<_>>(),
+                expected,
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_group_lives_from_its_first_join_to_its_last_leave() {
+    let mut client = Client::new("gen-ring-5");
+    let ports = hosts(&client);
+    let mgid = 0xff15_a01c_fe80_0000_0000_0000_0000_0007;
+    let lone = client.set(&member(mgid, ports[0].1), join_bits());
+    assert_eq!(
+        lone,
+        Err(MadStatus::from_sa(SaStatus::REQ_INSUFFICIENT_COMPONENTS)),
+        "who creates a group says what it is like"
+    );
+    let created = client
+        .set(&member(mgid, ports[0].1), create_bits())
+        .unwrap();
+    assert_eq!(created.mlid(), Lid(0xc001));
+    let joined = client.set(&member(mgid, ports[1].1), join_bits()).unwrap();
+    assert_eq!((joined.mlid(), joined.q_key()), (Lid(0xc001), QKey(0x1234)));
+    let mut other = member(mgid, ports[2].1);
+    other.set_q_key(QKey(5));
+    let refused = client.set(
+        &other,
+        (C::MGID | C::PORT_GID | C::JOIN_STATE | C::Q_KEY).into(),
+    );
+    assert_eq!(refused, Err(MadStatus::from_sa(SaStatus::REQ_INVALID)));
+    client.running.run_for(Duration::from_millis(50));
+    assert_eq!(flood(&client, ports[0].0, Lid(0xc001)), [ports[1].0]);
+
+    client
+        .delete(&member(mgid, ports[0].1), join_bits())
+        .unwrap();
+    client
+        .delete(&member(mgid, ports[1].1), join_bits())
+        .unwrap();
+    let again = client.delete(&member(mgid, ports[1].1), join_bits());
+    assert_eq!(again, Err(MadStatus::from_sa(SaStatus::REQ_INVALID)));
+    client.running.run_for(Duration::from_millis(50));
+    assert!(flood(&client, ports[0].0, Lid(0xc001)).is_empty());
+    let groups = client.table(&McMemberRecord::default(), ComponentMask(0));
+    assert_eq!(groups.len(), 1, "only the broadcast group stays");
+}
+
+#[test]
+fn a_member_that_vanishes_leaves_its_groups() {
+    let mut client = Client::new("gen-ring-5");
+    let ports = hosts(&client);
+    let mgid = 0xff15_a01c_0000_0000_0000_0000_0000_0001;
+    client
+        .set(&member(mgid, ports[1].1), create_bits())
+        .unwrap();
+    let node = ports[1].0.node;
+    client.running.sim.with(|sim| sim.power_off(node));
+    client.running.resweep();
+    let groups = client.table(&McMemberRecord::default(), ComponentMask(0));
+    assert_eq!(groups.len(), 1);
+}
+
+#[test]
+fn a_sweep_over_an_unchanged_fabric_writes_no_multicast_table() {
+    let mut client = Client::new("gen-torus-5x5");
+    for (_, port) in hosts(&client).into_iter().take(9) {
+        client.set(&member(BROADCAST, port), join_bits()).unwrap();
+    }
+    client.running.run_for(Duration::from_millis(100));
+    let blocks = client.table(&MulticastForwardingTableRecord::default(), ComponentMask(0));
+    assert!(!blocks.is_empty());
+    client.running.resweep();
+    let sets = client.running.transport.sent_with(ib_mad::Method::SET);
+    let what: Vec<_> = sets
+        .iter()
+        .map(|set| (set.attribute_id(), set.attribute_modifier()))
+        .collect();
+    assert_eq!(what, []);
+}
+
+#[test]
+fn a_cut_cable_of_a_tree_is_replaced() {
+    let mut client = Client::new("gen-torus-5x5");
+    let members: Vec<_> = hosts(&client).into_iter().take(9).collect();
+    for &(_, port) in &members {
+        client.set(&member(BROADCAST, port), join_bits()).unwrap();
+    }
+    client.running.run_for(Duration::from_millis(100));
+    let used = client.running.sim.with(|sim| {
+        let switches = sim
+            .nodes()
+            .iter_enumerated()
+            .filter(|(_, node)| node.is_switch());
+        let mut exits = switches.flat_map(|(node, switch)| {
+            let ports: Vec<_> = switch.mft_ports(Lid(0xc000)).collect();
+            ports.into_iter().map(move |port| PortRef { node, port })
+        });
+        exits.find(|&exit| {
+            sim.peer(exit)
+                .is_some_and(|peer| sim.node(peer.node).unwrap().is_switch())
+        })
+    });
+    client
+        .running
+        .sim
+        .with(|sim| sim.unlink(used.unwrap()).unwrap());
+    client.running.resweep();
+    let heard = flood(&client, members[0].0, Lid(0xc000));
+    assert_eq!(heard.len(), members.len() - 1);
+}
+
+#[test]
+fn a_name_is_made_for_who_has_none() {
+    let mut client = Client::new("gen-ring-5");
+    let ports = hosts(&client);
+    let first = client.set(&member(0, ports[0].1), create_bits()).unwrap();
+    let second = client.set(&member(0, ports[0].1), create_bits()).unwrap();
+    assert!(first.mgid().is_multicast() && second.mgid().is_multicast());
+    assert_ne!(first.mgid(), second.mgid());
+    assert_ne!(first.mlid(), second.mlid());
+}
+
+#[test]
+fn a_path_to_a_group_is_what_the_group_is_like() {
+    let mut client = Client::new("gen-ring-5");
+    let mut template = PathRecord::default();
+    template.set_dgid(gid(BROADCAST)).set_slid(client.lid());
+    let mask = PathComponents::DGID | PathComponents::SLID;
+    let path = client.get(&template, mask.into()).unwrap();
+    assert_eq!(
+        (path.dlid(), path.mtu()),
+        (Lid(0xc000), ib_wire::Mtu::MTU_2048)
+    );
+}
+
+#[test]
+fn without_multicast_nothing_is_kept() {
+    let running = Lab::new("gen-ring-5")
+        .config(|config| config.disable_multicast = true)
+        .up();
+    let mut client = Client::of(running);
+    let groups = client.table(&McMemberRecord::default(), ComponentMask(0));
+    assert!(groups.is_empty());
+}

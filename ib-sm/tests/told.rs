@@ -1,0 +1,279 @@
+//! What hosts tell the subnet administrator: services, subscriptions, alias GUIDs; and the paths that it
+//! traces.
+
+mod lab;
+
+use std::time::Duration;
+
+use ib_mad::{
+    Attribute, ClassPortInfo, InformInfo, Mad, MadAddress, MadStatus, Method, Notice, SaStatus,
+    TrapNumber,
+};
+use ib_sa::{
+    ComponentMask, GuidInfoComponents, GuidInfoRecord, InformInfoRecord, MultiPathComponents,
+    MultiPathRecord, PathComponents, PathRecord, SaMad, ServiceComponents as S, ServiceRecord,
+    TraceRecord, pack_multi_path,
+};
+use ib_transport::MadTransport;
+use ib_wire::{Gid, GidPrefix, Guid, Lid, Sl};
+use lab::client::Client;
+
+fn own_gid(client: &Client) -> Gid {
+    let guid = client
+        .running
+        .sim
+        .with(|sim| sim.port(client.port).unwrap().guid());
+    Gid::new(GidPrefix::DEFAULT, guid)
+}
+
+fn with_data(mut mad: SaMad, bytes: &[u8]) -> SaMad {
+    let mut data = [0; 200];
+    data[..bytes.len()].copy_from_slice(bytes);
+    mad.set_data(&data);
+    mad
+}
+
+#[test]
+fn the_class_tells_what_it_can() {
+    let mut client = Client::new("gen-ring-5");
+    let answer = client.exchange(&SaMad::new(Method::GET, ClassPortInfo::ID));
+    let (info, _) = ClassPortInfo::parse(answer.data(), 0).unwrap();
+    assert_eq!((info.base_version(), info.class_version()), (1, 2));
+}
+
+#[test]
+fn a_service_lives_as_long_as_its_lease() {
+    let mut client = Client::new("gen-ring-5");
+    let mut service = ServiceRecord::default();
+    service
+        .set_service_id(0x1000_0000_0000_0001)
+        .set_service_gid(own_gid(&client))
+        .set_service_key(&[7; 16])
+        .set_service_lease(30);
+    let name = S::SERVICE_ID | S::SERVICE_GID;
+    let mask = (name | S::SERVICE_P_KEY | S::SERVICE_LEASE | S::SERVICE_KEY).into();
+    client.set(&service, mask).unwrap();
+    let found = client.get(&service, name.into()).unwrap();
+    assert_eq!(found.service_id(), service.service_id());
+    assert_eq!(found.service_key(), &[0; 16], "the key is its owner's");
+    let mut stranger = service;
+    stranger.set_service_key(&[8; 16]);
+    let denied = client.set(&stranger, mask);
+    assert_eq!(denied, Err(MadStatus::from_sa(SaStatus::REQ_DENIED)));
+
+    client.running.run_for(Duration::from_secs(20));
+    let later = client.get(&service, name.into()).unwrap();
+    assert!(
+        (9..=10).contains(&later.service_lease()),
+        "{}",
+        later.service_lease()
+    );
+    client.running.run_for(Duration::from_secs(11));
+    let none = Err(MadStatus::from_sa(SaStatus::NO_RECORDS));
+    assert_eq!(client.get(&service, name.into()), none);
+
+    service.set_service_lease(u32::MAX);
+    client.set(&service, mask).unwrap();
+    client.running.run_for(Duration::from_secs(1000));
+    client.delete(&service, name.into()).unwrap();
+    assert_eq!(client.get(&service, name.into()), none);
+}
+
+/// A subscription to every trap of one number.
+fn subscription(trap: TrapNumber, subscribe: u8) -> SaMad {
+    let mut info = InformInfo::default();
+    info.set_lid_range_begin(Lid::PERMISSIVE)
+        .set_is_generic(1)
+        .set_subscribe(subscribe)
+        .set_type(0xffff)
+        .set_trap_number(trap.0)
+        .set_producer_type(0xff_ffff);
+    with_data(SaMad::new(Method::SET, InformInfo::ID), info.as_bytes())
+}
+
+/// The next Report, answered.
+fn report(client: &mut Client) -> Option<Notice> {
+    let mad = client.receive()?;
+    let (report, _) = SaMad::parse(&mad.bytes, 0).unwrap();
+    assert_eq!(
+        (report.method(), report.attribute_id()),
+        (Method::REPORT, Notice::ID)
+    );
+    let (notice, _) = Notice::parse(report.data(), 0).unwrap();
+    let notice = *notice;
+    let mut answer = mad;
+    answer.header_mut().set_method(Method::REPORT_RESP);
+    client.transport.send(&answer).unwrap();
+    Some(notice)
+}
+
+#[test]
+fn subscribers_hear_of_ports_that_go_and_come() {
+    let mut client = Client::new("gen-ring-5");
+    for trap in [TrapNumber::GID_IN_SERVICE, TrapNumber::GID_OUT_OF_SERVICE] {
+        let answer = client.exchange(&subscription(trap, 1));
+        assert!(answer.status().is_ok());
+    }
+    let known = client.table(&InformInfoRecord::default(), ComponentMask(0));
+    assert_eq!(known.len(), 2);
+    assert_eq!(known[0].subscriber_gid(), own_gid(&client));
+
+    let own = client
+        .running
+        .sm
+        .subnet()
+        .nodes()
+        .next()
+        .unwrap()
+        .1
+        .info
+        .node_guid();
+    let (node, guid) = client.running.sim.with(|sim| {
+        let (node, _) = sim
+            .nodes()
+            .iter_enumerated()
+            .find(|(at, node)| !node.is_switch() && node.guid() != own && *at != client.port.node)
+            .unwrap();
+        (node, sim.end_ports(node).next().unwrap().guid())
+    });
+    client.running.sim.with(|sim| sim.power_off(node));
+    client.running.resweep();
+    let gone = report(&mut client).expect("a report");
+    assert_eq!(gone.trap_number(), TrapNumber::GID_OUT_OF_SERVICE.0);
+    let details = gone.data_details();
+    assert_eq!(&details[6..22], &Gid::new(GidPrefix::DEFAULT, guid).0);
+
+    client.running.sim.with(|sim| sim.power_on(node));
+    client.running.run_for(Duration::from_millis(50));
+    client.running.resweep();
+    let back = report(&mut client).expect("a report");
+    assert_eq!(back.trap_number(), TrapNumber::GID_IN_SERVICE.0);
+    client.running.run_for(Duration::from_secs(5));
+    assert!(
+        client.receive().is_none(),
+        "an answered report is not sent again"
+    );
+
+    client.exchange(&subscription(TrapNumber::GID_IN_SERVICE, 0));
+    client.exchange(&subscription(TrapNumber::GID_OUT_OF_SERVICE, 0));
+    client.running.sim.with(|sim| sim.power_off(node));
+    client.running.resweep();
+    assert!(client.receive().is_none(), "nobody subscribes any more");
+}
+
+#[test]
+fn a_report_is_repeated_until_it_is_answered() {
+    let mut client = Client::new("gen-ring-5");
+    client.exchange(&subscription(TrapNumber::MC_GROUP_CREATED, 1));
+    let own = own_gid(&client);
+    let mut record = ib_sa::McMemberRecord::default();
+    record
+        .set_mgid(Gid(
+            0xff15_a01c_0000_0000_0000_0000_0000_0009_u128.to_be_bytes()
+        ))
+        .set_port_gid(own)
+        .set_p_key(ib_wire::PKey::DEFAULT_FULL)
+        .set_join_state(ib_sa::JoinState::FULL_MEMBER);
+    let all = ib_sa::McMemberComponents::all();
+    let without = ib_sa::McMemberComponents::MTU
+        | ib_sa::McMemberComponents::RATE
+        | ib_sa::McMemberComponents::PACKET_LIFE_TIME
+        | ib_sa::McMemberComponents::SCOPE;
+    client.send(&SaMad::query(Method::SET, &record, all.difference(without)));
+    let mut methods = Vec::new();
+    for _ in 0..4 {
+        client.running.run_for(Duration::from_millis(250));
+        while let Some(mad) = client.receive() {
+            methods.push(mad.header().method());
+        }
+    }
+    let reports = methods
+        .iter()
+        .filter(|&&method| method == Method::REPORT)
+        .count();
+    assert!((2..=4).contains(&reports), "{methods:?}");
+}
+
+#[test]
+fn a_trace_names_every_node_on_the_way() {
+    let mut client = Client::new("gen-torus-5x5");
+    let own = client.lid();
+    let master = client
+        .running
+        .sim
+        .with(|sim| sim.port(client.port).unwrap().info().master_sm_lid());
+    let mut template = PathRecord::default();
+    template.set_slid(own).set_dlid(master);
+    let mask = PathComponents::SLID | PathComponents::DLID;
+    let mut request = SaMad::query(Method::GET_TRACE_TABLE, &template, mask);
+    request.set_attribute_id(TraceRecord::ID);
+    let hops = client.many::<TraceRecord>(&request);
+    assert!(hops.len() >= 3, "{}", hops.len());
+    let (first, last) = (hops.first().unwrap(), hops.last().unwrap());
+    assert_eq!((first.entry_port().0, last.exit_port().0), (0, 0));
+    // Each exit is cabled to the next entry.
+    client.running.sim.with(|sim| {
+        for pair in hops.windows(2) {
+            let node = sim.find_guid(Guid(pair[0].node_id())).unwrap();
+            let exit = ib_routing::PortRef {
+                node,
+                port: pair[0].exit_port(),
+            };
+            let peer = sim.peer(exit).unwrap();
+            assert_eq!(sim.node(peer.node).unwrap().guid().0, pair[1].node_id());
+            assert_eq!(peer.port, pair[1].entry_port());
+        }
+    });
+}
+
+#[test]
+fn paths_between_sets_of_ports_come_as_one_table() {
+    let mut client = Client::new("gen-ring-5");
+    let gids: Vec<Gid> = client.running.sim.with(|sim| {
+        let hosts = sim
+            .nodes()
+            .iter_enumerated()
+            .filter(|(_, node)| !node.is_switch());
+        let ports = hosts.filter_map(|(host, _)| sim.end_ports(host).next());
+        ports
+            .map(|port| Gid::new(GidPrefix::DEFAULT, port.guid()))
+            .collect()
+    });
+    let mut record = MultiPathRecord::default();
+    record.set_sgid_count(2).set_dgid_count(3);
+    let data = pack_multi_path(&record, &gids[..2], &gids[2..5]).unwrap();
+    let mut request = SaMad::new(Method::GET_MULTI, MultiPathRecord::ID);
+    let mask = MultiPathComponents::SGID_COUNT | MultiPathComponents::DGID_COUNT;
+    request.set_component_mask(mask.into());
+    let template = Mad {
+        address: MadAddress::gsi(Lid(0), Sl::ZERO),
+        bytes: *request.as_bytes(),
+    };
+    let paths = client.multi::<PathRecord>(&template, data);
+    assert_eq!(paths.len(), 6);
+    for path in paths {
+        assert!(gids[..2].contains(&path.sgid()) && gids[2..5].contains(&path.dgid()));
+    }
+}
+
+#[test]
+fn alias_guids_are_handed_out_and_taken_back() {
+    let mut client = Client::new("real-edr-102");
+    let mut record = GuidInfoRecord::default();
+    record.set_lid(client.lid()).set_block_num(0);
+    let whole = (GuidInfoComponents::LID | GuidInfoComponents::BLOCK_NUM).into();
+    let before = client.get(&record, whole);
+    let Ok(before) = before else {
+        panic!("no GUIDs: {before:?}");
+    };
+    let own = own_gid(&client).guid();
+    assert_eq!(before.guid_info().guid_block(0), Some(own));
+    let first =
+        GuidInfoComponents::LID | GuidInfoComponents::BLOCK_NUM | GuidInfoComponents::GUID_BLOCK_0;
+    let refused = client.set(&record, first.into());
+    assert_eq!(
+        refused,
+        Err(MadStatus::from_sa(SaStatus::REQ_INVALID)),
+        "it is the port's own"
+    );
+}
