@@ -1,6 +1,9 @@
 //! Building packets: headers and payload in, the packet with lengths, pad and CRCs out.
 
-use super::{Network, Packet, Start, seal::seal_as};
+use super::{
+    Network, Packet, Start,
+    seal::{seal_as, words, write_crcs},
+};
 use crate::{
     Aeth, AtomicAckEth, AtomicEth, Bth, BuildError, CnpRoceV2, Deth, Eth, Grh, Ieth, ImmDt, Ipv4,
     Ipv6, Lnh, Lrh, OpCode, Rdeth, Reth, Rwh, Udp, Xrceth,
@@ -158,28 +161,29 @@ impl<'a> PacketBuilder<'a> {
     #[inline]
     #[must_use]
     pub fn packet_len(&self) -> usize {
-        let front = match self.front {
-            Front::Local(_) => LRH_BTH,
-            Front::Global(..) => LRH_BTH + Grh::LEN,
+        let (front, crcs) = match self.front {
+            Front::Local(_) => (LRH_BTH, 6),
+            Front::Global(..) => (LRH_BTH + Grh::LEN, 6),
             Front::Raw(..) => return self.raw_len(Lrh::LEN + Rwh::LEN),
             Front::RawIpv6(_) => return self.raw_len(Lrh::LEN),
-            Front::RoceV1(_) => Grh::LEN + Bth::LEN,
+            Front::RoceV1(_) => (Grh::LEN + Bth::LEN, 4),
             Front::RoceV2Ipv4(_, options, _) => {
-                (Ipv4::LEN + Udp::LEN + Bth::LEN).saturating_add(options.len())
+                let fixed = Ipv4::LEN + Udp::LEN + Bth::LEN;
+                (options.len().saturating_add(fixed), 4)
             }
-            Front::RoceV2Ipv6(..) => Ipv6::LEN + Udp::LEN + Bth::LEN,
+            Front::RoceV2Ipv6(..) => (Ipv6::LEN + Udp::LEN + Bth::LEN, 4),
         };
-        let crcs = match self.front {
-            Front::Local(_) | Front::Global(..) => 6,
-            _ => 4,
-        };
-        self.link
-            .len()
-            .saturating_add(front)
-            .saturating_add(self.bth.op_code().headers_len())
+        // A stack of headers, pad and CRCs are less than a hundred bytes.
+        let rest = self
+            .bth
+            .op_code()
+            .headers_len()
+            .wrapping_add(self.pad_len())
+            .wrapping_add(crcs);
+        front
+            .saturating_add(rest)
             .saturating_add(self.payload.len())
-            .saturating_add(self.pad_len())
-            .saturating_add(crcs)
+            .saturating_add(self.link.len())
     }
 
     fn raw_len(&self, headers: usize) -> usize {
@@ -205,41 +209,81 @@ impl<'a> PacketBuilder<'a> {
         let out = out
             .get_mut(..needed)
             .ok_or(BuildError::NoRoom { needed, left })?;
-        let (link, mut rest) = out
-            .split_at_mut_checked(self.link.len())
-            .ok_or(BuildError::NoRoom { needed, left })?;
-        link.copy_from_slice(self.link);
-        let mut write =
-            |bytes: &[u8]| match core::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
-                Some((to, after)) => {
-                    to.copy_from_slice(bytes);
-                    rest = after;
-                    Ok(())
+        let mut room = Room {
+            rest: &mut *out,
+            needed,
+            left,
+        };
+        room.put(self.link)?;
+        let (start, network) = self.write_front(&mut room)?;
+        let mut missing = None;
+        if matches!(network, Network::Raw | Network::RawIpv6) {
+            room.put(self.payload)?;
+        } else {
+            let (mut bth, pad_len) = (self.bth, self.pad_len());
+            room.put(bth.set_pad_cnt(pad_len as u8).as_bytes())?;
+            let op_code = bth.op_code();
+            self.check_headers(op_code)?;
+            room.put_start(&self.headers, op_code.headers_len())?;
+            if start == Start::Ib {
+                // The pass that sums the packet copies the payload; pad and CRCs come after it.
+                let behind = self.payload.len().wrapping_add(pad_len).wrapping_add(6);
+                let (_, end) = room.split_at(self.payload.len())?;
+                for (to, from) in end.iter_mut().zip(self.pad).take(pad_len) {
+                    *to = from;
                 }
-                None => Err(BuildError::NoRoom { needed, left }),
-            };
-        let (start, network) = match self.front {
-            Front::Local(mut lrh) => {
-                write(lrh.set_lnh(Lnh::IBA_LOCAL).as_bytes())?;
-                (Start::Ib, Network::Local)
+                let covered = needed.wrapping_sub(self.link.len());
+                missing = Some((covered.wrapping_sub(behind), self.payload));
+            } else {
+                room.put(self.payload)?;
+                room.put(self.pad.get(..pad_len).unwrap_or_default())?;
             }
-            Front::Global(mut lrh, grh) => {
-                write(lrh.set_lnh(Lnh::IBA_GLOBAL).as_bytes())?;
-                write(grh.as_bytes())?;
-                (Start::Ib, Network::Global)
+        }
+        let body = out.get_mut(self.link.len()..).unwrap_or_default();
+        match start {
+            Start::Ib => write_crcs(network, body, missing)?,
+            _ => seal_as(network, body, !self.keeps_checksum)?,
+        }
+        Ok(needed)
+    }
+
+    /// Writes what stands in front of the transport, the length fields of a link's packet included.
+    #[inline(always)]
+    fn write_front(&self, room: &mut Room<'_>) -> Result<(Start, Network), BuildError> {
+        let words = || words(room.needed.saturating_sub(self.link.len()));
+        match self.front {
+            Front::Local(mut lrh) => {
+                lrh.set_lnh(Lnh::IBA_LOCAL).set_pkt_len(words()?);
+                room.put_lrh(lrh)?;
+                Ok((Start::Ib, Network::Local))
+            }
+            Front::Global(mut lrh, mut grh) => {
+                let words = words()?;
+                lrh.set_lnh(Lnh::IBA_GLOBAL).set_pkt_len(words);
+                // From the BTH to the ICRC.
+                grh.set_pay_len(
+                    words
+                        .wrapping_mul(4)
+                        .saturating_sub((Lrh::LEN + Grh::LEN) as u16),
+                );
+                room.put_lrh(lrh)?;
+                room.put(grh.as_bytes())?;
+                Ok((Start::Ib, Network::Global))
             }
             Front::Raw(mut lrh, rwh) => {
-                write(lrh.set_lnh(Lnh::RAW).as_bytes())?;
-                write(rwh.as_bytes())?;
-                (Start::Ib, Network::Raw)
+                lrh.set_lnh(Lnh::RAW).set_pkt_len(words()?);
+                room.put_lrh(lrh)?;
+                room.put(rwh.as_bytes())?;
+                Ok((Start::Ib, Network::Raw))
             }
             Front::RawIpv6(mut lrh) => {
-                write(lrh.set_lnh(Lnh::IPV6).as_bytes())?;
-                (Start::Ib, Network::RawIpv6)
+                lrh.set_lnh(Lnh::IPV6).set_pkt_len(words()?);
+                room.put_lrh(lrh)?;
+                Ok((Start::Ib, Network::RawIpv6))
             }
             Front::RoceV1(grh) => {
-                write(grh.as_bytes())?;
-                (Start::RoceV1, Network::RoceV1)
+                room.put(grh.as_bytes())?;
+                Ok((Start::RoceV1, Network::RoceV1))
             }
             Front::RoceV2Ipv4(mut ip, options, udp) => {
                 if !options.len().is_multiple_of(4) || options.len() > 40 {
@@ -250,53 +294,17 @@ impl<'a> PacketBuilder<'a> {
                 }
                 // 5..=15: 40 bytes of options at most.
                 ip.set_ihl((options.len() / 4).wrapping_add(5) as u8);
-                write(ip.as_bytes())?;
-                write(options)?;
-                write(udp.as_bytes())?;
-                (Start::RoceV2Ipv4, Network::RoceV2Ipv4)
+                room.put(ip.as_bytes())?;
+                room.put(options)?;
+                room.put(udp.as_bytes())?;
+                Ok((Start::RoceV2Ipv4, Network::RoceV2Ipv4))
             }
             Front::RoceV2Ipv6(ip, udp) => {
-                write(ip.as_bytes())?;
-                write(udp.as_bytes())?;
-                (Start::RoceV2Ipv6, Network::RoceV2Ipv6)
-            }
-        };
-        let mut missing = None;
-        if matches!(network, Network::Raw | Network::RawIpv6) {
-            write(self.payload)?;
-        } else {
-            let mut bth = self.bth;
-            write(bth.set_pad_cnt(self.pad_len() as u8).as_bytes())?;
-            let op_code = bth.op_code();
-            self.check_headers(op_code)?;
-            write(
-                self.headers
-                    .get(..op_code.headers_len())
-                    .unwrap_or_default(),
-            )?;
-            let pad = self.pad.get(..self.pad_len()).unwrap_or_default();
-            if start == Start::Ib {
-                // The CRCs' pass copies the payload; what comes after it is the pad and six bytes of CRCs.
-                let after = pad.len().wrapping_add(6);
-                let (_, end) = rest
-                    .split_at_mut_checked(self.payload.len())
-                    .ok_or(BuildError::NoRoom { needed, left })?;
-                end.get_mut(..pad.len())
-                    .ok_or(BuildError::NoRoom { needed, left })?
-                    .copy_from_slice(pad);
-                let behind = self.payload.len().wrapping_add(after);
-                missing = Some((
-                    needed.wrapping_sub(self.link.len()).wrapping_sub(behind),
-                    self.payload,
-                ));
-            } else {
-                write(self.payload)?;
-                write(pad)?;
+                room.put(ip.as_bytes())?;
+                room.put(udp.as_bytes())?;
+                Ok((Start::RoceV2Ipv6, Network::RoceV2Ipv6))
             }
         }
-        let body = out.get_mut(self.link.len()..).unwrap_or_default();
-        seal_as(start, network, 0, body, !self.keeps_checksum, missing)?;
-        Ok(needed)
     }
 
     /// The extended headers given must be those of the operation.
@@ -311,6 +319,56 @@ impl<'a> PacketBuilder<'a> {
 }
 
 const LRH_BTH: usize = Lrh::LEN + Bth::LEN;
+
+/// What is left of the buffer.
+struct Room<'o> {
+    rest: &'o mut [u8],
+    /// Bytes of the whole packet, and of the whole buffer.
+    needed: usize,
+    left: usize,
+}
+
+impl<'o> Room<'o> {
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) -> Result<(), BuildError> {
+        self.split_at(bytes.len())?.0.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The LRH in one store: the CRCs' pass loads it next, and would wait for several.
+    #[inline(always)]
+    fn put_lrh(&mut self, lrh: Lrh) -> Result<(), BuildError> {
+        self.put(&u64::from_ne_bytes(*lrh.as_bytes()).to_ne_bytes())
+    }
+
+    /// The first `len` of `bytes`. The others go along where there is room, as a copy of constant
+    /// length takes a few moves: what comes next stands in their place.
+    #[inline(always)]
+    fn put_start<const N: usize>(&mut self, bytes: &[u8; N], len: usize) -> Result<(), BuildError> {
+        match self.rest.first_chunk_mut() {
+            Some(to) => {
+                *to = *bytes;
+                self.split_at(len).map(|_| ())
+            }
+            None => self.put(bytes.get(..len).unwrap_or_default()),
+        }
+    }
+
+    /// The next `len` bytes, and what is behind them, which stays.
+    #[inline(always)]
+    fn split_at(&mut self, len: usize) -> Result<(&mut [u8], &mut [u8]), BuildError> {
+        match core::mem::take(&mut self.rest).split_at_mut_checked(len) {
+            Some((now, rest)) => {
+                self.rest = rest;
+                Ok((now, self.rest))
+            }
+            None => Err(BuildError::NoRoom {
+                needed: self.needed,
+                left: self.left,
+            }),
+        }
+    }
+}
 
 impl<B: AsRef<[u8]>> Packet<B> {
     /// A builder that builds this packet again; `None` if decoding stopped before its payload or it

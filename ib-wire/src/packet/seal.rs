@@ -17,25 +17,20 @@ use crate::{
 /// bytes; [`NotAPacket`](BuildError::NotAPacket) if the bytes are no InfiniBand or RoCE packet.
 pub fn seal(start: Start, bytes: &mut [u8]) -> Result<(), BuildError> {
     let Shape { network, net, .. } = Shape::of(start, bytes);
-    seal_as(start, network, net, bytes, true, None)
+    if start == Start::Ib {
+        set_lengths(network, bytes)?;
+        return write_crcs(network, bytes, None);
+    }
+    seal_as(network, bytes.get_mut(net..).unwrap_or_default(), true)
 }
 
-/// As [`seal`], of a packet whose headers are known; `net` is where GRH or IP stand off a link.
-///
-/// On an InfiniBand link the `payload` may still be missing: it is copied to its place.
-#[inline(always)]
+/// As [`seal`], of a RoCE packet whose headers are known, from GRH or IP on.
+#[inline]
 pub(super) fn seal_as(
-    start: Start,
     network: Network,
-    net: usize,
     bytes: &mut [u8],
     computes_checksum: bool,
-    payload: Option<(usize, &[u8])>,
 ) -> Result<(), BuildError> {
-    if start == Start::Ib {
-        return seal_ib(network, bytes, payload);
-    }
-    let bytes = bytes.get_mut(net..).unwrap_or_default();
     match network {
         Network::RoceV1 => {
             let (grh, rest) = open(bytes, Grh::parse_mut)?;
@@ -71,13 +66,9 @@ pub(super) fn seal_as(
     }
 }
 
+/// What `LRH.pkt_len` says of a packet of `len` bytes, VCRC included: its 4-byte words.
 #[inline(always)]
-fn seal_ib(
-    network: Network,
-    bytes: &mut [u8],
-    payload: Option<(usize, &[u8])>,
-) -> Result<(), BuildError> {
-    let len = bytes.len();
+pub(super) fn words(len: usize) -> Result<u16, BuildError> {
     let covered = len.saturating_sub(2);
     if !covered.is_multiple_of(4) {
         return Err(BuildError::Unaligned {
@@ -93,29 +84,40 @@ fn seal_ib(
             max: 0x7ff,
         });
     }
+    Ok(words as u16)
+}
+
+/// Writes the length fields of a packet of a link.
+fn set_lengths(network: Network, bytes: &mut [u8]) -> Result<(), BuildError> {
+    let words = words(bytes.len())?;
     let (lrh, rest) = open(bytes, Lrh::parse_mut)?;
-    lrh.set_pkt_len(words as u16);
+    lrh.set_pkt_len(words);
+    if network == Network::Global {
+        let (grh, rest) = open(rest, Grh::parse_mut)?;
+        grh.set_pay_len(length("GRH.pay_len", rest.len().saturating_sub(2))?);
+    }
+    Ok(())
+}
+
+/// Writes the CRCs of a packet of a link. Its `payload` may still be missing: where it goes, and the
+/// bytes, which are copied there.
+#[inline(always)]
+pub(super) fn write_crcs(
+    network: Network,
+    bytes: &mut [u8],
+    payload: Option<(usize, &[u8])>,
+) -> Result<(), BuildError> {
+    let (rest, vcrc) = bytes.split_last_chunk_mut().ok_or(BuildError::NotAPacket)?;
     let coverage = match network {
         Network::Local => Coverage::IbaLocal,
-        Network::Global => {
-            let (grh, rest) = open(rest, Grh::parse_mut)?;
-            grh.set_pay_len(length("GRH.pay_len", rest.len().saturating_sub(2))?);
-            Coverage::IbaGlobal
-        }
+        Network::Global => Coverage::IbaGlobal,
         Network::Raw | Network::RawIpv6 => {
-            if let Some((covered, vcrc)) = bytes.split_last_chunk_mut() {
-                *vcrc = crc::vcrc(covered);
-            }
+            *vcrc = crc::vcrc(rest);
             return Ok(());
         }
         _ => return Err(BuildError::NotAPacket),
     };
-    let Some((rest, vcrc)) = bytes.split_last_chunk_mut() else {
-        return Err(BuildError::NotAPacket);
-    };
-    let Some((covered, icrc)) = rest.split_last_chunk_mut() else {
-        return Err(BuildError::NotAPacket);
-    };
+    let (covered, icrc) = rest.split_last_chunk_mut().ok_or(BuildError::NotAPacket)?;
     if covered.len() < Lrh::LEN + Bth::LEN {
         return Err(BuildError::NotAPacket);
     }

@@ -82,11 +82,13 @@ fn build_rc_write(len: usize) -> Row {
         .set_psn(Psn::new(17));
     let mut reth = Reth::default();
     reth.set_va(0x1000).set_dma_len(len as u32);
+    // Both sides find their headers in memory: three structs here, one image of them there.
+    let given = (lrh, bth, reth);
     let headers = [lrh.as_bytes().as_slice(), bth.as_bytes(), reth.as_bytes()].concat();
     let (mut buffer, mut other) = (vec![0; len + 42], vec![0; len + 42]);
     let (ours, peer) = by_turns(
         || {
-            let (lrh, bth, reth) = black_box((lrh, bth, reth));
+            let (lrh, bth, reth) = *black_box(&given);
             PacketBuilder::local(lrh, bth)
                 .with(&reth)
                 .payload(black_box(&payload))
