@@ -44,6 +44,7 @@ mod options;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
+pub mod repair;
 mod routes;
 pub mod update;
 pub mod verify;
@@ -58,6 +59,7 @@ pub use fabric::{
 pub use index::{ChannelIdx, DestinationIdx, NodeIdx, SwitchIdx};
 pub use lid::{Destination, LidChanges, LidMap, LidOptions};
 pub use options::RouteOptions;
+pub use repair::{Repair, repair};
 pub use routes::{Routes, SlTable};
 pub use verify::{VerifyReport, verify};
 pub use vl::VlMap;

@@ -8,7 +8,7 @@ pub mod balance;
 pub mod certificate;
 mod deadlock;
 mod reach;
-mod walk;
+pub(crate) mod walk;
 
 use alloc::vec::Vec;
 
@@ -141,7 +141,8 @@ pub fn verify_on(threads: usize, fabric: &Fabric, lids: &LidMap, routes: &Routes
                 let Some(destination) = lids.owner(lid) else {
                     continue;
                 };
-                walk.follow(&context.table, &block, routes, destination, lid, at);
+                let exit = destination.switch.map(|switch| (switch, destination.exit));
+                walk.follow(&context.table, &block, routes, exit, lid, at);
                 tally.count(&context, &walk, destination, lid);
                 dependencies.add(&context, &walk, destination, lid);
             }

@@ -11,6 +11,7 @@ use crate::{
     index::SwitchIdx,
     lid::LidMap,
     options::RouteOptions,
+    repair::{Installed, Reason, repair},
     routes::Routes,
     verify::{VerifyReport, verify_on},
 };
@@ -31,9 +32,13 @@ pub struct Outcome {
     pub loss: Loss,
     /// Port GUIDs of the CAs that the largest group of CAs no longer reaches.
     pub cut_off: Vec<Guid>,
-    /// Forwarding table entries that change, on switches that are left.
+    /// Forwarding table entries that a repair changes, on switches that are left.
     pub moved: u64,
-    /// The routes afterwards, judged; or why there are none.
+    /// Entries that would change if the engine computed all routes anew.
+    pub moved_in_full: u64,
+    /// Why the engine had to compute them anew: then the repair changes as many.
+    pub recomputed: Option<Reason>,
+    /// The repaired routes, judged; or why there are none.
     pub report: Result<VerifyReport, RouteError>,
 }
 
@@ -51,8 +56,8 @@ pub fn switches(fabric: &Fabric) -> impl Iterator<Item = Loss> + '_ {
     fabric.switches().indices().map(Loss::Switch)
 }
 
-/// Routes the fabric without what fails, and compares. `before` is what the same engine routed on the
-/// whole fabric.
+/// Repairs the routes of the fabric without what fails, and compares. `before` is what the same engine
+/// routed on the whole fabric.
 #[must_use]
 pub fn fail(
     fabric: &Fabric,
@@ -71,17 +76,27 @@ pub fn fail(
         .destinations()
         .iter()
         .filter(|port| Some(port.end.node) != gone);
-    let lids = LidMap::of_ranges(&broken, ranges.map(|port| (port.end, port.range)));
-    let cut_off = cut_off(&broken, &lids);
-    let routes = engine.route(&broken, &lids, options);
-    let moved = routes
-        .as_ref()
-        .map_or(0, |after| moved(&lids, before, after, loss));
-    let report = routes.map(|routes| verify_on(options.threads, &broken, &lids, &routes));
+    let left = LidMap::of_ranges(&broken, ranges.map(|port| (port.end, port.range)));
+    let cut_off = cut_off(&broken, &left);
+    let in_full = engine.route(&broken, &left, options);
+    let moved_in_full = in_full.map_or(0, |after| moved(&left, before, &after, loss));
+    let old = Installed {
+        fabric,
+        lids,
+        routes: before,
+    };
+    let (mut moves, mut recomputed) = (0, None);
+    let report = repair(old, &broken, &left, options, 0).map(|repair| {
+        moves = moved(&left, before, &repair.routes, loss);
+        recomputed = repair.recomputed;
+        verify_on(options.threads, &broken, &left, &repair.routes)
+    });
     Outcome {
         loss,
         cut_off,
-        moved,
+        moved: moves,
+        moved_in_full,
+        recomputed,
         report,
     }
 }

@@ -1,4 +1,4 @@
-//! `ib whatif`: fails every link or switch in turn and says what would follow.
+//! `ib whatif`: fails every link or switch in turn, repairs the routes, and says what would follow.
 
 use std::io::{self, Write as _};
 
@@ -17,6 +17,9 @@ use crate::{
 
 /// Fail every link between switches in turn: who loses whom, how many routes move, is the result
 /// still free of deadlock.
+///
+/// Routes are repaired: `moved` counts the forwarding entries that have to change for that, `in full`
+/// those that would change if all routes were computed anew.
 ///
 /// Status 1 if a failure cuts a CA off, leaves a pair without a route, or lets routes deadlock.
 #[derive(Debug, clap::Args)]
@@ -39,6 +42,8 @@ struct Failure {
     fails: String,
     cut_off: Vec<String>,
     moved: u64,
+    moved_in_full: u64,
+    recomputed: Option<String>,
     unreachable: u64,
     loops: u64,
     deadlock_free: bool,
@@ -91,6 +96,7 @@ pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
         "fails",
         "cut off",
         "moved",
+        "in full",
         "unreachable",
         "load max",
         "deadlock",
@@ -100,6 +106,7 @@ pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
             failure.fails.clone(),
             failure.cut_off.len().to_string(),
             failure.moved.to_string(),
+            failure.moved_in_full.to_string(),
             failure.unreachable.to_string(),
             failure.load_max.to_string(),
             match (&failure.error, failure.deadlock_free) {
@@ -110,6 +117,16 @@ pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
         ]);
     }
     table.print(&mut out)?;
+    let anew = failures
+        .iter()
+        .filter(|failure| failure.recomputed.is_some());
+    for failure in anew {
+        let reason = failure.recomputed.as_deref().unwrap_or_default();
+        eprintln!(
+            "warning: {}: all routes computed anew: {reason}",
+            failure.fails
+        );
+    }
     let bad = failures.iter().filter(|failure| !failure.holds()).count();
     writeln!(
         out,
@@ -134,6 +151,8 @@ fn describe(fabric: &Fabric, outcome: &Outcome) -> Failure {
         fails,
         cut_off,
         moved: outcome.moved,
+        moved_in_full: outcome.moved_in_full,
+        recomputed: outcome.recomputed.as_ref().map(ToString::to_string),
         unreachable: report.map_or(0, |report| report.unreachable),
         loops: report.map_or(0, |report| report.loops),
         deadlock_free: report.is_ok_and(|report| report.deadlock_free),

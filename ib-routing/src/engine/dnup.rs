@@ -26,13 +26,7 @@ use crate::{
 /// # Errors
 /// [`RouteError::NoPath`] if two CAs have no such route.
 pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let has_ca = |&switch: &SwitchIdx| {
-        lids.at_switch(switch)
-            .any(|destination| !destination.is_switch())
-    };
-    let leaves: Vec<SwitchIdx> = fabric.switches().indices().filter(has_ca).collect();
-    let mut ranks = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
-    bfs::spread_out(fabric, &leaves, &mut ranks);
+    let ranks = ranks(fabric, lids);
     let place = fabric.switches().indices().map(|switch| {
         let id = options.ids.get(&fabric.switch_guid(switch)).copied();
         (
@@ -43,4 +37,16 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
     });
     let classes = up_down::directions(fabric, &place.collect());
     up_down::route(fabric, lids, options, RoutingEngine::DownUp, &classes)
+}
+
+/// Hops from the nearest switch with CAs.
+pub(crate) fn ranks(fabric: &Fabric, lids: &LidMap) -> IdxVec<SwitchIdx, u16> {
+    let has_ca = |&switch: &SwitchIdx| {
+        lids.at_switch(switch)
+            .any(|destination| !destination.is_switch())
+    };
+    let leaves: Vec<SwitchIdx> = fabric.switches().indices().filter(has_ca).collect();
+    let mut ranks = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
+    bfs::spread_out(fabric, &leaves, &mut ranks);
+    ranks
 }

@@ -71,6 +71,21 @@ fn route_from(
     up_down::route(fabric, lids, options, RoutingEngine::UpDown, &classes)
 }
 
+/// The ranks by which routes in place may have been made: from the roots that the options name or
+/// that are found, and from one root.
+pub(crate) fn possible_ranks(
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+) -> [IdxVec<SwitchIdx, u16>; 2] {
+    let roots = if options.roots.is_empty() {
+        find_roots(fabric, lids)
+    } else {
+        named_roots(fabric, &options.roots)
+    };
+    [ranks(fabric, lids, &roots), ranks(fabric, lids, &[])]
+}
+
 /// The switches that GUIDs name, of their own or of a CA cabled to them.
 #[must_use]
 pub fn named_roots(fabric: &Fabric, guids: &[Guid]) -> Vec<SwitchIdx> {

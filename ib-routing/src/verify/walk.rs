@@ -12,14 +12,14 @@ use crate::{
 };
 
 /// No channel: the route ends here.
-pub(super) const NO_CHANNEL: ChannelIdx = ChannelIdx(u32::MAX);
+pub(crate) const NO_CHANNEL: ChannelIdx = ChannelIdx(u32::MAX);
 /// The route ends at a wrong or dead port.
-pub(super) const DEAD: u32 = u32::MAX;
+pub(crate) const DEAD: u32 = u32::MAX;
 /// The route comes back.
-pub(super) const LOOP: u32 = u32::MAX - 1;
+pub(crate) const LOOP: u32 = u32::MAX - 1;
 
 /// Channels by port, for all switches: a table that is quicker than asking the fabric.
-pub(super) struct PortTable {
+pub(crate) struct PortTable {
     /// 256 entries per switch.
     channels: Vec<ChannelIdx>,
     /// Where each channel leads.
@@ -27,7 +27,7 @@ pub(super) struct PortTable {
 }
 
 impl PortTable {
-    pub(super) fn new(fabric: &Fabric) -> Self {
+    pub(crate) fn new(fabric: &Fabric) -> Self {
         let mut channels = vec![NO_CHANNEL; fabric.num_switches() * 256];
         for (index, channel) in fabric.channels().iter_enumerated() {
             let at = channel.from.at() * 256 + usize::from(channel.port.0);
@@ -40,22 +40,22 @@ impl PortTable {
     }
 
     #[inline]
-    pub(super) fn to(&self, channel: ChannelIdx) -> SwitchIdx {
+    pub(crate) fn to(&self, channel: ChannelIdx) -> SwitchIdx {
         self.to[channel]
     }
 }
 
 /// The next channels of all switches towards a block of LIDs.
-pub(super) struct Block {
+pub(crate) struct Block {
     /// One row of switches per LID.
     rows: Vec<ChannelIdx>,
     switches: usize,
 }
 
 impl Block {
-    pub(super) const LIDS: usize = 64;
+    pub(crate) const LIDS: usize = 64;
 
-    pub(super) fn new(fabric: &Fabric) -> Self {
+    pub(crate) fn new(fabric: &Fabric) -> Self {
         let switches = fabric.num_switches();
         Self {
             rows: vec![NO_CHANNEL; switches * Self::LIDS],
@@ -64,7 +64,7 @@ impl Block {
     }
 
     /// Reads the entries of the LIDs from `first` on.
-    pub(super) fn load(
+    pub(crate) fn load(
         &mut self,
         fabric: &Fabric,
         table: &PortTable,
@@ -100,18 +100,18 @@ impl Block {
 }
 
 /// The walk towards one LID: made once per thread, used for all LIDs.
-pub(super) struct Walk {
+pub(crate) struct Walk {
     /// Links to the destination's switch, or [`DEAD`] or [`LOOP`].
-    pub(super) hops: IdxVec<SwitchIdx, u32>,
+    pub(crate) hops: IdxVec<SwitchIdx, u32>,
     /// The channel a switch sends by; [`NO_CHANNEL`] at the destination's switch.
-    pub(super) next: IdxVec<SwitchIdx, ChannelIdx>,
+    pub(crate) next: IdxVec<SwitchIdx, ChannelIdx>,
     /// All switches that are on no loop, each before the one it sends to.
-    pub(super) order: Vec<SwitchIdx>,
+    pub(crate) order: Vec<SwitchIdx>,
     senders: IdxVec<SwitchIdx, u32>,
 }
 
 impl Walk {
-    pub(super) fn new(fabric: &Fabric) -> Self {
+    pub(crate) fn new(fabric: &Fabric) -> Self {
         let switches = fabric.num_switches();
         Self {
             hops: IdxVec::filled(switches, DEAD),
@@ -121,22 +121,22 @@ impl Walk {
         }
     }
 
-    /// Follows the entries of `lid`, which is entry `at` of `block`.
-    pub(super) fn follow(
+    /// Follows the entries of `lid`, which is entry `at` of `block`, to the switch and port of its owner.
+    pub(crate) fn follow(
         &mut self,
         table: &PortTable,
         block: &Block,
         routes: &Routes,
-        destination: &Destination,
+        exit: Option<(SwitchIdx, PortNum)>,
         lid: Lid,
         at: usize,
     ) {
         for (next, &channel) in self.next.iter_mut().zip(block.row(at)) {
             *next = channel;
         }
-        let root = destination
-            .switch
-            .filter(|&switch| routes.port(switch, lid) == destination.exit);
+        let root = exit
+            .filter(|&(switch, port)| routes.port(switch, lid) == port)
+            .map(|(switch, _)| switch);
         if let Some(root) = root {
             self.next[root] = NO_CHANNEL;
         }
@@ -183,7 +183,7 @@ impl Walk {
     }
 
     /// The switch where the route from `start` ends or, on a loop, comes by again.
-    pub(super) fn end(&self, table: &PortTable, start: SwitchIdx) -> SwitchIdx {
+    pub(crate) fn end(&self, table: &PortTable, start: SwitchIdx) -> SwitchIdx {
         let mut here = start;
         for _ in 0..self.hops.len() {
             match self.next[here] {
@@ -196,6 +196,6 @@ impl Walk {
 }
 
 /// The port of a switch by which a port at (or of) it enters.
-pub(super) const fn entry_port(destination: &Destination) -> PortNum {
+pub(crate) const fn entry_port(destination: &Destination) -> PortNum {
     destination.exit
 }

@@ -1,0 +1,193 @@
+//! Repair: new routes after a change of the fabric that touch only what must change.
+//!
+//! A cable that fails takes some forwarding entries with it; a full computation would move thousands
+//! of others for the sake of balance, and every moved entry can reorder packets and has to be sent.
+//! [`repair`] keeps each entry whose whole path is still there, and re-aims the others, nearest to the
+//! destination first, at the least loaded port that the engine's rule allows. What held before holds
+//! after: all LIDs that cables join are reached, no route loops, routes stay shortest or up*/down*
+//! where the engine's are, and CA traffic that could not deadlock still cannot: a new path is taken
+//! only if its dependencies close no cycle with those of the kept ones on its lane, else it moves to
+//! another lane. Where no such path is found the engine computes everything anew, and
+//! [`Repair::recomputed`] says why.
+//!
+//! The dependencies of the old routes count as well, if that leaves a way: then packets of the old
+//! routes cannot block those of the new, and [`crate::update`] rarely has to drain anything.
+//! Time O(LIDs * switches) to read the old tables, and little more than that for what is re-aimed.
+//! Source: Lysne et al., "Simple Deadlock-Free Dynamic Network Reconfiguration", 2004, for paths that
+//! are added to an acyclic graph; OpenSM's `ucast_cache` for what people expect to stay in place.
+
+mod attach;
+mod carry;
+mod rebalance;
+mod rule;
+mod work;
+
+use ib_wire::{Guid, Lid};
+use thiserror::Error;
+
+use self::work::Work;
+use crate::{
+    engine::RoutingEngine, error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions,
+    routes::Routes, verify::verify_on,
+};
+
+/// Routes in use, with the fabric and the LIDs that they were made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Installed<'a> {
+    /// The fabric before the change.
+    pub fabric: &'a Fabric,
+    /// Its LIDs.
+    pub lids: &'a LidMap,
+    /// Its routes.
+    pub routes: &'a Routes,
+}
+
+/// What a repair came to.
+#[derive(Clone, Debug)]
+pub struct Repair {
+    /// The new routes.
+    pub routes: Routes,
+    /// Why the engine had to compute everything anew: somebody should be told.
+    pub recomputed: Option<Reason>,
+    /// Entries that no longer lead anywhere: any repair changes at least these.
+    pub orphaned: u64,
+    /// Entries that differ from the old ones, at switches that are left and new ones.
+    pub moved: u64,
+    /// Entries among them that moved for the balance alone.
+    pub rebalanced: u64,
+}
+
+/// Why a repair was not possible.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// No path of the engine's rule is left that keeps the other routes in place.
+    #[error(
+        "no path from switch {from} to LID {to} by the engine's rule beside the routes in place"
+    )]
+    NoPath {
+        /// The switch at the start.
+        from: Guid,
+        /// The destination.
+        to: Lid,
+    },
+    /// Every path that is left closes a cycle of channels on every virtual lane.
+    #[error("every path from switch {from} to LID {to} could deadlock with the routes in place")]
+    Deadlock {
+        /// The switch at the start.
+        from: Guid,
+        /// The destination.
+        to: Lid,
+    },
+    /// The old routes can deadlock, though the engine's do not.
+    #[error("the routes in place can deadlock already")]
+    WasUnsafe,
+    /// The verifier found that the repaired routes can deadlock.
+    #[error("the verifier found a cycle of channels in the repaired routes")]
+    Refuted,
+    /// The SLtoVL tables of a new switch are the engine's to make.
+    #[error("switch {switch} is new, and the engine's SLtoVL tables differ by port")]
+    NewTables {
+        /// The new switch.
+        switch: Guid,
+    },
+}
+
+impl Reason {
+    /// The reason in one word, as in JSON.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::NoPath { .. } => "no_path",
+            Self::Deadlock { .. } => "deadlock",
+            Self::WasUnsafe => "was_unsafe",
+            Self::Refuted => "refuted",
+            Self::NewTables { .. } => "new_tables",
+        }
+    }
+}
+
+/// Routes `fabric`, which `old.fabric` has become, with as few changes as its engine's rule allows.
+///
+/// `rebalance` is how many more entries may move from busy links to idle ones, as after a link came
+/// back; 0 leaves all routes that still hold. LIDs that nobody has any more keep their entries, so that
+/// a port that comes back finds its routes.
+///
+/// # Errors
+/// That of the engine, where all routes have to be computed anew and cannot be.
+pub fn repair(
+    old: Installed<'_>,
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+    rebalance: usize,
+) -> Result<Repair, RouteError> {
+    let attempt = attempt(old, fabric, lids, options, rebalance);
+    let (routes, recomputed, rebalanced) = match attempt {
+        Ok((routes, rebalanced)) => (routes, None, rebalanced),
+        Err(reason) => {
+            let routes = old.routes.engine().route(fabric, lids, options)?;
+            (routes, Some(reason), 0)
+        }
+    };
+    let (moved, orphaned) = carry::count(old, fabric, lids, &routes);
+    Ok(Repair {
+        routes,
+        recomputed,
+        orphaned,
+        moved,
+        rebalanced,
+    })
+}
+
+fn attempt(
+    old: Installed<'_>,
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+    rebalance: usize,
+) -> Result<(Routes, u64), Reason> {
+    let carried = carry::carry(old, fabric, lids)?;
+    let rules = rule::Rule::of(old, &carried, fabric, lids, options);
+    let work = |rule| Work::new(&carried, fabric, lids, options, rule);
+    let mut last = Reason::WasUnsafe;
+    for rule in &rules {
+        if !carried.routes.vl_map().is_uniform() {
+            // The lane changes from port to port: the verifier judges afterwards.
+            let (routes, rebalanced) = work(rule).run(None, rebalance)?;
+            if verify_on(options.threads, fabric, lids, &routes).deadlock_free {
+                return Ok((routes, rebalanced));
+            }
+            last = Reason::Refuted;
+            continue;
+        }
+        for seed in [Seed::Old, Seed::Kept] {
+            match work(rule).run(Some(seed), rebalance) {
+                Ok(found) => return Ok(found),
+                Err(reason) => last = reason,
+            }
+        }
+        if last == Reason::WasUnsafe && !promises_no_deadlock(old.routes.engine()) {
+            return work(rule).run(None, rebalance);
+        }
+    }
+    Err(last)
+}
+
+/// Which dependencies new paths must not close a cycle with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seed {
+    /// Those of all old routes, as far as their cables are there.
+    Old,
+    /// Those of the routes that stay.
+    Kept,
+}
+
+/// Whether the engine's routes between CAs never deadlock, on any fabric that it accepts.
+const fn promises_no_deadlock(engine: RoutingEngine) -> bool {
+    use RoutingEngine as Engine;
+    !matches!(
+        engine,
+        Engine::MinHop | Engine::Dor | Engine::Sssp | Engine::File | Engine::Auto
+    )
+}

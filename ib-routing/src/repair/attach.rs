@@ -1,0 +1,293 @@
+//! Re-aims the switches whose path is gone at those whose path is there.
+//!
+//! Towards one LID the kept entries form a tree around its owner and broken pieces beside it. Switches
+//! of the pieces join the tree one by one, those with the shortest way to go first. Each keeps its
+//! entry if that is as short as any, else it takes the least loaded way.
+
+use alloc::{collections::BinaryHeap, vec::Vec};
+use core::cmp::Reverse;
+
+use ib_wire::Lid;
+
+use super::{
+    Reason,
+    rule::Rule,
+    work::{Lanes, Reader, Work},
+};
+use crate::{
+    algo::up_down::{DOWN, UP},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+    lid::Destination,
+    routes::SlTable,
+    verify::walk::{LOOP, NO_CHANNEL},
+};
+
+/// What is known of the paths towards one LID.
+struct Growth<'d> {
+    destination: &'d Destination,
+    root: SwitchIdx,
+    lid: Lid,
+    /// Length of each switch's path, [`OUTSIDE`] without one.
+    length: IdxVec<SwitchIdx, u32>,
+    /// Whether the path's first channel goes up.
+    goes_up: IdxVec<SwitchIdx, bool>,
+}
+
+/// The length of no path.
+const OUTSIDE: u32 = u32::MAX;
+
+/// Which ways a switch may take, in the order in which they are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Down all the way, or any way where channels have no direction.
+    Down,
+    /// Up first.
+    Up,
+    /// Down and up again, between switches where no CA asks for it.
+    Any,
+}
+
+impl Work<'_> {
+    /// Gives every switch that cables join with the owner of `lid` a path.
+    pub(super) fn attach(
+        &mut self,
+        destination: &Destination,
+        lid: Lid,
+        reader: &mut Reader,
+        lanes: &mut Lanes<'_>,
+    ) -> Result<(), Reason> {
+        let Some(root) = destination.switch else {
+            return Ok(());
+        };
+        reader.follow(self, destination, lid);
+        let growth = self.kept(destination, root, lid, reader);
+        let is_new = growth
+            .length
+            .iter()
+            .filter(|&&length| length != OUTSIDE)
+            .count()
+            == 1;
+        let SlTable::ByDestination(sls) = self.routes.sls() else {
+            return self.grow(growth, lanes);
+        };
+        if !is_new {
+            return self.grow(growth, lanes);
+        }
+        // Nobody has a path yet: the lane is free to choose.
+        let (mut sls, mut last) = (sls.clone(), None);
+        for sl in self.new_sls() {
+            if let Some(entry) = sls.get_mut(usize::from(lid.0)) {
+                *entry = sl;
+            }
+            let (vl_map, vls) = (self.routes.vl_map().clone(), self.routes.vls());
+            self.routes
+                .set_lanes(SlTable::ByDestination(sls.clone()), vl_map, vls);
+            let before = self.routes.clone();
+            let growth = self.kept(destination, root, lid, reader);
+            match self.grow(growth, lanes) {
+                Ok(()) => return Ok(()),
+                Err(reason) => (self.routes, last) = (before, Some(reason)),
+            }
+        }
+        last.map_or(Ok(()), Err)
+    }
+
+    /// The paths that stay.
+    fn kept<'d>(
+        &self,
+        destination: &'d Destination,
+        root: SwitchIdx,
+        lid: Lid,
+        reader: &Reader,
+    ) -> Growth<'d> {
+        let switches = self.fabric.num_switches();
+        let mut growth = Growth {
+            destination,
+            root,
+            lid,
+            length: IdxVec::filled(switches, OUTSIDE),
+            goes_up: IdxVec::filled(switches, false),
+        };
+        for &switch in reader.walk.order.iter().rev() {
+            if self.is_cut_off(root, switch, reader) || reader.walk.hops[switch] >= LOOP {
+                continue;
+            }
+            let channel = reader.walk.next[switch];
+            growth.length[switch] = if channel == NO_CHANNEL {
+                0
+            } else {
+                growth.goes_up[switch] = self.is_up(channel);
+                growth.length[reader.table.to(channel)].saturating_add(self.weight(channel))
+            };
+        }
+        growth
+    }
+
+    fn grow(&mut self, mut growth: Growth<'_>, lanes: &mut Lanes<'_>) -> Result<(), Reason> {
+        let phases: &[Phase] = match self.rule {
+            Rule::UpDown(_) => &[Phase::Down, Phase::Up, Phase::Any],
+            Rule::Shortest | Rule::Free => &[Phase::Down],
+        };
+        let part = self.parts[growth.root];
+        for &phase in phases {
+            let mut open = BinaryHeap::new();
+            let mut left = false;
+            for switch in self.fabric.switches().indices() {
+                if self.parts[switch] == part && growth.length[switch] == OUTSIDE {
+                    left = true;
+                    open.extend(self.next_length(&growth, phase, switch, 0));
+                }
+            }
+            if !left {
+                return Ok(());
+            }
+            while let Some(Reverse((length, switch))) = open.pop() {
+                if growth.length[switch] != OUTSIDE {
+                    continue;
+                }
+                let Some(channel) = self.choose(&growth, phase, switch, length, lanes) else {
+                    if matches!(self.rule, Rule::Shortest) {
+                        return Err(self.deadlock(&growth, switch));
+                    }
+                    open.extend(self.next_length(&growth, phase, switch, length + 1));
+                    continue;
+                };
+                self.join(&mut growth, switch, channel, length);
+                for (_, channel) in self.fabric.channels_from(switch) {
+                    let (back, from) = (channel.reverse, channel.to);
+                    if growth.length[from] == OUTSIDE && self.allows(&growth, phase, back) {
+                        open.push(Reverse((length + self.weight(back), from)));
+                    }
+                }
+            }
+        }
+        let lost = self
+            .fabric
+            .switches()
+            .indices()
+            .find(|&at| self.parts[at] == part && growth.length[at] == OUTSIDE);
+        match lost {
+            None => Ok(()),
+            Some(switch) if matches!(self.rule, Rule::UpDown(_)) => Err(Reason::NoPath {
+                from: self.fabric.switch_guid(switch),
+                to: growth.lid,
+            }),
+            Some(switch) => Err(self.deadlock(&growth, switch)),
+        }
+    }
+
+    /// The shortest way of a switch that has at least `least` links' length.
+    fn next_length(
+        &self,
+        growth: &Growth<'_>,
+        phase: Phase,
+        switch: SwitchIdx,
+        least: u32,
+    ) -> Option<Reverse<(u32, SwitchIdx)>> {
+        let ways = self.fabric.channels_from(switch);
+        let lengths = ways
+            .filter(|&(index, _)| self.allows(growth, phase, index))
+            .map(|(index, channel)| growth.length[channel.to] + self.weight(index));
+        let length = lengths.filter(|&length| length >= least).min()?;
+        Some(Reverse((length, switch)))
+    }
+
+    /// Whether a switch outside may join by `channel`.
+    fn allows(&self, growth: &Growth<'_>, phase: Phase, channel: ChannelIdx) -> bool {
+        let ends = self.fabric.channel(channel);
+        if growth.length[ends.to] == OUTSIDE {
+            return false;
+        }
+        match (self.rule, phase) {
+            (Rule::UpDown(classes), Phase::Down) => {
+                classes[channel] == DOWN && !growth.goes_up[ends.to]
+            }
+            (Rule::UpDown(classes), Phase::Up) => classes[channel] == UP,
+            (Rule::UpDown(_), Phase::Any) => {
+                let between_cas = self.senders[ends.from] > 0 && self.senders[growth.root] > 0;
+                !between_cas || self.options.connect_roots
+            }
+            _ => true,
+        }
+    }
+
+    /// The channel by which a switch joins: its old one if that will do, else the least loaded, on its
+    /// own lane, else on another. Where no CA sends, one that may deadlock is better than none.
+    fn choose(
+        &mut self,
+        growth: &Growth<'_>,
+        phase: Phase,
+        switch: SwitchIdx,
+        length: u32,
+        lanes: &mut Lanes<'_>,
+    ) -> Option<ChannelIdx> {
+        let lid = growth.lid;
+        let now = self.routes.port(switch, lid);
+        let ways = self
+            .fabric
+            .channels_from(switch)
+            .filter(|&(index, channel)| {
+                self.allows(growth, phase, index)
+                    && growth.length[channel.to] + self.weight(index) == length
+            });
+        let mut ways: Vec<_> = ways
+            .map(|(index, channel)| {
+                let busiest = self.path_from(index, lid).map(|at| self.load[at]).max();
+                (channel.port != now, busiest, self.load[index], index)
+            })
+            .collect();
+        ways.sort_unstable();
+        let mask = self.lanes_of(switch, lid);
+        let own = ways
+            .iter()
+            .find(|&&(.., way)| self.admit_path(lanes, mask, way, lid));
+        if let Some(&(.., way)) = own {
+            return Some(way);
+        }
+        if let Some(at) = self.sl_entry(switch, lid) {
+            for &(.., way) in &ways {
+                for sl in self.new_sls() {
+                    if self.admit_path(lanes, 1 << self.lane(sl), way, lid) {
+                        if let Some(entry) = self.sls.get_mut(at) {
+                            *entry = sl;
+                        }
+                        return Some(way);
+                    }
+                }
+            }
+        }
+        let between_cas = self.senders[switch] > 0 && !growth.destination.is_switch();
+        ways.first().filter(|_| !between_cas).map(|&(.., way)| way)
+    }
+
+    /// Writes the entry of a switch that has found its way.
+    fn join(
+        &mut self,
+        growth: &mut Growth<'_>,
+        switch: SwitchIdx,
+        channel: ChannelIdx,
+        length: u32,
+    ) {
+        growth.length[switch] = length;
+        growth.goes_up[switch] = self.is_up(channel);
+        let port = self.fabric.channel(channel).port;
+        self.routes.set_port(switch, growth.lid, port);
+        if !growth.destination.is_switch() && self.senders[switch] > 0 {
+            let path: Vec<ChannelIdx> = self.path_from(channel, growth.lid).collect();
+            for channel in path {
+                self.load[channel] += self.senders[switch];
+            }
+        }
+    }
+
+    fn is_up(&self, channel: ChannelIdx) -> bool {
+        matches!(self.rule, Rule::UpDown(classes) if classes[channel] == UP)
+    }
+
+    fn deadlock(&self, growth: &Growth<'_>, switch: SwitchIdx) -> Reason {
+        Reason::Deadlock {
+            from: self.fabric.switch_guid(switch),
+            to: growth.lid,
+        }
+    }
+}

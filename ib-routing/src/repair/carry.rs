@@ -1,0 +1,171 @@
+//! The old tables in terms of the new fabric: entries whose cable is still there, by node GUID.
+
+use alloc::{vec, vec::Vec};
+
+use ib_wire::{Guid, Lid, PortNum, Sl};
+
+use super::{Installed, Reason};
+use crate::{
+    fabric::Fabric,
+    index::{IdxVec, SwitchIdx},
+    lid::LidMap,
+    routes::{Routes, SlTable},
+    vl::VlMap,
+};
+
+/// What is left of the old routes.
+pub(super) struct Carried {
+    /// Entries that still lead over the cable that they led over, and the exits of all LIDs.
+    pub(super) routes: Routes,
+    /// Which switch of the old fabric each switch was.
+    pub(super) was: IdxVec<SwitchIdx, Option<SwitchIdx>>,
+    /// Whether cables between switches came that were not there.
+    pub(super) grown: bool,
+}
+
+/// Translates the old routes.
+///
+/// # Errors
+/// [`Reason::NewTables`] for a new switch among SLtoVL tables that differ by port.
+pub(super) fn carry(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Result<Carried, Reason> {
+    let mut routes = Routes::new(old.routes.engine(), fabric, lids);
+    let was = old_switches(old.fabric, fabric);
+    let mut grown = false;
+    for (switch, &before) in was.iter_enumerated() {
+        let alive = alive_ports(old.fabric, fabric, before, switch);
+        let is_alive = |port: PortNum| alive.get(usize::from(port.0)) == Some(&true);
+        grown |= fabric
+            .channels_from(switch)
+            .any(|(_, channel)| !is_alive(channel.port));
+        let Some(before) = before else { continue };
+        let entries = old.routes.lft(before).iter();
+        for (entry, &port) in routes.lft_mut(switch).iter_mut().zip(entries) {
+            if is_alive(PortNum(port)) {
+                *entry = port;
+            }
+        }
+    }
+    routes.set_exits(lids);
+    let vl_map = vl_map(old, fabric, &was)?;
+    let sls = service_levels(old.routes, &routes, &was);
+    routes.set_lanes(sls, vl_map, old.routes.vls());
+    Ok(Carried { routes, was, grown })
+}
+
+/// Entries that `new` changes, and those of them that led nowhere any more.
+pub(super) fn count(
+    old: Installed<'_>,
+    fabric: &Fabric,
+    lids: &LidMap,
+    new: &Routes,
+) -> (u64, u64) {
+    let (mut moved, mut orphaned) = (0, 0);
+    for (switch, &before) in old_switches(old.fabric, fabric).iter_enumerated() {
+        let alive = alive_ports(old.fabric, fabric, before, switch);
+        let row = before.map_or(&[][..], |before| old.routes.lft(before));
+        for (lid, &port) in (0..).map(Lid).zip(new.lft(switch)) {
+            let was = row.get(usize::from(lid.0)).copied();
+            let was = was.unwrap_or(PortNum::UNREACHABLE.0);
+            if was == port {
+                continue;
+            }
+            let Some(owner) = lids.owner(lid) else {
+                continue;
+            };
+            moved += 1;
+            let settled = owner.switch == Some(switch) || PortNum(port) == PortNum::UNREACHABLE;
+            orphaned += u64::from(settled || alive.get(usize::from(was)) != Some(&true));
+        }
+    }
+    (moved, orphaned)
+}
+
+fn old_switches(old: &Fabric, new: &Fabric) -> IdxVec<SwitchIdx, Option<SwitchIdx>> {
+    let was = |switch| old.switch_by_guid(new.switch_guid(switch));
+    new.switches().indices().map(was).collect()
+}
+
+/// The ports of a switch whose cable to another switch is the one that it was.
+fn alive_ports(
+    old: &Fabric,
+    new: &Fabric,
+    before: Option<SwitchIdx>,
+    switch: SwitchIdx,
+) -> Vec<bool> {
+    let mut alive = vec![false; 256];
+    let Some(before) = before else { return alive };
+    let far_end = |fabric: &Fabric, switch, port| -> Option<(Guid, PortNum)> {
+        let channel = fabric.channel(fabric.channel_at(switch, port)?);
+        Some((fabric.switch_guid(channel.to), channel.to_port))
+    };
+    for (_, channel) in new.channels_from(switch) {
+        let there = far_end(new, switch, channel.port);
+        if let Some(alive) = alive.get_mut(usize::from(channel.port.0)) {
+            *alive = there == far_end(old, before, channel.port);
+        }
+    }
+    alive
+}
+
+/// The old service levels, in rows of the new length; zero for what is new.
+fn service_levels(
+    old: &Routes,
+    new: &Routes,
+    was: &IdxVec<SwitchIdx, Option<SwitchIdx>>,
+) -> SlTable {
+    let (before, len) = (old.row_len(), new.row_len());
+    let put = |to: &mut Vec<Sl>, row: &[Sl]| {
+        let start = to.len();
+        to.extend(row.iter().take(len));
+        to.resize(start + len, Sl::ZERO);
+    };
+    let row = |sls: &[Sl], at: usize| -> Vec<Sl> {
+        let row = sls.get(at * before..(at + 1) * before);
+        row.unwrap_or_default().to_vec()
+    };
+    let mut all = Vec::new();
+    match old.sls() {
+        SlTable::Uniform(sl) => SlTable::Uniform(*sl),
+        SlTable::ByDestination(sls) => {
+            put(&mut all, sls);
+            SlTable::ByDestination(all)
+        }
+        SlTable::BySwitch(sls) => {
+            for &before in was.iter() {
+                let row = before.map(|before| row(sls, before.0 as usize));
+                put(&mut all, &row.unwrap_or_default());
+            }
+            SlTable::BySwitch(all)
+        }
+        SlTable::ByPair(sls) => {
+            for source in 0..len {
+                put(&mut all, &row(sls, source));
+            }
+            SlTable::ByPair(all)
+        }
+    }
+}
+
+/// The old SLtoVL tables, by the new numbers of the switches.
+fn vl_map(
+    old: Installed<'_>,
+    fabric: &Fabric,
+    was: &IdxVec<SwitchIdx, Option<SwitchIdx>>,
+) -> Result<VlMap, Reason> {
+    let map = old.routes.vl_map();
+    if map.is_uniform() {
+        return Ok(map.clone());
+    }
+    let mut new = VlMap::per_port(fabric, *map.injection());
+    for (switch, &before) in was.iter_enumerated() {
+        let guid = fabric.switch_guid(switch);
+        let before = before.ok_or(Reason::NewTables { switch: guid })?;
+        let last = fabric.switch(switch).num_ports();
+        for input in (0..=last).map(PortNum) {
+            for output in (0..=last).map(PortNum) {
+                new.set(switch, input, output, *map.table(before, input, output));
+            }
+        }
+    }
+    Ok(new)
+}

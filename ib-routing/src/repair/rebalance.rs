@@ -1,0 +1,188 @@
+//! Moves routes from busy links to idle ones, as many as asked.
+//!
+//! One entry moves at a time, from the busiest link that has a better way: with it goes all traffic
+//! that comes through the switch. The new way is as long as the old, obeys the engine's rule, and is
+//! less loaded afterwards than the old one was.
+
+use alloc::vec::Vec;
+
+use ib_wire::{Lid, PortNum};
+
+use super::{
+    rule::Rule,
+    work::{Lanes, Reader, Work},
+};
+use crate::{
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+    verify::walk::{LOOP, NO_CHANNEL},
+};
+
+impl Work<'_> {
+    /// Moves up to `most` entries; returns how many.
+    pub(super) fn rebalance(
+        &mut self,
+        most: usize,
+        reader: &mut Reader,
+        lanes: &mut Lanes<'_>,
+    ) -> u64 {
+        let mut moved = 0;
+        // Links without a better way for any of their routes, until something moves.
+        let mut stuck = IdxVec::<ChannelIdx, bool>::filled(self.load.len(), false);
+        while moved < most {
+            let channels = self.load.iter_enumerated().filter(|&(at, _)| !stuck[at]);
+            let Some((busiest, _)) = channels.max_by_key(|&(at, &load)| (load, at)) else {
+                break;
+            };
+            if self.load[busiest] == 0 {
+                break;
+            }
+            if self.relieve(busiest, reader, lanes) {
+                moved += 1;
+            } else {
+                stuck[busiest] = true;
+            }
+        }
+        moved as u64
+    }
+
+    /// Moves one entry away from a channel, if one has a better way.
+    fn relieve(&mut self, busy: ChannelIdx, reader: &mut Reader, lanes: &mut Lanes<'_>) -> bool {
+        let lids = self.lids;
+        let from = *self.fabric.channel(busy);
+        for destination in lids.destinations().iter().filter(|end| !end.is_switch()) {
+            for lid in destination.range.iter() {
+                if self.routes.port(from.from, lid) != from.port {
+                    continue;
+                }
+                let ways = self.ways(busy, from.from, lid);
+                if ways.is_empty() {
+                    continue;
+                }
+                reader.forget();
+                reader.follow(self, destination, lid);
+                let (flow, mask) = self.passing(lid, reader);
+                let better = |&way: &ChannelIdx| {
+                    self.load_of(way, lid) + flow[from.from] < self.load_of(busy, lid)
+                };
+                let found = ways
+                    .into_iter()
+                    .filter(better)
+                    .find(|&way| self.admit_turn(way, from.from, lid, &mask, reader, lanes));
+                if let Some(way) = found {
+                    self.shift(busy, way, lid, flow[from.from]);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Other ways from `switch` that are as long, obey the same rule and have any room.
+    fn ways(&self, busy: ChannelIdx, switch: SwitchIdx, lid: Lid) -> Vec<ChannelIdx> {
+        let length = |first| -> u32 { self.path_from(first, lid).map(|at| self.weight(at)).sum() };
+        let limit = self.load_of(busy, lid);
+        let old = length(busy);
+        let ways = self
+            .fabric
+            .channels_from(switch)
+            .filter(|&(index, channel)| {
+                let passes = self
+                    .routes
+                    .path(self.fabric, channel.to, lid)
+                    .any(|(at, _)| at == switch);
+                index != busy
+                    && self.load[index] < limit
+                    && !passes
+                    && self.arrives(channel.to, lid)
+                    && length(index) == old
+                    && self.is_same_direction(busy, index, lid)
+                    && self.load_of(index, lid) < limit
+            });
+        ways.map(|(index, _)| index).collect()
+    }
+
+    fn arrives(&self, switch: SwitchIdx, lid: Lid) -> bool {
+        let owner = self.lids.owner(lid);
+        let exit = owner.and_then(|owner| Some((owner.switch?, owner.exit)));
+        exit.is_some() && self.routes.path(self.fabric, switch, lid).last() == exit
+    }
+
+    /// Whether those who come to the switch by `busy`'s direction may go on by `way`.
+    fn is_same_direction(&self, busy: ChannelIdx, way: ChannelIdx, lid: Lid) -> bool {
+        let Rule::UpDown(classes) = self.rule else {
+            return true;
+        };
+        let next = |channel| self.path_from(channel, lid).nth(1).map(|at| classes[at]);
+        let falls = next(way).is_none_or(|next| next == crate::algo::up_down::DOWN);
+        classes[busy] == classes[way] && (classes[way] == crate::algo::up_down::UP || falls)
+    }
+
+    /// The highest load on a path, from its first channel on.
+    fn load_of(&self, first: ChannelIdx, lid: Lid) -> u64 {
+        let loads = self.path_from(first, lid).map(|at| self.load[at]);
+        loads.max().unwrap_or(0)
+    }
+
+    /// CA ports whose packets to `lid` pass each switch, and their lanes.
+    fn passing(
+        &self,
+        lid: Lid,
+        reader: &Reader,
+    ) -> (IdxVec<SwitchIdx, u64>, IdxVec<SwitchIdx, u16>) {
+        let mut flow = self.senders.clone();
+        let lanes = |switch| match self.senders[switch] {
+            0 => 0,
+            _ => self.lanes_of(switch, lid),
+        };
+        let mut mask: IdxVec<SwitchIdx, u16> =
+            self.fabric.switches().indices().map(lanes).collect();
+        for &switch in &reader.walk.order {
+            let channel = reader.walk.next[switch];
+            if channel != NO_CHANNEL && reader.walk.hops[switch] < LOOP {
+                let (more, bits) = (flow[switch], mask[switch]);
+                let to = reader.table.to(channel);
+                flow[to] += more;
+                mask[to] |= bits;
+            }
+        }
+        (flow, mask)
+    }
+
+    /// Adds what packets to `lid` would depend on if `switch` sent them by `way`; false if they could
+    /// deadlock.
+    fn admit_turn(
+        &self,
+        way: ChannelIdx,
+        switch: SwitchIdx,
+        lid: Lid,
+        mask: &IdxVec<SwitchIdx, u16>,
+        reader: &Reader,
+        lanes: &mut Lanes<'_>,
+    ) -> bool {
+        let mut into = self.fabric.channels_from(switch).filter_map(|(_, out)| {
+            let channel = self.fabric.channel(out.reverse);
+            let here = reader.walk.next[channel.from] == out.reverse;
+            here.then_some((out.reverse, mask[channel.from]))
+        });
+        lanes.is_empty()
+            || (self.admit_path(lanes, mask[switch], way, lid)
+                && into.all(|(channel, mask)| lanes.admit(mask, channel, way)))
+    }
+
+    /// Moves the entry and the load behind it.
+    fn shift(&mut self, busy: ChannelIdx, way: ChannelIdx, lid: Lid, flow: u64) {
+        let old: Vec<ChannelIdx> = self.path_from(busy, lid).collect();
+        let new: Vec<ChannelIdx> = self.path_from(way, lid).collect();
+        for channel in old {
+            self.load[channel] -= flow;
+        }
+        for channel in new {
+            self.load[channel] += flow;
+        }
+        let (switch, port): (SwitchIdx, PortNum) = {
+            let channel = self.fabric.channel(way);
+            (channel.from, channel.port)
+        };
+        self.routes.set_port(switch, lid, port);
+    }
+}

@@ -1,0 +1,130 @@
+//! What the engine's routes obey, and a repair shall.
+
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::{Installed, carry::Carried};
+use crate::{
+    algo::up_down::{self, DOWN, UP},
+    engine::{RoutingEngine, dnup, updn},
+    fabric::Fabric,
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+    lid::LidMap,
+    options::RouteOptions,
+    routes::Routes,
+};
+
+/// The rule for a path, besides that it must not deadlock.
+pub(super) enum Rule {
+    /// As few links as there can be.
+    Shortest,
+    /// Up, then down, by the class of each channel; as few links as that allows.
+    UpDown(IdxVec<ChannelIdx, u8>),
+    /// As few links as the paths in place allow.
+    Free,
+}
+
+impl Rule {
+    /// The rules that the engine's routes obey on what is left of the fabric, the best first.
+    pub(super) fn of(
+        old: Installed<'_>,
+        carried: &Carried,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Vec<Self> {
+        // A switch that stays keeps its rank, so that the paths in place stay legal; a new one gets
+        // what it would have in the new fabric.
+        let kept = |before: &Ranks, after: &Ranks| -> Ranks {
+            let both = carried.was.iter().zip(after.iter());
+            both.map(|(&was, &after)| was.map_or(after, |was| before[was]))
+                .collect()
+        };
+        let directions =
+            |ranks: &Ranks, height: fn(u16) -> i32| directions(fabric, options, ranks, height);
+        let candidates = match old.routes.engine() {
+            RoutingEngine::MinHop
+            | RoutingEngine::Dor
+            | RoutingEngine::Sssp
+            | RoutingEngine::Dfsssp
+            | RoutingEngine::Lash
+                if options.hop_weights.is_empty() =>
+            {
+                return Vec::from([Self::Shortest]);
+            }
+            RoutingEngine::UpDown => {
+                let height = |rank| -i32::from(rank);
+                let before = updn::possible_ranks(old.fabric, old.lids, options);
+                let after = updn::possible_ranks(fabric, lids, options);
+                let both = before.iter().zip(&after);
+                both.map(|(before, after)| directions(&kept(before, after), height))
+                    .chain(after.iter().map(|after| directions(after, height)))
+                    .collect()
+            }
+            // The levels of a tree are ranks by the distance from its leaves.
+            RoutingEngine::DownUp | RoutingEngine::FatTree => {
+                let before = dnup::ranks(old.fabric, old.lids);
+                let after = dnup::ranks(fabric, lids);
+                Vec::from([
+                    directions(&kept(&before, &after), i32::from),
+                    directions(&after, i32::from),
+                ])
+            }
+            _ => Vec::new(),
+        };
+        let mut rules: Vec<Self> = Vec::new();
+        for classes in candidates {
+            if obeys(fabric, lids, &carried.routes, &classes) {
+                rules.push(Self::UpDown(classes));
+            }
+        }
+        if rules.is_empty() {
+            rules.push(Self::Free);
+        }
+        rules
+    }
+}
+
+type Ranks = IdxVec<SwitchIdx, u16>;
+
+/// The direction of every channel, by the ranks of its ends.
+fn directions(
+    fabric: &Fabric,
+    options: &RouteOptions,
+    ranks: &Ranks,
+    height: fn(u16) -> i32,
+) -> IdxVec<ChannelIdx, u8> {
+    let place = ranks.iter_enumerated().map(|(switch, &rank)| {
+        let id = options.ids.get(&fabric.switch_guid(switch)).copied();
+        let id = Reverse(id.unwrap_or(u64::MAX));
+        (height(rank), id, Reverse(switch))
+    });
+    up_down::directions(fabric, &place.collect())
+}
+
+/// Whether no route between CAs goes up after it went down.
+fn obeys(
+    fabric: &Fabric,
+    lids: &LidMap,
+    routes: &Routes,
+    classes: &IdxVec<ChannelIdx, u8>,
+) -> bool {
+    let has_ca = |switch| lids.at_switch(switch).any(|end| !end.is_switch());
+    let with_ca: Vec<SwitchIdx> = fabric
+        .switches()
+        .indices()
+        .filter(|&at| has_ca(at))
+        .collect();
+    let mut cas = lids.destinations().iter().filter(|end| !end.is_switch());
+    cas.all(|end| {
+        with_ca.iter().all(|&source| {
+            let path = routes.path(fabric, source, end.range.base());
+            let mut last = UP;
+            path.filter_map(|(switch, port)| fabric.channel_at(switch, port))
+                .all(|channel| {
+                    let before = core::mem::replace(&mut last, classes[channel]);
+                    before != DOWN || last != UP
+                })
+        })
+    })
+}

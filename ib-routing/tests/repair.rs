@@ -1,0 +1,403 @@
+//! Repair after random failures and returns, engine by engine: what held before holds after, and
+//! little more moves than has to.
+
+use std::{collections::BTreeMap, fs};
+
+use ib_routing::{
+    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, NodeType, PortRef, RouteOptions,
+    Routes, RoutingEngine, SwitchIdx,
+    algo::{bfs, random::Random},
+    format::ibnetdiscover,
+    repair::{Installed, Reason, Repair, repair},
+    update::difference,
+    verify,
+    verify::certificate,
+};
+use ib_wire::PortNum;
+
+const FABRICS: [&str; 8] = [
+    "gen-karyn-4-3",
+    "gen-ft-48-broken10",
+    "gen-torus-4x4x4",
+    "gen-torus-5x5",
+    "gen-mesh-6x4",
+    "gen-dragonfly-4-2-2",
+    "gen-irregular-20",
+    "gen-jellyfish-30-5",
+];
+
+fn fixture(name: &str) -> Fabric {
+    let path = format!("{}/testdata/fabrics/{name}.net", env!("CARGO_MANIFEST_DIR"));
+    ibnetdiscover::read(&fs::read_to_string(path).unwrap())
+        .unwrap()
+        .fabric
+}
+
+/// A fabric with its LIDs and routes.
+#[derive(Clone)]
+struct Net {
+    fabric: Fabric,
+    lids: LidMap,
+    routes: Routes,
+}
+
+impl Net {
+    fn new(engine: RoutingEngine, fabric: Fabric) -> Option<Self> {
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let routes = engine.route(&fabric, &lids, &options()).ok()?;
+        Some(Self {
+            fabric,
+            lids,
+            routes,
+        })
+    }
+
+    /// LIDs of the ports that `fabric` still has; those of new ports come from `known`.
+    fn lids_on(&self, fabric: &Fabric) -> LidMap {
+        let ranges = self.lids.destinations().iter();
+        LidMap::of_ranges(fabric, ranges.map(|port| (port.end, port.range)))
+    }
+
+    fn repaired(&self, fabric: &Fabric, lids: &LidMap, budget: usize) -> Repair {
+        let old = Installed {
+            fabric: &self.fabric,
+            lids: &self.lids,
+            routes: &self.routes,
+        };
+        repair(old, fabric, lids, &options(), budget).unwrap()
+    }
+}
+
+fn options() -> RouteOptions {
+    RouteOptions {
+        threads: 1,
+        ..RouteOptions::default()
+    }
+}
+
+fn without(fabric: &Fabric, ends: &[PortRef]) -> Fabric {
+    let mut builder = fabric.to_builder();
+    for &end in ends {
+        builder.remove_link(end);
+    }
+    builder.build()
+}
+
+/// All cables of a switch, a few cables between switches, or a host's, by turns.
+fn failure(fabric: &Fabric, turn: u64, random: &mut Random) -> Vec<PortRef> {
+    let is_switch = |end: PortRef| fabric.switch_of(end.node).is_some();
+    let mut cables: Vec<_> = fabric
+        .links()
+        .filter(|&(one, other)| is_switch(one) && is_switch(other))
+        .map(|(one, _)| one)
+        .collect();
+    random.shuffle(&mut cables);
+    match turn % 3 {
+        0 => cables.into_iter().take(1).collect(),
+        1 => cables.into_iter().take(3).collect(),
+        _ => {
+            let mut switches: Vec<_> = fabric.switches().iter().copied().collect();
+            random.shuffle(&mut switches);
+            let node = switches[0];
+            let ports = fabric.node(node).ports().filter(|(port, _)| port.0 > 0);
+            ports.map(|(port, _)| PortRef { node, port }).collect()
+        }
+    }
+}
+
+/// Pairs that no cable joins, as the verifier counts them.
+fn apart(fabric: &Fabric, lids: &LidMap) -> u64 {
+    let parts = fabric.parts();
+    let ends = || lids.destinations().iter();
+    let part = |switch: Option<SwitchIdx>| switch.map(|switch| parts[switch]);
+    ends()
+        .map(|target| {
+            let from = ends().filter(|source| {
+                let together = part(source.switch) == part(target.switch);
+                source.end != target.end && !(together && source.switch.is_some())
+            });
+            from.count() as u64
+        })
+        .sum()
+}
+
+/// Entries that have to change so that all paths are shortest, and there are paths at all.
+fn least_moves(old: &Net, fabric: &Fabric, lids: &LidMap) -> u64 {
+    let mut count = 0;
+    for target in lids.destinations().iter() {
+        let lid = target.range.base();
+        let Some(root) = target.switch else {
+            // What led over a cable that is gone is taken out.
+            let gone = |&switch: &SwitchIdx| {
+                let port = old.routes.port(switch, lid);
+                port != PortNum::UNREACHABLE && fabric.channel_at(switch, port).is_none()
+            };
+            count += fabric.switches().indices().filter(gone).count() as u64;
+            continue;
+        };
+        let distance = bfs::distances(fabric, root);
+        for switch in fabric.switches().indices() {
+            let port = old.routes.port(switch, lid);
+            let holds = if switch == root {
+                port == target.exit
+            } else if distance[switch] == bfs::UNREACHED {
+                port == PortNum::UNREACHABLE
+            } else {
+                let to = fabric
+                    .channel_at(switch, port)
+                    .map(|at| fabric.channel(at).to);
+                to.is_some_and(|to| distance[to] + 1 == distance[switch])
+            };
+            count += u64::from(!holds);
+        }
+    }
+    count
+}
+
+fn is_sound(name: &str, old: &Net, fabric: &Fabric, lids: &LidMap, repair: &Repair) {
+    let report = verify(fabric, lids, &repair.routes);
+    assert_eq!(
+        (report.unreachable, report.loops),
+        (apart(fabric, lids), 0),
+        "{name}: {:?}",
+        report.failures
+    );
+    let before = verify(&old.fabric, &old.lids, &old.routes);
+    if before.deadlock_free && repair.recomputed.is_none() {
+        assert!(report.deadlock_free, "{name}: {:?}", report.cycle);
+    }
+    assert!(report.vls <= before.vls.max(8), "{name}");
+    if let Some(order) = &report.order {
+        let checked = certificate::check(fabric, lids, &repair.routes, order);
+        assert_eq!(checked, Ok(()), "{name}");
+    }
+}
+
+/// Fails cables and switches of every fabric, and holds the repair against what it promises and
+/// `most`: the entries that it may move, of those orphaned and those that must move for shortest paths.
+fn failures_are_repaired(engine: RoutingEngine, most: impl Fn(u64, u64) -> u64) {
+    let (mut tried, mut recomputed) = (0, 0);
+    for name in FABRICS {
+        let Some(whole) = Net::new(engine, fixture(name)) else {
+            continue;
+        };
+        let mut random = Random::new(11);
+        for turn in 0..6 {
+            let name = format!("{engine} {name} {turn}");
+            let fabric = without(&whole.fabric, &failure(&whole.fabric, turn, &mut random));
+            let lids = whole.lids_on(&fabric);
+            let repaired = whole.repaired(&fabric, &lids, 0);
+            is_sound(&name, &whole, &fabric, &lids, &repaired);
+            assert_eq!(repaired.rebalanced, 0, "{name}");
+            tried += 1;
+            if repaired.recomputed.is_some() {
+                recomputed += 1;
+                continue;
+            }
+            let limit = most(repaired.orphaned, least_moves(&whole, &fabric, &lids));
+            assert!(
+                repaired.orphaned <= repaired.moved && repaired.moved <= limit,
+                "{name}: {} orphaned, {} moved, {limit} allowed",
+                repaired.orphaned,
+                repaired.moved,
+            );
+        }
+    }
+    assert!(tried > 10, "{engine}: no fabric");
+    assert!(recomputed * 3 <= tried, "{engine}: {recomputed} of {tried}");
+}
+
+#[test]
+fn minhop_moves_what_must_move() {
+    // One entry in a hundred more where a tree that cannot deadlock shall stay so.
+    failures_are_repaired(RoutingEngine::MinHop, |_, least| least + least / 100);
+}
+
+#[test]
+fn sssp_moves_what_must_move() {
+    failures_are_repaired(RoutingEngine::Sssp, |_, least| least + least.div_ceil(80));
+}
+
+#[test]
+fn dor_moves_what_must_move() {
+    failures_are_repaired(RoutingEngine::Dor, |_, least| least + least / 10);
+}
+
+#[test]
+fn dfsssp_moves_little_more_than_must_move() {
+    failures_are_repaired(RoutingEngine::Dfsssp, |_, least| least + least / 2 + 8);
+}
+
+#[test]
+fn lash_moves_little_more_than_must_move() {
+    failures_are_repaired(RoutingEngine::Lash, |_, least| least + least / 2 + 8);
+}
+
+#[test]
+fn updn_moves_the_orphaned_and_who_came_through_them() {
+    failures_are_repaired(RoutingEngine::UpDown, |orphaned, _| 3 * orphaned);
+}
+
+#[test]
+fn ftree_moves_the_orphaned_and_who_came_through_them() {
+    failures_are_repaired(RoutingEngine::FatTree, |orphaned, _| 3 * orphaned);
+}
+
+#[test]
+fn nue_moves_the_orphaned_and_who_came_through_them() {
+    failures_are_repaired(RoutingEngine::Nue, |orphaned, _| 3 * orphaned);
+}
+
+/// The fabric without a node: all numbers behind it change.
+fn without_node(fabric: &Fabric, gone: NodeIdx) -> Fabric {
+    let mut builder = FabricBuilder::new();
+    let mut places = BTreeMap::new();
+    for (old, node) in fabric.nodes().iter_enumerated() {
+        if old == gone {
+            continue;
+        }
+        let new = NewNode {
+            type_: node.type_,
+            guid: node.guid,
+            num_ports: node.num_ports(),
+            ..NewNode::default()
+        };
+        let new = builder.add_node(new).unwrap();
+        for (port, entry) in node.ports() {
+            builder.port_mut(PortRef { node: new, port }).unwrap().guid = entry.guid;
+        }
+        places.insert(old, new);
+    }
+    for (one, other) in fabric.links() {
+        let end = |end: PortRef| {
+            let node = *places.get(&end.node)?;
+            Some(PortRef { node, ..end })
+        };
+        if let (Some(one), Some(other)) = (end(one), end(other)) {
+            builder.add_link(one, other).unwrap();
+        }
+    }
+    builder.build()
+}
+
+/// The LIDs by port GUID, for a fabric whose nodes have other numbers.
+fn lids_by_guid(known: &LidMap, fabric: &Fabric) -> LidMap {
+    let database = known.destinations().iter();
+    let options = LidOptions {
+        database: database
+            .map(|port| (port.guid, port.range.base()))
+            .collect(),
+        ..LidOptions::default()
+    };
+    LidMap::assign(fabric, &options).unwrap()
+}
+
+#[test]
+fn switches_that_leave_and_come_back_are_known_by_their_guids() {
+    for engine in [
+        RoutingEngine::MinHop,
+        RoutingEngine::UpDown,
+        RoutingEngine::Dfsssp,
+        RoutingEngine::Nue,
+    ] {
+        for name in ["gen-karyn-4-3", "gen-jellyfish-30-5", "gen-torus-4x4x4"] {
+            let whole = Net::new(engine, fixture(name)).unwrap();
+            for gone in [0, 7, 15] {
+                let gone = whole.fabric.switches()[SwitchIdx(gone)];
+                let fabric = without_node(&whole.fabric, gone);
+                let lids = lids_by_guid(&whole.lids, &fabric);
+                let name = format!("{engine} {name} without {gone:?}");
+                let repaired = whole.repaired(&fabric, &lids, 0);
+                is_sound(&name, &whole, &fabric, &lids, &repaired);
+                let broken = Net {
+                    fabric,
+                    lids,
+                    routes: repaired.routes,
+                };
+                let lids = lids_by_guid(&whole.lids, &whole.fabric);
+                let back = broken.repaired(&whole.fabric, &lids, 0);
+                is_sound(&name, &broken, &whole.fabric, &lids, &back);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_that_comes_back_costs_one_entry() {
+    let whole = Net::new(RoutingEngine::MinHop, fixture("gen-karyn-4-3")).unwrap();
+    let mut nodes = whole.fabric.nodes().iter_enumerated();
+    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::Ca).unwrap();
+    let port = PortNum(1);
+    let fabric = without(&whole.fabric, &[PortRef { node, port }]);
+    let others = whole.lids.destinations().iter();
+    let others = others.filter(|port| port.end.node != node);
+    let lids = LidMap::of_ranges(&fabric, others.map(|port| (port.end, port.range)));
+    let left = whole.repaired(&fabric, &lids, 0);
+    assert_eq!((left.orphaned, left.moved), (0, 0));
+    let broken = Net {
+        fabric,
+        lids,
+        routes: left.routes,
+    };
+    let back = broken.repaired(&whole.fabric, &whole.lids, 0);
+    assert_eq!((back.orphaned, back.moved), (1, 1));
+    assert_eq!(back.routes, whole.routes);
+}
+
+#[test]
+fn links_that_come_back_get_as_many_routes_as_asked() {
+    let whole = Net::new(RoutingEngine::UpDown, fixture("gen-karyn-4-3")).unwrap();
+    // A switch that has no hosts: others pass through it.
+    let is_idle = |&switch: &SwitchIdx| whole.lids.at_switch(switch).count() == 1;
+    let idle = whole.fabric.switches().indices().find(is_idle).unwrap();
+    let node = whole.fabric.switches()[idle];
+    let ports = whole
+        .fabric
+        .node(node)
+        .ports()
+        .filter(|(port, _)| port.0 > 0);
+    let ends: Vec<_> = ports.map(|(port, _)| PortRef { node, port }).collect();
+    let fabric = without(&whole.fabric, &ends);
+    let broken = Net::new(RoutingEngine::UpDown, fabric).unwrap();
+    let lids = broken.lids_on(&whole.fabric);
+    let load = |budget| {
+        let back = broken.repaired(&whole.fabric, &lids, budget);
+        is_sound("back", &broken, &whole.fabric, &lids, &back);
+        assert_eq!(back.recomputed, None);
+        assert!(back.rebalanced <= budget as u64);
+        let still = difference(&whole.fabric, &lids, &broken.routes, &back.routes);
+        assert!(still.entries <= back.moved);
+        let load = verify(&whole.fabric, &lids, &back.routes).link_load;
+        (back.rebalanced, load.max, load.stdev)
+    };
+    let (none, some, all) = (load(0), load(10), load(10_000));
+    assert_eq!((none.0, some.0), (0, 10));
+    assert!(all.0 > 10 && all.0 < 10_000, "{all:?}");
+    assert!(
+        some.2 < none.2 && all.2 < some.2,
+        "{none:?} {some:?} {all:?}"
+    );
+    assert!(all.1 < none.1, "{none:?} {all:?}");
+}
+
+#[test]
+fn an_engine_without_a_rule_left_says_why_it_computes_all_anew() {
+    // The root of a mesh loses a neighbour: the old ranks leave that one no way up.
+    let whole = Net::new(RoutingEngine::UpDown, fixture("gen-mesh-6x4")).unwrap();
+    let mut random = Random::new(11);
+    let mut reasons = Vec::new();
+    for turn in 0..6 {
+        let fabric = without(&whole.fabric, &failure(&whole.fabric, turn, &mut random));
+        let lids = whole.lids_on(&fabric);
+        let repaired = whole.repaired(&fabric, &lids, 0);
+        let full = RoutingEngine::UpDown
+            .route(&fabric, &lids, &options())
+            .unwrap();
+        if let Some(reason) = repaired.recomputed {
+            assert_eq!(repaired.routes, full);
+            assert!(matches!(reason, Reason::NoPath { .. }), "{reason}");
+            reasons.push(reason);
+        }
+    }
+    assert!(!reasons.is_empty());
+}
