@@ -1,5 +1,6 @@
 //! Links: packets cross them, faults happen on them, they go down and train again.
 
+use ib_mad::Engine as _;
 use ib_routing::PortRef;
 use ib_smp::{LinkMode, LinkTrouble, PortPhysicalState, PortState, SmaEvent};
 use ib_wire::PortNum;

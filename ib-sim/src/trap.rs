@@ -3,7 +3,7 @@
 //! The agent ([`ib_smp::Sma`]) decides what it tells and repeats it until the manager represses it; this file is what its
 //! device does for it: it says what happened, sends what the agent has to send, and wakes it for the next time.
 
-use ib_mad::NoticeSm;
+use ib_mad::{Engine as _, NoticeSm};
 use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{KeyViolation, LinkTrouble};
 use ib_wire::Guid;

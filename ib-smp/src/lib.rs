@@ -28,7 +28,7 @@ mod smp;
 #[cfg(feature = "alloc")]
 pub use agent::{
     Arrival, BadSet, DropReason, KeyViolation, LinkMode, LinkTrouble, PortKind, Sma, SmaEvent,
-    SmaPort, SmaTransmit, SwitchTables, Verdict, set_port_info, set_port_state,
+    SmaInput, SmaPort, SmaTransmit, SwitchTables, Verdict, set_port_info, set_port_state,
 };
 pub use attr::*;
 pub use directed::{Discard, DrPath, Envelope, Smi, Source, Step};

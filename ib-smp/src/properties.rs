@@ -22,7 +22,7 @@ use {
     },
     alloc::vec::Vec,
     core::time::Duration,
-    ib_mad::Instant,
+    ib_mad::{Engine as _, Instant},
 };
 
 /// A datagram opened as an SMP is the same bytes and prints, whatever attribute it carries.

@@ -68,6 +68,8 @@ impl Sma {
             **switch = SwitchTables::new(info, self.node_info.num_ports());
         }
         self.events.clear();
+        self.responses.clear();
         self.traps.clear();
+        self.notices.clear();
     }
 }

@@ -3,7 +3,7 @@
 //! All or nothing: a Set with one bad value changes nothing and is answered with status 0x001C. The
 //! state changes last, after every other field.
 
-use ib_wire::{Lid, Lmc, MKey};
+use ib_wire::{Lid, Lmc};
 
 use crate::{
     CapabilityMask, LinkDownDefaultState, LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2, LinkWidths,
@@ -277,9 +277,4 @@ pub(super) fn after_link_down(port: &PortInfo) -> PortPhysicalState {
         LinkDownDefaultState::SLEEP => PortPhysicalState::SLEEP,
         _ => PortPhysicalState::POLLING,
     }
-}
-
-/// Whether a key opens a port: the port has none, or the same.
-pub(super) fn opens(port: &PortInfo, key: MKey) -> bool {
-    port.m_key() == MKey(0) || port.m_key() == key
 }

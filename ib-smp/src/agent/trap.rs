@@ -34,12 +34,12 @@ pub(super) struct Pending {
     sent: u32,
 }
 
-/// A trap on its way to the manager.
+/// A response or a trap on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmaTransmit {
     /// Port to send by; 0 on a switch, whose forwarding table knows the way.
     pub port: PortNum,
-    /// The datagram and the master's address.
+    /// The datagram, with the address of the asker or of the master.
     pub mad: Mad,
 }
 
@@ -206,11 +206,7 @@ impl Sma {
     /// Sends a trap of the device's own: what the methods above do not know, as the traps of a vendor or those of a
     /// manager on the device.
     pub fn raise(&mut self, now: Instant, port: PortNum, notice: &NoticeSm) {
-        if let Some(info) = self.port(port).map(|port| port.info)
-            && Self::can_tell(&info)
-        {
-            self.queue_trap(now, port, *notice);
-        }
+        self.tell(now, port, *notice);
     }
 
     /// How often a trap that nobody represses is sent; without it for ever, as the specification has it.
@@ -218,34 +214,15 @@ impl Sma {
         self.trap_attempts = Some(attempts);
     }
 
-    /// Ends the leases that are over.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        for index in 0..self.ports.len() {
-            let port = self.ports.get(index).map(|port| port.info.local_port_num());
-            if let Some(port) = port {
-                self.expire_lease(now, port);
-            }
-        }
-    }
-
-    /// When [`poll_transmit`](Self::poll_transmit) or [`handle_timeout`](Self::handle_timeout) has
-    /// something to do next.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        let leases = self.ports.iter().filter_map(|port| port.lease_ends);
-        self.next_trap().into_iter().chain(leases).min()
-    }
-
-    /// When [`poll_transmit`](Self::poll_transmit) has a trap next.
+    /// When [`poll_transmit`](ib_mad::Engine::poll_transmit) has a trap next.
     #[inline]
     #[must_use]
     pub fn next_trap(&self) -> Option<Instant> {
         self.traps.iter().map(|trap| trap.due).min()
     }
 
-    /// The next trap that is due. It is due again after SubnetTimeOut, until it is repressed.
-    #[must_use]
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<SmaTransmit> {
+    /// The next trap that is due; it is due again after SubnetTimeOut.
+    pub(super) fn take_trap(&mut self, now: Instant) -> Option<SmaTransmit> {
         let trap = self.traps.iter().position(|trap| trap.due <= now)?;
         let trap = self.traps.get(trap)?.clone();
         let info = *self.port(trap.port)?.info();
@@ -344,14 +321,12 @@ impl Sma {
         details
     }
 
-    /// Queues a trap of a port that can send it and knows to whom.
+    /// Queues what a trap tells: as a notice where managers may ask for it, as a trap where the port can
+    /// send it and knows to whom.
     fn trap(&mut self, now: Instant, port: PortNum, number: TrapNumber, details: &[u8; 54]) {
         let Some(info) = self.port(port).map(|port| port.info) else {
             return;
         };
-        if !Self::can_tell(&info) {
-            return;
-        }
         let producer = match self.node_info.node_type() {
             NodeType::SWITCH => ProducerType::SWITCH,
             NodeType::ROUTER => ProducerType::ROUTER,
@@ -370,7 +345,19 @@ impl Sma {
             .set_trap_number(number.bits())
             .set_issuer_lid(info.lid())
             .set_data_details(details);
-        self.queue_trap(now, port, notice);
+        self.tell(now, port, notice);
+    }
+
+    fn tell(&mut self, now: Instant, port: PortNum, notice: NoticeSm) {
+        if self.keeps_notices(port) {
+            self.notices.push(notice);
+        }
+        if self
+            .port(port)
+            .is_some_and(|port| Self::can_tell(&port.info))
+        {
+            self.queue_trap(now, port, notice);
+        }
     }
 
     /// Whether a port can send traps and knows to whom.

@@ -1,0 +1,91 @@
+//! The agent as an engine: requests and what happens to the device in, responses and traps out.
+
+use ib_mad::{Engine, Instant, Mad};
+use ib_wire::PortNum;
+
+use super::{Arrival, LinkMode, Sma, SmaEvent, SmaTransmit, Verdict};
+
+/// What happens to a device and its agent.
+#[derive(Clone, Copy, Debug)]
+pub enum SmaInput<'a> {
+    /// An SMP that the SMI delivered. What is for a subnet manager is refused, or dropped if it has no
+    /// response: the host of a manager takes its share first, by [`Sma::is_for_manager`].
+    Smp {
+        /// How it came in.
+        arrival: Arrival,
+        /// The SMP and its sender's address.
+        mad: &'a Mad,
+    },
+    /// The link of a port trained: [`Sma::link_up`].
+    LinkUp {
+        /// The port.
+        port: PortNum,
+        /// Width and speed.
+        mode: LinkMode,
+    },
+    /// The link of a port went down: [`Sma::link_down`].
+    LinkDown {
+        /// The port.
+        port: PortNum,
+    },
+    /// A data packet came in: [`Sma::data_received`].
+    Data {
+        /// The port.
+        port: PortNum,
+    },
+}
+
+impl Engine for Sma {
+    type Input<'a> = SmaInput<'a>;
+    type Transmit = SmaTransmit;
+    type Event = SmaEvent;
+
+    fn handle_input(&mut self, now: Instant, input: SmaInput<'_>) {
+        match input {
+            SmaInput::Smp { arrival, mad } => {
+                let mut response = *mad;
+                let answered = match self.respond(now, arrival, &mut response.bytes) {
+                    Verdict::Respond => true,
+                    Verdict::ForManager => Self::refuse(&mut response.bytes),
+                    Verdict::Drop(_) => false,
+                };
+                if let Some(port) = self.guard(arrival.port).filter(|_| answered) {
+                    let mad = response;
+                    self.responses.push_back(SmaTransmit { port, mad });
+                }
+            }
+            SmaInput::LinkUp { port, mode } => self.link_up(now, port, mode),
+            SmaInput::LinkDown { port } => self.link_down(now, port),
+            SmaInput::Data { port } => self.data_received(port),
+        }
+    }
+
+    /// Ends the leases that are over.
+    fn handle_timeout(&mut self, now: Instant) {
+        for index in 0..self.ports.len() {
+            let port = self.ports.get(index).map(|port| port.info.local_port_num());
+            if let Some(port) = port {
+                self.expire_lease(now, port);
+            }
+        }
+    }
+
+    /// The next response, or trap that is due. A trap is due again after SubnetTimeOut, until it is
+    /// repressed. The response of a directed route goes on with [`Smi::respond`](crate::Smi::respond).
+    fn poll_transmit(&mut self, now: Instant) -> Option<SmaTransmit> {
+        match self.responses.pop_front() {
+            Some(response) => Some(response),
+            None => self.take_trap(now),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let leases = self.ports.iter().filter_map(|port| port.lease_ends);
+        self.next_trap().into_iter().chain(leases).min()
+    }
+
+    /// The next thing that the device must do.
+    fn poll_event(&mut self) -> Option<SmaEvent> {
+        self.events.pop_front()
+    }
+}

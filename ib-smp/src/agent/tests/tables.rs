@@ -1,0 +1,174 @@
+//! Forwarding, partition, lane and GUID tables.
+
+use super::*;
+
+#[test]
+fn the_linear_table_takes_memory_up_to_the_last_block_in_use() {
+    let mut sma = switch();
+    let empty = [255; 64];
+    assert_eq!(get(&mut sma, LinearForwardingTable::ID, 15), Ok(empty));
+    set(&mut sma, LinearForwardingTable::ID, 15, &empty).unwrap();
+    assert_eq!(sma.switch().unwrap().lft().len(), 0);
+    assert_eq!(
+        set(&mut sma, LinearForwardingTable::ID, 1, &[4; 64]),
+        Ok([4; 64])
+    );
+    assert_eq!(sma.switch().unwrap().lft().len(), 128);
+    // Nothing above the top is forwarded.
+    assert_eq!(sma.switch().unwrap().unicast_port(Lid(64)), None);
+    let mut info = *sma.switch().unwrap().info();
+    info.set_linear_fdb_top(Lid(100));
+    set(&mut sma, SwitchInfo::ID, 0, info.as_bytes()).unwrap();
+    let tables = sma.switch().unwrap();
+    assert_eq!(tables.unicast_port(Lid(64)), Some(PortNum(4)));
+    assert_eq!(tables.unicast_port(Lid(63)), None);
+    assert_eq!(tables.unicast_port(Lid(101)), None);
+    let invalid = Err(MadStatus::INVALID_FIELD_VALUE);
+    assert_eq!(get(&mut sma, LinearForwardingTable::ID, 16), invalid);
+    assert_eq!(get(&mut sma, LinearForwardingTable::ID, u32::MAX), invalid);
+    info.set_linear_fdb_top(Lid(1024));
+    assert_eq!(set(&mut sma, SwitchInfo::ID, 0, info.as_bytes()), invalid);
+}
+
+#[test]
+fn multicast_masks_name_ports_by_position() {
+    let mut sma = switch();
+    let mut block = MulticastForwardingTable::default();
+    block.set_port_mask_block(2, 0x8001);
+    let at = |position, block| MftModifier { position, block }.bits();
+    let id = MulticastForwardingTable::ID;
+    set(&mut sma, id, at(0, 1), block.as_bytes()).unwrap();
+    block.set_port_mask_block(2, 0x0010);
+    set(&mut sma, id, at(1, 1), block.as_bytes()).unwrap();
+    let tables = sma.switch().unwrap();
+    let ports: Vec<u8> = tables
+        .multicast_ports(Lid(0xc022))
+        .map(|port| port.0)
+        .collect();
+    assert_eq!(ports, [0, 15, 20]);
+    assert_eq!(tables.multicast_ports(Lid(0xc023)).count(), 0);
+    assert_eq!(tables.multicast_ports(Lid(0x22)).count(), 0);
+    for bad in [at(2, 0), at(0, 8)] {
+        assert_eq!(get(&mut sma, id, bad), Err(MadStatus::INVALID_FIELD_VALUE));
+    }
+}
+
+#[test]
+fn p_keys_fill_the_table_and_no_more() {
+    let mut sma = ca();
+    let id = PartitionKeyTable::ID;
+    let port = |sma: &Sma| sma.port(PortNum(1)).unwrap().p_keys().collect::<Vec<_>>();
+    assert_eq!(port(&sma), [PKey::DEFAULT_FULL]);
+    let mut block = PartitionKeyTable::default();
+    for index in 0..32 {
+        block.set_p_key_block(index, PKey(0x8100 + index as u16));
+    }
+    // 40 entries: the second block has 8.
+    let shown = set(&mut sma, id, 1, block.as_bytes()).unwrap();
+    let shown = PartitionKeyTable::from_bytes(shown);
+    assert_eq!(shown.p_key_block(7), Some(PKey(0x8107)));
+    assert_eq!(shown.p_key_block(8), Some(PKey(0)));
+    assert_eq!(port(&sma).len(), 9);
+    assert_eq!(sma.port(PortNum(1)).unwrap().p_key(0), PKey::DEFAULT_FULL);
+    assert_eq!(get(&mut sma, id, 2), Err(MadStatus::INVALID_FIELD_VALUE));
+    let mut sma = switch();
+    assert_eq!(sma.port(PortNum(5)).unwrap().p_keys().count(), 0);
+    let modifier = PKeyModifier {
+        port: PortNum(5),
+        block: 0,
+    };
+    set(&mut sma, id, modifier.bits(), block.as_bytes()).unwrap();
+    assert_eq!(sma.port(PortNum(5)).unwrap().p_keys().count(), 8);
+    assert_eq!(sma.port(PortNum(6)).unwrap().p_keys().count(), 0);
+}
+
+#[test]
+fn sl_to_vl_is_written_one_by_one_or_many_at_once() {
+    let mut sma = switch();
+    let id = SlToVlMappingTable::ID;
+    let vl = |sma: &Sma, input, output| {
+        let tables = sma.switch().unwrap();
+        tables
+            .vl(PortNum(input), PortNum(output), Sl::from_low_bits(3))
+            .bits()
+    };
+    assert_eq!(vl(&sma, 1, 2), 3);
+    let table = |vl: u8| [vl << 4 | vl; 8];
+    let (input, output) = (PortNum(1), PortNum(2));
+    let pair = SlToVlModifier::Pair { input, output };
+    set(&mut sma, id, pair.bits(), &table(1)).unwrap();
+    assert_eq!([vl(&sma, 1, 2), vl(&sma, 2, 1), vl(&sma, 1, 3)], [1, 3, 3]);
+    set(
+        &mut sma,
+        id,
+        SlToVlModifier::AllInputs { output }.bits(),
+        &table(2),
+    )
+    .unwrap();
+    assert_eq!([vl(&sma, 0, 2), vl(&sma, 20, 2), vl(&sma, 1, 3)], [2, 2, 3]);
+    set(
+        &mut sma,
+        id,
+        SlToVlModifier::AllOutputs { input }.bits(),
+        &table(4),
+    )
+    .unwrap();
+    assert_eq!([vl(&sma, 1, 0), vl(&sma, 1, 20), vl(&sma, 2, 2)], [4, 4, 2]);
+    set(&mut sma, id, SlToVlModifier::All.bits(), &table(5)).unwrap();
+    assert_eq!([vl(&sma, 1, 2), vl(&sma, 20, 20)], [5, 5]);
+    let output = PortNum(21);
+    let past = SlToVlModifier::Pair { input, output }.bits();
+    assert_eq!(get(&mut sma, id, past), Err(MadStatus::INVALID_FIELD_VALUE));
+    let mut sma = ca();
+    set(&mut sma, id, 0, &table(6)).unwrap();
+    let port = sma.port(PortNum(1)).unwrap();
+    assert_eq!(port.vl(Sl::from_low_bits(3)).bits(), 6);
+}
+
+#[test]
+fn arbitration_tables_have_the_halves_that_the_port_says() {
+    let mut sma = ca();
+    let id = VlArbitrationTable::ID;
+    let at = |half| {
+        let port = PortNum(0);
+        VlArbitrationModifier { half, port }.bits()
+    };
+    let mut table = VlArbitrationTable::default();
+    table.set_vl_weight_block(0, &VlArbitrationEntry::new(Vl::ZERO, 4));
+    let half = VlArbitrationHalf::HighSecond;
+    assert_eq!(
+        set(&mut sma, id, at(half), table.as_bytes()),
+        Ok(*table.as_bytes())
+    );
+    assert_eq!(sma.port(PortNum(1)).unwrap().vl_arbitration(half), table);
+    let low = |sma: &Sma| {
+        let port = sma.port(PortNum(1)).unwrap();
+        port.vl_arbitration(VlArbitrationHalf::LowFirst)
+    };
+    assert_eq!(low(&sma), low(&ca()), "the other halves stay");
+    let past = at(VlArbitrationHalf::LowSecond);
+    assert_eq!(get(&mut sma, id, past), Err(MadStatus::INVALID_FIELD_VALUE));
+    assert_eq!(
+        get(&mut sma, id, 5 << 16),
+        Err(MadStatus::INVALID_FIELD_VALUE)
+    );
+}
+
+#[test]
+fn the_first_guid_is_the_ports_own() {
+    let mut sma = ca();
+    let mut block = GuidInfo::default();
+    for index in 0..8 {
+        block.set_guid_block(index, Guid(0xa0 + index as u64));
+    }
+    let shown = GuidInfo::from_bytes(set(&mut sma, GuidInfo::ID, 0, block.as_bytes()).unwrap());
+    assert_eq!(shown.guid_block(0), Some(Guid(0x11)));
+    assert_eq!(shown.guid_block(7), Some(Guid(0xa7)));
+    let shown = GuidInfo::from_bytes(set(&mut sma, GuidInfo::ID, 1, block.as_bytes()).unwrap());
+    assert_eq!(shown.guid_block(0), Some(Guid(0xa0)));
+    assert_eq!(shown.guid_block(1), Some(Guid::NONE), "GUIDCap is 9");
+    assert_eq!(
+        get(&mut sma, GuidInfo::ID, 2),
+        Err(MadStatus::INVALID_FIELD_VALUE)
+    );
+}
