@@ -1,6 +1,6 @@
 //! What can be wrong with a topology, and why an engine finds no routes.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
 use ib_wire::{Guid, Lid, PortNum};
 use thiserror::Error;
@@ -148,19 +148,37 @@ impl From<TopologyErrorKind> for TopologyError {
     }
 }
 
+/// Prints the first few of many.
+struct FirstOf<'a>(&'a [Guid]);
+
+impl core::fmt::Display for FirstOf<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        const FEW: usize = 8;
+        for (at, guid) in self.0.iter().take(FEW).enumerate() {
+            write!(f, "{}{guid}", if at == 0 { "" } else { ", " })?;
+        }
+        match self.0.len().checked_sub(FEW) {
+            None | Some(0) => Ok(()),
+            Some(more) => write!(f, " and {more} more"),
+        }
+    }
+}
+
 /// Why there are no LIDs or no routes.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RouteError {
     /// More ports than unicast LIDs.
-    #[error("unicast LIDs are exhausted: {left} of {ports} ports got none, the first is {first}")]
+    #[error(
+        "unicast LIDs are exhausted: {} of {ports} ports got none: {}",
+        without.len(),
+        FirstOf(without)
+    )]
     LidsExhausted {
-        /// Ports without a LID.
-        left: usize,
+        /// Port GUIDs of those without a LID, the lowest first.
+        without: Vec<Guid>,
         /// Ports that need LIDs.
         ports: usize,
-        /// Port GUID of the first without.
-        first: Guid,
     },
     /// `options.roots` names no switch of the fabric, and none could be found.
     #[error("{engine}: no root switch: {what}")]

@@ -57,7 +57,7 @@ pub use fabric::{
     Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, Node, NodeType, Port, PortRef,
 };
 pub use index::{ChannelIdx, DestinationIdx, NodeIdx, SwitchIdx};
-pub use lid::{Destination, LidChanges, LidMap, LidOptions};
+pub use lid::{Destination, LidChanges, LidConflict, LidMap, LidOptions, Misfit};
 pub use options::RouteOptions;
 pub use repair::{Repair, repair};
 pub use routes::{Routes, SlTable};

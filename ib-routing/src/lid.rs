@@ -2,12 +2,15 @@
 //!
 //! An end port is port 0 of a switch or a cabled port of a CA or router. A port with LMC n owns 2^n
 //! consecutive LIDs, aligned to their number. What is valid stays: a LID moves only if it is out of
-//! range, misaligned or somebody else's.
+//! range, misaligned or somebody else's ([`LidChanges`] says which).
+
+mod changes;
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
+pub use self::changes::{LidChanges, LidConflict, Misfit};
 use crate::{
     error::RouteError,
     fabric::{Fabric, NodeType, PortRef},
@@ -54,6 +57,8 @@ pub struct LidOptions {
     pub reassign: bool,
     /// Port GUID -> base LID that a port shall have, before what it has now.
     pub database: BTreeMap<Guid, Lid>,
+    /// Port GUID of the manager's own port: where two ports have a LID, it keeps its own.
+    pub manager: Option<Guid>,
 }
 
 impl Default for LidOptions {
@@ -65,7 +70,32 @@ impl Default for LidOptions {
             last: Lid::UNICAST_MAX,
             reassign: false,
             database: BTreeMap::new(),
+            manager: None,
         }
+    }
+}
+
+impl LidOptions {
+    /// The LMC of an end port: a base port 0 of a switch has one LID, whatever the others have.
+    fn lmc_of(&self, fabric: &Fabric, end: PortRef) -> Lmc {
+        let node = fabric.node(end.node);
+        match (node.type_.is_switch(), node.enhanced_port_0) {
+            (false, _) => self.lmc,
+            (true, true) => self.switch_lmc,
+            (true, false) => Lmc::ZERO,
+        }
+    }
+
+    /// The range that begins at `base`, if it may be handed out; else why not.
+    fn fit(&self, base: Lid, lmc: Lmc) -> Result<LidRange, Misfit> {
+        if base < self.first || base > self.last {
+            return Err(Misfit::OutOfRange);
+        }
+        let range = LidRange::try_new(base, lmc).map_err(|_| Misfit::Misaligned)?;
+        if range.last() > self.last {
+            return Err(Misfit::OutOfRange);
+        }
+        Ok(range)
     }
 }
 
@@ -82,62 +112,50 @@ pub struct LidMap {
 
 impl LidMap {
     /// Hands out LIDs: from the database, else what the port has, else the lowest that is free.
-    /// Ports come in the order of their GUIDs.
+    /// Ports come in the order of their GUIDs, the manager's own first.
     ///
     /// # Errors
-    /// [`RouteError::LidsExhausted`] if ports are left without a LID.
+    /// [`RouteError::LidsExhausted`] if ports are left without a LID: it names all of them.
     pub fn assign(fabric: &Fabric, options: &LidOptions) -> Result<Self, RouteError> {
         let mut ports = end_ports(fabric);
-        ports.sort_by_key(|&(end, guid)| (guid, fabric.node(end.node).guid, end.port));
+        ports.sort_by_key(|&(end, guid)| {
+            let others = Some(guid) != options.manager;
+            (others, guid, fabric.node(end.node).guid, end.port)
+        });
         let mut taken = alloc::vec![false; 0xc000];
         let mut ranges: Vec<Option<LidRange>> = alloc::vec![None; ports.len()];
-        let lmc_of = |end: PortRef| {
-            let node = fabric.node(end.node);
-            match (node.type_.is_switch(), node.enhanced_port_0) {
-                (false, _) => options.lmc,
-                (true, true) => options.switch_lmc,
-                (true, false) => Lmc::ZERO,
-            }
-        };
         for from_database in [true, false] {
             for (range, &(end, guid)) in ranges.iter_mut().zip(&ports) {
                 let wish = if from_database {
                     options.database.get(&guid).copied()
                 } else {
-                    fabric
-                        .port(end)
-                        .map(|port| port.lid)
-                        .filter(|_| !options.reassign)
+                    let port = fabric.port(end).filter(|_| !options.reassign);
+                    port.map(|port| port.lid)
                 };
-                let Some(wish) = wish.filter(|_| range.is_none()) else {
-                    continue;
-                };
-                *range = LidRange::try_new(wish, lmc_of(end))
-                    .ok()
-                    .filter(|wish| wish.base() >= options.first && wish.last() <= options.last)
-                    .filter(|&wish| take(&mut taken, wish));
+                if let Some(wish) = wish.filter(|_| range.is_none()) {
+                    *range = options
+                        .fit(wish, options.lmc_of(fabric, end))
+                        .ok()
+                        .filter(|&wish| take(&mut taken, wish));
+                }
             }
         }
         let mut next = [options.first.0.max(1); 8];
-        let (mut left, mut first_left) = (0, Guid::NONE);
-        for (range, &(end, guid)) in ranges
-            .iter_mut()
-            .zip(&ports)
-            .filter(|(range, _)| range.is_none())
-        {
-            let lmc = lmc_of(end);
+        let mut without = Vec::new();
+        let missing = ranges.iter_mut().zip(&ports);
+        for (range, &(end, guid)) in missing.filter(|(range, _)| range.is_none()) {
+            let lmc = options.lmc_of(fabric, end);
             let cursor = next.get_mut(usize::from(lmc.bits()));
             *range = cursor.and_then(|cursor| lowest_free(&mut taken, cursor, lmc, options.last));
             if range.is_none() {
-                first_left = if left == 0 { guid } else { first_left };
-                left += 1;
+                without.push(guid);
             }
         }
-        if left > 0 {
+        if !without.is_empty() {
+            without.sort_unstable();
             return Err(RouteError::LidsExhausted {
-                left,
+                without,
                 ports: ports.len(),
-                first: first_left,
             });
         }
         let ranges = ports
@@ -346,40 +364,6 @@ fn lowest_free(taken: &mut [bool], cursor: &mut u16, lmc: Lmc, last: Lid) -> Opt
         if take(taken, range) {
             return Some(range);
         }
-    }
-}
-
-/// How an assignment differs from the LIDs that ports had: the lists that a manager reports.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LidChanges {
-    /// Ports that keep their base LID.
-    pub kept: usize,
-    /// Ports that had none, with the new one.
-    pub unassigned: Vec<(PortRef, Lid)>,
-    /// Ports whose LID was out of range, misaligned for the LMC or foreign to the options, with the old
-    /// and the new one.
-    pub foreign: Vec<(PortRef, Lid, Lid)>,
-    /// Ports whose LID somebody else owns, with the old and the new one.
-    pub conflicts: Vec<(PortRef, Lid, Lid)>,
-}
-
-impl LidMap {
-    /// Compares this assignment with the LIDs in the fabric.
-    #[must_use]
-    pub fn changes(&self, fabric: &Fabric) -> LidChanges {
-        let mut changes = LidChanges::default();
-        for (index, destination) in self.destinations.iter_enumerated() {
-            let (end, new) = (destination.end, destination.range.base());
-            let old = fabric.port(end).map_or(Lid::NONE, |port| port.lid);
-            let taken = self.owner_index(old).is_some_and(|owner| owner != index);
-            match old {
-                Lid::NONE => changes.unassigned.push((end, new)),
-                old if old == new => changes.kept += 1,
-                old if taken => changes.conflicts.push((end, old, new)),
-                old => changes.foreign.push((end, old, new)),
-            }
-        }
-        changes
     }
 }
 
