@@ -1,7 +1,8 @@
 //! Multicast: one spanning tree of switches per group, by the thesis's root rule.
 //!
 //! The root is the switch with the least mean hops to the group's members, the first by GUID on ties;
-//! members hang on it by shortest paths. Where several are equal, the channel that the fewest groups
+//! where there are other groups already, the first of those whose cables they use least. Members hang on it by
+//! shortest paths. Where several are equal, the channel that the fewest groups
 //! use is taken, so that groups share the links. A packet that enters a tree anywhere leaves by all
 //! other ports of the tree. Source: Villar Ortiz, thesis on OpenSM, 2004.
 
@@ -152,9 +153,10 @@ impl<'a> Trees<'a> {
         tree
     }
 
-    /// The switch with the least mean hops to the members: of those that reach the most members.
+    /// The switch with the least mean hops to the members: of those that have the most members within
+    /// [`MAX_DEPTH`] hops.
     fn root(&self, members: &[(SwitchIdx, PortRef)]) -> Option<SwitchIdx> {
-        let mut best: Option<((usize, u64), SwitchIdx)> = None;
+        let mut best: Option<((usize, u64, u64), SwitchIdx)> = None;
         if members.is_empty() {
             return None;
         }
@@ -172,12 +174,17 @@ impl<'a> Trees<'a> {
             let (mut missed, mut sum) = (0, 0);
             for (&switch, &members) in &weights {
                 match distance[switch] {
-                    bfs::UNREACHED => missed += members as usize,
+                    hops if hops > MAX_DEPTH => missed += members as usize,
                     hops => sum += members * u64::from(hops),
                 }
             }
-            if best.is_none_or(|(least, _)| (missed, sum) < least) {
-                best = Some(((missed, sum), root));
+            let cables = self.fabric.channels_from(root);
+            let used = cables
+                .map(|(channel, _)| u64::from(self.used[channel]))
+                .sum();
+            let cost = (missed, sum, used);
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, root));
             }
         }
         best.map(|(_, root)| root)

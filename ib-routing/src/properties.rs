@@ -13,8 +13,8 @@ use arbitrary::Unstructured;
 use ib_wire::{Guid, Lid, Lmc, PortNum};
 
 use crate::{
-    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeType, PortRef, RouteOptions, Routes,
-    RoutingEngine, SwitchIdx,
+    Fabric, FabricBuilder, LidMap, LidOptions, Misfit, NewNode, NodeType, PortRef, RouteOptions,
+    Routes, RoutingEngine, SwitchIdx,
     cluster::{self, Clusters, Union},
     format::{guid_list, guid2lid, ibnetdiscover, lfts, port_lists, sl2vl, sls},
     generate::FabricSpec,
@@ -63,6 +63,54 @@ pub fn random_fabrics_are_routed(bytes: &[u8]) {
     let mut input = Unstructured::new(bytes);
     let lmc = Lmc::try_new(input.arbitrary::<u8>().unwrap_or(0) % 3).unwrap_or_default();
     is_routed(&random_fabric(&mut input), lmc);
+}
+
+/// Whatever LIDs ports have, all get one of their own, aligned and in range; those that can keep theirs
+/// do, the lists add up, and the database that is kept gives the same again.
+pub fn any_lids_are_sorted_out(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let mut builder = random_fabric(&mut input).to_builder();
+    let ends: Vec<PortRef> = LidMap::assign(&builder.clone().build(), &LidOptions::default())
+        .expect("few ports")
+        .destinations()
+        .iter()
+        .map(|port| port.end)
+        .collect();
+    let mut lid = || Lid(input.arbitrary::<u8>().unwrap_or(0).into());
+    for &end in &ends {
+        builder.port_mut(end).expect("a port").lid = lid();
+    }
+    let mut options = LidOptions {
+        last: Lid(300),
+        first: Lid(1 + lid().0 % 8),
+        lmc: Lmc::try_new(lid().0 as u8 % 4).expect("an LMC"),
+        ..LidOptions::default()
+    };
+    let fabric = builder.build();
+    let Ok(map) = LidMap::assign(&fabric, &options) else {
+        panic!("28 ports with 8 LIDs each fit in 300");
+    };
+    assert_eq!(map.destinations().len(), ends.len());
+    for port in map.destinations().iter() {
+        assert!(port.range.base() >= options.first && port.range.last() <= options.last);
+        assert!(
+            port.range
+                .iter()
+                .all(|lid| map.owner(lid).map(|owner| owner.end) == Some(port.end))
+        );
+    }
+    let changes = map.changes(&fabric, &options);
+    let moved = changes.conflicts.len() + changes.unassigned.len();
+    assert_eq!(changes.kept + changes.foreign.len() + moved, ends.len());
+    assert!(
+        changes
+            .conflicts
+            .iter()
+            .all(|conflict| conflict.why != Misfit::Reassigned)
+    );
+    options.database = guid2lid::read(&guid2lid::write(&map)).expect("what we wrote");
+    let again = LidMap::assign(&fabric, &options).expect("the same ports");
+    assert_eq!(again.destinations(), map.destinations());
 }
 
 /// Any division of a fabric into logical clusters reaches what is connected inside the clusters, without

@@ -23,6 +23,11 @@ proptest! {
     }
 
     #[test]
+    fn any_lids_are_sorted_out(bytes in vec(any::<u8>(), 0..240)) {
+        properties::any_lids_are_sorted_out(&bytes);
+    }
+
+    #[test]
     fn any_clusters_reach_each_other(bytes in vec(any::<u8>(), 0..240)) {
         properties::any_clusters_reach_each_other(&bytes);
     }

@@ -23,7 +23,7 @@ pub fn write(lids: &LidMap) -> String {
 /// Reads base LIDs by port GUID, as [`LidOptions::database`](crate::LidOptions::database) wants them.
 ///
 /// # Errors
-/// A line that is not a GUID and two LIDs, the second not below the first.
+/// A line that is not a GUID and two unicast LIDs, the second not below the first.
 pub fn read(text: &str) -> Result<BTreeMap<Guid, Lid>, TopologyError> {
     let mut database = BTreeMap::new();
     for (at, line) in super::lines(text) {
@@ -34,6 +34,7 @@ pub fn read(text: &str) -> Result<BTreeMap<Guid, Lid>, TopologyError> {
                 .next()
                 .and_then(number)
                 .and_then(|lid| u16::try_from(lid).ok())
+                .filter(|&lid| (Lid::UNICAST_MIN..=Lid::UNICAST_MAX).contains(&Lid(lid)))
         };
         match (guid, lid(), lid()) {
             (Some(guid), Some(first), Some(last)) if first <= last => {

@@ -99,6 +99,7 @@ fn rows(fabric: &Fabric) -> Vec<Vec<NodeIdx>> {
     let mut rank: IdxVec<SwitchIdx, usize> = IdxVec::filled(fabric.num_switches(), usize::MAX);
     let mut queue: Vec<SwitchIdx> = Vec::new();
     let mut hosts = Vec::new();
+    let mut placed: IdxVec<NodeIdx, bool> = IdxVec::filled(fabric.nodes().len(), false);
     for switch in fabric.switches().indices() {
         let before = hosts.len();
         for (_, port) in fabric.switch(switch).ports() {
@@ -106,7 +107,7 @@ fn rows(fabric: &Fabric) -> Vec<Vec<NodeIdx>> {
                 .peer
                 .map(|peer| peer.node)
                 .filter(|&node| fabric.switch_of(node).is_none());
-            hosts.extend(host.filter(|host| !hosts.contains(host)));
+            hosts.extend(host.filter(|&host| !core::mem::replace(&mut placed[host], true)));
         }
         if hosts.len() > before {
             rank[switch] = 1;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::generate::FabricSpec;
+use crate::{algo::random::Random, generate::FabricSpec};
 
 fn fabric(spec: &str) -> Fabric {
     spec.parse::<FabricSpec>()
@@ -55,6 +55,132 @@ fn groups_of_the_same_members_take_different_links() {
         .filter(|&switch| fabric.switch(switch).description.starts_with("L2"))
         .collect();
     assert_eq!(spines.len(), 4);
+}
+
+/// A random fabric of some switches, and some of its hosts; in some, switches are without multicast.
+fn random_case(seed: u64) -> (Fabric, Vec<PortRef>, BTreeSet<SwitchIdx>) {
+    let mut random = Random::new(seed);
+    let switches = 2 + random.below(12);
+    let links = switches + random.below(2 * switches);
+    let spec = alloc::format!("random:switches={switches},links={links},hosts=2,seed={seed}");
+    let fabric = fabric(&spec);
+    let mut members = hosts(&fabric);
+    random.shuffle(&mut members);
+    members.truncate(1 + random.below(members.len()));
+    members.sort();
+    let without = fabric
+        .switches()
+        .indices()
+        .filter(|_| seed % 3 == 0 && random.below(4) == 0);
+    let without = without.collect();
+    (fabric, members, without)
+}
+
+/// Hops between switches with multicast, by trying every switch between (Floyd and Warshall).
+fn all_hops(
+    fabric: &Fabric,
+    without: &BTreeSet<SwitchIdx>,
+) -> BTreeMap<(SwitchIdx, SwitchIdx), u64> {
+    let switches = || {
+        let all = fabric.switches().indices();
+        all.filter(|switch| !without.contains(switch))
+    };
+    let mut hops: BTreeMap<_, _> = switches().map(|at| ((at, at), 0)).collect();
+    for channel in fabric.channels().iter() {
+        if !without.contains(&channel.from) && !without.contains(&channel.to) {
+            hops.insert((channel.from, channel.to), 1);
+        }
+    }
+    for via in switches() {
+        for from in switches() {
+            for to in switches() {
+                let way = hops.get(&(from, via)).zip(hops.get(&(via, to)));
+                if let Some(sum) = way.map(|(one, two)| one + two) {
+                    let best = hops.entry((from, to)).or_insert(sum);
+                    *best = sum.min(*best);
+                }
+            }
+        }
+    }
+    hops
+}
+
+#[test]
+fn the_root_has_the_least_mean_hops_of_all_switches() {
+    for seed in 0..1000 {
+        let (fabric, members, without) = random_case(seed);
+        let hops = all_hops(&fabric, &without);
+        let seats: Vec<SwitchIdx> = members
+            .iter()
+            .filter_map(|&member| Some(fabric.attachment(member)?.0))
+            .filter(|switch| !without.contains(switch))
+            .collect();
+        let judge = |root: &SwitchIdx| {
+            let near = seats.iter().filter_map(|&seat| hops.get(&(*root, seat)));
+            let far = seats.len() - near.clone().count();
+            (far, near.sum::<u64>())
+        };
+        let roots = fabric
+            .switches()
+            .indices()
+            .filter(|root| !without.contains(root));
+        let best = roots.min_by_key(judge).filter(|_| !seats.is_empty());
+        let tree = Trees::new(&fabric, without).tree(&members);
+        assert_eq!(tree.root, best, "seed {seed}");
+    }
+}
+
+#[test]
+fn random_trees_deliver_every_packet_once_to_all_who_are_not_left_out() {
+    for seed in 0..1000 {
+        let (fabric, members, without) = random_case(seed);
+        let tree = Trees::new(&fabric, without).tree(&members);
+        let joined = members
+            .iter()
+            .copied()
+            .filter(|member| !tree.left_out.contains(member));
+        let joined: Vec<PortRef> = joined.collect();
+        for &from in &joined {
+            let others = joined.iter().copied().filter(|&member| member != from);
+            assert_eq!(
+                flood(&fabric, &tree, from),
+                others.collect::<Vec<_>>(),
+                "seed {seed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_tree_is_at_most_64_hops_deep() {
+    // A line of switches: from its middle, one end of 130 is 65 hops away.
+    let short = fabric("mesh:129,hosts=1");
+    let ends = |fabric: &Fabric| {
+        let hosts = hosts(fabric);
+        [hosts[0], hosts[hosts.len() - 1]]
+    };
+    let tree = Trees::new(&short, BTreeSet::new()).tree(&ends(&short));
+    assert_eq!((tree.depth, tree.left_out.len()), (64, 0));
+    let long = fabric("mesh:130,hosts=1");
+    let tree = Trees::new(&long, BTreeSet::new()).tree(&ends(&long));
+    assert_eq!((tree.depth, tree.left_out.len()), (0, 1));
+}
+
+#[test]
+fn links_are_shared_evenly_by_groups() {
+    let fabric = fabric("fat-tree:radix=8,levels=2");
+    let members = hosts(&fabric);
+    let mut trees = Trees::new(&fabric, BTreeSet::new());
+    let mut used: BTreeMap<SwitchIdx, usize> = BTreeMap::new();
+    for _ in 0..40 {
+        let tree = trees.tree(&members);
+        let spines = tree
+            .ports
+            .keys()
+            .filter(|&&at| fabric.switch(at).description.starts_with("L2"));
+        spines.for_each(|&spine| *used.entry(spine).or_default() += 1);
+    }
+    assert_eq!(used.into_values().collect::<Vec<_>>(), [10; 4]);
 }
 
 #[test]
