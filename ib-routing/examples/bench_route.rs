@@ -1,4 +1,4 @@
-//! Routes and verifies a generated fabric: `bench_route SPEC ENGINE [LMC] [THREADS]`.
+//! Routes and verifies a generated fabric: `bench_route SPEC ENGINE [LMC] [THREADS] [REPETITIONS]`.
 
 use std::{error::Error, time::Instant};
 
@@ -11,7 +11,7 @@ use ib_wire::Lmc;
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
     let [_, spec, engine, rest @ ..] = args.as_slice() else {
-        return Err("bench_route SPEC ENGINE [LMC] [THREADS]".into());
+        return Err("bench_route SPEC ENGINE [LMC] [THREADS] [REPETITIONS]".into());
     };
     let number = |at: usize, default: usize| rest.get(at).map_or(Ok(default), |text| text.parse());
     let fabric = if FabricSpec::is_spec(spec) {
@@ -35,20 +35,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut times = Vec::new();
     let mut routes = engine.route(&fabric, &lids, &options)?;
-    for _ in 0..5 {
+    for _ in 0..number(2, 5)?.max(1) {
         let start = Instant::now();
         routes = engine.route(&fabric, &lids, &options)?;
         times.push(start.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);
+    let median = times.get(times.len() / 2).copied().unwrap_or(f64::NAN);
     let start = Instant::now();
     let report = verify_on(threads, &fabric, &lids, &routes);
     let verify = start.elapsed().as_secs_f64();
     let entries = fabric.num_switches() * lids.num_lids();
     println!(
         "{spec} {engine}: route {:.3} ms ({:.2} ns/entry), verify {:.1} ms; pairs {} unreachable {} loops {} vls {} deadlock-free {} {} {} hops {} {:.4} load max {} mean {:.1} stdev {:.2}",
-        times[2] * 1e3,
-        times[2] * 1e9 / entries as f64,
+        median * 1e3,
+        median * 1e9 / entries as f64,
         verify * 1e3,
         report.pairs,
         report.unreachable,

@@ -11,3 +11,4 @@ pub mod parallel;
 pub mod random;
 pub mod spread;
 pub mod up_down;
+pub mod waves;

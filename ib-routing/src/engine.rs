@@ -17,7 +17,8 @@ pub mod updn;
 use core::{fmt, str::FromStr};
 
 use crate::{
-    error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions, routes::Routes,
+    algo::parallel, error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions,
+    routes::Routes,
 };
 
 /// A routing engine.
@@ -78,7 +79,7 @@ impl RoutingEngine {
         lids: &LidMap,
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
-        match self {
+        parallel::install(options.threads, fabric, || match self {
             Self::Auto => auto::route(fabric, lids, options),
             Self::MinHop => minhop::route(fabric, lids, options),
             Self::UpDown => updn::route(fabric, lids, options),
@@ -91,7 +92,7 @@ impl RoutingEngine {
             Self::Torus2Qos => torus_2qos::route(fabric, lids, options),
             Self::Sssp => sssp::route(fabric, lids, options),
             Self::Dfsssp => dfsssp::route(fabric, lids, options),
-        }
+        })
     }
 }
 

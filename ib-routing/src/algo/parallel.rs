@@ -2,8 +2,24 @@
 
 use alloc::vec::Vec;
 
-/// Maps `0..count` by `work`, where `threads` is as in [`RouteOptions`](crate::RouteOptions): 1 means
-/// the caller's alone, 0 all that there are.
+use crate::fabric::Fabric;
+
+/// Items below which threads cost more than they bring.
+#[cfg(feature = "std")]
+const FEW: usize = 64;
+
+/// Runs `work` where `threads` threads help it, so that each of its parallel steps finds them awake:
+/// 1 means the caller's alone, 0 all that there are, as in [`RouteOptions`](crate::RouteOptions).
+pub fn install<R: Send>(threads: usize, fabric: &Fabric, work: impl FnOnce() -> R + Send) -> R {
+    #[cfg(feature = "std")]
+    if threads != 1 && fabric.num_switches() >= FEW {
+        return on_threads(threads, work);
+    }
+    let _ = (threads, fabric);
+    work()
+}
+
+/// Maps `0..count` by `work`.
 pub fn map<T: Send>(
     threads: usize,
     count: usize,
@@ -18,42 +34,62 @@ pub fn map<T: Send>(
     (0..count).map(work).collect()
 }
 
-/// Gives every item of `items`, with the `len` entries of `data` that belong to it, to `work`.
-pub fn rows<S: Send, T: Send>(
+/// How many threads work on [`rows`] at the same time, at most.
+#[must_use]
+pub fn workers(threads: usize, items: usize) -> usize {
+    #[cfg(feature = "std")]
+    if threads != 1 && items >= FEW {
+        return on_threads(threads, rayon::current_num_threads);
+    }
+    let _ = (threads, items);
+    1
+}
+
+/// Gives every item of `items`, with the `len` entries of `data` that belong to it, to `work`, with a
+/// space to work in that `space` makes for the worker of a number below [`workers`].
+pub fn rows<S: Send, T: Send, W>(
     threads: usize,
     items: &mut [S],
     data: &mut [T],
     len: usize,
-    work: impl Fn(&mut S, &mut [T]) + Sync + Send,
+    space: impl Fn(usize) -> W + Sync + Send,
+    work: impl Fn(&mut W, &mut S, &mut [T]) + Sync + Send,
 ) {
     let len = len.max(1);
     #[cfg(feature = "std")]
-    if threads != 1 && items.len() >= 64 {
+    if threads != 1 && items.len() >= FEW {
         use rayon::prelude::*;
         return on_threads(threads, || {
             let rows = items
                 .par_iter_mut()
                 .zip(data.par_chunks_mut(len))
                 .with_min_len(16);
-            rows.for_each(|(item, row)| work(item, row));
+            rows.for_each_init(
+                || space(rayon::current_thread_index().unwrap_or(0)),
+                |space, (item, row)| work(space, item, row),
+            );
         });
     }
     let _ = threads;
-    items
-        .iter_mut()
-        .zip(data.chunks_mut(len))
-        .for_each(|(item, row)| work(item, row));
+    let mut space = space(0);
+    for (item, row) in items.iter_mut().zip(data.chunks_mut(len)) {
+        work(&mut space, item, row);
+    }
 }
 
-/// Runs on a pool of `threads`, or on the global one for 0.
+/// Runs on a pool of `threads`, or on the global one for 0; where that is already the case, at once.
 #[cfg(feature = "std")]
 fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    if threads == 0 {
+    let here = rayon::current_thread_index().is_some();
+    if here && (threads == 0 || threads == rayon::current_num_threads()) {
         return work();
+    }
+    if threads == 0 {
+        return rayon::scope(|_| work());
     }
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(work),
         // No thread to be had: the global pool falls back to the caller's.
-        Err(_) => work(),
+        Err(_) => rayon::scope(|_| work()),
     }
 }

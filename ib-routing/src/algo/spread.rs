@@ -1,7 +1,7 @@
 //! Shares the load of destinations over equally good channels: the common half of minhop and updn.
 //!
-//! 64 destination switches are routed at once, a bit for each. An engine says, level by level, which
-//! switches are how many hops away ([`Levels`]); the channels that lead one level down are a switch's
+//! 64 destination switches are routed at once, a bit for each. An engine says, wave by wave, which
+//! switches are how far away ([`Levels`]); the channels that lead to a nearer wave are a switch's
 //! candidates, and all LIDs of all destinations with the same candidates are dealt out together. The
 //! farthest switches choose first, so that each knows how many sources its choice is for, and the
 //! least loaded channel gets the next LID. OpenSM counts destinations instead, and so sends the
@@ -9,101 +9,66 @@
 //!
 //! Time O(channels * switches / 64 * levels + LIDs * switches).
 
-use alloc::{vec, vec::Vec};
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+mod batch;
+mod desk;
+mod ring;
 
-use ib_wire::Guid;
+use alloc::{collections::BTreeMap, vec, vec::Vec};
 
+use ib_wire::{Guid, PortNum};
+
+use self::{
+    batch::{Batch, Flows},
+    desk::{Desk, Space},
+};
 use crate::{
-    algo::{parallel, random::Random},
+    algo::{
+        parallel,
+        random::Random,
+        waves::{BATCH, Levels, shortest, shortest_by_weight},
+    },
     engine::RoutingEngine,
     error::RouteError,
-    fabric::Fabric,
+    fabric::{Channel, Fabric},
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
-    lid::LidMap,
+    lid::{Destination, LidMap},
     options::RouteOptions,
     routes::Routes,
 };
 
-/// Destination switches that are routed at once.
-pub const BATCH: usize = 64;
-
 /// Entries of a fabric that is routed several times, to keep the best.
 const SMALL: usize = 4096;
 
-/// A set of destinations of the batch per switch.
-pub type Sets = IdxVec<SwitchIdx, u64>;
-
-/// One step of an engine's search.
-#[derive(Clone, Debug)]
-pub struct Wave {
-    /// The destinations that each switch reaches in this step.
-    pub reached: Sets,
-    /// The destinations that a next switch must have for a channel to it to be a candidate.
-    pub via: Sets,
-    /// The classes of channels that are candidates.
-    pub classes: u8,
-}
-
-/// Steps of a search, the nearest first.
-pub type Levels = Vec<Wave>;
-
-/// All waves of a breadth-first search over all channels: shortest paths.
-#[must_use]
-pub fn shortest(fabric: &Fabric, targets: &[SwitchIdx]) -> Levels {
-    let mut frontier = start(fabric, targets);
-    let mut reached = frontier.clone();
-    let mut levels = Levels::new();
-    loop {
-        let next = step(fabric, &frontier, &reached, |_| true);
-        if next.iter().all(|&bits| bits == 0) {
-            return levels;
-        }
-        for (all, &new) in reached.iter_mut().zip(next.iter()) {
-            *all |= new;
-        }
-        levels.push(Wave {
-            reached: next.clone(),
-            via: frontier,
-            classes: u8::MAX,
-        });
-        frontier = next;
-    }
-}
-
-/// The sets at distance 0: every target has its own bit.
-#[must_use]
-pub fn start(fabric: &Fabric, targets: &[SwitchIdx]) -> Sets {
-    let mut sets = IdxVec::filled(fabric.num_switches(), 0);
-    for (bit, &target) in targets.iter().take(BATCH).enumerate() {
-        sets[target] |= 1 << bit;
-    }
-    sets
-}
-
-/// What each switch newly reaches over one channel to a switch of `frontier`.
-#[must_use]
-pub fn step(
+/// Routes every LID over shortest paths, where a channel counts as many hops as `hop_weights` says.
+///
+/// # Errors
+/// None.
+pub fn spread_shortest(
     fabric: &Fabric,
-    frontier: &Sets,
-    reached: &Sets,
-    usable: impl Fn(ChannelIdx) -> bool,
-) -> Sets {
-    let channels = fabric.switches().indices().map(|switch| {
-        let mut bits = 0;
-        for (index, channel) in fabric.channels_from(switch) {
-            if usable(index) {
-                bits |= frontier[channel.to];
-            }
-        }
-        bits & !reached[switch]
-    });
-    channels.collect()
+    lids: &LidMap,
+    options: &RouteOptions,
+    routes: &mut Routes,
+) -> Result<(), RouteError> {
+    if options.hop_weights.is_empty() {
+        return spread(fabric, lids, options, None, routes, |targets| {
+            Ok(shortest(fabric, targets))
+        });
+    }
+    let weight = |channel: &Channel| {
+        let end = (fabric.switch_guid(channel.from), channel.port);
+        let weight = options.hop_weights.get(&end).copied().unwrap_or(1);
+        // A way without hops could lead round in a circle; OpenSM has 8 bits too.
+        u8::try_from(weight.max(1)).unwrap_or(u8::MAX)
+    };
+    let weights = fabric.channels().iter().map(weight).collect();
+    spread(fabric, lids, options, Some(&weights), routes, |targets| {
+        Ok(shortest_by_weight(fabric, targets, &weights))
+    })
 }
 
 /// Routes every LID over candidates that `search` finds for its switch, and shares the load.
 ///
-/// `classes` holds a bit mask per channel; a channel is a candidate in waves that share a bit with it.
+/// `classes` holds the class of every channel; without it all are of class 0.
 ///
 /// # Errors
 /// What `search` finds wrong.
@@ -157,35 +122,42 @@ fn attempt(
     routes: &mut Routes,
     search: &mut impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
 ) -> Result<Attempt, RouteError> {
-    let row_len = routes.row_len();
-    let mut desks: Vec<Desk> = plan
-        .fabric
-        .switches()
-        .indices()
-        .map(|switch| Desk::new(switch, plan.fabric.channels_from(switch).len()))
-        .collect();
-    let mut flows = Vec::new();
+    let (threads, row_len) = (plan.options.threads, routes.row_len());
+    let (mut loads, mut sent) = (vec![0; plan.ways.len()], vec![0; plan.ways.len()]);
+    let mut desks = Desk::for_all(plan, &mut loads, &mut sent);
+    let mut flows = Flows::new(
+        plan.fabric.num_switches(),
+        parallel::workers(threads, desks.len()),
+    );
     for targets in plan.order.chunks(BATCH) {
         let batch = Batch::new(plan, targets, &mut flows);
         for wave in search(targets)?.iter().rev() {
             parallel::rows(
-                plan.options.threads,
+                threads,
                 &mut desks,
                 routes.rows_mut(),
                 row_len,
-                |desk, lft| {
-                    desk.deal(plan, &batch, wave, lft);
-                },
+                Space::new,
+                |space, desk, lft| desk.deal(plan, &batch, wave, space, lft),
             );
         }
     }
-    let loads = || desks.iter().flat_map(|desk| &desk.routes);
-    let max = loads().copied().max().unwrap_or(0);
-    let count = loads().count().max(1) as u64;
+    let max = sent.iter().copied().max().unwrap_or(0);
+    let count = sent.len().max(1) as u64;
     Ok(Attempt {
         max,
-        mean: loads().sum::<u64>() / count,
+        mean: sent.iter().sum::<u64>() / count,
     })
+}
+
+/// A channel as its switch sees it.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    to: SwitchIdx,
+    port: PortNum,
+    class: u8,
+    /// Its routes do not count.
+    ignored: bool,
 }
 
 /// What all batches share.
@@ -193,16 +165,16 @@ struct Plan<'a> {
     fabric: &'a Fabric,
     lids: &'a LidMap,
     options: &'a RouteOptions,
-    classes: Option<&'a IdxVec<ChannelIdx, u8>>,
     /// Destination switches in the order in which they choose.
     order: Vec<SwitchIdx>,
+    /// The ports of `options.guid_routing_order` with their places.
+    guid_order: BTreeMap<Guid, usize>,
     /// LIDs of CAs at each switch: the sources of routes.
-    sources: IdxVec<SwitchIdx, u32>,
-    /// Place of each channel among those of its switch, for ties.
-    rank: IdxVec<ChannelIdx, u32>,
-    /// Channels whose routes do not count.
-    ignored: IdxVec<ChannelIdx, bool>,
-    /// A number for the chassis of each switch: LIDs of one port shall use different ones.
+    sources: IdxVec<SwitchIdx, u16>,
+    /// The channels of each switch, in the order in which equally loaded ones are tried.
+    ways: Vec<Way>,
+    /// A number for the chassis of each switch: LIDs of one port shall use different ones. Empty where
+    /// no port has several.
     system: IdxVec<SwitchIdx, u32>,
     /// Only channels to one neighbour are candidates: the first in the order of ports.
     one_neighbour: bool,
@@ -215,417 +187,135 @@ impl<'a> Plan<'a> {
         fabric: &'a Fabric,
         lids: &'a LidMap,
         options: &'a RouteOptions,
-        classes: Option<&'a IdxVec<ChannelIdx, u8>>,
+        classes: Option<&IdxVec<ChannelIdx, u8>>,
         engine: RoutingEngine,
     ) -> Self {
         let mut sources = IdxVec::filled(fabric.num_switches(), 0);
-        for destination in lids
-            .destinations()
-            .iter()
-            .filter(|destination| !destination.is_switch())
-        {
-            if let Some(switch) = destination.switch {
-                sources[switch] += u32::from(destination.range.lmc().lid_count());
+        let mut has_siblings = false;
+        for destination in lids.destinations().iter() {
+            let count = destination.range.lmc().lid_count();
+            has_siblings |= count > 1;
+            if let Some(switch) = destination.switch.filter(|_| !destination.is_switch()) {
+                sources[switch] += count;
             }
         }
-        let mut order: Vec<SwitchIdx> = fabric.switches().indices().collect();
-        if !options.guid_routing_order.is_empty() {
-            order.sort_by_key(|&switch| {
-                let places = lids
-                    .at_switch(switch)
-                    .map(|port| place_in_order(options, port.guid));
-                places.min().unwrap_or(usize::MAX)
-            });
-        }
-        let mut rank = IdxVec::filled(fabric.channels().len(), 0);
-        let mut random = options.scatter_ports.map(Random::new);
-        for switch in fabric.switches().indices() {
-            let wish = options.port_order.get(&fabric.switch_guid(switch));
-            let mut channels: Vec<_> = fabric.channels_from(switch).collect();
-            channels.sort_by_key(|(_, channel)| {
-                wish.and_then(|ports| ports.iter().position(|&port| port == channel.port))
-                    .unwrap_or(usize::MAX)
-            });
-            if let Some(random) = &mut random {
-                random.shuffle(&mut channels);
-            }
-            for (place, (channel, _)) in (0..).zip(channels) {
-                rank[channel] = place;
-            }
-        }
-        let mut ignored = IdxVec::filled(fabric.channels().len(), false);
-        for &(guid, port) in &options.ignore_ports {
-            let switch = fabric.switch_by_guid(guid);
-            if let Some(channel) = switch.and_then(|switch| fabric.channel_at(switch, port)) {
-                ignored[channel] = true;
-            }
-        }
-        let one_neighbour = engine == RoutingEngine::Dor;
-        let systems: Vec<Guid> = fabric
-            .switches()
-            .iter()
-            .map(|&node| {
-                let node = fabric.node(node);
-                if node.system_image_guid == Guid::NONE {
-                    node.guid
-                } else {
-                    node.system_image_guid
-                }
-            })
-            .collect();
-        let mut known = systems.clone();
-        known.sort_unstable();
-        let system = systems
-            .iter()
-            .map(|guid| known.partition_point(|other| other < guid) as u32);
-        let system = system.collect();
-        Self {
+        let system = if has_siblings {
+            number_systems(fabric)
+        } else {
+            IdxVec::new()
+        };
+        let mut plan = Self {
             fabric,
             lids,
             options,
-            classes,
-            order,
+            order: fabric.switches().indices().collect(),
+            guid_order: options
+                .guid_routing_order
+                .iter()
+                .copied()
+                .zip(0..)
+                .collect(),
             sources,
-            rank,
-            ignored,
+            ways: order_ways(fabric, options, classes),
             system,
-            one_neighbour,
+            one_neighbour: engine == RoutingEngine::Dor,
             count_only: false,
+        };
+        if !plan.guid_order.is_empty() {
+            let mut order = core::mem::take(&mut plan.order);
+            order.sort_by_key(|&switch| {
+                let places = lids.at_switch(switch).map(|port| plan.place_in_order(port));
+                places.min().unwrap_or(usize::MAX)
+            });
+            plan.order = order;
         }
-    }
-}
-
-fn place_in_order(options: &RouteOptions, guid: Guid) -> usize {
-    let listed = options
-        .guid_routing_order
-        .iter()
-        .position(|&listed| listed == guid);
-    listed.unwrap_or(usize::MAX)
-}
-
-/// One LID to route.
-#[derive(Clone, Copy, Debug)]
-struct Column {
-    lid: u16,
-    /// Its destination is a CA: sources are counted.
-    is_ca: bool,
-    /// Its port has the LID before it too: another path is wanted.
-    sibling: bool,
-}
-
-/// Destinations that are routed at once, and how many routes pass a switch on the way to each.
-struct Batch<'a> {
-    columns: Vec<Column>,
-    /// Columns of each destination switch: from the first up to the second.
-    spans: Vec<(usize, usize)>,
-    /// A row of columns per switch. Switches that choose at the same time add to those nearer to the
-    /// destination, in any order.
-    flows: &'a [AtomicU32],
-    has_siblings: bool,
-    /// One thread does all.
-    alone: bool,
-}
-
-impl<'a> Batch<'a> {
-    fn new(plan: &Plan<'_>, targets: &[SwitchIdx], flows: &'a mut Vec<AtomicU32>) -> Self {
-        let (mut columns, mut spans) = (Vec::new(), Vec::new());
-        for &target in targets {
-            let first = columns.len();
-            let mut ports: Vec<_> = plan.lids.at_switch(target).collect();
-            if !plan.options.guid_routing_order.is_empty() {
-                ports.sort_by_key(|port| place_in_order(plan.options, port.guid));
-            }
-            for port in ports {
-                let is_ca = !port.is_switch();
-                columns.extend(port.range.iter().map(|lid| Column {
-                    lid: lid.0,
-                    is_ca,
-                    sibling: lid != port.range.base(),
-                }));
-            }
-            spans.push((first, columns.len()));
-        }
-        flows.clear();
-        for &sources in plan.sources.iter() {
-            flows.extend(
-                columns
-                    .iter()
-                    .map(|column| AtomicU32::new(u32::from(column.is_ca) * sources)),
-            );
-        }
-        let has_siblings = columns.iter().any(|column| column.sibling);
-        let alone = plan.options.threads == 1;
-        Self {
-            columns,
-            spans,
-            flows,
-            has_siblings,
-            alone,
-        }
+        plan
     }
 
-    /// The columns of a destination, and the routes that pass `switch` on the way to each.
-    fn lids(
-        &self,
-        switch: SwitchIdx,
-        first: usize,
-        end: usize,
-    ) -> impl Iterator<Item = (usize, &Column, u32)> {
-        let row = switch.at() * self.columns.len();
-        let columns = self.columns.get(first..end).unwrap_or_default();
-        let flows = self.flows.get(row + first..row + end).unwrap_or_default();
-        let lids = columns.iter().zip(flows).enumerate();
-        lids.map(move |(at, (column, flow))| (first + at, column, flow.load(Relaxed)))
+    fn place_in_order(&self, port: &Destination) -> usize {
+        let place = self.guid_order.get(&port.guid);
+        place.copied().unwrap_or(usize::MAX)
     }
 
-    /// Adds the routes that a switch sends on to the next.
+    /// The channels of a switch.
     #[inline]
-    fn send(&self, to: SwitchIdx, column: usize, flow: u32) {
-        if let Some(next) = self.flows.get(to.at() * self.columns.len() + column) {
-            if self.alone {
-                // Nobody else adds: no need for a locked instruction.
-                next.store(next.load(Relaxed) + flow, Relaxed);
-            } else {
-                next.fetch_add(flow, Relaxed);
-            }
+    fn ways_from(&self, switch: SwitchIdx) -> &[Way] {
+        let (first, end) = self.fabric.channel_range(switch);
+        self.ways.get(first.at()..end.at()).unwrap_or_default()
+    }
+
+    /// What a LID counts that `flow` routes come by to.
+    #[inline]
+    fn weight(&self, is_ca: bool, flow: u16) -> u16 {
+        match (is_ca, self.count_only) {
+            (true, true) => 1,
+            (true, false) => flow,
+            (false, _) => u16::from(self.options.port_profile_switch_nodes),
         }
+    }
+
+    /// Whether each LID looks at every candidate, as no order of them lasts.
+    fn looks_at_all(&self) -> bool {
+        !self.system.is_empty() || self.options.port_shifting
     }
 }
 
-/// A candidate and the routes it carries.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    load: u64,
-    tie: u32,
-    to: SwitchIdx,
-    port: u8,
-    ignored: bool,
-    /// Place among the channels of the switch.
-    place: u8,
+/// The channels of every switch by port, or in the order that the options ask for.
+fn order_ways(
+    fabric: &Fabric,
+    options: &RouteOptions,
+    classes: Option<&IdxVec<ChannelIdx, u8>>,
+) -> Vec<Way> {
+    let ways = fabric
+        .channels()
+        .iter_enumerated()
+        .map(|(index, channel)| Way {
+            to: channel.to,
+            port: channel.port,
+            class: classes.map_or(0, |classes| classes[index]),
+            ignored: false,
+        });
+    let mut ways: Vec<Way> = ways.collect();
+    for &(guid, port) in &options.ignore_ports {
+        let switch = fabric.switch_by_guid(guid);
+        let channel = switch.and_then(|switch| fabric.channel_at(switch, port));
+        if let Some(way) = channel.and_then(|channel| ways.get_mut(channel.at())) {
+            way.ignored = true;
+        }
+    }
+    let mut random = options.scatter_ports.map(Random::new);
+    if random.is_none() && options.port_order.is_empty() {
+        return ways;
+    }
+    for switch in fabric.switches().indices() {
+        let (first, end) = fabric.channel_range(switch);
+        let ways = ways.get_mut(first.at()..end.at()).unwrap_or_default();
+        if let Some(wish) = options.port_order.get(&fabric.switch_guid(switch)) {
+            ways.sort_by_key(|way| {
+                let place = wish.iter().position(|&port| port == way.port);
+                place.unwrap_or(usize::MAX)
+            });
+        }
+        if let Some(random) = &mut random {
+            random.shuffle(ways);
+        }
+    }
+    ways
 }
 
-/// Where one switch chooses: what its channels carry, and room to work in.
-struct Desk {
-    switch: SwitchIdx,
-    load: Vec<u64>,
-    /// The routes on each channel.
-    routes: Vec<u64>,
-    masks: Vec<(u8, Candidate, u64)>,
-    queue: Vec<Candidate>,
-}
-
-impl Desk {
-    fn new(switch: SwitchIdx, channels: usize) -> Self {
-        Self {
-            switch,
-            load: vec![0; channels],
-            routes: vec![0; channels],
-            masks: Vec::new(),
-            queue: Vec::new(),
+/// A number for each switch, the same for switches of one chassis.
+fn number_systems(fabric: &Fabric) -> IdxVec<SwitchIdx, u32> {
+    let system = fabric.switches().iter().map(|&node| {
+        let node = fabric.node(node);
+        if node.system_image_guid == Guid::NONE {
+            node.guid
+        } else {
+            node.system_image_guid
         }
-    }
-
-    /// Lets the switch choose for the destinations that it reaches in this wave.
-    fn deal(&mut self, plan: &Plan<'_>, batch: &Batch<'_>, wave: &Wave, lft: &mut [u8]) {
-        let mut left = wave.reached[self.switch];
-        if left == 0 {
-            return;
-        }
-        self.masks.clear();
-        for ((index, channel), place) in plan.fabric.channels_from(self.switch).zip(0..) {
-            let class = plan.classes.map_or(u8::MAX, |classes| classes[index]);
-            let mask = wave.via[channel.to] & left;
-            if mask != 0 && class & wave.classes != 0 {
-                let candidate = Candidate {
-                    load: 0,
-                    tie: plan.rank[index],
-                    to: channel.to,
-                    port: channel.port.0,
-                    ignored: plan.ignored[index],
-                    place,
-                };
-                self.masks.push((place, candidate, mask));
-            }
-        }
-        while left != 0 {
-            let first = left & left.wrapping_neg();
-            let mut group = left;
-            self.queue.clear();
-            for &(place, candidate, mask) in &self.masks {
-                if mask & first == 0 {
-                    group &= !mask;
-                    continue;
-                }
-                group &= mask;
-                let load = self.load.get(usize::from(place)).copied().unwrap_or(0);
-                self.queue.push(Candidate { load, ..candidate });
-            }
-            left &= !group;
-            if plan.one_neighbour {
-                let first = self.queue.iter().min_by_key(|candidate| candidate.tie);
-                if let Some(to) = first.map(|first| first.to) {
-                    self.queue.retain(|candidate| candidate.to == to);
-                }
-            }
-            match self.queue.as_slice() {
-                [] => {}
-                &[only] => self.send_all(batch, group, only, lft, plan.count_only),
-                _ if batch.has_siblings => self.deal_apart(plan, batch, group, lft),
-                _ => {
-                    self.sort_queue();
-                    self.deal_group(plan, batch, group, lft);
-                }
-            }
-        }
-    }
-
-    /// Sorts the candidates, the least loaded first. They are few and nearly sorted: insertion beats
-    /// anything cleverer.
-    fn sort_queue(&mut self) {
-        for at in 1..self.queue.len() {
-            let mut place = at;
-            while place > 0
-                && let Some([before, here]) = self.queue.get(place - 1..=place)
-                && (here.load, here.tie) < (before.load, before.tie)
-            {
-                self.queue.swap(place - 1, place);
-                place -= 1;
-            }
-        }
-    }
-
-    fn send_all(
-        &mut self,
-        batch: &Batch<'_>,
-        group: u64,
-        only: Candidate,
-        lft: &mut [u8],
-        count_only: bool,
-    ) {
-        let (mut sum, mut lids) = (0, 0);
-        for (first, end) in spans_of(&batch.spans, group) {
-            for (at, column, flow) in batch.lids(self.switch, first, end) {
-                if let Some(entry) = lft.get_mut(usize::from(column.lid)) {
-                    *entry = only.port;
-                }
-                if flow != 0 {
-                    batch.send(only.to, at, flow);
-                    sum += u64::from(flow);
-                }
-                lids += u64::from(column.is_ca);
-            }
-        }
-        let place = usize::from(only.place);
-        if let Some(routes) = self.routes.get_mut(place) {
-            *routes += sum;
-        }
-        if let Some(load) = self.load.get_mut(place).filter(|_| !only.ignored) {
-            *load += if count_only { lids } else { sum };
-        }
-    }
-
-    /// Gives each LID of the group to the channel that is then the least loaded.
-    fn deal_group(&mut self, plan: &Plan<'_>, batch: &Batch<'_>, group: u64, lft: &mut [u8]) {
-        let count_switches = plan.options.port_profile_switch_nodes;
-        // The queue grows at its end and shrinks at its front, `head`.
-        let mut head = 0;
-        for (first, end) in spans_of(&batch.spans, group) {
-            for (at, column, flow) in batch.lids(self.switch, first, end) {
-                let Some(&best) = self.queue.get(head) else {
-                    return;
-                };
-                if let Some(entry) = lft.get_mut(usize::from(column.lid)) {
-                    *entry = best.port;
-                }
-                if flow != 0 {
-                    batch.send(best.to, at, flow);
-                    if let Some(routes) = self.routes.get_mut(usize::from(best.place)) {
-                        *routes += u64::from(flow);
-                    }
-                }
-                let counted = if plan.count_only {
-                    u64::from(column.is_ca)
-                } else {
-                    u64::from(flow)
-                };
-                let weight = counted + u64::from(count_switches && !column.is_ca);
-                // What nobody's route comes by must not move the others out of step.
-                if weight == 0 || best.ignored {
-                    continue;
-                }
-                head += 1;
-                let after = Candidate {
-                    load: best.load + weight,
-                    ..best
-                };
-                self.queue.push(after);
-                let mut place = self.queue.len() - 1;
-                while place > head
-                    && let Some(before) = self.queue.get(place - 1)
-                    && before.load > after.load
-                {
-                    self.queue.swap(place - 1, place);
-                    place -= 1;
-                }
-            }
-        }
-        self.keep_loads(head);
-    }
-
-    /// The same for ports with several LIDs: each next one through another chassis, else another
-    /// switch, else over the least loaded channel.
-    fn deal_apart(&mut self, plan: &Plan<'_>, batch: &Batch<'_>, group: u64, lft: &mut [u8]) {
-        let system = &plan.system;
-        let mut used: Vec<SwitchIdx> = Vec::new();
-        for (first, end) in spans_of(&batch.spans, group) {
-            for (at, column, flow) in batch.lids(self.switch, first, end) {
-                if !column.sibling {
-                    used.clear();
-                }
-                let best = self.queue.iter_mut().min_by_key(|candidate| {
-                    let to = candidate.to;
-                    let systems = used
-                        .iter()
-                        .filter(|&&other| system[other] == system[to])
-                        .count();
-                    let switches = used.iter().filter(|&&other| other == to).count();
-                    (systems, switches, candidate.load, candidate.tie)
-                });
-                let Some(best) = best else { continue };
-                used.push(best.to);
-                batch.send(best.to, at, flow);
-                if let Some(routes) = self.routes.get_mut(usize::from(best.place)) {
-                    *routes += u64::from(flow);
-                }
-                if !best.ignored {
-                    best.load += if plan.count_only {
-                        u64::from(column.is_ca)
-                    } else {
-                        u64::from(flow)
-                    };
-                }
-                if let Some(entry) = lft.get_mut(usize::from(column.lid)) {
-                    *entry = best.port;
-                }
-            }
-        }
-        self.keep_loads(0);
-    }
-
-    fn keep_loads(&mut self, head: usize) {
-        for candidate in self.queue.get(head..).unwrap_or_default() {
-            if let Some(load) = self.load.get_mut(usize::from(candidate.place)) {
-                *load = candidate.load;
-            }
-        }
-    }
-}
-
-/// Columns of the destinations in a set.
-fn spans_of(spans: &[(usize, usize)], mut group: u64) -> impl Iterator<Item = (usize, usize)> + '_ {
-    core::iter::from_fn(move || {
-        let bit = group.trailing_zeros() as usize;
-        group &= group.wrapping_sub(1);
-        spans.get(bit).copied().filter(|_| bit < BATCH)
-    })
+    });
+    let systems: Vec<Guid> = system.collect();
+    let mut known = systems.clone();
+    known.sort_unstable();
+    let number = |guid: &Guid| known.partition_point(|other| other < guid) as u32;
+    systems.iter().map(number).collect()
 }

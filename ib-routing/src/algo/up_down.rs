@@ -4,10 +4,13 @@
 //! up, by the shortest way. So whoever goes up to such a switch goes down from there on, and a table
 //! by destination alone never turns upward again.
 
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 
 use crate::{
-    algo::spread::{Levels, Sets, Wave, start, step},
+    algo::{
+        spread,
+        waves::{Levels, Sets, Wave, add, start, step},
+    },
     engine::RoutingEngine,
     error::RouteError,
     fabric::Fabric,
@@ -18,9 +21,9 @@ use crate::{
 };
 
 /// Class of a channel that goes up.
-pub const UP: u8 = 1;
+pub const UP: u8 = 0;
 /// Class of a channel that goes down.
-pub const DOWN: u8 = 2;
+pub const DOWN: u8 = 1;
 
 /// The direction of every channel: up towards the higher place.
 #[must_use]
@@ -62,8 +65,7 @@ pub fn search(fabric: &Fabric, targets: &[SwitchIdx], classes: &IdxVec<ChannelId
         if let Some(below) = below {
             levels.push(Wave {
                 reached: below.clone(),
-                via: here.clone(),
-                classes: DOWN,
+                via: vec![(DOWN, here.clone())],
             });
         }
         let next = step(fabric, &frontier, &reached, |channel| {
@@ -72,8 +74,7 @@ pub fn search(fabric: &Fabric, targets: &[SwitchIdx], classes: &IdxVec<ChannelId
         if add(&mut reached, &next) {
             levels.push(Wave {
                 reached: next.clone(),
-                via: frontier,
-                classes: UP,
+                via: vec![(UP, frontier)],
             });
         } else if below.is_none() {
             return levels;
@@ -81,16 +82,6 @@ pub fn search(fabric: &Fabric, targets: &[SwitchIdx], classes: &IdxVec<ChannelId
         up = next;
         at += 1;
     }
-}
-
-/// Adds sets to sets; says whether there was anything to add.
-fn add(sets: &mut Sets, more: &Sets) -> bool {
-    let mut any = 0;
-    for (all, &new) in sets.iter_mut().zip(more.iter()) {
-        any |= new;
-        *all |= new;
-    }
-    any != 0
 }
 
 /// Routes every destination up*/down*.
@@ -119,7 +110,7 @@ pub fn route(
         }
     }
     let mut routes = Routes::new(engine, fabric, lids);
-    crate::algo::spread::spread(
+    spread::spread(
         fabric,
         lids,
         options,
@@ -151,15 +142,11 @@ pub fn route(
                         });
                     }
                 }
-                let via = reached.clone();
+                let via = vec![(UP, reached.clone()), (DOWN, reached.clone())];
                 if !add(&mut reached, &next) {
                     return Ok(levels);
                 }
-                levels.push(Wave {
-                    reached: next,
-                    via,
-                    classes: UP | DOWN,
-                });
+                levels.push(Wave { reached: next, via });
             }
         },
     )?;

@@ -6,13 +6,8 @@
 //! to switches cabled otherwise. Time as minhop. Source: Dally and Seitz, "The torus routing chip", 1986.
 
 use crate::{
-    RoutingEngine,
-    algo::spread::{shortest, spread},
-    error::RouteError,
-    fabric::Fabric,
-    lid::LidMap,
-    options::RouteOptions,
-    routes::Routes,
+    RoutingEngine, algo::spread::spread_shortest, error::RouteError, fabric::Fabric, lid::LidMap,
+    options::RouteOptions, routes::Routes,
 };
 
 /// Routes in dimension order.
@@ -21,8 +16,6 @@ use crate::{
 /// None: any fabric has shortest paths.
 pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
     let mut routes = Routes::new(RoutingEngine::Dor, fabric, lids);
-    spread(fabric, lids, options, None, &mut routes, |targets| {
-        Ok(shortest(fabric, targets))
-    })?;
+    spread_shortest(fabric, lids, options, &mut routes)?;
     Ok(routes)
 }

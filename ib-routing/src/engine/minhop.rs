@@ -7,13 +7,8 @@
 //! Time O(channels * switches / 64 * diameter + LIDs * switches).
 
 use crate::{
-    RoutingEngine,
-    algo::spread::{shortest, spread},
-    error::RouteError,
-    fabric::Fabric,
-    lid::LidMap,
-    options::RouteOptions,
-    routes::Routes,
+    RoutingEngine, algo::spread::spread_shortest, error::RouteError, fabric::Fabric, lid::LidMap,
+    options::RouteOptions, routes::Routes,
 };
 
 /// Routes over shortest paths.
@@ -22,8 +17,6 @@ use crate::{
 /// None: what no cable joins stays unreachable, and the verifier's report says so.
 pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
     let mut routes = Routes::new(RoutingEngine::MinHop, fabric, lids);
-    spread(fabric, lids, options, None, &mut routes, |targets| {
-        Ok(shortest(fabric, targets))
-    })?;
+    spread_shortest(fabric, lids, options, &mut routes)?;
     Ok(routes)
 }

@@ -10,13 +10,13 @@
 
 use core::cmp::Reverse;
 
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 
 use ib_wire::{Guid, Lid};
 
 use crate::{
     RoutingEngine,
-    algo::{bfs, up_down},
+    algo::{bfs, up_down, waves},
     error::RouteError,
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
@@ -123,28 +123,40 @@ pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
             total += 1;
         }
     }
-    let is_root = |&switch: &SwitchIdx| {
-        let distance = bfs::distances(fabric, switch);
-        let mut bars: Vec<u64> = Vec::new();
-        for (switch, &hops) in distance
-            .iter_enumerated()
-            .filter(|(_, hops)| **hops != bfs::UNREACHED)
-        {
-            if bars.len() <= usize::from(hops) {
-                bars.resize(usize::from(hops) + 1, 0);
-            }
-            if let Some(bar) = bars.get_mut(usize::from(hops)) {
-                *bar += cas[switch];
+    let with_cas: Vec<SwitchIdx> = fabric
+        .switches()
+        .indices()
+        .filter(|&switch| cas[switch] > 0)
+        .collect();
+    let over = |bars: &[u64], percent: u64| {
+        let high = bars.iter().filter(|&&bar| bar * 100 > total * percent);
+        high.count()
+    };
+    let all: Vec<SwitchIdx> = fabric.switches().indices().collect();
+    let mut roots = Vec::new();
+    for batch in all.chunks(waves::BATCH) {
+        // Bars of CAs by distance, of each switch of the batch.
+        let mut bars = vec![vec![0]; batch.len()];
+        let own = waves::start(fabric, batch);
+        let levels = waves::shortest(fabric, batch);
+        let sets = core::iter::once(&own).chain(levels.iter().map(|wave| &wave.reached));
+        for (hops, sets) in sets.enumerate() {
+            for &switch in &with_cas {
+                for bit in waves::bits_of(sets[switch]) {
+                    if let Some(bars) = bars.get_mut(bit as usize) {
+                        bars.resize(hops + 1, 0);
+                        if let Some(bar) = bars.get_mut(hops) {
+                            *bar += cas[switch];
+                        }
+                    }
+                }
             }
         }
-        let over = |percent: u64| {
-            bars.iter()
-                .filter(|&&bar| bar * 100 > total * percent)
-                .count()
-        };
-        over(90) == 1 && over(5) == 1
-    };
-    fabric.switches().indices().filter(is_root).collect()
+        let is_root = |bars: &[u64]| over(bars, 90) == 1 && over(bars, 5) == 1;
+        let found = batch.iter().zip(&bars).filter(|(_, bars)| is_root(bars));
+        roots.extend(found.map(|(&switch, _)| switch));
+    }
+    roots
 }
 
 /// Hops from the nearest root. A part of the fabric without one takes its switch of the smallest LID.

@@ -1,0 +1,153 @@
+//! Breadth-first search towards 64 switches at once, a bit for each.
+//!
+//! The result is a list of waves: who is reached after how many hops, and over channels to whom. The
+//! channels of a wave are the candidates for the routes that [`spread`](super::spread) deals out.
+
+use alloc::{vec, vec::Vec};
+
+use crate::{
+    fabric::Fabric,
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+};
+
+/// Targets of one search.
+pub const BATCH: usize = 64;
+
+/// A set of targets per switch.
+pub type Sets = IdxVec<SwitchIdx, u64>;
+
+/// One step of a search.
+#[derive(Clone, Debug)]
+pub struct Wave {
+    /// The targets that each switch reaches in this step.
+    pub reached: Sets,
+    /// For each class of channels that this step may take: the targets that the switch at the other
+    /// end must have reached for such a channel to be a candidate.
+    pub via: Vec<(u8, Sets)>,
+}
+
+/// Steps of a search, the nearest first. Candidates lead to switches of earlier waves.
+pub type Levels = Vec<Wave>;
+
+/// The numbers of the targets in a set.
+#[inline]
+pub fn bits_of(mut set: u64) -> impl Iterator<Item = u32> {
+    core::iter::from_fn(move || {
+        let bit = set.trailing_zeros();
+        set &= set.wrapping_sub(1);
+        (bit < u64::BITS).then_some(bit)
+    })
+}
+
+/// The sets at distance 0: every target has its own bit.
+#[must_use]
+pub fn start(fabric: &Fabric, targets: &[SwitchIdx]) -> Sets {
+    let mut sets = IdxVec::filled(fabric.num_switches(), 0);
+    for (bit, &target) in targets.iter().take(BATCH).enumerate() {
+        sets[target] |= 1 << bit;
+    }
+    sets
+}
+
+/// What each switch newly reaches over one channel to a switch of `frontier`.
+#[must_use]
+pub fn step(
+    fabric: &Fabric,
+    frontier: &Sets,
+    reached: &Sets,
+    usable: impl Fn(ChannelIdx) -> bool,
+) -> Sets {
+    let open = frontier.iter().fold(0, |all, bits| all | bits);
+    let channels = fabric.switches().indices().map(|switch| {
+        let wanted = open & !reached[switch];
+        // Late in a search most switches have all that they can get.
+        if wanted == 0 {
+            return 0;
+        }
+        let mut bits = 0;
+        for (index, channel) in fabric.channels_from(switch) {
+            if usable(index) {
+                bits |= frontier[channel.to];
+            }
+        }
+        bits & wanted
+    });
+    channels.collect()
+}
+
+/// Adds sets to sets; says whether there was anything to add.
+pub fn add(sets: &mut Sets, more: &Sets) -> bool {
+    let mut any = 0;
+    for (all, &new) in sets.iter_mut().zip(more.iter()) {
+        any |= new;
+        *all |= new;
+    }
+    any != 0
+}
+
+/// Shortest paths over all channels, which are all of class 0.
+#[must_use]
+pub fn shortest(fabric: &Fabric, targets: &[SwitchIdx]) -> Levels {
+    let mut frontier = start(fabric, targets);
+    let mut reached = frontier.clone();
+    let mut levels = Levels::new();
+    loop {
+        let next = step(fabric, &frontier, &reached, |_| true);
+        if !add(&mut reached, &next) {
+            return levels;
+        }
+        levels.push(Wave {
+            reached: next.clone(),
+            via: vec![(0, frontier)],
+        });
+        frontier = next;
+    }
+}
+
+/// Shortest paths where a channel counts as many hops as its class.
+#[must_use]
+pub fn shortest_by_weight(
+    fabric: &Fabric,
+    targets: &[SwitchIdx],
+    weights: &IdxVec<ChannelIdx, u8>,
+) -> Levels {
+    let mut known: Vec<u8> = weights.iter().copied().collect();
+    known.sort_unstable();
+    known.dedup();
+    let heaviest = known.last().copied().map_or(0, usize::from);
+    let none: Sets = IdxVec::filled(fabric.num_switches(), 0);
+    let mut by_distance = vec![start(fabric, targets)];
+    let mut reached = start(fabric, targets);
+    let mut levels = Levels::new();
+    let mut silent = 0;
+    // No channel spans more hops than the heaviest: after so many without news there are none.
+    while silent < heaviest {
+        let mut next = none.clone();
+        let mut via = Vec::new();
+        for &weight in &known {
+            let frontier = by_distance.len().checked_sub(usize::from(weight));
+            let Some(frontier) = frontier.and_then(|at| by_distance.get(at)) else {
+                continue;
+            };
+            if add(
+                &mut next,
+                &step(fabric, frontier, &reached, |channel| {
+                    weights[channel] == weight
+                }),
+            ) {
+                via.push((weight, frontier.clone()));
+            }
+        }
+        if add(&mut reached, &next) {
+            levels.push(Wave {
+                reached: next.clone(),
+                via,
+            });
+            silent = 0;
+        } else {
+            silent += 1;
+        }
+        by_distance.push(next);
+    }
+    levels
+}
