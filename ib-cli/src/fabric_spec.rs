@@ -67,7 +67,8 @@ impl FabricArgs {
         let text = read_text(spec)?;
         let Topology {
             fabric, warnings, ..
-        } = ibnetdiscover::read(&text).map_err(|error| self.complaint(&error))?;
+        } = ibnetdiscover::read_with(&text, |name| included(spec, name))
+            .map_err(|error| self.complaint(&error))?;
         files::warn(spec, &warnings);
         Ok(fabric)
     }
@@ -79,6 +80,17 @@ impl FabricArgs {
             _ => files::at_line(&self.fabric, error),
         }
     }
+}
+
+/// The text of a file that the fabric's file includes: beside it, or in the working directory.
+fn included(fabric: &str, name: &str) -> Result<String, String> {
+    let beside = Path::new(fabric).with_file_name(name);
+    let file = if fabric != "-" && beside.exists() {
+        beside
+    } else {
+        name.into()
+    };
+    read_text(&file.display().to_string()).map_err(|error| error.to_string())
 }
 
 /// Whether the text names a generator: `thesis`, `mcsm`, or a word and a colon, unless a file has that name.

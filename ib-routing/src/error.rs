@@ -1,6 +1,6 @@
 //! What can be wrong with a topology, and why an engine finds no routes.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 use ib_wire::{Guid, Lid, PortNum};
 use thiserror::Error;
@@ -120,6 +120,36 @@ pub enum TopologyErrorKind {
         found: String,
         /// And which port of it.
         found_port: PortNum,
+    },
+    /// A file that is included and cannot be read.
+    #[error("include {file:?}: {what}")]
+    Include {
+        /// The file's name.
+        file: String,
+        /// Why it cannot be read.
+        what: String,
+    },
+    /// Something wrong in an included file.
+    #[error("{file}:{line}: {error}")]
+    Included {
+        /// The file's name.
+        file: String,
+        /// Line of that file, from 1.
+        line: usize,
+        /// What is wrong there.
+        error: Box<Self>,
+    },
+    /// A link to a port's other name, which no port has.
+    #[error("no port has the name {alias:?}, expected a line `@[port] \"name\"` in its module")]
+    UnknownAlias {
+        /// The name with its module, as `module@name`.
+        alias: String,
+    },
+    /// Two ports with the same other name.
+    #[error("the name {alias:?} belongs to two ports, expected one")]
+    AliasTwice {
+        /// The name with its module, as `module@name`.
+        alias: String,
     },
     /// A generator's specification that cannot be built.
     #[error("fabric `{spec}`: {what}")]

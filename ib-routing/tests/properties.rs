@@ -13,6 +13,11 @@ proptest! {
     }
 
     #[test]
+    fn any_modules_are_a_fabric_or_an_error(text in "(include \"p\"\n|module=\"[mn]\"\n|Switch 3 \"[st]\"\n|@\\[[1-3]\\] \"[ab]\"\n|\\[[1-3]\\] \"m?@[ab]\"\n|\\[[1-3]\\] \"(m#)?[st]\"\\[[1-3]\\]\n|\n){0,30}") {
+        properties::any_text_is_a_fabric_or_an_error(text.as_bytes());
+    }
+
+    #[test]
     fn damaged_captures_are_routed_or_refused(bytes in vec(prop_oneof![9 => Just(0u8), 1 => 1..4u8], 0..140)) {
         properties::damaged_captures_are_routed_or_refused(&bytes);
     }

@@ -3,7 +3,12 @@
 //! A block holds settings (`vendid=`, `caguid=` ...), the node's line (`Switch 24 "S-..."`) and a line
 //! per cabled port. A blank line ends it. Captures carry more: prompts, chassis headings, notes of the
 //! tool; such lines outside blocks are warnings. Old tools print no port GUIDs and no width and speed.
+//!
+//! ibsim's own files may be made of parts: `include "FILE"` reads another one, `module="M"` puts the nodes
+//! that follow under a name (`M#id` to the others), and `@[port] "NAME"` gives a port a name by which
+//! another module links to it (`"M@NAME"`).
 
+mod include;
 mod line;
 mod write;
 
@@ -11,8 +16,11 @@ use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec:
 
 use ib_wire::{Guid, Lid, PortNum};
 
-use self::line::{Line, NodeLine, PortLine, Setting};
 pub use self::write::{write, write_nodes};
+use self::{
+    include::Lines,
+    line::{Line, NodeLine, PortLine, Setting},
+};
 pub use super::Warning;
 use crate::{
     error::{TopologyError, TopologyErrorKind as Kind},
@@ -29,17 +37,36 @@ pub struct Topology {
     pub warnings: Vec<Warning>,
 }
 
-/// Reads a topology.
+/// Reads a topology that includes no files.
 ///
 /// # Errors
 /// What no fabric can have: see [`TopologyErrorKind`](crate::TopologyErrorKind). Every error but that of
 /// an empty file carries its line.
 pub fn read(text: &str) -> Result<Topology, TopologyError> {
+    read_with(text, |_| {
+        Err("found in a text, expected only files to include others".to_owned())
+    })
+}
+
+/// Reads a topology; `load` gives the text of a file that it includes, or says why it cannot.
+///
+/// # Errors
+/// As [`read()`], and what is wrong in an included file or with it.
+pub fn read_with(
+    text: &str,
+    mut load: impl FnMut(&str) -> Result<String, String>,
+) -> Result<Topology, TopologyError> {
+    let lines = Lines::read(text, &mut load)?;
     let mut reader = Reader::default();
-    for (at, line) in text.lines().enumerate() {
-        reader.line(at.saturating_add(1), line)?;
+    for (at, line) in lines.iter() {
+        reader.line(at, line).map_err(|error| lines.locate(error))?;
     }
-    reader.finish(text)
+    let mut topology = reader.finish(&lines).map_err(|error| lines.locate(error))?;
+    for warning in &mut topology.warnings {
+        let what = core::mem::take(&mut warning.what);
+        (warning.line, warning.what) = lines.place(warning.line, what);
+    }
+    Ok(topology)
 }
 
 /// Where the reader stands.
@@ -68,6 +95,10 @@ struct Reader {
     /// What each listed port names as its peer.
     listed: BTreeMap<PortRef, usize>,
     next_guid: NextGuid,
+    /// What `module=` said last.
+    module: String,
+    /// Ports by the names that other modules link to, as `module@name`.
+    aliases: BTreeMap<String, PortRef>,
 }
 
 /// What the lines before a node say of it.
@@ -112,6 +143,7 @@ impl Reader {
                 }
             }
             Line::Port(port) => self.port(port, at)?,
+            Line::Alias { port, name } => self.alias(port, &name, at)?,
             Line::Unknown(found) => match self.block {
                 Block::Outside => self.warn(
                     at,
@@ -148,16 +180,18 @@ impl Reader {
                 };
                 self.settings.guid = Some(Guid(last.wrapping_add(offset)));
             }
+            Setting::Module(name) => self.module = name,
             Setting::Other => {}
         }
     }
 
-    fn node(&mut self, node: NodeLine, at: usize) -> Result<(), TopologyError> {
+    fn node(&mut self, mut node: NodeLine, at: usize) -> Result<(), TopologyError> {
         let settings = match self.block {
             Block::Settings => core::mem::take(&mut self.settings),
             _ => Settings::default(),
         };
         self.settings.device_id = settings.device_id;
+        node.name = self.in_module(node.name);
         if let Some(&(_, first)) = self.names.get(&node.name) {
             return Err(Kind::NodeTwice {
                 node: node.name,
@@ -220,7 +254,25 @@ impl Reader {
         Ok(())
     }
 
-    fn port(&mut self, line: PortLine, at: usize) -> Result<(), TopologyError> {
+    /// A node's name as other modules see it.
+    fn in_module(&self, name: String) -> String {
+        if self.module.is_empty() || name.contains(['#', '@']) {
+            name
+        } else {
+            format!("{}#{name}", self.module)
+        }
+    }
+
+    /// A port's other name with its module: `@name` is one of this module.
+    fn full_alias(&self, name: &str) -> String {
+        match name.strip_prefix('@') {
+            Some(name) => format!("{}@{name}", self.module),
+            None => name.to_owned(),
+        }
+    }
+
+    /// The port of the block's node that a line is about.
+    fn port_here(&self, port: u32, at: usize) -> Result<PortRef, TopologyError> {
         let node = match &self.block {
             Block::Node(node) => *node,
             Block::Unknown { line, kind } => {
@@ -232,21 +284,42 @@ impl Reader {
             Block::Outside | Block::Settings => return Err(Kind::PortWithoutNode.at(at)),
         };
         let entry = self.builder.node(node);
-        let (name, num_ports, is_switch) = entry.map_or((String::new(), 0, false), |node| {
-            (node.name.clone(), node.num_ports(), node.type_.is_switch())
-        });
-        let port = match u8::try_from(line.port) {
-            Ok(port) if port > 0 && port <= num_ports => PortNum(port),
-            _ => {
-                return Err(Kind::PortOutOfRange {
-                    node: name,
-                    port: line.port,
-                    num_ports,
-                }
-                .at(at));
+        let num_ports = entry.map_or(0, crate::fabric::Node::num_ports);
+        match u8::try_from(port) {
+            Ok(port) if port > 0 && port <= num_ports => Ok(PortRef {
+                node,
+                port: PortNum(port),
+            }),
+            _ => Err(Kind::PortOutOfRange {
+                node: entry.map_or_else(String::new, |node| node.name.clone()),
+                port,
+                num_ports,
             }
+            .at(at)),
+        }
+    }
+
+    fn alias(&mut self, port: u32, name: &str, at: usize) -> Result<(), TopologyError> {
+        let here = self.port_here(port, at)?;
+        let alias = format!("{}@{name}", self.module);
+        match self.aliases.insert(alias.clone(), here) {
+            None => Ok(()),
+            Some(_) => Err(Kind::AliasTwice { alias }.at(at)),
+        }
+    }
+
+    fn port(&mut self, mut line: PortLine, at: usize) -> Result<(), TopologyError> {
+        let here = self.port_here(line.port, at)?;
+        let PortRef { node, port } = here;
+        let entry = self.builder.node(node);
+        let (name, is_switch) = entry.map_or((String::new(), false), |node| {
+            (node.name.clone(), node.type_.is_switch())
+        });
+        line.peer = if line.peer.contains('@') {
+            self.full_alias(&line.peer)
+        } else {
+            self.in_module(line.peer)
         };
-        let here = PortRef { node, port };
         if self.listed.insert(here, self.links.len()).is_some() {
             return Err(Kind::PortTwice { node: name, port }.at(at));
         }
@@ -272,11 +345,11 @@ impl Reader {
         }
     }
 
-    fn finish(mut self, text: &str) -> Result<Topology, TopologyError> {
+    fn finish(mut self, lines: &Lines) -> Result<Topology, TopologyError> {
         if self.names.is_empty() {
-            let empty = text
-                .lines()
-                .all(|line| matches!(Line::parse(line), Ok(Line::Blank | Line::Comment)));
+            let empty = lines
+                .iter()
+                .all(|(_, line)| matches!(Line::parse(line), Ok(Line::Blank | Line::Comment)));
             let kind = if empty { Kind::Empty } else { Kind::NoFabric };
             return Err(kind.at(1));
         }
@@ -302,6 +375,9 @@ impl Reader {
                 .node(end.node)
                 .map_or_else(String::new, |node| node.name.clone())
         };
+        if line.peer.contains('@') {
+            return self.link_to_alias(here, line, at);
+        }
         let Some(&(peer, _)) = self.names.get(&line.peer) else {
             return Err(Kind::MissingNode {
                 node: line.peer.clone(),
@@ -346,6 +422,25 @@ impl Reader {
         } else {
             self.one_sided(peer, line, at);
         }
+        self.builder
+            .add_link(here, peer)
+            .map_err(|error| error.kind.at(at))
+    }
+
+    /// Links to a port's other name: only this end names the other.
+    fn link_to_alias(
+        &mut self,
+        here: PortRef,
+        line: &PortLine,
+        at: usize,
+    ) -> Result<(), TopologyError> {
+        let Some(&peer) = self.aliases.get(&line.peer) else {
+            let alias = line.peer.clone();
+            return Err(Kind::UnknownAlias { alias }.at(at));
+        };
+        self.set_port(peer, |port| {
+            (port.width, port.speed) = (line.width, line.speed);
+        });
         self.builder
             .add_link(here, peer)
             .map_err(|error| error.kind.at(at))

@@ -181,7 +181,12 @@ fn misaligned_lids_move_when_the_lmc_grows() {
     };
     let map = LidMap::assign(&fabric, &options).expect("LIDs");
     assert_eq!(node_of(&map, 11), Some(5));
-    let aligned = |port: &Destination| port.range.base().0 % port.range.lmc().lid_count() == 0;
+    let aligned = |port: &Destination| {
+        port.range
+            .base()
+            .0
+            .is_multiple_of(port.range.lmc().lid_count())
+    };
     assert!(map.destinations().iter().all(aligned));
     let changes = map.changes(&fabric, &options);
     let why: Vec<_> = changes

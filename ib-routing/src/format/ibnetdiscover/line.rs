@@ -29,6 +29,11 @@ pub(super) enum Line {
         text: String,
     },
     Port(PortLine),
+    /// `@[3] "name"`: the port's other name, for links from other modules.
+    Alias {
+        port: u32,
+        name: String,
+    },
     Unknown(String),
 }
 
@@ -44,6 +49,8 @@ pub(super) enum Setting {
         switch: bool,
         offset: u64,
     },
+    /// `module="name"`: what the nodes that follow belong to.
+    Module(String),
     /// A setting of ibsim that a topology does not need.
     Other,
 }
@@ -87,6 +94,9 @@ impl Line {
         if start.starts_with('#') {
             return Ok(Self::Comment);
         }
+        if let Some(alias) = start.strip_prefix('@').and_then(bracketed) {
+            return Self::alias(alias);
+        }
         if let Some(line) = PortLine::parse(start)? {
             return Ok(Self::Port(line));
         }
@@ -112,6 +122,24 @@ impl Line {
             return Ok(Self::Heading);
         }
         Ok(Self::Unknown(shorten(start)))
+    }
+}
+
+impl Line {
+    fn alias((port, rest): (&str, &str)) -> Result<Self, Kind> {
+        let port = number("port", port, 255)? as u32;
+        let name = extras(rest).1;
+        let name = quoted(name).map(|(name, _)| name);
+        let fit = name.filter(|name| !name.is_empty() && !name.contains(['#', '@']));
+        let name = fit.ok_or_else(|| Kind::BadValue {
+            field: "port's name",
+            found: shorten(rest),
+            expected: "a name in double quotes without # and @",
+        })?;
+        Ok(Self::Alias {
+            port,
+            name: name.to_owned(),
+        })
     }
 }
 
@@ -141,6 +169,14 @@ impl Setting {
                 } else {
                     Self::Guid(Guid(guid))
                 }
+            }
+            "module" => {
+                let name = quoted(value).map(|(name, _)| name);
+                Self::Module(name.map(ToOwned::to_owned).ok_or_else(|| Kind::BadValue {
+                    field: "module",
+                    found: shorten(value),
+                    expected: "a name in double quotes",
+                })?)
             }
             "width" | "speed" | "extspeed" | "pdebug" => Self::Other,
             _ => return Ok(None),

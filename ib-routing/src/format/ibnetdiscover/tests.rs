@@ -123,3 +123,109 @@ fn a_link_that_one_end_lists_is_taken() {
     assert_eq!(topology.fabric.num_links(), 1);
     assert_eq!(topology.warnings.len(), 1);
 }
+
+/// Two racks of the same file, joined through ports with names.
+const ROW: &str =
+    "module=\"left\"\ninclude \"rack\"\nmodule=\"right\"\ninclude \"rack\"\nmodule=\"\"\n
+Switch 2 \"spine\"
+[1] \"left@up\"
+[2] \"right@up\"
+";
+const RACK: &str = "Switch 3 \"leaf\" # \"leaf switch\"
+[1] \"host\"[1]
+@[3] \"up\"
+
+Ca 1 \"host\"
+[1] \"leaf\"[1]
+";
+
+fn rack(text: &str) -> impl Fn(&str) -> Result<String, String> {
+    move |name| match name {
+        "rack" => Ok(text.to_owned()),
+        "itself" => Ok("include \"itself\"\n".to_owned()),
+        _ => Err("no such file".to_owned()),
+    }
+}
+
+#[test]
+fn modules_are_included_and_joined_by_the_names_of_their_ports() {
+    let topology = read_with(ROW, rack(RACK)).expect("a row of racks");
+    assert_eq!(topology.warnings, []);
+    let fabric = topology.fabric;
+    let names: Vec<&str> = fabric.nodes().iter().map(|node| &*node.name).collect();
+    assert_eq!(
+        names,
+        [
+            "left#leaf",
+            "left#host",
+            "right#leaf",
+            "right#host",
+            "spine"
+        ]
+    );
+    assert_eq!(fabric.num_links(), 4);
+    let spine = fabric.nodes().indices().nth(4).expect("the spine");
+    let peer = |port| {
+        fabric
+            .node(spine)
+            .port(PortNum(port))
+            .and_then(|port| port.peer)
+    };
+    let leaf = |at| {
+        fabric.nodes().indices().nth(at).map(|node| PortRef {
+            node,
+            port: PortNum(3),
+        })
+    };
+    assert_eq!((peer(1), peer(2)), (leaf(0), leaf(2)));
+    // Written as one file, the names of the modules stay in those of the nodes.
+    let written = write(&fabric, None);
+    assert_eq!(
+        write(&read(&written).expect("what we wrote").fabric, None),
+        written
+    );
+}
+
+#[test]
+fn faults_of_included_files_name_both_lines() {
+    let error = |text: &str, part: &str| read_with(text, rack(part)).expect_err(text);
+    let inside = error(ROW, &RACK.replace("[1] \"host\"[1]", "[4] \"host\"[1]"));
+    assert_eq!(inside.line, Some(2));
+    assert!(matches!(&inside.kind, Kind::Included { file, line: 2, .. } if file == "rack"));
+    assert!(
+        inside.to_string().starts_with("line 2: rack:2: port 4"),
+        "{inside}"
+    );
+    let peer = error(ROW, &RACK.replace("\"host\"[1]", "\"nobody\"[1]"));
+    assert!(
+        peer.to_string()
+            .starts_with("line 2: rack:2: \"left#nobody\" has no block"),
+        "{peer}"
+    );
+    let alias = error(&ROW.replace("right@up", "right@down"), RACK);
+    assert_eq!(
+        (alias.line, alias.kind),
+        (
+            Some(9),
+            Kind::UnknownAlias {
+                alias: "right@down".to_owned()
+            }
+        )
+    );
+    let twice = error(
+        &ROW.replace("\"right\"", "\"left\""),
+        &RACK.replace("\"leaf\"", "\"leaf2\""),
+    );
+    assert_eq!(twice.line, Some(4), "{twice}");
+    let taken = error(&ROW.replace("right@up", "left@up"), RACK);
+    assert!(
+        matches!(taken.kind, Kind::ContradictoryLink { .. }),
+        "{taken}"
+    );
+    let missing = error("\ninclude \"elsewhere\"\n", RACK);
+    assert_eq!(missing.line, Some(2));
+    assert!(missing.to_string().contains("no such file"));
+    let deep = error("include \"itself\"\n", RACK);
+    assert!(deep.to_string().contains("9 files deep"), "{deep}");
+    assert!(read(ROW).is_err());
+}

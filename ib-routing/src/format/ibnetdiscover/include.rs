@@ -1,0 +1,172 @@
+//! Files that a topology includes, as ibsim's fabric files may (`include "FILE"`): the lines of all of
+//! them in a row, and where each comes from.
+
+use alloc::{
+    borrow::ToOwned,
+    boxed::Box,
+    format,
+    string::{String, ToString},
+    vec,
+    vec::Vec,
+};
+
+use crate::error::{TopologyError, TopologyErrorKind as Kind};
+
+/// How deep files may include each other, as in ibsim.
+const DEPTH: usize = 9;
+/// How many may be included: files that include each other several times would grow without end.
+const FILES: usize = 4096;
+
+/// All lines in the order in which they count.
+pub(super) struct Lines {
+    lines: Vec<Line>,
+    /// Names of the included files; the text itself has none.
+    files: Vec<String>,
+}
+
+struct Line {
+    text: String,
+    /// The file that it is in, from 1; 0 is the text itself.
+    file: usize,
+    /// Its number there.
+    number: usize,
+    /// The line of the text itself that stands for it.
+    root: usize,
+}
+
+/// A text that is being read: what is left of it, from which line on.
+struct Open {
+    lines: vec::IntoIter<String>,
+    file: usize,
+    next: usize,
+}
+
+impl Open {
+    fn new(text: &str, file: usize) -> Self {
+        let lines: Vec<String> = text.lines().map(ToOwned::to_owned).collect();
+        Self {
+            lines: lines.into_iter(),
+            file,
+            next: 1,
+        }
+    }
+}
+
+impl Lines {
+    /// Reads a text and what it includes; `load` gives the text of a file, or says why not.
+    pub(super) fn read(
+        text: &str,
+        load: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Self, TopologyError> {
+        let mut all = Self {
+            lines: Vec::new(),
+            files: Vec::new(),
+        };
+        let mut open = vec![Open::new(text, 0)];
+        let mut root = 0;
+        while let Some(top) = open.last_mut() {
+            let (file, number) = (top.file, top.next);
+            let Some(text) = top.lines.next() else {
+                open.pop();
+                if !open.is_empty() {
+                    // A node does not go on after the end of its file.
+                    all.push(String::new(), file, number, root);
+                }
+                continue;
+            };
+            top.next = number.saturating_add(1);
+            if file == 0 {
+                root = number;
+            }
+            let Some(name) = included(&text) else {
+                all.push(text, file, number, root);
+                continue;
+            };
+            let loaded = match (open.len(), all.files.len()) {
+                (1..=DEPTH, ..FILES) => load(&name),
+                (1..=DEPTH, _) => Err(format!("found more than {FILES} files, expected fewer")),
+                _ => Err(format!(
+                    "found more than {DEPTH} files deep, expected fewer"
+                )),
+            };
+            // The line stands for what it includes, and ends the node before it.
+            all.push(String::new(), file, number, root);
+            match loaded {
+                Ok(text) => {
+                    all.files.push(name);
+                    open.push(Open::new(&text, all.files.len()));
+                }
+                Err(what) => {
+                    let at = all.lines.len();
+                    return Err(all.locate(Kind::Include { file: name, what }.at(at)));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn push(&mut self, text: String, file: usize, number: usize, root: usize) {
+        self.lines.push(Line {
+            text,
+            file,
+            number,
+            root,
+        });
+    }
+
+    /// All lines, numbered from 1.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        (1..).zip(self.lines.iter().map(|line| line.text.as_str()))
+    }
+
+    /// The error with the line of the text itself; with that of an included file inside.
+    pub(super) fn locate(&self, error: TopologyError) -> TopologyError {
+        let mut kind = error.kind;
+        if let Kind::NodeTwice { first, .. } = &mut kind {
+            *first = self.line(*first).map_or(*first, |line| line.number);
+        }
+        let Some(line) = error.line.and_then(|at| self.line(at)) else {
+            return TopologyError { kind, ..error };
+        };
+        match self.file(line) {
+            None => kind.at(line.root),
+            Some(file) => Kind::Included {
+                file: file.to_string(),
+                line: line.number,
+                error: Box::new(kind),
+            }
+            .at(line.root),
+        }
+    }
+
+    /// The line of the text itself, and a warning that names the included file.
+    pub(super) fn place(&self, at: usize, what: String) -> (usize, String) {
+        match self.line(at) {
+            None => (at, what),
+            Some(line) => match self.file(line) {
+                None => (line.root, what),
+                Some(file) => (line.root, format!("{file}:{}: {what}", line.number)),
+            },
+        }
+    }
+
+    fn line(&self, at: usize) -> Option<&Line> {
+        self.lines.get(at.checked_sub(1)?)
+    }
+
+    fn file(&self, line: &Line) -> Option<&str> {
+        let file = self.files.get(line.file.checked_sub(1)?)?;
+        Some(file)
+    }
+}
+
+/// The file that a line includes.
+fn included(line: &str) -> Option<String> {
+    let (name, _) = line
+        .trim_start()
+        .strip_prefix("include")?
+        .trim_start()
+        .strip_prefix('"')?
+        .split_once('"')?;
+    Some(name.to_owned())
+}
