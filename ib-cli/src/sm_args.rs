@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ib_sm::{ConfigError, SmConfig};
+use ib_sm::{ConfigError, Partitions, SmConfig};
 
 use crate::{error::CliError, files::read_text, route_args::RouteArgs};
 
@@ -15,6 +15,10 @@ pub struct SmArgs {
     /// Options of the manager in OpenSM's format (opensm.conf); options given here win
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Partitions in OpenSM's format (partitions.conf) [default: the file that --config names, if there
+    /// is one; else every port is a full member of the default partition]
+    #[arg(long, value_name = "FILE")]
+    pub partitions: Option<PathBuf>,
     /// Write the tables to this directory in OpenSM's formats
     #[arg(long, value_name = "DIR")]
     pub dump_dir: Option<PathBuf>,
@@ -38,8 +42,22 @@ impl SmArgs {
             config.lmc = self.route.lmc;
         }
         self.route.apply(&mut config.route_options)?;
+        let named = config.partition_config_file.as_deref().map(Path::new);
+        if let Some(file) = self.partitions.as_deref().or(named) {
+            config.partitions = read_partitions(file)?;
+        }
         Ok(config)
     }
+}
+
+fn read_partitions(file: &Path) -> Result<Partitions, CliError> {
+    let name = file.display().to_string();
+    Partitions::parse(&read_text(&name)?).map_err(|error| {
+        CliError::at(
+            format_args!("{name}:{}", error.line),
+            format_args!("`{}`, expected {}", error.found, error.expected),
+        )
+    })
 }
 
 fn read_config(file: &Path) -> Result<SmConfig, CliError> {

@@ -13,6 +13,8 @@ use ib_routing::{RouteOptions, RoutingEngine};
 use ib_wire::{GidPrefix, Lmc, Sl};
 use thiserror::Error;
 
+use crate::partition::{Enforcement, Partitions};
+
 /// The options of a subnet manager.
 #[derive(Clone, Debug)]
 pub struct SmConfig {
@@ -87,6 +89,17 @@ pub struct SmConfig {
     /// Ignores other managers (`ignore_other_sm`).
     pub ignore_other_sm: bool,
 
+    /// Who may talk to whom.
+    pub partitions: Partitions,
+    /// The file that says so: the host reads it (`partition_config_file`).
+    pub partition_config_file: Option<String>,
+    /// Where switches enforce it (`part_enforce`; `no_partition_enforcement` is off).
+    pub part_enforce: Enforcement,
+    /// Lets a port hold the full and the limited key of one partition (`allow_both_pkeys`).
+    pub allow_both_pkeys: bool,
+    /// Leaves P_Keys at the index where they are (`keep_pkey_indexes`).
+    pub keep_pkey_indexes: bool,
+
     /// Keeps no multicast groups (`disable_multicast`).
     pub disable_multicast: bool,
     /// Lets hosts create an IPoIB group only under a name that carries its P_Key
@@ -129,6 +142,11 @@ impl Default for SmConfig {
             sminfo_polling_timeout: Duration::from_secs(10),
             polling_retry_number: 4,
             ignore_other_sm: false,
+            partitions: Partitions::default(),
+            partition_config_file: None,
+            part_enforce: Enforcement::Both,
+            allow_both_pkeys: false,
+            keep_pkey_indexes: true,
             disable_multicast: false,
             ipoib_mcgroup_creation_validation: true,
             sm_assigned_guid: 0,
@@ -248,6 +266,26 @@ impl SmConfig {
             "sminfo_polling_timeout" => self.sminfo_polling_timeout = milliseconds(value)?,
             "polling_retry_number" => self.polling_retry_number = narrow(value, u8::MAX)?,
             "ignore_other_sm" => self.ignore_other_sm = boolean(value)?,
+            "partition_config_file" => {
+                self.partition_config_file = (value != "(null)").then(|| value.into());
+            }
+            "part_enforce" => {
+                self.part_enforce = match value {
+                    "both" => Enforcement::Both,
+                    "in" => Enforcement::Inbound,
+                    "out" => Enforcement::Outbound,
+                    "off" => Enforcement::Off,
+                    _ => {
+                        return Err(SetError::BadValue {
+                            expected: "both, in, out or off",
+                        });
+                    }
+                }
+            }
+            "no_partition_enforcement" if boolean(value)? => self.part_enforce = Enforcement::Off,
+            "no_partition_enforcement" => {}
+            "allow_both_pkeys" => self.allow_both_pkeys = boolean(value)?,
+            "keep_pkey_indexes" => self.keep_pkey_indexes = boolean(value)?,
             "disable_multicast" => self.disable_multicast = boolean(value)?,
             "ipoib_mcgroup_creation_validation" => {
                 self.ipoib_mcgroup_creation_validation = boolean(value)?;

@@ -58,6 +58,11 @@ pub enum Event {
         /// The member.
         port_guid: Guid,
     },
+    /// A port's P_Key table has less room than it has partitions; it keeps what it holds.
+    PKeyTableFull {
+        /// The port.
+        at: PortAt,
+    },
     /// There are more ports than LIDs.
     LidsExhausted(ib_routing::RouteError),
     /// A node takes no part in the subnet: a switch without a linear forwarding table, or one that

@@ -19,6 +19,7 @@ mod discovery;
 pub mod election;
 mod event;
 mod manager;
+pub mod partition;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
@@ -35,6 +36,7 @@ pub use event::{
     SweepCause,
 };
 pub use manager::SubnetManager;
+pub use partition::{PartitionError, Partitions};
 pub use subnet::Subnet;
 
 #[cfg(doctest)]

@@ -7,8 +7,8 @@
 use ib_mad::{Attribute, AttributeId, Mad, MadAddress, Method, MgmtClass};
 use ib_smp::{
     DrPath, LinearForwardingTable, MftModifier, MulticastForwardingTable, NodeDescription,
-    NodeInfo, PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SmInfo, SmpDirected,
-    SwitchInfo, VlArbitrationHalf, VlArbitrationTable,
+    NodeInfo, PartitionKeyTable, PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SmInfo,
+    SmpDirected, SwitchInfo, VlArbitrationHalf, VlArbitrationTable,
 };
 use ib_wire::{Lid, MKey};
 
@@ -38,6 +38,8 @@ pub(crate) enum Request {
     SetSwitchInfo(NodeIdx),
     SetLft(NodeIdx, u16),
     SetMft(NodeIdx, MftModifier),
+    GetPKeyTable(PortRef, u16),
+    SetPKeyTable(PortRef, u16),
     SetSlToVl(NodeIdx, SlToVlModifier),
     SetVlArbitration(PortRef, VlArbitrationHalf),
     /// Brings a port to its target, and into this state.
@@ -57,6 +59,7 @@ impl Request {
             Self::GetPortInfo(_) | Self::SetPortInfo(..) => PortInfo::ID,
             Self::GetLft(..) | Self::SetLft(..) => LinearForwardingTable::ID,
             Self::SetMft(..) => MulticastForwardingTable::ID,
+            Self::GetPKeyTable(..) | Self::SetPKeyTable(..) => PartitionKeyTable::ID,
             Self::SetSlToVl(..) => SlToVlMappingTable::ID,
             Self::SetVlArbitration(..) => VlArbitrationTable::ID,
         }
@@ -69,6 +72,8 @@ impl Request {
             Self::GetNodeDescription(port)
             | Self::GetPortInfo(port)
             | Self::SetPortInfo(port, _)
+            | Self::GetPKeyTable(port, _)
+            | Self::SetPKeyTable(port, _)
             | Self::LightNodeInfo(port)
             | Self::GetSmInfo(port)
             | Self::LightSmInfo(port)
@@ -104,6 +109,7 @@ impl Request {
                 | Self::HandOver(_)
                 | Self::SetLft(..)
                 | Self::SetMft(..)
+                | Self::SetPKeyTable(..)
                 | Self::SetPortInfo(..)
                 | Self::SetSlToVl(..)
                 | Self::SetVlArbitration(..)

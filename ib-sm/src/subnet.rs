@@ -261,8 +261,7 @@ impl Port {
         let blocks = self.p_key_table.blocks();
         let known = blocks.flat_map(|(_, bytes)| bytes.as_chunks().0);
         let known = known.map(|&key| PKey(u16::from_be_bytes(key)));
-        let unread = self.p_key_table.blocks.is_empty();
-        let default = unread.then_some(PKey::DEFAULT_FULL);
+        let default = self.p_key_table.is_empty().then_some(PKey::DEFAULT_FULL);
         known.filter(|key| key.base() != 0).chain(default)
     }
 
@@ -303,6 +302,11 @@ impl KnownTable {
     #[must_use]
     pub fn block(&self, block: u16) -> Option<&[u8; 64]> {
         self.blocks.get(usize::from(block))?.as_ref()
+    }
+
+    /// Whether no block is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
     }
 
     /// The blocks that are known, with their numbers.

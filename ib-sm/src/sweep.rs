@@ -10,6 +10,7 @@ mod lids;
 mod light;
 mod links;
 mod multicast;
+mod pkeys;
 mod qos;
 mod routes;
 
@@ -53,6 +54,8 @@ pub(crate) enum Step {
     Qos,
     /// Blocks of the multicast tables that differ are written.
     Multicast,
+    /// Tables of partition keys that differ are written.
+    PKeys,
     /// Ports get their settings and are armed.
     Arm,
     /// Ports are made active.
@@ -175,6 +178,11 @@ impl Sweep {
                 data = self.lft_block(node, block)?;
                 block.into()
             }
+            Request::GetPKeyTable(port, block) => self.p_key_modifier(port, block).bits(),
+            Request::SetPKeyTable(port, block) => {
+                data = self.p_key_block(port, block)?;
+                self.p_key_modifier(port, block).bits()
+            }
             Request::SetMft(node, at) => {
                 data = self.mft_block(node, at)?;
                 at.bits()
@@ -256,6 +264,10 @@ impl Sweep {
                         switch.lft.set(block, *data);
                     }
                     !request.is_set() || self.lft_block(node, block) == Some(*data)
+                }
+                Request::GetPKeyTable(port, block) | Request::SetPKeyTable(port, block) => {
+                    self.on_p_key_table(port, block, *data, !request.is_set());
+                    !request.is_set() || self.p_key_block(port, block) == Some(*data)
                 }
                 Request::SetMft(node, at) => {
                     if let Some(switch) = self.subnet.switch_mut(node) {
@@ -366,6 +378,10 @@ impl Sweep {
                 self.queue_mft_blocks();
             }
             Step::Multicast => {
+                self.step = Step::PKeys;
+                self.queue_p_key_tables(config);
+            }
+            Step::PKeys => {
                 self.step = Step::Arm;
                 self.configure_and_arm(config);
             }

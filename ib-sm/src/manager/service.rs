@@ -4,14 +4,14 @@ use alloc::{collections::BTreeSet, vec::Vec};
 
 use ib_mad::{Instant, Mad, Method, Notice, NoticeSm, TrapNumber};
 use ib_smp::SmState;
-use ib_wire::{Gid, Guid, PKey};
+use ib_wire::{Gid, Guid};
 
 use super::{SubnetManager, peers::MAX_ANSWERS, window_config};
 use crate::{
     SmConfig,
     election::Election,
     event::SweepCause,
-    sa::{Asker, SubnetAdministrator, View, groups},
+    sa::{Asker, SubnetAdministrator, View, groups::groups_of},
     subnet::Subnet,
     sweep::{Step, Sweep},
 };
@@ -77,9 +77,11 @@ impl SubnetManager {
         let (before, now) = (ports(&self.sweep.before), ports(view.subnet));
         self.sa.groups.set_capacity(self.sweep.multicast_capacity());
         if !self.config.disable_multicast {
-            let broadcast = groups::broadcast(&self.config, PKey::DEFAULT_FULL);
-            if let Some(change) = self.sa.groups.establish(broadcast) {
-                self.sa.announce_group(view, change);
+            let partitions = self.config.partitions.iter();
+            for group in partitions.flat_map(|partition| groups_of(&self.config, partition)) {
+                if let Some(change) = self.sa.groups.establish(group) {
+                    self.sa.announce_group(view, change);
+                }
             }
         }
         self.sa.retain_ports(view, |guid| now.contains(&guid));

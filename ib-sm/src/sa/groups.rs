@@ -9,10 +9,14 @@ use alloc::{collections::BTreeMap, vec::Vec};
 use ib_mad::SaStatus;
 use ib_routing::mcast::Mlids;
 use ib_sa::{ComponentMask, JoinState, McMemberComponents, McMemberRecord, Record, Selector};
-use ib_wire::{Gid, GidPrefix, Guid, Lid, Mtu, PKey, Rate};
+use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, QKey, Rate};
 
 use super::path::rate;
-use crate::{SmConfig, subnet::Port};
+use crate::{
+    SmConfig,
+    partition::{GroupOptions, Partition},
+    subnet::Port,
+};
 
 /// First 16 bits of a group that the administrator names itself, behind `FF1s`: 0xA01B.
 const OWN_SIGNATURE: u16 = 0xa01b;
@@ -418,25 +422,67 @@ fn may_be_created(config: &SmConfig, mgid: Gid, p_key: PKey) -> bool {
         || u16::from_be_bytes([high, low]) == p_key.0 | 0x8000
 }
 
-/// IPoIB's broadcast group of a partition (RFC 4391, 4): `FF1s:401B:pppp::FFFF:FFFF`.
-pub(crate) fn broadcast(config: &SmConfig, p_key: PKey) -> McMemberRecord {
-    const SCOPE: u8 = 2;
-    let p_key = PKey(p_key.0 | 0x8000);
-    let mgid = (0xff10 | u128::from(SCOPE)) << 112
-        | u128::from(IPOIB_SIGNATURES[0]) << 96
-        | u128::from(p_key.0) << 80
-        | 0xffff_ffff;
+/// The groups that a partition asks for: IPoIB's broadcast group (RFC 4391, 4:
+/// `FF1s:401B:pppp::FFFF:FFFF`), and those that its rules name.
+pub(crate) fn groups_of<'a>(
+    config: &'a SmConfig,
+    partition: &'a Partition,
+) -> impl Iterator<Item = McMemberRecord> + 'a {
+    let broadcast = u128::from(IPOIB_SIGNATURES[0]) << 96 | 0xff12 << 112 | 0xffff_ffff;
+    let broadcast = Gid(broadcast.to_be_bytes());
+    let ipoib = partition
+        .ipoib
+        .iter()
+        .map(move |options| (broadcast, options));
+    let named = partition
+        .groups
+        .iter()
+        .map(|(mgid, options)| (*mgid, options));
+    let all = ipoib.chain(named);
+    all.flat_map(move |(mgid, options)| {
+        let as_named = options.scopes.is_empty().then(|| mgid.0[1] & 0xf);
+        let scopes = options.scopes.iter().copied().chain(as_named);
+        scopes.map(move |scope| group_of(config, partition, options, mgid, scope))
+    })
+}
+
+fn group_of(
+    config: &SmConfig,
+    partition: &Partition,
+    options: &GroupOptions,
+    mgid: Gid,
+    scope: u8,
+) -> McMemberRecord {
+    const LINK_LOCAL: u8 = 2;
+    let p_key = PKey(partition.base | 0x8000);
+    let mut bytes = mgid.0;
+    bytes[1] = bytes[1] & 0xf0 | scope;
+    let is_ipoib = IPOIB_SIGNATURES.contains(&u16::from_be_bytes([bytes[2], bytes[3]]));
+    if is_ipoib && bytes[4..6] == [0, 0] {
+        bytes[4..6].copy_from_slice(&p_key.0.to_be_bytes());
+    }
+    let q_key = options.q_key.unwrap_or(match is_ipoib {
+        true => QKey(0x0b1b),
+        false => QKey(0),
+    });
     let mut record = McMemberRecord::default();
     record
-        .set_mgid(Gid(mgid.to_be_bytes()))
-        .set_q_key(ib_wire::QKey(0x0b1b))
+        .set_mgid(Gid(bytes))
+        .set_q_key(q_key)
         .set_mtu_selector(Selector::EXACTLY)
-        .set_mtu(Mtu::MTU_2048)
+        .set_mtu(options.mtu)
+        .set_tclass(options.tclass)
         .set_p_key(p_key)
         .set_rate_selector(Selector::EXACTLY)
-        .set_rate(Rate::GBPS_10)
+        .set_rate(options.rate)
         .set_packet_life_time_selector(Selector::EXACTLY)
         .set_packet_life_time(config.subnet_timeout)
-        .set_scope(ib_sa::MulticastScope(SCOPE));
+        .set_sl(options.sl)
+        .set_flow_label(options.flow_label)
+        .set_hop_limit(match scope {
+            LINK_LOCAL => 0,
+            _ => u8::MAX,
+        })
+        .set_scope(ib_sa::MulticastScope(scope));
     record
 }

@@ -143,7 +143,8 @@ impl Sweep {
                 .subnet
                 .port(port)
                 .is_some_and(|port| port.info.is_none());
-        if managed && self.is_end_port(port) {
+        let is_end_port = self.is_end_port(port);
+        if managed && is_end_port {
             self.queue.push_back(Request::GetSmInfo(port));
         }
         let is_own_node = port.node == NodeIdx::OWN;
@@ -165,14 +166,23 @@ impl Sweep {
                     before.reregistered,
                     before.sl_to_vl,
                     before.vl_arbitration.clone(),
+                    before.p_key_table.clone(),
                 )
             });
         if let Some(record) = self.subnet.port_mut(port) {
             record.set_info(info);
-            (record.reregistered, record.sl_to_vl, record.vl_arbitration) =
-                before.unwrap_or_default();
+            (
+                record.reregistered,
+                record.sl_to_vl,
+                record.vl_arbitration,
+                record.p_key_table,
+            ) = before.unwrap_or_default();
+            let unread = record.p_key_table.is_empty();
             if leads_on && record.is_up() && record.peer.is_none() {
                 self.queue.push_back(Request::GetNodeInfo(Some(port)));
+            }
+            if unread && is_end_port {
+                self.queue.push_back(Request::GetPKeyTable(port, 0));
             }
         }
     }
@@ -214,7 +224,7 @@ impl Sweep {
         }
     }
 
-    fn is_end_port(&self, port: PortRef) -> bool {
+    pub(super) fn is_end_port(&self, port: PortRef) -> bool {
         let node = self.subnet.node(port.node);
         node.is_some_and(|node| node.is_switch() == (port.port == PortNum(0)))
     }

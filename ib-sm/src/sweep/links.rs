@@ -143,6 +143,7 @@ impl Sweep {
                 .set_operational_vls(limits.vls);
             if node.is_switch() {
                 queueing(&mut info, config, limits.leaf);
+                self.set_enforcement(config, port, &mut info);
             }
         } else if info.neighbor_mtu() == Mtu(0) {
             // No link says otherwise, and a Set with 0 is an error.

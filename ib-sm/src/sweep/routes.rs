@@ -12,10 +12,15 @@ use ib_routing::{
     verify,
 };
 use ib_smp::{LinearForwardingTable, SwitchInfo};
-use ib_wire::Lid;
+use ib_wire::{Lid, PKey};
 
 use super::{Step, Sweep, multicast::TreePorts};
-use crate::{SmConfig, event::Event, request::Request, subnet::NodeIdx};
+use crate::{
+    SmConfig,
+    event::Event,
+    request::Request,
+    subnet::{NodeIdx, PortRef},
+};
 
 /// What a sweep has worked out.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) report: Option<VerifyReport>,
     /// How many of the engines were tried.
     tried: usize,
+    /// P_Key tables of the ports that do not hold what they should.
+    pub(crate) p_keys: BTreeMap<PortRef, Vec<PKey>>,
     /// Of each multicast group.
     pub(crate) trees: BTreeMap<Lid, TreePorts>,
 }

@@ -217,6 +217,13 @@ impl Running {
         }
     }
 
+    /// The manager ends, and another one starts on the same port.
+    pub fn restart(&mut self, config: SmConfig) {
+        self.sm = SubnetManager::new(config, self.clock.now());
+        self.transport.sent.clear();
+        self.events.clear();
+    }
+
     /// Discovers again at the host's wish.
     pub fn resweep(&mut self) -> Summary {
         self.transport.sent.clear();

@@ -1,0 +1,266 @@
+//! Partitions: which ports may talk to which, as OpenSM's `partitions.conf` says it
+//! (IBA vol. 1, 10.9; opensm(8), PARTITION CONFIGURATION).
+//!
+//! ```text
+//! Default=0x7fff, ipoib : ALL=limited, SELF=full ;
+//! storage=0x0012, defmember=full, ipoib, mtu=5 : 0x2c90300a1b2c3, 0x2c90300a1b2c4=limited ;
+//! ```
+//!
+//! The default partition always exists, and the manager's own port is a full member of it. Rules for
+//! one P_Key add up; of two memberships of a port the fuller one counts.
+
+mod parse;
+
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
+
+use ib_routing::NodeType;
+use ib_wire::{Gid, Guid, Mtu, PKey, QKey, Rate, Sl};
+use thiserror::Error;
+
+/// One partition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Partition {
+    /// What people call it.
+    pub name: String,
+    /// The low 15 bits of its P_Key.
+    pub base: u16,
+    /// Its key stands first in every table, instead of the default partition's.
+    pub first: bool,
+    /// IPoIB runs on it: the broadcast group that it gets.
+    pub ipoib: Option<GroupOptions>,
+    /// Further groups that it gets.
+    pub groups: Vec<(Gid, GroupOptions)>,
+    /// Members by what they are.
+    pub kinds: Vec<(MemberKind, Membership)>,
+    /// Members by port GUID.
+    pub ports: BTreeMap<Guid, Membership>,
+}
+
+/// Which ports a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberKind {
+    /// All end ports (`ALL`).
+    All,
+    /// End ports of CAs (`ALL_CAS`).
+    Cas,
+    /// Ports 0 of switches (`ALL_SWITCHES`).
+    Switches,
+    /// Ports of routers (`ALL_ROUTERS`).
+    Routers,
+    /// The manager's own port (`SELF`).
+    Own,
+}
+
+/// How a port is a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Membership {
+    /// It talks to full members only.
+    #[default]
+    Limited,
+    /// It talks to all members.
+    Full,
+    /// It holds both keys, where `allow_both_pkeys` lets it; else it is a full member.
+    Both,
+}
+
+/// What a group of a partition is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupOptions {
+    /// Rate of its packets.
+    pub rate: Rate,
+    /// Longest packets.
+    pub mtu: Mtu,
+    /// Service level.
+    pub sl: Sl,
+    /// One group for each of these scopes; empty for that of its name, or link-local.
+    pub scopes: Vec<u8>,
+    /// Queue key; that of IPoIB for its groups and 0 for others, unless it is named.
+    pub q_key: Option<QKey>,
+    /// Traffic class.
+    pub tclass: u8,
+    /// Flow label.
+    pub flow_label: u32,
+}
+
+impl Default for GroupOptions {
+    fn default() -> Self {
+        Self {
+            rate: Rate::GBPS_10,
+            mtu: Mtu::MTU_2048,
+            sl: Sl::ZERO,
+            scopes: Vec::new(),
+            q_key: None,
+            tclass: 0,
+            flow_label: 0,
+        }
+    }
+}
+
+/// Where switches enforce partitions (`part_enforce`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Enforcement {
+    /// On what comes in from a host and on what goes out to it.
+    #[default]
+    Both,
+    /// On what comes in from a host.
+    Inbound,
+    /// On what goes out to a host.
+    Outbound,
+    /// Nowhere.
+    Off,
+}
+
+/// Why a partition file was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: `{found}`, expected {expected}")]
+pub struct PartitionError {
+    /// Line, counted from 1.
+    pub line: usize,
+    /// What stands there.
+    pub found: String,
+    /// What would fit.
+    pub expected: &'static str,
+}
+
+/// The partitions of a subnet; the default one is always among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partitions {
+    all: Vec<Partition>,
+}
+
+/// Who asks for its keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) guid: Guid,
+    pub(crate) type_: NodeType,
+    pub(crate) is_own: bool,
+}
+
+impl Default for Partitions {
+    /// Without a file every port is a full member of the default partition, and IPoIB runs on it.
+    fn default() -> Self {
+        Self {
+            all: Vec::from([Partition {
+                name: String::from("Default"),
+                base: PKey::DEFAULT_FULL.base(),
+                ipoib: Some(GroupOptions::default()),
+                kinds: Vec::from([(MemberKind::All, Membership::Full)]),
+                ..Partition::default()
+            }]),
+        }
+    }
+}
+
+impl Partitions {
+    /// Reads OpenSM's `partitions.conf`.
+    ///
+    /// ```
+    /// use ib_sm::Partitions;
+    ///
+    /// let text = "Default=0x7fff : ALL, SELF=full ;\nstorage=0x12, ipoib : ALL_CAS=full ;";
+    /// let partitions = Partitions::parse(text)?;
+    /// assert_eq!(partitions.iter().map(|partition| partition.base).collect::<Vec<_>>(), [0x7fff, 0x12]);
+    /// # Ok::<(), ib_sm::PartitionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PartitionError`] at the first thing that is no rule.
+    pub fn parse(text: &str) -> Result<Self, PartitionError> {
+        let mut all: Vec<Partition> = Vec::new();
+        for rule in parse::rules(text)? {
+            match all
+                .iter_mut()
+                .find(|known| known.base == rule.base && rule.base != 0)
+            {
+                Some(known) => known.add(rule),
+                None => all.push(rule),
+            }
+        }
+        let default = PKey::DEFAULT_FULL.base();
+        if !all.iter().any(|partition| partition.base == default) {
+            let default = Partition {
+                name: String::from("Default"),
+                base: default,
+                kinds: Vec::from([(MemberKind::All, Membership::Limited)]),
+                ..Partition::default()
+            };
+            all.insert(0, default);
+        }
+        // Rules without a key get the lowest that nobody has.
+        let mut next = 1;
+        for index in 0..all.len() {
+            if all.get(index).is_some_and(|partition| partition.base == 0) {
+                while all.iter().any(|partition| partition.base == next) {
+                    next = next.saturating_add(1);
+                }
+                if let Some(partition) = all.get_mut(index) {
+                    partition.base = next;
+                }
+            }
+        }
+        for partition in &mut all {
+            if partition.base == PKey::DEFAULT_FULL.base() {
+                partition.kinds.push((MemberKind::Own, Membership::Full));
+            }
+        }
+        Ok(Self { all })
+    }
+
+    /// The partitions in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = &Partition> {
+        self.all.iter()
+    }
+
+    /// Whether there is the default partition only, with every port as a full member: then no table but
+    /// those of end ports has to say so.
+    pub(crate) fn are_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The keys of a port, the first one for index 0.
+    pub(crate) fn keys(&self, candidate: Candidate, allow_both: bool) -> Vec<PKey> {
+        let mut keys = Vec::new();
+        let mut ranked: Vec<_> = self.all.iter().collect();
+        ranked.sort_by_key(|partition| {
+            let is_default = partition.base == PKey::DEFAULT_FULL.base();
+            (!partition.first, !is_default)
+        });
+        for partition in ranked {
+            let (limited, full) = (PKey(partition.base), PKey(partition.base | 0x8000));
+            match partition.membership(candidate) {
+                Some(Membership::Both) if allow_both => keys.extend([full, limited]),
+                Some(Membership::Full | Membership::Both) => keys.push(full),
+                Some(Membership::Limited) => keys.push(limited),
+                None => {}
+            }
+        }
+        keys
+    }
+}
+
+impl Partition {
+    /// How a port is a member, if it is.
+    fn membership(&self, candidate: Candidate) -> Option<Membership> {
+        let kinds = self.kinds.iter().filter(|(kind, _)| match kind {
+            MemberKind::All => true,
+            MemberKind::Cas => candidate.type_ == NodeType::Ca,
+            MemberKind::Switches => candidate.type_.is_switch(),
+            MemberKind::Routers => candidate.type_ == NodeType::Router,
+            MemberKind::Own => candidate.is_own,
+        });
+        let named = self.ports.get(&candidate.guid).copied();
+        kinds.map(|&(_, membership)| membership).chain(named).max()
+    }
+
+    /// Adds another rule for the same key.
+    fn add(&mut self, rule: Self) {
+        self.first |= rule.first;
+        self.ipoib = self.ipoib.take().or(rule.ipoib);
+        self.groups.extend(rule.groups);
+        self.kinds.extend(rule.kinds);
+        for (guid, membership) in rule.ports {
+            let known = self.ports.entry(guid).or_insert(membership);
+            *known = (*known).max(membership);
+        }
+    }
+}

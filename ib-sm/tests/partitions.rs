@@ -1,0 +1,212 @@
+//! Partitions: from the file to the tables of the ports, and to what the administrator tells.
+
+mod lab;
+
+use std::collections::BTreeSet;
+
+use ib_mad::Method;
+use ib_routing::PortRef;
+use ib_sa::{
+    ComponentMask, McMemberRecord, NodeRecord, PKeyTableRecord, PathComponents, PathRecord,
+};
+use ib_sm::{Event, Partitions};
+use ib_wire::{Guid, Lid, PKey};
+use lab::{Lab, Running, client::Client};
+
+/// Ports of hosts by GUID.
+fn hosts(running: &Running) -> Vec<(PortRef, Guid)> {
+    running.sim.with(|sim| {
+        let hosts = sim
+            .nodes()
+            .iter_enumerated()
+            .filter(|(_, node)| !node.is_switch());
+        let ports = hosts.flat_map(|(host, _)| sim.end_ports(host));
+        let up = ports.filter(|port| port.is_link_up());
+        up.map(|port| (port.at(), port.guid())).collect()
+    })
+}
+
+fn keys(running: &Running, port: PortRef) -> Vec<PKey> {
+    running.sim.with(|sim| {
+        let keys = sim.port(port).unwrap().p_keys();
+        keys.filter(|key| key.base() != 0).collect()
+    })
+}
+
+fn lab(rules: &str) -> Lab {
+    let partitions = Partitions::parse(rules).unwrap();
+    Lab::new("gen-ring-5").config(|config| config.partitions = partitions)
+}
+
+/// Two hosts are a partition; a third is a limited member.
+fn rules(running: &Running) -> String {
+    let hosts = hosts(running);
+    let [(_, a), (_, b), (_, c)] = hosts[1..4] else {
+        panic!("{hosts:?}")
+    };
+    format!(
+        "Default=0x7fff : ALL, SELF=full;\nlab=0x10, ipoib, defmember=full : {a}, {b}, {c}=limited;"
+    )
+}
+
+#[test]
+fn without_a_file_every_port_is_a_full_member_and_nothing_is_written() {
+    let running = Lab::new("gen-ring-5").up();
+    for (port, _) in hosts(&running) {
+        assert_eq!(keys(&running, port), [PKey::DEFAULT_FULL]);
+    }
+    let sets = running.transport.sent_with(Method::SET);
+    assert!(sets.iter().all(|set| set.attribute_id().0 != 0x16));
+}
+
+#[test]
+fn every_port_gets_the_keys_of_its_partitions() {
+    let rules = rules(&Lab::new("gen-ring-5").up());
+    let mut running = lab(&rules).up();
+    let all = hosts(&running);
+    let own = running
+        .sm
+        .subnet()
+        .nodes()
+        .next()
+        .unwrap()
+        .1
+        .info
+        .node_guid();
+    for (index, &(port, _)) in all.iter().enumerate() {
+        let is_own = running.node(port.node, |node| node.guid()) == own;
+        let default = if is_own { 0xffff } else { 0x7fff };
+        let expected: &[u16] = match index {
+            1 | 2 => &[default, 0x8010],
+            3 => &[default, 0x0010],
+            _ => &[default],
+        };
+        let found: Vec<_> = keys(&running, port).iter().map(|key| key.0).collect();
+        assert_eq!(found, expected, "host {index}");
+    }
+    // The switch ports in front of hosts hold the same and enforce it; those between switches do not.
+    running.sim.with(|sim| {
+        for (_, node) in sim
+            .nodes()
+            .iter_enumerated()
+            .filter(|(_, node)| node.is_switch())
+        {
+            let at = sim.find_guid(node.guid()).unwrap();
+            for port in sim
+                .ports_of(at)
+                .filter(|port| port.is_link_up() && port.at().port.0 != 0)
+            {
+                let peer = sim.peer(port.at()).unwrap();
+                let to_host = !sim.node(peer.node).unwrap().is_switch();
+                assert_eq!(port.info().partition_enforcement_inbound(), to_host);
+                assert_eq!(port.info().partition_enforcement_outbound(), to_host);
+                if to_host {
+                    let set = |keys: Vec<PKey>| {
+                        let bases = keys.into_iter().map(PKey::base);
+                        bases.filter(|&base| base != 0).collect::<BTreeSet<_>>()
+                    };
+                    let host = set(sim.port(peer).unwrap().p_keys().collect());
+                    assert_eq!(set(port.p_keys().collect()), host);
+                }
+            }
+        }
+    });
+    running.resweep();
+    let sets = running.transport.sent_with(Method::SET);
+    assert!(sets.is_empty(), "what is right stays: {sets:?}");
+}
+
+#[test]
+fn a_key_keeps_its_index_and_one_that_is_gone_goes() {
+    let first = hosts(&Lab::new("gen-ring-5").up())[1].1;
+    let rules = format!("a=0x10: {first}; b=0x20: {first}; c=0x30: {first};");
+    let mut running = lab(&rules).up();
+    let port = hosts(&running)[1].0;
+    let before: Vec<_> = keys(&running, port).iter().map(|key| key.0).collect();
+    assert_eq!(before, [0x7fff, 0x10, 0x20, 0x30]);
+    // Another manager with other rules takes over.
+    let rules = format!("b=0x20: {first}; d=0x40: {first}; c=0x30: {first};");
+    let config = lab(&rules).config;
+    running.restart(config);
+    running.run_until_up();
+    let table: Vec<_> = running.sim.with(|sim| {
+        let table = sim.port(port).unwrap().p_keys();
+        table.take(5).map(|key| key.0).collect()
+    });
+    assert_eq!(table[..4], [0x7fff, 0x40, 0x20, 0x30]);
+}
+
+#[test]
+fn a_table_too_small_is_named() {
+    let first = hosts(&Lab::new("gen-ring-5").up())[1].1;
+    let rules: String = (1..200)
+        .map(|key| format!("p{key}={key}: {first};\n"))
+        .collect();
+    let mut running = lab(&rules).start();
+    running.run_for(std::time::Duration::from_secs(20));
+    assert!(!running.sm.is_up());
+    let named = running
+        .events
+        .iter()
+        .any(|event| matches!(event, Event::PKeyTableFull { .. }));
+    assert!(named);
+}
+
+#[test]
+fn who_shares_no_partition_is_told_of_no_path() {
+    let running = Lab::new("gen-ring-5").up();
+    let all = hosts(&running);
+    let (a, b) = (all[1].1, all[2].1);
+    // All ports are limited members of the default partition: only the manager is heard by all.
+    let mut client = Client::of(lab(&format!("one=0x10: {a}=full, {b}=full;")).up());
+    let own = client.lid();
+    let mut template = PathRecord::default();
+    template.set_slid(own);
+    let paths = client.table(&template, PathComponents::SLID.into());
+    let master = client
+        .running
+        .sim
+        .with(|sim| sim.port(client.port).unwrap().info().master_sm_lid());
+    let reached: BTreeSet<Lid> = paths.iter().map(PathRecord::dlid).collect();
+    assert_eq!(reached, BTreeSet::from([master]));
+    assert_eq!(paths[0].p_key(), PKey(0x7fff));
+    let nodes = client.table(&NodeRecord::default(), ComponentMask(0));
+    assert_eq!(nodes.len(), 2, "itself and the manager");
+    // Who shows the SM_Key sees everything.
+    let mut request =
+        ib_sa::SaMad::query(Method::GET_TABLE, &NodeRecord::default(), ComponentMask(0));
+    request.set_sm_key(1);
+    let all_nodes = client.many::<NodeRecord>(&request);
+    assert_eq!(
+        all_nodes.len(),
+        client.running.sm.lids().destinations().len()
+    );
+    let mut request = ib_sa::SaMad::query(
+        Method::GET_TABLE,
+        &PKeyTableRecord::default(),
+        ComponentMask(0),
+    );
+    request.set_sm_key(1);
+    let tables = client.many::<PKeyTableRecord>(&request);
+    let with_one = tables.iter().filter(|table| {
+        table.port_num().0 != 0
+            && (0..32).any(|at| table.p_key_table().p_key_block(at) == Some(PKey(0x8010)))
+    });
+    assert!(with_one.count() >= 2);
+}
+
+#[test]
+fn a_partition_with_ipoib_has_its_broadcast_group() {
+    let running = lab("lab=0x10, ipoib, mtu=5, scope=2, scope=5 : ALL=full;").up();
+    let mut client = Client::of(running);
+    let groups = client.table(&McMemberRecord::default(), ComponentMask(0));
+    let mgids: Vec<_> = groups
+        .iter()
+        .map(|group| group.mgid().to_string())
+        .collect();
+    assert_eq!(
+        mgids,
+        ["ff12:401b:8010::ffff:ffff", "ff15:401b:8010::ffff:ffff"]
+    );
+    assert!(groups.iter().all(|group| group.mtu() == ib_wire::Mtu(5)));
+}
