@@ -49,8 +49,16 @@ impl Sim {
                 return self.drop_frame(arrival, frame, DropReason::Lost);
             }
         }
-        let extra = match self.nodes[self.ports[arrival].node].behaviour {
-            Behaviour::Silent => return self.drop_frame(arrival, frame, DropReason::NoAnswer),
+        let node = self.ports[arrival].node;
+        if self.frames[frame].is_smp() {
+            let thinking = &mut self.nodes[node].thinking;
+            if *thinking >= self.options.vl15_buffers {
+                return self.drop_frame(arrival, frame, DropReason::Vl15Overrun);
+            }
+            *thinking = thinking.saturating_add(1);
+        }
+        let extra = match self.nodes[node].behaviour {
+            Behaviour::Silent => Duration::ZERO,
             Behaviour::Slow(extra) => extra,
             Behaviour::Honest | Behaviour::Lying(_) => Duration::ZERO,
         };
@@ -70,10 +78,17 @@ impl Sim {
     /// The agent answers the request that came in by `arrival`, and the answer goes its way.
     pub(crate) fn answer(&mut self, arrival: PortIdx, frame: FrameIdx) {
         let node = self.ports[arrival].node;
+        let smp = self.frames[frame].is_smp();
+        if smp {
+            let thinking = &mut self.nodes[node].thinking;
+            *thinking = thinking.saturating_sub(1);
+        }
         if !self.nodes[node].powered {
             return self.drop_frame(arrival, frame, DropReason::NodeDown);
         }
-        let smp = self.frames[frame].is_smp();
+        if self.nodes[node].behaviour == Behaviour::Silent {
+            return self.drop_frame(arrival, frame, DropReason::NoAnswer);
+        }
         let answered = if smp {
             self.answer_smp(arrival, frame)
         } else {

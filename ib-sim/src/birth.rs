@@ -69,6 +69,8 @@ pub(crate) fn nodes_and_ports(
             powered: true,
             smps_answered: 0,
             wakes_at: None,
+            thinking: 0,
+            sampler: None,
         });
     }
     (nodes, ports)
@@ -113,6 +115,9 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
         _ => Sma::new(info, description, ports),
     };
     sma.limit_traps(options.trap_attempts);
+    if switch && options.hidden_extended_speeds {
+        sma = sma.with_hidden_extended_speeds();
+    }
     match options.birth {
         // ibsim answers for this attribute on every node.
         Birth::Ibsim => sma.with_mlnx_ext_port_info(),

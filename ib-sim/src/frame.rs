@@ -6,6 +6,8 @@ use ib_mad::{GrhAddress, Mad};
 use ib_routing::index::{Idx, IdxVec};
 use ib_wire::{Lid, PKey, QKey, Qpn, Sl, Vl};
 
+use crate::packet::DataPacket;
+
 /// A packet inside the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
@@ -27,6 +29,12 @@ pub(crate) struct Frame {
     pub(crate) origin: u32,
     /// Links passed so far: a packet that follows a loop ends by this.
     pub(crate) hops: u16,
+    /// Length on the wire in 32-bit words, as PortXmitData counts: from the LRH to the ICRC.
+    pub(crate) words: u16,
+    /// Bytes of payload: what the MTU limits.
+    pub(crate) payload: u16,
+    /// The packet itself, if it is not one of management.
+    pub(crate) data: Option<Box<DataPacket>>,
 }
 
 impl Frame {
@@ -45,6 +53,9 @@ impl Frame {
         grh: None,
         origin: 0,
         hops: 0,
+        words: Self::WORDS,
+        payload: Self::PAYLOAD,
+        data: None,
     };
 
     #[inline]
@@ -52,8 +63,12 @@ impl Frame {
         self.smp
     }
 
-    /// Length on the wire in 32-bit words, as PortXmitData counts: from the LRH to the ICRC.
-    pub(crate) const WORDS: u64 = 72;
+    /// A datagram of management from the LRH to the ICRC, in 32-bit words.
+    pub(crate) const WORDS: u16 = 72;
+    /// Words that a GRH adds.
+    pub(crate) const GRH_WORDS: u16 = 10;
+    /// Bytes of payload of a datagram of management.
+    pub(crate) const PAYLOAD: u16 = 256;
 }
 
 /// Number of a frame in flight.

@@ -23,8 +23,10 @@ mod frame;
 mod link;
 mod node;
 mod options;
+mod packet;
 mod pma;
 mod queue;
+mod samples;
 #[cfg(target_os = "linux")]
 pub mod server;
 mod sim;
@@ -35,6 +37,7 @@ mod trap;
 pub use fault::{Behaviour, FaultRates, FaultSpec, FaultSpecError, Lie};
 pub use node::{SimNode, SimPort};
 pub use options::{Birth, PortGuids, SimOptions};
+pub use packet::{PacketEnd, PacketError, PacketFate, PacketHop, PacketId, PacketTrace};
 pub use pma::Counters;
 pub use sim::{Delivery, DropReason, Sim, SimError, SimEvent, SimInput, SimStats};
 pub use transport::{SharedSim, SimClock, SimTransport};

@@ -26,6 +26,7 @@ impl Sim {
         }
         let counters = &mut self.ports[out].counters;
         counters.count_sent(&self.frames[frame]);
+        self.note_hop(out, peer, frame);
         let arrival = Happening::Arrive { frame, port: peer };
         if !self.faulty || (self.options.faults.rates.smp_only && !smp) {
             self.queue
@@ -48,17 +49,17 @@ impl Sim {
             return self.drop_frame(peer, frame, DropReason::BitError);
         }
         let wait = self.options.hop_latency.saturating_add(fate.wait);
-        if fate.duplicated {
+        if fate.duplicated
+            && let Some(copy) = self.copy_frame(frame)
+        {
             let arrival = Happening::Arrive {
-                frame: self.frames.copy(frame),
+                frame: copy,
                 port: peer,
             };
             self.queue.push_later(self.now, wait, arrival);
         }
-        if let Some(bit) = fate.flipped_bit
-            && let Some(byte) = self.frames[frame].bytes.get_mut(bit / 8)
-        {
-            *byte ^= 0x80 >> (bit % 8);
+        if let Some(bit) = fate.flipped_bit {
+            self.flip_bit(frame, bit);
         }
         self.queue
             .push_later(self.now, wait, Happening::Arrive { frame, port: peer });

@@ -10,6 +10,7 @@ use ib_wire::{Guid, Lid, PKey, PortNum, Sl, Vl};
 
 use crate::fault::Behaviour;
 use crate::pma::Counters;
+use crate::samples::Sampler;
 
 /// Place of a port in the flat vector of all ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +43,10 @@ pub struct SimNode {
     pub(crate) smps_answered: u64,
     /// When its agent is woken for its next trap.
     pub(crate) wakes_at: Option<Instant>,
+    /// SMPs that its agent has before it.
+    pub(crate) thinking: u32,
+    /// The sampling of its counters, once a manager has asked for one.
+    pub(crate) sampler: Option<Box<Sampler>>,
 }
 
 impl SimNode {

@@ -11,6 +11,8 @@ pub struct SimOptions {
     pub hop_latency: Duration,
     /// Time an agent takes to answer.
     pub agent_latency: Duration,
+    /// SMPs that an agent can have before it; what comes then is lost and counts as VL15Dropped.
+    pub vl15_buffers: u32,
     /// Time a link takes from its plugging in to the state Initialize.
     pub training_time: Duration,
     /// What goes wrong on links.
@@ -27,6 +29,9 @@ pub struct SimOptions {
     pub port_guids: PortGuids,
     /// The attributes that a node is born with.
     pub birth: Birth,
+    /// Whether switches show extended speeds only to a manager that says it knows them (bit 31 of PortInfo's modifier), as NDR
+    /// and XDR switches do.
+    pub hidden_extended_speeds: bool,
     /// Whether nodes send traps, and say so (IsTrapSupported).
     pub traps: bool,
     /// How often an agent sends a trap that nobody represses.
@@ -42,6 +47,7 @@ impl Default for SimOptions {
         Self {
             hop_latency: Duration::from_nanos(250),
             agent_latency: Duration::from_micros(3),
+            vl15_buffers: u32::MAX,
             training_time: Duration::from_millis(10),
             faults: FaultSpec::default(),
             linear_fdb_cap: 0xc000,
@@ -50,6 +56,7 @@ impl Default for SimOptions {
             partition_enforcement_cap: 64,
             port_guids: PortGuids::AsGiven,
             birth: Birth::Specified,
+            hidden_extended_speeds: false,
             traps: true,
             trap_attempts: 5,
             events: false,

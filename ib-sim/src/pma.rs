@@ -11,7 +11,7 @@ use ib_mad::{
     PerfCapabilities, PerformanceMad, PortCounters, PortCountersExtended, PortSamplesControl,
     PortSamplesResult, PortSamplesResultExtended,
 };
-use ib_routing::PortRef;
+use ib_routing::{NodeIdx, PortRef};
 use ib_wire::PortNum;
 use ib_wire::table::{FieldKind, Layout, load_bits, store_bits};
 
@@ -95,27 +95,29 @@ impl Counters {
     #[inline]
     pub(crate) fn count_sent(&mut self, frame: &Frame) {
         self.xmit_pkts = self.xmit_pkts.saturating_add(1);
-        self.xmit_data = self.xmit_data.saturating_add(Frame::WORDS);
+        let words = u64::from(frame.words);
+        self.xmit_data = self.xmit_data.saturating_add(words);
         if frame.dest_lid.is_multicast() {
             self.multicast_xmit_pkts = self.multicast_xmit_pkts.saturating_add(1);
         }
         if !frame.is_smp() {
-            self.count("port_xmit_data_sl", frame.sl.bits(), Frame::WORDS);
+            self.count("port_xmit_data_sl", frame.sl.bits(), words);
         }
     }
 
     #[inline]
     pub(crate) fn count_received(&mut self, frame: &Frame) {
         self.rcv_pkts = self.rcv_pkts.saturating_add(1);
-        self.rcv_data = self.rcv_data.saturating_add(Frame::WORDS);
+        let words = u64::from(frame.words);
+        self.rcv_data = self.rcv_data.saturating_add(words);
         if frame.dest_lid.is_multicast() {
             self.multicast_rcv_pkts = self.multicast_rcv_pkts.saturating_add(1);
         }
         if !frame.is_smp() {
             let lane = frame.lane.bits();
-            self.count("port_rcv_data_sl", frame.sl.bits(), Frame::WORDS);
+            self.count("port_rcv_data_sl", frame.sl.bits(), words);
             self.count("port_vl_op_packets", lane, 1);
-            self.count("port_vl_op_data", lane, Frame::WORDS);
+            self.count("port_vl_op_data", lane, words);
         }
     }
 
@@ -128,6 +130,8 @@ impl Counters {
             DropReason::TooLong => ("port_xmit_discards", "port_neighbor_mtu_discards"),
             DropReason::TooManyHops => ("port_xmit_discards", "port_sw_lifetime_limit_discards"),
             DropReason::NoRoute => ("port_rcv_switch_relay_errors", "port_dlid_mapping_errors"),
+            DropReason::SamePort => ("port_rcv_switch_relay_errors", "port_looping_errors"),
+            DropReason::Vl15Overrun => return self.count("vl15_dropped", 0, 1),
             DropReason::NoLane => ("port_rcv_switch_relay_errors", "port_vl_mapping_errors"),
             DropReason::BitError => {
                 self.count("symbol_error_counter", 0, 1);
@@ -150,7 +154,7 @@ struct Window {
     select: u32,
 }
 
-/// The counters that an attribute shows; `None` if it shows none, as the control of samples.
+/// The counters that an attribute shows; `None` if it shows none of them.
 fn windows(id: AttributeId) -> Option<(&'static Layout, Vec<Window>)> {
     let samples = [
         PortSamplesControl::ID,
@@ -242,9 +246,13 @@ impl Sim {
             return false;
         };
         let (method, id, mut data) = (mad.method(), mad.attribute_id(), *mad.data());
+        let modifier = mad.attribute_modifier();
+        let node = self.ports[end_port].node;
         let status = match method {
             Method::GET | Method::SET => {
-                self.perf_attribute(end_port, id, method == Method::SET, &mut data)
+                let set = method == Method::SET;
+                let sampled = self.samples_attribute(node, id, modifier, set, &mut data);
+                sampled.unwrap_or_else(|| self.perf_attribute(node, id, set, &mut data))
             }
             _ => MadStatus::UNSUPPORTED_METHOD,
         };
@@ -259,12 +267,11 @@ impl Sim {
 
     fn perf_attribute(
         &mut self,
-        end_port: PortIdx,
+        node: NodeIdx,
         id: AttributeId,
         set: bool,
         data: &mut [u8; 192],
     ) -> MadStatus {
-        let node = self.ports[end_port].node;
         let switch = self.nodes[node].is_switch;
         if id == ClassPortInfo::ID && !set {
             *data = [0; 192];

@@ -14,6 +14,7 @@ use crate::fault::{Behaviour, FaultRates, FaultSource};
 use crate::frame::{Frame, FrameIdx, FrameStore};
 use crate::node::{PortEntry, PortIdx, SimNode, SimPort, has_lid};
 use crate::options::SimOptions;
+use crate::packet::Traces;
 use crate::queue::EventQueue;
 
 /// What waits in the queue.
@@ -27,6 +28,8 @@ pub(crate) enum Happening {
     Trained { port: PortIdx, training: u32 },
     /// It is time for a node to send a trap, for the first time or again.
     Traps { node: NodeIdx },
+    /// A node's sampling of counters starts or ends.
+    Sample { node: NodeIdx, sampling: u32 },
 }
 
 /// A packet that has reached a port whose host listens.
@@ -46,7 +49,7 @@ pub struct Delivery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SimEvent {
-    /// A packet ended before its destination; only with [`SimOptions::drop_events`].
+    /// A datagram ended before its destination; only with [`SimOptions::drop_events`].
     Dropped {
         /// The host's port that sent it, or that sent the request that it answers.
         origin: PortRef,
@@ -92,6 +95,14 @@ pub enum DropReason {
     PKey,
     /// The Q_Key is not the queue pair's.
     QKey,
+    /// A port on the way filters raw packets.
+    RawFiltered,
+    /// A switch's table sends the packet back where it came from.
+    SamePort,
+    /// The agents have as many SMPs before them as they can hold.
+    Vl15Overrun,
+    /// The ICRC is wrong: the destination found it.
+    Icrc,
     /// The payload is larger than the link's MTU.
     TooLong,
     /// A fault of the schedule.
@@ -173,6 +184,7 @@ pub struct Sim {
     pub(crate) faulty: bool,
     pub(crate) stats: SimStats,
     pub(crate) max_hops: u16,
+    pub(crate) traces: Traces,
 }
 
 impl Sim {
@@ -194,6 +206,7 @@ impl Sim {
             faulty: !options.faults.rates.is_none(),
             stats: SimStats::default(),
             max_hops: max_hops.max(64),
+            traces: Traces::default(),
             options,
         }
     }
@@ -365,6 +378,7 @@ impl Sim {
                 Happening::Answer { frame, port } => self.answer(port, frame),
                 Happening::Trained { port, training } => self.trained(port, training),
                 Happening::Traps { node } => self.traps_due(node),
+                Happening::Sample { node, sampling } => self.sample(node, sampling),
             }
         }
         self.now = self.now.max(now);
@@ -423,6 +437,12 @@ impl Sim {
 
     /// Hands a packet to the host of `port`.
     pub(crate) fn deliver(&mut self, port: PortIdx, frame: FrameIdx) {
+        if let Some(data) = self.frames[frame].data.take() {
+            self.stats.delivered = self.stats.delivered.wrapping_add(1);
+            self.end_packet(port, *data, None);
+            self.frames.release(frame);
+            return;
+        }
         if self.ports[port].hosted {
             self.stats.delivered = self.stats.delivered.wrapping_add(1);
             self.outbox.push_back((port, frame));
@@ -442,7 +462,9 @@ impl Sim {
     pub(crate) fn drop_frame(&mut self, port: PortIdx, frame: FrameIdx, reason: DropReason) {
         self.stats.dropped = self.stats.dropped.wrapping_add(1);
         self.ports[port].counters.count_drop(reason);
-        if self.options.drop_events {
+        if let Some(data) = self.frames[frame].data.take() {
+            self.end_packet(port, *data, Some(reason));
+        } else if self.options.drop_events {
             let sent = &self.frames[frame];
             let event = SimEvent::Dropped {
                 origin: self.at(PortIdx(sent.origin)),
@@ -483,6 +505,12 @@ impl Sim {
         frame.grh = address.grh;
         frame.origin = port.0;
         frame.hops = 0;
+        frame.words = match address.grh {
+            None => Frame::WORDS,
+            Some(_) => Frame::WORDS.saturating_add(Frame::GRH_WORDS),
+        };
+        frame.payload = Frame::PAYLOAD;
+        frame.data = None;
         index
     }
 

@@ -64,10 +64,20 @@ impl Sim {
             PortState::ARMED => sma.data_received(number),
             _ => return Err(DropReason::PortNotActive),
         }
-        let enforced = sma
-            .port(number)
-            .is_some_and(|port| port.info().partition_enforcement_inbound());
+        let (enforced, filtered) = sma.port(number).map_or((false, false), |port| {
+            let info = port.info();
+            let enforced = info.partition_enforcement_inbound();
+            (enforced, info.filter_raw_inbound())
+        });
         self.heed(node);
+        if self.spoiled(frame) {
+            return Err(DropReason::BitError);
+        }
+        if filtered && self.nodes[node].is_switch && self.is_raw(frame) {
+            let counters = &mut self.ports[port].counters;
+            counters.count("port_rcv_constraint_errors", 0, 1);
+            return Err(DropReason::RawFiltered);
+        }
         if enforced && !self.passes_partition(port, frame) {
             return Err(DropReason::PKey);
         }
@@ -108,6 +118,9 @@ impl Sim {
             // The table says port 0, but the LID is another.
             return self.drop_frame(here, frame, DropReason::WrongLid);
         }
+        if Some(out) == arrival {
+            return self.drop_frame(here, frame, DropReason::SamePort);
+        }
         self.set_lane(self.ports[here].number, out, frame);
         self.leave(out, frame);
     }
@@ -145,7 +158,9 @@ impl Sim {
             return self.drop_frame(here, frame, DropReason::NoRoute);
         }
         for out in outs {
-            let copy = self.frames.copy(frame);
+            let Some(copy) = self.copy_frame(frame) else {
+                return self.drop_frame(out, frame, DropReason::TooManyHops);
+            };
             if out == management {
                 self.receive(management, here, copy);
             } else {
@@ -153,7 +168,7 @@ impl Sim {
                 self.leave(out, copy);
             }
         }
-        self.frames.release(frame);
+        self.release_original(frame);
     }
 
     /// Whether the switch has a table entry for a multicast LID: one within its capacity and its top.
@@ -188,8 +203,14 @@ impl Sim {
                 return self.drop_frame(out, frame, DropReason::NoLane);
             }
             let mtu = info.neighbor_mtu().bytes().unwrap_or(256);
-            if Mad::LEN > usize::from(mtu) {
+            if packet.payload > mtu {
                 return self.drop_frame(out, frame, DropReason::TooLong);
+            }
+            let switch = self.nodes[self.ports[out].node].is_switch;
+            if switch && info.filter_raw_outbound() && self.is_raw(frame) {
+                let counters = &mut self.ports[out].counters;
+                counters.count("port_xmit_constraint_errors", 0, 1);
+                return self.drop_frame(out, frame, DropReason::RawFiltered);
             }
             let enforced = info.partition_enforcement_outbound();
             if enforced && !self.passes_partition(out, frame) {
@@ -213,6 +234,9 @@ impl Sim {
             } else {
                 self.receive_smp(end_port, arrival, frame)
             };
+        }
+        if self.broken(frame) {
+            return self.drop_frame(end_port, frame, DropReason::Icrc);
         }
         if !self.has_partition(end_port, frame) {
             return self.p_key_violation(end_port, frame, None);
@@ -275,6 +299,9 @@ impl Sim {
 
     /// Whether the port's table has a key that matches the packet's.
     fn has_partition(&self, port: PortIdx, frame: FrameIdx) -> bool {
+        if self.is_raw(frame) {
+            return true;
+        }
         let key = self.frames[frame].p_key;
         self.agent_port(port)
             .is_some_and(|port| port.p_keys().any(|own| own.matches(key)))

@@ -46,6 +46,8 @@ pub struct Sma {
     ports: Box<[SmaPort]>,
     switch: Option<Box<SwitchTables>>,
     has_mlnx_ext_port_info: bool,
+    /// Extended speeds are told only to a manager that says it knows them.
+    hides_extended_speeds: bool,
     events: VecDeque<SmaEvent>,
     /// Of requests that came in by the [`Engine`](ib_mad::Engine)'s way.
     responses: VecDeque<SmaTransmit>,
@@ -202,6 +204,7 @@ impl Sma {
             ports,
             switch,
             has_mlnx_ext_port_info: false,
+            hides_extended_speeds: false,
             events: VecDeque::new(),
             responses: VecDeque::new(),
             traps: VecDeque::new(),

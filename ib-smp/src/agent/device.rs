@@ -34,6 +34,13 @@ impl Sma {
         self
     }
 
+    /// Shows extended speeds only to a manager whose modifier says that it knows them (bit 31), as NDR and XDR switches do.
+    #[must_use]
+    pub fn with_hidden_extended_speeds(mut self) -> Self {
+        self.hides_extended_speeds = true;
+        self
+    }
+
     /// PortInfo of a port, for what the device writes itself: violations, capabilities. States are
     /// changed by [`link_up`](Self::link_up) and [`link_down`](Self::link_down).
     #[must_use]

@@ -9,7 +9,10 @@ use super::{
     m_key::opens,
     set_port_info,
 };
-use crate::{MKeyProtect, PortInfo, PortInfoModifier, SmpLidRouted};
+use crate::{
+    LinkSpeedExt, LinkSpeedExt2, LinkSpeedsExt, LinkSpeedsExt2, MKeyProtect, PortInfo,
+    PortInfoModifier, SmpLidRouted,
+};
 
 impl Sma {
     pub(super) fn get_port_info(
@@ -27,6 +30,9 @@ impl Sma {
         };
         let mut info = port.info;
         info.set_local_port_num(request.arrival.port);
+        if self.hides_extended_speeds && !modifier.extended_speeds {
+            hide_extended_speeds(&mut info);
+        }
         let shown = port.info.m_key_protect_bits() == MKeyProtect::GET_OPEN;
         if !shown && !opens(&port.info, smp.m_key()) {
             info.set_m_key(MKey(0));
@@ -94,4 +100,14 @@ impl Sma {
             },
         }
     }
+}
+
+/// PortInfo as it looks to a manager that does not know extended speeds: the fields were reserved.
+fn hide_extended_speeds(info: &mut PortInfo) {
+    info.set_link_speed_ext_active(LinkSpeedExt::NONE)
+        .set_link_speed_ext_enabled(LinkSpeedsExt::empty())
+        .set_link_speed_ext_supported(LinkSpeedsExt::empty())
+        .set_link_speed_ext_active2(LinkSpeedExt2::NONE)
+        .set_link_speed_ext_enabled2(LinkSpeedsExt2::empty())
+        .set_link_speed_ext_supported2(LinkSpeedsExt2::empty());
 }

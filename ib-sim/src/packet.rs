@@ -1,0 +1,319 @@
+//! Data packets: what hosts send besides management, and the way that each took.
+//!
+//! A packet is its bytes, from the LRH to the VCRC. It follows LFT and MFT, SLtoVL, MTU, partitions and port states hop by
+//! hop as a real one does: its VL and VCRC change at each hop, its ICRC never does, the counters count. What became of it is its
+//! [`PacketTrace`]: every link that it crossed, and where each copy of it ended and why.
+
+use std::collections::BTreeMap;
+
+use ib_mad::Instant;
+use ib_routing::PortRef;
+use ib_wire::{Fault, FaultKind, Lnh, PKey, Packet, QKey, Qpn, Vl};
+use thiserror::Error;
+
+use crate::frame::FrameIdx;
+use crate::node::PortIdx;
+use crate::sim::{DropReason, Sim, SimError};
+
+/// Number of a data packet that was sent: its trace has the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId(pub u64);
+
+/// A data packet on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct DataPacket {
+    id: PacketId,
+    bytes: Vec<u8>,
+    /// Its VCRC is wrong: the first receiver throws it away.
+    spoiled: bool,
+    /// Its ICRC is wrong: the last receiver throws it away.
+    broken: bool,
+    /// It has no transport header, so no partition either.
+    pub(crate) raw: bool,
+}
+
+/// The way of a data packet through the fabric.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PacketTrace {
+    /// Every crossing of a link, in the order of time. The copies of a multicast packet are all here.
+    pub hops: Vec<PacketHop>,
+    /// Where it ended, and each of its copies.
+    pub ends: Vec<PacketEnd>,
+    in_flight: u32,
+}
+
+/// One crossing of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketHop {
+    /// When it left.
+    pub at: Instant,
+    /// The port that sent it.
+    pub from: PortRef,
+    /// The port at the other end of the cable.
+    pub to: PortRef,
+    /// The virtual lane that SLtoVL gave it there.
+    pub vl: Vl,
+}
+
+/// Where a packet, or a copy of it, ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketEnd {
+    /// When.
+    pub at: Instant,
+    /// The port that it was delivered to, or where it was discarded.
+    pub port: PortRef,
+    /// What became of it.
+    pub fate: PacketFate,
+}
+
+/// What became of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PacketFate {
+    /// It reached a port that it is for, with these bytes.
+    Delivered(Vec<u8>),
+    /// It was discarded.
+    Discarded(DropReason),
+}
+
+impl PacketTrace {
+    /// Whether no copy is on its way any more.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    /// The ports that it was delivered to, in the order of time.
+    pub fn delivered(&self) -> impl Iterator<Item = PortRef> + '_ {
+        let delivered = |end: &&PacketEnd| matches!(end.fate, PacketFate::Delivered(_));
+        self.ends.iter().filter(delivered).map(|end| end.port)
+    }
+
+    /// Where it was discarded, and why.
+    pub fn discarded(&self) -> impl Iterator<Item = (PortRef, DropReason)> + '_ {
+        self.ends.iter().filter_map(|end| match end.fate {
+            PacketFate::Discarded(reason) => Some((end.port, reason)),
+            PacketFate::Delivered(_) => None,
+        })
+    }
+}
+
+/// Why a packet cannot be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum PacketError {
+    /// The port is not there, or has no host.
+    #[error(transparent)]
+    Port(#[from] SimError),
+    /// No adapter sends a packet like that.
+    #[error("malformed packet: {0}")]
+    Malformed(Fault),
+    /// A packet without a local route header crosses no link.
+    #[error("the packet has no LRH")]
+    NoLrh,
+    /// Datagrams of management have agents to answer them: [`Sim::send`].
+    #[error("a packet for {0:?} is management: it is sent as a datagram")]
+    Management(Qpn),
+}
+
+/// The traces of the packets that were sent.
+#[derive(Debug, Default)]
+pub(crate) struct Traces {
+    by_id: BTreeMap<PacketId, PacketTrace>,
+    sent: u64,
+}
+
+impl Sim {
+    /// Sends a data packet, from the LRH to the VCRC, from the host of `port`, at the present moment.
+    ///
+    /// The LRH's VL is what the port's SLtoVL table makes of its SL, whatever the packet says. A wrong ICRC or VCRC is
+    /// sent as it is: the receivers find it. The trace stays until [`take_trace`](Self::take_trace).
+    ///
+    /// # Errors
+    /// [`PacketError`]: the port has no host, the packet is malformed, or it is for QP0 or QP1.
+    pub fn send_packet(&mut self, port: PortRef, packet: &[u8]) -> Result<PacketId, PacketError> {
+        let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
+        if self.end_port(index) != index {
+            return Err(SimError::NoHost { port }.into());
+        }
+        let view = Packet::parse(packet);
+        let lrh = *view.lrh().ok_or(PacketError::NoLrh)?;
+        let faults = view.validate();
+        let crc = |kind| matches!(kind, FaultKind::IcrcMismatch | FaultKind::VcrcMismatch);
+        let mut fatal = faults.iter().filter(|fault| !fault.kind.is_note());
+        if let Some(&fault) = fatal.find(|fault| !crc(fault.kind)) {
+            return Err(PacketError::Malformed(fault));
+        }
+        let bth = view.bth();
+        let dest_qp = bth.map_or(Qpn::MULTICAST, |bth| bth.dest_qp());
+        if bth.is_some() && dest_qp.bits() <= 1 {
+            return Err(PacketError::Management(dest_qp));
+        }
+        let deth = view.deth();
+        let id = PacketId(self.traces.sent);
+        self.traces.sent = id.0.saturating_add(1);
+        let trace = PacketTrace {
+            in_flight: 1,
+            ..PacketTrace::default()
+        };
+        self.traces.by_id.insert(id, trace);
+
+        let frame = self.frames.vacant();
+        let sent = &mut self.frames[frame];
+        sent.source_lid = lrh.slid();
+        sent.dest_lid = lrh.dlid();
+        sent.sl = lrh.sl();
+        sent.smp = false;
+        sent.lane = lrh.vl();
+        sent.source_qp = deth.map_or(Qpn::SMI, |deth| deth.src_qp());
+        sent.dest_qp = dest_qp;
+        sent.q_key = deth.map_or(QKey(0), |deth| deth.q_key());
+        sent.p_key = bth.map_or(PKey(0), |bth| bth.p_key());
+        sent.grh = None;
+        sent.origin = index.0;
+        sent.hops = 0;
+        sent.words = lrh.pkt_len();
+        sent.payload = u16::try_from(view.payload().len()).unwrap_or(u16::MAX);
+        sent.data = Some(Box::new(DataPacket {
+            id,
+            bytes: packet.to_vec(),
+            spoiled: faults.has(FaultKind::VcrcMismatch),
+            broken: faults.has(FaultKind::IcrcMismatch),
+            raw: matches!(lrh.lnh(), Lnh::RAW | Lnh::IPV6),
+        }));
+        self.stats.sent = self.stats.sent.wrapping_add(1);
+        self.send_by_lid(index, frame);
+        Ok(id)
+    }
+
+    /// Sends a data packet and lets time pass until it, and each copy of it, has ended.
+    ///
+    /// # Errors
+    /// As [`send_packet`](Self::send_packet).
+    pub fn trace_packet(
+        &mut self,
+        port: PortRef,
+        packet: &[u8],
+    ) -> Result<PacketTrace, PacketError> {
+        let id = self.send_packet(port, packet)?;
+        while !self.trace(id).is_none_or(PacketTrace::is_complete) {
+            match self.queue.next_at() {
+                Some(next) => self.advance(next),
+                None => break,
+            }
+        }
+        Ok(self.take_trace(id).unwrap_or_default())
+    }
+
+    /// The way of a packet so far.
+    #[must_use]
+    pub fn trace(&self, id: PacketId) -> Option<&PacketTrace> {
+        self.traces.by_id.get(&id)
+    }
+
+    /// The way of a packet so far, which is forgotten: what is still on its way is not traced any more.
+    pub fn take_trace(&mut self, id: PacketId) -> Option<PacketTrace> {
+        self.traces.by_id.remove(&id)
+    }
+
+    /// What a receiver finds wrong with a packet that comes out of its link.
+    pub(crate) fn spoiled(&self, frame: FrameIdx) -> bool {
+        let data = self.frames[frame].data.as_ref();
+        data.is_some_and(|data| data.spoiled)
+    }
+
+    /// Whether the ICRC is wrong, which only the destination looks at.
+    pub(crate) fn broken(&self, frame: FrameIdx) -> bool {
+        let data = self.frames[frame].data.as_ref();
+        data.is_some_and(|data| data.broken)
+    }
+
+    /// Whether the packet is a raw one, which a port may be told to filter.
+    pub(crate) fn is_raw(&self, frame: FrameIdx) -> bool {
+        let data = self.frames[frame].data.as_ref();
+        data.is_some_and(|data| data.raw)
+    }
+
+    /// Puts the lane into a packet that goes out of `out`, and the hop into its trace.
+    #[inline]
+    pub(crate) fn note_hop(&mut self, out: PortIdx, peer: PortIdx, frame: FrameIdx) {
+        if self.frames[frame].data.is_some() {
+            self.trace_hop(out, peer, frame);
+        }
+    }
+
+    fn trace_hop(&mut self, out: PortIdx, peer: PortIdx, frame: FrameIdx) {
+        let hop = PacketHop {
+            at: self.now,
+            from: self.at(out),
+            to: self.at(peer),
+            vl: self.frames[frame].lane,
+        };
+        let Some(data) = &mut self.frames[frame].data else {
+            return;
+        };
+        // A whole packet with an LRH, as it was checked when it was sent.
+        let _ = Packet::parse(&mut data.bytes[..]).switch_hop(hop.vl);
+        if let Some(trace) = self.traces.by_id.get_mut(&data.id) {
+            trace.hops.push(hop);
+        }
+    }
+
+    /// Flips a bit of a packet's payload, which no CRC notices.
+    pub(crate) fn flip_bit(&mut self, frame: FrameIdx, bit: usize) {
+        let sent = &mut self.frames[frame];
+        let bytes = match &mut sent.data {
+            Some(data) => &mut data.bytes[..],
+            None => &mut sent.bytes[..],
+        };
+        let place = (bit / 8).checked_rem(bytes.len()).unwrap_or(0);
+        if let Some(byte) = bytes.get_mut(place) {
+            *byte ^= 0x80 >> (bit % 8);
+        }
+    }
+
+    /// A second packet like this one; none if there are so many already that they must go in circles.
+    pub(crate) fn copy_frame(&mut self, frame: FrameIdx) -> Option<FrameIdx> {
+        let ports = u32::try_from(self.ports.len()).unwrap_or(u32::MAX);
+        if let Some(data) = &self.frames[frame].data
+            && let Some(trace) = self.traces.by_id.get_mut(&data.id)
+        {
+            // A tree passes each port once; a loop doubles the copies with every round.
+            if trace.in_flight > ports {
+                return None;
+            }
+            trace.in_flight = trace.in_flight.saturating_add(1);
+        }
+        Some(self.frames.copy(frame))
+    }
+
+    /// Takes the original of copies out of the fabric.
+    pub(crate) fn release_original(&mut self, frame: FrameIdx) {
+        if let Some(data) = self.frames[frame].data.take()
+            && let Some(trace) = self.traces.by_id.get_mut(&data.id)
+        {
+            trace.in_flight = trace.in_flight.saturating_sub(1);
+        }
+        self.frames.release(frame);
+    }
+
+    /// A data packet has ended at `port`: discarded for a reason, or delivered.
+    pub(crate) fn end_packet(
+        &mut self,
+        port: PortIdx,
+        data: DataPacket,
+        reason: Option<DropReason>,
+    ) {
+        let end = PacketEnd {
+            at: self.now,
+            port: self.at(port),
+            fate: match reason {
+                Some(reason) => PacketFate::Discarded(reason),
+                None => PacketFate::Delivered(data.bytes),
+            },
+        };
+        if let Some(trace) = self.traces.by_id.get_mut(&data.id) {
+            trace.in_flight = trace.in_flight.saturating_sub(1);
+            trace.ends.push(end);
+        }
+    }
+}
