@@ -15,8 +15,19 @@ mod digest;
 mod kernel;
 mod mask;
 mod portable;
-#[cfg(target_arch = "x86_64")]
-mod x86_64;
+#[cfg_attr(target_arch = "x86_64", path = "crc/x86_64.rs")]
+#[cfg_attr(
+    all(target_arch = "aarch64", target_endian = "little"),
+    path = "crc/aarch64.rs"
+)]
+#[cfg_attr(
+    not(any(
+        target_arch = "x86_64",
+        all(target_arch = "aarch64", target_endian = "little")
+    )),
+    path = "crc/scalar.rs"
+)]
+mod vector;
 
 pub(crate) use coverage::copy_icrc_and_vcrc;
 pub use coverage::{Coverage, icrc, icrc_and_vcrc};

@@ -1,21 +1,19 @@
 //! One kernel for both CRCs: the fastest that the processor has.
 
-use super::{Generator, Invariant, Variant, constants, mask::Mask, portable};
-#[cfg(target_arch = "x86_64")]
-use super::{sealed::Sealed as _, x86_64};
+use super::{
+    Generator, Invariant, Variant, constants, mask::Mask, portable, sealed::Sealed as _, vector,
+};
 
 /// The register after `bytes`.
 #[inline]
 pub(super) fn update<G: Generator>(register: u32, bytes: &[u8]) -> u32 {
-    #[cfg(target_arch = "x86_64")]
     if G::LEN == Variant::LEN
-        && let Some(register) = x86_64::update_variant(register, G::CONSTANTS, bytes)
+        && let Some(register) = vector::update_variant(register, G::CONSTANTS, bytes)
     {
         return register;
     }
-    #[cfg(target_arch = "x86_64")]
     if let Some([register]) =
-        x86_64::update::<1, false>([register], [G::CONSTANTS], bytes, &Mask::NOTHING)
+        vector::update::<1, false>([register], [G::CONSTANTS], bytes, &Mask::NOTHING)
     {
         return register;
     }
@@ -25,9 +23,8 @@ pub(super) fn update<G: Generator>(register: u32, bytes: &[u8]) -> u32 {
 /// The ICRC's register after `bytes`, the first of which are first ORed with those of `mask`.
 #[inline]
 pub(super) fn update_masked(register: u32, bytes: &[u8], mask: &Mask) -> u32 {
-    #[cfg(target_arch = "x86_64")]
     if let Some([register]) =
-        x86_64::update::<1, true>([register], [Invariant::CONSTANTS], bytes, mask)
+        vector::update::<1, true>([register], [Invariant::CONSTANTS], bytes, mask)
     {
         return register;
     }
@@ -39,8 +36,7 @@ pub(super) fn update_masked(register: u32, bytes: &[u8], mask: &Mask) -> u32 {
 /// Both registers after `bytes`, in one pass where the processor can; only the ICRC is masked.
 #[inline]
 pub(super) fn update_both(registers: [u32; 2], bytes: &[u8], mask: &Mask) -> [u32; 2] {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(registers) = x86_64::update_both(registers, CONSTANTS, bytes, mask) {
+    if let Some(registers) = vector::update_both(registers, CONSTANTS, bytes, mask) {
         return registers;
     }
     let [invariant, variant] = registers;
@@ -66,24 +62,20 @@ pub(super) fn copy_and_update_both(
     if let Some((headers, rest)) = bytes.split_at_mut_checked(at)
         && let Some((to, pad)) = rest.split_at_mut_checked(payload.len())
     {
-        #[cfg(target_arch = "x86_64")]
         if let Some([invariant, variant]) =
-            x86_64::copy_and_update_both(registers, CONSTANTS, [headers, payload], mask, to)
+            vector::copy_and_update_both(registers, CONSTANTS, [headers, payload], mask, to)
         {
             return [
                 portable::update::<Invariant>(invariant, pad),
                 portable::update::<Variant>(variant, pad),
             ];
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (headers, pad); // Only a kernel needs them apart.
         to.copy_from_slice(payload);
     }
     update_both(registers, bytes, mask)
 }
 
 /// Of both generators.
-#[cfg(target_arch = "x86_64")]
 const CONSTANTS: [&constants::Constants; 2] = [Invariant::CONSTANTS, Variant::CONSTANTS];
 
 /// The register after `len` zero bytes, in time logarithmic in `len`.
@@ -105,8 +97,7 @@ pub(super) fn shift<G: Generator>(register: u32, len: usize) -> u32 {
 /// The product of two polynomials modulo the generator; bit 31 is x^0.
 #[inline]
 fn multiply<G: Generator>(a: u32, b: u32) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(product) = x86_64::multiply(a, b, G::CONSTANTS) {
+    if let Some(product) = vector::multiply(a, b, G::CONSTANTS) {
         return product;
     }
     constants::multiply(G::REFLECTED, a, b)

@@ -38,7 +38,7 @@ impl Mask {
 
     /// The 64 bytes in parts of `N`.
     #[inline(always)]
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) fn chunks<const N: usize>(&self) -> &[[u8; N]] {
         let (first, _) = self.bytes.split_at(64);
         first.as_chunks().0
@@ -46,7 +46,7 @@ impl Mask {
 
     /// The 16 bytes from `start`; zeros past the mask.
     #[inline(always)]
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) fn at(&self, start: usize) -> &[u8; 16] {
         let rest = self.bytes.get(start.min(64)..);
         rest.and_then(|rest| rest.first_chunk())

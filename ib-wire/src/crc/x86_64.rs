@@ -2,7 +2,7 @@
 //!
 //! A kernel folds the data into 128 bits that have the same CRC, and reduces these. It carries as many
 //! sums as it is given registers, so that ICRC and VCRC take one pass. Only the first 64 bytes of the
-//! first sum are masked. All unsafe code of this crate is here and in its sibling for aarch64: loads
+//! first sum are masked. All unsafe code of this crate is here and in its sibling for AArch64: loads
 //! from arrays of the right length, and calls of kernels after the check that the processor has them.
 #![allow(
     unsafe_code,
