@@ -31,7 +31,7 @@ pub enum Command {
     /// Serve a fabric to programs that are preloaded with ibsim's umad2sim
     Sim(SimArgs),
     /// Route a fabric offline and verify the result
-    Route(RouteCommand),
+    Route(Box<RouteCommand>),
     /// Verify routing tables: reachability, loops, deadlock, hops, balance
     Check(CheckArgs),
     /// Fail every link or switch in turn: who loses whom, what moves

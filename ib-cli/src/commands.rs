@@ -30,6 +30,6 @@ pub fn run(args: Args) -> Result<Verdict, CliError> {
         Command::Decode(decode) => decode::run(decode, args.json),
         Command::Encode(encode) => encode::run(encode),
         Command::Generate(generate) => generate::run(generate),
-        Command::Route(route) => route::run(route, args.json),
+        Command::Route(route) => route::run(*route, args.json),
     }
 }

@@ -10,8 +10,8 @@
 //! another lane. Where no such path is found the engine computes everything anew, and
 //! [`Repair::recomputed`] says why.
 //!
-//! The dependencies of the old routes count as well, if that leaves a way: then packets of the old
-//! routes cannot block those of the new, and [`crate::update`] rarely has to drain anything.
+//! The dependencies of all old routes count as well, if that leaves a way, so that the two sets get
+//! along while tables are written: [`crate::update::transition`] has little to drain.
 //! Time O(LIDs * switches) to read the old tables, and little more than that for what is re-aimed.
 //! Source: Lysne et al., "Simple Deadlock-Free Dynamic Network Reconfiguration", 2004, for paths that
 //! are added to an acyclic graph; OpenSM's `ucast_cache` for what people expect to stay in place.
@@ -25,7 +25,7 @@ mod work;
 use ib_wire::{Guid, Lid};
 use thiserror::Error;
 
-use self::work::Work;
+use self::{carry::Carried, work::Work};
 use crate::{
     engine::RoutingEngine, error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions,
     routes::Routes, verify::verify_on,
@@ -47,6 +47,9 @@ pub struct Installed<'a> {
 pub struct Repair {
     /// The new routes.
     pub routes: Routes,
+    /// The old routes by the numbers of the new fabric, without entries over cables that are gone:
+    /// what [`crate::update`] starts from.
+    pub before: Routes,
     /// Why the engine had to compute everything anew: somebody should be told.
     pub recomputed: Option<Reason>,
     /// Entries that no longer lead anywhere: any repair changes at least these.
@@ -122,7 +125,9 @@ pub fn repair(
     options: &RouteOptions,
     rebalance: usize,
 ) -> Result<Repair, RouteError> {
-    let attempt = attempt(old, fabric, lids, options, rebalance);
+    let carried = carry::carry(old, fabric, lids);
+    let before = carried.routes.clone();
+    let attempt = attempt(old, carried, fabric, lids, options, rebalance);
     let (routes, recomputed, rebalanced) = match attempt {
         Ok((routes, rebalanced)) => (routes, None, rebalanced),
         Err(reason) => {
@@ -133,6 +138,7 @@ pub fn repair(
     let (moved, orphaned) = carry::count(old, fabric, lids, &routes);
     Ok(Repair {
         routes,
+        before,
         recomputed,
         orphaned,
         moved,
@@ -142,12 +148,15 @@ pub fn repair(
 
 fn attempt(
     old: Installed<'_>,
+    carried: Carried,
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
     rebalance: usize,
 ) -> Result<(Routes, u64), Reason> {
-    let carried = carry::carry(old, fabric, lids)?;
+    if let Some(switch) = carried.new_tables {
+        return Err(Reason::NewTables { switch });
+    }
     let rules = rule::Rule::of(old, &carried, fabric, lids, options);
     let work = |rule| Work::new(&carried, fabric, lids, options, rule);
     let mut last = Reason::WasUnsafe;

@@ -4,7 +4,11 @@
 //! and some by the new. If, for a LID, all entries old and new together close no circle, any order will
 //! do. Otherwise a switch must wait for those that its new route leads through: then a packet that
 //! meets a new entry meets only new ones from there on. Where the LIDs of a block ask for opposite
-//! orders there is none, and the traffic to those LIDs has to be drained first.
+//! orders there is none, and the traffic to those LIDs has to be drained first. [`transition`] adds
+//! what is needed that nothing deadlocks on the way either; [`check`] simulates an order.
+
+pub mod check;
+pub mod transition;
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},

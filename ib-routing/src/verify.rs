@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use ib_wire::{Lid, Vl};
 
 pub use self::deadlock::Traffic;
+pub(crate) use self::deadlock::highest_lane;
 use self::{
     deadlock::Dependencies,
     reach::{Sources, Tally},

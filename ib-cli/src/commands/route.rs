@@ -1,17 +1,25 @@
 //! `ib route`: routes a fabric offline, verifies the routes, and writes the tables.
 
 mod clusters;
+mod update;
 
 use std::{io, path::PathBuf, time::Instant};
 
 use ib_routing::{
     Fabric, LidMap, LidOptions, Routes, RoutingEngine, cluster,
-    format::{guid2lid, lfts, sl2vl, sls},
+    format::{
+        guid2lid,
+        lfts::{self, Tables},
+        sl2vl, sls,
+    },
     verify,
 };
 use serde::Serialize;
 
-use self::clusters::ClusterReport;
+use self::{
+    clusters::ClusterReport,
+    update::{FromArgs, UpdateReport},
+};
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
@@ -54,21 +62,27 @@ pub struct RouteCommand {
     /// Write all tables to this directory in OpenSM's formats
     #[arg(long, value_name = "DIR")]
     dump_dir: Option<PathBuf>,
+    #[command(flatten)]
+    from: FromArgs,
 }
 
-/// The report of clusters: that of the union, and a word on each.
+/// The report of the routes, with a word on each cluster and on the way from old tables.
 #[derive(Serialize)]
-struct UnionReport<'a> {
+struct WholeReport<'a> {
     #[serde(flatten)]
     report: &'a Report,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     clusters: &'a [ClusterReport],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    update: Option<&'a UpdateReport>,
 }
 
 pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
     let fabric = args.fabric.load()?;
     let mut times = Seconds::default();
-    let (lids, routes, engine, clusters) = args.work(&fabric, &mut times)?;
+    let old = args.from.read(&fabric)?;
+    let (lids, routes, engine, clusters) = args.work(&fabric, old.as_ref(), &mut times)?;
 
     let started = Instant::now();
     let verified = verify(&fabric, &lids, &routes);
@@ -76,20 +90,28 @@ pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
     times.total = seconds(began.elapsed());
 
     args.write(&fabric, &lids, &routes)?;
+    let update = match &old {
+        Some(old) => Some(args.from.plan(&fabric, &lids, old, &routes)?),
+        None => None,
+    };
     let report = Report::offline(&fabric, &lids, engine, times, &verified);
     let mut out = io::stdout().lock();
-    if clusters.is_empty() {
-        report.print(&mut out, json)?;
-    } else if json {
-        let report = UnionReport {
+    if json {
+        let report = WholeReport {
             report: &report,
             clusters: &clusters,
+            update: update.as_ref(),
         };
         json::print(&mut out, &report)?;
-    } else {
-        clusters::print(&clusters, &mut out)?;
-        report.print(&mut out, json)?;
+        return Ok(report.report.verdict());
     }
+    if !clusters.is_empty() {
+        clusters::print(&clusters, &mut out)?;
+    }
+    if let Some(update) = &update {
+        update.print(&mut out)?;
+    }
+    report.print(&mut out, json)?;
     Ok(report.verdict())
 }
 
@@ -97,7 +119,12 @@ pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
 type Work = (LidMap, Routes, Option<RoutingEngine>, Vec<ClusterReport>);
 
 impl RouteCommand {
-    fn work(&self, fabric: &Fabric, times: &mut Seconds) -> Result<Work, CliError> {
+    fn work(
+        &self,
+        fabric: &Fabric,
+        old: Option<&Tables>,
+        times: &mut Seconds,
+    ) -> Result<Work, CliError> {
         let started = Instant::now();
         let mut options = LidOptions {
             lmc: self.route.lmc,
@@ -105,6 +132,11 @@ impl RouteCommand {
         };
         if let Some(file) = &self.guid2lid {
             options.database = files::read(file, guid2lid::read)?;
+        }
+        if let Some(old) = old {
+            let known = old.lids.destinations().iter();
+            let known = known.map(|port| (port.guid, port.range.base()));
+            options.database.extend(known);
         }
         if !self.clusters.is_empty() {
             let routed = clusters::route(&self.clusters, fabric, &self.route, &options)?;
@@ -117,7 +149,10 @@ impl RouteCommand {
         times.lids = seconds(started.elapsed());
 
         let started = Instant::now();
-        let routes = self.route.route(fabric, &lids)?;
+        let routes = match old {
+            Some(old) if self.from.repair => self.from.repaired(fabric, &lids, old, &self.route)?,
+            _ => self.route.route(fabric, &lids)?,
+        };
         times.route = seconds(started.elapsed());
         let engine = Some(routes.engine());
         Ok((lids, routes, engine, Vec::new()))

@@ -244,7 +244,8 @@ impl RoutesReport {
 }
 
 impl CycleLink {
-    fn new(fabric: &Fabric, channel: ChannelIdx, vl: Vl) -> Self {
+    /// The link that a channel is.
+    pub fn new(fabric: &Fabric, channel: ChannelIdx, vl: Vl) -> Self {
         let channel = fabric.channel(channel);
         let PortNum(from_port) = channel.port;
         let PortNum(to_port) = channel.to_port;

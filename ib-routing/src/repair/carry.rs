@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use ib_wire::{Guid, Lid, PortNum, Sl};
 
-use super::{Installed, Reason};
+use super::Installed;
 use crate::{
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
@@ -21,13 +21,13 @@ pub(super) struct Carried {
     pub(super) was: IdxVec<SwitchIdx, Option<SwitchIdx>>,
     /// Whether cables between switches came that were not there.
     pub(super) grown: bool,
+    /// A new switch among SLtoVL tables that differ by port: its tables are the engine's to make.
+    pub(super) new_tables: Option<Guid>,
 }
 
 /// Translates the old routes.
 ///
-/// # Errors
-/// [`Reason::NewTables`] for a new switch among SLtoVL tables that differ by port.
-pub(super) fn carry(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Result<Carried, Reason> {
+pub(super) fn carry(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Carried {
     let mut routes = Routes::new(old.routes.engine(), fabric, lids);
     let was = old_switches(old.fabric, fabric);
     let mut grown = false;
@@ -46,10 +46,15 @@ pub(super) fn carry(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Resul
         }
     }
     routes.set_exits(lids);
-    let vl_map = vl_map(old, fabric, &was)?;
+    let (vl_map, new_tables) = vl_map(old, fabric, &was);
     let sls = service_levels(old.routes, &routes, &was);
     routes.set_lanes(sls, vl_map, old.routes.vls());
-    Ok(Carried { routes, was, grown })
+    Carried {
+        routes,
+        was,
+        grown,
+        new_tables,
+    }
 }
 
 /// Entries that `new` changes, and those of them that led nowhere any more.
@@ -146,20 +151,23 @@ fn service_levels(
     }
 }
 
-/// The old SLtoVL tables, by the new numbers of the switches.
+/// The old SLtoVL tables, by the new numbers of the switches; and a switch without, if tables differ.
 fn vl_map(
     old: Installed<'_>,
     fabric: &Fabric,
     was: &IdxVec<SwitchIdx, Option<SwitchIdx>>,
-) -> Result<VlMap, Reason> {
+) -> (VlMap, Option<Guid>) {
     let map = old.routes.vl_map();
     if map.is_uniform() {
-        return Ok(map.clone());
+        return (map.clone(), None);
     }
     let mut new = VlMap::per_port(fabric, *map.injection());
+    let mut without = None;
     for (switch, &before) in was.iter_enumerated() {
-        let guid = fabric.switch_guid(switch);
-        let before = before.ok_or(Reason::NewTables { switch: guid })?;
+        let Some(before) = before else {
+            without = Some(fabric.switch_guid(switch));
+            continue;
+        };
         let last = fabric.switch(switch).num_ports();
         for input in (0..=last).map(PortNum) {
             for output in (0..=last).map(PortNum) {
@@ -167,5 +175,5 @@ fn vl_map(
             }
         }
     }
-    Ok(new)
+    (new, without)
 }

@@ -324,7 +324,7 @@ fn bits(mut mask: u16) -> impl Iterator<Item = u8> {
 }
 
 /// The highest lane that any packet can use.
-fn highest_lane(routes: &Routes) -> u8 {
+pub(crate) fn highest_lane(routes: &Routes) -> u8 {
     let highest = routes.vl_map().highest().bits();
     let of = |sl: Sl| {
         if routes.vl_map().is_uniform() {

@@ -1,0 +1,202 @@
+//! From old routes to new ones: every way that is planned is simulated by lines of their own.
+
+use std::fs;
+
+use ib_routing::{
+    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, RoutingEngine, SwitchIdx,
+    algo::random::Random,
+    format::ibnetdiscover,
+    repair::{Installed, repair},
+    update::{
+        check::{self, Accident},
+        transition::{self, Hazard, Safety, Transition},
+    },
+};
+use ib_wire::Lid;
+
+fn fixture(name: &str) -> Fabric {
+    let path = format!("{}/testdata/fabrics/{name}.net", env!("CARGO_MANIFEST_DIR"));
+    ibnetdiscover::read(&fs::read_to_string(path).unwrap())
+        .unwrap()
+        .fabric
+}
+
+fn assign(fabric: &Fabric) -> LidMap {
+    LidMap::assign(fabric, &LidOptions::default()).unwrap()
+}
+
+fn options() -> RouteOptions {
+    RouteOptions {
+        threads: 1,
+        ..RouteOptions::default()
+    }
+}
+
+/// Up*/down* from one given root.
+fn rooted(fabric: &Fabric, lids: &LidMap, root: u32) -> Routes {
+    let options = RouteOptions {
+        roots: vec![fabric.switch_guid(SwitchIdx(root))],
+        ..options()
+    };
+    RoutingEngine::UpDown.route(fabric, lids, &options).unwrap()
+}
+
+/// Plans, simulates, and holds the proof, if there is one, against all that can happen.
+fn planned(name: &str, fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> Transition {
+    let plan = transition::plan(fabric, lids, old, new);
+    let simulated = check::simulate(fabric, lids, old, new, &plan);
+    assert_eq!(simulated, Ok(()), "{name}");
+    if let Safety::AnyOrder(order) = &plan.safety {
+        assert!(check::holds(fabric, lids, old, new, &plan, order), "{name}");
+    }
+    plan
+}
+
+#[test]
+fn a_new_root_is_reached_in_stages_or_by_draining() {
+    let mut unsafe_at_once = 0;
+    for (name, root) in [
+        ("gen-torus-5x5", 12),
+        ("gen-ring-8", 4),
+        ("gen-hypercube-4", 15),
+        ("gen-full-6", 5),
+        ("gen-karyn-4-2", 3),
+    ] {
+        let fabric = fixture(name);
+        let lids = assign(&fabric);
+        let (old, new) = (rooted(&fabric, &lids, 0), rooted(&fabric, &lids, root));
+        let plan = planned(name, &fabric, &lids, &old, &new);
+        // All in one stage, nothing drained for it: the simulation sees what the plan avoids.
+        let at_once = Transition {
+            stages: vec![plan.stages.concat()],
+            drain: plan
+                .drain
+                .iter()
+                .filter(|(_, hazard)| **hazard == Hazard::Loop)
+                .map(|(lid, hazard)| (*lid, hazard.clone()))
+                .collect(),
+            ..plan.clone()
+        };
+        let outcome = check::simulate(&fabric, &lids, &old, &new, &at_once);
+        match plan.safety {
+            Safety::AnyOrder(_) => assert_eq!(outcome, Ok(()), "{name}"),
+            Safety::Stages => {
+                unsafe_at_once += 1;
+                assert!(
+                    matches!(outcome, Err(Accident::Deadlock { .. })),
+                    "{name}: {outcome:?}"
+                );
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    assert_eq!(unsafe_at_once, 3);
+}
+
+#[test]
+fn engines_with_lanes_change_places() {
+    for name in [
+        "gen-torus-5x5",
+        "gen-mesh-6x4",
+        "gen-ring-8",
+        "gen-dragonfly-4-2-2",
+    ] {
+        let fabric = fixture(name);
+        let lids = assign(&fabric);
+        let by = |engine: RoutingEngine| engine.route(&fabric, &lids, &options()).unwrap();
+        let (lash, dfsssp) = (by(RoutingEngine::Lash), by(RoutingEngine::Dfsssp));
+        let nue = by(RoutingEngine::Nue);
+        for (old, new) in [(&lash, &dfsssp), (&nue, &lash)] {
+            planned(name, &fabric, &lids, old, new);
+        }
+    }
+}
+
+#[test]
+fn what_can_deadlock_already_is_said() {
+    let fabric = fixture("gen-torus-5x5");
+    let lids = assign(&fabric);
+    let by = |engine: RoutingEngine| engine.route(&fabric, &lids, &options()).unwrap();
+    let (minhop, updn) = (by(RoutingEngine::MinHop), by(RoutingEngine::UpDown));
+    let plan = planned("minhop first", &fabric, &lids, &minhop, &updn);
+    assert!(matches!(plan.safety, Safety::OldDeadlock(_)));
+    let plan = planned("updn first", &fabric, &lids, &updn, &minhop);
+    assert!(matches!(plan.safety, Safety::NewDeadlock(_)));
+}
+
+#[test]
+fn nothing_to_write_is_no_stage() {
+    let fabric = fixture("gen-ring-5");
+    let lids = assign(&fabric);
+    let routes = rooted(&fabric, &lids, 0);
+    let plan = planned("same", &fabric, &lids, &routes, &routes);
+    assert!(plan.stages.is_empty() && plan.drain.is_empty());
+}
+
+#[test]
+fn a_repair_drains_nothing_on_a_tree_and_less_than_a_full_computation_elsewhere() {
+    let (mut by_repair, mut in_full) = (0, 0);
+    for (engine, name) in [
+        (RoutingEngine::UpDown, "gen-karyn-4-2"),
+        (RoutingEngine::MinHop, "gen-karyn-4-2"),
+        (RoutingEngine::UpDown, "gen-mesh-6x4"),
+        (RoutingEngine::Dfsssp, "gen-irregular-20"),
+    ] {
+        let fabric = fixture(name);
+        let lids = assign(&fabric);
+        let routes = engine.route(&fabric, &lids, &options()).unwrap();
+        let between = |end: PortRef| fabric.switch_of(end.node).is_some();
+        let mut cables: Vec<_> = fabric
+            .links()
+            .filter(|&(one, other)| between(one) && between(other))
+            .collect();
+        Random::new(3).shuffle(&mut cables);
+        for &(end, _) in cables.iter().take(2) {
+            let mut builder = fabric.to_builder();
+            builder.remove_link(end);
+            let broken = builder.build();
+            let left = lids.destinations().iter();
+            let left = LidMap::of_ranges(&broken, left.map(|port| (port.end, port.range)));
+            let old = Installed {
+                fabric: &fabric,
+                lids: &lids,
+                routes: &routes,
+            };
+            let repaired = repair(old, &broken, &left, &options(), 0).unwrap();
+            let before = &repaired.before;
+            let drained = |name: &str, new: &Routes| {
+                let plan = planned(name, &broken, &left, before, new);
+                let drained = plan.drain.len();
+                assert!(
+                    matches!(plan.safety, Safety::AnyOrder(_) | Safety::Stages),
+                    "{name}"
+                );
+                drained
+            };
+            let name = format!("{engine} {name}");
+            let drain = drained(&name, &repaired.routes);
+            assert!(drain == 0 || !name.contains("karyn"), "{name}: {drain}");
+            if repaired.recomputed.is_none() {
+                let full = engine.route(&broken, &left, &options()).unwrap();
+                by_repair += drain;
+                in_full += drained(&name, &full);
+            }
+        }
+    }
+    assert!(by_repair < in_full / 2, "{by_repair} and {in_full}");
+}
+
+#[test]
+fn a_plan_that_leaves_blocks_out_is_found() {
+    let fabric = fixture("gen-ring-5");
+    let lids = assign(&fabric);
+    let (old, new) = (rooted(&fabric, &lids, 0), rooted(&fabric, &lids, 2));
+    let mut plan = transition::plan(&fabric, &lids, &old, &new);
+    plan.stages.pop();
+    let found = check::simulate(&fabric, &lids, &old, &new, &plan);
+    assert!(
+        matches!(found, Err(Accident::Unfinished { .. })),
+        "{found:?}"
+    );
+    assert!(lids.owner(Lid(1)).is_some());
+}
