@@ -9,7 +9,7 @@ use std::{
 
 use ib_routing::{
     Fabric, LidMap, Routes, TopologyError,
-    format::{Warning, guid2lid, lfts, lid_matrix, sl2vl, sls, subnet_list},
+    format::{Warning, fdbs, guid2lid, lfts, lid_matrix, sl2vl, sls, subnet_list},
 };
 
 use crate::error::CliError;
@@ -73,6 +73,7 @@ pub fn dump(
         .map_err(|error| CliError::file(directory.display(), "made a directory", &error))?;
     let files = [
         ("opensm-lfts.dump", lfts::write(fabric, lids, routes)),
+        ("opensm.fdbs", fdbs::write(fabric, lids, routes)),
         ("opensm-sl2vl.dump", sl2vl::write(fabric, lids, routes)),
         ("opensm-lid-matrix.dump", lid_matrix::write(fabric, lids)),
         ("opensm-subnet.lst", subnet_list::write(fabric, lids)),

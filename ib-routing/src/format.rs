@@ -1,11 +1,13 @@
 //! Text formats: fabrics, tables and lists as OpenSM, ibsim and the diagnostics write them.
 
 pub mod dot;
+pub mod fdbs;
 pub mod guid2lid;
 pub mod guid_list;
 pub mod ibnetdiscover;
 pub mod lfts;
 pub mod lid_matrix;
+pub mod mcfdbs;
 pub mod port_lists;
 pub mod sl2vl;
 pub mod sls;

@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use ib_wire::{Guid, PortNum};
 
-use crate::routes::Routes;
+use crate::{format::lid_matrix::LidMatrix, routes::Routes};
 
 /// Options of all engines; each reads those that concern it.
 #[derive(Clone, Debug, Default)]
@@ -51,8 +51,10 @@ pub struct RouteOptions {
     pub nue_include_switches: bool,
     /// torus-2QoS: text of its configuration file.
     pub torus_config: Option<String>,
-    /// file: the tables to load; what they do not cover comes from minhop.
+    /// file: the tables to load; what they do not cover comes from the matrix, else from minhop.
     pub lfts: Option<Routes>,
+    /// file: the hops to route by, where they are not those of the cables (`lid_matrix_dump_file`).
+    pub lid_matrix: Option<LidMatrix>,
 }
 
 impl RouteOptions {

@@ -16,7 +16,10 @@ use crate::{
     Fabric, FabricBuilder, LidMap, LidOptions, Misfit, NewNode, NodeType, PortRef, RouteOptions,
     Routes, RoutingEngine, SwitchIdx,
     cluster::{self, Clusters, Union},
-    format::{guid_list, guid2lid, ibnetdiscover, lfts, port_lists, sl2vl, sls},
+    format::{
+        guid_list, guid2lid, ibnetdiscover, lfts, lid_matrix, mcfdbs, port_lists, sl2vl, sls,
+        subnet_list,
+    },
     generate::FabricSpec,
     verify::{certificate, verify_on},
 };
@@ -249,6 +252,12 @@ pub fn any_text_is_tables_or_an_error(bytes: &[u8]) {
     let _ = sls::read(&text, &mut Routes::new(RoutingEngine::File, &fabric, &lids));
     let _ = sl2vl::read(&text, &fabric);
     let _ = (
+        lid_matrix::read(&text, &fabric),
+        subnet_list::read(&text),
+        mcfdbs::read(&text)
+            .map(|groups| assert_eq!(mcfdbs::read(&mcfdbs::write(&groups)), Ok(groups))),
+    );
+    let _ = (
         guid2lid::read(&text),
         guid_list::read(&text),
         guid_list::read_ids(&text),
@@ -256,6 +265,7 @@ pub fn any_text_is_tables_or_an_error(bytes: &[u8]) {
     let _ = (
         port_lists::read_hop_weights(&text),
         port_lists::read_port_order(&text),
+        port_lists::read_ports(&text),
     );
     if let Ok(configs) = cluster::read(&text) {
         let _ = Clusters::survey(&fabric, &configs);

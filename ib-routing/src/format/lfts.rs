@@ -1,4 +1,5 @@
-//! Linear forwarding tables as text: OpenSM's `opensm-lfts.dump`, and what `ibroute` and `dump_fts` print.
+//! Linear forwarding tables as text: OpenSM's `opensm-lfts.dump` and `opensm.fdbs`, and what `ibroute` and
+//! `dump_fts` print.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -96,7 +97,7 @@ struct Entry {
     port: PortNum,
 }
 
-/// Reads tables of any of the three tools for the switches of `fabric`.
+/// Reads tables of any of these tools for the switches of `fabric`.
 ///
 /// # Errors
 /// A line that begins like a table's or an entry and does not go on like one, a text without any
@@ -109,7 +110,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
     let (mut table, mut tables) = (None, 0);
     for (at, line) in (1..).zip(text.lines()) {
         let line = line.trim();
-        if line.starts_with("Unicast lids") {
+        if line.starts_with("Unicast lids") || line.contains("_ucast_routes: Switch ") {
             let (lid, guid) = header(line).ok_or_else(|| {
                 bad(
                     at,
@@ -150,6 +151,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
             || line.starts_with('#')
             || line.ends_with("lids dumped")
             || line.starts_with("Lid ")
+            || line.starts_with("LID ")
             || line.starts_with("Port "))
         {
             let what = format!(
@@ -188,6 +190,9 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
 
 /// LID and GUID of the switch that a table belongs to.
 fn header(line: &str) -> Option<(Option<Lid>, Guid)> {
+    if let Some((_, guid)) = line.split_once("_ucast_routes: Switch ") {
+        return Some((None, guid.trim().parse().ok()?));
+    }
     let (_, rest) = line.split_once(" of switch ")?;
     let lid = rest
         .strip_prefix("Lid ")
@@ -204,7 +209,7 @@ fn header(line: &str) -> Option<(Option<Lid>, Guid)> {
 /// LID, port, and the port GUID of the owner if it is named.
 #[allow(clippy::type_complexity, reason = "the three columns of a line")]
 fn entry(line: &str) -> Option<(Lid, PortNum, Option<(Guid, bool)>)> {
-    let mut words = line.split_whitespace();
+    let mut words = line.split_whitespace().filter(|&word| word != ":");
     let lid = words
         .next()
         .and_then(super::number)

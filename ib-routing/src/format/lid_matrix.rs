@@ -1,15 +1,98 @@
 //! The LID matrix: OpenSM's `opensm-lid-matrix.dump`, the hops from every switch through each of its
 //! ports to every switch LID.
+//!
+//! A file may say other hops than the cables do: the engine `file` then routes by what it says
+//! ([`RouteOptions::lid_matrix`](crate::RouteOptions::lid_matrix)).
 
-use alloc::string::String;
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::fmt::Write;
 
+use ib_wire::{Guid, Lid, PortNum};
+
+use super::{Warning, bad, number};
 use crate::{
     algo::bfs,
+    error::TopologyError,
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
     lid::LidMap,
 };
+
+/// Hops of a port that no path begins at.
+const NO_PATH: u8 = 0xff;
+
+/// Hops through each port of each switch to switch LIDs, as a file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LidMatrix {
+    rows: BTreeMap<(Guid, Lid), Vec<u8>>,
+}
+
+impl LidMatrix {
+    /// The ports of a switch with the least hops to a LID; none where the file says nothing.
+    pub fn best_ports(&self, switch: Guid, lid: Lid) -> impl Iterator<Item = PortNum> + '_ {
+        let row = self.rows.get(&(switch, lid)).map_or(&[][..], Vec::as_slice);
+        let ports = || (0..=u8::MAX).zip(row).skip(1);
+        let least = ports().map(|(_, &hops)| hops).min().unwrap_or(NO_PATH);
+        ports()
+            .filter(move |&(_, &hops)| hops == least && hops != NO_PATH)
+            .map(|(port, _)| PortNum(port))
+    }
+}
+
+/// Reads a matrix for the switches of `fabric`; tables of others are passed over with a warning.
+///
+/// # Errors
+/// A line that begins like a switch's or a LID's and does not go on like one, and a text without any
+/// switch.
+pub fn read(text: &str, fabric: &Fabric) -> Result<(LidMatrix, Vec<Warning>), TopologyError> {
+    let mut matrix = LidMatrix::default();
+    let mut warnings = Vec::new();
+    let mut switch = None;
+    for (at, line) in super::lines(text) {
+        if line.starts_with("Switch") {
+            let guid = line
+                .split_once("guid ")
+                .and_then(|(_, guid)| guid.trim().parse().ok());
+            let expected = "a line like `Switch: guid 0x0002c90200413ab0`";
+            let guid = guid.ok_or_else(|| bad(at, "switch", line, expected))?;
+            if fabric.switch_by_guid(guid).is_none() {
+                let what = format!("switch {guid} is not in the fabric, its hops are passed over");
+                warnings.push(Warning { line: at, what });
+            }
+            switch = Some(guid);
+            continue;
+        }
+        let Some(switch) = switch else {
+            return Err(bad(
+                at,
+                "hops",
+                line,
+                "a line `Switch: guid 0x...` before it",
+            ));
+        };
+        let (lid, hops) = row(line).ok_or_else(|| {
+            let expected = "a LID and two digits of hops per port, as `0x0001: 01 ff 01`";
+            bad(at, "hops", line, expected)
+        })?;
+        if fabric.switch_by_guid(switch).is_some() {
+            matrix.rows.insert((switch, lid), hops);
+        }
+    }
+    if switch.is_none() {
+        return Err(bad(1, "matrix", "", "a line `Switch: guid 0x...`"));
+    }
+    Ok((matrix, warnings))
+}
+
+/// `0x0001: 01 ff 01`, from port 0 on.
+fn row(line: &str) -> Option<(Lid, Vec<u8>)> {
+    let (lid, hops) = line.split_once(':')?;
+    let lid = lid.starts_with("0x").then(|| number(lid)).flatten()?;
+    let lid = u16::try_from(lid).ok()?;
+    let hops = hops.split_whitespace();
+    let hops: Option<Vec<u8>> = hops.map(|hops| u8::from_str_radix(hops, 16).ok()).collect();
+    Some((Lid(lid), hops.filter(|hops| hops.len() <= 256)?))
+}
 
 /// Writes the matrix of shortest paths.
 #[must_use]

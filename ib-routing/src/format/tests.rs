@@ -166,6 +166,196 @@ fn lists_say_which_line_is_wrong() {
 }
 
 #[test]
+fn the_lid_matrix_routes_as_its_hops_say() {
+    for (spec, lmc) in [
+        ("thesis", 0),
+        ("torus:3x3,hosts=2", 1),
+        ("fat-tree:radix=8,levels=2", 0),
+    ] {
+        let (fabric, lids, routes) = routed(spec, lmc);
+        let text = lid_matrix::write(&fabric, &lids);
+        let (matrix, warnings) = lid_matrix::read(&text, &fabric).expect("what we wrote");
+        assert_eq!(warnings, []);
+        let options = RouteOptions {
+            lid_matrix: Some(matrix),
+            ..RouteOptions::default()
+        };
+        let by_hops = RoutingEngine::File
+            .route(&fabric, &lids, &options)
+            .expect("routes");
+        let (one, other) = (
+            verify(&fabric, &lids, &routes),
+            verify(&fabric, &lids, &by_hops),
+        );
+        assert_eq!((other.unreachable, other.loops), (0, 0));
+        assert_eq!(
+            (one.max_hops, one.mean_hops),
+            (other.max_hops, other.mean_hops),
+            "{spec}"
+        );
+    }
+}
+
+#[test]
+fn hops_of_a_file_count_more_than_those_of_the_cables() {
+    // On a ring of four, switch 0 shall go the long way round to switch 1: by port 3, not by port 2.
+    let (fabric, lids, routes) = routed("ring:switches=4,hosts=1", 0);
+    let [from, to] = [0, 1].map(crate::SwitchIdx);
+    let own = |at| {
+        lids.at_switch(at)
+            .find(|port| port.is_switch())
+            .expect("a LID")
+            .range
+            .base()
+    };
+    let short = routes.port(from, own(to));
+    let other = fabric
+        .channels_from(from)
+        .map(|(_, channel)| channel.port)
+        .find(|&port| port != short);
+    let other = other.expect("another way");
+    let hops: String = (0..=3)
+        .map(|port| if port == other.0 { " 01" } else { " 05" })
+        .collect();
+    let text = alloc::format!(
+        "Switch: guid {}\n0x{:04x}:{hops} # longer\n",
+        fabric.switch_guid(from),
+        own(to).0
+    );
+    let (matrix, _) = lid_matrix::read(&text, &fabric).expect("a matrix");
+    let options = RouteOptions {
+        lid_matrix: Some(matrix),
+        ..RouteOptions::default()
+    };
+    let routes = RoutingEngine::File
+        .route(&fabric, &lids, &options)
+        .expect("routes");
+    assert_eq!(routes.port(from, own(to)), other);
+    for (text, line) in [
+        ("", 1),
+        ("0x0001: 00\n", 1),
+        ("Switch: guid\n", 1),
+        ("Switch: guid 0x20\n0x0001 00\n", 2),
+        ("Switch: guid 0x20\n\n0x0001: 100\n", 3),
+        ("Switch: guid 0x20\n0x10001: 00\n", 2),
+    ] {
+        assert_eq!(
+            lid_matrix::read(text, &fabric).expect_err(text).line,
+            Some(line),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_subnet_list_is_the_fabric() {
+    for spec in ["thesis", "torus:3x3,hosts=2", "mcsm"] {
+        let (fabric, lids, _) = routed(spec, 0);
+        let text = subnet_list::write(&fabric, &lids);
+        let again = subnet_list::read(&text).expect("what we wrote");
+        assert_eq!(again.nodes().len(), fabric.nodes().len());
+        assert_eq!(again.num_links(), fabric.num_links());
+        for node in fabric.nodes().iter() {
+            let found = again.node(again.node_by_guid(node.guid).expect("the node"));
+            assert_eq!(
+                (found.type_, found.num_ports(), &found.description),
+                (node.type_, node.num_ports(), &node.description)
+            );
+            let links = |node: &crate::Node| {
+                node.ports()
+                    .filter(|(_, port)| port.peer.is_some())
+                    .map(|(num, port)| (num, port.width, port.speed))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(links(found), links(node));
+        }
+        let lids_again = LidMap::of_fabric(&again);
+        assert_eq!(
+            subnet_list::write(&again, &lids_again),
+            subnet_list::write(&again, &lids)
+        );
+    }
+    // As OpenSM prints it: the manager's node, the far end's device shifted, a speed it does not know.
+    let line = "{ CA-SM Ports:02 SystemGUID:0000000000000013 NodeGUID:0000000000000010 PortGUID:0000000000000011 VenID:0002C9 DevID:1017 Rev:00000000 {a {b} LID: c} LID:000A PN:01 } { SW Ports:18 SystemGUID:0000000000000020 NodeGUID:0000000000000020 PortGUID:0000000000000020 VenID:000002C9 DevID:CB200000 Rev:000000A1 {sw} LID:0002 PN:0C } PHY=4x LOG=ACT SPD=??\n";
+    let fabric = subnet_list::read(line).expect("a link");
+    let switch = fabric.switch(crate::SwitchIdx(0));
+    assert_eq!((switch.num_ports(), switch.device_id), (24, 0xcb20));
+    let host = fabric.nodes().iter().next().expect("the host");
+    assert_eq!(
+        (
+            &*host.description,
+            host.port(PortNum(1)).map(|port| port.lid.0)
+        ),
+        ("a {b} LID: c", Some(10))
+    );
+    for (text, line) in [
+        ("", 1),
+        ("\n\nnothing\n", 3),
+        (&line.replace("PN:0C", "PN:19")[..], 1),
+        (&line.replace("PN:01", "PN:FFF")[..], 1),
+    ] {
+        assert_eq!(
+            subnet_list::read(text).expect_err(text).line,
+            Some(line),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn tables_with_hops_are_tables() {
+    let (fabric, lids, routes) = routed("thesis", 0);
+    let text = fdbs::write(&fabric, &lids, &routes);
+    assert_eq!(text.matches(": yes\n").count(), 5 * 12);
+    let tables = lfts::read(&text, &fabric).expect("what we wrote");
+    assert_eq!(tables.warnings, []);
+    for switch in fabric.switches().indices() {
+        for destination in lids.destinations().iter() {
+            let lid = destination.range.base();
+            assert_eq!(tables.routes.port(switch, lid), routes.port(switch, lid));
+        }
+    }
+    let mut longer = routes.clone();
+    let (switch, host) = (
+        crate::SwitchIdx(2),
+        lids.destinations()
+            .iter()
+            .find(|port| port.switch == Some(crate::SwitchIdx(3)) && !port.is_switch())
+            .expect("a host"),
+    );
+    longer.set_port(switch, host.range.base(), PortNum(200));
+    assert!(fdbs::write(&fabric, &lids, &longer).contains("200  : HOPS UNKNOWN\n"));
+}
+
+#[test]
+fn multicast_tables_come_back_from_their_dump() {
+    let mut ports = crate::mcast::PortSet::default();
+    for port in [0, 1, 21, 254] {
+        ports.insert(PortNum(port));
+    }
+    let table = [(ib_wire::Guid(0x20), ports)].into();
+    let groups: mcfdbs::Groups = [(ib_wire::Lid(0xc000), table)].into();
+    let text = mcfdbs::write(&groups);
+    assert_eq!(
+        text,
+        "\nSwitch 0x0000000000000020\nLID    : Out Port(s)\n0xC000 : 0x000  0x001  0x015  0x0FE \n"
+    );
+    assert_eq!(mcfdbs::read(&text), Ok(groups));
+    for (text, line) in [
+        ("0xC000 : 0x001\n", 1),
+        ("Switch x\n", 1),
+        ("Switch 0x20\n0xBFFF : 0x001\n", 2),
+        ("Switch 0x20\n0xC000 : 0x100\n", 2),
+    ] {
+        assert_eq!(
+            mcfdbs::read(text).expect_err(text).line,
+            Some(line),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn pictures_name_every_node_and_cable() {
     let (fabric, lids, _) = routed("thesis", 0);
     let graph = dot::write(&fabric);
