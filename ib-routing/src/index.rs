@@ -54,8 +54,6 @@ indices! {
     ChannelIdx;
     /// An end port with LIDs, in the order of LIDs.
     DestinationIdx;
-    /// A switch's place in a tree of paths towards one destination: the nearest come first.
-    TreeIdx;
     /// A way nearer to the target, among all ways of all switches.
     StepIdx;
 }

@@ -138,6 +138,10 @@ macro_rules! suite {
         suite! { @engine minhop, RoutingEngine::MinHop, false, $($fixture => $file)* }
         suite! { @engine updn, RoutingEngine::UpDown, true, $($fixture => $file)* }
         suite! { @engine dor, RoutingEngine::Dor, false, $($fixture => $file)* }
+        suite! { @engine sssp, RoutingEngine::Sssp, false, $($fixture => $file)* }
+        suite! { @engine dfsssp, RoutingEngine::Dfsssp, true, $($fixture => $file)* }
+        suite! { @engine lash, RoutingEngine::Lash, true, $($fixture => $file)* }
+        suite! { @engine nue, RoutingEngine::Nue, true, $($fixture => $file)* }
     };
     (@engine $name:ident, $engine:expr, $deadlock_free:literal, $($fixture:ident => $file:literal)*) => {
         mod $name {

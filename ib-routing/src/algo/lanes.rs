@@ -7,18 +7,18 @@
 //! filled in the order of destinations and never emptied again.
 
 use alloc::{vec, vec::Vec};
-use core::cmp::Reverse;
+use core::{cmp::Reverse, mem};
 
 use ib_wire::{Lid, Sl};
 
 use crate::{
     algo::{
         channel_graph::{ChannelGraph, DependencyLayout},
-        descent::{Descent, Step, Tree, senders},
+        ways::{Step, Towards, Tree, senders},
     },
     error::RouteError,
     fabric::Fabric,
-    index::{ChannelIdx, Idx, IdxVec, SwitchIdx, TreeIdx},
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::{Routes, SlTable},
@@ -34,32 +34,54 @@ pub struct Lanes<'a> {
     max: usize,
     /// One more than the highest lane that a path has.
     used: u8,
-    /// Lane of each switch of the tree at hand, or [`NO_LANE`].
-    lane: IdxVec<TreeIdx, u8>,
-    wanted: IdxVec<TreeIdx, bool>,
-    fits: IdxVec<TreeIdx, bool>,
+    to: IdxVec<ChannelIdx, SwitchIdx>,
+    /// Lane of each switch's path in the tree at hand, or [`NO_LANE`].
+    lane: IdxVec<SwitchIdx, u8>,
+    /// Whether a switch's path fits on the lane at hand, as far as is known.
+    fit: IdxVec<SwitchIdx, Fit>,
     /// Lanes that hold a whole path, a bit each.
-    masks: IdxVec<TreeIdx, u16>,
+    masks: IdxVec<SwitchIdx, u16>,
+    /// Load along each path.
+    weights: IdxVec<SwitchIdx, u64>,
+    left: Vec<SwitchIdx>,
+    path: Vec<SwitchIdx>,
     by_weight: Vec<(u64, Step)>,
 }
 
 /// No lane yet.
 pub const NO_LANE: u8 = u8::MAX;
 
+/// Whether a path fits on a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    Unknown,
+    Yes,
+    No,
+}
+
 impl<'a> Lanes<'a> {
     /// No lane is in use yet; `max` may be, 16 at most. `order` is where every lane's order begins.
     #[must_use]
-    pub fn new(layout: &'a DependencyLayout, order: &'a [ChannelIdx], max: u8) -> Self {
+    pub fn new(
+        fabric: &Fabric,
+        layout: &'a DependencyLayout,
+        order: &'a [ChannelIdx],
+        max: u8,
+    ) -> Self {
+        let switches = fabric.num_switches();
         Self {
             layout,
             order,
             graphs: Vec::new(),
             max: usize::from(max.min(16)),
             used: 1,
-            lane: IdxVec::new(),
-            wanted: IdxVec::new(),
-            fits: IdxVec::new(),
-            masks: IdxVec::new(),
+            to: fabric.channels().iter().map(|channel| channel.to).collect(),
+            lane: IdxVec::filled(switches, NO_LANE),
+            fit: IdxVec::filled(switches, Fit::Unknown),
+            masks: IdxVec::filled(switches, 0),
+            weights: IdxVec::filled(switches, 0),
+            left: Vec::new(),
+            path: Vec::new(),
             by_weight: Vec::new(),
         }
     }
@@ -70,94 +92,96 @@ impl<'a> Lanes<'a> {
         self.used
     }
 
-    /// The lane of each switch's path in the last tree, [`NO_LANE`] where none was asked for.
-    #[must_use]
-    pub fn lane(&self) -> &IdxVec<TreeIdx, u8> {
-        &self.lane
-    }
-
     /// Gives lanes to the paths of a tree from the switches that `sends` names.
     ///
     /// # Errors
     /// The number of switches left, if the lanes do not suffice.
-    pub fn layer(
-        &mut self,
-        switches: &IdxVec<TreeIdx, SwitchIdx>,
-        tree: &Tree,
-        sends: impl Fn(SwitchIdx) -> bool,
-    ) -> Result<(), usize> {
-        self.lane.clear();
-        self.wanted.clear();
-        let mut left = 0_usize;
-        for (at, &switch) in switches.iter_enumerated() {
-            let wanted = at.0 > 0 && sends(switch);
-            self.lane.push(if wanted { NO_LANE } else { 0 });
-            self.wanted.push(wanted);
-            left += usize::from(wanted);
-        }
+    pub fn layer(&mut self, tree: &Tree, sends: impl Fn(SwitchIdx) -> bool) -> Result<(), usize> {
+        self.lane.fill(NO_LANE);
+        let mut left = mem::take(&mut self.left);
+        left.clear();
+        left.extend(tree.order().iter().filter(|&&switch| sends(switch)));
         for number in 0..self.max {
-            if left == 0 {
+            if left.is_empty() {
                 break;
             }
-            left -= self.fill(number, tree);
+            self.fill(number, tree, &mut left);
         }
-        for (at, &switch) in switches.iter_enumerated() {
-            if at.0 > 0 && !sends(switch) {
-                self.lane[at] = NO_LANE;
-            }
-        }
-        if left == 0 { Ok(()) } else { Err(left) }
+        let count = left.len();
+        self.left = left;
+        if count == 0 { Ok(()) } else { Err(count) }
     }
 
-    /// Writes the lanes of the last tree into service levels by switch and LID.
-    pub fn note(
-        &self,
-        switches: &IdxVec<TreeIdx, SwitchIdx>,
-        lid: Lid,
-        row_len: usize,
-        sls: &mut [Sl],
-    ) {
-        for (&switch, &lane) in switches.iter().zip(self.lane.iter()) {
-            let entry = sls.get_mut(switch.at() * row_len + usize::from(lid.0));
-            if let (Some(entry), true) = (entry, lane != NO_LANE) {
-                *entry = Sl::try_new(lane).unwrap_or_default();
-            }
-        }
-    }
-
-    /// Puts as much of a tree as fits on one lane, and returns how many senders that are.
-    fn fill(&mut self, number: usize, tree: &Tree) -> usize {
+    /// Puts as many of the paths from the switches `left` on one lane as fit there.
+    fn fill(&mut self, number: usize, tree: &Tree, left: &mut Vec<SwitchIdx>) {
         if number == self.graphs.len() {
             self.graphs.push(ChannelGraph::new(self.layout, self.order));
         }
         let Some(graph) = self.graphs.get_mut(number) else {
-            return 0;
+            return;
         };
-        // A switch is passed by the paths of those behind it, whether or not it sends itself.
-        self.wanted.clear();
-        for &lane in self.lane.iter() {
-            self.wanted.push(lane == NO_LANE);
+        let (target, before) = (tree.target(), left.len());
+        self.fit.fill(Fit::Unknown);
+        self.fit[target] = Fit::Yes;
+        left.retain(|&switch| {
+            // Up to the first switch of which it is known, and back.
+            let mut here = switch;
+            while self.fit[here] == Fit::Unknown {
+                self.path.push(here);
+                here = self.to[tree.channel(here)];
+            }
+            let mut fits = self.fit[here] == Fit::Yes;
+            while let Some(switch) = self.path.pop() {
+                fits = fits
+                    && (here == target || graph.admit(tree.channel(switch), tree.channel(here)));
+                self.fit[switch] = if fits { Fit::Yes } else { Fit::No };
+                here = switch;
+            }
+            if fits {
+                self.lane[switch] = number as u8;
+            }
+            !fits
+        });
+        if left.len() < before {
+            self.used = self.used.max(number as u8 + 1);
         }
-        for (at, step) in tree.iter().rev() {
-            if self.wanted[at] {
-                self.wanted[step.next] = true;
+    }
+
+    /// Gives lanes to paths of the last tree that [`layer`](Self::layer) was not asked for, as far as that
+    /// needs no new dependency. Says whether all have one now.
+    pub fn join(&mut self, tree: &Tree) -> bool {
+        let mut all = true;
+        for &switch in tree.order() {
+            if self.lane[switch] != NO_LANE {
+                continue;
+            }
+            let channel = tree.channel(switch);
+            let next = self.to[channel];
+            let lane = if next == tree.target() {
+                0
+            } else {
+                self.lane[next]
+            };
+            let graph = self.graphs.get(usize::from(lane));
+            let depends = |graph: &ChannelGraph<'_>| graph.contains(channel, tree.channel(next));
+            if next == tree.target() || graph.is_some_and(depends) {
+                self.lane[switch] = lane;
+            } else {
+                all = false;
             }
         }
-        self.fits.clear();
-        self.fits.push(true);
-        let mut placed = 0;
-        for (at, step) in tree.iter() {
-            let fits = self.wanted[at]
-                && self.fits[step.next]
-                && (step.next.0 == 0 || graph.admit(step.channel, tree.step(step.next).channel));
-            self.fits.push(fits);
-            if fits && self.lane[at] == NO_LANE {
-                self.lane[at] = number as u8;
-                self.used = self.used.max(number as u8 + 1);
-                placed += 1;
+        all
+    }
+
+    /// Writes the lanes of the last tree into service levels by switch and LID, from `start` on.
+    pub fn note(&self, tree: &Tree, lid: Lid, start: Sl, row_len: usize, sls: &mut [Sl]) {
+        for &switch in tree.order() {
+            let lane = self.lane[switch];
+            let entry = sls.get_mut(switch.at() * row_len + usize::from(lid.0));
+            if let (Some(entry), true) = (entry, lane != NO_LANE) {
+                *entry = Sl::try_new(start.bits() + lane).unwrap_or_default();
             }
         }
-        placed
     }
 
     /// Chooses a tree that adds as few dependencies to the lanes as it can, and among those the
@@ -167,45 +191,49 @@ impl<'a> Lanes<'a> {
     /// The number of switches left, if the lanes do not suffice.
     pub fn grow(
         &mut self,
-        descent: &Descent,
+        fabric: &Fabric,
+        ways: Towards<'_>,
+        target: SwitchIdx,
         load: &IdxVec<ChannelIdx, u64>,
         tree: &mut Tree,
     ) -> Result<(), usize> {
         while self.graphs.len() < self.max {
             self.graphs.push(ChannelGraph::new(self.layout, self.order));
         }
-        tree.reset(descent.switches().len());
-        self.masks.clear();
-        self.masks.push(u16::MAX >> (16 - self.max.clamp(1, 16)));
+        tree.reset(fabric, target);
+        self.lane.fill(NO_LANE);
+        self.masks[target] = u16::MAX >> (16 - self.max.clamp(1, 16));
+        self.weights[target] = 0;
         let mut left = 0;
-        for at in descent.switches().indices().skip(1) {
-            let steps = descent.steps(at);
+        for visit in ways.visits() {
+            let (switch, steps) = (visit.switch, ways.steps(visit));
             let found = self
                 .known(steps, load, tree)
                 .or_else(|| self.longer(steps, load, tree))
                 .or_else(|| self.anew(tree));
-            match (found, steps.first()) {
-                (Some((step, weight, mask)), _) => {
-                    tree.take(at, step, weight);
-                    self.masks.push(mask);
-                }
+            let (step, weight, mask) = match (found, steps.first()) {
+                (Some(found), _) => found,
                 (None, step) => {
-                    let step = step.copied().unwrap_or_default();
-                    tree.take(at, step, tree.weight(step.next) + load[step.channel]);
-                    self.masks.push(0);
                     left += 1;
+                    let step = step.copied().unwrap_or_default();
+                    (step, self.weight(step, load), 0)
                 }
-            }
-        }
-        self.lane.clear();
-        for mask in self.masks.iter() {
+            };
+            tree.take(switch, step.channel);
+            self.weights[switch] = weight;
+            self.masks[switch] = mask;
             let lane = mask.trailing_zeros() as u8;
-            self.lane.push(if lane < 16 { lane } else { NO_LANE });
             if lane < 16 {
+                self.lane[switch] = lane;
                 self.used = self.used.max(lane + 1);
             }
         }
         if left == 0 { Ok(()) } else { Err(left) }
+    }
+
+    /// Load of the path that begins with a step.
+    fn weight(&self, step: Step, load: &IdxVec<ChannelIdx, u64>) -> u64 {
+        self.weights[step.to] + load[step.channel]
     }
 
     /// The lightest step that adds no dependency.
@@ -217,13 +245,13 @@ impl<'a> Lanes<'a> {
     ) -> Option<(Step, u64, u16)> {
         let mut best: Option<(Step, u64, u16)> = None;
         for &step in steps {
-            let weight = tree.weight(step.next) + load[step.channel];
+            let weight = self.weight(step, load);
             if best.is_some_and(|(_, lightest, _)| lightest <= weight) {
                 continue;
             }
-            let mut mask = self.masks[step.next];
-            if step.next.0 > 0 {
-                let next = tree.step(step.next).channel;
+            let mut mask = self.masks[step.to];
+            if step.to != tree.target() {
+                let next = tree.channel(step.to);
                 for (number, graph) in self.graphs.iter().enumerate() {
                     if mask & 1 << number != 0 && !graph.contains(step.channel, next) {
                         mask &= !(1 << number);
@@ -244,18 +272,15 @@ impl<'a> Lanes<'a> {
         load: &IdxVec<ChannelIdx, u64>,
         tree: &Tree,
     ) -> Option<(Step, u64, u16)> {
-        self.by_weight.clear();
-        self.by_weight.extend(
-            steps
-                .iter()
-                .map(|&step| (tree.weight(step.next) + load[step.channel], step)),
-        );
-        self.by_weight
-            .sort_by_key(|&(weight, step)| (weight, step.channel));
+        let mut by_weight = mem::take(&mut self.by_weight);
+        by_weight.clear();
+        by_weight.extend(steps.iter().map(|&step| (self.weight(step, load), step)));
+        by_weight.sort_by_key(|&(weight, step)| (weight, step.channel));
+        self.by_weight = by_weight;
         for (number, graph) in self.graphs.iter_mut().enumerate() {
             for &(weight, step) in &self.by_weight {
-                let next = tree.step(step.next).channel;
-                if self.masks[step.next] & 1 << number != 0 && graph.admit(step.channel, next) {
+                let next = tree.channel(step.to);
+                if self.masks[step.to] & 1 << number != 0 && graph.admit(step.channel, next) {
                     return Some((step, weight, 1 << number));
                 }
             }
@@ -266,15 +291,15 @@ impl<'a> Lanes<'a> {
     /// The lightest step whose whole path is admitted, on the lowest such lane.
     fn anew(&mut self, tree: &Tree) -> Option<(Step, u64, u16)> {
         for (number, graph) in self.graphs.iter_mut().enumerate() {
-            for &(weight, first) in &self.by_weight {
-                let (mut step, mut admitted) = (first, true);
-                while admitted && step.next.0 > 0 {
-                    let next = tree.step(step.next);
-                    admitted = graph.admit(step.channel, next.channel);
-                    step = next;
+            for &(weight, step) in &self.by_weight {
+                let (mut channel, mut here, mut admitted) = (step.channel, step.to, true);
+                while admitted && here != tree.target() {
+                    let next = tree.channel(here);
+                    admitted = graph.admit(channel, next);
+                    (channel, here) = (next, self.to[next]);
                 }
                 if admitted {
-                    return Some((first, weight, 1 << number));
+                    return Some((step, weight, 1 << number));
                 }
             }
         }
@@ -300,7 +325,7 @@ pub fn layer_routes(
         DependencyLayout::new(fabric),
         up_down_order(fabric, &senders),
     );
-    let mut lanes = Lanes::new(&layout, &order, options.vls());
+    let mut lanes = Lanes::new(fabric, &layout, &order, options.vls());
     let mut sls = vec![Sl::ZERO; routes.row_len() * fabric.num_switches()];
     let mut trees = InstalledTree::new(fabric);
     for between_cas in [true, false] {
@@ -315,7 +340,7 @@ pub fn layer_routes(
             for lid in end.range.iter() {
                 trees.read(fabric, routes, target, lid);
                 let sends = |switch| end.is_switch() || (senders[switch] > 0) == between_cas;
-                let fits = lanes.layer(&trees.switches, &trees.tree, sends);
+                let fits = lanes.layer(&trees.tree, sends);
                 if between_cas && fits.is_err() {
                     let (available, needed) = (options.vls(), u16::from(options.vls()) + 1);
                     let engine = routes.engine();
@@ -325,7 +350,7 @@ pub fn layer_routes(
                         needed,
                     });
                 }
-                lanes.note(&trees.switches, lid, routes.row_len(), &mut sls);
+                lanes.note(&trees.tree, lid, Sl::ZERO, routes.row_len(), &mut sls);
             }
         }
     }
@@ -336,12 +361,10 @@ pub fn layer_routes(
     Ok(())
 }
 
-/// The tree that tables have for one LID: the switches by their hops, and their steps.
+/// The tree that tables have for one LID.
 #[derive(Debug, Default)]
 struct InstalledTree {
-    switches: IdxVec<TreeIdx, SwitchIdx>,
     tree: Tree,
-    place: IdxVec<SwitchIdx, TreeIdx>,
     /// The switches that send to a switch, as a linked list: the first of them, and the next.
     first_child: IdxVec<SwitchIdx, Option<SwitchIdx>>,
     sibling: IdxVec<SwitchIdx, Option<SwitchIdx>>,
@@ -352,11 +375,10 @@ impl InstalledTree {
     fn new(fabric: &Fabric) -> Self {
         let switches = fabric.num_switches();
         Self {
-            place: IdxVec::filled(switches, TreeIdx(0)),
+            tree: Tree::default(),
             first_child: IdxVec::filled(switches, None),
             sibling: IdxVec::filled(switches, None),
             step: IdxVec::filled(switches, ChannelIdx(0)),
-            ..Self::default()
         }
     }
 
@@ -374,22 +396,17 @@ impl InstalledTree {
                 self.first_child[to] = Some(switch);
             }
         }
-        self.switches.clear();
-        self.place[target] = self.switches.push(target);
-        let mut at = TreeIdx(0);
-        while let Some(&switch) = self.switches.find(at) {
-            at.0 += 1;
+        self.tree.reset(fabric, target);
+        let mut here = Some(target);
+        let mut at = 0;
+        while let Some(switch) = here {
             let mut child = self.first_child[switch];
             while let Some(switch) = child {
-                self.place[switch] = self.switches.push(switch);
+                self.tree.take(switch, self.step[switch]);
                 child = self.sibling[switch];
             }
-        }
-        self.tree.reset(self.switches.len());
-        for (at, &switch) in self.switches.iter_enumerated().skip(1) {
-            let channel = self.step[switch];
-            let next = self.place[fabric.channel(channel).to];
-            self.tree.take(at, Step { channel, next }, 0);
+            here = self.tree.order().get(at).copied();
+            at += 1;
         }
     }
 }

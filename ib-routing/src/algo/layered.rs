@@ -6,19 +6,19 @@
 
 use alloc::{vec, vec::Vec};
 
-use ib_wire::{Lid, Sl};
+use ib_wire::Sl;
 
 use crate::{
     RoutingEngine,
     algo::{
-        balance::Balance,
+        balance::{Balance, Demands},
         channel_graph::DependencyLayout,
-        descent::{Descent, Tree, hop_weights, senders},
         lanes::{Lanes, up_down_order},
+        ways::{Tree, Ways},
     },
     error::RouteError,
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, IdxVec},
     lid::LidMap,
     options::RouteOptions,
     routes::{Routes, SlTable},
@@ -36,20 +36,16 @@ pub fn route(
     plan: Plan,
 ) -> Result<Routes, RouteError> {
     let max = options.vls().saturating_sub(plan.first_lane);
-    let senders = senders(fabric, lids);
-    let (layout, order) = (
-        DependencyLayout::new(fabric),
-        up_down_order(fabric, &senders),
-    );
+    let demands = Demands::new(fabric, lids, plan.tree_per_switch);
     let run = Run {
         plan,
         fabric,
         lids,
-        senders,
-        layout,
-        order,
+        ways: Ways::new(fabric, options),
+        layout: DependencyLayout::new(fabric),
+        order: up_down_order(fabric, &demands.senders),
+        demands,
         max,
-        options,
     };
     if plan.reuse_turns {
         run.route(true)
@@ -75,154 +71,82 @@ struct Run<'a> {
     plan: Plan,
     fabric: &'a Fabric,
     lids: &'a LidMap,
-    senders: IdxVec<SwitchIdx, u64>,
+    ways: Ways,
+    demands: Demands,
     layout: DependencyLayout,
     order: Vec<ChannelIdx>,
     max: u8,
-    options: &'a RouteOptions,
 }
 
 impl Run<'_> {
     fn route(&self, frugal: bool) -> Result<Routes, RouteError> {
-        let mut routes = Routes::new(self.plan.engine, self.fabric, self.lids);
+        let Self {
+            plan,
+            fabric,
+            demands,
+            ..
+        } = self;
+        let mut routes = Routes::new(plan.engine, fabric, self.lids);
         routes.set_exits(self.lids);
-        let mut sls = vec![Sl::ZERO; routes.row_len() * self.fabric.num_switches()];
-        let mut lanes = Lanes::new(&self.layout, &self.order, self.max);
-        let mut descent = Descent::new(self.fabric, hop_weights(self.fabric, self.options));
-        let mut tree = Tree::default();
-        let too_few = |_| RouteError::TooFewVls {
-            engine: self.plan.engine,
-            available: self.max,
-            needed: u16::from(self.max) + 1,
-        };
-        let (balance, mut load) = if frugal {
-            (None, IdxVec::filled(self.fabric.channels().len(), 0))
-        } else {
-            let balance = Balance::new(self.fabric, &mut descent, &self.senders, &self.demands());
-            let load = balance.load().clone();
-            (Some(balance), load)
-        };
-        let mut trees = balance.as_ref().map(Balance::trees);
-        for target in self.fabric.switches().indices() {
-            let lids = self.ca_lids(target);
-            if lids.is_empty() {
-                continue;
+        let row_len = routes.row_len();
+        let start = Sl::try_new(plan.first_lane).unwrap_or_default();
+        let mut sls = vec![start; row_len * fabric.num_switches()];
+        let mut lanes = Lanes::new(fabric, &self.layout, &self.order, self.max);
+        let balance = (!frugal).then(|| Balance::new(fabric, &self.ways, demands));
+        let none = || IdxVec::filled(fabric.channels().len(), 0);
+        let mut load = balance
+            .as_ref()
+            .map_or_else(none, |made| made.load().clone());
+        let (mut tree, mut flow) = (Tree::default(), IdxVec::new());
+        // Trees in which a switch without CAs has no lane yet.
+        let mut open = Vec::new();
+        for (number, demand) in demands.trees.iter().enumerate() {
+            let to_ca = demand.weight > 0;
+            let fits = if let Some(balance) = &balance {
+                balance.read(number, &mut tree);
+                lanes.layer(&tree, |switch| !to_ca || demands.senders[switch] > 0)
+            } else {
+                let towards = self.ways.towards(demand.target);
+                let fits = lanes.grow(fabric, towards, demand.target, &load, &mut tree);
+                tree.send(fabric, &demands.senders, &mut flow, |channel, routes| {
+                    load[channel] += routes * demand.weight;
+                });
+                fits
+            };
+            // Where lanes do not suffice for the little traffic from and to switches, it shares the first: the
+            // routes still arrive, and the verification names the cycle.
+            if fits.is_err() && to_ca {
+                return Err(RouteError::TooFewVls {
+                    engine: plan.engine,
+                    available: self.max,
+                    needed: u16::from(self.max) + 1,
+                });
             }
-            descent.aim(self.fabric, target);
-            for group in lids.chunks(self.group(lids.len())) {
-                if let Some(trees) = &mut trees {
-                    trees.next(&descent, &mut tree);
-                    let sends = |switch| self.senders[switch] > 0;
-                    lanes
-                        .layer(descent.switches(), &tree, sends)
-                        .map_err(too_few)?;
-                } else {
-                    lanes.grow(&descent, &load, &mut tree).map_err(too_few)?;
-                    tree.add_load(&descent, &self.senders, group.len() as u64, &mut load);
-                }
-                for &lid in group {
-                    self.install(&descent, &tree, lid, &mut routes);
-                    lanes.note(descent.switches(), lid, routes.row_len(), &mut sls);
-                }
+            if to_ca && !lanes.join(&tree) {
+                open.push(number);
+            }
+            for &lid in &demand.lids {
+                tree.install(fabric, lid, &mut routes);
+                lanes.note(&tree, lid, start, row_len, &mut sls);
             }
         }
-        self.route_management(
-            frugal,
-            &mut descent,
-            &mut lanes,
-            &mut routes,
-            &load,
-            &mut sls,
-        );
+        for number in open {
+            let (Some(demand), Some(balance)) = (demands.trees.get(number), &balance) else {
+                break;
+            };
+            balance.read(number, &mut tree);
+            let _ = lanes.layer(&tree, |switch| demands.senders[switch] == 0);
+            for &lid in &demand.lids {
+                lanes.note(&tree, lid, start, row_len, &mut sls);
+            }
+        }
         let vls = lanes.used();
         let sls = if vls > 1 {
             SlTable::BySwitch(sls)
         } else {
-            SlTable::Uniform(Sl::ZERO)
+            SlTable::Uniform(start)
         };
-        routes.set_lanes(sls, VlMap::default(), vls);
+        routes.set_lanes(sls, VlMap::default(), plan.first_lane + vls);
         Ok(routes)
-    }
-
-    /// The LIDs of CAs and routers at a switch.
-    fn ca_lids(&self, target: SwitchIdx) -> Vec<Lid> {
-        let ends = self.lids.at_switch(target).filter(|end| !end.is_switch());
-        ends.flat_map(|end| end.range.iter()).collect()
-    }
-
-    /// How many of a switch's LIDs share a tree.
-    fn group(&self, lids: usize) -> usize {
-        if self.plan.tree_per_switch { lids } else { 1 }
-    }
-
-    /// The trees towards each switch, by the LIDs that share them.
-    fn demands(&self) -> IdxVec<SwitchIdx, Vec<u64>> {
-        let demands = |target| {
-            let lids = self.ca_lids(target);
-            let groups = lids.chunks(self.group(lids.len()).max(1));
-            groups.map(|group| group.len() as u64).collect()
-        };
-        self.fabric.switches().indices().map(demands).collect()
-    }
-
-    /// Gives lanes to the paths from switches without CAs, and routes to the switches themselves.
-    ///
-    /// Where the lanes do not suffice for this little traffic, it shares lane 0: the routes still
-    /// arrive, and the verification names the cycle.
-    fn route_management(
-        &self,
-        frugal: bool,
-        descent: &mut Descent,
-        lanes: &mut Lanes<'_>,
-        routes: &mut Routes,
-        load: &IdxVec<ChannelIdx, u64>,
-        sls: &mut [Sl],
-    ) {
-        let (mut tree, mut installed) = (Tree::default(), Tree::default());
-        let silent = self.senders.iter().any(|&senders| senders == 0);
-        for target in self.fabric.switches().indices() {
-            descent.aim(self.fabric, target);
-            for end in self.lids.at_switch(target) {
-                for lid in end.range.iter() {
-                    if end.is_switch() {
-                        if frugal {
-                            let _ = lanes.grow(descent, load, &mut tree);
-                        } else {
-                            descent.lightest(load, &mut tree);
-                            let _ = lanes.layer(descent.switches(), &tree, |_| true);
-                        }
-                        self.install(descent, &tree, lid, routes);
-                    } else if silent {
-                        self.read(descent, routes, lid, &mut installed);
-                        let _ =
-                            lanes.layer(descent.switches(), &installed, |at| self.senders[at] == 0);
-                    } else {
-                        continue;
-                    }
-                    lanes.note(descent.switches(), lid, routes.row_len(), sls);
-                }
-            }
-        }
-    }
-
-    /// Reads a tree back from the tables.
-    fn read(&self, descent: &Descent, routes: &Routes, lid: Lid, tree: &mut Tree) {
-        tree.reset(descent.switches().len());
-        for (at, &switch) in descent.switches().iter_enumerated().skip(1) {
-            let channel = self.fabric.channel_at(switch, routes.port(switch, lid));
-            let step = descent
-                .steps(at)
-                .iter()
-                .find(|step| Some(step.channel) == channel);
-            tree.take(at, step.copied().unwrap_or_default(), 0);
-        }
-    }
-
-    /// Writes a tree's ports into the tables.
-    fn install(&self, descent: &Descent, tree: &Tree, lid: Lid, routes: &mut Routes) {
-        for (at, step) in tree.iter() {
-            let port = self.fabric.channel(step.channel).port;
-            routes.set_port(descent.switches()[at], lid, port);
-        }
     }
 }

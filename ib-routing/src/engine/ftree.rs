@@ -15,7 +15,7 @@ use ib_wire::Lid;
 
 use crate::{
     RoutingEngine,
-    algo::{descent::senders, lanes},
+    algo::{lanes, ways::senders},
     error::RouteError,
     fabric::{Fabric, PortRef},
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},

@@ -17,8 +17,8 @@ use crate::{
     RoutingEngine,
     algo::{
         channel_graph::{ChannelGraph, DependencyLayout},
-        descent::{Descent, hop_weights, senders},
         lanes::up_down_order,
+        ways::{Towards, Ways, senders},
     },
     error::RouteError,
     fabric::Fabric,
@@ -44,7 +44,7 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
     admit_escape_paths(fabric, &mut lane);
     let mut lanes = vec![lane; usize::from(vls)];
     let mut sls = vec![Sl::ZERO; routes.row_len()];
-    let mut descent = Descent::new(fabric, hop_weights(fabric, options));
+    let ways = Ways::new(fabric, options);
     let mut turn = 0;
     for target in fabric.switches().indices() {
         let number = turn % lanes.len();
@@ -52,10 +52,9 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         let Some(lane) = lanes.get_mut(number) else {
             break;
         };
-        descent.aim(fabric, target);
         for end in lids.at_switch(target) {
             for lid in end.range.iter() {
-                paths.find(&descent, lane, target);
+                paths.find(ways.towards(target), lane, target);
                 if !end.is_switch() {
                     paths.add_load();
                 }
@@ -155,13 +154,13 @@ impl<'a> Paths<'a> {
         }
     }
 
-    fn find(&mut self, descent: &Descent, lane: &mut ChannelGraph<'_>, target: SwitchIdx) {
+    fn find(&mut self, ways: Towards<'_>, lane: &mut ChannelGraph<'_>, target: SwitchIdx) {
         self.begin(target);
         self.stuck.clear();
-        for (at, &switch) in descent.switches().iter_enumerated().skip(1) {
-            let steps = descent.steps(at).iter().map(|step| step.channel);
-            if !self.take_lightest(switch, steps, lane) {
-                self.stuck.push(switch);
+        for visit in ways.visits() {
+            let steps = ways.steps(visit).iter().map(|step| step.channel);
+            if !self.take_lightest(visit.switch, steps, lane) {
+                self.stuck.push(visit.switch);
             }
         }
         if !self.free_stuck(lane) {

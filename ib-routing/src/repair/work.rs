@@ -9,8 +9,8 @@ use crate::{
     algo::{
         bfs,
         channel_graph::{ChannelGraph, DependencyLayout},
-        descent::{hop_weights, senders},
         lanes::up_down_order,
+        ways::{hop_weights, senders},
     },
     engine::RoutingEngine,
     fabric::Fabric,
