@@ -61,7 +61,7 @@ pub use lid::{Destination, LidChanges, LidConflict, LidMap, LidOptions, Misfit};
 pub use options::RouteOptions;
 pub use repair::{Repair, repair};
 pub use routes::{Routes, SlTable};
-pub use verify::{VerifyReport, verify};
+pub use verify::{VerifyReport, verify, verify_with};
 pub use vl::VlMap;
 
 /// The example of the README, so that it keeps compiling.

@@ -7,6 +7,7 @@
 pub mod balance;
 pub mod certificate;
 mod deadlock;
+mod multicast;
 mod reach;
 pub(crate) mod walk;
 
@@ -14,13 +15,13 @@ use alloc::vec::Vec;
 
 use ib_wire::{Lid, Vl};
 
-pub use self::deadlock::Traffic;
 pub(crate) use self::deadlock::highest_lane;
 use self::{
     deadlock::Dependencies,
     reach::{Sources, Tally},
     walk::{Block, PortTable, Walk},
 };
+pub use self::{deadlock::Traffic, multicast::Group};
 use crate::{
     algo::{dependency::Vertex, parallel},
     fabric::Fabric,
@@ -55,6 +56,13 @@ pub struct VerifyReport {
     pub dependencies: usize,
     /// A cycle that only traffic from or to switches closes.
     pub management_cycle: Option<Vec<(ChannelIdx, Vl)>>,
+    /// Whether CA-to-CA traffic and the multicast groups together cannot deadlock. As `deadlock_free`
+    /// where no group was given.
+    pub multicast_deadlock_free: bool,
+    /// A cycle that goes through a multicast tree: channels and their lanes.
+    pub multicast_cycle: Option<Vec<(ChannelIdx, Vl)>>,
+    /// The proof for both, where groups were given and there is no cycle.
+    pub multicast_order: Option<Vec<Vertex>>,
     /// Virtual lanes that CA-to-CA traffic uses.
     pub vls: u8,
     /// Most switch-to-switch links between a CA pair.
@@ -119,6 +127,19 @@ pub fn verify(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> VerifyReport {
 /// The same on so many threads; the report does not depend on it.
 #[must_use]
 pub fn verify_on(threads: usize, fabric: &Fabric, lids: &LidMap, routes: &Routes) -> VerifyReport {
+    verify_with(threads, fabric, lids, routes, &[])
+}
+
+/// The same with the multicast groups of the subnet, whose packets share the lanes of unicast ones.
+#[must_use]
+pub fn verify_with(
+    threads: usize,
+    fabric: &Fabric,
+    lids: &LidMap,
+    routes: &Routes,
+    groups: &[Group<'_>],
+) -> VerifyReport {
+    let lanes = highest_lane(routes).max(multicast::highest_lane(routes.vl_map(), groups)) + 1;
     let (table, sources) = (PortTable::new(fabric), Sources::new(fabric, lids));
     let context = Context {
         fabric,
@@ -133,7 +154,8 @@ pub fn verify_on(threads: usize, fabric: &Fabric, lids: &LidMap, routes: &Routes
     let parts = if threads == 1 { 1 } else { blocks.clamp(1, 8) };
     let results = parallel::map(threads, parts, |part| {
         let (mut block, mut walk) = (Block::new(fabric), Walk::new(fabric));
-        let (mut tally, mut dependencies) = (Tally::new(fabric), Dependencies::new(fabric, routes));
+        let (mut tally, mut dependencies) =
+            (Tally::new(fabric), Dependencies::new(fabric, routes, lanes));
         for number in part * blocks / parts..(part + 1) * blocks / parts {
             let first = number * Block::LIDS;
             block.load(fabric, &context.table, routes, first);
@@ -151,14 +173,14 @@ pub fn verify_on(threads: usize, fabric: &Fabric, lids: &LidMap, routes: &Routes
         (tally, dependencies)
     });
     let mut tally = Tally::new(fabric);
-    let mut dependencies = Dependencies::new(fabric, routes);
+    let mut dependencies = Dependencies::new(fabric, routes, lanes);
     for (more, graph) in results {
         tally.merge(more);
         dependencies.merge(&graph);
     }
     let mut report = VerifyReport::default();
     tally.report(&mut report);
-    dependencies.report(&mut report);
+    dependencies.report(fabric, routes, groups, &mut report);
     report
 }
 

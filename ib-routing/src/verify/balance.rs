@@ -12,13 +12,15 @@ use crate::{
     routes::Routes,
 };
 
-/// Who sends to whom at the same time; each CA port sends from its base LID to one base LID.
+/// Who sends to whom at the same time: one packet from CA port to CA port, to its base LID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Port i sends to port i + n, ports counted by LID.
     Shift(usize),
     /// A random permutation, from this seed.
     Random(u64),
+    /// Every port sends to every other.
+    AllToAll,
 }
 
 /// How many packets of a pattern share the busiest link, and their mean over the links in use.
@@ -30,30 +32,37 @@ pub struct Contention {
     pub mean: f64,
 }
 
-/// Sends one packet per CA port and counts who meets whom.
+/// Sends the packets of a pattern and counts who meets whom.
 #[must_use]
 pub fn contention(fabric: &Fabric, lids: &LidMap, routes: &Routes, pattern: Pattern) -> Contention {
-    let cas: Vec<&Destination> = lids
-        .destinations()
-        .iter()
-        .filter(|port| !port.is_switch())
-        .collect();
-    let mut targets: Vec<usize> = (0..cas.len()).collect();
-    match pattern {
-        Pattern::Shift(by) => targets.rotate_left(by.checked_rem(cas.len()).unwrap_or(0)),
-        Pattern::Random(seed) => Random::new(seed).shuffle(&mut targets),
-    }
+    let ends = lids.destinations().iter();
+    let cas: Vec<&Destination> = ends.filter(|port| !port.is_switch()).collect();
     let mut load: IdxVec<ChannelIdx, u32> = IdxVec::filled(fabric.channels().len(), 0);
-    for (source, target) in cas.iter().zip(targets) {
-        let (Some(switch), Some(target)) = (source.switch, cas.get(target)) else {
-            continue;
-        };
+    let mut send = |source: &Destination, target: &Destination| {
+        let Some(switch) = source.switch else { return };
         for (switch, port) in routes.path(fabric, switch, target.range.base()) {
             if let Some(channel) = fabric.channel_at(switch, port) {
                 load[channel] += 1;
             }
         }
+    };
+    let mut targets = cas.clone();
+    match pattern {
+        Pattern::Shift(by) => targets.rotate_left(by.checked_rem(cas.len()).unwrap_or(0)),
+        Pattern::Random(seed) => Random::new(seed).shuffle(&mut targets),
+        Pattern::AllToAll => {
+            for shift in 1..cas.len() {
+                let targets = cas.iter().cycle().skip(shift);
+                cas.iter()
+                    .zip(targets)
+                    .for_each(|(source, target)| send(source, target));
+            }
+            targets.clear();
+        }
     }
+    cas.iter()
+        .zip(targets)
+        .for_each(|(source, target)| send(source, target));
     let used = load.iter().filter(|&&load| load > 0);
     let (count, sum) = used.fold((0u32, 0u64), |(count, sum), &load| {
         (count + 1, sum + u64::from(load))

@@ -4,15 +4,16 @@
 //! hop: as long as each channel stands after the one before it, no packets can wait for each other in
 //! a circle. Nothing here is shared with the code that looks for the order.
 
-use alloc::{vec, vec::Vec};
+use alloc::{collections::BTreeSet, vec, vec::Vec};
 
 use ib_wire::{Lid, PortNum, Vl};
 use thiserror::Error;
 
+use super::Group;
 use crate::{
     algo::dependency::Vertex,
     fabric::Fabric,
-    index::{ChannelIdx, Idx},
+    index::{ChannelIdx, Idx, SwitchIdx},
     lid::{Destination, LidMap},
     routes::Routes,
 };
@@ -49,6 +50,18 @@ pub enum Flaw {
         /// The packet's destination.
         to: Lid,
     },
+    /// A multicast packet goes back in the order, or by a channel that is not in it.
+    #[error(
+        "to group {mlid}: channel {channel:?} on lane {lane} does not stand after the one before"
+    )]
+    Multicast {
+        /// The group.
+        mlid: Lid,
+        /// The later channel of the packet.
+        channel: ChannelIdx,
+        /// Its lane.
+        lane: Vl,
+    },
     /// A channel stands in the order twice.
     #[error("channel {channel:?} on lane {lane} is in the order twice")]
     Twice {
@@ -77,26 +90,8 @@ pub fn check(
     routes: &Routes,
     order: &[Vertex],
 ) -> Result<(), Flaw> {
-    const LANES: usize = 16;
-    let mut place: Vec<Option<usize>> = vec![None; fabric.channels().len() * LANES];
-    for (at, vertex) in order.iter().enumerate() {
-        let entry = place.get_mut(vertex.channel.at() * LANES + usize::from(vertex.lane));
-        match entry {
-            Some(entry) if entry.is_none() => *entry = Some(at),
-            _ => {
-                return Err(Flaw::Twice {
-                    channel: vertex.channel,
-                    lane: vertex.lane,
-                });
-            }
-        }
-    }
-    let place = |channel: ChannelIdx, lane: Vl| {
-        place
-            .get(channel.at() * LANES + usize::from(lane.bits()))
-            .copied()
-            .flatten()
-    };
+    let places = Places::new(fabric, order)?;
+    let place = |channel, lane| places.of(channel, lane);
     // A port without a cable to a switch neither sends nor gets what the order is about.
     let is_ca = |end: &&Destination| !end.is_switch() && end.switch.is_some();
     for source in lids.destinations().iter().filter(is_ca) {
@@ -109,6 +104,79 @@ pub fn check(
         }
     }
     Ok(())
+}
+
+/// Floods a packet of every group into its tree at every port, and holds its copies against `order`.
+///
+/// # Errors
+/// The first [`Flaw`] found.
+pub fn check_groups(
+    fabric: &Fabric,
+    routes: &Routes,
+    groups: &[Group<'_>],
+    order: &[Vertex],
+) -> Result<(), Flaw> {
+    let places = Places::new(fabric, order)?;
+    for group in groups {
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<(SwitchIdx, PortNum, Option<usize>)> = Vec::new();
+        for (&switch, ports) in &group.tree.ports {
+            open.extend(ports.iter().map(|port| (switch, port, None)));
+        }
+        while let Some((switch, input, before)) = open.pop() {
+            // Places only grow on the way, so that a copy that comes round is a flaw and not a hang.
+            if !seen.insert((switch, input, before)) {
+                continue;
+            }
+            let ports = group.tree.ports.get(&switch).copied().unwrap_or_default();
+            for port in ports.iter().filter(|&port| port != input) {
+                let Some(channel) = fabric.channel_at(switch, port) else {
+                    continue;
+                };
+                let lane = routes.vl_map().vl(switch, input, port, group.sl);
+                let here = places.of(channel, lane);
+                if here.is_none() || before.is_some() && before >= here {
+                    return Err(Flaw::Multicast {
+                        mlid: group.mlid,
+                        channel,
+                        lane,
+                    });
+                }
+                let ends = fabric.channel(channel);
+                open.push((ends.to, ends.to_port, here));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where each channel and lane stands in an order.
+struct Places(Vec<Option<usize>>);
+
+impl Places {
+    const LANES: usize = 16;
+
+    fn new(fabric: &Fabric, order: &[Vertex]) -> Result<Self, Flaw> {
+        let mut places = vec![None; fabric.channels().len() * Self::LANES];
+        for (at, vertex) in order.iter().enumerate() {
+            let place = vertex.channel.at() * Self::LANES + usize::from(vertex.lane);
+            match places.get_mut(place) {
+                Some(entry @ None) => *entry = Some(at),
+                _ => {
+                    return Err(Flaw::Twice {
+                        channel: vertex.channel,
+                        lane: vertex.lane,
+                    });
+                }
+            }
+        }
+        Ok(Self(places))
+    }
+
+    fn of(&self, channel: ChannelIdx, lane: Vl) -> Option<usize> {
+        let place = channel.at() * Self::LANES + usize::from(lane.bits());
+        self.0.get(place).copied().flatten()
+    }
 }
 
 fn follow(

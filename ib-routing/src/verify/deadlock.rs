@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use ib_wire::{Lid, Sl, Vl};
 
 use super::{
-    Context, VerifyReport,
+    Context, Group, VerifyReport, multicast,
     walk::{LOOP, NO_CHANNEL, Walk, entry_port},
 };
 use crate::{
@@ -49,7 +49,7 @@ enum State {
 }
 
 impl Dependencies {
-    pub(super) fn new(fabric: &Fabric, routes: &Routes) -> Self {
+    pub(super) fn new(fabric: &Fabric, routes: &Routes, lanes: u8) -> Self {
         let switches = fabric.num_switches();
         let state = match (routes.vl_map().is_uniform(), routes.sls()) {
             (true, SlTable::Uniform(_) | SlTable::ByDestination(_)) => {
@@ -60,7 +60,7 @@ impl Dependencies {
             }
             (false, _) => State::Changing(IdxVec::filled(switches, [[0; 16]; 2])),
         };
-        let empty = DependencyGraph::new(fabric, highest_lane(routes) + 1);
+        let empty = DependencyGraph::new(fabric, lanes);
         Self {
             graphs: [empty.clone(), empty.clone(), empty],
             lanes_used: 0,
@@ -173,14 +173,33 @@ impl Dependencies {
         self.lanes_used |= later.lanes_used;
     }
 
-    /// Judges CA traffic alone, then with each further kind added.
-    pub(super) fn report(self, report: &mut VerifyReport) {
+    /// Judges CA traffic alone, with multicast groups, then with each further kind added.
+    pub(super) fn report(
+        self,
+        fabric: &Fabric,
+        routes: &Routes,
+        groups: &[Group<'_>],
+        report: &mut VerifyReport,
+    ) {
         report.vls = (self.lanes_used.count_ones() as u8).max(1);
         let [mut graph, ca_switch, switches] = self.graphs;
         report.dependencies = graph.num_edges();
         match graph.order() {
             Ok(order) => (report.deadlock_free, report.order) = (true, Some(order)),
             Err(cycle) => report.cycle = Some(lanes_of(cycle)),
+        }
+        report.multicast_deadlock_free = report.deadlock_free;
+        if !groups.is_empty() {
+            let mut both = graph.clone();
+            for group in groups {
+                multicast::add(fabric, routes.vl_map(), group, &mut both);
+            }
+            let verdict = both.order();
+            report.multicast_deadlock_free = verdict.is_ok();
+            match verdict {
+                Ok(order) => report.multicast_order = Some(order),
+                Err(cycle) => report.multicast_cycle = Some(lanes_of(cycle)),
+            }
         }
         graph.merge(&ca_switch);
         let verdict = graph.order();

@@ -1,0 +1,372 @@
+//! The verifier against brute force: packets followed one by one on small random fabrics.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+
+use ib_routing::{
+    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, RoutingEngine, SwitchIdx,
+    algo::random::Random,
+    format::ibnetdiscover,
+    generate::FabricSpec,
+    mcast::{Tree, Trees},
+    verify::{
+        Group,
+        balance::{Pattern, contention, lmc_overlap},
+        certificate, verify_on, verify_with,
+    },
+};
+use ib_wire::{Lid, Lmc, PortNum, Sl};
+
+/// A switch's output port, by the switch and the port.
+type Out = (SwitchIdx, PortNum);
+
+struct Net {
+    name: String,
+    fabric: Fabric,
+    lids: LidMap,
+    routes: Routes,
+}
+
+impl Net {
+    fn new(name: &str, fabric: Fabric, engine: RoutingEngine, lmc: u8) -> Self {
+        let options = LidOptions {
+            lmc: Lmc::try_new(lmc).unwrap(),
+            reassign: true,
+            ..LidOptions::default()
+        };
+        let lids = LidMap::assign(&fabric, &options).unwrap();
+        let routes = engine
+            .route(&fabric, &lids, &RouteOptions::default())
+            .unwrap();
+        Self {
+            name: format!("{name} {engine} lmc {lmc}"),
+            fabric,
+            lids,
+            routes,
+        }
+    }
+
+    /// Ports of CAs with the switch that each is cabled to.
+    fn cas(&self) -> Vec<(PortRef, SwitchIdx, Lid, u16)> {
+        let cas = self.lids.destinations().iter();
+        let cas = cas.filter(|end| !end.is_switch());
+        cas.filter_map(|end| {
+            let count = end.range.lmc().lid_count();
+            Some((end.end, end.switch?, end.range.base(), count))
+        })
+        .collect()
+    }
+
+    /// The outputs to other switches on the way from `switch` to `lid`.
+    fn path(&self, mut switch: SwitchIdx, lid: Lid) -> Vec<Out> {
+        let mut path = Vec::new();
+        loop {
+            let port = self.routes.port(switch, lid);
+            let node = self.fabric.switch(switch);
+            let peer = node.port(port).and_then(|port| port.peer);
+            match peer.and_then(|peer| self.fabric.switch_of(peer.node)) {
+                Some(next) if port.0 > 0 => {
+                    path.push((switch, port));
+                    switch = next;
+                }
+                _ => return path,
+            }
+        }
+    }
+
+    fn members(&self, count: usize, random: &mut Random) -> Vec<PortRef> {
+        let mut ports: Vec<PortRef> = self.cas().iter().map(|&(end, ..)| end).collect();
+        random.shuffle(&mut ports);
+        ports.truncate(count);
+        ports
+    }
+}
+
+fn nets(engines: &[RoutingEngine], lmc: u8) -> Vec<Net> {
+    let mut nets = Vec::new();
+    for seed in 0..4 {
+        let spec = format!("random:switches=6,links=10,hosts=2,seed={seed}");
+        let spec: FabricSpec = spec.parse().unwrap();
+        for &engine in engines {
+            let name = format!("random {seed}");
+            nets.push(Net::new(&name, spec.build().unwrap(), engine, lmc));
+        }
+    }
+    for name in [
+        "gen-ring-5",
+        "gen-karyn-4-2",
+        "gen-irregular-20",
+        "seed-dualstar",
+    ] {
+        let path = format!("{}/testdata/fabrics/{name}.net", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(path).unwrap();
+        for &engine in engines {
+            let fabric = ibnetdiscover::read(&text).unwrap().fabric;
+            nets.push(Net::new(name, fabric, engine, lmc));
+        }
+    }
+    nets
+}
+
+#[test]
+fn load_is_what_counting_all_routes_gives() {
+    for net in nets(&[RoutingEngine::MinHop, RoutingEngine::Dfsssp], 1) {
+        let mut load: BTreeMap<Out, u64> = BTreeMap::new();
+        for channel in net.fabric.channels().iter() {
+            load.insert((channel.from, channel.port), 0);
+        }
+        for (source, switch, _, from) in net.cas() {
+            for (target, _, base, to) in net.cas() {
+                for lid in (base.0..base.0 + to).map(Lid).filter(|_| source != target) {
+                    for out in net.path(switch, lid) {
+                        *load.get_mut(&out).unwrap() += u64::from(from);
+                    }
+                }
+            }
+        }
+        let report = verify_on(1, &net.fabric, &net.lids, &net.routes).link_load;
+        let count = load.len() as f64;
+        let mean = load.values().sum::<u64>() as f64 / count;
+        let squares = load.values().map(|&load| (load as f64 - mean).powi(2));
+        let stdev = (squares.sum::<f64>() / count).sqrt();
+        assert_eq!(report.max, *load.values().max().unwrap(), "{}", net.name);
+        assert!((report.mean - mean).abs() < 1e-9, "{}", net.name);
+        assert!((report.stdev - stdev).abs() < 1e-6, "{}", net.name);
+    }
+}
+
+#[test]
+fn contention_is_what_counting_the_packets_gives() {
+    for net in nets(&[RoutingEngine::UpDown], 0) {
+        let cas = net.cas();
+        let busiest = |pairs: &mut dyn Iterator<Item = (usize, usize)>| {
+            let mut load: BTreeMap<Out, u32> = BTreeMap::new();
+            for (source, target) in pairs {
+                for out in net.path(cas[source].1, cas[target].2) {
+                    *load.entry(out).or_default() += 1;
+                }
+            }
+            let max = load.values().copied().max().unwrap_or(0);
+            let sum: u32 = load.values().sum();
+            (max, f64::from(sum) / (load.len().max(1) as f64))
+        };
+        let found = |pattern| {
+            let found = contention(&net.fabric, &net.lids, &net.routes, pattern);
+            (found.max, found.mean)
+        };
+        let count = cas.len();
+        for shift in 0..count {
+            let mut pairs = (0..count).map(|at| (at, (at + shift) % count));
+            assert_eq!(
+                found(Pattern::Shift(shift)),
+                busiest(&mut pairs),
+                "{}",
+                net.name
+            );
+        }
+        let mut pairs = (0..count).flat_map(|one| {
+            let others = (0..count).filter(move |&other| other != one);
+            others.map(move |other| (one, other))
+        });
+        assert_eq!(
+            found(Pattern::AllToAll),
+            busiest(&mut pairs),
+            "{}",
+            net.name
+        );
+        // A permutation leaves nobody out: no more packets meet than there are ports.
+        let random = found(Pattern::Random(7));
+        assert!(random.0 as usize <= count && random == found(Pattern::Random(7)));
+    }
+}
+
+#[test]
+fn overlap_is_what_comparing_all_paths_gives() {
+    for net in nets(&[RoutingEngine::MinHop, RoutingEngine::Sssp], 2) {
+        let (mut switches, mut links): (BTreeMap<usize, u64>, BTreeMap<usize, u64>) =
+            (BTreeMap::new(), BTreeMap::new());
+        for (_, switch, ..) in net.cas() {
+            for (_, at, base, count) in net.cas().into_iter().filter(|&(_, at, ..)| at != switch) {
+                let paths = (base.0..base.0 + count).map(|lid| net.path(switch, Lid(lid)));
+                let sets: Vec<BTreeSet<Out>> =
+                    paths.map(|path| path.into_iter().collect()).collect();
+                let common = sets[0]
+                    .iter()
+                    .filter(|out| sets.iter().all(|set| set.contains(out)));
+                *links.entry(common.count()).or_default() += 1;
+                let passed = |set: &BTreeSet<Out>| -> BTreeSet<SwitchIdx> {
+                    let on_the_way = set.iter().map(|&(switch, _)| switch);
+                    on_the_way.filter(|&on| on != switch && on != at).collect()
+                };
+                let sets: Vec<BTreeSet<SwitchIdx>> = sets.iter().map(passed).collect();
+                let common = sets[0]
+                    .iter()
+                    .filter(|on| sets.iter().all(|set| set.contains(on)));
+                *switches.entry(common.count()).or_default() += 1;
+            }
+        }
+        let overlap = lmc_overlap(&net.fabric, &net.lids, &net.routes);
+        for (found, expected) in [
+            (overlap.common_links, links),
+            (overlap.common_switches, switches),
+        ] {
+            let found = found
+                .into_iter()
+                .enumerate()
+                .filter(|(_, pairs)| *pairs > 0);
+            assert_eq!(found.collect::<BTreeMap<_, _>>(), expected, "{}", net.name);
+        }
+    }
+}
+
+fn groups<'a>(trees: &'a [Tree], sl: Sl) -> Vec<Group<'a>> {
+    let mlids = (0xc000..).map(Lid);
+    let groups = trees.iter().zip(mlids);
+    groups
+        .map(|(tree, mlid)| Group { mlid, sl, tree })
+        .collect()
+}
+
+/// Whether packets between CAs and of the trees, on one lane, can wait for each other in a circle.
+fn can_deadlock(net: &Net, trees: &[Tree]) -> bool {
+    let mut waits: BTreeMap<Out, BTreeSet<Out>> = BTreeMap::new();
+    for (source, switch, ..) in net.cas() {
+        for (_, _, lid, _) in net
+            .cas()
+            .into_iter()
+            .filter(|&(target, ..)| target != source)
+        {
+            for pair in net.path(switch, lid).windows(2) {
+                waits.entry(pair[0]).or_default().insert(pair[1]);
+            }
+        }
+    }
+    let far = |(switch, port): Out| {
+        let peer = net.fabric.switch(switch).port(port)?.peer?;
+        Some((net.fabric.switch_of(peer.node)?, peer.port))
+    };
+    for tree in trees {
+        for (&switch, ports) in &tree.ports {
+            for port in ports.iter().filter(|port| port.0 > 0) {
+                let Some((next, input)) = far((switch, port)) else {
+                    continue;
+                };
+                for out in tree.ports[&next]
+                    .iter()
+                    .filter(|&out| out != input && out.0 > 0)
+                {
+                    if far((next, out)).is_some() {
+                        waits.entry((switch, port)).or_default().insert((next, out));
+                    }
+                }
+            }
+        }
+    }
+    // Who can reach himself?
+    waits.keys().any(|&start| {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![start];
+        while let Some(here) = open.pop() {
+            for &next in waits.get(&here).into_iter().flatten() {
+                if next == start {
+                    return true;
+                }
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        false
+    })
+}
+
+#[test]
+fn trees_and_routes_deadlock_together_where_brute_force_says_so() {
+    let (mut cycles, mut proofs) = (0, 0);
+    for net in nets(&[RoutingEngine::UpDown, RoutingEngine::MinHop], 0) {
+        let mut random = Random::new(5);
+        for count in [1, 3, 6] {
+            let mut maker = Trees::new(&net.fabric, BTreeSet::new());
+            let trees: Vec<Tree> = (0..count)
+                .map(|_| maker.tree(&net.members(4, &mut random)))
+                .collect();
+            let groups = groups(&trees, Sl::ZERO);
+            let report = verify_with(1, &net.fabric, &net.lids, &net.routes, &groups);
+            let expected = can_deadlock(&net, &trees);
+            assert_eq!(report.multicast_deadlock_free, !expected, "{}", net.name);
+            assert_eq!(report.multicast_cycle.is_some(), expected, "{}", net.name);
+            match &report.multicast_order {
+                Some(order) => {
+                    proofs += 1;
+                    let unicast = certificate::check(&net.fabric, &net.lids, &net.routes, order);
+                    assert_eq!(unicast, Ok(()), "{}", net.name);
+                    let both = certificate::check_groups(&net.fabric, &net.routes, &groups, order);
+                    assert_eq!(both, Ok(()), "{}", net.name);
+                }
+                None => cycles += u32::from(report.deadlock_free),
+            }
+        }
+    }
+    // Both outcomes occur, cycles that unicast routes alone do not close among them.
+    assert!(cycles > 2 && proofs > 2, "{cycles} cycles, {proofs} proofs");
+}
+
+#[test]
+fn groups_round_a_ring_deadlock_on_its_lane_and_not_on_another() {
+    let spec: FabricSpec = "ring:switches=5,hosts=1".parse().unwrap();
+    let net = Net::new("ring", spec.build().unwrap(), RoutingEngine::UpDown, 0);
+    let ports: Vec<PortRef> = net.cas().iter().map(|&(end, ..)| end).collect();
+    let tree_of = |members: &[usize]| {
+        let members: Vec<PortRef> = members.iter().map(|&at| ports[at % 5]).collect();
+        Trees::new(&net.fabric, BTreeSet::new()).tree(&members)
+    };
+    // Each covers three switches in a row: together they turn at every switch.
+    let round: Vec<Tree> = (0..5).map(|at| tree_of(&[at, at + 1, at + 2])).collect();
+    let judge = |trees: &[Tree], sl| {
+        let groups = groups(trees, sl);
+        verify_with(1, &net.fabric, &net.lids, &net.routes, &groups)
+    };
+    let report = judge(&round, Sl::ZERO);
+    assert!(report.deadlock_free && !report.multicast_deadlock_free);
+    let cycle = report.multicast_cycle.unwrap();
+    assert_eq!(cycle.len(), 5);
+    for (at, (channel, _)) in cycle.iter().enumerate() {
+        let next = net.fabric.channel(cycle[(at + 1) % 5].0).from;
+        assert_eq!(net.fabric.channel(*channel).to, next);
+    }
+    // One group that turns where no unicast route does: alone on a lane it does no harm.
+    let alone: Vec<&Tree> = round
+        .iter()
+        .filter(|tree| !judge(core::slice::from_ref(*tree), Sl::ZERO).multicast_deadlock_free)
+        .collect();
+    assert!(!alone.is_empty());
+    for tree in alone {
+        let other = judge(core::slice::from_ref(tree), Sl::try_new(1).unwrap());
+        assert!(other.multicast_deadlock_free);
+    }
+}
+
+#[test]
+fn a_proof_with_two_channels_exchanged_is_refused() {
+    let spec: FabricSpec = "ring:switches=5,hosts=1".parse().unwrap();
+    let net = Net::new("ring", spec.build().unwrap(), RoutingEngine::UpDown, 0);
+    let members: Vec<PortRef> = net.cas().iter().take(3).map(|&(end, ..)| end).collect();
+    let trees = [Trees::new(&net.fabric, BTreeSet::new()).tree(&members)];
+    let groups = groups(&trees, Sl::try_new(1).unwrap());
+    let report = verify_with(1, &net.fabric, &net.lids, &net.routes, &groups);
+    let mut order = report.multicast_order.unwrap();
+    order.reverse();
+    let check = |order: &[_]| certificate::check_groups(&net.fabric, &net.routes, &groups, order);
+    assert!(matches!(
+        check(&order),
+        Err(certificate::Flaw::Multicast { .. })
+    ));
+    let twice = order[0];
+    order.push(twice);
+    assert!(matches!(
+        check(&order),
+        Err(certificate::Flaw::Twice { .. })
+    ));
+}
