@@ -24,7 +24,8 @@ pub use congestion::{
 };
 pub use details::{PortRcvErrorDetails, PortXmitDiscardDetails, RcvErrorSelect};
 pub use extended_speeds::{
-    PortExtendedSpeedsCounters, PortExtendedSpeedsCountersRsFec, extended_speeds_select,
+    ExtendedSpeedsCounters, FecMode, PortExtendedSpeedsCounters, PortExtendedSpeedsCountersRsFec,
+    extended_speeds_select,
 };
 pub use port_counters::{CounterSelect, CounterSelect2, PortCounters};
 pub use port_counters_extended::{CounterSelectExtended, PortCountersExtended};

@@ -236,6 +236,7 @@ fn a_request_of_many_segments_has_an_answer_of_many() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a pure long loop")]
 fn any_one_loss_is_repaired_in_both_kinds_of_transfer() {
     for request in [Bytewise::table(), Bytewise::multi(1500)] {
         let mut lost = 0;

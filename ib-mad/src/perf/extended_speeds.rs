@@ -1,11 +1,11 @@
 //! PortExtendedSpeedsCounters: errors of links that run FDR or faster (IBA vol. 1, 16.1.4.13).
 //!
 //! The trap: while Reed-Solomon error correction is active the same attribute ID carries the other
-//! layout, and nothing in the datagram says so: PortInfo's FEC mode does. All saturate.
+//! layout, and nothing in the datagram says so: PortInfoExtended's FEC mode does. All saturate.
 
-use ib_wire::{table::Layout, wire_struct};
+use ib_wire::{code_points, table::Layout, wire_struct};
 
-use crate::{Attribute, AttributeId};
+use crate::{Attribute, AttributeId, PerformanceMad};
 
 wire_struct! {
     /// Errors of an extended-speed link by lane, without Reed-Solomon correction.
@@ -163,6 +163,61 @@ impl Attribute for PortExtendedSpeedsCountersRsFec {
     const LAYOUT: &'static Layout = Self::LAYOUT;
 }
 
+code_points! {
+    /// Forward error correction of a link (`PortInfoExtended.fec_mode_active`).
+    pub struct FecMode(u16) {
+        NONE           = 0 => "None",
+        /// Fire code, by lane.
+        FIRE_CODE      = 1 => "FireCode",
+        /// Reed-Solomon, over all lanes.
+        RS             = 2 => "RS",
+        /// Reed-Solomon with shorter code words.
+        LOW_LATENCY_RS = 3 => "LowLatencyRS",
+    }
+}
+
+impl FecMode {
+    /// Whether the link counts symbols, as Reed-Solomon correction does, and not blocks by lane.
+    #[must_use]
+    pub const fn is_reed_solomon(self) -> bool {
+        matches!(self, Self::RS | Self::LOW_LATENCY_RS)
+    }
+}
+
+/// The errors of an extended-speed link by the layout that its error correction gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtendedSpeedsCounters<'a> {
+    /// Without Reed-Solomon correction: blocks and parities by lane.
+    Blocks(&'a PortExtendedSpeedsCounters),
+    /// With it: symbols by lane, blocks of the port.
+    Symbols(&'a PortExtendedSpeedsCountersRsFec),
+}
+
+impl PerformanceMad {
+    /// The errors of an extended-speed link whose error correction is `fec`; `None` for a datagram of
+    /// another attribute.
+    ///
+    /// Nothing in the datagram tells the two layouts apart: PortInfoExtended of the port says which mode
+    /// is active. An agent whose ClassPortInfo lacks
+    /// [`IS_RSFEC_MODE_SUPPORTED`](crate::PerfCapabilities::IS_RSFEC_MODE_SUPPORTED) has the first only:
+    /// ask with [`FecMode::NONE`].
+    #[must_use]
+    pub fn extended_speeds_counters(&self, fec: FecMode) -> Option<ExtendedSpeedsCounters<'_>> {
+        if self.attribute_id() != PortExtendedSpeedsCounters::ID {
+            return None;
+        }
+        let at = self.mgmt_class().data_offset();
+        let data = self.as_bytes().get(at..)?;
+        Some(if fec.is_reed_solomon() {
+            let (counters, _) = PortExtendedSpeedsCountersRsFec::parse(data, at).ok()?;
+            ExtendedSpeedsCounters::Symbols(counters)
+        } else {
+            let (counters, _) = PortExtendedSpeedsCounters::parse(data, at).ok()?;
+            ExtendedSpeedsCounters::Blocks(counters)
+        })
+    }
+}
+
 /// The bit of `counter_select` for a counter of [`PortExtendedSpeedsCounters`] or
 /// [`PortExtendedSpeedsCountersRsFec`]: bits 0 and 1 for the first two counters, then one each lane.
 #[must_use]
@@ -187,4 +242,33 @@ pub fn extended_speeds_select(counter: &str) -> Option<u64> {
         .find_map(|(prefix, first)| first.checked_add(lane(prefix)?))?,
     };
     1u64.checked_shl(bit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, MadAddress, MgmtClass};
+
+    #[test]
+    fn the_active_error_correction_chooses_the_counters() {
+        let mut counters = PortExtendedSpeedsCountersRsFec::default();
+        counters.set_port_fec_corrected_symbol_counter(7);
+        let call = Call::set(MgmtClass::PERF, 0);
+        let mad = call.request_with(MadAddress::DIRECTED, &counters);
+        let mad = PerformanceMad::from_bytes(mad.bytes);
+        for fec in [FecMode::RS, FecMode::LOW_LATENCY_RS] {
+            let expected = Some(ExtendedSpeedsCounters::Symbols(&counters));
+            assert_eq!(mad.extended_speeds_counters(fec), expected, "{fec}");
+        }
+        for fec in [FecMode::NONE, FecMode::FIRE_CODE, FecMode(99)] {
+            let read = mad.extended_speeds_counters(fec);
+            assert!(
+                matches!(read, Some(ExtendedSpeedsCounters::Blocks(_))),
+                "{fec}"
+            );
+        }
+        let call = Call::<crate::PortCounters>::get(MgmtClass::PERF, 0);
+        let other = PerformanceMad::from_bytes(call.request(MadAddress::DIRECTED).bytes);
+        assert_eq!(other.extended_speeds_counters(FecMode::RS), None);
+    }
 }

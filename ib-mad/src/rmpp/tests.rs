@@ -116,6 +116,7 @@ fn segment_of(mad: &Mad) -> (RmppType, u32, u32) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a pure long loop")]
 fn messages_of_any_length_arrive_whole() {
     for len in [0, 1, 199, 200, 201, 400, 799, 800, 801, 20_000] {
         let mut pair = Pair::new([config(); 2]);
@@ -156,6 +157,7 @@ fn the_first_segment_goes_alone_and_then_a_window_at_a_time() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a pure long loop")]
 fn any_one_loss_is_repaired() {
     let clean = {
         let mut pair = Pair::new([config(); 2]);

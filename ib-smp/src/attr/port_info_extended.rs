@@ -3,7 +3,7 @@
 //! PortInfo.CapabilityMask2.IsPortInfoExtendedSupported tells whether a port has it. libibmad's field
 //! table reads the HDR and NDR words two bytes off; the places here are OpenSM's.
 
-use ib_mad::{Attribute, AttributeId};
+use ib_mad::{Attribute, AttributeId, FecMode};
 use ib_wire::{flags_value, table::Layout, wire_struct};
 
 bitflags::bitflags! {
@@ -25,7 +25,7 @@ wire_struct! {
         /// Which of the fields are valid.
         capability_mask, set_capability_mask: ExtendedCapabilityMask = 0, 32;
         /// Mode in use.
-        fec_mode_active, set_fec_mode_active: u16 = 32, 16;
+        fec_mode_active, set_fec_mode_active: FecMode = 32, 16;
         /// Modes that the port can do at FDR.
         fdr_fec_mode_supported, set_fdr_fec_mode_supported: u16 = 48, 16;
         /// Modes that the port may use at FDR.
@@ -50,4 +50,30 @@ wire_struct! {
 impl Attribute for PortInfoExtended {
     const ID: AttributeId = AttributeId(0x0033);
     const LAYOUT: &'static Layout = Self::LAYOUT;
+}
+
+impl PortInfoExtended {
+    /// The error correction of the link; `None` where the port does not say. It chooses the layout of
+    /// the port's [`ExtendedSpeedsCounters`](ib_mad::ExtendedSpeedsCounters).
+    #[must_use]
+    pub fn fec_mode(&self) -> Option<FecMode> {
+        let valid = ExtendedCapabilityMask::IS_FEC_MODE_SUPPORTED;
+        self.capability_mask()
+            .contains(valid)
+            .then(|| self.fec_mode_active())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mode_counts_only_where_the_port_says_so() {
+        let mut info = PortInfoExtended::default();
+        info.set_fec_mode_active(FecMode::RS);
+        assert_eq!(info.fec_mode(), None);
+        info.set_capability_mask(ExtendedCapabilityMask::IS_FEC_MODE_SUPPORTED);
+        assert_eq!(info.fec_mode(), Some(FecMode::RS));
+    }
 }
