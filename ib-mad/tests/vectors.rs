@@ -1,91 +1,26 @@
 //! Datagrams that other programs sent, and whole packets of a reference model.
 
 use ib_mad::{
-    CLASSES, Instant, Mad, MadAddress, MadHeader, Message, MgmtClass, RespTime, RmppConfig,
-    RmppReceiver, RmppSender, describe,
+    CLASSES, Instant, Mad, MadAddress, Message, MgmtClass, RespTime, RmppConfig, RmppReceiver,
+    RmppSender,
 };
-use ib_wire::{
-    Lid, Sl,
-    table::{Fields, FieldsMut, Layout},
-};
-use serde::de::DeserializeSeed;
+use ib_wire::{Lid, Sl};
 use serde_json::Value;
 
-const MADS: &str = include_str!("../../ib-wire/testdata/vectors/mads.jsonl");
-const PACKETS: &str = include_str!("../../ib-wire/testdata/vectors/mad_packets.jsonl");
-const RMPP: &str = include_str!("../../ib-wire/testdata/vectors/rmpp.jsonl");
+#[path = "support/vectors.rs"]
+mod support;
 
-fn cases(lines: &'static str) -> impl Iterator<Item = Value> {
-    lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-}
-
-fn bytes(hex: &Value) -> Vec<u8> {
-    let hex = hex.as_str().unwrap();
-    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
-    (0..hex.len()).step_by(2).map(byte).collect()
-}
-
-/// Compares a datagram's reading with the vector's, writes the vector's values into bytes that were
-/// something else before, and compares the bytes. Returns whether the class is one of this crate.
-fn check(id: &Value, mad: &[u8], headers: &Value) -> bool {
-    let (header, _) = MadHeader::parse(mad, 0).unwrap();
-    let class = header.mgmt_class();
-    if class.is_smp() || class == MgmtClass::SUBN_ADM {
-        return false;
-    }
-    let described = describe(&[CLASSES], header, mad);
-    let mut parts: Vec<(&'static Layout, usize)> = vec![(described.format, 0)];
-    parts.extend(described.attribute);
-    let expected = headers.as_array().unwrap();
-    assert_eq!(parts.len(), expected.len(), "{id}");
-    let mut built = vec![0xa5; mad.len()];
-    for ((layout, offset), expected) in parts.into_iter().zip(expected) {
-        assert_eq!(layout.name, expected["name"], "{id}");
-        assert_eq!(offset, expected["offset"], "{id}");
-        let read = Fields {
-            layout,
-            bytes: &mad[offset..],
-        };
-        assert_eq!(
-            serde_json::to_value(read).unwrap(),
-            expected["fields"],
-            "{id}"
-        );
-        let write = FieldsMut {
-            layout,
-            bytes: &mut built[offset..],
-        };
-        write.deserialize(&expected["fields"]).unwrap();
-    }
-    assert_eq!(built, mad, "{id}");
-    true
-}
+use support::{all_read_and_write, bytes, cases};
 
 #[test]
-fn recorded_datagrams_read_as_the_tools_read_them() {
-    let mut count = 0;
-    for case in cases(MADS) {
-        let mad = bytes(&case["hex"]);
-        count += usize::from(check(&case["id"], &mad, &case["headers"]));
-    }
-    assert_eq!(count, 219);
-}
-
-#[test]
-fn datagrams_in_packets_read_as_the_model_reads_them() {
-    let mut count = 0;
-    for case in cases(PACKETS) {
-        let mad = bytes(&case["mad"]);
-        count += usize::from(check(&case["id"], &mad, &case["mad_headers"]));
-    }
-    assert_eq!(count, 27);
+fn datagrams_read_as_the_tools_and_the_model_read_them() {
+    let is_ours = |class: MgmtClass| !class.is_smp() && class != MgmtClass::SUBN_ADM;
+    assert_eq!(all_read_and_write(CLASSES, is_ours), (219, 27));
 }
 
 #[test]
 fn a_typed_message_is_its_bytes() {
-    for case in cases(MADS) {
+    for case in cases("mads") {
         if let Ok(mad) = <[u8; 256]>::try_from(bytes(&case["hex"])) {
             assert_eq!(Message::parse(&mad).as_bytes(), &mad, "{}", case["id"]);
         }
@@ -102,7 +37,7 @@ struct Transfer {
 }
 
 fn transfers() -> impl Iterator<Item = Transfer> {
-    cases(RMPP).map(|case| {
+    cases("rmpp").into_iter().map(|case| {
         let mut template = Mad::new(MadAddress::gsi(Lid(1), Sl::ZERO));
         let header = bytes(&case["header"]);
         template.bytes[..24].copy_from_slice(&header);

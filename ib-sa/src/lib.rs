@@ -17,6 +17,7 @@ extern crate alloc;
 extern crate std;
 
 mod call;
+mod capability;
 mod component_mask;
 mod header;
 mod matching;
@@ -31,6 +32,7 @@ mod response;
 use component_mask::components;
 
 pub use call::{MultiPathCall, RecordCall, TableCall};
+pub use capability::{SaCapabilities, SaCapabilities2};
 pub use component_mask::{Component, ComponentMask};
 pub use header::{SaHeader, SaMad};
 pub use matching::{ComponentSet, Record, Selector};

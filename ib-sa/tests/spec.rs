@@ -1,73 +1,29 @@
 //! The tables of the code against the tables of the specification, both ways.
 
-use ib_mad::{AttributeId, ClassTable};
 use ib_sa::*;
-use ib_wire::{
-    properties::{layout_disagreements, structs_of},
-    table::Layout,
-};
+use ib_wire::properties::structs_of;
 
-const HEADERS: &str = include_str!("../../ib-wire/testdata/spec/headers.csv");
-const ATTRIBUTES: &str = include_str!("../../ib-wire/testdata/spec/attributes.csv");
-const ATTRIBUTE_IDS: &str = include_str!("../../ib-wire/testdata/spec/attribute_ids.csv");
+#[path = "../../ib-mad/tests/support/spec.rs"]
+mod support;
 
-/// The rows of a table without quotes in the columns that are read.
-fn rows(csv: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
-    csv.lines().skip(1).map(|line| line.split(',').collect())
-}
+use support::*;
 
-fn named<'a>(layouts: &[&'a Layout], csv: &str) -> Vec<&'a Layout> {
-    let known = structs_of(csv);
-    let of_csv = layouts.iter().filter(|layout| known.contains(&layout.name));
-    of_csv.copied().collect()
-}
+const COMPONENT_MASKS: &str = include_str!("../../ib-wire/testdata/spec/component_masks.csv");
 
 #[test]
 fn every_layout_agrees_with_its_rows() {
-    let headers = named(LAYOUTS, HEADERS);
-    let attributes = named(LAYOUTS, ATTRIBUTES);
-    assert_eq!(
-        headers.len() + attributes.len(),
-        LAYOUTS.len(),
-        "a layout without rows"
-    );
-    assert_eq!(layout_disagreements(HEADERS, &headers), [""; 0]);
-    assert_eq!(layout_disagreements(ATTRIBUTES, &attributes), [""; 0]);
-}
-
-/// Checks a class against its rows both ways: number, name, structure, length and methods.
-fn check_class(name: &str, class: &ClassTable) {
-    let mut count = 0;
-    for row in rows(ATTRIBUTE_IDS).filter(|row| row[0] == name) {
-        let id = u16::from_str_radix(&row[2][2..], 16).unwrap();
-        let entry = class.attribute(AttributeId(id));
-        let entry = entry.unwrap_or_else(|| panic!("{name} has no {}", row[1]));
-        assert_eq!(entry.name, row[1]);
-        let layout = entry.layout.map_or("", |layout| layout.name);
-        assert_eq!(layout, row[3], "{}", row[1]);
-        if let Some(layout) = entry.layout {
-            assert_eq!(layout.len.to_string(), row[4], "{}", row[1]);
-            let known = LAYOUTS.iter().chain(ib_mad::LAYOUTS);
-            assert!(known.clone().any(|known| *known == layout), "{}", row[1]);
-        }
-        let methods: Vec<String> = entry.methods.iter().map(ToString::to_string).collect();
-        assert_eq!(methods.join(" "), row[5], "{}", row[1]);
-        assert_eq!(entry.offset, class.class.data_offset());
-        count += 1;
-    }
-    assert_eq!(count, class.attributes.len(), "an attribute without a row");
+    layouts_agree(LAYOUTS);
 }
 
 #[test]
 fn subnet_administration_has_every_attribute() {
     assert_eq!(CLASSES.len(), 1);
-    check_class("SubnAdm", &CLASSES[0]);
+    class_agrees("SubnAdm", &CLASSES[0], LAYOUTS);
 }
 
 /// Bits and fields of a record's components, by the specification.
 fn components_of(record: &str) -> Vec<(u8, &'static str)> {
-    let csv = include_str!("../../ib-wire/testdata/spec/component_masks.csv");
-    let rows = rows(csv).filter(|row| row[0] == record);
+    let rows = rows(COMPONENT_MASKS).filter(|row| row[0] == record);
     rows.map(|row| (row[2].parse().unwrap(), row[1])).collect()
 }
 
@@ -108,8 +64,7 @@ fn component_masks_agree_with_the_table() {
         "ServiceAssociationRecord": ServiceAssociationRecord,
         "PortInfoExtendedRecord": PortInfoExtendedRecord,
     );
-    let csv = include_str!("../../ib-wire/testdata/spec/component_masks.csv");
-    assert_eq!(count, rows(csv).count());
+    assert_eq!(count, rows(COMPONENT_MASKS).count());
 }
 
 #[test]
@@ -119,4 +74,70 @@ fn names_of_components_are_those_of_their_bits() {
     assert_eq!(NodeComponents::NODE_GUID.bits(), 1 << 7);
     assert_eq!(PortInfoComponents::LINK_SPEED_EXT_ENABLED.bits(), 1 << 57);
     assert_eq!(ServiceComponents::SERVICE_DATA64_1.bits(), 1 << 36);
+}
+
+#[test]
+fn flags_agree_with_the_masks() {
+    masks_agree!(
+        "SA.ClassPortInfo.CapabilityMask": SaCapabilities,
+        "SA.ClassPortInfo.CapabilityMask2": SaCapabilities2,
+    );
+}
+
+#[test]
+fn code_points_and_join_states_agree_with_the_enums() {
+    code_points_agree!("SELECTOR": Selector);
+    let join_states: Vec<(u64, String)> = JoinState::all()
+        .iter_names()
+        .map(|(name, state)| (state.bits().into(), letters(name)))
+        .collect();
+    let table = enumerated("JOIN_STATE_BITS").into_iter();
+    let table: Vec<_> = table.map(|(bits, name)| (bits, letters(name))).collect();
+    assert_eq!(join_states, table);
+}
+
+/// The layers meet here: what no crate of them has would be seen nowhere else.
+#[test]
+fn every_structure_of_the_tables_is_in_one_of_the_layers() {
+    let layers = [ib_mad::LAYOUTS, ib_smp::LAYOUTS, LAYOUTS];
+    let has = |name| {
+        layers
+            .concat()
+            .iter()
+            .filter(|layout| layout.name == name)
+            .count()
+    };
+    for name in structs_of(ATTRIBUTES) {
+        assert_eq!(has(name), 1, "{name}");
+    }
+    let is_management = |name: &str| {
+        name.ends_with("Mad")
+            || ["RMPP", "SMP"]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+            || ["MADHeader", "GMP", "SAHeader"].contains(&name)
+    };
+    for name in structs_of(HEADERS)
+        .into_iter()
+        .filter(|name| is_management(name))
+    {
+        assert_eq!(has(name), 1, "{name}");
+    }
+}
+
+#[test]
+fn every_class_of_the_tables_is_in_one_of_the_layers() {
+    let classes = [ib_mad::CLASSES, ib_smp::CLASSES, CLASSES].concat();
+    let attributes: usize = classes.iter().map(|class| class.attributes.len()).sum();
+    // Both forms of an SMP carry the attributes of one class.
+    let twice = rows(ATTRIBUTE_IDS).filter(|row| row[0] == "Subn").count();
+    assert_eq!(attributes, rows(ATTRIBUTE_IDS).count() + twice);
+    for (value, name) in enumerated("MGMT_CLASS") {
+        let class = ib_mad::MgmtClass(value as u8);
+        let has_table = classes.iter().any(|table| table.class == class);
+        let is_vendors = class.is_vendor_range_1() || class.is_vendor_range_2();
+        let has_no_attributes = ["DevAdm", "BootMgt", "BIS"].contains(&name);
+        assert!(has_table != (is_vendors || has_no_attributes), "{name}");
+        assert_eq!(class.methods().is_some(), has_table, "{name}");
+    }
 }

@@ -1,68 +1,23 @@
 //! The tables of the code against the tables of the specification, both ways.
 
-use ib_mad::{AttributeId, ClassTable};
 use ib_smp::*;
-use ib_wire::{
-    properties::{layout_disagreements, structs_of},
-    table::Layout,
-};
+use ib_wire::properties::structs_of;
 
-const HEADERS: &str = include_str!("../../ib-wire/testdata/spec/headers.csv");
-const ATTRIBUTES: &str = include_str!("../../ib-wire/testdata/spec/attributes.csv");
-const ATTRIBUTE_IDS: &str = include_str!("../../ib-wire/testdata/spec/attribute_ids.csv");
+#[path = "../../ib-mad/tests/support/spec.rs"]
+mod support;
 
-/// The rows of a table without quotes in the columns that are read.
-fn rows(csv: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
-    csv.lines().skip(1).map(|line| line.split(',').collect())
-}
-
-fn named<'a>(layouts: &[&'a Layout], csv: &str) -> Vec<&'a Layout> {
-    let known = structs_of(csv);
-    let of_csv = layouts.iter().filter(|layout| known.contains(&layout.name));
-    of_csv.copied().collect()
-}
+use support::*;
 
 #[test]
 fn every_layout_agrees_with_its_rows() {
-    let headers = named(LAYOUTS, HEADERS);
-    let attributes = named(LAYOUTS, ATTRIBUTES);
-    assert_eq!(
-        headers.len() + attributes.len(),
-        LAYOUTS.len(),
-        "a layout without rows"
-    );
-    assert_eq!(layout_disagreements(HEADERS, &headers), [""; 0]);
-    assert_eq!(layout_disagreements(ATTRIBUTES, &attributes), [""; 0]);
-}
-
-/// Checks a class against its rows both ways: number, name, structure, length and methods.
-fn check_class(name: &str, class: &ClassTable) {
-    let mut count = 0;
-    for row in rows(ATTRIBUTE_IDS).filter(|row| row[0] == name) {
-        let id = u16::from_str_radix(&row[2][2..], 16).unwrap();
-        let entry = class.attribute(AttributeId(id));
-        let entry = entry.unwrap_or_else(|| panic!("{name} has no {}", row[1]));
-        assert_eq!(entry.name, row[1]);
-        let layout = entry.layout.map_or("", |layout| layout.name);
-        assert_eq!(layout, row[3], "{}", row[1]);
-        if let Some(layout) = entry.layout {
-            assert_eq!(layout.len.to_string(), row[4], "{}", row[1]);
-            let known = LAYOUTS.iter().chain(ib_mad::LAYOUTS);
-            assert!(known.clone().any(|known| *known == layout), "{}", row[1]);
-        }
-        let methods: Vec<String> = entry.methods.iter().map(ToString::to_string).collect();
-        assert_eq!(methods.join(" "), row[5], "{}", row[1]);
-        assert_eq!(entry.offset, class.class.data_offset());
-        count += 1;
-    }
-    assert_eq!(count, class.attributes.len(), "an attribute without a row");
+    layouts_agree(LAYOUTS);
 }
 
 #[test]
 fn both_forms_of_an_smp_carry_every_attribute() {
     assert_eq!(CLASSES.len(), 2);
     for class in CLASSES {
-        check_class("Subn", class);
+        class_agrees("Subn", class, LAYOUTS);
     }
 }
 
@@ -74,28 +29,9 @@ fn every_smp_format_has_a_layout() {
     }
 }
 
-/// Values and names of an enum of the specification.
-fn enum_values(name: &str) -> Vec<(u64, &'static str)> {
-    let enums = include_str!("../../ib-wire/testdata/spec/enums.csv");
-    let rows = rows(enums).filter(|row| row[0] == name);
-    rows.map(|row| (row[1].parse().unwrap(), row[2])).collect()
-}
-
 #[test]
 fn code_points_agree_with_the_enums() {
-    macro_rules! check {
-        ($($enum:literal: $type:ident),* $(,)?) => {$(
-            let mut ours: Vec<(u64, &str)> = $type::NAMED
-                .iter()
-                .map(|&(value, name)| (value.bits().into(), name))
-                .collect();
-            let mut sorted = enum_values($enum);
-            ours.sort_unstable();
-            sorted.sort_unstable();
-            assert_eq!(ours, sorted, $enum);
-        )*};
-    }
-    check!(
+    code_points_agree!(
         "DR_DIRECTION": DrDirection,
         "LINK_DOWN_DEFAULT_STATE": LinkDownDefaultState,
         "LINK_SPEED_ACTIVE": LinkSpeed,
@@ -112,30 +48,9 @@ fn code_points_agree_with_the_enums() {
     );
 }
 
-/// The letters and digits of a name: `1x` and `X1` are not one, `IsSM` and `IS_SM` are.
-fn letters(name: &str) -> String {
-    name.replace('_', "").to_lowercase()
-}
-
 #[test]
 fn flags_agree_with_the_masks() {
-    let masks = include_str!("../../ib-wire/testdata/spec/capability_masks.csv");
-    macro_rules! check {
-        ($($mask:literal: $type:ident),* $(,)?) => {$(
-            let mut bits: Vec<(u64, String)> = rows(masks)
-                .filter(|row| row[0] == $mask && row[2] != "Reserved")
-                .map(|row| (1 << row[1].parse::<u32>().unwrap(), letters(row[2])))
-                .collect();
-            let mut ours: Vec<(u64, String)> = $type::all()
-                .iter_names()
-                .map(|(name, flag)| (flag.bits().into(), letters(name)))
-                .collect();
-            bits.sort_unstable();
-            ours.sort_unstable();
-            assert_eq!(ours, bits, $mask);
-        )*};
-    }
-    check!(
+    masks_agree!(
         "PortInfo.CapabilityMask": CapabilityMask,
         "PortInfo.CapabilityMask2": CapabilityMask2,
         "PortInfoExtended.CapabilityMask": ExtendedCapabilityMask,
@@ -146,7 +61,7 @@ fn flags_agree_with_the_masks() {
 fn sets_of_widths_and_speeds_agree_with_the_enums() {
     macro_rules! check {
         ($($enum:literal: $type:ident),* $(,)?) => {$(
-            for (bits, name) in enum_values($enum) {
+            for (bits, name) in enumerated($enum) {
                 let flag = $type::from_bits_retain(bits as u8);
                 let ours: Vec<_> = flag.iter_names().map(|(name, _)| name.to_owned()).collect();
                 let name = match name.strip_suffix('x') {
@@ -170,7 +85,7 @@ fn sets_of_widths_and_speeds_agree_with_the_enums() {
         "LINK_SPEED_EXT_SUPPORTED_BITS": LinkSpeedsExt,
         "LINK_SPEED_EXT_ENABLED_BITS": LinkSpeedsExt,
     );
-    assert_eq!(enum_values("LINK_SPEED_FDR10_BITS"), [(1, "FDR10")]);
+    assert_eq!(enumerated("LINK_SPEED_FDR10_BITS"), [(1, "FDR10")]);
     assert_eq!(VendorLinkSpeeds::FDR10.bits(), 1);
 }
 

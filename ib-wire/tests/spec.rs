@@ -6,9 +6,12 @@ use ib_wire::{
     table::Layout,
 };
 
-const HEADERS: &str = include_str!("../testdata/spec/headers.csv");
+#[path = "support/spec.rs"]
+mod support;
+
+use support::{HEADERS, code_points_agree, enumerated, rows};
+
 const OPCODES: &str = include_str!("../testdata/spec/opcodes.csv");
-const ENUMS: &str = include_str!("../testdata/spec/enums.csv");
 
 /// Structures of `headers.csv` that are management datagrams: ib-mad's, ib-smp's and ib-sa's.
 const MANAGEMENT: [&str; 21] = [
@@ -88,11 +91,7 @@ fn every_kind_of_disagreement_is_found() {
 
 #[test]
 fn operations_agree_with_the_table_of_opcodes() {
-    let rows: Vec<Vec<&str>> = OPCODES
-        .lines()
-        .skip(1)
-        .map(|line| line.split(',').collect())
-        .collect();
+    let rows: Vec<Vec<&str>> = rows(OPCODES).collect();
     assert_eq!(rows.len(), OPERATIONS.len());
     for (row, operation) in rows.iter().zip(OPERATIONS) {
         let &[
@@ -142,50 +141,20 @@ fn operations_agree_with_the_table_of_opcodes() {
     }
 }
 
-/// The rows of one enum of `enums.csv`: value and name.
-fn enumerated(name: &str) -> Vec<(u64, &'static str)> {
-    let rows: Vec<_> = ENUMS
-        .lines()
-        .filter_map(|line| line.strip_prefix(name)?.strip_prefix(','))
-        .map(|row| {
-            let mut columns = row.split(',');
-            let value = columns.next().unwrap();
-            let value = match value.strip_prefix("0x") {
-                Some(digits) => u64::from_str_radix(digits, 16),
-                None => value.parse(),
-            };
-            (value.unwrap(), columns.next().unwrap())
-        })
-        .collect();
-    assert!(!rows.is_empty(), "no enum {name}");
-    rows
-}
-
-/// A code_points! type has exactly the named values of the enum.
-macro_rules! same_names {
-    ($($type:ty: $name:literal;)*) => {$(
-        let ours: Vec<_> = <$type>::NAMED
-            .iter()
-            .map(|&(value, name)| (u64::from(value.bits()), name))
-            .collect();
-        assert_eq!(ours, enumerated($name));
-    )*};
-}
-
 #[test]
 fn code_points_agree_with_the_table_of_enums() {
-    same_names! {
-        ib_wire::Lnh: "LNH";
-        ib_wire::GrhNxtHdr: "GRH_NXT_HDR";
-        ib_wire::FcpOp: "FCP_OP";
-        ib_wire::Transport: "TRANSPORT";
-        ib_wire::AethSyndromeClass: "AETH_SYNDROME_CLASS";
-        ib_wire::NakCode: "NAK_CODE";
-        ib_wire::MulticastScope: "MULTICAST_SCOPE";
-        ib_wire::PKeyMembership: "PKEY_MEMBERSHIP";
-        ib_wire::Mtu: "MTU";
-        ib_wire::Rate: "RATE";
-    }
+    code_points_agree!(
+        "LNH": ib_wire::Lnh,
+        "GRH_NXT_HDR": ib_wire::GrhNxtHdr,
+        "FCP_OP": ib_wire::FcpOp,
+        "TRANSPORT": ib_wire::Transport,
+        "AETH_SYNDROME_CLASS": ib_wire::AethSyndromeClass,
+        "NAK_CODE": ib_wire::NakCode,
+        "MULTICAST_SCOPE": ib_wire::MulticastScope,
+        "PKEY_MEMBERSHIP": ib_wire::PKeyMembership,
+        "MTU": ib_wire::Mtu,
+        "RATE": ib_wire::Rate,
+    );
 }
 
 #[test]

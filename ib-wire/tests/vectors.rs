@@ -5,28 +5,15 @@ use ib_wire::{
 };
 use serde_json::Value;
 
-/// The cases of a file of vectors.
-fn cases(name: &str) -> Vec<Value> {
-    let path = format!(
-        "{}/testdata/vectors/{name}.jsonl",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let text = std::fs::read_to_string(path).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
+#[path = "support/vectors.rs"]
+mod support;
+
+use support::{cases, unhex};
 
 fn text<'a>(case: &'a Value, key: &str) -> &'a str {
     case[key]
         .as_str()
         .unwrap_or_else(|| panic!("{key}: {case}"))
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2)
-        .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
-        .collect()
 }
 
 fn hex(bytes: &[u8]) -> String {

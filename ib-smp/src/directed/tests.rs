@@ -211,6 +211,7 @@ fn at(d: DrDirection, pointer: u8, count: u8) -> SmpDirected {
 const BOTH: [DrDirection; 2] = [DrDirection::OUTGOING, DrDirection::RETURNING];
 
 #[test]
+#[cfg_attr(miri, ignore = "a pure long loop")]
 fn a_discarded_smp_is_left_as_it_was() {
     for d in BOTH {
         for smi in [CA, SWITCH] {
