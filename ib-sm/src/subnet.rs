@@ -66,6 +66,8 @@ pub struct Node {
     pub switch: Option<Switch>,
     /// The shortest directed route to it.
     pub path: DrPath,
+    /// Its PortInfo has speeds that it shows only to who knows them.
+    pub(crate) extended_speeds: bool,
     /// Whether it left a request unanswered in this sweep.
     pub silent: bool,
     ports: Vec<Port>,
@@ -133,6 +135,7 @@ impl Subnet {
             description: NodeDescription::default(),
             info,
             path,
+            extended_speeds: false,
             silent: false,
         });
         self.by_guid.insert(info.node_guid(), index);

@@ -18,8 +18,8 @@ use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::Mad;
 use ib_smp::{
-    NodeDescription, NodeInfo, PortInfo, SlToVlMappingTable, SmControl, SmInfo, SmpDirected,
-    SwitchInfo, VlArbitrationModifier,
+    NodeDescription, NodeInfo, PortInfo, PortInfoModifier, SlToVlMappingTable, SmControl, SmInfo,
+    SmpDirected, SwitchInfo, VlArbitrationModifier,
 };
 use ib_wire::{MKey, PortNum};
 
@@ -167,7 +167,7 @@ impl Sweep {
                 fill(&mut data, own.as_bytes());
                 SmControl::HANDOVER.0
             }
-            Request::GetPortInfo(port) => port.port.0.into(),
+            Request::GetPortInfo(port) => self.port_info_modifier(port),
             Request::GetLft(_, block) => block.into(),
             Request::SetSwitchInfo(node) => {
                 let info = self.switch_set(config, node)?;
@@ -201,14 +201,14 @@ impl Sweep {
             }
             Request::SetPortInfo(port, state) => {
                 data = *self.port_set(config, port, state)?.as_bytes();
-                port.port.0.into()
+                self.port_info_modifier(port)
             }
         };
         let method = request.method();
         let id = request.attribute_id();
         Some(directed(
             &path,
-            MKey(config.m_key),
+            self.m_key_of(config, request),
             method,
             id,
             modifier,
@@ -241,7 +241,9 @@ impl Sweep {
                     true
                 }),
                 Request::GetPortInfo(port) => {
-                    self.on_port_info(port, PortInfo::from_bytes(*data));
+                    let modifier = PortInfoModifier::from_bits(smp.attribute_modifier());
+                    let extended = modifier.is_some_and(|modifier| modifier.extended_speeds);
+                    self.on_port_info(port, PortInfo::from_bytes(*data), extended);
                     true
                 }
                 Request::LightSwitchInfo(node) => {
@@ -422,6 +424,38 @@ impl Sweep {
             }
             _ => {}
         }
+    }
+
+    /// The M_Key that a device guards itself by: the one that it showed, as a manager before this one
+    /// may have left it, else the own.
+    fn m_key_of(&self, config: &SmConfig, request: Request) -> MKey {
+        let own = MKey(config.m_key);
+        let asked = match request {
+            // It goes to whoever is behind the port.
+            Request::GetNodeInfo(_) | Request::LightNodeInfo(_) => None,
+            _ => request.port(),
+        };
+        let guard = asked.and_then(|port| {
+            let node = self.subnet.node(port.node)?;
+            let port = if node.is_switch() {
+                PortNum(0)
+            } else {
+                port.port
+            };
+            node.port(port)?.info
+        });
+        let shown = guard.map_or(own, |info| info.m_key());
+        if shown == MKey(0) { own } else { shown }
+    }
+
+    /// The modifier of PortInfo: speeds beyond HDR are shown only to who says that it knows them.
+    fn port_info_modifier(&self, port: PortRef) -> u32 {
+        let node = self.subnet.node(port.node);
+        PortInfoModifier {
+            port: port.port,
+            extended_speeds: node.is_some_and(|node| node.extended_speeds),
+        }
+        .bits()
     }
 
     /// Counts the ports that have a link, by their states.

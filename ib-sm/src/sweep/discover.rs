@@ -9,8 +9,8 @@
 use alloc::collections::BTreeMap;
 
 use ib_smp::{
-    CapabilityMask, DrPath, LinearForwardingTable, NodeDescription, NodeInfo, NodeType, PortInfo,
-    PortState, SwitchInfo,
+    CapabilityMask, CapabilityMask2, DrPath, LinearForwardingTable, LinkSpeedsExt, NodeDescription,
+    NodeInfo, NodeType, PortInfo, PortState, SwitchInfo,
 };
 use ib_wire::{Lid, PortNum};
 
@@ -135,7 +135,11 @@ impl Sweep {
         }
     }
 
-    pub(super) fn on_port_info(&mut self, port: PortRef, info: PortInfo) {
+    /// Takes in PortInfo; `extended` says whether it was asked for with all speeds.
+    pub(super) fn on_port_info(&mut self, port: PortRef, info: PortInfo, extended: bool) {
+        if self.asks_again(port, &info, extended) {
+            return;
+        }
         // The own mask has IsSM as well.
         let managed = info.capability_mask().contains(CapabilityMask::IS_SM)
             && port != self.own_port
@@ -185,6 +189,42 @@ impl Sweep {
                 self.queue.push_back(Request::GetPKeyTable(port, 0));
             }
         }
+    }
+
+    /// Asks once more, with bit 31 of the modifier, for the ports of a device that knows NDR or XDR: the
+    /// bit is an error to older devices. What port 0 of a switch says, or one of its ports shows, goes for
+    /// all its ports.
+    fn asks_again(&mut self, port: PortRef, info: &PortInfo, extended: bool) -> bool {
+        let says_so = self.is_end_port(port)
+            && info
+                .capability_mask()
+                .contains(CapabilityMask::IS_CAPABILITY_MASK2_SUPPORTED)
+            && info
+                .capability_mask2()
+                .contains(CapabilityMask2::IS_LINK_SPEED_NDR_SUPPORTED);
+        let is_fast = says_so || info.link_speed_ext_supported().contains(LinkSpeedsExt::NDR);
+        let Some(node) = self.subnet.node_mut(port.node) else {
+            return false;
+        };
+        if is_fast && !core::mem::replace(&mut node.extended_speeds, true) {
+            // Answers that came before this one lack the speeds as well.
+            let told = node.ports().filter(|(_, port)| port.info.is_some());
+            let again: alloc::vec::Vec<_> = told.map(|(number, _)| number).collect();
+            let again = again.into_iter().map(|number| PortRef {
+                node: port.node,
+                port: number,
+            });
+            self.queue.extend(again.map(Request::GetPortInfo));
+        }
+        let lacks = self
+            .subnet
+            .node(port.node)
+            .is_some_and(|node| node.extended_speeds)
+            && !extended;
+        if lacks {
+            self.queue.push_back(Request::GetPortInfo(port));
+        }
+        lacks
     }
 
     /// Names the nodes that the sweep before knew and this one did not reach.

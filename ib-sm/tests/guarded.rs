@@ -1,0 +1,104 @@
+//! M_Keys: every port gets the manager's, and who comes after it can take over once the lease is over;
+//! and speeds that are shown only to who knows them.
+
+mod lab;
+
+use std::time::Duration;
+
+use ib_mad::{Attribute, Method};
+use ib_routing::{LinkSpeed, PortRef};
+use ib_smp::{MKeyProtect, PortInfo};
+use ib_wire::{MKey, PortNum};
+use lab::{Lab, Running};
+
+/// M_Key, protection and lease of every end port with a link.
+fn guards(running: &Running) -> Vec<(MKey, MKeyProtect, u16)> {
+    running.sim.with(|sim| {
+        let ports =
+            sim.nodes()
+                .iter_enumerated()
+                .flat_map(|(node, entry)| match entry.is_switch() {
+                    true => vec![
+                        sim.port(PortRef {
+                            node,
+                            port: PortNum(0),
+                        })
+                        .unwrap(),
+                    ],
+                    false => sim
+                        .end_ports(node)
+                        .filter(|port| port.is_link_up())
+                        .collect(),
+                });
+        let infos = ports.map(|port| *port.info());
+        infos
+            .map(|info| {
+                (
+                    info.m_key(),
+                    info.m_key_protect_bits(),
+                    info.m_key_lease_period(),
+                )
+            })
+            .collect()
+    })
+}
+
+fn guarded(m_key: u64) -> Lab {
+    Lab::new("gen-torus-5x5").config(|config| {
+        config.m_key = m_key;
+        config.m_key_protect_bits = 2;
+        config.m_key_lease_period = 15;
+        config.sweep_interval = Some(Duration::from_secs(10));
+    })
+}
+
+#[test]
+fn every_port_is_guarded_and_a_sweep_still_gets_through() {
+    let mut running = guarded(0xfeed).up();
+    let expected = (MKey(0xfeed), MKeyProtect(2), 15);
+    assert!(guards(&running).iter().all(|guard| *guard == expected));
+    running.resweep();
+    let sets = running.transport.sent_with(Method::SET);
+    assert!(sets.is_empty(), "{sets:?}");
+}
+
+#[test]
+fn a_successor_owns_the_fabric_after_the_lease() {
+    let mut running = guarded(0xfeed).up();
+    let ports = guards(&running).len();
+    // The master is gone; another one knows nothing of its key.
+    running.restart(guarded(0xcafe).config);
+    running.run_for(Duration::from_secs(10));
+    assert!(!running.sm.is_up(), "the lease still runs");
+    let held = guards(&running);
+    assert!(held.iter().all(|guard| guard.0 == MKey(0xfeed)));
+    running.run_for(Duration::from_secs(300));
+    assert!(running.sm.is_up());
+    let expected = (MKey(0xcafe), MKeyProtect(2), 15);
+    let taken = guards(&running);
+    assert_eq!(taken.len(), ports);
+    assert!(taken.iter().all(|guard| *guard == expected), "{taken:?}");
+}
+
+#[test]
+fn a_fast_device_is_asked_for_all_its_speeds_and_an_old_one_is_not() {
+    for (speed, wants_bit) in [(LinkSpeed::Ndr, true), (LinkSpeed::Hdr, false)] {
+        let mut builder = Lab::new("gen-ring-5").fabric.to_builder();
+        let ports: Vec<_> = Lab::new("gen-ring-5").fabric.links().collect();
+        for (a, b) in ports {
+            for end in [a, b] {
+                builder.port_mut(end).unwrap().speed = Some(speed);
+            }
+        }
+        let running = Lab::of(builder.build()).up();
+        let sets = running.transport.sent_with(Method::SET);
+        let infos = sets.iter().filter(|set| set.attribute_id() == PortInfo::ID);
+        let mut count = 0;
+        for set in infos {
+            assert_eq!(set.attribute_modifier() >> 31 == 1, wants_bit, "{set:?}");
+            count += 1;
+        }
+        assert!(count > 20);
+        assert_eq!(running.sm.summary().ports.not_active, 0);
+    }
+}
