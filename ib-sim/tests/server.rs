@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ib_mad::{Attribute, Mad, MadAddress, Method};
+use ib_routing::{Fabric, FabricBuilder, NewNode, NodeType};
 use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_smp::{NodeInfo, SmpDirected};
 use ib_transport::ibsim::{Control, IbsimOptions, IbsimPort, control_type};
@@ -19,7 +20,7 @@ use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
 use ib_wire::Guid;
 use zerocopy::IntoBytes;
 
-use lab::{fabric, path};
+use lab::{at, fabric, path};
 
 /// A server in a thread; it ends with the test.
 struct Running {
@@ -30,11 +31,15 @@ struct Running {
 
 impl Running {
     fn start(console: &str) -> Self {
+        Self::serve(&fabric(), console)
+    }
+
+    fn serve(fabric: &Fabric, console: &str) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let name = format!("ib-sim-test-{}-{number}", std::process::id());
         let options = ServerOptions::new(Listen::Unix(name.clone()));
-        let mut server = Server::bind(&fabric(), &options).unwrap();
+        let mut server = Server::bind(fabric, &options).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let console = Box::new(Cursor::new(console.to_owned()));
@@ -144,6 +149,87 @@ fn there_is_room_for_more_than_ten_clients() {
         assert_eq!(reply.type_.get(), control_type::CONNECT, "client {id}");
     }
     assert_eq!(server.attach("H").guid(&[1]), Some(Guid(0x200)));
+}
+
+#[test]
+fn there_is_room_for_more_than_2048_nodes_and_256_switches() {
+    // 1 + 18 + 288 switches, 3168 hosts: a root, its children, theirs, and 11 hosts on each of the last.
+    let mut builder = FabricBuilder::new();
+    let mut guid = 0x1000;
+    let mut add = |builder: &mut FabricBuilder, type_, num_ports| {
+        guid += 0x100;
+        let node = NewNode {
+            type_,
+            guid: Guid(guid),
+            num_ports,
+            name: format!("N-{guid:x}"),
+            ..NewNode::default()
+        };
+        builder.add_node(node).unwrap()
+    };
+    let root = add(&mut builder, NodeType::Switch, 18);
+    let mut last = root;
+    for child in 1..=18 {
+        let middle = add(&mut builder, NodeType::Switch, 36);
+        builder.add_link(at(root, child), at(middle, 36)).unwrap();
+        for leaf in 1..=16 {
+            let switch = add(&mut builder, NodeType::Switch, 12);
+            builder.add_link(at(middle, leaf), at(switch, 12)).unwrap();
+            for host in 1..=11 {
+                last = add(&mut builder, NodeType::Ca, 1);
+                builder.add_link(at(switch, host), at(last, 1)).unwrap();
+            }
+        }
+    }
+    let fabric = builder.build();
+    assert_eq!((fabric.nodes().len(), fabric.num_switches()), (3475, 307));
+    let guid = fabric.nodes()[last].guid;
+    let server = Running::serve(&fabric, "");
+    let mut client = server.attach(&format!("N-{:x}", guid.0));
+    assert_eq!(client.guid(&[]), Some(guid));
+    assert_eq!(
+        client.guid(&[1, 12, 36, 1, 1, 1]),
+        Some(Guid(0x1400)),
+        "the first host"
+    );
+}
+
+#[test]
+fn a_flood_and_a_client_that_is_gone_in_mid_exchange_harm_nobody() {
+    let server = Running::start("");
+    let mut client = server.attach("H");
+    let control = server.control("ctl-flood");
+    let data = server.stranger("in77");
+    let mut info = [0; 44];
+    info[..4].copy_from_slice(&77u32.to_ne_bytes());
+    info[12] = b'T';
+    let request = Control::new(control_type::CONNECT, 0, &info);
+    control.send(request.as_bytes()).unwrap();
+    let mut reply = [0; Control::LEN];
+    control.recv(&mut reply).unwrap();
+    let slot = u32::from_ne_bytes(*reply[16..].first_chunk().unwrap());
+    let to = SocketAddr::from_abstract_name(format!("{}:out{slot}\0", server.name)).unwrap();
+    data.connect_addr(&to).unwrap();
+    data.set_nonblocking(true).unwrap();
+    // Requests whose answers nobody reads, and halves of requests.
+    let mut mad = [0; 288];
+    mad[..2].copy_from_slice(&[0xff, 0xff]);
+    mad[4..6].copy_from_slice(&[0xff, 0xff]);
+    mad[32..]
+        .copy_from_slice(SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(&[])).as_bytes());
+    let mut sent = 0;
+    for turn in 0..20_000 {
+        let len = if turn % 3 == 0 { 100 } else { mad.len() };
+        sent += u32::from(data.send(&mad[..len]).is_ok());
+        if turn % 1000 == 0 {
+            assert_eq!(client.guid(&[1]), Some(Guid(0x200)), "after {turn}");
+        }
+    }
+    assert!(sent > 1000, "{sent}");
+    drop(data);
+    assert_eq!(client.guid(&[1, 7, 5]), Some(Guid(0x400)));
+    // Its slot is free again as soon as something was for it; the fabric serves whoever comes.
+    assert_eq!(server.attach("T").guid(&[]), Some(Guid(0x400)));
 }
 
 #[test]

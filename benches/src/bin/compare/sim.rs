@@ -1,13 +1,15 @@
 //! The simulator beside ibsim: how many SMPs a second each of them carries.
 //!
-//! Every case asks the node at distance 1 for its NodeInfo, with 32 requests in flight: in process through a
-//! transport, and through ibsim's socket protocol with one client against both servers.
+//! The rates ask the node at distance 1 for its NodeInfo, with 32 requests in flight: in process through a
+//! transport, and through ibsim's socket protocol with one client against both servers. The times are those of whole
+//! processes: an unmodified ibnetdiscover and an unmodified OpenSM on our server and on ibsim.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ib_mad::{Attribute, Mad, MadAddress, Method};
@@ -16,7 +18,7 @@ use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_sim::{Sim, SimOptions};
 use ib_smp::{DrPath, NodeInfo, SmpDirected};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
-use ib_transport::interop::Ibsim;
+use ib_transport::interop::{Ibsim, client};
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
 use ib_wire::PortNum;
 
@@ -33,17 +35,82 @@ const FABRIC: &str = concat!(
     "/../ib-routing/testdata/fabrics/gen-line-2.net"
 );
 
+/// What whole programs walk over and bring up: a real cluster of 306 nodes.
+const CLUSTER: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../ib-routing/testdata/fabrics/real-qdr-avakas-306.net"
+);
+
 type Failure = Box<dyn Error>;
 
 /// Measures every case.
 pub(crate) fn rows() -> Vec<Row> {
-    match measure() {
-        Ok(rows) => rows,
-        Err(error) => {
-            eprintln!("sim: {error}");
-            Vec::new()
+    [measure, programs]
+        .into_iter()
+        .flat_map(|measure| {
+            measure().unwrap_or_else(|error| {
+                eprintln!("sim: {error}");
+                Vec::new()
+            })
+        })
+        .collect()
+}
+
+/// Unmodified programs on our server and on ibsim. Every run has a server of its own: a second one finds a subnet that
+/// is up already.
+fn programs() -> Result<Vec<Row>, Failure> {
+    let cluster = ibnetdiscover::read(&fs::read_to_string(CLUSTER)?)?.fabric;
+    let port = host(&cluster).ok_or("the fabric has no host")?;
+    let node = cluster.nodes()[port.node].name.as_str();
+    let cases: [(&str, &str, &str, &[&str], &str); 2] = [
+        (
+            "ibnetdiscover-on-server",
+            "ibnetdiscover on ibsim",
+            "ibnetdiscover",
+            &[],
+            "apt-get install infiniband-diags ibsim-utils libumad2sim0",
+        ),
+        (
+            "opensm-on-server",
+            "OpenSM on ibsim",
+            "opensm",
+            &["-o", "-f", "/dev/null"],
+            "apt-get install opensm ibsim-utils libumad2sim0",
+        ),
+    ];
+    let mut rows = Vec::new();
+    for (case, peer, program, arguments, install) in cases {
+        let ours = || {
+            let server = OurServer::start(&cluster)?;
+            let directory = std::env::temp_dir();
+            let command = client(program, &server.name, node, &directory);
+            seconds(command, arguments)
+        };
+        let theirs = || {
+            let server = Ibsim::start(Path::new(CLUSTER))?;
+            seconds(server.client(program, node), arguments)
+        };
+        let figure = |run: &dyn Fn() -> Result<f64, Failure>| run().unwrap_or(f64::NAN);
+        if !is_installed("ibsim") || !is_installed(program) {
+            rows.push(Row::without_peer("sim", case, install, "s", None));
+            continue;
         }
+        let (ours, theirs) = figures_by_turns(REPETITIONS, || figure(&ours), || figure(&theirs));
+        rows.push(Row::times("sim", case, peer, "s", &ours, &theirs));
     }
+    Ok(rows)
+}
+
+/// How long a program runs, from its start to its good end.
+fn seconds(mut command: Command, arguments: &[&str]) -> Result<f64, Failure> {
+    command.args(arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    let status = command.status()?;
+    if !status.success() {
+        return Err(format!("{command:?}: {status}").into());
+    }
+    Ok(start.elapsed().as_secs_f64())
 }
 
 fn measure() -> Result<Vec<Row>, Failure> {
@@ -138,7 +205,9 @@ struct OurServer {
 
 impl OurServer {
     fn start(fabric: &Fabric) -> Result<Self, Failure> {
-        let name = format!("ib-compare-{}", std::process::id());
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ib-compare-{}-{number}", std::process::id());
         let options = ServerOptions::new(Listen::Unix(name.clone()));
         let mut server = Server::bind(fabric, &options)?;
         let stop = Arc::new(AtomicBool::new(false));
