@@ -9,29 +9,35 @@
 //! register starts in the low half: so one kernel serves both, portable or with the processor's
 //! carry-less multiplication, and one pass over the data can do both.
 
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod aarch64;
 mod constants;
 mod coverage;
 mod digest;
 mod kernel;
 mod mask;
 mod portable;
-#[cfg_attr(target_arch = "x86_64", path = "crc/x86_64.rs")]
-#[cfg_attr(
-    all(target_arch = "aarch64", target_endian = "little"),
-    path = "crc/aarch64.rs"
-)]
-#[cfg_attr(
-    not(any(
-        target_arch = "x86_64",
-        all(target_arch = "aarch64", target_endian = "little")
-    )),
-    path = "crc/scalar.rs"
-)]
+#[cfg(not(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+)))]
+mod scalar;
 mod vector;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
 
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+use aarch64::Processor;
 pub(crate) use coverage::copy_icrc_and_vcrc;
 pub use coverage::{Coverage, icrc, icrc_and_vcrc};
 pub use digest::{Digest, Icrc, Vcrc};
+#[cfg(not(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+)))]
+use scalar::Processor;
+#[cfg(target_arch = "x86_64")]
+use x86_64::Processor;
 
 /// A generator polynomial and how its register starts.
 pub trait Generator: Copy + sealed::Sealed {

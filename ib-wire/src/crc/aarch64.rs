@@ -9,80 +9,45 @@
 
 use core::arch::aarch64::*;
 
-use super::{constants::Constants, mask::Mask};
+use super::{constants::Constants, mask::Mask, vector::Vector};
 
-/// The registers after `data`; `None` where the processor has no carry-less multiplication, and for
-/// data below 16 bytes.
-///
-/// The first sum takes the bytes of `mask` ORed to the first ones of `data`, if there is a mask.
-#[inline]
-pub(super) fn update<const N: usize, const MASKED: bool>(
-    registers: [u32; N],
-    constants: [&'static Constants; N],
-    data: &[u8],
-    mask: &Mask,
-) -> Option<[u32; N]> {
-    if data.len() < 16 || !has_pmull() {
-        return None;
+/// The kernels of an AArch64.
+pub(super) struct Processor;
+
+impl Vector for Processor {
+    #[inline]
+    fn update<const N: usize, const MASKED: bool>(
+        registers: [u32; N],
+        constants: [&'static Constants; N],
+        data: &[u8],
+        mask: &Mask,
+    ) -> Option<[u32; N]> {
+        if data.len() < 16 || !has_pmull() {
+            return None;
+        }
+        // SAFETY: `has_pmull` checked for every feature that the kernel enables.
+        Some(unsafe { update_128::<N, MASKED>(registers, constants, data, mask) })
     }
-    // SAFETY: `has_pmull` checked for every feature that the kernel enables.
-    Some(unsafe { update_128::<N, MASKED>(registers, constants, data, mask) })
-}
 
-/// Both registers after `data`, in one pass.
-#[inline]
-pub(super) fn update_both(
-    registers: [u32; 2],
-    constants: [&'static Constants; 2],
-    data: &[u8],
-    mask: &Mask,
-) -> Option<[u32; 2]> {
-    update::<2, true>(registers, constants, data, mask)
-}
-
-/// `None`: one sum is one pass of [`update`].
-#[inline(always)]
-pub(super) fn update_variant(
-    _register: u32,
-    _constants: &'static Constants,
-    _data: &[u8],
-) -> Option<u32> {
-    None
-}
-
-/// `None`: a copy and then [`update_both`] do as well.
-#[inline(always)]
-pub(super) fn copy_and_update_both(
-    _registers: [u32; 2],
-    _constants: [&'static Constants; 2],
-    _parts: [&[u8]; 2],
-    _mask: &Mask,
-    _to: &mut [u8],
-) -> Option<[u32; 2]> {
-    None
-}
-
-/// The product of two polynomials modulo the generator; bit 31 is x^0. `None` where the processor
-/// has no carry-less multiplication.
-#[inline]
-pub(super) fn multiply(a: u32, b: u32, constants: &Constants) -> Option<u32> {
-    if !has_pmull() {
-        return None;
+    #[inline]
+    fn multiply(a: u32, b: u32, constants: &Constants) -> Option<u32> {
+        if !has_pmull() {
+            return None;
+        }
+        // SAFETY: `has_pmull` checked for every feature that the function enables.
+        Some(unsafe { multiply_128(a, b, constants) })
     }
-    // SAFETY: `has_pmull` checked for every feature that the function enables.
-    Some(unsafe { multiply_128(a, b, constants) })
-}
 
-/// The registers by every kernel that the processor has, and how many bits that one takes at a time.
-#[cfg(test)]
-pub(super) fn update_all<const N: usize>(
-    registers: [u32; N],
-    constants: [&'static Constants; N],
-    data: &[u8],
-    mask: &Mask,
-) -> Vec<(usize, [u32; N])> {
-    let all = update::<N, true>(registers, constants, data, mask);
-    all.map(|registers| (128, registers)).into_iter().collect()
+    #[cfg(test)]
+    fn update_all<const N: usize>(
+        registers: [u32; N],
+        constants: [&'static Constants; N],
+        data: &[u8],
+        mask: &Mask,
+    ) -> Vec<(usize, [u32; N])> {
+        let all = Self::update::<N, true>(registers, constants, data, mask);
+        all.map(|registers| (128, registers)).into_iter().collect()
+    }
 }
 
 /// Whether the processor multiplies without carry: found at run time with `std`, else as the compiler

@@ -1,19 +1,20 @@
 //! One kernel for both CRCs: the fastest that the processor has.
 
 use super::{
-    Generator, Invariant, Variant, constants, mask::Mask, portable, sealed::Sealed as _, vector,
+    Generator, Invariant, Processor, Variant, constants, mask::Mask, portable, sealed::Sealed as _,
+    vector::Vector,
 };
 
 /// The register after `bytes`.
 #[inline]
 pub(super) fn update<G: Generator>(register: u32, bytes: &[u8]) -> u32 {
     if G::LEN == Variant::LEN
-        && let Some(register) = vector::update_variant(register, G::CONSTANTS, bytes)
+        && let Some(register) = Processor::update_variant(register, G::CONSTANTS, bytes)
     {
         return register;
     }
     if let Some([register]) =
-        vector::update::<1, false>([register], [G::CONSTANTS], bytes, &Mask::NOTHING)
+        Processor::update::<1, false>([register], [G::CONSTANTS], bytes, &Mask::NOTHING)
     {
         return register;
     }
@@ -24,7 +25,7 @@ pub(super) fn update<G: Generator>(register: u32, bytes: &[u8]) -> u32 {
 #[inline]
 pub(super) fn update_masked(register: u32, bytes: &[u8], mask: &Mask) -> u32 {
     if let Some([register]) =
-        vector::update::<1, true>([register], [Invariant::CONSTANTS], bytes, mask)
+        Processor::update::<1, true>([register], [Invariant::CONSTANTS], bytes, mask)
     {
         return register;
     }
@@ -36,7 +37,7 @@ pub(super) fn update_masked(register: u32, bytes: &[u8], mask: &Mask) -> u32 {
 /// Both registers after `bytes`, in one pass where the processor can; only the ICRC is masked.
 #[inline]
 pub(super) fn update_both(registers: [u32; 2], bytes: &[u8], mask: &Mask) -> [u32; 2] {
-    if let Some(registers) = vector::update_both(registers, CONSTANTS, bytes, mask) {
+    if let Some(registers) = Processor::update_both(registers, CONSTANTS, bytes, mask) {
         return registers;
     }
     let [invariant, variant] = registers;
@@ -63,7 +64,7 @@ pub(super) fn copy_and_update_both(
         && let Some((to, pad)) = rest.split_at_mut_checked(payload.len())
     {
         if let Some([invariant, variant]) =
-            vector::copy_and_update_both(registers, CONSTANTS, [headers, payload], mask, to)
+            Processor::copy_and_update_both(registers, CONSTANTS, [headers, payload], mask, to)
         {
             return [
                 portable::update::<Invariant>(invariant, pad),
@@ -97,7 +98,7 @@ pub(super) fn shift<G: Generator>(register: u32, len: usize) -> u32 {
 /// The product of two polynomials modulo the generator; bit 31 is x^0.
 #[inline]
 fn multiply<G: Generator>(a: u32, b: u32) -> u32 {
-    if let Some(product) = vector::multiply(a, b, G::CONSTANTS) {
+    if let Some(product) = Processor::multiply(a, b, G::CONSTANTS) {
         return product;
     }
     constants::multiply(G::REFLECTED, a, b)

@@ -1,6 +1,6 @@
 //! The kernels against a shift register that takes one bit after the other.
 
-use super::{kernel::update_both, mask::Mask, sealed::Sealed, *};
+use super::{kernel::update_both, mask::Mask, sealed::Sealed, vector::Vector, *};
 
 /// The register after `bytes`, bit by bit, as the specification describes it.
 fn by_bits<G: Generator>(mut register: u32, bytes: &[u8]) -> u32 {
@@ -166,7 +166,7 @@ fn every_kernel_that_the_processor_has_agrees_with_the_shift_register() {
                 by_bits::<Invariant>(Invariant::START, &with(&mask, data)),
                 by_bits::<Variant>(Variant::START, data),
             ];
-            let kernels = vector::update_all(start, constants, data, &mask);
+            let kernels = Processor::update_all(start, constants, data, &mask);
             // Every processor that these tests run on multiplies without carry, emulated ones too.
             let is_known = cfg!(any(
                 target_arch = "x86_64",
