@@ -100,6 +100,28 @@ impl FlowControlPacket {
         faults
     }
 
+    /// Everything that is wrong with bytes that should be one packet and nothing else.
+    #[must_use]
+    pub fn validate_bytes(bytes: &[u8]) -> Faults {
+        let (mut faults, rest) = match Self::parse(bytes, 0) {
+            Ok((packet, rest)) => (packet.validate(), rest.len()),
+            Err(_) => (Faults::default(), 0),
+        };
+        let kind = match (bytes.len() < Self::LEN, rest) {
+            (true, _) => FaultKind::Truncated,
+            (false, 0) => return faults,
+            _ => FaultKind::LengthMismatch,
+        };
+        faults.push(Fault {
+            kind,
+            at: At::new(Self::LAYOUT.name, 0),
+            field: "length",
+            found: bytes.len() as u64,
+            expected: Expected::Number(Self::LEN as u64),
+        });
+        faults
+    }
+
     /// How many blocks of 64 bytes the receiver of this packet may still send, having sent
     /// `sent` blocks in all: the credit limit less what was sent, modulo 4096.
     ///

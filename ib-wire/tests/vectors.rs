@@ -203,18 +203,13 @@ fn flow_control_packets_read_right_and_carry_their_crc() {
         }
         let id = text(&case, "id");
         let bytes = unhex(text(&case, "hex"));
-        let Ok((packet, rest)) = FlowControlPacket::parse(&bytes, 0) else {
-            assert_eq!(case["reason"], "truncated", "{id}");
-            continue;
-        };
-        if !rest.is_empty() {
-            assert_eq!(case["reason"], "length_mismatch", "{id}");
-            continue;
-        }
-        let faults = packet.validate();
+        let faults = FlowControlPacket::validate_bytes(&bytes);
         let wrong = faults.iter().filter(|fault| !fault.kind.is_note());
         let found: Vec<&str> = wrong.map(|fault| fault.kind.word()).collect();
         assert_eq!(found, Vec::from_iter(case["reason"].as_str()), "{id}");
+        let Ok((packet, &[])) = FlowControlPacket::parse(&bytes, 0) else {
+            continue;
+        };
         if let Some(headers) = case["headers"].as_array() {
             let header = Header {
                 layout: FlowControlPacket::LAYOUT,
