@@ -17,8 +17,8 @@ use ib_transport::interop::Ibsim;
 use serde_json::Value;
 
 use crate::{
+    dissect::program_ib,
     measure::{Sample, figures_by_turns, is_installed},
-    packet::program_ib,
     row::Row,
 };
 

@@ -1,19 +1,17 @@
-//! Management datagrams: PortInfo decoded beside libibmad's field table and OpenSM's C structures.
+//! Management datagrams: PortInfo decoded beside libibmad's field table and OpenSM's C structures,
+//! whole datagrams printed beside tshark.
 
-use std::{
-    ffi::CString,
-    fs,
-    hint::black_box,
-    os::unix::ffi::OsStrExt,
-    path::Path,
-    process::{self, Command},
-};
+use std::{hint::black_box, time::Duration};
 
+use ib_mad::{AttributeId, MadHeader, Method, MgmtClass, TransactionId};
 use ib_smp::PortInfo;
-use ib_wire::table::FieldValue;
+use ib_transport::capture::{CaptureWriter, LinkType};
+use ib_wire::{Bth, Deth, Lid, Lrh, OpCode, PacketBuilder, QKey, Qpn, table::FieldValue};
 
 use crate::{
-    measure::{Sample, by_turns},
+    dissect::{CASES, Dissection},
+    mad_peer::{Decoder, Peer},
+    measure::{SHORT_REPETITIONS, Sample, by_turns, figures_by_turns, timed},
     row::Row,
 };
 
@@ -26,6 +24,13 @@ const COUNT: usize = 64;
 
 /// Measures every case.
 pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = portinfo();
+    rows.extend(decode_mads());
+    rows
+}
+
+/// All fields of PortInfo into a structure in the host's order.
+fn portinfo() -> Vec<Row> {
     let attributes: Vec<[u8; 64]> = (0..COUNT)
         .map(|seed| std::array::from_fn(|at| (at * 31 + seed * 17) as u8))
         .collect();
@@ -38,52 +43,32 @@ pub(crate) fn rows() -> Vec<Row> {
             black_box(&HostPortInfo::decode(view));
         }
     };
-    let peers = match Peers::build() {
-        Ok(peers) => peers,
+    let cases = [
+        ("portinfo-decode", LIBIBMAD, Decoder::Fields),
+        ("portinfo-decode-struct", STRUCTS, Decoder::Structs),
+    ];
+    let mut peer = match Peer::start(&attributes) {
+        Ok(peer) => peer,
         Err(why) => {
             eprintln!("the peers cannot be built: {why}");
             let (alone, _) = by_turns(ours, || ());
-            let row = |case| {
-                Row::without_peer(
-                    "mad",
-                    case,
-                    INSTALL,
-                    "ns",
-                    Some(&per_attribute(alone.clone())),
-                )
-            };
-            return vec![row("portinfo-decode"), row("portinfo-decode-struct")];
+            let alone = per_attribute(alone);
+            let row = |case| Row::without_peer("mad", case, INSTALL, "ns", Some(&alone));
+            return cases.map(|(case, ..)| row(case)).into();
         }
     };
     // Both read the same values from the same bytes.
-    for (bytes, view) in attributes.iter().zip(&views) {
-        assert_eq!(
-            HostPortInfo::decode(view).sum(),
-            peers.sum(bytes),
-            "OpenSM's structures read other values"
-        );
-    }
-    let bytes = attributes.as_flattened();
-    let (table_ours, table) = by_turns(ours, || (peers.fields)(bytes.as_ptr(), COUNT));
-    let (struct_ours, structs) = by_turns(ours, || (peers.structs)(bytes.as_ptr(), COUNT));
-    vec![
-        Row::times(
-            "mad",
-            "portinfo-decode",
-            LIBIBMAD,
-            "ns",
-            &per_attribute(table_ours),
-            &per_attribute(table),
-        ),
-        Row::times(
-            "mad",
-            "portinfo-decode-struct",
-            STRUCTS,
-            "ns",
-            &per_attribute(struct_ours),
-            &per_attribute(structs),
-        ),
-    ]
+    let sums: Vec<u64> = views
+        .iter()
+        .map(|view| HostPortInfo::decode(view).sum())
+        .collect();
+    assert_eq!(sums, peer.sums(), "OpenSM's structures read other values");
+    let mut row = |(case, name, decoder)| {
+        let theirs = || peer.repetition(decoder);
+        let (ours, peer) = figures_by_turns(SHORT_REPETITIONS, timed(ours), theirs);
+        Row::times("mad", case, name, "ns", &per_attribute(ours), &peer)
+    };
+    cases.map(&mut row).into()
 }
 
 fn per_attribute(sample: Sample) -> Sample {
@@ -132,190 +117,70 @@ host_port_info! {
     link_speed_ext_active: u8, link_speed_ext_supported: u8, link_speed_ext_enabled: u8,
 }
 
-/// The peers, in a library that the C compiler of this machine builds against their headers.
-struct Peers {
-    /// Decodes so many attributes by libibmad's field table.
-    fields: extern "C" fn(*const u8, usize),
-    /// Decodes so many attributes by OpenSM's structures.
-    structs: extern "C" fn(*const u8, usize),
-    /// The weighed sum of an attribute's values, by OpenSM's structures.
-    sum: extern "C" fn(*const u8) -> u64,
+/// Datagrams to printed fields, a datagram: `ib decode` reads them as text, tshark in packets.
+fn decode_mads() -> Vec<Row> {
+    let Some((input, capture)) = datagrams() else {
+        let install = "memory for a capture";
+        return vec![Row::without_peer("mad", "decode-mads", install, "ns", None)];
+    };
+    let dissection = Dissection {
+        subject: "mad",
+        case: "decode-mads",
+        ours: &["decode", "mad", "-"],
+        fields: (
+            "method,transaction_id,attribute_id",
+            &[
+                "infiniband.mad.method",
+                "infiniband.mad.transactionid",
+                "infiniband.mad.attributeid",
+            ],
+        ),
+        input,
+        capture,
+    };
+    dissection.rows()
 }
 
-impl Peers {
-    fn build() -> Result<Self, String> {
-        let dir = std::env::temp_dir().join(format!("ib-compare-mad-{}", process::id()));
-        fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
-        let built = Self::build_in(&dir);
-        // What is loaded stays loaded without its file.
-        let _ = fs::remove_dir_all(&dir);
-        built
-    }
-
-    fn build_in(dir: &Path) -> Result<Self, String> {
-        let (source, library) = (dir.join("peers.c"), dir.join("peers.so"));
-        fs::write(&source, SOURCE).map_err(|error| error.to_string())?;
-        let output = Command::new("cc")
-            .args([
-                "-O2",
-                "-march=native",
-                "-shared",
-                "-fPIC",
-                "-w",
-                "-I/usr/include/infiniband",
-            ])
-            .arg("-o")
-            .args([&library, &source])
-            .args(["-libmad", "-libumad"])
-            .output()
-            .map_err(|error| error.to_string())?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+/// Requests of four classes: a line of digits each, and a capture of packets with the same.
+fn datagrams() -> Option<(Vec<u8>, Vec<u8>)> {
+    const KINDS: [(MgmtClass, u16); 8] = [
+        (MgmtClass::SUBN_DIRECTED, 0x11),
+        (MgmtClass::SUBN_DIRECTED, 0x15),
+        (MgmtClass::SUBN_LID, 0x12),
+        (MgmtClass::SUBN_LID, 0x19),
+        (MgmtClass::SUBN_ADM, 0x35),
+        (MgmtClass::SUBN_ADM, 0x11),
+        (MgmtClass::PERF, 0x12),
+        (MgmtClass::PERF, 0x1d),
+    ];
+    let mut text = Vec::new();
+    let mut capture = CaptureWriter::pcap(Vec::new(), LinkType::ERF).ok()?;
+    let mut frame = [0; 290];
+    for index in 0..CASES {
+        let (class, attribute) = KINDS[index as usize % KINDS.len()];
+        let mut mad: [u8; 256] = std::array::from_fn(|at| (at as u32 * 31 + index * 17) as u8);
+        let (header, _) = MadHeader::parse_mut(&mut mad, 0).ok()?;
+        header
+            .set_base_version(1)
+            .set_mgmt_class(class)
+            .set_class_version(if class == MgmtClass::SUBN_ADM { 2 } else { 1 })
+            .set_method(Method::GET)
+            .set_transaction_id(TransactionId(index.into()))
+            .set_attribute_id(AttributeId(attribute));
+        let is_smp = matches!(class, MgmtClass::SUBN_DIRECTED | MgmtClass::SUBN_LID);
+        let qp = if is_smp { Qpn::SMI } else { Qpn::GSI };
+        let (mut lrh, mut bth, mut deth) = (Lrh::default(), Bth::default(), Deth::default());
+        lrh.set_dlid(Lid(1)).set_slid(Lid(2));
+        bth.set_op_code(OpCode::UD_SEND_ONLY).set_dest_qp(qp);
+        deth.set_src_qp(qp).set_q_key(QKey(0x8001_0000));
+        let mut builder = PacketBuilder::local(lrh, bth);
+        let len = builder.with(&deth).payload(&mad).build(&mut frame).ok()?;
+        let time = Duration::from_micros(index.into());
+        capture.write(time, &frame[..len]).ok()?;
+        for byte in mad {
+            text.extend([byte >> 4, byte & 15].map(|nibble| b"0123456789abcdef"[nibble as usize]));
         }
-        let name = CString::new(library.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
-        // SAFETY: `name` ends with a NUL, and the library was built above from `SOURCE`, which has
-        // no constructors beyond libibmad's own.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
-        if handle.is_null() {
-            return Err("the library does not load".to_owned());
-        }
-        let symbol = |name: &std::ffi::CStr| {
-            // SAFETY: `handle` is a library that is loaded and never closed.
-            let symbol = unsafe { libc::dlsym(handle, name.as_ptr()) };
-            (!symbol.is_null())
-                .then_some(symbol)
-                .ok_or("a function is missing")
-        };
-        let (fields, structs, sum) = (
-            symbol(c"decode_fields")?,
-            symbol(c"decode_structs")?,
-            symbol(c"weighed_sum")?,
-        );
-        // SAFETY: the three functions have these types in `SOURCE`, and the library is never closed.
-        unsafe {
-            Ok(Self {
-                fields: std::mem::transmute::<*mut libc::c_void, extern "C" fn(*const u8, usize)>(
-                    fields,
-                ),
-                structs: std::mem::transmute::<*mut libc::c_void, extern "C" fn(*const u8, usize)>(
-                    structs,
-                ),
-                sum: std::mem::transmute::<*mut libc::c_void, extern "C" fn(*const u8) -> u64>(sum),
-            })
-        }
+        text.push(b'\n');
     }
-
-    fn sum(&self, attribute: &[u8; 64]) -> u64 {
-        (self.sum)(attribute.as_ptr())
-    }
+    Some((text, capture.into_inner()))
 }
-
-/// The peers' side: all fields by `mad_decode_field`, and all values by the structures of
-/// `ib_types.h`, into a structure in the host's order.
-const SOURCE: &str = r#"
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <infiniband/mad.h>
-#undef IB_SUCCESS
-#include <iba/ib_types.h>
-
-void decode_fields(const uint8_t *bytes, size_t count)
-{
-    static const int more[] = { IB_PORT_CAPMASK2_F, IB_PORT_LINK_SPEED_EXT_ACTIVE_F,
-                                IB_PORT_LINK_SPEED_EXT_SUPPORTED_F,
-                                IB_PORT_LINK_SPEED_EXT_ENABLED_F };
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value;
-        for (int field = IB_PORT_FIRST_F; field < IB_PORT_LAST_F; field++) {
-            mad_decode_field((uint8_t *)bytes + 64 * i, field, &value);
-            __asm__ volatile("" : : "r"(&value) : "memory");
-        }
-        for (int at = 0; at < 4; at++) {
-            mad_decode_field((uint8_t *)bytes + 64 * i, more[at], &value);
-            __asm__ volatile("" : : "r"(&value) : "memory");
-        }
-    }
-}
-
-#define FIELDS(X) \
-    X(uint64_t, m_key, cl_ntoh64(p->m_key)) \
-    X(uint64_t, gid_prefix, cl_ntoh64(p->subnet_prefix)) \
-    X(uint16_t, lid, cl_ntoh16(p->base_lid)) \
-    X(uint16_t, master_sm_lid, cl_ntoh16(p->master_sm_base_lid)) \
-    X(uint32_t, capability_mask, cl_ntoh32(p->capability_mask)) \
-    X(uint16_t, diag_code, cl_ntoh16(p->diag_code)) \
-    X(uint16_t, m_key_lease_period, cl_ntoh16(p->m_key_lease_period)) \
-    X(uint8_t, local_port_num, p->local_port_num) \
-    X(uint8_t, link_width_enabled, p->link_width_enabled) \
-    X(uint8_t, link_width_supported, p->link_width_supported) \
-    X(uint8_t, link_width_active, p->link_width_active) \
-    X(uint8_t, link_speed_supported, ib_port_info_get_link_speed_sup(p)) \
-    X(uint8_t, port_state, ib_port_info_get_port_state(p)) \
-    X(uint8_t, port_physical_state, ib_port_info_get_port_phys_state(p)) \
-    X(uint8_t, link_down_default_state, ib_port_info_get_link_down_def_state(p)) \
-    X(uint8_t, m_key_protect_bits, ib_port_info_get_mpb(p)) \
-    X(uint8_t, lmc, ib_port_info_get_lmc(p)) \
-    X(uint8_t, link_speed_active, ib_port_info_get_link_speed_active(p)) \
-    X(uint8_t, link_speed_enabled, ib_port_info_get_link_speed_enabled(p)) \
-    X(uint8_t, neighbor_mtu, ib_port_info_get_neighbor_mtu(p)) \
-    X(uint8_t, master_sm_sl, ib_port_info_get_master_smsl(p)) \
-    X(uint8_t, vl_cap, ib_port_info_get_vl_cap(p)) \
-    X(uint8_t, init_type, ib_port_info_get_init_type(p)) \
-    X(uint8_t, vl_high_limit, p->vl_high_limit) \
-    X(uint8_t, vl_arbitration_high_cap, p->vl_arb_high_cap) \
-    X(uint8_t, vl_arbitration_low_cap, p->vl_arb_low_cap) \
-    X(uint8_t, init_type_reply, p->mtu_cap >> 4) \
-    X(uint8_t, mtu_cap, ib_port_info_get_mtu_cap(p)) \
-    X(uint8_t, vl_stall_count, p->vl_stall_life >> 5) \
-    X(uint8_t, hoq_life, p->vl_stall_life & 0x1f) \
-    X(uint8_t, operational_vls, ib_port_info_get_op_vls(p)) \
-    X(uint8_t, partition_enforcement_inbound, p->vl_enforce >> 3 & 1) \
-    X(uint8_t, partition_enforcement_outbound, p->vl_enforce >> 2 & 1) \
-    X(uint8_t, filter_raw_inbound, p->vl_enforce >> 1 & 1) \
-    X(uint8_t, filter_raw_outbound, p->vl_enforce & 1) \
-    X(uint16_t, m_key_violations, cl_ntoh16(p->m_key_violations)) \
-    X(uint16_t, p_key_violations, cl_ntoh16(p->p_key_violations)) \
-    X(uint16_t, q_key_violations, cl_ntoh16(p->q_key_violations)) \
-    X(uint8_t, guid_cap, p->guid_cap) \
-    X(uint8_t, client_reregister, p->subnet_timeout >> 7) \
-    X(uint8_t, trap_suppression, p->subnet_timeout >> 5 & 3) \
-    X(uint8_t, subnet_timeout, p->subnet_timeout & 0x1f) \
-    X(uint8_t, resp_time_value, p->resp_time_value & 0x1f) \
-    X(uint8_t, local_phy_errors, p->error_threshold >> 4) \
-    X(uint8_t, overrun_errors, p->error_threshold & 0x0f) \
-    X(uint16_t, max_credit_hint, cl_ntoh16(p->max_credit_hint)) \
-    X(uint32_t, link_round_trip_latency, cl_ntoh32(p->link_rt_latency) & 0xffffff) \
-    X(uint16_t, capability_mask2, cl_ntoh16(p->capability_mask2)) \
-    X(uint8_t, link_speed_ext_active, p->link_speed_ext >> 4) \
-    X(uint8_t, link_speed_ext_supported, p->link_speed_ext & 0x0f) \
-    X(uint8_t, link_speed_ext_enabled, p->link_speed_ext_enabled & 0x1f)
-
-#define MEMBER(type, name, value) type name;
-struct host { FIELDS(MEMBER) };
-
-static inline void decode(const ib_port_info_t *p, struct host *out)
-{
-#define STORE(type, name, value) out->name = value;
-    FIELDS(STORE)
-}
-
-void decode_structs(const uint8_t *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct host out;
-        decode((const ib_port_info_t *)(bytes + 64 * i), &out);
-        __asm__ volatile("" : : "r"(&out) : "memory");
-    }
-}
-
-uint64_t weighed_sum(const uint8_t *bytes)
-{
-    struct host out;
-    uint64_t sum = 0, place = 1;
-    decode((const ib_port_info_t *)bytes, &out);
-#define ADD(type, name, value) sum += (uint64_t)out.name * place++;
-    FIELDS(ADD)
-    return sum;
-}
-"#;

@@ -2,10 +2,13 @@
 //!
 //! A row is a case of a subject: our figure, the peer's, and the ratio of the two, above 1 where we
 //! are ahead. Repetitions of both alternate, so that a machine that slows down slows both.
+#![forbid(unsafe_code)]
 
 mod bringup;
 mod crc;
+mod dissect;
 mod mad;
+mod mad_peer;
 mod measure;
 mod packet;
 mod routing;

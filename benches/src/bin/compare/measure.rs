@@ -45,18 +45,17 @@ impl Sample {
 /// A repetition calls the function often enough to last about 0.2 ms: short beside a time slice, so
 /// that most repetitions are not interrupted. What the functions return goes
 /// through `black_box`, so that nothing is left out.
-pub(crate) fn by_turns<A, B>(
-    mut ours: impl FnMut() -> A,
-    mut peer: impl FnMut() -> B,
-) -> (Sample, Sample) {
-    const REPETITIONS: usize = 301;
-    let (calls_ours, calls_peer) = (calls(&mut ours), calls(&mut peer));
-    let mut figures = (Vec::new(), Vec::new());
-    for _ in 0..REPETITIONS {
-        figures.0.push(time(&mut ours, calls_ours));
-        figures.1.push(time(&mut peer, calls_peer));
-    }
-    (Sample::new(figures.0), Sample::new(figures.1))
+pub(crate) fn by_turns<A, B>(ours: impl FnMut() -> A, peer: impl FnMut() -> B) -> (Sample, Sample) {
+    figures_by_turns(SHORT_REPETITIONS, timed(ours), timed(peer))
+}
+
+/// How many repetitions of 0.2 ms give a figure.
+pub(crate) const SHORT_REPETITIONS: usize = 301;
+
+/// One repetition of `function` a call: nanoseconds a call of it.
+pub(crate) fn timed<T>(mut function: impl FnMut() -> T) -> impl FnMut() -> f64 {
+    let calls = calls(&mut function);
+    move || time(&mut function, calls)
 }
 
 /// As [`by_turns`], for functions that measure themselves: each returns its own figure.

@@ -1,12 +1,6 @@
-//! Whole packets: parsed beside etherparse.
+//! Whole packets: parsed beside etherparse, built beside a sequence of passes, printed beside tshark.
 
-use std::{
-    hint::black_box,
-    io::Write as _,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::Instant,
-};
+use std::{hint::black_box, io::Write as _};
 
 use ib_wire::{
     Bth, Ethernet, Ipv4, Lid, Lrh, OpCode, Packet, PacketBuilder, Psn, Qpn, Reth,
@@ -15,7 +9,8 @@ use ib_wire::{
 
 use crate::{
     crc::{SLICE16, bytes},
-    measure::{Sample, by_turns, figures_by_turns, is_installed},
+    dissect::{CASES, Dissection},
+    measure::by_turns,
     row::Row,
 };
 
@@ -23,7 +18,7 @@ use crate::{
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![parse_rc_write()];
     rows.extend([256, 4096].map(build_rc_write));
-    rows.push(dissect_rocev2());
+    rows.extend(dissect_rocev2());
     rows
 }
 
@@ -140,70 +135,25 @@ fn udp_frame(index: u8) -> Vec<u8> {
     frame
 }
 
-/// Packets of the capture that is dissected.
-const CAPTURED: u32 = 100_000;
-
-/// From a capture file of RoCE v2 packets to printed fields, a packet: `ib decode` beside tshark.
-fn dissect_rocev2() -> Row {
-    let (subject, case) = ("packet", "dissect-rocev2");
-    let Some(ib) = program_ib() else {
-        let install = "cargo build --release --bin ib";
-        return Row::without_peer(subject, case, install, "ns", None);
+/// From a capture file of RoCE v2 packets to printed fields, a packet.
+fn dissect_rocev2() -> Vec<Row> {
+    let capture = capture_of_rocev2();
+    let dissection = Dissection {
+        subject: "packet",
+        case: "dissect-rocev2",
+        ours: &["decode", "packet", "--pcap", "-"],
+        fields: (
+            "BTH.op_code,BTH.dest_qp,BTH.psn",
+            &[
+                "infiniband.bth.opcode",
+                "infiniband.bth.destqp",
+                "infiniband.bth.psn",
+            ],
+        ),
+        input: capture.clone(),
+        capture,
     };
-    let capture = std::env::temp_dir().join(format!("ib-compare-{}.pcap", std::process::id()));
-    if std::fs::write(&capture, capture_of_rocev2()).is_err() {
-        return Row::without_peer(subject, case, "a directory for temporary files", "ns", None);
-    }
-    let first = Command::new(&ib)
-        .args(["decode", "packet", "--pcap"])
-        .arg(&capture)
-        .output();
-    // A program that prints less than a line a packet did not do the work.
-    if first.map_or(0, |output| output.stdout.len()) < CAPTURED as usize {
-        let _ = std::fs::remove_file(&capture);
-        let install = "cargo build --release --bin ib";
-        return Row::without_peer(subject, case, install, "ns", None);
-    }
-    let ours = || {
-        let mut command = Command::new(&ib);
-        command.args(["decode", "packet", "--pcap"]).arg(&capture);
-        per_packet(command)
-    };
-    let row = if is_installed("tshark") {
-        let fields = ["opcode", "destqp", "psn"].map(|field| format!("infiniband.bth.{field}"));
-        let (ours, peer) = figures_by_turns(5, ours, || {
-            let mut command = Command::new("tshark");
-            command.arg("-r").arg(&capture).args(["-T", "fields"]);
-            for field in &fields {
-                command.args(["-e", field]);
-            }
-            per_packet(command)
-        });
-        Row::times(subject, case, "tshark -T fields", "ns", &ours, &peer)
-    } else {
-        let figures = std::iter::repeat_with(ours).take(5).collect();
-        let install = "apt-get install tshark";
-        Row::without_peer(subject, case, install, "ns", Some(&Sample::new(figures)))
-    };
-    let _ = std::fs::remove_file(&capture);
-    row
-}
-
-/// The command `ib` that was built with this program.
-pub(crate) fn program_ib() -> Option<PathBuf> {
-    let this = std::env::current_exe().ok()?;
-    let ib = this.parent().map(Path::to_owned)?.join("ib");
-    ib.is_file().then_some(ib)
-}
-
-/// Nanoseconds a packet of a run whose output goes nowhere.
-fn per_packet(mut command: Command) -> f64 {
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let start = Instant::now();
-    match command.status() {
-        Ok(status) if status.success() => start.elapsed().as_nanos() as f64 / f64::from(CAPTURED),
-        _ => f64::NAN,
-    }
+    dissection.rows()
 }
 
 /// A pcap file of RC RDMA WRITE packets over RoCE v2, with 256 bytes of payload each.
@@ -220,7 +170,7 @@ fn capture_of_rocev2() -> Vec<u8> {
         file.extend_from_slice(&word.to_le_bytes());
     }
     let mut frame = vec![0; 400];
-    for psn in 0..CAPTURED {
+    for psn in 0..CASES {
         let mut bth = Bth::default();
         let qp = Qpn::try_new(0x100 + psn % 16).unwrap_or_default();
         bth.set_op_code(OpCode::RC_RDMA_WRITE_ONLY)

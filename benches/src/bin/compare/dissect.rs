@@ -1,0 +1,160 @@
+//! Whole programs that print what is in packets: `ib decode` beside tshark, both on one processor.
+//!
+//! Both read a file with the same packets or datagrams and print the same fields of each; a second
+//! row of ours prints every field, the payload and the checked CRCs. tshark has no such output: its
+//! row is set beside the same three fields of tshark's.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use crate::{
+    measure::{Sample, figures_by_turns, is_installed},
+    row::Row,
+};
+
+/// Packets or datagrams of a file.
+pub(crate) const CASES: u32 = 100_000;
+
+/// How often each program runs.
+const REPETITIONS: usize = 5;
+
+/// What is dissected, and how both programs are asked.
+pub(crate) struct Dissection {
+    pub(crate) subject: &'static str,
+    pub(crate) case: &'static str,
+    /// Arguments of `ib`.
+    pub(crate) ours: &'static [&'static str],
+    /// The fields by `ib`'s names, and the same ones by tshark's.
+    pub(crate) fields: (&'static str, &'static [&'static str]),
+    /// What `ib` reads on its standard input.
+    pub(crate) input: Vec<u8>,
+    /// The capture that tshark reads.
+    pub(crate) capture: Vec<u8>,
+}
+
+impl Dissection {
+    /// Two rows: the same fields, and all of them.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let names = [self.case.to_owned(), format!("{}-full", self.case)];
+        let missing = |install: &str| {
+            let row =
+                |name: &String| Row::without_peer(self.subject, name.as_str(), install, "ns", None);
+            names.iter().map(row).collect()
+        };
+        let Some(ib) = program_ib() else {
+            return missing("cargo build --release --bin ib");
+        };
+        let Some(files) = Files::write(&self.input, &self.capture) else {
+            return missing("a directory for temporary files");
+        };
+        let few = || self.ib(&ib, &files.input, true);
+        let all = || self.ib(&ib, &files.input, false);
+        // A program that prints less than a line a case did not do the work.
+        for mut command in [few(), all()] {
+            let lines = command.output().map_or(0, |output| {
+                output.stdout.iter().filter(|&&byte| byte == b'\n').count()
+            });
+            if lines < CASES as usize {
+                return missing("cargo build --release --bin ib");
+            }
+        }
+        let sides = [(&names[0], &few as &dyn Fn() -> Command), (&names[1], &all)];
+        let row = |(name, ours): (&String, &dyn Fn() -> Command)| {
+            if is_installed("tshark") {
+                let theirs = || per_case(self.tshark(&files.capture));
+                let (ours, peer) = figures_by_turns(REPETITIONS, || per_case(ours()), theirs);
+                let peer_name = "tshark -T fields";
+                Row::times(self.subject, name.as_str(), peer_name, "ns", &ours, &peer)
+            } else {
+                let figures = std::iter::repeat_with(|| per_case(ours())).take(REPETITIONS);
+                let ours = Sample::new(figures.collect());
+                let install = "apt-get install tshark";
+                Row::without_peer(self.subject, name.as_str(), install, "ns", Some(&ours))
+            }
+        };
+        sides.into_iter().map(row).collect()
+    }
+
+    fn ib(&self, ib: &Path, input: &Path, chosen: bool) -> Command {
+        let mut command = on_one_processor(ib);
+        command.args(self.ours);
+        if chosen {
+            command.args(["--fields", self.fields.0]);
+        }
+        if let Ok(file) = File::open(input) {
+            command.stdin(file);
+        }
+        command
+    }
+
+    fn tshark(&self, capture: &Path) -> Command {
+        let mut command = on_one_processor(Path::new("tshark"));
+        command.arg("-r").arg(capture).args(["-T", "fields"]);
+        for field in self.fields.1 {
+            command.args(["-e", field]);
+        }
+        command
+    }
+}
+
+/// The files of a dissection, for as long as it takes.
+struct Files {
+    input: PathBuf,
+    capture: PathBuf,
+}
+
+impl Files {
+    fn write(input: &[u8], capture: &[u8]) -> Option<Self> {
+        let path = |name: &str| {
+            std::env::temp_dir().join(format!("ib-compare-{}-{name}", std::process::id()))
+        };
+        let files = Self {
+            input: path("input"),
+            capture: path("capture"),
+        };
+        fs::write(&files.input, input).ok()?;
+        fs::write(&files.capture, capture).ok()?;
+        Some(files)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for file in [&self.input, &self.capture] {
+            // What is left behind lies in the directory for temporary files.
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+/// The command `ib` that was built with this program.
+pub(crate) fn program_ib() -> Option<PathBuf> {
+    let this = std::env::current_exe().ok()?;
+    let ib = this.parent().map(Path::to_owned)?.join("ib");
+    ib.is_file().then_some(ib)
+}
+
+/// The program on one processor, where `taskset` can say so: threads are no part of the figure.
+fn on_one_processor(program: &Path) -> Command {
+    if is_installed("taskset") {
+        let mut command = Command::new("taskset");
+        command.args(["-c", "0"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    }
+}
+
+/// Nanoseconds a case of a run whose output goes nowhere.
+fn per_case(mut command: Command) -> f64 {
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    match command.status() {
+        Ok(status) if status.success() => start.elapsed().as_nanos() as f64 / f64::from(CASES),
+        _ => f64::NAN,
+    }
+}
