@@ -26,7 +26,8 @@ pub fn headers(datagram: &[u8]) -> impl Iterator<Item = (&'static Layout, usize)
     let format = description.map(|Description { format, .. }| (format, 0));
     let attribute = description.and_then(|description| description.attribute);
     let records = attribute.map_or(Records::NONE, |(layout, offset)| {
-        let is_sa = offset == SA_DATA && description.is_some_and(|d| d.format == SaMad::LAYOUT);
+        let is_sa =
+            offset == SA_DATA && description.is_some_and(|d| d.format.name == SaMad::LAYOUT.name);
         match SaMad::parse(datagram, 0) {
             Ok((mad, _)) if is_sa => Records::of(mad, layout, datagram.len()),
             _ => Records::one(layout, offset),
@@ -115,11 +116,11 @@ impl Iterator for Records {
 
 /// Every structure that can stand in a packet or a datagram.
 pub fn layouts() -> impl Iterator<Item = &'static Layout> {
-    let tables = [
-        ib_wire::LAYOUTS,
-        ib_mad::LAYOUTS,
-        ib_smp::LAYOUTS,
-        ib_sa::LAYOUTS,
-    ];
+    ib_wire::LAYOUTS.iter().copied().chain(mad_layouts())
+}
+
+/// Every structure that can stand in a datagram.
+pub fn mad_layouts() -> impl Iterator<Item = &'static Layout> {
+    let tables = [ib_mad::LAYOUTS, ib_smp::LAYOUTS, ib_sa::LAYOUTS];
     tables.into_iter().flatten().copied()
 }

@@ -24,6 +24,7 @@ mod device;
 mod dissect;
 mod error;
 mod fabric_spec;
+mod field_name;
 mod files;
 mod hex;
 mod output;

@@ -1,5 +1,6 @@
 //! What people and programs see: tables for reading, JSON for programs, progress on stderr.
 
+pub mod columns;
 pub mod fields;
 pub mod json;
 pub mod line;

@@ -1,9 +1,8 @@
 //! What scripts rely on: exit status, the one line on stderr, JSON on stdout.
 
-use std::{
-    io::Write as _,
-    process::{Command, Output, Stdio},
-};
+mod common;
+
+use common::ib;
 
 const FABRICS: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -26,22 +25,6 @@ Ca	1 "H-0000000000000010"		# "a"
 Ca	1 "H-0000000000000020"		# "b"
 [1]	"S-0000000000000002"[2]		# "two" lid 0 4xQDR
 "#;
-
-fn ib(arguments: &[&str], stdin: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ib"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    std::thread::scope(|scope| {
-        // A command that refuses its arguments does not read its input.
-        scope.spawn(move || input.write_all(stdin.as_bytes()).ok());
-        child.wait_with_output().unwrap()
-    })
-}
 
 /// Asserts status 2 and one line on stderr that begins and goes on like this.
 fn refused(arguments: &[&str], stdin: &str, start: &str, part: &str) {
@@ -240,6 +223,7 @@ fn raw_encoding_gives_back_what_was_decoded() {
     for (file, start) in [
         ("opcodes.jsonl", "ib"),
         ("raw.jsonl", "ib"),
+        ("raw.jsonl", "link"),
         ("malformed.jsonl", "ib"),
         ("roce.jsonl", "rocev1"),
         ("roce.jsonl", "rocev2-ipv4"),
@@ -280,4 +264,69 @@ fn encoding_recomputes_lengths_pad_and_crcs() {
     document["vcrc"] = serde_json::Value::Null;
     let encoded = ib(&["encode"], &document.to_string());
     assert_eq!(String::from_utf8(encoded.stdout).unwrap().trim(), packet);
+}
+
+#[test]
+fn encoding_a_link_packet_recomputes_its_crc() {
+    let packet = "03ce0397";
+    let document = r#"{"headers":[{"name":"FlowControlPacket","offset":0,"fields":{"op":0,"fctbs":974,"vl":0,"fccl":919,"lpcrc":0}}]}"#;
+    let encoded = ib(&["encode"], document);
+    let encoded = String::from_utf8(encoded.stdout).unwrap();
+    assert!(encoded.starts_with(packet), "{encoded}");
+    let decoded = ib(&["decode", "packet", "--as", "link", encoded.trim()], "");
+    assert_eq!(decoded.status.code(), Some(0));
+    let raw = ib(&["encode", "--raw"], document);
+    assert_eq!(raw.stdout, b"03ce03970000\n");
+}
+
+#[test]
+fn chosen_fields_are_those_of_the_whole_decoding() {
+    let vectors = concat!(env!("CARGO_MANIFEST_DIR"), "/../ib-wire/testdata/vectors/");
+    let text = std::fs::read_to_string(format!("{vectors}mad_packets.jsonl")).unwrap();
+    let cases: String = text
+        .lines()
+        .map(|line| {
+            let vector: serde_json::Value = serde_json::from_str(line).unwrap();
+            vector["hex"].as_str().unwrap().to_owned() + "\n"
+        })
+        .collect();
+    let whole = ib(&["decode", "packet", "--json", "-"], &cases).stdout;
+    // A number, a wide one, a GID, an array, and a field of a structure that few packets have.
+    let names = "LRH.slid,GRH.sgid,MADHeader.transaction_id,BTH.psn,PortInfo.lid,NodeDescription.node_string,LinearForwardingTable.port_block,PathRecord.dgid";
+    let chosen = ib(
+        &["decode", "packet", "--json", "--fields", names, "-"],
+        &cases,
+    )
+    .stdout;
+    let (whole, chosen) = (
+        String::from_utf8(whole).unwrap(),
+        String::from_utf8(chosen).unwrap(),
+    );
+    assert_eq!(whole.lines().count(), chosen.lines().count());
+    let mut compared = 0;
+    for (whole, chosen) in whole.lines().zip(chosen.lines()) {
+        let whole: serde_json::Value = serde_json::from_str(whole).unwrap();
+        let chosen: serde_json::Value = serde_json::from_str(chosen).unwrap();
+        let headers = whole["headers"].as_array().unwrap();
+        for name in names.split(',') {
+            let (structure, field) = name.split_once('.').unwrap();
+            let is_it = |header: &&serde_json::Value| match structure {
+                "MADHeader" => header["fields"].get("mgmt_class").is_some(),
+                _ => header["name"] == structure,
+            };
+            let values: Vec<_> = headers.iter().filter(is_it).collect();
+            let values: Vec<_> = values
+                .iter()
+                .map(|header| &header["fields"][field])
+                .collect();
+            let expected = match values.as_slice() {
+                [] => serde_json::Value::Null,
+                [only] => (*only).clone(),
+                several => several.iter().copied().cloned().collect(),
+            };
+            compared += values.len();
+            assert_eq!(chosen[name], expected, "{name} of {whole}");
+        }
+    }
+    assert!(compared > cases.lines().count(), "{compared} values");
 }

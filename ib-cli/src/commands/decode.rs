@@ -4,8 +4,11 @@
 //! written and the next one read.
 
 mod cases;
+mod columns;
+mod link;
 mod mad;
 mod packet;
+mod parts;
 
 use std::{
     io::{self, Write},
@@ -38,13 +41,13 @@ enum What {
     Packet {
         #[command(flatten)]
         input: InputArgs,
-        /// Where the bytes start: ib (LRH), rocev1 (GRH), rocev2-ipv4 or rocev2-ipv6 (IP header),
-        /// ethernet
-        #[arg(long = "as", value_name = "START", default_value_t = Start::Ib, value_parser = start)]
-        start: Start,
+        /// What the bytes are: a packet that starts at its LRH (ib), GRH (rocev1), IP header
+        /// (rocev2-ipv4, rocev2-ipv6) or Ethernet header (ethernet), or a flow control packet (link)
+        #[arg(long = "as", value_name = "START", default_value = "ib", value_parser = form)]
+        form: Form,
         /// Read the packets from a pcap or pcapng file (`-`: stdin) of any link type that can carry
         /// InfiniBand or RoCE; frames of other protocols are skipped and counted on stderr
-        #[arg(long, value_name = "FILE", conflicts_with_all = ["hex", "start"])]
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["hex", "form"])]
         pcap: Option<PathBuf>,
     },
     /// Management datagrams of 256 bytes: the format of the class, then the attribute
@@ -59,16 +62,41 @@ struct InputArgs {
     /// Hexadecimal digits of one case; `-` or nothing: one case a line on stdin
     #[arg(value_name = "HEX")]
     hex: Option<String>,
+    /// Print only these fields, tab separated, one line a case: `BTH.dest_qp,BTH.psn`, the structure
+    /// left out where only one has the field; empty where a case lacks it, values of several
+    /// structures with commas between. Nothing else is decoded or checked. With --json one object
+    /// a line
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    fields: Vec<String>,
 }
 
-fn start(text: &str) -> Result<Start, String> {
+/// What the bytes of a packet are.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// A packet that starts here.
+    Packet(Start),
+    /// A link packet: the credits of a virtual lane.
+    Link,
+}
+
+/// The word for link packets.
+const LINK: &str = "link";
+
+fn form(text: &str) -> Result<Form, String> {
+    if text == LINK {
+        return Ok(Form::Link);
+    }
     let names = Start::NAMED.iter().map(|(_, name)| *name);
-    let names = names.collect::<Vec<_>>().join(", ");
-    text.parse().map_err(|_| format!("expected one of {names}"))
+    let names: Vec<_> = names.chain([LINK]).collect();
+    let start = text.parse().map(Form::Packet);
+    start.map_err(|_| format!("expected one of {}", names.join(", ")))
 }
 
 /// Decodes one case after the other into text.
 trait Decoder {
+    /// Called before the first case of a line that is empty.
+    fn begin(&mut self);
+
     /// Appends the case's text; whether everything about it was right.
     fn decode(&mut self, start: Start, case: &[u8], line: &mut Line) -> bool;
 }
@@ -76,16 +104,29 @@ trait Decoder {
 pub fn run(args: DecodeArgs, json: bool) -> Result<Verdict, CliError> {
     let style = if json { Style::Json } else { Style::Plain };
     match args.what {
-        What::Packet { input, start, pcap } => {
+        What::Packet { input, form, pcap } => {
+            let (start, is_link) = match form {
+                Form::Packet(start) => (start, false),
+                Form::Link => (Start::Ib, true),
+            };
             let cases = match pcap {
                 Some(file) => Cases::capture(&file)?,
                 None => Cases::hex(input.hex, start),
             };
-            print(cases, || packet::PacketDecoder::new(style))
+            match (input.fields.as_slice(), is_link) {
+                ([], false) => print(cases, || Ok(packet::PacketDecoder::new(style))),
+                ([], true) => print(cases, || Ok(link::LinkDecoder::new(style))),
+                (names, false) => print(cases, || columns::PacketColumns::new(style, names)),
+                (names, true) => print(cases, || columns::LinkColumns::new(style, names)),
+            }
         }
-        What::Mad { input } => print(Cases::hex(input.hex, Start::Ib), || {
-            mad::MadDecoder::new(style)
-        }),
+        What::Mad { input } => {
+            let cases = Cases::hex(input.hex, Start::Ib);
+            if input.fields.is_empty() {
+                return print(cases, || Ok(mad::MadDecoder::new(style)));
+            }
+            print(cases, || columns::MadColumns::new(style, &input.fields))
+        }
     }
 }
 
@@ -100,6 +141,7 @@ struct Job<D> {
 impl<D: Decoder> Job<D> {
     fn decode(&mut self) {
         self.text.clear();
+        self.decoder.begin();
         self.good = true;
         for (start, case) in self.batch.cases() {
             self.good &= self.decoder.decode(start, case, &mut self.text);
@@ -109,21 +151,33 @@ impl<D: Decoder> Job<D> {
 
 fn print<D: Decoder + Send>(
     mut cases: Cases,
-    decoder: impl Fn() -> D,
+    decoder: impl Fn() -> Result<D, CliError>,
 ) -> Result<Verdict, CliError> {
     let mut out = io::stdout();
-    let job = || Job {
-        decoder: decoder(),
-        batch: Batch::default(),
-        text: Line::default(),
-        good: true,
+    let job = || -> Result<Job<D>, CliError> {
+        Ok(Job {
+            decoder: decoder()?,
+            batch: Batch::default(),
+            text: Line::default(),
+            good: true,
+        })
     };
-    let mut first = job();
-    let ended = cases.read(&mut first.batch);
-    first.decode();
-    out.write_all(first.text.as_bytes())?;
-    let mut good = first.good;
-    if !ended? {
+    let mut alone = job()?;
+    let mut good = true;
+    // The first batch never waits for threads; on one processor there is nobody to wait for.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut ended = false;
+    let mut is_first = true;
+    while !ended && (is_first || threads == 1) {
+        is_first = false;
+        alone.batch.clear();
+        let read = cases.read(&mut alone.batch);
+        alone.decode();
+        out.write_all(alone.text.as_bytes())?;
+        good &= alone.good;
+        ended = read?;
+    }
+    if !ended {
         good &= pipeline(&mut cases, &mut out, job)?;
     }
     out.flush()?;
@@ -135,15 +189,13 @@ fn print<D: Decoder + Send>(
 fn pipeline<D: Decoder + Send>(
     cases: &mut Cases,
     out: &mut (impl Write + Send),
-    job: impl Fn() -> Job<D>,
+    job: impl Fn() -> Result<Job<D>, CliError>,
 ) -> Result<bool, CliError> {
-    let jobs = || {
-        (0..rayon::current_num_threads())
-            .map(|_| job())
-            .collect::<Vec<_>>()
+    let jobs = || -> Result<Vec<Job<D>>, CliError> {
+        (0..rayon::current_num_threads()).map(|_| job()).collect()
     };
     // One set of jobs is read, one decoded, one written; then each moves on.
-    let (mut reading, mut decoding, mut writing) = (jobs(), jobs(), jobs());
+    let (mut reading, mut decoding, mut writing) = (jobs()?, jobs()?, jobs()?);
     let mut ended: Result<bool, CliError> = Ok(false);
     let mut good = true;
     // After the end of the input two more turns decode and write what has been read.

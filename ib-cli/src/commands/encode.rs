@@ -11,7 +11,7 @@ use std::{
 
 use clap::Args;
 use ib_wire::{
-    Bth, Ethernet, Grh, Ipv4, Ipv6, Lrh, Start,
+    Bth, Ethernet, FlowControlPacket, Grh, Ipv4, Ipv6, Lrh, Start,
     table::{FieldsMut, Layout},
 };
 use serde::{Deserialize, de::DeserializeSeed as _};
@@ -200,6 +200,12 @@ impl Place<'_> {
 fn sealed(placed: &[Place<'_>], mut bytes: Vec<u8>, end: usize) -> Result<Vec<u8>, String> {
     let outermost = placed.iter().find(|place| place.offset == 0);
     let first = outermost.map_or("", |place| place.layout.name);
+    if first == FlowControlPacket::LAYOUT.name {
+        let packet = FlowControlPacket::parse_mut(&mut bytes, 0);
+        let (packet, _) = packet.map_err(|error| error.to_string())?;
+        packet.seal();
+        return Ok(bytes);
+    }
     let starts = [
         (Lrh::LAYOUT, Start::Ib),
         (Grh::LAYOUT, Start::RoceV1),
@@ -209,7 +215,7 @@ fn sealed(placed: &[Place<'_>], mut bytes: Vec<u8>, end: usize) -> Result<Vec<u8
     ];
     let Some((_, start)) = starts.iter().find(|(layout, _)| layout.name == first) else {
         return Err(format!(
-            "the packet starts with `{first}`, expected LRH, GRH, IPv4, IPv6 or Ethernet at offset 0"
+            "the packet starts with `{first}`, expected LRH, GRH, IPv4, IPv6, Ethernet or FlowControlPacket at offset 0"
         ));
     };
     let bth = placed

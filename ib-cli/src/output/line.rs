@@ -3,7 +3,12 @@
 //! `ib decode` prints millions of short fields. Constant text is copied in blocks of a fixed size,
 //! which needs no call, and numbers come out of tables.
 
-use std::fmt::{self, Write};
+use std::{
+    fmt::{self, Write},
+    ops::Range,
+};
+
+use ib_wire::Gid;
 
 /// Bytes copied at once for constant text.
 const BLOCK: usize = 32;
@@ -12,10 +17,10 @@ const BLOCK: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constant {
     first: [u8; BLOCK],
-    /// Length of the whole text.
-    len: usize,
+    /// Length of the first block's text.
+    len: u8,
     /// What does not fit the first block.
-    rest: Box<[u8]>,
+    rest: Option<Box<str>>,
 }
 
 impl Constant {
@@ -25,17 +30,17 @@ impl Constant {
         for (to, byte) in first.iter_mut().zip(text.bytes()) {
             *to = byte;
         }
-        let rest = text.as_bytes().get(BLOCK..).unwrap_or_default().into();
+        let rest = text.get(BLOCK..).filter(|rest| !rest.is_empty());
         Self {
             first,
-            len: text.len(),
-            rest,
+            len: text.len().min(BLOCK) as u8,
+            rest: rest.map(Into::into),
         }
     }
 
     /// Room that writing it may touch.
     pub fn touched(&self) -> usize {
-        self.len.max(BLOCK)
+        BLOCK + self.rest.as_deref().map_or(0, str::len)
     }
 }
 
@@ -52,9 +57,26 @@ impl Line {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
+    /// How much has been written.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
     /// Forgets what has been written.
     pub fn clear(&mut self) {
         self.len = 0;
+    }
+
+    /// Appends again what stands at `range` of what has been written.
+    #[inline]
+    pub fn repeat(&mut self, range: Range<usize>) {
+        if range.end > self.len || range.start > range.end {
+            return;
+        }
+        let (at, len) = (self.len, range.len());
+        self.slice(len);
+        self.bytes.copy_within(range, at);
     }
 
     /// Room for `len` bytes behind what is written, to be filled from its start; the caller says with
@@ -86,6 +108,15 @@ impl Line {
     #[inline]
     pub fn text(&mut self, text: &[u8]) {
         self.slice(text.len()).copy_from_slice(text);
+    }
+
+    /// Appends constant text.
+    #[inline]
+    pub fn constant(&mut self, text: &Constant) {
+        let mut pen = self.room(text.touched());
+        pen.constant(text);
+        let len = pen.len();
+        self.advance(len);
     }
 
     /// Appends `len` bytes for the caller to write.
@@ -172,19 +203,46 @@ impl Pen<'_> {
     /// Writes constant text.
     #[inline(always)]
     pub fn constant(&mut self, text: &Constant) {
-        self.block(&text.first, text.len.min(BLOCK));
-        if text.len > BLOCK {
-            self.rest(text);
+        self.block(&text.first, text.len.into());
+        if let Some(rest) = &text.rest {
+            self.rest(rest);
         }
     }
 
     #[inline(never)]
-    fn rest(&mut self, text: &Constant) {
-        self.text(&text.rest);
+    fn rest(&mut self, rest: &str) {
+        self.text(rest.as_bytes());
+    }
+
+    /// Writes a decimal number of 32 bits.
+    #[inline(always)]
+    pub fn decimal32(&mut self, value: u32) {
+        if value < 1000 {
+            return self.small(value as usize);
+        }
+        let (high, low) = (value / 1000, value % 1000);
+        if high < 1000 {
+            self.small(high as usize);
+        } else {
+            self.millions(high);
+        }
+        self.three_digits(low as usize);
+    }
+
+    /// Writes the thousands of a number from a million on.
+    #[inline(never)]
+    fn millions(&mut self, thousands: u32) {
+        let (high, low) = (thousands / 1000, thousands % 1000);
+        if high < 1000 {
+            self.small(high as usize);
+        } else {
+            self.small((high / 1000) as usize);
+            self.three_digits((high % 1000) as usize);
+        }
+        self.three_digits(low as usize);
     }
 
     /// Writes a decimal number.
-    #[inline(always)]
     pub fn decimal(&mut self, value: u64) {
         if value < 1000 {
             self.small(value as usize);
@@ -259,8 +317,46 @@ impl Pen<'_> {
         let _ = write!(self, "{value}");
     }
 
+    /// Writes a GID as the standard library writes an IPv6 address: 39 characters at most.
+    pub fn gid(&mut self, gid: Gid) {
+        let (groups, _) = gid.0.as_chunks::<2>();
+        let mut zeros = longest_zeros(groups);
+        if matches!(gid.0, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ..]) {
+            // An IPv4 address behind a prefix of its own has dots in it.
+            return self.display(gid);
+        }
+        if zeros.len() < 2 {
+            zeros = usize::MAX..usize::MAX;
+        }
+        for (index, &group) in groups.iter().enumerate() {
+            if index == zeros.start {
+                self.text(b"::");
+            } else if !zeros.contains(&index) {
+                if index > 0 && index != zeros.end {
+                    self.text(b":");
+                }
+                self.short_hex(u16::from_be_bytes(group));
+            }
+        }
+    }
+
+    /// Writes hexadecimal digits without leading zeros.
+    fn short_hex(&mut self, value: u16) {
+        let [a, b] = value.to_be_bytes();
+        let ([a, b], [c, d]) = (two_digits(a), two_digits(b));
+        match value {
+            0x1000.. => self.block(&[a, b, c, d], 4),
+            0x100.. => self.block(&[b, c, d], 3),
+            0x10.. => self.block(&[c, d], 2),
+            _ => self.block(&[d], 1),
+        }
+    }
+
     /// Writes bytes of text as the inside of a JSON string, those that are no UTF-8 as `\xff`.
     pub fn json_bytes(&mut self, bytes: &[u8]) {
+        if bytes.iter().all(|&byte| is_plain(byte) && byte < 0x80) {
+            return self.text(bytes);
+        }
         for chunk in bytes.utf8_chunks() {
             self.json_text(chunk.valid());
             for &byte in chunk.invalid() {
@@ -272,8 +368,7 @@ impl Pen<'_> {
 
     /// Writes text as the inside of a JSON string: up to six bytes for one.
     pub fn json_text(&mut self, text: &str) {
-        let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-        if text.bytes().all(plain) {
+        if text.bytes().all(is_plain) {
             return self.text(text.as_bytes());
         }
         // Writing to memory cannot fail.
@@ -285,17 +380,15 @@ impl Pen<'_> {
     /// Writes the low `digits` hexadecimal digits of `value`: 16 at most.
     #[inline]
     pub fn hex(&mut self, value: u64, digits: usize) {
-        let mut all = [0; 16];
-        let shift = 64usize.saturating_sub(digits.min(16) * 4) as u32;
-        hex_digits(
-            &mut all,
-            &value.checked_shl(shift).unwrap_or(0).to_be_bytes(),
-        );
-        if digits >= 16 {
-            self.block(&all, 16);
-        } else {
-            self.text(all.get(..digits).unwrap_or_default());
-        }
+        let all = sixteen_digits(value);
+        let few = all.len().saturating_sub(digits);
+        self.text(all.get(few..).unwrap_or_default());
+    }
+
+    /// Writes the eight bytes of a number in hexadecimal.
+    #[inline(always)]
+    pub fn hex64(&mut self, value: u64) {
+        self.block(&sixteen_digits(value), 16);
     }
 
     /// Writes bytes in hexadecimal.
@@ -314,6 +407,27 @@ impl Write for Pen<'_> {
         self.text(text.as_bytes());
         Ok(())
     }
+}
+
+/// Whether a byte of text stands in a JSON string as it is.
+fn is_plain(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
+/// The longest run of groups that are zero; the first one of equal length.
+fn longest_zeros(groups: &[[u8; 2]]) -> Range<usize> {
+    let (mut longest, mut run) = (0..0, 0..0);
+    for (index, group) in groups.iter().enumerate() {
+        if *group != [0, 0] {
+            run = index + 1..index + 1;
+        } else {
+            run.end = index + 1;
+            if run.len() > longest.len() {
+                longest = run.clone();
+            }
+        }
+    }
+    longest
 }
 
 /// Digits of 0..=999 without leading zeros, and how many there are.
@@ -345,36 +459,40 @@ const fn digits(padded: bool) -> [[u8; 4]; 1000] {
     table
 }
 
-/// Two digits a byte, for as many bytes as `to` has room for.
-#[inline]
+/// Two digits a byte, for as many bytes as `to` has room for: a loop that becomes vector
+/// instructions.
+#[inline(never)]
 fn hex_digits(to: &mut [u8], bytes: &[u8]) {
-    // Blocks of a fixed size become vector instructions.
-    const WIDE: usize = 16;
-    let (blocks, rest) = bytes.as_chunks::<WIDE>();
-    let (to_blocks, to_rest) = to.split_at_mut((blocks.len() * WIDE * 2).min(to.len()));
-    for (to, block) in to_blocks
-        .as_chunks_mut::<{ WIDE * 2 }>()
-        .0
-        .iter_mut()
-        .zip(blocks)
-    {
-        for (to, &byte) in to.as_chunks_mut::<2>().0.iter_mut().zip(block) {
-            *to = [hex_digit(byte >> 4), hex_digit(byte & 15)];
-        }
-    }
-    for (to, &byte) in to_rest.as_chunks_mut::<2>().0.iter_mut().zip(rest) {
-        *to = [hex_digit(byte >> 4), hex_digit(byte & 15)];
+    let (to, _) = to.as_chunks_mut::<2>();
+    for (to, &byte) in to.iter_mut().zip(bytes) {
+        *to = two_digits(byte);
     }
 }
 
+/// The sixteen digits of a number.
+#[inline(never)]
+fn sixteen_digits(value: u64) -> [u8; 16] {
+    let mut digits = [0; 16];
+    let (pairs, _) = digits.as_chunks_mut::<2>();
+    for (to, byte) in pairs.iter_mut().zip(value.to_be_bytes()) {
+        *to = two_digits(byte);
+    }
+    digits
+}
+
+/// Both digits at once, as the lanes of a 16-bit number: the first one is the low byte.
 #[inline(always)]
-fn hex_digit(nibble: u8) -> u8 {
-    let letter = b'a' - b'0' - 10;
-    b'0' + nibble + if nibble > 9 { letter } else { 0 }
+fn two_digits(byte: u8) -> [u8; 2] {
+    let nibbles = u16::from(byte) >> 4 | u16::from(byte & 15) << 8;
+    // 1 in the lanes of those above 9: adding 6 carries into their fifth bit.
+    let letters = (nibbles + 0x0606) >> 4 & 0x0101;
+    (nibbles + 0x3030 + letters * u16::from(b'a' - b'0' - 10)).to_le_bytes()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use super::*;
 
     fn hex(line: &mut Line, value: u64, digits: usize) {
@@ -418,6 +536,24 @@ mod tests {
                 written(|line| line.hex_bytes(&bytes[..len])),
                 format!("|{expected}|")
             );
+        }
+    }
+
+    #[test]
+    fn gids_print_as_the_standard_library_prints_addresses() {
+        // Every pattern of groups that are zero, and every number of digits in the others.
+        for zeros in 0..=255u16 {
+            for value in [1, 0x12, 0x123, 0x1234, 0xffff] {
+                let group = |index: u16| if zeros >> index & 1 == 1 { 0 } else { value };
+                let address = Ipv6Addr::from(std::array::from_fn::<u16, 8, _>(|i| group(i as u16)));
+                let print = |line: &mut Line| {
+                    let mut pen = line.room(40);
+                    pen.gid(Gid(address.octets()));
+                    let len = pen.len();
+                    line.advance(len);
+                };
+                assert_eq!(written(print), format!("|{address}|"));
+            }
         }
     }
 

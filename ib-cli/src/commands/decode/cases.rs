@@ -117,15 +117,30 @@ impl Cases {
                 line,
             } => {
                 while !batch.is_full() {
-                    line.clear();
-                    let read = reader.read_until(b'\n', line);
-                    if read.map_err(|error| CliError::file("-", "read", &error))? == 0 {
+                    let read = reader.fill_buf();
+                    let chunk = read.map_err(|error| CliError::file("-", "read", &error))?;
+                    let end = memchr::memchr(b'\n', chunk);
+                    let (part, _) = chunk.split_at(end.unwrap_or(chunk.len()));
+                    let used = part.len() + usize::from(end.is_some());
+                    let at_end = chunk.is_empty();
+                    // A line that the buffer holds is decoded where it stands.
+                    let whole = if line.is_empty() && end.is_some() {
+                        part
+                    } else {
+                        line.extend_from_slice(part);
+                        line.as_slice()
+                    };
+                    if end.is_some() || (at_end && !whole.is_empty()) {
+                        *number += 1;
+                        hex::decode_into(&mut batch.bytes, whole.trim_ascii())
+                            .map_err(|what| CliError::at(format_args!("-:{number}"), what))?;
+                        batch.ends.push((batch.bytes.len(), *start));
+                        line.clear();
+                    }
+                    reader.consume(used);
+                    if at_end {
                         return Ok(true);
                     }
-                    *number += 1;
-                    hex::decode_into(&mut batch.bytes, line.trim_ascii())
-                        .map_err(|what| CliError::at(format_args!("-:{number}"), what))?;
-                    batch.ends.push((batch.bytes.len(), *start));
                 }
                 Ok(false)
             }

@@ -2,7 +2,7 @@
 
 use ib_wire::Start;
 
-use super::{Decoder, packet::Separator};
+use super::{Decoder, parts::Separator};
 use crate::{
     dissect::{MAD_LEN, headers},
     output::{
@@ -28,6 +28,10 @@ impl MadDecoder {
 }
 
 impl Decoder for MadDecoder {
+    fn begin(&mut self) {
+        self.printer.forget();
+    }
+
     fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
         let mut separator = Separator::new(self.style);
         if self.style == Style::Json {

@@ -1,8 +1,11 @@
 //! One packet as text: its headers, payload and CRCs, and what is wrong with it.
 
-use ib_wire::{CrcCheck, Fault, Packet, Qpn, Start, Transport};
+use ib_wire::{CrcCheck, Packet, Qpn, Start, Transport};
 
-use super::Decoder;
+use super::{
+    Decoder,
+    parts::{Separator, json_crc, json_error, plain_bytes, plain_crc, plain_faults},
+};
 use crate::{
     dissect::{self, MAD_LEN},
     output::{
@@ -39,10 +42,10 @@ impl PacketDecoder {
                 bytes.unwrap_or_default(),
             );
         }
-        if !carries_mad(packet) {
+        let Some(datagram) = carried_mad(packet) else {
             return;
-        }
-        let (at, datagram) = (packet.payload_offset(), packet.payload());
+        };
+        let at = packet.payload_offset();
         for (layout, offset) in dissect::headers(datagram) {
             if let Some(bytes) = datagram.get(offset..offset + layout.len) {
                 separator.print(line);
@@ -52,17 +55,21 @@ impl PacketDecoder {
     }
 }
 
-/// A datagram to a management queue pair, of the length that all have.
-fn carries_mad(packet: &Packet<&[u8]>) -> bool {
-    let Some(bth) = packet.bth() else {
-        return false;
-    };
-    bth.op_code().transport() == Transport::UD
+/// The datagram in a packet to a management queue pair, of the length that all have.
+pub fn carried_mad<'a>(packet: &'a Packet<&[u8]>) -> Option<&'a [u8]> {
+    let bth = packet.bth()?;
+    let payload = packet.payload();
+    let is_mad = bth.op_code().transport() == Transport::UD
         && matches!(bth.dest_qp(), Qpn::SMI | Qpn::GSI)
-        && packet.payload().len() == MAD_LEN
+        && payload.len() == MAD_LEN;
+    is_mad.then_some(payload)
 }
 
 impl Decoder for PacketDecoder {
+    fn begin(&mut self) {
+        self.printer.forget();
+    }
+
     fn decode(&mut self, start: Start, case: &[u8], line: &mut Line) -> bool {
         let packet = Packet::parse_as(start, case);
         let faults = packet.validate();
@@ -94,44 +101,16 @@ impl Decoder for PacketDecoder {
             }
             Style::Plain => {
                 self.headers(&packet, line);
-                plain_bytes(line, "payload", packet.payload());
-                plain_bytes(line, "pad", tail.pad);
-                plain_crc(line, "icrc", tail.icrc.as_ref());
-                plain_crc(line, "vcrc", tail.vcrc.as_ref());
-                plain_bytes(line, "trailer", tail.trailer);
-                for fault in faults.iter() {
-                    let word = if fault.kind.is_note() {
-                        "note"
-                    } else {
-                        "error"
-                    };
-                    line.display(format_args!("{word:<8} {}: {fault}\n", fault.kind));
-                }
+                plain_bytes(line, "payload  ", packet.payload());
+                plain_bytes(line, "pad      ", tail.pad);
+                plain_crc(line, "icrc     ", tail.icrc.as_ref());
+                plain_crc(line, "vcrc     ", tail.vcrc.as_ref());
+                plain_bytes(line, "trailer  ", tail.trailer);
+                plain_faults(line, &faults);
                 line.byte(b'\n');
             }
         }
         error.is_none()
-    }
-}
-
-/// What stands between the headers' texts.
-pub struct Separator {
-    style: Style,
-    first: bool,
-}
-
-impl Separator {
-    /// The separator of `style`.
-    pub fn new(style: Style) -> Self {
-        Self { style, first: true }
-    }
-
-    /// Separates the next header from the one before.
-    pub fn print(&mut self, line: &mut Line) {
-        if self.style == Style::Json && !self.first {
-            line.byte(b',');
-        }
-        self.first = false;
     }
 }
 
@@ -160,52 +139,5 @@ impl<'a> Tail<'a> {
             vcrc,
             trailer: bytes.get(pad_end + crcs..).unwrap_or_default(),
         }
-    }
-}
-
-fn json_crc<const N: usize>(line: &mut Line, crc: Option<&CrcCheck<N>>) {
-    let Some(crc) = crc else {
-        return line.text(b"null");
-    };
-    line.text(b"{\"found\":\"0x");
-    line.hex_bytes(&crc.found);
-    line.text(b"\",\"computed\":\"0x");
-    line.hex_bytes(&crc.computed);
-    line.text(b"\",\"ok\":");
-    line.display(crc.is_ok());
-    line.byte(b'}');
-}
-
-fn json_error(line: &mut Line, fault: Option<&Fault>) {
-    let Some(fault) = fault else {
-        return line.text(b"null");
-    };
-    line.text(b"{\"kind\":\"");
-    line.text(fault.kind.word().as_bytes());
-    line.text(b"\",\"offset\":");
-    line.decimal(fault.at.offset as u64);
-    line.text(b",\"message\":\"");
-    line.json_text(&fault.to_string());
-    line.text(b"\"}");
-}
-
-fn plain_bytes(line: &mut Line, name: &str, bytes: &[u8]) {
-    if !bytes.is_empty() {
-        line.display(format_args!("{name:<8} {} bytes: ", bytes.len()));
-        line.hex_bytes(bytes);
-        line.byte(b'\n');
-    }
-}
-
-fn plain_crc<const N: usize>(line: &mut Line, name: &str, crc: Option<&CrcCheck<N>>) {
-    let Some(crc) = crc else { return };
-    line.display(format_args!("{name:<8} 0x"));
-    line.hex_bytes(&crc.found);
-    if crc.is_ok() {
-        line.text(b" ok\n");
-    } else {
-        line.text(b" wrong, expected 0x");
-        line.hex_bytes(&crc.computed);
-        line.byte(b'\n');
     }
 }

@@ -1,0 +1,129 @@
+//! Chosen fields only, of packets, link packets and management datagrams: the option `--fields`.
+
+use ib_mad::MadHeader;
+use ib_wire::{FlowControlPacket, Packet, Start, table::Layout};
+
+use super::{Decoder, packet::carried_mad};
+use crate::{
+    dissect::{self, MAD_LEN},
+    error::CliError,
+    field_name::FieldName,
+    output::{columns::Columns, fields::Style, line::Line},
+};
+
+/// Prints the same fields of every packet.
+pub struct PacketColumns {
+    columns: Columns,
+    /// Whether any field stands in the datagram of a packet.
+    in_mad: bool,
+}
+
+/// Prints the same fields of every flow control packet.
+pub struct LinkColumns {
+    columns: Columns,
+}
+
+/// Prints the same fields of every management datagram.
+pub struct MadColumns {
+    columns: Columns,
+}
+
+/// The header that all datagrams begin with, whatever the format of their class is called.
+const MAD_HEADER: &[&Layout] = &[MadHeader::LAYOUT];
+
+impl PacketColumns {
+    /// Columns of the fields `names`.
+    pub fn new(style: Style, names: &[String]) -> Result<Self, CliError> {
+        let datagrams: Vec<_> = dissect::mad_layouts().collect();
+        let fields = find(names, &[ib_wire::LAYOUTS, MAD_HEADER, &datagrams])?;
+        let is_header = |field: &FieldName| {
+            let mut headers = ib_wire::LAYOUTS.iter();
+            headers.any(|layout| layout.name == field.layout.name)
+        };
+        Ok(Self {
+            columns: Columns::new(style, &fields),
+            in_mad: !fields.iter().all(is_header),
+        })
+    }
+}
+
+impl LinkColumns {
+    /// Columns of the fields `names`.
+    pub fn new(style: Style, names: &[String]) -> Result<Self, CliError> {
+        let fields = find(names, &[&[FlowControlPacket::LAYOUT]])?;
+        Ok(Self {
+            columns: Columns::new(style, &fields),
+        })
+    }
+}
+
+impl MadColumns {
+    /// Columns of the fields `names`.
+    pub fn new(style: Style, names: &[String]) -> Result<Self, CliError> {
+        let datagrams: Vec<_> = dissect::mad_layouts().collect();
+        let fields = find(names, &[MAD_HEADER, &datagrams])?;
+        Ok(Self {
+            columns: Columns::new(style, &fields),
+        })
+    }
+}
+
+fn find(names: &[String], scopes: &[&[&'static Layout]]) -> Result<Vec<FieldName>, CliError> {
+    let found = names.iter().map(|name| FieldName::find(name, scopes));
+    let found: Result<_, _> = found.collect();
+    found.map_err(|error| CliError::at("--fields", error))
+}
+
+/// Notes the structures of the datagram, which starts at `at`.
+fn see_mad(columns: &mut Columns, datagram: &[u8], at: usize) {
+    if datagram.len() >= MadHeader::LEN {
+        columns.see(MadHeader::LAYOUT, at);
+    }
+    for (layout, offset) in dissect::headers(datagram) {
+        columns.see(layout, at + offset);
+    }
+}
+
+impl Decoder for PacketColumns {
+    fn begin(&mut self) {}
+
+    fn decode(&mut self, start: Start, case: &[u8], line: &mut Line) -> bool {
+        let packet = Packet::parse_as(start, case);
+        self.columns.clear();
+        for header in packet.headers() {
+            self.columns.see(header.layout, header.offset);
+        }
+        if self.in_mad
+            && let Some(datagram) = carried_mad(&packet)
+        {
+            see_mad(&mut self.columns, datagram, packet.payload_offset());
+        }
+        self.columns.print(line, case);
+        true
+    }
+}
+
+impl Decoder for LinkColumns {
+    fn begin(&mut self) {}
+
+    fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
+        self.columns.clear();
+        let is_whole = case.len() >= FlowControlPacket::LEN;
+        if is_whole {
+            self.columns.see(FlowControlPacket::LAYOUT, 0);
+        }
+        self.columns.print(line, case);
+        is_whole
+    }
+}
+
+impl Decoder for MadColumns {
+    fn begin(&mut self) {}
+
+    fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
+        self.columns.clear();
+        see_mad(&mut self.columns, case, 0);
+        self.columns.print(line, case);
+        case.len() >= MAD_LEN
+    }
+}

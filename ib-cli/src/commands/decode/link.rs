@@ -1,0 +1,79 @@
+//! One link packet as text: the credits of a virtual lane, which have no LRH and a CRC of their own.
+
+use ib_wire::{FlowControlPacket, Start};
+
+use super::{
+    Decoder,
+    parts::{json_crc, json_error, plain_bytes, plain_crc, plain_faults},
+};
+use crate::output::{
+    fields::{FieldPrinter, Style},
+    line::Line,
+};
+
+/// Decodes flow control packets.
+pub struct LinkDecoder {
+    style: Style,
+    printer: FieldPrinter,
+}
+
+impl LinkDecoder {
+    /// A decoder that prints in `style`.
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            printer: FieldPrinter::new(style),
+        }
+    }
+}
+
+impl Decoder for LinkDecoder {
+    fn begin(&mut self) {
+        self.printer.forget();
+    }
+
+    fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
+        // Of a packet that was cut short the bytes stand where a payload would.
+        let (packet, payload, trailer) = match FlowControlPacket::parse(case, 0) {
+            Ok((packet, trailer)) => (Some(packet), &[][..], trailer),
+            Err(_) => (None, case, &[][..]),
+        };
+        let lpcrc = packet.map(FlowControlPacket::crc_check);
+        let faults = FlowControlPacket::validate_bytes(case);
+        let error = faults.error();
+        match self.style {
+            Style::Json => {
+                line.text(b"{\"headers\":[");
+                if packet.is_some() {
+                    self.printer
+                        .header(line, FlowControlPacket::LAYOUT, 0, case);
+                }
+                line.text(b"],\"payload\":\"");
+                line.hex_bytes(payload);
+                line.byte(b'"');
+                if !trailer.is_empty() {
+                    line.text(b",\"trailer\":\"");
+                    line.hex_bytes(trailer);
+                    line.byte(b'"');
+                }
+                line.text(b",\"icrc\":null,\"vcrc\":null,\"lpcrc\":");
+                json_crc(line, lpcrc.as_ref());
+                line.text(b",\"error\":");
+                json_error(line, error);
+                line.text(b"}\n");
+            }
+            Style::Plain => {
+                if packet.is_some() {
+                    self.printer
+                        .header(line, FlowControlPacket::LAYOUT, 0, case);
+                }
+                plain_bytes(line, "payload  ", payload);
+                plain_crc(line, "lpcrc    ", lpcrc.as_ref());
+                plain_bytes(line, "trailer  ", trailer);
+                plain_faults(line, &faults);
+                line.byte(b'\n');
+            }
+        }
+        error.is_none()
+    }
+}

@@ -1,0 +1,91 @@
+//! What stands around and behind the headers of a packet in the output.
+
+use ib_wire::{CrcCheck, Fault, Faults};
+
+use crate::output::{fields::Style, line::Line};
+
+/// What stands between the headers' texts.
+pub struct Separator {
+    style: Style,
+    first: bool,
+}
+
+impl Separator {
+    /// The separator of `style`.
+    pub fn new(style: Style) -> Self {
+        Self { style, first: true }
+    }
+
+    /// Separates the next header from the one before.
+    pub fn print(&mut self, line: &mut Line) {
+        if self.style == Style::Json && !self.first {
+            line.byte(b',');
+        }
+        self.first = false;
+    }
+}
+
+/// Appends a CRC, or null.
+pub fn json_crc<const N: usize>(line: &mut Line, crc: Option<&CrcCheck<N>>) {
+    let Some(crc) = crc else {
+        return line.text(b"null");
+    };
+    line.text(b"{\"found\":\"0x");
+    line.hex_bytes(&crc.found);
+    line.text(b"\",\"computed\":\"0x");
+    line.hex_bytes(&crc.computed);
+    line.text(b"\",\"ok\":");
+    line.text(if crc.is_ok() { b"true}" } else { b"false}" });
+}
+
+/// Appends what is wrong, or null.
+pub fn json_error(line: &mut Line, fault: Option<&Fault>) {
+    let Some(fault) = fault else {
+        return line.text(b"null");
+    };
+    line.text(b"{\"kind\":\"");
+    line.text(fault.kind.word().as_bytes());
+    line.text(b"\",\"offset\":");
+    line.decimal(fault.at.offset as u64);
+    line.text(b",\"message\":\"");
+    line.json_text(&fault.to_string());
+    line.text(b"\"}");
+}
+
+/// Appends a line of bytes, if there are any; `name` is filled to the width of the headers' names.
+pub fn plain_bytes(line: &mut Line, name: &str, bytes: &[u8]) {
+    if !bytes.is_empty() {
+        line.text(name.as_bytes());
+        line.decimal(bytes.len() as u64);
+        line.text(b" bytes: ");
+        line.hex_bytes(bytes);
+        line.byte(b'\n');
+    }
+}
+
+/// Appends a line of a CRC, if there is one.
+pub fn plain_crc<const N: usize>(line: &mut Line, name: &str, crc: Option<&CrcCheck<N>>) {
+    let Some(crc) = crc else { return };
+    line.text(name.as_bytes());
+    line.text(b"0x");
+    line.hex_bytes(&crc.found);
+    if crc.is_ok() {
+        line.text(b" ok\n");
+    } else {
+        line.text(b" wrong, expected 0x");
+        line.hex_bytes(&crc.computed);
+        line.byte(b'\n');
+    }
+}
+
+/// Appends a line for each thing that is wrong.
+pub fn plain_faults(line: &mut Line, faults: &Faults) {
+    for fault in faults.iter() {
+        let word = if fault.kind.is_note() {
+            "note"
+        } else {
+            "error"
+        };
+        line.display(format_args!("{word:<8} {}: {fault}\n", fault.kind));
+    }
+}

@@ -1,0 +1,23 @@
+//! Running `ib` as a person does, but for the terminal.
+
+use std::{
+    io::Write as _,
+    process::{Command, Output, Stdio},
+};
+
+/// Runs `ib` with this on its standard input.
+pub(crate) fn ib(arguments: &[&str], stdin: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ib"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // A command that refuses its arguments does not read its input.
+        scope.spawn(move || input.write_all(stdin.as_bytes()).ok());
+        child.wait_with_output().unwrap()
+    })
+}
