@@ -28,6 +28,8 @@ pub(super) struct Space {
     worker: usize,
     /// The channels that lead to some destination, with the destinations.
     masks: Vec<(u8, u64)>,
+    /// The candidates of a choice.
+    called: Vec<u8>,
     ring: Ring,
     flows: Vec<u16>,
     used: Vec<SwitchIdx>,
@@ -38,6 +40,7 @@ impl Space {
         Self {
             worker,
             masks: Vec::new(),
+            called: Vec::new(),
             ring: Ring::new(),
             flows: Vec::new(),
             used: Vec::new(),
@@ -120,82 +123,79 @@ impl<'a> Desk<'a> {
             flowing: from_here | passed,
         };
         if plan.one_neighbour {
-            self.deal_in_order(&choice, once, space, lft);
+            self.deal_in_order(&choice, space, lft);
         } else {
-            self.deal_by_load(&choice, once, twice, space, lft);
+            self.deal_by_load(&choice, once & !twice, space, lft);
         }
     }
 
     /// The destinations of one neighbour after the other, over all channels to it.
-    fn deal_in_order(
-        &mut self,
-        choice: &Choice<'_>,
-        mut left: u64,
-        space: &mut Space,
-        lft: &mut [u8],
-    ) {
+    fn deal_in_order(&mut self, choice: &Choice<'_>, space: &mut Space, lft: &mut [u8]) {
         let neighbour = |place: u8| choice.ways.get(usize::from(place)).map(|way| way.to);
-        let mut at = 0;
-        while let Some(&(place, mask)) = space.masks.get(at).filter(|_| left != 0) {
-            at += 1;
-            let group = mask & left;
-            left &= !mask;
-            if group != 0 {
-                self.seat(choice, group, space, |other, _| {
-                    neighbour(other) == neighbour(place)
-                });
-                self.deal_group(choice, group, space, lft);
+        let masks = core::mem::take(&mut space.masks);
+        let mut done = 0;
+        for &(place, mask) in &masks {
+            let group = mask & !done;
+            if group == 0 {
+                continue;
             }
+            done |= group;
+            space.called.clear();
+            let same = |other: &u8| neighbour(*other) == neighbour(place);
+            let called = masks.iter().map(|(other, _)| *other).filter(same);
+            space.called.extend(called);
+            self.deal_group(choice, group, space, lft);
         }
+        space.masks = masks;
     }
 
-    /// The destinations with one candidate, then those with the same candidates together.
+    /// Destinations with the same candidates together.
     fn deal_by_load(
         &mut self,
         choice: &Choice<'_>,
-        once: u64,
-        twice: u64,
+        single: u64,
         space: &mut Space,
         lft: &mut [u8],
     ) {
-        let single = once & !twice;
-        let mut at = 0;
-        while let Some(&(place, mask)) = space.masks.get(at) {
-            at += 1;
-            let group = mask & single;
-            if group != 0 {
-                self.seat(choice, group, space, |other, _| other == place);
+        let masks = core::mem::take(&mut space.masks);
+        let mut left = masks.as_slice();
+        let mut done = single;
+        while let Some((&(place, mask), later)) = left.split_first() {
+            left = later;
+            let only_here = mask & single;
+            if only_here != 0 {
+                space.called.clear();
+                space.called.push(place);
+                self.deal_group(choice, only_here, space, lft);
+            }
+            // Channels before this one have no destination that is left.
+            let mut here = mask & !done;
+            while here != 0 {
+                let first = here & here.wrapping_neg();
+                let mut group = here;
+                space.called.clear();
+                space.called.push(place);
+                for &(other, mask) in later {
+                    if mask & first == 0 {
+                        group &= !mask;
+                    } else {
+                        group &= mask;
+                        space.called.push(other);
+                    }
+                }
+                done |= group;
+                here &= !group;
                 self.deal_group(choice, group, space, lft);
             }
         }
-        let mut left = twice;
-        while left != 0 {
-            let first = left & left.wrapping_neg();
-            let mut group = left;
-            for &(_, mask) in &space.masks {
-                group &= if mask & first == 0 { !mask } else { mask };
-            }
-            left &= !group;
-            self.seat(choice, group, space, |_, mask| mask & first != 0);
-            self.deal_group(choice, group, space, lft);
-        }
+        space.masks = masks;
     }
 
-    /// Calls the candidates for a group of destinations.
+    /// Lets the called channels queue up for a group of destinations.
     #[inline]
-    fn seat(
-        &self,
-        choice: &Choice<'_>,
-        group: u64,
-        space: &mut Space,
-        is_candidate: impl Fn(u8, u64) -> bool,
-    ) {
+    fn seat(&self, choice: &Choice<'_>, group: u64, space: &mut Space) {
         space.ring.clear();
-        let candidates = space
-            .masks
-            .iter()
-            .filter(|(place, mask)| is_candidate(*place, *mask));
-        for &(place, _) in candidates {
+        for &place in &space.called {
             let at = usize::from(place);
             let (Some(way), Some(&load)) = (choice.ways.get(at), self.loads.get(at)) else {
                 continue;
@@ -215,6 +215,7 @@ impl<'a> Desk<'a> {
 
     /// Gives every LID of a group to one of the candidates.
     fn deal_group(&mut self, choice: &Choice<'_>, group: u64, space: &mut Space, lft: &mut [u8]) {
+        self.seat(choice, group, space);
         let Choice { plan, batch, .. } = choice;
         let looks_at_all = plan.looks_at_all();
         let first = choice.ways.get(usize::from(space.ring.first().place));
