@@ -40,8 +40,13 @@ impl Rule {
             both.map(|(&was, &after)| was.map_or(after, |was| before[was]))
                 .collect()
         };
-        let directions =
-            |ranks: &Ranks, height: fn(u16) -> i32| directions(fabric, options, ranks, height);
+        let by_ranks = |before: &[Ranks; 2], after: &[Ranks; 2], height: fn(u16) -> i32| {
+            let both = before.iter().zip(after);
+            both.map(|(before, after)| kept(before, after))
+                .chain(after.iter().cloned())
+                .map(|ranks| directions(fabric, options, &ranks, height))
+                .collect()
+        };
         let candidates = match old.routes.engine() {
             RoutingEngine::MinHop
             | RoutingEngine::Dor
@@ -53,22 +58,15 @@ impl Rule {
                 return Vec::from([Self::Shortest]);
             }
             RoutingEngine::UpDown => {
-                let height = |rank| -i32::from(rank);
                 let before = updn::possible_ranks(old.fabric, old.lids, options);
                 let after = updn::possible_ranks(fabric, lids, options);
-                let both = before.iter().zip(&after);
-                both.map(|(before, after)| directions(&kept(before, after), height))
-                    .chain(after.iter().map(|after| directions(after, height)))
-                    .collect()
+                by_ranks(&before, &after, |rank| -i32::from(rank))
             }
             // The levels of a tree are ranks by the distance from its leaves.
             RoutingEngine::DownUp | RoutingEngine::FatTree => {
-                let before = dnup::ranks(old.fabric, old.lids);
-                let after = dnup::ranks(fabric, lids);
-                Vec::from([
-                    directions(&kept(&before, &after), i32::from),
-                    directions(&after, i32::from),
-                ])
+                let before = dnup::possible_ranks(old.fabric, old.lids, options);
+                let after = dnup::possible_ranks(fabric, lids, options);
+                by_ranks(&before, &after, i32::from)
             }
             _ => Vec::new(),
         };
