@@ -5,7 +5,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use ib_wire::{Guid, Lid, PortNum};
 use thiserror::Error;
 
-use crate::engine::RoutingEngine;
+use crate::routing_engine::RoutingEngine;
 
 /// A topology (file, generator, discovery) that is no fabric: what is wrong, and in which line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

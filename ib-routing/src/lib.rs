@@ -39,6 +39,7 @@ pub mod format;
 pub mod generate;
 pub mod index;
 pub mod lid;
+mod lid_matrix;
 pub mod mcast;
 mod options;
 #[cfg(feature = "arbitrary")]
@@ -46,21 +47,23 @@ mod options;
 pub mod properties;
 pub mod repair;
 mod routes;
+mod routing_engine;
 pub mod update;
 pub mod verify;
 pub mod vl;
 pub mod whatif;
 
-pub use engine::RoutingEngine;
 pub use error::{RouteError, TopologyError, TopologyErrorKind};
 pub use fabric::{
     Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, Node, NodeType, Port, PortRef,
 };
 pub use index::{ChannelIdx, DestinationIdx, NodeIdx, SwitchIdx};
 pub use lid::{Destination, LidChanges, LidConflict, LidMap, LidOptions, Misfit};
+pub use lid_matrix::LidMatrix;
 pub use options::RouteOptions;
 pub use repair::{Repair, repair};
 pub use routes::{Routes, SlTable};
+pub use routing_engine::{RoutingEngine, UnknownEngine};
 pub use verify::{VerifyReport, verify, verify_with};
 pub use vl::VlMap;
 

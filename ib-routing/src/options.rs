@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use ib_wire::{Guid, PortNum};
 
-use crate::{format::lid_matrix::LidMatrix, routes::Routes};
+use crate::{lid_matrix::LidMatrix, routes::Routes};
 
 /// Options of all engines; each reads those that concern it.
 #[derive(Clone, Debug, Default)]

@@ -27,8 +27,8 @@ use thiserror::Error;
 
 use self::{carry::Carried, work::Work};
 use crate::{
-    engine::RoutingEngine, error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions,
-    routes::Routes, verify::verify_on,
+    error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions, routes::Routes,
+    routing_engine::RoutingEngine, verify::verify_on,
 };
 
 /// Routes in use, with the fabric and the LIDs that they were made for.

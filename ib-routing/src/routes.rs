@@ -5,10 +5,10 @@ use alloc::{vec, vec::Vec};
 use ib_wire::{Lid, PortNum, Sl};
 
 use crate::{
-    engine::RoutingEngine,
     fabric::Fabric,
     index::{Idx, IdxVec, SwitchIdx},
     lid::LidMap,
+    routing_engine::RoutingEngine,
     vl::VlMap,
 };
 

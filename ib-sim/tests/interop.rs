@@ -244,7 +244,11 @@ fn tools_print_the_same_under_opensm() {
         if let Some(difference) = difference(&ours, &theirs) {
             panic!("{}:\n{difference}", file.display());
         }
-        assert!(ours.contains("sminfo: sm lid 1 "), "{}: {ours}", file.display());
+        assert!(
+            ours.contains("sminfo: sm lid 1 "),
+            "{}: {ours}",
+            file.display()
+        );
     }
 }
 

@@ -27,13 +27,13 @@ use crate::{
         random::Random,
         waves::{BATCH, Levels, shortest, shortest_by_weight},
     },
-    engine::RoutingEngine,
     error::RouteError,
     fabric::{Channel, Fabric},
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     options::RouteOptions,
     routes::Routes,
+    routing_engine::RoutingEngine,
 };
 
 /// Entries of a fabric that is routed several times, to keep the best.

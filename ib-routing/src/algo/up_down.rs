@@ -11,13 +11,13 @@ use crate::{
         spread,
         waves::{Levels, Sets, Wave, add, start, step},
     },
-    engine::RoutingEngine,
     error::RouteError,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
+    routing_engine::RoutingEngine,
 };
 
 /// Class of a channel that goes up.

@@ -12,8 +12,8 @@
 //! engine that qualifies is taken.
 
 use crate::{
-    engine::RoutingEngine, error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions,
-    routes::Routes, verify::verify_on,
+    error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions, routes::Routes,
+    routing_engine::RoutingEngine, verify::verify_on,
 };
 
 /// The engines that are tried, those without need of virtual lanes first, Up*/Down* as the last resort.

@@ -9,15 +9,15 @@ use alloc::{string::ToString, vec::Vec};
 use ib_wire::PortNum;
 
 use crate::{
-    RoutingEngine,
     engine::minhop,
     error::RouteError,
     fabric::Fabric,
-    format::lid_matrix::LidMatrix,
     index::SwitchIdx,
     lid::{Destination, LidMap},
+    lid_matrix::LidMatrix,
     options::RouteOptions,
     routes::Routes,
+    routing_engine::RoutingEngine,
 };
 
 /// Loads `options.lfts` and `options.lid_matrix`. Switches and LIDs that both leave out get min-hop's

@@ -1,13 +1,9 @@
-//! The LID matrix: OpenSM's `opensm-lid-matrix.dump`, the hops from every switch through each of its
-//! ports to every switch LID.
-//!
-//! A file may say other hops than the cables do: the engine `file` then routes by what it says
-//! ([`RouteOptions::lid_matrix`](crate::RouteOptions::lid_matrix)).
+//! OpenSM's `opensm-lid-matrix.dump`: a [`LidMatrix`] as text.
 
-use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write;
 
-use ib_wire::{Guid, Lid, PortNum};
+use ib_wire::Lid;
 
 use super::{Warning, bad, number};
 use crate::{
@@ -16,28 +12,8 @@ use crate::{
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
     lid::LidMap,
+    lid_matrix::LidMatrix,
 };
-
-/// Hops of a port that no path begins at.
-const NO_PATH: u8 = 0xff;
-
-/// Hops through each port of each switch to switch LIDs, as a file says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LidMatrix {
-    rows: BTreeMap<(Guid, Lid), Vec<u8>>,
-}
-
-impl LidMatrix {
-    /// The ports of a switch with the least hops to a LID; none where the file says nothing.
-    pub fn best_ports(&self, switch: Guid, lid: Lid) -> impl Iterator<Item = PortNum> + '_ {
-        let row = self.rows.get(&(switch, lid)).map_or(&[][..], Vec::as_slice);
-        let ports = || (0..=u8::MAX).zip(row).skip(1);
-        let least = ports().map(|(_, &hops)| hops).min().unwrap_or(NO_PATH);
-        ports()
-            .filter(move |&(_, &hops)| hops == least && hops != NO_PATH)
-            .map(|(port, _)| PortNum(port))
-    }
-}
 
 /// Reads a matrix for the switches of `fabric`; tables of others are passed over with a warning.
 ///
@@ -75,7 +51,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<(LidMatrix, Vec<Warning>), To
             bad(at, "hops", line, expected)
         })?;
         if fabric.switch_by_guid(switch).is_some() {
-            matrix.rows.insert((switch, lid), hops);
+            matrix.insert(switch, lid, hops);
         }
     }
     if switch.is_none() {

@@ -6,12 +6,13 @@ use core::cmp::Reverse;
 use super::{Installed, carry::Carried};
 use crate::{
     algo::up_down::{self, DOWN, UP},
-    engine::{RoutingEngine, dnup, updn},
+    engine::{dnup, updn},
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
+    routing_engine::RoutingEngine,
 };
 
 /// The rule for a path, besides that it must not deadlock.

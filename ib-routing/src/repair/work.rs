@@ -12,12 +12,12 @@ use crate::{
         lanes::up_down_order,
         ways::{hop_weights, senders},
     },
-    engine::RoutingEngine,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     options::RouteOptions,
     routes::{Routes, SlTable},
+    routing_engine::RoutingEngine,
     verify::walk::{Block, LOOP, NO_CHANNEL, PortTable, Walk},
 };
 
