@@ -11,6 +11,7 @@ mod mad;
 mod mad_peer;
 mod measure;
 mod packet;
+mod quality;
 mod routing;
 mod row;
 mod sim;

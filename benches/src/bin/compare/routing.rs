@@ -16,9 +16,12 @@ use ib_routing::{
 };
 use ib_transport::interop::Ibsim;
 use ib_wire::{Lid, Lmc, PortNum, addr::LidRange};
-use serde::Serialize;
 
-use crate::{measure::Sample, row::Row};
+use crate::{
+    measure::Sample,
+    quality::{Qualities, Quality},
+    row::Row,
+};
 
 const SUBJECT: &str = "routing";
 const UNIT: &str = "ms";
@@ -54,54 +57,6 @@ const CASES: [(&str, &str); 20] = [
     ("nue", "dfly"),
     ("nue", "ft3456"),
 ];
-
-/// What a side's tables are worth.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Quality {
-    /// CA pairs over the busiest directed link between switches.
-    load_max: u64,
-    mean_hops: f64,
-    unreachable: u64,
-    vls: u8,
-    /// `None` where the peer does not say which service levels it uses.
-    deadlock_free: Option<bool>,
-}
-
-/// Quality of both sides.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Qualities {
-    ours: Quality,
-    peer: Option<Quality>,
-}
-
-impl std::fmt::Display for Qualities {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let print = |f: &mut std::fmt::Formatter<'_>, quality: &Quality| {
-            let verdict = match quality.deadlock_free {
-                Some(true) => "no deadlock",
-                Some(false) => "deadlock",
-                None => "deadlock unknown",
-            };
-            let Quality {
-                load_max,
-                mean_hops,
-                unreachable,
-                vls,
-                ..
-            } = quality;
-            write!(
-                f,
-                "load {load_max}, hops {mean_hops:.2}, unreachable {unreachable}, VLs {vls}, {verdict}"
-            )
-        };
-        print(f, &self.ours)?;
-        if let Some(peer) = &self.peer {
-            write!(f, "; peer: ")?;
-            print(f, peer)?;
-        }
-        Ok(())
-    }
-}
 
 /// Measures every case.
 pub(crate) fn rows() -> Vec<Row> {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{measure::Sample, routing::Qualities};
+use crate::{measure::Sample, quality::Qualities};
 
 /// One case: our figure beside a peer's.
 #[derive(Clone, Debug, Serialize)]
