@@ -5,6 +5,8 @@
 
 mod connect;
 mod ip;
+#[cfg(feature = "alloc")]
+mod manager;
 mod migrate;
 mod reject;
 mod sidr;
@@ -14,6 +16,11 @@ use ib_wire::code_points;
 
 pub use connect::{Drep, Dreq, Mra, Rej, Rep, Req, Rtu};
 pub use ip::{IpCmPrivateData, IpServiceId};
+#[cfg(feature = "alloc")]
+pub use manager::{
+    CloseReason, CmConfig, CmError, CmEvent, CommunicationManager, ConnectOptions, ConnectionId,
+    ConnectionState, QueryId, ResolutionId,
+};
 pub use migrate::{Apr, Lap};
 pub use reject::{RejInformation, RejReason};
 pub use sidr::{SidrRep, SidrReq};

@@ -29,6 +29,21 @@ proptest! {
     }
 
     #[test]
+    fn few_losses_leave_both_connected(bytes in vec(any::<u8>(), 0..200)) {
+        properties::few_losses_leave_both_connected(&bytes);
+    }
+
+    #[test]
+    fn any_link_leaves_agreement(bytes in vec(any::<u8>(), 0..400)) {
+        properties::any_link_leaves_agreement(&bytes);
+    }
+
+    #[test]
+    fn any_cm_messages_stay_within_bounds(bytes in vec(any::<u8>(), 0..4000)) {
+        properties::any_cm_messages_stay_within_bounds(&bytes);
+    }
+
+    #[test]
     fn every_request_ends_once(bytes in vec(any::<u8>(), 0..1000)) {
         properties::every_request_ends_once(&bytes);
     }
@@ -58,6 +73,9 @@ fn inputs_once_found_hold() {
             Some("datagram") => properties::any_datagram_is_its_typed_message,
             Some("lossy") => properties::a_lossy_link_delivers_or_reports,
             Some("segments") => properties::any_segments_stay_within_bounds,
+            Some("connected") => properties::few_losses_leave_both_connected,
+            Some("agreement") => properties::any_link_leaves_agreement,
+            Some("messages") => properties::any_cm_messages_stay_within_bounds,
             Some("window") => properties::every_request_ends_once,
             _ => continue,
         };

@@ -1,0 +1,9 @@
+//! The ladders of IBA vol. 1, 12.10, line by line: who says what, and what each consumer hears.
+
+mod alternate;
+mod close;
+mod connect;
+mod lab;
+mod limits;
+mod peer;
+mod resolve;
