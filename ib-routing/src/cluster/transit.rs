@@ -8,9 +8,13 @@
 //! that they are even too. Source: Harvey, Ladner, Lovasz, Tamir, "Semi-matchings for bipartite graphs
 //! and load balancing", 2006.
 
-use alloc::{collections::BTreeMap, vec, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec,
+    vec::Vec,
+};
 
-use ib_wire::Lid;
+use ib_wire::{Lid, addr::LidRange};
 
 use super::config::Declaration;
 
@@ -39,13 +43,18 @@ pub fn deal(
         if ways.is_empty() {
             continue;
         }
-        let in_use = |lid: Lid| {
-            let has =
-                |range: &ib_wire::addr::LidRange| (range.base()..=range.last()).contains(&lid);
-            other.in_use.iter().any(has)
-        };
+        let in_use: BTreeSet<Lid> = other
+            .in_use
+            .iter()
+            .copied()
+            .flat_map(LidRange::iter)
+            .collect();
         for lid in (other.first.0..=other.last.0).map(Lid) {
-            let lids = if in_use(lid) { &mut used } else { &mut rest };
+            let lids = if in_use.contains(&lid) {
+                &mut used
+            } else {
+                &mut rest
+            };
             lids.entry(ways.clone()).or_default().push(lid);
         }
     }

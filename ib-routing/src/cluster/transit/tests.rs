@@ -1,6 +1,6 @@
-use alloc::{collections::BTreeSet, string::ToString};
+use alloc::string::ToString;
 
-use ib_wire::{Lmc, addr::LidRange};
+use ib_wire::Lmc;
 
 use super::*;
 use crate::algo::random::Random;
