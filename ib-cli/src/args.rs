@@ -35,7 +35,7 @@ pub enum Command {
     /// Verify routing tables: reachability, loops, deadlock, hops, balance
     Check(CheckArgs),
     /// Fail every link or switch in turn: who loses whom, what moves
-    Whatif(WhatifArgs),
+    Whatif(Box<WhatifArgs>),
     /// Walk the fabric and print it in ibnetdiscover's format
     Discover(DiscoverArgs),
     /// Read one attribute of a node, or records of subnet administration

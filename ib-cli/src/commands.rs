@@ -24,7 +24,7 @@ pub fn run(args: Args) -> Result<Verdict, CliError> {
         Command::Check(check) => check::run(check, args.json),
         Command::Sm(sm) => sm::run(*sm, args.json),
         Command::Sim(sim) => sim::run(sim),
-        Command::Whatif(whatif) => whatif::run(whatif, args.json),
+        Command::Whatif(whatif) => whatif::run(*whatif, args.json),
         Command::Discover(discover) => discover::run(discover),
         Command::Query(query) => query::run(query, args.json),
         Command::Decode(decode) => decode::run(decode, args.json),

@@ -9,7 +9,11 @@ use std::{
 
 use ib_routing::{
     Fabric, LidMap, Routes, TopologyError,
-    format::{Warning, fdbs, guid2lid, lfts, lid_matrix, sl2vl, sls, subnet_list},
+    format::{
+        Warning, fdbs, guid2lid, lfts, lid_matrix,
+        mcfdbs::{self, Groups},
+        sl2vl, sls, subnet_list,
+    },
 };
 
 use crate::error::CliError;
@@ -68,12 +72,14 @@ pub fn dump(
     fabric: &Fabric,
     lids: &LidMap,
     routes: &Routes,
+    groups: &Groups,
 ) -> Result<(), CliError> {
     fs::create_dir_all(directory)
         .map_err(|error| CliError::file(directory.display(), "made a directory", &error))?;
     let files = [
         ("opensm-lfts.dump", lfts::write(fabric, lids, routes)),
         ("opensm.fdbs", fdbs::write(fabric, lids, routes)),
+        ("opensm.mcfdbs", mcfdbs::write(groups)),
         ("opensm-sl2vl.dump", sl2vl::write(fabric, lids, routes)),
         ("opensm-lid-matrix.dump", lid_matrix::write(fabric, lids)),
         ("opensm-subnet.lst", subnet_list::write(fabric, lids)),

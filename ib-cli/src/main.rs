@@ -22,6 +22,7 @@ mod args;
 mod commands;
 mod device;
 mod dissect;
+mod engine_args;
 mod error;
 mod fabric_spec;
 mod field_name;

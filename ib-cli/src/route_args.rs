@@ -6,11 +6,12 @@ use clap::Args;
 use ib_routing::{
     Fabric, LidMap, RouteError, RouteOptions, Routes, RoutingEngine,
     engine::chain,
-    format::{guid_list, lfts},
+    format::{guid_list, lfts, lid_matrix},
 };
 use ib_wire::Lmc;
 
 use crate::{
+    engine_args::EngineArgs,
     error::CliError,
     files::{self, read_text},
 };
@@ -36,12 +37,17 @@ pub struct RouteArgs {
     /// Forwarding tables that the engine `file` loads, in OpenSM's format
     #[arg(long, value_name = "FILE")]
     pub tables: Option<PathBuf>,
+    /// Hops that the engine `file` routes by, in the format of OpenSM's opensm-lid-matrix.dump
+    #[arg(long, value_name = "FILE")]
+    pub lid_matrix_file: Option<PathBuf>,
     /// Configuration of torus-2QoS
     #[arg(long, value_name = "FILE")]
     pub torus_config: Option<PathBuf>,
     /// Threads to route with; 0: as many as the machine has. The routes are the same
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
+    #[command(flatten)]
+    pub engines: EngineArgs,
 }
 
 fn lmc(text: &str) -> Result<Lmc, String> {
@@ -69,11 +75,11 @@ impl RouteArgs {
         if let Some(file) = &self.roots {
             options.roots = files::read(file, guid_list::read)?;
         }
-        Ok(())
+        self.engines.apply(options)
     }
 
-    /// Routes with the first engine that can; says which could not.
-    pub fn route(&self, fabric: &Fabric, lids: &LidMap) -> Result<Routes, CliError> {
+    /// The library's options for a fabric that is at hand: its tables and hops are read too.
+    pub fn options(&self, fabric: &Fabric) -> Result<RouteOptions, CliError> {
         let mut options = RouteOptions::default();
         self.apply(&mut options)?;
         if let Some(file) = &self.tables {
@@ -81,7 +87,22 @@ impl RouteArgs {
             files::warn(file.display(), &tables.warnings);
             options.lfts = Some(tables.routes);
         }
-        let chosen = chain::route(&self.engines(), self.no_fallback, fabric, lids, &options)
+        if let Some(file) = &self.lid_matrix_file {
+            let (matrix, warnings) = files::read(file, |text| lid_matrix::read(text, fabric))?;
+            files::warn(file.display(), &warnings);
+            options.lid_matrix = Some(matrix);
+        }
+        Ok(options)
+    }
+
+    /// Routes with the first engine that can; says which could not.
+    pub fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, CliError> {
+        let chosen = chain::route(&self.engines(), self.no_fallback, fabric, lids, options)
             .map_err(CliError::input)?;
         for (_, error) in &chosen.failed {
             warn_fallback(error);

@@ -202,6 +202,59 @@ fn logical_clusters_are_one_document() {
 }
 
 #[test]
+fn a_dump_routes_the_same_fabric_again() {
+    let directory = std::env::temp_dir().join(format!("ib-dump-{}", std::process::id()));
+    let file = |name: &str| directory.join(name).display().to_string();
+    let fabric = ["--fabric", "torus:4x4,hosts=2", "--engine"];
+    let route = |more: &[&str]| {
+        let output = ib(&[&["route", "--json"], &fabric[..], more].concat(), "");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&stderr);
+        report["routes"].clone()
+    };
+    let dump = file("");
+    let first = route(&["updn", "--dump-dir", &dump]);
+    let (lids, lfts) = (file("guid2lid"), file("opensm-lfts.dump"));
+    let again = route(&["file", "--tables", &lfts, "--guid2lid", &lids]);
+    assert_eq!(first, again);
+    let matrix = file("opensm-lid-matrix.dump");
+    let by_hops = route(&["file", "--lid-matrix-file", &matrix, "--guid2lid", &lids]);
+    assert_eq!(by_hops["mean_hops"], route(&["minhop"])["mean_hops"]);
+    let checked = ib(
+        &[
+            "check",
+            "--fabric",
+            fabric[1],
+            "--lfts",
+            &file("opensm.fdbs"),
+        ],
+        "",
+    );
+    assert!(checked.status.code().is_some_and(|code| code < 2));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn lists_of_single_engines_are_refused_with_file_and_line() {
+    for option in [
+        "--ids-guid-file",
+        "--cn-guid-file",
+        "--io-guid-file",
+        "--hop-weights-file",
+        "--port-search-ordering-file",
+        "--ignore-guids",
+        "--guid-routing-order-file",
+    ] {
+        refused(
+            &["route", option, "-"],
+            "# list\nnothing\n",
+            "error: -:2: ",
+            "expected",
+        );
+    }
+}
+
+#[test]
 fn clusters_that_disagree_are_refused_with_file_and_line() {
     let text = std::fs::read_to_string(CLUSTERS).unwrap();
     refused(

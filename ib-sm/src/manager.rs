@@ -10,7 +10,9 @@ use ib_mad::{
     Engine, InFlight, Input, Instant, Mad, Received, RequestOptions, TransactionWindow,
     WindowConfig,
 };
-use ib_routing::{Fabric, LidMap, NodeType, Routes, RoutingEngine, VerifyReport};
+use ib_routing::{
+    Fabric, LidMap, NodeType, Routes, RoutingEngine, VerifyReport, format::mcfdbs::Groups,
+};
 use ib_smp::SmState;
 use ib_wire::Guid;
 
@@ -174,6 +176,12 @@ impl SubnetManager {
     #[must_use]
     pub fn routes(&self) -> Option<&Routes> {
         self.sweep.plan.routes.as_ref()
+    }
+
+    /// The output ports of each multicast group's tree, by multicast LID and switch.
+    #[must_use]
+    pub fn multicast(&self) -> &Groups {
+        &self.sweep.plan.trees
     }
 
     /// What the verification of the routes found.

@@ -10,6 +10,7 @@ use ib_routing::{
     format::{
         guid2lid,
         lfts::{self, Tables},
+        mcfdbs::Groups,
         sl2vl, sls,
     },
     verify,
@@ -44,7 +45,7 @@ pub struct RouteCommand {
         long,
         value_name = "FILE[,FILE2...]",
         value_delimiter = ',',
-        conflicts_with = "tables"
+        conflicts_with_all = ["tables", "lid_matrix_file"]
     )]
     clusters: Vec<PathBuf>,
     /// LIDs that ports shall have, as OpenSM keeps them in guid2lid
@@ -151,7 +152,10 @@ impl RouteCommand {
         let started = Instant::now();
         let routes = match old {
             Some(old) if self.from.repair => self.from.repaired(fabric, &lids, old, &self.route)?,
-            _ => self.route.route(fabric, &lids)?,
+            _ => {
+                let options = self.route.options(fabric)?;
+                self.route.route(fabric, &lids, &options)?
+            }
         };
         times.route = seconds(started.elapsed());
         let engine = Some(routes.engine());
@@ -170,7 +174,7 @@ impl RouteCommand {
             files::write(file, &sl2vl::write(fabric, lids, routes))?;
         }
         if let Some(directory) = &self.dump_dir {
-            files::dump(directory, fabric, lids, routes)?;
+            files::dump(directory, fabric, lids, routes, &Groups::new())?;
         }
         Ok(())
     }

@@ -73,7 +73,8 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
                 summary.fabric.switches, summary.fabric.cas, summary.fabric.links
             );
             if let (Some(directory), Some(routes)) = (dump_dir, sm.routes())
-                && let Err(error) = files::dump(directory, sm.fabric(), sm.lids(), routes)
+                && let Err(error) =
+                    files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())
             {
                 return ControlFlow::Break(Err(error));
             }
@@ -86,7 +87,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         return Err(error);
     }
     if let (Some(directory), Some(routes)) = (dump_dir, sm.routes()) {
-        files::dump(directory, sm.fabric(), sm.lids(), routes)?;
+        files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())?;
     }
     let mut times = watch.seconds();
     times.total = seconds(began.elapsed());

@@ -95,7 +95,7 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     times.total = seconds(began.elapsed());
     let report = report(&sm, times);
     if let (Some(directory), Some(routes)) = (&args.sm.dump_dir, sm.routes()) {
-        files::dump(directory, sm.fabric(), sm.lids(), routes)?;
+        files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())?;
     }
     if let Some(file) = &args.svg {
         let load = sm

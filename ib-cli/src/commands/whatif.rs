@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, RouteOptions,
+    Fabric, LidMap, LidOptions,
     whatif::{self, Loss, Outcome},
 };
 use serde::Serialize;
@@ -69,9 +69,8 @@ pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
     };
     let lids = LidMap::assign(&fabric, &options)
         .map_err(|error| CliError::at(&args.fabric.fabric, error))?;
-    let before = args.route.route(&fabric, &lids)?;
-    let mut options = RouteOptions::default();
-    args.route.apply(&mut options)?;
+    let options = args.route.options(&fabric)?;
+    let before = args.route.route(&fabric, &lids, &options)?;
     let losses: Vec<Loss> = if args.switches {
         whatif::switches(&fabric).collect()
     } else {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ib_routing::{
-    Fabric, LidMap, RouteOptions, Routes, VlMap,
+    Fabric, LidMap, Routes, VlMap,
     format::{
         lfts::{self, Tables},
         sl2vl, sls,
@@ -101,8 +101,7 @@ impl FromArgs {
         old: &Tables,
         args: &RouteArgs,
     ) -> Result<Routes, CliError> {
-        let mut options = RouteOptions::default();
-        args.apply(&mut options)?;
+        let options = args.options(fabric)?;
         let mut routes = old.routes.clone();
         if let Some(&engine) = args.engine.first() {
             routes.set_engine(engine);

@@ -1,0 +1,105 @@
+//! The options of single routing engines, under OpenSM's names.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ib_routing::{
+    RouteOptions,
+    format::{guid_list, port_lists},
+};
+
+use crate::{error::CliError, files};
+
+/// The options that tune engines.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Routing engines")]
+pub struct EngineArgs {
+    /// Virtual lanes for data that every link has [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15))]
+    max_vls: Option<u8>,
+    /// Numbers of switches, `GUID NUMBER` a line, where GUIDs shall not break ties (updn)
+    #[arg(long, value_name = "FILE")]
+    ids_guid_file: Option<PathBuf>,
+    /// Let the roots of trees talk to each other, at the cost of the guarantee (updn, dnup)
+    #[arg(long)]
+    connect_roots: bool,
+    /// Port GUIDs of compute nodes (ftree, dfsssp)
+    #[arg(long, value_name = "FILE")]
+    cn_guid_file: Option<PathBuf>,
+    /// Port GUIDs of I/O nodes (ftree, dfsssp)
+    #[arg(long, value_name = "FILE")]
+    io_guid_file: Option<PathBuf>,
+    /// How often a route to an I/O node may go down and up again (ftree)
+    #[arg(long, value_name = "N")]
+    max_reverse_hops: Option<u8>,
+    /// Hops that links count, `GUID PORT HOPS` a line
+    #[arg(long, value_name = "FILE")]
+    hop_weights_file: Option<PathBuf>,
+    /// The order in which ports of switches are tried, `GUID PORT PORT...` a line (minhop, dor)
+    #[arg(long, value_name = "FILE")]
+    port_search_ordering_file: Option<PathBuf>,
+    /// Ports whose routes do not count in the balance, `GUID PORT` a line
+    #[arg(long, value_name = "FILE")]
+    ignore_guids: Option<PathBuf>,
+    /// Begin the search for the least used port after the last one found
+    #[arg(long)]
+    port_shifting: bool,
+    /// Choose among equal ports at random
+    #[arg(long, value_name = "SEED")]
+    scatter_ports: Option<u64>,
+    /// Port GUIDs to route first, in this order
+    #[arg(long, value_name = "FILE")]
+    guid_routing_order_file: Option<PathBuf>,
+    /// The first service level to use (lash)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=15))]
+    lash_start_vl: Option<u8>,
+    /// Look for a mesh and number its switches (lash)
+    #[arg(long)]
+    do_mesh_analysis: bool,
+    /// Virtual lanes to use [default: 1] (nue)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15))]
+    nue_max_num_vls: Option<u8>,
+}
+
+impl EngineArgs {
+    /// Puts what was given into the library's options; reads the files it names.
+    pub fn apply(&self, options: &mut RouteOptions) -> Result<(), CliError> {
+        for (file, list) in [
+            (&self.cn_guid_file, &mut options.compute_nodes),
+            (&self.io_guid_file, &mut options.io_nodes),
+            (
+                &self.guid_routing_order_file,
+                &mut options.guid_routing_order,
+            ),
+        ] {
+            if let Some(file) = file {
+                *list = files::read(file, guid_list::read)?;
+            }
+        }
+        if let Some(file) = &self.ids_guid_file {
+            options.ids = files::read(file, guid_list::read_ids)?;
+        }
+        if let Some(file) = &self.hop_weights_file {
+            options.hop_weights = files::read(file, port_lists::read_hop_weights)?;
+        }
+        if let Some(file) = &self.port_search_ordering_file {
+            options.port_order = files::read(file, port_lists::read_port_order)?;
+        }
+        if let Some(file) = &self.ignore_guids {
+            options.ignore_ports = files::read(file, port_lists::read_ports)?;
+        }
+        options.connect_roots |= self.connect_roots;
+        options.port_shifting |= self.port_shifting;
+        options.do_mesh_analysis |= self.do_mesh_analysis;
+        options.scatter_ports = self.scatter_ports.or(options.scatter_ports);
+        for (given, option) in [
+            (self.max_vls, &mut options.max_vls),
+            (self.max_reverse_hops, &mut options.max_reverse_hops),
+            (self.lash_start_vl, &mut options.lash_start_vl),
+            (self.nue_max_num_vls, &mut options.nue_max_num_vls),
+        ] {
+            *option = given.unwrap_or(*option);
+        }
+        Ok(())
+    }
+}
