@@ -5,8 +5,9 @@ use ib_mad::{Instant, Mad, Method, MgmtClass};
 use ib_transport::{
     MadTransport, MonotonicClock, Received, TransportError,
     ibsim::{IbsimOptions, IbsimPort},
-    umad::{AgentClass, Rmpp, UmadOptions, UmadPort},
+    umad::{AgentClass, Rmpp, UmadOptions, UmadPort, Wanted},
 };
+use ib_wire::Guid;
 
 use crate::error::CliError;
 
@@ -14,8 +15,8 @@ use crate::error::CliError;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Port")]
 pub struct DeviceArgs {
-    /// Adapter, as mlx5_0; or sim:NAME: the simulator that listens as NAME (its IBSIM_SOCKNAME)
-    /// [default: the first adapter with a usable port]
+    /// Adapter, as mlx5_0; or the GUID of its port, as 0x0002c90300001234; or sim:NAME: the simulator
+    /// that listens as NAME (its IBSIM_SOCKNAME) [default: the first adapter with a usable port]
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
     /// Port of the adapter [default: the first active one]
@@ -58,9 +59,15 @@ impl DeviceArgs {
                 Err(error) => Err(CliError::at(device.unwrap_or_default(), error)),
             };
         }
+        let guid: Option<Guid> = device
+            .filter(|device| device.starts_with("0x"))
+            .and_then(|device| device.parse().ok());
         let options = UmadOptions {
-            device: self.device.clone(),
-            port: self.port,
+            wanted: Wanted {
+                device: self.device.clone().filter(|_| guid.is_none()),
+                port: self.port,
+                guid,
+            },
             announce_sm,
             ..UmadOptions::default()
         };

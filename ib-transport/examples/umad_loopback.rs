@@ -10,7 +10,7 @@ use ib_mad::{
 };
 use ib_transport::{
     Clock, MonotonicClock, TransportError,
-    umad::{AgentClass, Message, Rmpp, UmadOptions, UmadPort, devices},
+    umad::{AgentClass, Message, Rmpp, UmadOptions, UmadPort, Wanted, devices},
 };
 use ib_wire::{Lid, Sl};
 
@@ -34,7 +34,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     ));
 
     let options = UmadOptions {
-        device: Some(device.name.clone()),
+        wanted: Wanted {
+            device: Some(device.name.clone()),
+            ..Wanted::default()
+        },
         timeout: Duration::from_millis(300),
         ..UmadOptions::default()
     };

@@ -91,7 +91,7 @@ impl DevicePort {
     }
 
     /// How good a choice the port is when the user names none: Active, then LinkUp, then not Disabled.
-    fn preference(&self) -> u8 {
+    pub(super) fn preference(&self) -> u8 {
         match (self.state, self.phys_state) {
             (Some(Self::ACTIVE), _) => 3,
             (_, Some(Self::LINK_UP)) => 2,
@@ -117,35 +117,6 @@ pub fn devices() -> io::Result<Vec<Device>> {
 #[must_use]
 pub fn umad_is_loaded() -> bool {
     read_text(&Path::new(MAD_DEVICES).join("abi_version")).is_ok()
-}
-
-/// The port to use when the user names a device, a port number, both or neither.
-#[must_use]
-pub fn choose<'a>(
-    devices: &'a [Device],
-    name: Option<&str>,
-    number: Option<u8>,
-) -> Option<(&'a Device, &'a DevicePort)> {
-    let candidates = ports(devices).filter(|(device, port)| {
-        name.is_none_or(|name| device.name == name)
-            && number.is_none_or(|number| port.number == number)
-            && (port.has_smi() || name.is_some())
-    });
-    // The first of the best: `max_by_key` alone would take the last.
-    candidates.rev().max_by_key(|(_, port)| port.preference())
-}
-
-/// The port with this GUID.
-#[must_use]
-pub fn by_guid(devices: &[Device], guid: Guid) -> Option<(&Device, &DevicePort)> {
-    ports(devices).find(|(_, port)| port.guid() == Some(guid))
-}
-
-fn ports(devices: &[Device]) -> impl DoubleEndedIterator<Item = (&Device, &DevicePort)> {
-    let of = |device| move |port| (device, port);
-    devices
-        .iter()
-        .flat_map(move |device: &Device| device.ports.iter().map(of(device)))
 }
 
 /// (device, port, N) of every `umadN`.
@@ -221,59 +192,6 @@ fn leading_number(text: &str) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn port(number: u8, link_layer: LinkLayer, state: u8, phys_state: u8) -> DevicePort {
-        DevicePort {
-            number,
-            umad: Some(0),
-            link_layer,
-            state: Some(state),
-            phys_state: Some(phys_state),
-            lid: None,
-            sm_lid: None,
-            gid: Some(Gid([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number])),
-            cap_mask: Some(0),
-            rate: None,
-        }
-    }
-
-    fn device(name: &str, ports: Vec<DevicePort>) -> Device {
-        Device {
-            name: name.to_owned(),
-            node_type: 1,
-            node_guid: None,
-            hca_type: None,
-            ports,
-        }
-    }
-
-    #[test]
-    fn without_a_name_the_first_active_infiniband_port_is_chosen() {
-        let devices = [
-            device("a", vec![port(1, LinkLayer::Ethernet, 4, 5)]),
-            device(
-                "b",
-                vec![
-                    port(1, LinkLayer::InfiniBand, 2, 5),
-                    port(2, LinkLayer::InfiniBand, 4, 5),
-                ],
-            ),
-            device("c", vec![port(1, LinkLayer::InfiniBand, 4, 5)]),
-        ];
-        let chosen = |name, number| {
-            choose(&devices, name, number).map(|(device, port)| (device.name.as_str(), port.number))
-        };
-        assert_eq!(chosen(None, None), Some(("b", 2)));
-        assert_eq!(chosen(None, Some(1)), Some(("c", 1)));
-        assert_eq!(chosen(Some("b"), Some(1)), Some(("b", 1)));
-        // A port that the user names is returned even if it is Ethernet, for an error that says so.
-        assert_eq!(chosen(Some("a"), None), Some(("a", 1)));
-        assert_eq!(chosen(Some("d"), None), None);
-        assert_eq!(
-            by_guid(&devices, Guid(2)).map(|(device, _)| device.name.as_str()),
-            Some("b")
-        );
-    }
 
     #[test]
     fn states_are_read_by_their_leading_number() {

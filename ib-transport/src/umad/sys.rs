@@ -7,7 +7,7 @@
 use std::{
     ffi::{CString, c_int},
     io,
-    os::fd::{AsRawFd, RawFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd},
     path::Path,
     time::Duration,
 };
@@ -90,40 +90,13 @@ impl Fd {
             Ok(())
         }
     }
-
-    /// Waits until something can be read. `false`: the time is over, or a signal came.
-    pub(super) fn wait_readable(&self, wait: Option<Duration>) -> io::Result<bool> {
-        let milliseconds = match wait {
-            None => -1,
-            // Rounded up: a wait of 0.4 ms must not become a busy loop.
-            Some(wait) => {
-                c_int::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX)
-            }
-        };
-        let mut poll = libc::pollfd {
-            fd: self.0,
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one live, exclusive pollfd, and the count says one.
-        let ready = unsafe { libc::poll(&raw mut poll, 1, milliseconds) };
-        if ready < 0 {
-            let error = io::Error::last_os_error();
-            return match error.kind() {
-                io::ErrorKind::Interrupted => Ok(false),
-                _ => Err(error),
-            };
-        }
-        if poll.revents & (libc::POLLERR | libc::POLLHUP) != 0 && poll.revents & libc::POLLIN == 0 {
-            return Err(io::Error::from_raw_os_error(libc::ENODEV));
-        }
-        Ok(poll.revents & libc::POLLIN != 0)
-    }
 }
 
-impl AsRawFd for Fd {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0
+impl AsFd for Fd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the number came from `open` and stays open as long as `self` is borrowed. ibsim's
+        // library hands out numbers of its own: to the kernel they are no file, nobody else's.
+        unsafe { BorrowedFd::borrow_raw(self.0) }
     }
 }
 
@@ -131,6 +104,41 @@ impl Drop for Fd {
     fn drop(&mut self) {
         // SAFETY: the number came from `open` and is closed once, here.
         unsafe { libc::close(self.0) };
+    }
+}
+
+/// Waits until one of `N` files can be read. `false`: the time is over, or a signal came.
+pub(super) fn wait_readable<const N: usize>(
+    files: [BorrowedFd<'_>; N],
+    wait: Option<Duration>,
+) -> io::Result<bool> {
+    let milliseconds = match wait {
+        None => -1,
+        // Rounded up: a wait of 0.4 ms must not become a busy loop.
+        Some(wait) => c_int::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX),
+    };
+    let mut polls = files.map(|file| libc::pollfd {
+        fd: file.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    // SAFETY: the pointer and the count are those of one live, exclusive array.
+    let ready = unsafe { libc::poll(polls.as_mut_ptr(), N as libc::nfds_t, milliseconds) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        return match error.kind() {
+            io::ErrorKind::Interrupted => Ok(false),
+            _ => Err(error),
+        };
+    }
+    let readable = |poll: &libc::pollfd| poll.revents & libc::POLLIN != 0;
+    let gone = |poll: &libc::pollfd| poll.revents & (libc::POLLERR | libc::POLLHUP) != 0;
+    if polls.iter().any(readable) {
+        Ok(true)
+    } else if polls.iter().any(gone) {
+        Err(io::Error::from_raw_os_error(libc::ENODEV))
+    } else {
+        Ok(false)
     }
 }
 

@@ -1,0 +1,272 @@
+//! One open `/dev/infiniband/umadN`: its agents, and the header that stands before each datagram.
+
+use std::{
+    io,
+    ops::Range,
+    os::fd::{AsFd, BorrowedFd},
+    path::PathBuf,
+};
+
+use ib_mad::MgmtClass;
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::{
+    abi::{
+        BUFFER_LEN, ENABLE_PKEY, REGISTER_AGENT, REGISTER_AGENT2, RegisterAgent, RegisterAgent2,
+        UNREGISTER_AGENT, USER_RMPP, UserMadHeader,
+    },
+    agent::{AgentClass, Rmpp, is_rmpp_class},
+    device::{Device, DevicePort},
+    sys::Fd,
+};
+use crate::TransportError;
+
+/// The user MAD file of one port.
+pub(super) struct Node {
+    /// Device and port, for errors.
+    name: String,
+    file: Fd,
+    header_len: usize,
+    agents: Vec<(MgmtClass, u32)>,
+}
+
+impl Node {
+    /// Opens the file of a port.
+    pub(super) fn open(device: &Device, port: &DevicePort) -> Result<Self, TransportError> {
+        let name = format!("{}/{}", device.name, port.number);
+        let Some(umad) = port.umad else {
+            return Err(TransportError::NoPort {
+                reason: format!("{name} has no umad node; is the module ib_umad loaded?"),
+            });
+        };
+        let file = open(format!("/dev/infiniband/umad{umad}").into())?;
+        let header_len = if device.hca_type.as_deref() == Some("simulator") {
+            // ibsim's library accepts ENABLE_PKEY but keeps the old header.
+            UserMadHeader::OLD_LEN
+        } else if file.ioctl_plain(ENABLE_PKEY).is_ok() {
+            UserMadHeader::LEN
+        } else {
+            UserMadHeader::OLD_LEN
+        };
+        Ok(Self {
+            name,
+            file,
+            header_len,
+            agents: Vec::new(),
+        })
+    }
+
+    /// Registers one more class.
+    pub(super) fn register(&mut self, class: &AgentClass) -> Result<(), TransportError> {
+        let id = self
+            .register_agent2(class)
+            .or_else(|error| match error.raw_os_error() {
+                // Kernels without the second call, and ibsim's library.
+                Some(libc::ENOTTY | libc::EINVAL) | None => self.register_agent(class),
+                _ => Err(error),
+            });
+        match id {
+            Ok(id) => {
+                self.agents.push((class.mgmt_class, id));
+                Ok(())
+            }
+            Err(source) => Err(TransportError::Register {
+                port: self.name.clone(),
+                mgmt_class: class.mgmt_class,
+                hint: register_hint(&source, class),
+                source,
+            }),
+        }
+    }
+
+    fn register_agent2(&self, class: &AgentClass) -> io::Result<u32> {
+        let mut request = RegisterAgent2 {
+            qpn: class.qpn().bits(),
+            mgmt_class: class.mgmt_class.bits(),
+            class_version: class.class_version,
+            flags: match class.rmpp {
+                Rmpp::User if is_rmpp_class(class.mgmt_class) => USER_RMPP,
+                _ => 0,
+            },
+            oui: class.oui,
+            rmpp_version: u8::from(is_rmpp_class(class.mgmt_class)),
+            ..RegisterAgent2::default()
+        };
+        for method in class.methods {
+            if let Some(word) = request.method_mask.get_mut(usize::from(method.bits() / 64)) {
+                *word |= 1 << (method.bits() % 64);
+            }
+        }
+        self.file.ioctl(REGISTER_AGENT2, &mut request)?;
+        Ok(request.id)
+    }
+
+    fn register_agent(&self, class: &AgentClass) -> io::Result<u32> {
+        let [_, oui @ ..] = class.oui.to_be_bytes();
+        let mut request = RegisterAgent {
+            qpn: class.qpn().bits() as u8,
+            mgmt_class: class.mgmt_class.bits(),
+            class_version: class.class_version,
+            oui,
+            rmpp_version: (class.rmpp == Rmpp::Kernel).into(),
+            ..RegisterAgent::default()
+        };
+        for method in class.methods {
+            if let Some(word) = request.method_mask.get_mut(usize::from(method.bits() / 32)) {
+                *word |= 1 << (method.bits() % 32);
+            }
+        }
+        self.file.ioctl(REGISTER_AGENT, &mut request)?;
+        Ok(request.id)
+    }
+
+    /// The number of the agent that serves a class.
+    pub(super) fn agent(&self, class: MgmtClass) -> Option<u32> {
+        let mut agents = self.agents.iter();
+        agents
+            .find(|(registered, _)| *registered == class)
+            .map(|&(_, id)| id)
+    }
+
+    /// The classes that are registered.
+    pub(super) fn classes(&self) -> impl Iterator<Item = MgmtClass> {
+        self.agents.iter().map(|&(class, _)| class)
+    }
+
+    /// Sends `bytes` behind `header`; `buffer` is scratch.
+    pub(super) fn write(
+        &self,
+        header: &UserMadHeader,
+        bytes: &[u8],
+        buffer: &mut Vec<u8>,
+    ) -> Result<(), TransportError> {
+        let unreachable = |reason| Err(TransportError::Unreachable { reason });
+        buffer.clear();
+        buffer.extend(header.as_bytes().iter().take(self.header_len));
+        buffer.extend_from_slice(bytes);
+        let written = self.file.write(buffer);
+        buffer.resize(buffer.len().max(BUFFER_LEN), 0);
+        match written {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // The same transaction still waits in the kernel, or the address has no way.
+                Some(libc::EINVAL | libc::EHOSTUNREACH | libc::EADDRNOTAVAIL) => {
+                    unreachable("the kernel refused it")
+                }
+                Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => {
+                    unreachable("the kernel's queue is full")
+                }
+                _ => Err(self.lost("write to", error)),
+            },
+        }
+    }
+
+    /// Takes one message that is there now: its header, and where in `buffer` its bytes stand.
+    pub(super) fn read(
+        &self,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Option<(UserMadHeader, Range<usize>)>, TransportError> {
+        let Some(length) = self.read_into(buffer)? else {
+            return Ok(None);
+        };
+        let mut header = UserMadHeader::default();
+        let start = self.header_len.min(length);
+        let head = buffer.get(..start).unwrap_or_default();
+        for (to, from) in header.as_mut_bytes().iter_mut().zip(head) {
+            *to = *from;
+        }
+        Ok(Some((header, start..length)))
+    }
+
+    /// Reads one message that is there now, header included, and returns its length.
+    fn read_into(&self, buffer: &mut Vec<u8>) -> Result<Option<usize>, TransportError> {
+        loop {
+            match self.file.read(buffer) {
+                Ok(length) => return Ok(length),
+                // A message of several segments: the header says how long it is, and it stays queued.
+                Err(error) if error.raw_os_error() == Some(libc::ENOSPC) => {
+                    let header = UserMadHeader::read_from_prefix(buffer.as_slice());
+                    let needed = header.map_or(0, |(header, _)| header.length as usize);
+                    if needed <= buffer.len() || needed > MAX_MESSAGE {
+                        return Err(self.lost("read", error));
+                    }
+                    buffer.resize(needed, 0);
+                }
+                Err(source) => return Err(self.lost("read", source)),
+            }
+        }
+    }
+
+    /// What a failed call of this file means.
+    pub(super) fn lost(&self, action: &str, source: io::Error) -> TransportError {
+        match source.raw_os_error() {
+            Some(libc::EIO | libc::ENODEV | libc::ENXIO | libc::EPIPE) => TransportError::Closed {
+                reason: format!("{} was removed", self.name),
+            },
+            _ => TransportError::Io {
+                action: format!("{action} {}", self.name),
+                source,
+            },
+        }
+    }
+}
+
+impl AsFd for Node {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        for &(_, id) in &self.agents {
+            let mut id = id;
+            // Closing the file would do, but ibsim's library leaks agents that are not unregistered.
+            let _ = self.file.ioctl(UNREGISTER_AGENT, &mut id);
+        }
+    }
+}
+
+/// Opens the file that announces a subnet manager on a port while it is open.
+pub(super) fn announce(port: &DevicePort) -> Result<Option<Fd>, TransportError> {
+    let path = |umad| PathBuf::from(format!("/dev/infiniband/issm{umad}"));
+    port.umad.map(|umad| open(path(umad))).transpose()
+}
+
+/// Longest message that is taken in: far more than the SA's answer for the largest subnet.
+const MAX_MESSAGE: usize = 1 << 28;
+
+fn open(path: PathBuf) -> Result<Fd, TransportError> {
+    Fd::open(&path, libc::O_RDWR | libc::O_NONBLOCK).map_err(|source| {
+        let action = match source.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => {
+                format!(
+                    "open {} (needs root, or a udev rule that gives access)",
+                    path.display()
+                )
+            }
+            Some(libc::EAGAIN) => {
+                format!(
+                    "open {} (another subnet manager announces itself there)",
+                    path.display()
+                )
+            }
+            _ => format!("open {}", path.display()),
+        };
+        TransportError::Io { action, source }
+    })
+}
+
+fn register_hint(error: &io::Error, class: &AgentClass) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EPROTONOSUPPORT) => {
+            "the port has no QP0 (RoCE): subnet management cannot run here"
+        }
+        Some(libc::EINVAL) if !class.methods.is_empty() => {
+            "another program already serves this class on the port, such as a second subnet manager"
+        }
+        Some(libc::ENOMEM) => "the file has 32 agents already",
+        Some(libc::EPIPE | libc::EIO | libc::ENODEV) => "the device was removed",
+        _ => "the kernel refused the registration",
+    }
+}
