@@ -11,6 +11,7 @@
 
 mod batch;
 mod desk;
+mod flows;
 mod ring;
 
 use alloc::{collections::BTreeMap, vec, vec::Vec};
@@ -18,8 +19,9 @@ use alloc::{collections::BTreeMap, vec, vec::Vec};
 use ib_wire::{Guid, PortNum};
 
 use self::{
-    batch::{Batch, Flows},
+    batch::Batch,
     desk::{Desk, Space},
+    flows::Flows,
 };
 use crate::{
     algo::{
@@ -38,6 +40,9 @@ use crate::{
 
 /// Entries of a fabric that is routed several times, to keep the best.
 const SMALL: usize = 4096;
+
+/// Attempts that begin with the knowledge of the one before. A fourth was seen to gain nothing.
+const FORESIGHT: usize = 3;
 
 /// Routes every LID over shortest paths, where a channel counts as many hops as `hop_weights` says.
 ///
@@ -82,38 +87,70 @@ pub fn spread(
 ) -> Result<(), RouteError> {
     let mut plan = Plan::new(fabric, lids, options, classes, routes.engine());
     let mut best = attempt(&plan, routes, &mut search)?;
-    // Where sources do not divide evenly, a switch that only counts destinations may do better, and in
-    // a small fabric there is time for other orders of destinations too.
-    let small = fabric.num_switches() * lids.num_lids() <= SMALL;
-    let orders = if small && options.guid_routing_order.is_empty() {
-        6
-    } else {
-        0
-    };
-    let mut random = Random::new(1);
-    for number in 0..=orders {
-        for count_only in [true, false] {
-            let even = best.max * 20 <= best.mean * 21;
-            if plan.one_neighbour || even || (number == 0 && !count_only) {
-                continue;
-            }
-            plan.count_only = count_only;
-            let mut other = Routes::new(routes.engine(), fabric, lids);
-            let found = attempt(&plan, &mut other, &mut search)?;
-            if found.max < best.max {
-                (best, *routes) = (found, other);
-            }
+    // Switches that choose for themselves alone can leave a channel far above the mean.
+    if !plan.one_neighbour && !best.is_even() {
+        let mut last = best.clone();
+        for _ in 0..FORESIGHT {
+            plan.foresee(&last);
+            last = retry(&plan, &mut best, routes, &mut search)?;
         }
-        random.shuffle(&mut plan.order);
+        plan.head_start.fill(0);
+        // Where sources do not divide evenly, a switch that only counts destinations may do better, and
+        // in a small fabric there is time for other orders of destinations too.
+        let small = fabric.num_switches() * lids.num_lids() <= SMALL;
+        let orders = if small && plan.guid_order.is_empty() {
+            6
+        } else {
+            0
+        };
+        let mut random = Random::new(1);
+        for number in 0..=orders {
+            for count_only in [true, false] {
+                if !best.is_even() && (number > 0 || count_only) {
+                    plan.count_only = count_only;
+                    retry(&plan, &mut best, routes, &mut search)?;
+                }
+            }
+            random.shuffle(&mut plan.order);
+        }
     }
     routes.set_exits(lids);
     Ok(())
 }
 
-/// The load of an attempt.
+/// The routes that an attempt left on each channel, in the order of [`Plan::ways`].
+#[derive(Clone)]
 struct Attempt {
-    max: u64,
-    mean: u64,
+    sent: Vec<u64>,
+}
+
+impl Attempt {
+    fn max(&self) -> u64 {
+        self.sent.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Whether no attempt can gain much: the highest load is within 5 % of the mean.
+    fn is_even(&self) -> bool {
+        let sum: u64 = self.sent.iter().sum();
+        let mean = sum / self.sent.len().max(1) as u64;
+        self.max() * 20 <= mean * 21
+    }
+}
+
+/// Routes all destinations once more, and keeps what is better.
+fn retry(
+    plan: &Plan<'_>,
+    best: &mut Attempt,
+    routes: &mut Routes,
+    search: &mut impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
+) -> Result<Attempt, RouteError> {
+    let mut other = Routes::new(routes.engine(), plan.fabric, plan.lids);
+    let found = attempt(plan, &mut other, search)?;
+    if found.max() < best.max() {
+        best.clone_from(&found);
+        *routes = other;
+    }
+    Ok(found)
 }
 
 /// Routes all destinations.
@@ -123,7 +160,7 @@ fn attempt(
     search: &mut impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
 ) -> Result<Attempt, RouteError> {
     let (threads, row_len) = (plan.options.threads, routes.row_len());
-    let (mut loads, mut sent) = (vec![0; plan.ways.len()], vec![0; plan.ways.len()]);
+    let (mut loads, mut sent) = (plan.head_start.clone(), vec![0; plan.ways.len()]);
     let mut desks = Desk::for_all(plan, &mut loads, &mut sent);
     let mut flows = Flows::new(
         plan.fabric.num_switches(),
@@ -142,12 +179,7 @@ fn attempt(
             );
         }
     }
-    let max = sent.iter().copied().max().unwrap_or(0);
-    let count = sent.len().max(1) as u64;
-    Ok(Attempt {
-        max,
-        mean: sent.iter().sum::<u64>() / count,
-    })
+    Ok(Attempt { sent })
 }
 
 /// A channel as its switch sees it.
@@ -178,8 +210,12 @@ struct Plan<'a> {
     system: IdxVec<SwitchIdx, u32>,
     /// Only channels to one neighbour are candidates: the first in the order of ports.
     one_neighbour: bool,
+    /// Some switch has a choice, and so asks how many routes come by.
+    counts_routes: bool,
     /// Load is the number of destinations, as in OpenSM, and not of the routes that come by.
     count_only: bool,
+    /// Load that each channel begins with.
+    head_start: Vec<u64>,
 }
 
 impl<'a> Plan<'a> {
@@ -204,6 +240,8 @@ impl<'a> Plan<'a> {
         } else {
             IdxVec::new()
         };
+        let ways = order_ways(fabric, options, classes);
+        let one_neighbour = engine == RoutingEngine::Dor;
         let mut plan = Self {
             fabric,
             lids,
@@ -216,9 +254,11 @@ impl<'a> Plan<'a> {
                 .zip(0..)
                 .collect(),
             sources,
-            ways: order_ways(fabric, options, classes),
+            head_start: vec![0; ways.len()],
+            ways,
             system,
-            one_neighbour: engine == RoutingEngine::Dor,
+            one_neighbour,
+            counts_routes: !one_neighbour || has_parallel_channels(fabric),
             count_only: false,
         };
         if !plan.guid_order.is_empty() {
@@ -244,6 +284,16 @@ impl<'a> Plan<'a> {
         self.ways.get(first.at()..end.at()).unwrap_or_default()
     }
 
+    /// Lets each switch see one switch ahead: a channel begins with half of the busiest load that the
+    /// switch at its end had in the attempt before, and half of what it began with then.
+    fn foresee(&mut self, last: &Attempt) {
+        for (start, way) in self.head_start.iter_mut().zip(&self.ways) {
+            let (first, end) = self.fabric.channel_range(way.to);
+            let ahead = last.sent.get(first.at()..end.at()).unwrap_or_default();
+            *start = *start / 2 + ahead.iter().copied().max().unwrap_or(0) / 2;
+        }
+    }
+
     /// What a LID counts that `flow` routes come by to.
     #[inline]
     fn weight(&self, is_ca: bool, flow: u16) -> u16 {
@@ -254,9 +304,14 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Whether some port has several LIDs.
+    fn has_siblings(&self) -> bool {
+        !self.system.is_empty()
+    }
+
     /// Whether each LID looks at every candidate, as no order of them lasts.
     fn looks_at_all(&self) -> bool {
-        !self.system.is_empty() || self.options.port_shifting
+        self.has_siblings() || self.options.port_shifting
     }
 }
 
@@ -301,6 +356,15 @@ fn order_ways(
         }
     }
     ways
+}
+
+/// Whether two channels join the same switches in the same direction.
+fn has_parallel_channels(fabric: &Fabric) -> bool {
+    let mut met = IdxVec::filled(fabric.num_switches(), None);
+    fabric.channels().iter().any(|channel| {
+        let last = met[channel.to].replace(channel.from);
+        last == Some(channel.from)
+    })
 }
 
 /// A number for each switch, the same for switches of one chassis.

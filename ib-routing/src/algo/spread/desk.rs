@@ -1,16 +1,15 @@
 //! Where one switch chooses: what its channels carry, and who gets the next LID.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::{
     Plan, Way,
-    batch::{Batch, Pen},
+    batch::Batch,
+    flows::{LANES, Pen, in_each, lanes_of, sum_of, words_of},
     ring::{Candidate, Ring},
 };
-use crate::{
-    algo::waves::{Wave, bits_of},
-    index::SwitchIdx,
-};
+use crate::{algo::waves::Wave, index::SwitchIdx};
 
 /// The account of one switch.
 pub(super) struct Desk<'a> {
@@ -31,7 +30,9 @@ pub(super) struct Space {
     /// The candidates of a choice.
     called: Vec<u8>,
     ring: Ring,
-    flows: Vec<u16>,
+    /// The port that each column got.
+    row: Vec<u8>,
+    /// Switches that other LIDs of the same port go through.
     used: Vec<SwitchIdx>,
 }
 
@@ -42,7 +43,7 @@ impl Space {
             masks: Vec::new(),
             called: Vec::new(),
             ring: Ring::new(),
-            flows: Vec::new(),
+            row: Vec::new(),
             used: Vec::new(),
         }
     }
@@ -97,6 +98,7 @@ impl<'a> Desk<'a> {
         if here == 0 {
             return;
         }
+        space.row.resize(batch.columns(), 0);
         let ways = plan.ways_from(self.switch);
         let (mut once, mut twice) = (0, 0);
         space.masks.clear();
@@ -109,9 +111,12 @@ impl<'a> Desk<'a> {
                 }
             }
         }
-        let own = plan.sources[self.switch];
-        let passed = batch.flows.passed(self.switch);
-        let from_here = if own > 0 { batch.with_cas } else { 0 };
+        let (mut own, mut passed, mut from_here) = (0, 0, 0);
+        if plan.counts_routes {
+            own = plan.sources[self.switch];
+            passed = batch.flows.passed(self.switch);
+            from_here = if own > 0 { batch.with_cas } else { 0 };
+        }
         let choice = Choice {
             plan,
             batch,
@@ -123,14 +128,15 @@ impl<'a> Desk<'a> {
             flowing: from_here | passed,
         };
         if plan.one_neighbour {
-            self.deal_in_order(&choice, space, lft);
+            self.deal_in_order(&choice, space);
         } else {
-            self.deal_by_load(&choice, once & !twice, space, lft);
+            self.deal_by_load(&choice, once & !twice, space);
         }
+        batch.copy_out(here, &space.row, lft);
     }
 
     /// The destinations of one neighbour after the other, over all channels to it.
-    fn deal_in_order(&mut self, choice: &Choice<'_>, space: &mut Space, lft: &mut [u8]) {
+    fn deal_in_order(&mut self, choice: &Choice<'_>, space: &mut Space) {
         let neighbour = |place: u8| choice.ways.get(usize::from(place)).map(|way| way.to);
         let masks = core::mem::take(&mut space.masks);
         let mut done = 0;
@@ -144,19 +150,13 @@ impl<'a> Desk<'a> {
             let same = |other: &u8| neighbour(*other) == neighbour(place);
             let called = masks.iter().map(|(other, _)| *other).filter(same);
             space.called.extend(called);
-            self.deal_group(choice, group, space, lft);
+            self.deal_group(choice, group, space);
         }
         space.masks = masks;
     }
 
     /// Destinations with the same candidates together.
-    fn deal_by_load(
-        &mut self,
-        choice: &Choice<'_>,
-        single: u64,
-        space: &mut Space,
-        lft: &mut [u8],
-    ) {
+    fn deal_by_load(&mut self, choice: &Choice<'_>, single: u64, space: &mut Space) {
         let masks = core::mem::take(&mut space.masks);
         let mut left = masks.as_slice();
         let mut done = single;
@@ -166,7 +166,7 @@ impl<'a> Desk<'a> {
             if only_here != 0 {
                 space.called.clear();
                 space.called.push(place);
-                self.deal_group(choice, only_here, space, lft);
+                self.deal_group(choice, only_here, space);
             }
             // Channels before this one have no destination that is left.
             let mut here = mask & !done;
@@ -185,69 +185,42 @@ impl<'a> Desk<'a> {
                 }
                 done |= group;
                 here &= !group;
-                self.deal_group(choice, group, space, lft);
+                self.deal_group(choice, group, space);
             }
         }
         space.masks = masks;
     }
 
-    /// Lets the called channels queue up for a group of destinations.
-    #[inline]
-    fn seat(&self, choice: &Choice<'_>, group: u64, space: &mut Space) {
-        space.ring.clear();
-        for &place in &space.called {
-            let at = usize::from(place);
-            let (Some(way), Some(&load)) = (choice.ways.get(at), self.loads.get(at)) else {
-                continue;
-            };
-            let onwards = group & choice.flowing & !choice.batch.own[way.to];
-            choice.pen.note(way.to, onwards);
-            space.ring.seat(Candidate {
-                load,
-                sent: 0,
-                row: choice.batch.flows.row(way.to),
-                port: way.port.0,
-                place,
-                ignored: way.ignored,
-            });
-        }
-    }
-
-    /// Gives every LID of a group to one of the candidates.
-    fn deal_group(&mut self, choice: &Choice<'_>, group: u64, space: &mut Space, lft: &mut [u8]) {
-        self.seat(choice, group, space);
+    /// Gives every LID of a group of destinations to one of the called channels.
+    fn deal_group(&mut self, choice: &Choice<'_>, group: u64, space: &mut Space) {
         let Choice { plan, batch, .. } = choice;
         let looks_at_all = plan.looks_at_all();
-        let first = choice.ways.get(usize::from(space.ring.first().place));
-        let last_hop = first.map_or(0, |way| batch.own[way.to]);
-        for bit in bits_of(group) {
-            let set = 1 << bit;
-            for run in batch.runs(bit) {
-                let entries = run.of(lft);
-                let column = run.column.filter(|_| choice.flowing & set != 0);
-                let is_ca = run.column.is_some();
-                if column.is_none() && !looks_at_all && plan.weight(is_ca, 0) == 0 {
-                    // No CA's packet comes by: any will do.
-                    let port = space.ring.first().port;
-                    match entries {
-                        // Mostly it is one switch's LID.
-                        [entry] => *entry = port,
-                        entries => entries.fill(port),
-                    }
-                    continue;
-                }
-                let uniform = space.read_flows(choice, set, column, entries.len());
-                let receipts = Receipts {
-                    pen: choice.pen,
-                    column: column.filter(|_| last_hop & set == 0),
-                };
-                if looks_at_all {
-                    self.deal_apart(choice, is_ca, run.per_port, &receipts, space, entries);
-                } else if space.ring.len() == 1 {
-                    space.send_all(plan, is_ca, &receipts, entries);
-                } else {
-                    space.take_turns(plan, is_ca, uniform, &receipts, entries);
-                }
+        if let ([place], false) = (space.called.as_slice(), plan.counts_routes || looks_at_all) {
+            let port = choice.ways.get(usize::from(*place)).map(|way| way.port.0);
+            for columns in batch.cas(group).chain(batch.switches(group)) {
+                space.fill(columns, port.unwrap_or_default());
+            }
+            return;
+        }
+        let pen = self.seat(choice, group, space);
+        if looks_at_all {
+            for columns in batch.cas(group) {
+                self.deal_apart(choice, true, pen, columns, space);
+            }
+            for columns in batch.switches(group) {
+                self.deal_apart(choice, false, None, columns, space);
+            }
+        } else {
+            for columns in batch.cas(group & choice.passed) {
+                space.deal_mixed(choice, pen, columns);
+            }
+            let weight = plan.weight(true, choice.own);
+            for columns in batch.cas(group & !choice.passed) {
+                space.deal_alike(weight, choice.own, pen, columns);
+            }
+            let weight = plan.weight(false, 0);
+            for columns in batch.switches(group) {
+                space.deal_alike(weight, 0, None, columns);
             }
         }
         for candidate in space.ring.all() {
@@ -259,26 +232,53 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// Lets the called channels queue up for a group of destinations. Returns where the next switches
+    /// learn what comes to them, if they have anything left to choose.
+    #[inline]
+    fn seat<'c>(&self, choice: &Choice<'c>, group: u64, space: &mut Space) -> Option<Pen<'c>> {
+        let Choice { batch, pen, .. } = choice;
+        let called = || {
+            let places = space.called.iter().copied();
+            places.filter_map(|place| {
+                let at = usize::from(place);
+                Some((place, choice.ways.get(at)?, *self.loads.get(at)?))
+            })
+        };
+        let goes_on = called().any(|(_, way, _)| group & !batch.own[way.to] != 0);
+        space.ring.clear();
+        for (place, way, load) in called() {
+            if goes_on {
+                pen.note(way.to, group & choice.flowing);
+            }
+            space.ring.seat(Candidate {
+                load,
+                sent: 0,
+                row: batch.flows.row(way.to),
+                port: way.port.0,
+                place,
+                ignored: way.ignored,
+            });
+        }
+        goes_on.then_some(*pen)
+    }
+
     /// The LIDs of one port through different chassis where they can, else different switches, else
     /// over the least loaded channel.
     fn deal_apart(
         &mut self,
         choice: &Choice<'_>,
         is_ca: bool,
-        per_port: u16,
-        receipts: &Receipts<'_>,
+        pen: Option<Pen<'_>>,
+        columns: Range<usize>,
         space: &mut Space,
-        entries: &mut [u8],
     ) {
-        let Choice { plan, ways, .. } = choice;
-        let Space {
-            ring, flows, used, ..
-        } = space;
-        let candidates = usize::from(ring.len()).max(1);
-        let lids = entries.iter_mut().zip(flows.iter());
-        for ((at, (entry, &flow)), of_port) in lids.enumerate().zip((0..per_port).cycle()) {
-            if of_port == 0 {
-                used.clear();
+        let Choice {
+            plan, batch, ways, ..
+        } = choice;
+        let candidates = usize::from(space.ring.len()).max(1);
+        for column in columns {
+            if batch.port_begins(column) {
+                space.used.clear();
             }
             // The search begins one port further on after each round.
             let shift = if plan.options.port_shifting {
@@ -286,7 +286,8 @@ impl<'a> Desk<'a> {
             } else {
                 0
             };
-            let best = ring.all().zip(0..).min_by_key(|(candidate, turn)| {
+            let used = &space.used;
+            let best = space.ring.all().zip(0..).min_by_key(|(candidate, turn)| {
                 let to = ways.get(usize::from(candidate.place)).map(|way| way.to);
                 let same = |same: &dyn Fn(SwitchIdx, SwitchIdx) -> bool| {
                     used.iter()
@@ -303,111 +304,138 @@ impl<'a> Desk<'a> {
                 )
             });
             let Some((best, _)) = best else { return };
-            used.extend(ways.get(usize::from(best.place)).map(|way| way.to));
-            best.sent += u64::from(flow);
+            space
+                .used
+                .extend(ways.get(usize::from(best.place)).map(|way| way.to));
+            let flow = if is_ca { choice.flow(column) } else { 0 };
             let weight = plan.weight(is_ca, flow);
+            best.sent += u64::from(flow);
             if !best.ignored {
                 best.load += u64::from(weight);
             }
             self.dealt += usize::from(weight != 0);
-            *entry = best.port;
-            receipts.write(best.row, at, flow);
+            if let Some(entry) = space.row.get_mut(column) {
+                *entry = best.port;
+            }
+            if let Some(pen) = pen.filter(|_| flow != 0) {
+                pen.add(best.row, column, flow);
+            }
         }
+    }
+}
+
+impl Choice<'_> {
+    /// The routes that pass the switch towards each LID of a word.
+    #[inline]
+    fn flows(&self, word: usize) -> u64 {
+        self.batch
+            .flows
+            .word(self.row + word)
+            .wrapping_add(in_each(self.own))
+    }
+
+    /// The routes that pass the switch towards one LID.
+    fn flow(&self, column: usize) -> u16 {
+        let mut words = words_of(column..column + 1);
+        words
+            .next()
+            .map_or(0, |(word, mask)| sum_of(self.flows(word) & mask) as u16)
     }
 }
 
 impl Space {
-    /// The routes that pass a switch towards each LID of a run. Where only its own CAs send, all LIDs
-    /// have the same number, which is returned.
     #[inline]
-    fn read_flows(
-        &mut self,
-        choice: &Choice<'_>,
-        set: u64,
-        column: Option<u32>,
-        len: usize,
-    ) -> Option<u16> {
-        match column {
-            Some(column) if choice.passed & set != 0 => {
-                let first = choice.row + column as usize;
-                let flows = &choice.batch.flows;
-                flows.read(first, len, choice.own, &mut self.flows);
-                None
-            }
-            column => {
-                let own = column.map_or(0, |_| choice.own);
-                self.flows.clear();
-                self.flows.resize(len, own);
-                Some(own)
+    fn fill(&mut self, columns: Range<usize>, port: u8) {
+        self.row.get_mut(columns).unwrap_or_default().fill(port);
+    }
+
+    /// Gives each LID to the candidate that is then the least loaded; `flow` routes go to each.
+    #[inline]
+    fn deal_alike(&mut self, weight: u16, flow: u16, pen: Option<Pen<'_>>, columns: Range<usize>) {
+        if weight == 0 {
+            // No CA's packet comes by: any will do.
+            let port = self.ring.first().port;
+            return self.fill(columns, port);
+        }
+        if self.ring.len() == 1 {
+            let weight = u64::from(weight) * columns.len() as u64;
+            return self.deal_to_only(Some(weight), pen, columns, |_| in_each(flow));
+        }
+        let row = self.row.get_mut(..columns.end).unwrap_or_default();
+        let step = usize::from(self.ring.len());
+        let count = columns.len();
+        let all_alike = self
+            .ring
+            .take_turns(count, weight, flow, |first, port, to| {
+                let mut column = columns.start + first;
+                while let Some(entry) = row.get_mut(column) {
+                    *entry = port;
+                    if let Some(pen) = pen {
+                        pen.add(to, column, flow);
+                    }
+                    column += step;
+                }
+            });
+        if all_alike {
+            return;
+        }
+        for (column, entry) in row.iter_mut().enumerate().skip(columns.start) {
+            let (port, to) = self.ring.take(weight, flow);
+            *entry = port;
+            if let Some(pen) = pen {
+                pen.add(to, column, flow);
             }
         }
     }
 
-    /// Gives all LIDs of a run to the only candidate.
-    fn send_all(
+    /// The same, where each LID has its own number of routes.
+    fn deal_mixed(&mut self, choice: &Choice<'_>, pen: Option<Pen<'_>>, columns: Range<usize>) {
+        let count_only = choice.plan.count_only;
+        if self.ring.len() == 1 {
+            let weight = count_only.then_some(columns.len() as u64);
+            return self.deal_to_only(weight, pen, columns, |word| choice.flows(word));
+        }
+        let port = self.ring.first().port;
+        self.fill(columns.clone(), port);
+        for (word, mask) in words_of(columns) {
+            let flows = choice.flows(word) & mask;
+            let counted = if count_only { mask } else { flows };
+            for (lane, flow) in lanes_of(counted, flows) {
+                let (port, to) = self.ring.take(choice.plan.weight(true, flow), flow);
+                let column = word * LANES + lane;
+                if let Some(entry) = self.row.get_mut(column) {
+                    *entry = port;
+                }
+                if let Some(pen) = pen {
+                    pen.add(to, column, flow);
+                }
+            }
+        }
+    }
+
+    /// Gives all LIDs to the only candidate, which is then heavier by `weight`, or by the routes.
+    #[inline]
+    fn deal_to_only(
         &mut self,
-        plan: &Plan<'_>,
-        is_ca: bool,
-        receipts: &Receipts<'_>,
-        entries: &mut [u8],
+        weight: Option<u64>,
+        pen: Option<Pen<'_>>,
+        columns: Range<usize>,
+        flows: impl Fn(usize) -> u64,
     ) {
         let only = self.ring.first();
-        entries.fill(only.port);
-        let (mut sent, mut load) = (0, 0);
-        for (at, &flow) in self.flows.iter().enumerate() {
-            sent += u64::from(flow);
-            load += u64::from(plan.weight(is_ca, flow));
-            receipts.write(only.row, at, flow);
+        let mut sent = 0;
+        for (word, mask) in words_of(columns.clone()) {
+            let flow = flows(word) & mask;
+            sent += sum_of(flow);
+            if let Some(pen) = pen.filter(|_| flow != 0) {
+                pen.add_word(only.row + word, flow);
+            }
         }
         only.sent += sent;
         if !only.ignored {
-            only.load += load;
+            only.load += weight.unwrap_or(sent);
         }
-    }
-
-    /// Gives each LID of a run to the candidate that is then the least loaded; `uniform` is what each
-    /// has, if all have the same.
-    fn take_turns(
-        &mut self,
-        plan: &Plan<'_>,
-        is_ca: bool,
-        uniform: Option<u16>,
-        receipts: &Receipts<'_>,
-        entries: &mut [u8],
-    ) {
-        if let Some(flow) = uniform {
-            let give = |at: usize, port, row| {
-                if let Some(entry) = entries.get_mut(at) {
-                    *entry = port;
-                }
-                receipts.write(row, at, flow);
-            };
-            let weight = plan.weight(is_ca, flow);
-            if self.ring.take_round(self.flows.len(), weight, flow, give) {
-                return;
-            }
-        }
-        for (at, (entry, &flow)) in entries.iter_mut().zip(&self.flows).enumerate() {
-            let (port, row) = self.ring.take(plan.weight(is_ca, flow), flow);
-            *entry = port;
-            receipts.write(row, at, flow);
-        }
-    }
-}
-
-/// Where the next switch on the way learns what comes to it.
-struct Receipts<'a> {
-    pen: Pen<'a>,
-    /// The column of the run's first LID; `None` where the next switch has nothing to choose.
-    column: Option<u32>,
-}
-
-impl Receipts<'_> {
-    /// Adds the routes to the LID at place `at` of the run to a switch's row.
-    #[inline]
-    fn write(&self, row: usize, at: usize, flow: u16) {
-        if let Some(column) = self.column.filter(|_| flow != 0) {
-            self.pen.add(row + column as usize + at, flow);
-        }
+        let port = only.port;
+        self.fill(columns, port);
     }
 }

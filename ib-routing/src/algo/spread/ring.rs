@@ -10,7 +10,7 @@ pub(super) struct Candidate {
     pub(super) load: u64,
     /// Routes given to it in this choice.
     pub(super) sent: u64,
-    /// Where the flows of the switch at its end begin.
+    /// Where the row of the switch at its end begins.
     pub(super) row: usize,
     pub(super) port: u8,
     /// Its place among the channels of its switch.
@@ -103,10 +103,11 @@ impl Ring {
         taken
     }
 
-    /// Gives `routes` each to `count` LIDs that weigh the same, as [`Ring::take`] would one by one:
-    /// `give` hears the place of each LID, its port and row. Refuses where they do not take turns.
+    /// Gives `routes` each to `count` LIDs that weigh the same, as [`Ring::take`] would one by one.
+    /// `give` hears, of each candidate that gets any, the first LID that it gets and its port and row;
+    /// it gets every [`Ring::len`]th from there on. Refuses where candidates do not take turns.
     #[inline]
-    pub(super) fn take_round(
+    pub(super) fn take_turns(
         &mut self,
         count: usize,
         weight: u16,
@@ -118,19 +119,16 @@ impl Ring {
         if weight == 0 || self.some_ignored || self.candidates[usize::from(last)].load > heavier {
             return false;
         }
-        let mut turn = 0;
-        for at in 0..count {
-            let next = self.queue[usize::from(self.head.wrapping_add(turn))];
+        let len = usize::from(self.len);
+        for turn in 0..len.min(count) {
+            let next = self.queue[usize::from(self.head.wrapping_add(turn as u8))];
             let candidate = &mut self.candidates[usize::from(next)];
-            candidate.load += u64::from(weight);
-            candidate.sent += u64::from(routes);
-            give(at, candidate.port, candidate.row);
-            turn += 1;
-            if turn == self.len {
-                turn = 0;
-            }
+            let lids = (count - turn).div_ceil(len) as u64;
+            candidate.load += u64::from(weight) * lids;
+            candidate.sent += u64::from(routes) * lids;
+            give(turn, candidate.port, candidate.row);
         }
-        for _ in 0..turn {
+        for _ in 0..count % len.max(1) {
             let end = self.head.wrapping_add(self.len);
             self.queue[usize::from(end)] = self.queue[usize::from(self.head)];
             self.head = self.head.wrapping_add(1);
