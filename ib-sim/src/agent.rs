@@ -43,9 +43,10 @@ impl Sim {
 
     /// Queues the answer for when the agent is done.
     fn think(&mut self, arrival: PortIdx, frame: FrameIdx) {
-        if let Some((share, attribute)) = self.ports[arrival].drop_rate {
-            let concerned = attribute.is_none_or(|id| id == self.header(frame).attribute_id());
-            if concerned && self.faults.happens(share) {
+        if let Some(rate) = self.ports[arrival].drop_rate.as_deref().copied() {
+            let asked = self.header(frame).attribute_id();
+            let concerned = rate.attribute.is_none_or(|id| id == asked);
+            if concerned && self.faults.happens(rate.share) {
                 return self.drop_frame(arrival, frame, DropReason::Lost);
             }
         }
@@ -103,11 +104,9 @@ impl Sim {
             self.lie(lie, frame);
         }
         let end_port = self.end_port(arrival);
-        let smi = self.smi(arrival);
-        let own = self.agent_port(end_port);
-        let own = own.map_or(Lid::NONE, |port| port.info().lid());
-        let reply = &mut self.frames[frame];
-        if smp && reply.bytes[1] == MgmtClass::SUBN_DIRECTED.0 {
+        if smp && self.frames[frame].bytes[1] == MgmtClass::SUBN_DIRECTED.0 {
+            let smi = self.smi(arrival, frame);
+            let reply = &mut self.frames[frame];
             let request_slid = reply.source_lid;
             let step = match directed(&mut reply.bytes) {
                 Some(smp) => smi.respond(smp, request_slid),
@@ -115,6 +114,9 @@ impl Sim {
             };
             return self.follow(arrival, frame, step);
         }
+        let own = self.agent_port(end_port);
+        let own = own.map_or(Lid::NONE, |port| port.info().lid());
+        let reply = &mut self.frames[frame];
         let to = reply.source_lid;
         // A multicast or permissive LID cannot be a source.
         let from = if reply.dest_lid.is_unicast() {

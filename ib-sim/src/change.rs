@@ -5,6 +5,7 @@ use ib_routing::{NodeIdx, PortRef};
 use ib_smp::Sma;
 use ib_wire::{Guid, Lid, Lmc, PortNum};
 
+use crate::node::DropRate;
 use crate::sim::{Sim, SimError};
 
 impl Sim {
@@ -61,7 +62,8 @@ impl Sim {
         attribute: Option<AttributeId>,
     ) -> Result<(), SimError> {
         let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
-        self.ports[index].drop_rate = (share > 0.0).then_some((share, attribute));
+        let rate = DropRate { share, attribute };
+        self.ports[index].drop_rate = (share > 0.0).then(|| Box::new(rate));
         Ok(())
     }
 

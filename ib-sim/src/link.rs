@@ -24,9 +24,11 @@ impl Sim {
                 return self.drop_frame(out, frame, DropReason::PortNotActive);
             }
         }
-        let counters = &mut self.ports[out].counters;
-        counters.count_sent(&self.frames[frame]);
-        self.note_hop(out, peer, frame);
+        let sent = &self.frames[frame];
+        self.ports[out].counters.count_sent(sent);
+        if sent.data.is_some() {
+            self.trace_hop(out, peer, frame);
+        }
         let arrival = Happening::Arrive { frame, port: peer };
         if !self.faulty || (self.options.faults.rates.smp_only && !smp) {
             self.queue

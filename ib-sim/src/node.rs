@@ -162,11 +162,19 @@ pub(crate) struct PortEntry {
     pub(crate) remembered_peer: Option<PortIdx>,
     /// Counts the trainings of the link: one that was broken off must not end later.
     pub(crate) training: u32,
-    /// Share of the requests to the agents that get lost here, of one attribute or of all.
-    pub(crate) drop_rate: Option<(f64, Option<AttributeId>)>,
+    /// Requests to the agents that get lost here.
+    pub(crate) drop_rate: Option<Box<DropRate>>,
     /// Packets with bit errors that good packets have not made up for.
     pub(crate) physical_errors: u8,
     pub(crate) counters: Counters,
+}
+
+/// Share of the requests to a node's agents that get lost at a port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DropRate {
+    pub(crate) share: f64,
+    /// The attribute that is asked for; none for all.
+    pub(crate) attribute: Option<AttributeId>,
 }
 
 /// A look at a port of a simulated node.

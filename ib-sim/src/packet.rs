@@ -233,15 +233,8 @@ impl Sim {
         data.is_some_and(|data| data.raw)
     }
 
-    /// Puts the lane into a packet that goes out of `out`, and the hop into its trace.
-    #[inline]
-    pub(crate) fn note_hop(&mut self, out: PortIdx, peer: PortIdx, frame: FrameIdx) {
-        if self.frames[frame].data.is_some() {
-            self.trace_hop(out, peer, frame);
-        }
-    }
-
-    fn trace_hop(&mut self, out: PortIdx, peer: PortIdx, frame: FrameIdx) {
+    /// Puts the lane into a data packet that goes out of `out`, and the hop into its trace.
+    pub(crate) fn trace_hop(&mut self, out: PortIdx, peer: PortIdx, frame: FrameIdx) {
         let hop = PacketHop {
             at: self.now,
             from: self.at(out),

@@ -22,6 +22,9 @@ use crate::sim::{DropReason, Sim};
 /// PortSelect of all ports of a switch together.
 const ALL_PORTS: u8 = 255;
 
+/// Counters that seldom count, by name and by lane or service level.
+type Rare = BTreeMap<(&'static str, u8), u64>;
+
 /// What has passed a port, and what went wrong there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -37,8 +40,8 @@ pub struct Counters {
     pub multicast_xmit_pkts: u64,
     /// Packets to multicast LIDs received, and counted in `rcv_pkts` too.
     pub multicast_rcv_pkts: u64,
-    /// Everything that seldom counts, by its name and its lane or service level.
-    rare: BTreeMap<(&'static str, u8), u64>,
+    /// Most ports have none: every port of the fabric would pay for an empty map.
+    rare: Option<Box<Rare>>,
 }
 
 impl Counters {
@@ -57,10 +60,8 @@ impl Counters {
             "port_unicast_rcv_pkts" => self.rcv_pkts.saturating_sub(self.multicast_rcv_pkts),
             // Lives as long as the map needs it: the key's text is compared, not its address.
             name => {
-                let entry = self
-                    .rare
-                    .iter()
-                    .find(|((own, at), _)| *own == name && *at == index);
+                let mut rare = self.rare.iter().flat_map(|rare| rare.iter());
+                let entry = rare.find(|((own, at), _)| *own == name && *at == index);
                 entry.map_or(0, |(_, count)| *count)
             }
         }
@@ -81,14 +82,17 @@ impl Counters {
                 self.rcv_pkts = value.saturating_add(self.multicast_rcv_pkts);
             }
             name => {
-                self.rare.insert((name, index), value);
+                self.rare
+                    .get_or_insert_default()
+                    .insert((name, index), value);
             }
         }
     }
 
     /// Counts something that seldom happens.
     pub(crate) fn count(&mut self, name: &'static str, index: u8, by: u64) {
-        let counter = self.rare.entry((name, index)).or_default();
+        let rare = self.rare.get_or_insert_default();
+        let counter = rare.entry((name, index)).or_default();
         *counter = counter.saturating_add(by);
     }
 

@@ -17,7 +17,8 @@ const LANES: usize = 4;
 /// Events of one kind `E`, by time.
 #[derive(Debug)]
 pub(crate) struct EventQueue<E> {
-    lanes: [Lane<E>; LANES],
+    /// As many as latencies have been met, at most [`LANES`].
+    lanes: Vec<Lane<E>>,
     heap: BinaryHeap<Reverse<Entry<E>>>,
     /// The first event of all: it is looked at far more often than it changes.
     first: Option<First>,
@@ -26,7 +27,7 @@ pub(crate) struct EventQueue<E> {
 
 #[derive(Debug)]
 struct Lane<E> {
-    latency: Option<Duration>,
+    latency: Duration,
     entries: VecDeque<Entry<E>>,
 }
 
@@ -49,10 +50,7 @@ struct First {
 impl<E: Copy> EventQueue<E> {
     pub(crate) fn new() -> Self {
         Self {
-            lanes: std::array::from_fn(|_| Lane {
-                latency: None,
-                entries: VecDeque::new(),
-            }),
+            lanes: Vec::new(),
             heap: BinaryHeap::new(),
             first: None,
             queued: 0,
@@ -67,19 +65,14 @@ impl<E: Copy> EventQueue<E> {
             reason = "adding to an Instant stays at the end of time"
         )]
         let entry = self.entry(now + latency, event);
-        for (index, lane) in self.lanes.iter_mut().enumerate() {
-            match lane.latency {
-                Some(of_lane) if of_lane != latency => {}
-                _ => {
-                    lane.latency = Some(latency);
-                    // Time never goes back, but a host may hand in a moment before the last one.
-                    if lane.entries.back().is_none_or(|last| last.at <= entry.at) {
-                        lane.entries.push_back(entry);
-                        return self.note(entry.at, entry.order, index);
-                    }
-                    break;
-                }
-            }
+        let own = self.lanes.iter().position(|lane| lane.latency == latency);
+        let own = own.unwrap_or_else(|| self.open_lane(latency));
+        if let Some(lane) = self.lanes.get_mut(own)
+            // Time never goes back, but a host may hand in a moment before the last one.
+            && lane.entries.back().is_none_or(|last| last.at <= entry.at)
+        {
+            lane.entries.push_back(entry);
+            return self.note(entry.at, entry.order, own);
         }
         self.push_heap(entry);
     }
@@ -115,6 +108,19 @@ impl<E: Copy> EventQueue<E> {
         };
         self.find_first();
         Some((first.at, event))
+    }
+
+    /// The number of a new lane; there may be no room for it.
+    #[cold]
+    fn open_lane(&mut self, latency: Duration) -> usize {
+        let number = self.lanes.len();
+        if number < LANES {
+            self.lanes.push(Lane {
+                latency,
+                entries: VecDeque::new(),
+            });
+        }
+        number
     }
 
     /// Takes an event that has been queued into account.

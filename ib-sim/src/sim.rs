@@ -516,7 +516,7 @@ impl Sim {
 
     /// Starts a directed-route SMP of the host: a request, or a manager's response to another manager.
     fn start_directed(&mut self, port: PortIdx, frame: FrameIdx, first_switch: Lid) {
-        let smi = self.smi(port);
+        let smi = self.smi(port, frame);
         let Some(smp) = directed(&mut self.frames[frame].bytes) else {
             return;
         };

@@ -3,7 +3,7 @@
 use ib_mad::{Mad, MgmtClass};
 use ib_routing::NodeIdx;
 use ib_smp::PortState;
-use ib_smp::{Discard, Smi, Source, Step};
+use ib_smp::{Discard, NodeType, Smi, Source, Step};
 use ib_wire::{Lid, PortNum, QKey, Qpn, Vl};
 
 use crate::frame::FrameIdx;
@@ -16,24 +16,27 @@ impl Sim {
     pub(crate) fn arrive(&mut self, port: PortIdx, frame: FrameIdx) {
         let arrived = &mut self.frames[frame];
         arrived.hops = arrived.hops.saturating_add(1);
-        let (hops, smp, dest_lid) = (arrived.hops, arrived.is_smp(), arrived.dest_lid);
-        let class = MgmtClass(arrived.bytes[1]);
         self.stats.hops = self.stats.hops.wrapping_add(1);
-        let node = self.ports[port].node;
-        if !self.ports[port].up {
-            return self.drop_frame(port, frame, DropReason::LinkDown);
-        }
-        if !self.nodes[node].powered {
-            return self.drop_frame(port, frame, DropReason::NodeDown);
-        }
-        if hops > self.max_hops {
-            return self.drop_frame(port, frame, DropReason::TooManyHops);
-        }
         let entry = &mut self.ports[port];
+        let node = entry.node;
+        let here = &self.nodes[node];
+        let fault = if !entry.up {
+            Some(DropReason::LinkDown)
+        } else if !here.powered {
+            Some(DropReason::NodeDown)
+        } else if arrived.hops > self.max_hops {
+            Some(DropReason::TooManyHops)
+        } else {
+            None
+        };
+        if let Some(reason) = fault {
+            return self.drop_frame(port, frame, reason);
+        }
         entry.physical_errors = entry.physical_errors.saturating_sub(1);
-        entry.counters.count_received(&self.frames[frame]);
-        if smp {
-            if dest_lid.is_permissive() && class == MgmtClass::SUBN_DIRECTED {
+        entry.counters.count_received(arrived);
+        if arrived.is_smp() {
+            let class = MgmtClass(arrived.bytes[1]);
+            if arrived.dest_lid.is_permissive() && class == MgmtClass::SUBN_DIRECTED {
                 return self.directed_from(port, frame);
             }
         } else if let Err(reason) = self.data_arrives(port, frame) {
@@ -252,8 +255,8 @@ impl Sim {
 
     /// Moves a directed-route SMP on that has come out of the link of `port`.
     fn directed_from(&mut self, port: PortIdx, frame: FrameIdx) {
-        let smi = self.smi(port);
         let source = Source::Port(self.ports[port].number);
+        let smi = self.smi(port, frame);
         let step = match directed(&mut self.frames[frame].bytes) {
             Some(smp) => smi.handle(smp, source),
             None => Err(Discard::Short { found: Mad::LEN }),
@@ -264,9 +267,8 @@ impl Sim {
     /// Does what the rules of directed routes say; `here` is the port of arrival, or the own end port.
     pub(crate) fn follow(&mut self, here: PortIdx, frame: FrameIdx, step: Result<Step, Discard>) {
         let node = self.ports[here].node;
-        let end_port = self.end_port(here);
         match step {
-            Ok(Step::Deliver) => self.receive_smp(end_port, here, frame),
+            Ok(Step::Deliver) => self.receive_smp(self.end_port(here), here, frame),
             Ok(Step::Send(out)) => {
                 let packet = &mut self.frames[frame];
                 packet.source_lid = Lid::PERMISSIVE;
@@ -280,16 +282,36 @@ impl Sim {
                 let packet = &mut self.frames[frame];
                 packet.source_lid = slid;
                 packet.dest_lid = dlid;
-                self.send_by_lid(end_port, frame);
+                self.send_by_lid(self.end_port(here), frame);
             }
             Err(_) => self.drop_frame(here, frame, DropReason::DirectedRoute),
         }
     }
 
-    /// The subnet management interface that handles what comes to `port`.
-    pub(crate) fn smi(&self, port: PortIdx) -> Smi {
-        let entry = &self.ports[port];
-        self.nodes[entry.node].sma.smi(entry.number)
+    /// The subnet management interface that handles an SMP at `port`: one for all ports of a switch, else the port's own.
+    #[inline]
+    pub(crate) fn smi(&mut self, port: PortIdx, frame: FrameIdx) -> Smi {
+        let arrival = &self.ports[port];
+        let node = &self.nodes[arrival.node];
+        let (node_type, port) = if node.is_switch {
+            (NodeType::SWITCH, PortNum::MANAGEMENT)
+        } else {
+            // To the rules a router is like a CA; neither has a port 0.
+            (NodeType::CA, PortNum(arrival.number.0.max(1)))
+        };
+        // Only a route that ends LID routed needs the port's LID: most never look at the port.
+        let all_directed = directed(&mut self.frames[frame].bytes)
+            .is_none_or(|smp| smp.dr_slid().is_permissive() && smp.dr_dlid().is_permissive());
+        let lid = match node.sma.port(port) {
+            Some(own) if !all_directed => own.info().lid(),
+            _ => Lid::NONE,
+        };
+        Smi {
+            node_type,
+            num_ports: node.num_ports,
+            port,
+            lid,
+        }
     }
 
     /// Whether a switch's port lets a packet of this partition pass.

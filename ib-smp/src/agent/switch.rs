@@ -127,11 +127,12 @@ impl SwitchTables {
     /// A block of the linear table; `None` past its capacity.
     pub(super) fn linear_block(&self, modifier: u32) -> Option<LinearForwardingTable> {
         let first = self.linear_first(modifier)?;
-        let mut block = LinearForwardingTable::from_bytes([PortNum::UNREACHABLE.0; 64]);
-        for (index, &port) in self.linear.iter().skip(first).take(64).enumerate() {
-            block.set_port_block(index, port);
+        let mut block = [PortNum::UNREACHABLE.0; 64];
+        let written = self.linear.get(first..).unwrap_or(&[]);
+        for (entry, port) in block.iter_mut().zip(written) {
+            *entry = port.0;
         }
-        Some(block)
+        Some(LinearForwardingTable::from_bytes(block))
     }
 
     /// Writes a block of the linear table; `None` past its capacity.
@@ -141,16 +142,21 @@ impl SwitchTables {
         block: &LinearForwardingTable,
     ) -> Option<()> {
         let first = self.linear_first(modifier)?;
-        let ports = (0..64).filter_map(|index| block.port_block(index));
-        let end = first.checked_add(64)?;
+        let ports = block.as_bytes();
+        let end = first.checked_add(ports.len())?;
         if self.linear.len() < end {
-            if ports.clone().all(|port| port == PortNum::UNREACHABLE) {
+            if ports.iter().all(|&port| port == PortNum::UNREACHABLE.0) {
                 return Some(());
             }
+            // A manager raises the top before it fills the table.
+            let top = usize::from(self.info.linear_fdb_top().0).max(end);
+            let missing = top.saturating_sub(self.linear.len());
+            self.linear.reserve(missing.next_multiple_of(64));
             self.linear.resize(end, PortNum::UNREACHABLE);
         }
-        for (entry, port) in self.linear.iter_mut().skip(first).zip(ports) {
-            *entry = port;
+        let entries = self.linear.get_mut(first..end)?;
+        for (entry, &port) in entries.iter_mut().zip(ports) {
+            *entry = PortNum(port);
         }
         Some(())
     }
