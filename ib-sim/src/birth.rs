@@ -115,7 +115,7 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
         _ => Sma::new(info, description, ports),
     };
     sma.limit_traps(options.trap_attempts);
-    if switch && options.hidden_extended_speeds {
+    if switch && options.hidden_extended_speeds && is_fast(node) {
         sma = sma.with_hidden_extended_speeds();
     }
     match options.birth {
@@ -123,6 +123,12 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
         Birth::Ibsim => sma.with_mlnx_ext_port_info(),
         Birth::Specified => sma,
     }
+}
+
+/// Whether a node has ports of NDR or XDR.
+fn is_fast(node: &Node) -> bool {
+    let fast = [Some(LinkSpeed::Ndr), Some(LinkSpeed::Xdr)];
+    node.ports().any(|(_, port)| fast.contains(&port.speed))
 }
 
 fn port_agent(
@@ -233,9 +239,14 @@ fn port_info(
             } else {
                 GidPrefix(0)
             });
-        let speeds = info.link_speed_ext_supported();
+        // Port 0 speaks for the external ports, where their own attributes may hide it.
+        let knows_ndr = if management && specified {
+            is_fast(node)
+        } else {
+            info.link_speed_ext_supported().contains(LinkSpeedsExt::NDR)
+        };
         info.set_capability_mask(capabilities(management, options))
-            .set_capability_mask2(capabilities2(speeds));
+            .set_capability_mask2(capabilities2(knows_ndr));
     }
     if end_port && !specified {
         // ibsim takes what the file says for what an earlier manager has left.
@@ -280,13 +291,10 @@ fn capabilities(management: bool, options: &SimOptions) -> CapabilityMask {
     mask
 }
 
-fn capabilities2(speeds: LinkSpeedsExt) -> CapabilityMask2 {
+fn capabilities2(knows_ndr: bool) -> CapabilityMask2 {
     let mut mask =
         CapabilityMask2::IS_LINK_WIDTH_2X_SUPPORTED | CapabilityMask2::IS_LINK_SPEED_HDR_SUPPORTED;
-    mask.set(
-        CapabilityMask2::IS_LINK_SPEED_NDR_SUPPORTED,
-        speeds.contains(LinkSpeedsExt::NDR),
-    );
+    mask.set(CapabilityMask2::IS_LINK_SPEED_NDR_SUPPORTED, knows_ndr);
     mask
 }
 

@@ -29,8 +29,8 @@ pub struct SimOptions {
     pub port_guids: PortGuids,
     /// The attributes that a node is born with.
     pub birth: Birth,
-    /// Whether switches show extended speeds only to a manager that says it knows them (bit 31 of PortInfo's modifier), as NDR
-    /// and XDR switches do.
+    /// Whether NDR and XDR switches show extended speeds only to a manager that says it knows them (bit 31 of PortInfo's
+    /// modifier), as real ones do.
     pub hidden_extended_speeds: bool,
     /// Whether nodes send traps, and say so (IsTrapSupported).
     pub traps: bool,

@@ -82,7 +82,13 @@ fn a_successor_owns_the_fabric_after_the_lease() {
 
 #[test]
 fn a_fast_device_is_asked_for_all_its_speeds_and_an_old_one_is_not() {
-    for (speed, wants_bit) in [(LinkSpeed::Ndr, true), (LinkSpeed::Hdr, false)] {
+    let cases = [
+        (LinkSpeed::Xdr, true, true),
+        (LinkSpeed::Ndr, true, true),
+        (LinkSpeed::Ndr, false, true),
+        (LinkSpeed::Hdr, true, false),
+    ];
+    for (speed, hidden, wants_bit) in cases {
         let mut builder = Lab::new("gen-ring-5").fabric.to_builder();
         let ports: Vec<_> = Lab::new("gen-ring-5").fabric.links().collect();
         for (a, b) in ports {
@@ -90,7 +96,15 @@ fn a_fast_device_is_asked_for_all_its_speeds_and_an_old_one_is_not() {
                 builder.port_mut(end).unwrap().speed = Some(speed);
             }
         }
-        let running = Lab::of(builder.build()).up();
+        let running = Lab::of(builder.build())
+            .options(|options| options.hidden_extended_speeds = hidden)
+            .up();
+        let fabric = running.sm.fabric();
+        for (a, b) in fabric.links() {
+            for end in [a, b] {
+                assert_eq!(fabric.port(end).unwrap().speed, Some(speed), "{end:?}");
+            }
+        }
         let sets = running.transport.sent_with(Method::SET);
         let infos = sets.iter().filter(|set| set.attribute_id() == PortInfo::ID);
         let mut count = 0;
