@@ -25,6 +25,9 @@ mod node;
 mod options;
 mod packet;
 mod pma;
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+pub mod properties;
 mod queue;
 mod samples;
 #[cfg(target_os = "linux")]
