@@ -5,14 +5,18 @@
 //! file (`opensm.conf`): `key value` lines, `#` comments. Nothing random comes from inside the
 //! engine: the first transaction ID stands here too.
 
-use alloc::{string::String, vec, vec::Vec};
+mod qos;
+
+use alloc::{collections::BTreeMap, string::String, vec, vec::Vec};
 use core::{str::FromStr, time::Duration};
 
 use ib_mad::TransactionId;
 use ib_routing::{RouteOptions, RoutingEngine};
-use ib_wire::{GidPrefix, Lmc, Sl};
+use ib_wire::{GidPrefix, Guid, Lid, Lmc, Sl};
 use thiserror::Error;
 
+pub(crate) use self::qos::PortKind;
+pub use self::qos::{Qos, QosOptions};
 use crate::partition::{Enforcement, Partitions};
 
 /// The options of a subnet manager.
@@ -50,6 +54,11 @@ pub struct SmConfig {
     pub lmc: Lmc,
     /// Gives enhanced switch ports 0 the same LMC (`lmc_esp0`).
     pub lmc_esp0: bool,
+    /// Base LIDs that ports had before this manager, by port GUID: the host keeps
+    /// [`SubnetManager::guid2lid`](crate::SubnetManager::guid2lid) and gives it back here after a restart.
+    pub guid2lid: BTreeMap<Guid, Lid>,
+    /// Trusts these LIDs even where another manager was the master meanwhile (`honor_guid2lid`).
+    pub honor_guid2lid: bool,
     /// Gives new LIDs to all ports instead of keeping valid ones (`reassign_lids`).
     pub reassign_lids: bool,
 
@@ -62,6 +71,10 @@ pub struct SmConfig {
 
     /// Time between two light sweeps; `None` for none (`sweep_interval`, 0).
     pub sweep_interval: Option<Duration>,
+    /// Discovers the whole subnet each time instead (`force_heavy_sweep`).
+    pub force_heavy_sweep: bool,
+    /// Discovers the subnet when a trap tells of a change (`sweep_on_trap`).
+    pub sweep_on_trap: bool,
 
     /// 4.096 us * 2^n: longest time a packet takes through the subnet (`subnet_timeout`).
     pub subnet_timeout: u8,
@@ -82,12 +95,17 @@ pub struct SmConfig {
     /// Highest code of OperationalVLs to use: 1 is VL0, 5 is VL0..VL14 (`max_op_vls`).
     pub max_op_vls: u8,
 
+    /// Which lane a service level takes, and how lanes share a link (`qos` and all keys that begin so).
+    pub qos: Qos,
+
     /// Time between two polls of the master by a standby (`sminfo_polling_timeout`).
     pub sminfo_polling_timeout: Duration,
     /// Unanswered polls in a row after which the master counts as gone (`polling_retry_number`).
     pub polling_retry_number: u8,
     /// Ignores other managers (`ignore_other_sm`).
     pub ignore_other_sm: bool,
+    /// Does not ask hosts to subscribe and join again (`no_clients_rereg`).
+    pub no_clients_rereg: bool,
 
     /// Who may talk to whom.
     pub partitions: Partitions,
@@ -125,11 +143,15 @@ impl Default for SmConfig {
             sm_sl: Sl::ZERO,
             lmc: Lmc::ZERO,
             lmc_esp0: false,
+            guid2lid: BTreeMap::new(),
+            honor_guid2lid: false,
             reassign_lids: false,
             max_wire_smps: 32,
             transaction_timeout: Duration::from_millis(200),
             transaction_retries: 3,
             sweep_interval: Some(Duration::from_secs(10)),
+            force_heavy_sweep: false,
+            sweep_on_trap: true,
             subnet_timeout: 0x12,
             packet_life_time: 0x12,
             head_of_queue_lifetime: 0x12,
@@ -139,9 +161,11 @@ impl Default for SmConfig {
             local_phy_errors_threshold: 8,
             overrun_errors_threshold: 8,
             max_op_vls: 5,
+            qos: Qos::default(),
             sminfo_polling_timeout: Duration::from_secs(10),
             polling_retry_number: 4,
             ignore_other_sm: false,
+            no_clients_rereg: false,
             partitions: Partitions::default(),
             partition_config_file: None,
             part_enforce: Enforcement::Both,
@@ -242,6 +266,7 @@ impl SmConfig {
             "sm_sl" => self.sm_sl = Sl::try_new(narrow(value, 15u8)?).unwrap_or(Sl::ZERO),
             "lmc" => self.lmc = Lmc::try_new(narrow(value, 7u8)?).unwrap_or(Lmc::ZERO),
             "lmc_esp0" => self.lmc_esp0 = boolean(value)?,
+            "honor_guid2lid" => self.honor_guid2lid = boolean(value)?,
             "reassign_lids" => self.reassign_lids = boolean(value)?,
             "max_wire_smps" => self.max_wire_smps = narrow::<u16>(value, u16::MAX)?.into(),
             "transaction_timeout" => self.transaction_timeout = milliseconds(value)?,
@@ -250,6 +275,8 @@ impl SmConfig {
                 let seconds = number(value, u64::from(u32::MAX))?;
                 self.sweep_interval = (seconds != 0).then(|| Duration::from_secs(seconds));
             }
+            "force_heavy_sweep" => self.force_heavy_sweep = boolean(value)?,
+            "sweep_on_trap" => self.sweep_on_trap = boolean(value)?,
             "subnet_timeout" => self.subnet_timeout = narrow(value, 31u8)?,
             "packet_life_time" => self.packet_life_time = narrow(value, 31u8)?,
             "head_of_queue_lifetime" => self.head_of_queue_lifetime = narrow(value, 31u8)?,
@@ -263,9 +290,11 @@ impl SmConfig {
             }
             "overrun_errors_threshold" => self.overrun_errors_threshold = narrow(value, 15u8)?,
             "max_op_vls" => self.max_op_vls = narrow(value, 5u8)?.max(1),
+            "qos" => self.qos.enabled = boolean(value)?,
             "sminfo_polling_timeout" => self.sminfo_polling_timeout = milliseconds(value)?,
             "polling_retry_number" => self.polling_retry_number = narrow(value, u8::MAX)?,
             "ignore_other_sm" => self.ignore_other_sm = boolean(value)?,
+            "no_clients_rereg" => self.no_clients_rereg = boolean(value)?,
             "partition_config_file" => {
                 self.partition_config_file = (value != "(null)").then(|| value.into());
             }
@@ -291,7 +320,10 @@ impl SmConfig {
                 self.ipoib_mcgroup_creation_validation = boolean(value)?;
             }
             "sm_assigned_guid" => self.sm_assigned_guid = narrow(value, u8::MAX)?,
-            _ => return Err(SetError::UnknownKey),
+            _ => match key.strip_prefix("qos_") {
+                Some(name) => self.qos.set(name, value)?,
+                None => return Err(SetError::UnknownKey),
+            },
         }
         Ok(())
     }

@@ -44,6 +44,24 @@ pub enum Event {
         /// The port through which the second claim was heard.
         behind: Option<PortAt>,
     },
+    /// NodeInfo says what cannot be: the node is left out.
+    Implausible {
+        /// The port behind which it was heard; `None`: the manager's own node.
+        behind: Option<PortAt>,
+        /// The GUID that it claims.
+        node_guid: Guid,
+        /// The field that cannot be, by its name in the specification's tables.
+        field: &'static str,
+    },
+    /// A node gave another GUID when it was asked again: it is left out, and what is behind it is not asked for.
+    GuidChanged {
+        /// The port behind which it was heard; `None`: the manager's own node.
+        behind: Option<PortAt>,
+        /// What it said first.
+        before: Guid,
+        /// What it says now.
+        now: Guid,
+    },
     /// A port was given a LID that it did not have.
     LidAssigned {
         /// The port.

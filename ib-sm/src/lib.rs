@@ -29,7 +29,7 @@ pub mod subnet;
 mod sweep;
 mod trap;
 
-pub use config::{ConfigError, SmConfig, UnknownOption};
+pub use config::{ConfigError, Qos, QosOptions, SmConfig, UnknownOption};
 pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 pub use event::{
     Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortAt, PortCounts, Silent, Summary,

@@ -3,7 +3,10 @@
 mod peers;
 mod service;
 
-use alloc::{boxed::Box, collections::VecDeque};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, VecDeque},
+};
 use core::time::Duration;
 
 use ib_mad::{
@@ -14,7 +17,7 @@ use ib_routing::{
     Fabric, LidMap, NodeType, Routes, RoutingEngine, VerifyReport, format::mcfdbs::Groups,
 };
 use ib_smp::SmState;
-use ib_wire::Guid;
+use ib_wire::{Guid, Lid};
 
 use crate::{
     SmConfig,
@@ -121,6 +124,7 @@ impl SubnetManager {
             up: false,
             served: false,
         };
+        manager.sweep.plan.remembered = manager.config.guid2lid.clone();
         manager.begin_sweep(now, SweepCause::Start);
         manager.run(now);
         manager
@@ -170,6 +174,13 @@ impl SubnetManager {
     #[must_use]
     pub fn lids(&self) -> &LidMap {
         &self.sweep.plan.lids
+    }
+
+    /// Base LIDs by port GUID, those of ports that are gone included: what a host keeps beyond its own life and gives back
+    /// as [`SmConfig::guid2lid`]. [`ib_routing::format::guid2lid`] reads and writes OpenSM's file.
+    #[must_use]
+    pub fn guid2lid(&self) -> &BTreeMap<Guid, Lid> {
+        &self.sweep.plan.remembered
     }
 
     /// The routes that were installed.
@@ -323,7 +334,8 @@ impl SubnetManager {
         let summary = Box::new(self.summary.clone());
         let failed = self.sweep.errors > 0;
         self.up = !failed;
-        self.served |= self.up;
+        // One node that refuses must not leave all others without an administrator.
+        self.served |= self.sweep.plan.routes.is_some();
         self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));
         if failed {
             if let Some(left) = self.quick_retries_left.checked_sub(1) {
@@ -422,6 +434,9 @@ impl Engine for SubnetManager {
         if self.sweep.step == Step::Done && self.next_sweep.is_some_and(|at| at <= now) {
             match self.again {
                 Some(cause) => self.begin_sweep(now, cause),
+                None if self.up && self.config.force_heavy_sweep => {
+                    self.begin_sweep(now, SweepCause::Timer);
+                }
                 None if self.up => self.begin_light_sweep(now),
                 None => self.begin_sweep(now, SweepCause::Retry),
             }

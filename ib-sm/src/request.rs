@@ -19,6 +19,8 @@ use crate::subnet::{NodeIdx, PortRef};
 pub(crate) enum Request {
     /// Who is behind this port; `None` is the own node.
     GetNodeInfo(Option<PortRef>),
+    /// Does this node still say who it is.
+    CheckNodeInfo(NodeIdx),
     GetNodeDescription(PortRef),
     GetSwitchInfo(NodeIdx),
     GetPortInfo(PortRef),
@@ -49,7 +51,7 @@ pub(crate) enum Request {
 impl Request {
     pub(crate) const fn attribute_id(self) -> AttributeId {
         match self {
-            Self::GetNodeInfo(_) | Self::LightNodeInfo(_) => NodeInfo::ID,
+            Self::GetNodeInfo(_) | Self::CheckNodeInfo(_) | Self::LightNodeInfo(_) => NodeInfo::ID,
             Self::GetSmInfo(_) | Self::LightSmInfo(_) | Self::PollSm(_) | Self::HandOver(_) => {
                 SmInfo::ID
             }
@@ -84,7 +86,8 @@ impl Request {
             Self::SetSlToVl(node, SlToVlModifier::Pair { input, output }) if input.0 == 0 => {
                 Some(PortRef { node, port: output })
             }
-            Self::GetSwitchInfo(node)
+            Self::CheckNodeInfo(node)
+            | Self::GetSwitchInfo(node)
             | Self::SetSwitchInfo(node)
             | Self::LightSwitchInfo(node)
             | Self::GetLft(node, _)

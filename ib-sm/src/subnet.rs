@@ -53,6 +53,8 @@ pub struct Subnet {
     nodes: Vec<Node>,
     by_guid: BTreeMap<Guid, NodeIdx>,
     by_port_guid: BTreeMap<Guid, PortRef>,
+    /// Whether any node has lost its trust: nearly never.
+    distrusts: bool,
 }
 
 /// One node.
@@ -66,11 +68,27 @@ pub struct Node {
     pub switch: Option<Switch>,
     /// The shortest directed route to it.
     pub path: DrPath,
+    /// The port behind which it was heard first; `None` for the own node.
+    pub(crate) heard_behind: Option<PortRef>,
+    /// How far its GUID can be trusted.
+    pub(crate) trust: Trust,
     /// Its PortInfo has speeds that it shows only to who knows them.
     pub(crate) extended_speeds: bool,
     /// Whether it left a request unanswered in this sweep.
     pub silent: bool,
     ports: Vec<Port>,
+}
+
+/// How far a node's GUID can be trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Nothing speaks against it.
+    #[default]
+    Given,
+    /// A cable behind it ends where another one does already: it is asked again.
+    Checked,
+    /// It said something else when it was asked again.
+    Lost,
 }
 
 /// What only a switch has.
@@ -135,6 +153,8 @@ impl Subnet {
             description: NodeDescription::default(),
             info,
             path,
+            heard_behind: None,
+            trust: Trust::Given,
             extended_speeds: false,
             silent: false,
         });
@@ -185,6 +205,12 @@ impl Subnet {
         (0..).map(NodeIdx).zip(&self.nodes)
     }
 
+    /// All switches with their indices.
+    pub fn switches(&self) -> impl Iterator<Item = (NodeIdx, &Switch)> {
+        let nodes = self.nodes();
+        nodes.filter_map(|(index, node)| Some((index, node.switch.as_ref()?)))
+    }
+
     /// One node.
     #[must_use]
     pub fn node(&self, index: NodeIdx) -> Option<&Node> {
@@ -193,6 +219,26 @@ impl Subnet {
 
     pub(crate) fn node_mut(&mut self, index: NodeIdx) -> Option<&mut Node> {
         self.nodes.get_mut(index.0 as usize)
+    }
+
+    /// Whether a node, and every node on the way to it, says the same whenever it is asked. A node that does not has as
+    /// many GUIDs as there are questions, and behind them everything is found again and again.
+    pub(crate) fn is_steady(&self, index: NodeIdx) -> bool {
+        if !self.distrusts {
+            return true;
+        }
+        let first = self.node(index);
+        let way = core::iter::successors(first, |node| self.node(node.heard_behind?.node));
+        // A route has 63 hops.
+        way.take(64).all(|node| node.trust != Trust::Lost)
+    }
+
+    /// Notes that a node's GUID is nothing to go by.
+    pub(crate) fn distrust(&mut self, index: NodeIdx) {
+        self.distrusts = true;
+        if let Some(node) = self.node_mut(index) {
+            node.trust = Trust::Lost;
+        }
     }
 
     pub(crate) fn switch_mut(&mut self, index: NodeIdx) -> Option<&mut Switch> {
@@ -316,6 +362,13 @@ impl KnownTable {
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (u16, &[u8; 64])> {
         let numbered = (0..=u16::MAX).zip(&self.blocks);
         numbered.filter_map(|(block, bytes)| Some((block, bytes.as_ref()?)))
+    }
+
+    /// Makes room for the blocks up to `last`.
+    pub(crate) fn reserve(&mut self, last: u16) {
+        let missing = usize::from(last).saturating_add(1);
+        let missing = missing.saturating_sub(self.blocks.len());
+        self.blocks.reserve_exact(missing);
     }
 
     pub(crate) fn set(&mut self, block: u16, bytes: [u8; 64]) {

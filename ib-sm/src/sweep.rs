@@ -143,11 +143,13 @@ impl Sweep {
         let path = match request {
             Request::GetNodeInfo(from) => self.neighbor_path(from)?,
             Request::LightNodeInfo(from) => self.neighbor_path(Some(from))?,
-            Request::LightSwitchInfo(node) => self.subnet.node(node)?.path,
+            Request::CheckNodeInfo(node) | Request::LightSwitchInfo(node) => {
+                self.subnet.node(node)?.path
+            }
             _ => {
                 let port = request.port()?;
                 // One time-out says enough about a node.
-                if self.subnet.node(port.node)?.silent {
+                if self.subnet.node(port.node)?.silent || !self.subnet.is_steady(port.node) {
                     return None;
                 }
                 self.subnet.path(port)?
@@ -156,6 +158,7 @@ impl Sweep {
         let mut data = [0; 64];
         let modifier = match request {
             Request::GetNodeInfo(_)
+            | Request::CheckNodeInfo(_)
             | Request::LightNodeInfo(_)
             | Request::GetNodeDescription(_)
             | Request::GetSwitchInfo(_)
@@ -192,7 +195,7 @@ impl Sweep {
                 modifier.bits()
             }
             Request::SetVlArbitration(port, half) => {
-                data = *self.vl_arbitration(half).as_bytes();
+                data = *self.vl_arbitration(config, port, half).as_bytes();
                 VlArbitrationModifier {
                     half,
                     port: port.port,
@@ -230,6 +233,10 @@ impl Sweep {
                     if let Some(path) = sweep.asked_path(from) {
                         sweep.on_node_info(from, path, info);
                     }
+                    true
+                }),
+                Request::CheckNodeInfo(node) => self.answered(data, |sweep, info: &NodeInfo| {
+                    sweep.on_node_info_again(node, info);
                     true
                 }),
                 Request::GetNodeDescription(port) => {
@@ -314,7 +321,8 @@ impl Sweep {
                     port.neighbor_silent = true;
                 }
             }
-            Request::LightNodeInfo(_)
+            Request::CheckNodeInfo(_)
+            | Request::LightNodeInfo(_)
             | Request::GetSmInfo(_)
             | Request::LightSmInfo(_)
             | Request::PollSm(_)

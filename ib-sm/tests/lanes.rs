@@ -4,7 +4,7 @@ mod lab;
 
 use ib_mad::{Attribute, Method};
 use ib_routing::RoutingEngine;
-use ib_smp::{SlToVlMappingTable, VlArbitrationTable};
+use ib_smp::{SlToVlMappingTable, VlArbitrationHalf, VlArbitrationTable};
 use ib_wire::{PortNum, Sl};
 use lab::Lab;
 
@@ -50,4 +50,49 @@ fn routes_on_one_lane_need_no_lane_tables() {
     let sets = running.transport.sent_with(Method::SET);
     let tables = [SlToVlMappingTable::ID, VlArbitrationTable::ID];
     assert!(!sets.iter().any(|set| tables.contains(&set.attribute_id())));
+}
+
+#[test]
+fn quality_of_service_writes_what_the_operator_wishes_and_nothing_twice() {
+    let text = "qos TRUE\nqos_max_vls 4\nqos_high_limit 9\nqos_ca_high_limit 3\n\
+        qos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,15\nqos_swe_vlarb_low 0:1,1:2,2:3,3:200\n\
+        qos_swe_vlarb_high 3:7\n";
+    let (wished, unknown) = ib_sm::SmConfig::parse(text).unwrap();
+    assert!(unknown.is_empty());
+    let mut running = Lab::new("gen-torus-4x4x4")
+        .routing(RoutingEngine::MinHop)
+        .config(|config| config.qos = wished.qos.clone())
+        .up();
+    running.sim.with(|sim| {
+        for node in sim.nodes().indices() {
+            let entry = sim.node(node).unwrap();
+            let linked: Vec<_> = sim
+                .ports_of(node)
+                .filter(|port| port.is_link_up() && port.at().port != PortNum(0))
+                .collect();
+            for port in &linked {
+                let info = port.info();
+                let limit = if entry.is_switch() { 9 } else { 3 };
+                assert_eq!(info.vl_high_limit(), limit, "{:?}", port.at());
+                let lanes = info.operational_vls().count().unwrap();
+                for sl in 0..16u8 {
+                    let input = PortNum(0);
+                    let found = entry.vl(input, port.at().port, Sl::try_new(sl).unwrap());
+                    let wanted = if sl == 15 { 15 } else { sl % 4 % lanes };
+                    assert_eq!(found.bits(), wanted, "{:?}, SL {sl}", port.at());
+                }
+                if entry.is_switch() {
+                    let low = port.sma().vl_arbitration(VlArbitrationHalf::LowFirst);
+                    let entry = low.vl_weight_block(3).unwrap();
+                    assert_eq!((entry.vl().bits(), entry.weight()), (3, 200));
+                    let high = port.sma().vl_arbitration(VlArbitrationHalf::HighFirst);
+                    let entry = high.vl_weight_block(0).unwrap();
+                    assert_eq!((entry.vl().bits(), entry.weight()), (3, 7));
+                }
+            }
+        }
+    });
+    running.resweep();
+    let sets = running.transport.sent_with(Method::SET);
+    assert!(sets.is_empty(), "{} Sets", sets.len());
 }

@@ -83,7 +83,7 @@ impl SubnetManager {
             let from = mad.address.lid;
             self.events.push_back(Event::Trap { from, notice });
             self.forward(&notice);
-            if action == TrapAction::Sweep {
+            if action == TrapAction::Sweep && self.config.sweep_on_trap {
                 self.sweep_soon(now, SweepCause::Trap);
             }
         }

@@ -100,7 +100,7 @@ impl SubnetManager {
     /// Writes the trees of groups that changed, if there are any and this manager owns the subnet.
     /// Returns whether there is something to do.
     pub(super) fn regroups(&mut self) -> bool {
-        let may = self.served && self.up && self.state() == SmState::MASTER;
+        let may = self.served && self.state() == SmState::MASTER;
         if may && self.sa.groups.have_changed() {
             self.sweep.start_regroup(&self.config, &mut self.sa.groups);
             return true;
@@ -121,6 +121,9 @@ impl SubnetManager {
     /// Forgets what hosts told: another manager is the master now, and they tell it.
     pub(super) fn retire(&mut self) {
         self.served = false;
+        if !self.config.honor_guid2lid {
+            self.sweep.plan.remembered.clear();
+        }
         self.sa = SubnetAdministrator::new(window_config(&self.config));
     }
 }

@@ -12,13 +12,13 @@ use ib_smp::{
     CapabilityMask, CapabilityMask2, DrPath, LinearForwardingTable, LinkSpeedsExt, NodeDescription,
     NodeInfo, NodeType, PortInfo, PortState, SwitchInfo,
 };
-use ib_wire::{Lid, PortNum};
+use ib_wire::{Guid, Lid, PortNum};
 
 use super::Sweep;
 use crate::{
     event::Event,
     request::Request,
-    subnet::{KnownTable, Node, NodeIdx, PortRef},
+    subnet::{KnownTable, Node, NodeIdx, PortRef, Trust},
 };
 
 impl Sweep {
@@ -34,7 +34,7 @@ impl Sweep {
             return Some(DrPath::OWN_NODE);
         };
         let port = self.subnet.port(from)?;
-        if port.peer.is_some() {
+        if port.peer.is_some() || !self.subnet.is_steady(from.node) {
             return None;
         }
         self.subnet.path(from)?.then(from.port)
@@ -50,8 +50,20 @@ impl Sweep {
 
     pub(super) fn on_node_info(&mut self, from: Option<PortRef>, path: DrPath, info: &NodeInfo) {
         let arrived_at = info.local_port_num();
+        if let Some(field) = impossible_field(from, info) {
+            self.errors = self.errors.saturating_add(1);
+            self.events.push_back(Event::Implausible {
+                behind: from.map(|port| self.subnet.port_at(port)),
+                node_guid: info.node_guid(),
+                field,
+            });
+            return;
+        }
         let node = match self.subnet.add(*info, path) {
             Ok(node) => {
+                if let Some(record) = self.subnet.node_mut(node) {
+                    record.heard_behind = from;
+                }
                 if self.before.find(info.node_guid()).is_none() {
                     self.events.push_back(Event::NodeAppeared {
                         node_guid: info.node_guid(),
@@ -286,5 +298,47 @@ impl Sweep {
             node_guid: info.node_guid(),
             behind: from.map(|port| self.subnet.port_at(port)),
         });
+        // Either somebody has this GUID a second time, or the node in front is one that was met before under another.
+        if let Some(from) = from
+            && let Some(in_front) = self.subnet.node_mut(from.node)
+            && in_front.trust == Trust::Given
+        {
+            in_front.trust = Trust::Checked;
+            self.queue.push_front(Request::CheckNodeInfo(from.node));
+        }
+    }
+
+    /// Takes in what a node says when it is asked again who it is.
+    pub(super) fn on_node_info_again(&mut self, node: NodeIdx, info: &NodeInfo) {
+        let Some(record) = self.subnet.node(node) else {
+            return;
+        };
+        let (before, behind) = (record.info.node_guid(), record.heard_behind);
+        let now = info.node_guid();
+        if now != before {
+            self.subnet.distrust(node);
+            self.errors = self.errors.saturating_add(1);
+            self.events.push_back(Event::GuidChanged {
+                behind: behind.map(|port| self.subnet.port_at(port)),
+                before,
+                now,
+            });
+        }
+    }
+}
+
+/// The field of NodeInfo that says what cannot be. A type that has no name is none of them: it may get one.
+fn impossible_field(from: Option<PortRef>, info: &NodeInfo) -> Option<&'static str> {
+    // Only the own node, if it is a switch, is reached without a link.
+    let by_no_link = from.is_none() && info.node_type() == NodeType::SWITCH;
+    let arrived_at = info.local_port_num();
+    if info.node_guid() == Guid::NONE {
+        Some("node_guid")
+    } else if info.num_ports() == 0 {
+        Some("num_ports")
+    } else if arrived_at.0 > info.num_ports() || (arrived_at.0 == 0 && !by_no_link) {
+        Some("local_port_num")
+    } else {
+        None
     }
 }

@@ -21,6 +21,11 @@ impl Sweep {
     /// Builds the fabric and chooses the LIDs. Returns false if there are too few.
     pub(super) fn assign_lids(&mut self, config: &SmConfig) -> bool {
         self.build_fabric();
+        let reassign = config.reassign_lids && self.first_sweep;
+        if reassign {
+            self.plan.remembered.clear();
+        }
+        let own = self.subnet.port(self.own_port);
         let options = LidOptions {
             lmc: config.lmc,
             switch_lmc: if config.lmc_esp0 {
@@ -28,7 +33,9 @@ impl Sweep {
             } else {
                 Lmc::ZERO
             },
-            reassign: config.reassign_lids && self.first_sweep,
+            reassign,
+            database: self.plan.remembered.clone(),
+            manager: own.map(|port| port.guid),
             ..LidOptions::default()
         };
         match LidMap::assign(&self.plan.fabric, &options) {
@@ -53,6 +60,7 @@ impl Sweep {
             };
             record.lids = Some(destination.range);
             let lid = destination.range.base();
+            self.plan.remembered.insert(destination.guid, lid);
             if record.info.is_none_or(|info| info.lid() != lid) {
                 self.events.push_back(Event::LidAssigned {
                     port_guid: destination.guid,
@@ -67,7 +75,7 @@ impl Sweep {
         let mut builder = FabricBuilder::new();
         let mut added = Vec::new();
         for (index, node) in self.subnet.nodes() {
-            let entry = if takes_part(node) {
+            let entry = if takes_part(node) && self.subnet.is_steady(index) {
                 builder.add_node(new_node(node)).ok()
             } else {
                 self.events.push_back(Event::LeftOut {

@@ -59,8 +59,8 @@ impl Sweep {
                 PortState::INITIALIZE => PortState::ARMED,
                 _ => PortState::NO_CHANGE,
             };
-            let rejoin =
-                info.port_state() == PortState::ACTIVE && sweep.wants_reregister(port, info);
+            let rejoin = info.port_state() == PortState::ACTIVE
+                && sweep.wants_reregister(config, port, info);
             (target != *info || state != PortState::NO_CHANGE || rejoin).then_some(state)
         });
     }
@@ -105,7 +105,7 @@ impl Sweep {
             PortState::NO_CHANGE => info.port_state() == PortState::ACTIVE,
             _ => false,
         };
-        if becomes_usable && self.wants_reregister(port, &info) {
+        if becomes_usable && self.wants_reregister(config, port, &info) {
             set.set_client_reregister(true);
         }
         Some(set)
@@ -141,6 +141,11 @@ impl Sweep {
         if let Some(limits) = limits {
             info.set_neighbor_mtu(limits.mtu)
                 .set_operational_vls(limits.vls);
+            if config.qos.enabled
+                && let Some(kind) = self.kind_of(port)
+            {
+                info.set_vl_high_limit(config.qos.high_limit(kind));
+            }
             if node.is_switch() {
                 queueing(&mut info, config, limits.leaf);
                 self.set_enforcement(config, port, &mut info);
@@ -177,7 +182,7 @@ impl Sweep {
     }
 
     /// Whether the host on this port has to subscribe and join again: it is new to this manager.
-    fn wants_reregister(&self, port: PortRef, info: &PortInfo) -> bool {
+    fn wants_reregister(&self, config: &SmConfig, port: PortRef, info: &PortInfo) -> bool {
         let Some(node) = self.subnet.node(port.node) else {
             return false;
         };
@@ -187,6 +192,7 @@ impl Sweep {
             .contains(CapabilityMask::IS_CLIENT_REREGISTRATION_SUPPORTED);
         is_end_port
             && capable
+            && !config.no_clients_rereg
             && self
                 .subnet
                 .port(port)

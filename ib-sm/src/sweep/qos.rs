@@ -1,22 +1,23 @@
-//! Virtual lanes: SLtoVL and VL arbitration tables, where the routes need more than one lane
-//! (IBA vol. 1, 14.2.5.8, 14.2.5.9 and 7.6.9).
+//! Virtual lanes: SLtoVL and VL arbitration tables, where the routes need more than one lane or the operator
+//! wishes for quality of service (IBA vol. 1, 14.2.5.8, 14.2.5.9 and 7.6.9).
 //!
 //! An engine that keeps deadlocks off by lanes is only as good as the tables on the way: a packet
-//! changes its lane by the table of each (input, output) pair. Routes on one lane need none of this,
-//! and then nothing is sent. Lanes that a link does not have are folded into those that it has.
+//! changes its lane by the table of each (input, output) pair. Routes on one lane need none of this:
+//! then the operator's tables are written, or nothing is sent. Lanes that a link does not have are folded into those that it has.
 
 use alloc::vec::Vec;
 
 use ib_routing::SwitchIdx;
 use ib_smp::{
-    SlToVlMappingTable, SlToVlModifier, VlArbitrationEntry, VlArbitrationHalf, VlArbitrationTable,
-    VlCap,
+    NodeType, SlToVlMappingTable, SlToVlModifier, VlArbitrationEntry, VlArbitrationHalf,
+    VlArbitrationTable, VlCap,
 };
 use ib_wire::{PortNum, Vl};
 
 use super::Sweep;
 use crate::{
     SmConfig,
+    config::PortKind,
     request::Request,
     subnet::{NodeIdx, PortRef},
 };
@@ -27,7 +28,7 @@ const WEIGHT: u8 = 4;
 impl Sweep {
     /// Queues the tables that differ from what was written before.
     pub(super) fn queue_qos_tables(&mut self, config: &SmConfig) {
-        if self.lanes() < 2 {
+        if self.lanes() < 2 && !config.qos.enabled {
             return;
         }
         let mut sets = Vec::new();
@@ -49,7 +50,7 @@ impl Sweep {
                             },
                         ));
                     }
-                    self.arbitrate(port_ref, &mut sets);
+                    self.arbitrate(config, port_ref, &mut sets);
                 }
                 continue;
             };
@@ -84,7 +85,7 @@ impl Sweep {
                         sets.push(Request::SetSlToVl(node, pair));
                     }
                 }
-                self.arbitrate(PortRef { node, port: output }, &mut sets);
+                self.arbitrate(config, PortRef { node, port: output }, &mut sets);
             }
         }
         self.queue.extend(sets);
@@ -112,8 +113,18 @@ impl Sweep {
         }
     }
 
-    /// Every lane in use with the same weight in the low table, nothing in the high one.
-    pub(crate) fn vl_arbitration(&self, half: VlArbitrationHalf) -> VlArbitrationTable {
+    /// What the operator wishes; else every lane in use with the same weight in the low table, nothing in the high one.
+    pub(crate) fn vl_arbitration(
+        &self,
+        config: &SmConfig,
+        port: PortRef,
+        half: VlArbitrationHalf,
+    ) -> VlArbitrationTable {
+        if config.qos.enabled
+            && let Some(kind) = self.kind_of(port)
+        {
+            return config.qos.arbitration(kind, half);
+        }
         let mut table = VlArbitrationTable::default();
         if half == VlArbitrationHalf::LowFirst {
             for lane in 0..self.lanes() {
@@ -159,15 +170,29 @@ impl Sweep {
         self.plan.routes.as_ref().map_or(1, |routes| routes.vls())
     }
 
-    fn arbitrate(&self, port: PortRef, sets: &mut Vec<Request>) {
+    fn arbitrate(&self, config: &SmConfig, port: PortRef, sets: &mut Vec<Request>) {
         let Some(record) = self.subnet.port(port) else {
             return;
         };
-        if record.info.is_none_or(|info| info.vl_cap() <= VlCap::VL0) {
+        let Some(info) = record.info.filter(|info| info.vl_cap() > VlCap::VL0) else {
             return;
-        }
-        for half in [VlArbitrationHalf::LowFirst, VlArbitrationHalf::HighFirst] {
-            let wanted = self.vl_arbitration(half);
+        };
+        let (low, high) = (
+            info.vl_arbitration_low_cap(),
+            info.vl_arbitration_high_cap(),
+        );
+        // Only long lists need the second half of a table.
+        let halves = [
+            (VlArbitrationHalf::LowFirst, low > 0),
+            (VlArbitrationHalf::LowSecond, low > 32 && config.qos.enabled),
+            (VlArbitrationHalf::HighFirst, high > 0),
+            (
+                VlArbitrationHalf::HighSecond,
+                high > 32 && config.qos.enabled,
+            ),
+        ];
+        for (half, _) in halves.into_iter().filter(|(_, has)| *has) {
+            let wanted = self.vl_arbitration(config, port, half);
             if record.vl_arbitration.block(block_of(half)) != Some(wanted.as_bytes()) {
                 sets.push(Request::SetVlArbitration(port, half));
             }
@@ -188,7 +213,36 @@ impl Sweep {
 
     fn end_port_table(&self, config: &SmConfig, port: PortRef) -> Option<SlToVlMappingTable> {
         let routes = self.plan.routes.as_ref()?;
-        self.folded(config, port, routes.vl_map().injection())
+        let of_routes = || routes.vl_map().injection().to_owned();
+        let table = self.wished_table(config, port).unwrap_or_else(of_routes);
+        self.folded(config, port, &table)
+    }
+
+    /// The operator's table for the packets that leave by a port: only where the routes do with one lane.
+    fn wished_table(&self, config: &SmConfig, output: PortRef) -> Option<[Vl; 16]> {
+        if self.lanes() > 1 || !config.qos.enabled {
+            return None;
+        }
+        let kind = self.kind_of(output)?;
+        let table = config.qos.sl_to_vl(kind);
+        let most = config.qos.max_vls(kind);
+        Some(core::array::from_fn(|sl| {
+            let lane = table.sl_to_vl(sl).unwrap_or_default();
+            match lane.bits() {
+                15 => lane,
+                lane => Vl::from_low_bits(lane.checked_rem(most).unwrap_or(0)),
+            }
+        }))
+    }
+
+    pub(super) fn kind_of(&self, port: PortRef) -> Option<PortKind> {
+        let node = self.subnet.node(port.node)?;
+        Some(match node.info.node_type() {
+            NodeType::SWITCH if port.port == PortNum(0) => PortKind::SwitchPort0,
+            NodeType::SWITCH => PortKind::SwitchExternal,
+            NodeType::ROUTER => PortKind::Router,
+            _ => PortKind::Ca,
+        })
     }
 
     fn pair_table(
@@ -200,8 +254,10 @@ impl Sweep {
     ) -> Option<SlToVlMappingTable> {
         let routes = self.plan.routes.as_ref()?;
         let switch: SwitchIdx = self.subnet.node(node)?.switch.as_ref()?.routed?;
-        let table = routes.vl_map().table(switch, input, output);
-        self.folded(config, PortRef { node, port: output }, table)
+        let out = PortRef { node, port: output };
+        let of_routes = || routes.vl_map().table(switch, input, output).to_owned();
+        let table = self.wished_table(config, out).unwrap_or_else(of_routes);
+        self.folded(config, out, &table)
     }
 
     /// The table without lanes that the link behind `output` does not use. VL15 drops and stays.

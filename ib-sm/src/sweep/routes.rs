@@ -12,7 +12,7 @@ use ib_routing::{
     verify,
 };
 use ib_smp::{LinearForwardingTable, SwitchInfo};
-use ib_wire::{Lid, PKey};
+use ib_wire::{Guid, Lid, PKey};
 
 use super::{Step, Sweep, multicast::TreePorts};
 use crate::{
@@ -27,6 +27,8 @@ use crate::{
 pub(crate) struct Plan {
     pub(crate) fabric: Fabric,
     pub(crate) lids: LidMap,
+    /// Base LIDs by port GUID, of ports that are gone as well: who comes back finds its own.
+    pub(crate) remembered: BTreeMap<Guid, Lid>,
     pub(crate) routes: Option<Routes>,
     pub(crate) report: Option<VerifyReport>,
     /// How many of the engines were tried.
@@ -111,13 +113,19 @@ impl Sweep {
             return;
         };
         let (last, _) = LinearForwardingTable::block_of(routes.max_lid());
+        // The walk is by block, and most nodes are no switches.
+        let switches: Vec<_> = self.subnet.switches().map(|(node, _)| node).collect();
+        for &node in &switches {
+            if let Some(switch) = self.subnet.switch_mut(node) {
+                switch.lft.reserve(last);
+            }
+        }
         for block in 0..=last {
-            for (node, record) in self.subnet.nodes() {
-                let Some(switch) = &record.switch else {
-                    continue;
-                };
+            for &node in &switches {
+                let known = self.subnet.node(node).and_then(|node| node.switch.as_ref());
+                let known = known.and_then(|switch| switch.lft.block(block));
                 let wanted = self.lft_block(node, block);
-                if wanted.is_some() && wanted.as_ref() != switch.lft.block(block) {
+                if wanted.is_some() && wanted.as_ref() != known {
                     self.queue.push_back(Request::SetLft(node, block));
                 }
             }

@@ -217,6 +217,19 @@ impl Running {
         }
     }
 
+    /// Whether a sweep has ended, well or not.
+    pub fn has_swept(&self) -> bool {
+        let ends = |event: &Event| matches!(event, Event::SubnetUp(_) | Event::SweepFailed(_));
+        self.events.iter().any(ends)
+    }
+
+    /// Every event as text, and every datagram that was sent.
+    pub fn log(&self) -> (Vec<String>, Vec<[u8; 256]>) {
+        let events = self.events.iter().map(|event| format!("{event:?}"));
+        let sent = self.transport.sent.iter().map(|mad| mad.bytes);
+        (events.collect(), sent.collect())
+    }
+
     /// The manager ends, and another one starts on the same port.
     pub fn restart(&mut self, config: SmConfig) {
         self.sm = SubnetManager::new(config, self.clock.now());
