@@ -13,7 +13,12 @@ use crate::commands::{
 /// Exit status: 0 done and all checks hold, 1 done and a check failed, 2 bad usage or bad input,
 /// 130 after Ctrl-C.
 #[derive(Debug, Parser)]
-#[command(name = "ib", version, propagate_version = true)]
+#[command(
+    name = "ib",
+    version,
+    propagate_version = true,
+    arg_required_else_help = false
+)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,

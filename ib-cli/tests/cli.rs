@@ -110,6 +110,8 @@ fn a_line_outside_the_blocks_is_a_warning_with_its_number() {
 
 #[test]
 fn bad_usage_is_one_line_and_status_2() {
+    refused(&[], "", "error: ", "subcommands: up, sm,");
+    refused(&["decode"], "", "error: ", "subcommands: packet, mad");
     refused(&["up", "--bogus"], "", "error: ", "--bogus");
     refused(&["up", "--lmc", "8"], "", "error: ", "expected 0 to 7");
     refused(&["up", "--fabric", "torus:4x"], "", "error: ", "torus:4x");

@@ -30,6 +30,7 @@ use cases::{Batch, Cases};
 /// Each case is one block of text, or with --json one document a line. Status 1 where a case is
 /// malformed or a CRC is wrong.
 #[derive(Debug, Args)]
+#[command(arg_required_else_help = false)]
 pub struct DecodeArgs {
     #[command(subcommand)]
     what: What,
