@@ -3,11 +3,14 @@
 pub mod balance;
 pub mod bfs;
 pub mod channel_graph;
+pub mod choices;
+pub mod demands;
 pub mod dependency;
 pub mod lanes;
 pub mod layered;
 pub mod parallel;
 pub mod random;
+pub mod relief;
 pub mod spread;
 pub mod up_down;
 pub mod waves;

@@ -176,8 +176,15 @@ impl<'a> ChannelGraph<'a> {
     /// All channels into `into`, from the last place of the topological order to the first.
     pub fn list_backwards(&self, into: &mut Vec<ChannelIdx>) {
         into.clear();
-        into.extend(self.order.indices());
-        into.sort_unstable_by_key(|&channel| core::cmp::Reverse(self.place(channel)));
+        let mut last = NONE;
+        let mut at = ChannelIdx(0);
+        while let Some(place) = self.order.find(at) {
+            (last, at) = (at, place.next);
+        }
+        while let Some(place) = self.order.find(last) {
+            into.push(last);
+            last = place.previous;
+        }
     }
 
     /// Makes `to` a dependency of `from`, whose end it must leave; false if that closes a cycle.

@@ -1,8 +1,8 @@
-//! Shortest paths shared out over virtual lanes: what DFSSSP and LASH have in common.
+//! Shortest paths shared out over virtual lanes: what DFSSSP, LASH and Nue have in common.
 //!
-//! Trees of shortest paths are chosen by load, one after the other, and each path gets the lowest lane
-//! whose channel dependencies stay acyclic. If the lanes run out, the trees are chosen anew, so that
-//! they reuse the turns of earlier ones.
+//! Trees of shortest paths are chosen in one of several manners, and each path gets the lowest lane
+//! whose channel dependencies stay acyclic. Which manners are tried, and which result counts, is the
+//! engine's [`Plan`].
 
 use alloc::{vec, vec::Vec};
 
@@ -11,8 +11,9 @@ use ib_wire::Sl;
 use crate::{
     RoutingEngine,
     algo::{
-        balance::{Balance, Demands},
+        balance::{Balance, max_load},
         channel_graph::DependencyLayout,
+        demands::Demands,
         lanes::{Lanes, up_down_order},
         ways::{Tree, Ways},
     },
@@ -25,33 +26,15 @@ use crate::{
     vl::VlMap,
 };
 
-/// Routes by shortest paths on as many lanes as they need.
-///
-/// # Errors
-/// [`RouteError::TooFewVls`] if the lanes do not suffice for the paths between CAs.
-pub fn route(
-    fabric: &Fabric,
-    lids: &LidMap,
-    options: &RouteOptions,
-    plan: Plan,
-) -> Result<Routes, RouteError> {
-    let max = options.vls().saturating_sub(plan.first_lane);
-    let demands = Demands::new(fabric, lids, plan.tree_per_switch);
-    let run = Run {
-        plan,
-        fabric,
-        lids,
-        ways: Ways::new(fabric, options),
-        layout: DependencyLayout::new(fabric),
-        order: up_down_order(fabric, &demands.senders),
-        demands,
-        max,
-    };
-    if plan.reuse_turns {
-        run.route(true)
-    } else {
-        run.route(false).or_else(|_| run.route(true))
-    }
+/// How trees are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// By load.
+    Balanced,
+    /// The first channel by port everywhere: dimension order, on grids.
+    ByPort,
+    /// So that they reuse the turns of earlier ones: more load, fewer lanes.
+    Frugal,
 }
 
 /// Which trees to choose, and how.
@@ -61,10 +44,65 @@ pub struct Plan {
     pub engine: RoutingEngine,
     /// One tree for all LIDs at a switch, and not one for each.
     pub tree_per_switch: bool,
-    /// Choose trees that reuse turns at once, and not only if lanes run out.
-    pub reuse_turns: bool,
+    /// What to try first, and what if all of that needs too many lanes.
+    pub manners: [&'static [Manner]; 2],
+    /// What counts among the results that are not half as busy again as the evenest: few lanes, and not
+    /// the load.
+    pub save_lanes: bool,
+    /// Paths from and to switches must fit too: they cannot share a lane with a cycle.
+    pub with_switches: bool,
     /// The first service level (and lane) to use.
     pub first_lane: u8,
+    /// How many lanes there are from there on.
+    pub lanes: u8,
+}
+
+/// Routes by shortest paths on as many lanes as they need.
+///
+/// # Errors
+/// [`RouteError::TooFewVls`] if the lanes do not suffice.
+pub fn route(
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+    plan: Plan,
+) -> Result<Routes, RouteError> {
+    let demands = Demands::new(fabric, lids, plan.tree_per_switch);
+    let run = Run {
+        plan,
+        fabric,
+        lids,
+        ways: Ways::new(fabric, options),
+        layout: DependencyLayout::new(fabric),
+        order: up_down_order(fabric, &demands.senders),
+        demands,
+    };
+    for manners in plan.manners {
+        let results = manners.iter().filter_map(|&manner| run.route(manner));
+        if let Some(best) = plan.best(results.collect()) {
+            return Ok(best);
+        }
+    }
+    Err(RouteError::TooFewVls {
+        engine: plan.engine,
+        available: plan.lanes,
+        needed: u16::from(plan.lanes) + 1,
+    })
+}
+
+impl Plan {
+    /// Chooses among routes, each with its highest load. The first wins among equals.
+    fn best(&self, mut results: Vec<(u64, Routes)>) -> Option<Routes> {
+        let lowest = results.iter().map(|&(load, _)| load).min()?;
+        if self.save_lanes {
+            results.retain(|&(load, _)| load <= lowest + lowest / 2);
+        }
+        let value = |(load, routes): &(u64, Routes)| {
+            let vls = if self.save_lanes { routes.vls() } else { 0 };
+            (vls, *load)
+        };
+        results.into_iter().min_by_key(value).map(|(_, best)| best)
+    }
 }
 
 struct Run<'a> {
@@ -75,11 +113,11 @@ struct Run<'a> {
     demands: Demands,
     layout: DependencyLayout,
     order: Vec<ChannelIdx>,
-    max: u8,
 }
 
 impl Run<'_> {
-    fn route(&self, frugal: bool) -> Result<Routes, RouteError> {
+    /// Routes with the highest load; `None` if the lanes do not suffice.
+    fn route(&self, manner: Manner) -> Option<(u64, Routes)> {
         let Self {
             plan,
             fabric,
@@ -91,8 +129,12 @@ impl Run<'_> {
         let row_len = routes.row_len();
         let start = Sl::try_new(plan.first_lane).unwrap_or_default();
         let mut sls = vec![start; row_len * fabric.num_switches()];
-        let mut lanes = Lanes::new(fabric, &self.layout, &self.order, self.max);
-        let balance = (!frugal).then(|| Balance::new(fabric, &self.ways, demands));
+        let mut lanes = Lanes::new(fabric, &self.layout, &self.order, plan.lanes);
+        let balance = match manner {
+            Manner::Balanced => Some(Balance::new(fabric, &self.ways, demands)),
+            Manner::ByPort => Some(Balance::by_port(fabric, &self.ways, demands)),
+            Manner::Frugal => None,
+        };
         let none = || IdxVec::filled(fabric.channels().len(), 0);
         let mut load = balance
             .as_ref()
@@ -115,12 +157,8 @@ impl Run<'_> {
             };
             // Where lanes do not suffice for the little traffic from and to switches, it shares the first: the
             // routes still arrive, and the verification names the cycle.
-            if fits.is_err() && to_ca {
-                return Err(RouteError::TooFewVls {
-                    engine: plan.engine,
-                    available: self.max,
-                    needed: u16::from(self.max) + 1,
-                });
+            if fits.is_err() && (to_ca || plan.with_switches) {
+                return None;
             }
             if to_ca && !lanes.join(&tree) {
                 open.push(number);
@@ -135,7 +173,10 @@ impl Run<'_> {
                 break;
             };
             balance.read(number, &mut tree);
-            let _ = lanes.layer(&tree, |switch| demands.senders[switch] == 0);
+            let fits = lanes.layer(&tree, |switch| demands.senders[switch] == 0);
+            if fits.is_err() && plan.with_switches {
+                return None;
+            }
             for &lid in &demand.lids {
                 lanes.note(&tree, lid, start, row_len, &mut sls);
             }
@@ -147,6 +188,6 @@ impl Run<'_> {
             SlTable::Uniform(start)
         };
         routes.set_lanes(sls, VlMap::default(), plan.first_lane + vls);
-        Ok(routes)
+        Some((max_load(&load), routes))
     }
 }

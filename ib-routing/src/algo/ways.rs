@@ -64,6 +64,8 @@ impl Visit {
 #[derive(Clone, Debug)]
 pub struct Ways {
     batches: Vec<Batch>,
+    /// What channels count; empty where all count one.
+    weights: IdxVec<ChannelIdx, u32>,
 }
 
 /// The ways to [`BATCH`] targets.
@@ -95,7 +97,16 @@ impl Ways {
                 Batch::by_weight(fabric, &weights, targets)
             }
         });
-        Self { batches }
+        Self { batches, weights }
+    }
+
+    /// What a channel counts: a hop, or what `options.hop_weights` says.
+    #[inline]
+    #[must_use]
+    pub fn length(&self, channel: ChannelIdx) -> u32 {
+        self.weights
+            .find(channel)
+            .map_or(1, |&weight| weight.max(1))
     }
 
     /// The ways to `target`.

@@ -1,14 +1,14 @@
 //! DFSSSP (`dfsssp`): the paths of SSSP, shared out over virtual lanes so that none can deadlock.
 //!
 //! Works on any fabric, connected or not. Every (switch, LID) gets a service level whose lane keeps an
-//! acyclic channel dependency graph. If the lightest paths need more lanes than there are, trees are
-//! chosen that reuse the turns of earlier ones: more load, fewer lanes (5 on an 8x8x8 torus). Time
+//! acyclic channel dependency graph. If the lightest paths need more lanes than there are (on an 8x8x8
+//! torus), trees are chosen by ports or by the turns of earlier ones: more load, fewer lanes. Time
 //! O(LIDs * channels) and a repair of the order per new dependency. Source: Domke, Hoefler and Nagel,
 //! "Deadlock-Free Oblivious Routing for Arbitrary Topologies", 2011.
 
 use crate::{
     RoutingEngine,
-    algo::layered::{self, Plan},
+    algo::layered::{self, Manner, Plan},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
@@ -22,8 +22,11 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
     let plan = Plan {
         engine: RoutingEngine::Dfsssp,
         tree_per_switch: false,
-        reuse_turns: false,
+        manners: [&[Manner::Balanced], &[Manner::ByPort, Manner::Frugal]],
+        save_lanes: false,
+        with_switches: false,
         first_lane: 0,
+        lanes: options.vls(),
     };
     layered::route(fabric, lids, options, plan)
 }

@@ -9,10 +9,7 @@
 
 use crate::{
     RoutingEngine,
-    algo::{
-        balance::{Balance, Demands},
-        ways::Ways,
-    },
+    algo::{balance::Balance, demands::Demands, ways::Ways},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
@@ -28,25 +25,8 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
     let ways = Ways::new(fabric, options);
     let demands = Demands::new(fabric, lids, false);
     let balance = Balance::new(fabric, &ways, &demands);
-    let mut first = 0;
-    // All trees of a target at once: their LIDs are neighbours in the tables.
-    for trees in demands
-        .trees
-        .chunk_by(|one, next| one.target == next.target)
-    {
-        let targets = trees.first().map(|tree| ways.towards(tree.target));
-        for visit in targets.iter().flat_map(|towards| towards.visits()) {
-            let lft = routes.lft_mut(visit.switch);
-            for (number, tree) in (first..).zip(trees) {
-                let port = fabric.channel(balance.channel(number, visit.switch)).port;
-                for lid in &tree.lids {
-                    if let Some(entry) = lft.get_mut(usize::from(lid.0)) {
-                        *entry = port.0;
-                    }
-                }
-            }
-        }
-        first += trees.len();
-    }
+    balance
+        .choices()
+        .install(fabric, &ways, &demands.trees, &mut routes);
     Ok(routes)
 }

@@ -1,0 +1,68 @@
+//! Which trees of paths a fabric asks for, and who sends along them.
+
+use alloc::vec::Vec;
+
+use ib_wire::Lid;
+
+use crate::{
+    algo::ways::senders,
+    fabric::Fabric,
+    index::{IdxVec, SwitchIdx},
+    lid::LidMap,
+};
+
+/// The trees that are asked for.
+#[derive(Clone, Debug)]
+pub struct Demands {
+    /// How many ports at each switch send to each LID.
+    pub senders: IdxVec<SwitchIdx, u64>,
+    /// The trees towards CAs, target by target, and then those towards switches without CAs.
+    pub trees: Vec<Demand>,
+}
+
+/// A tree that is asked for.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// The switch that its paths lead to.
+    pub target: SwitchIdx,
+    /// How many LIDs of CAs (or routers) share it.
+    pub weight: u64,
+    /// All LIDs that share it. The LIDs of a switch itself share the first tree of its CAs.
+    pub lids: Vec<Lid>,
+}
+
+impl Demands {
+    /// A tree for each LID of a CA, or one per switch for all LIDs there.
+    #[must_use]
+    pub fn new(fabric: &Fabric, lids: &LidMap, tree_per_switch: bool) -> Self {
+        let (mut trees, mut rest) = (Vec::new(), Vec::new());
+        for target in fabric.switches().indices() {
+            let of = |own: bool| {
+                let ends = lids.at_switch(target);
+                let ends = ends.filter(move |end| end.is_switch() == own);
+                ends.flat_map(|end| end.range.iter())
+            };
+            let first = trees.len();
+            let of_cas: Vec<Lid> = of(false).collect();
+            let share = if tree_per_switch { of_cas.len() } else { 1 };
+            trees.extend(of_cas.chunks(share.max(1)).map(|lids| Demand {
+                target,
+                weight: lids.len() as u64,
+                lids: lids.to_vec(),
+            }));
+            match trees.get_mut(first) {
+                Some(demand) => demand.lids.extend(of(true)),
+                None => rest.push(Demand {
+                    target,
+                    weight: 0,
+                    lids: of(true).collect(),
+                }),
+            }
+        }
+        trees.append(&mut rest);
+        Self {
+            senders: senders(fabric, lids),
+            trees,
+        }
+    }
+}

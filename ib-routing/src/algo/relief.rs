@@ -1,0 +1,262 @@
+//! Taking routes from the busiest channels.
+//!
+//! Paths that were chosen one destination after the other crowd where the first ones left room. So
+//! the busiest channel is relieved, as long as that goes: one switch sends its routes to one LID over
+//! another of its channels, if the way is short enough, if no channel becomes as busy by it, and if
+//! whoever chose the paths admits the dependencies between channels that this adds.
+
+use alloc::vec::Vec;
+
+use crate::{
+    algo::{
+        choices::Choices,
+        demands::{Demand, Demands},
+        ways::Ways,
+    },
+    fabric::Fabric,
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+};
+
+/// Paths whose busiest channels are to be relieved, and what limits it.
+pub struct Relief<'r> {
+    /// The fabric.
+    pub fabric: &'r Fabric,
+    /// What a channel counts.
+    pub ways: &'r Ways,
+    /// The trees, and who sends.
+    pub demands: &'r Demands,
+    /// How much longer than before a path may become.
+    pub slack: u32,
+    /// Detours to look at, at most.
+    pub room: usize,
+}
+
+/// The paths and the space to work in.
+struct Work<'r, 'w, A> {
+    plan: Relief<'r>,
+    choices: &'w mut Choices,
+    load: &'w mut IdxVec<ChannelIdx, u64>,
+    admit: A,
+    flow: IdxVec<SwitchIdx, u64>,
+    /// Switches whose paths pass the busiest channel in the tree at hand, the nearest first.
+    via: Vec<SwitchIdx>,
+}
+
+impl Relief<'_> {
+    /// Relieves the busiest channel until nothing can be taken from it. `load` is what the `choices`
+    /// make; `admit` is asked whether one channel may follow another in a tree.
+    pub fn run(
+        self,
+        choices: &mut Choices,
+        load: &mut IdxVec<ChannelIdx, u64>,
+        admit: impl FnMut(usize, ChannelIdx, ChannelIdx) -> bool,
+    ) {
+        let flow = IdxVec::filled(self.fabric.num_switches(), 0);
+        let mut work = Work {
+            plan: self,
+            choices,
+            load,
+            admit,
+            flow,
+            via: Vec::new(),
+        };
+        loop {
+            let busiest = work.load.iter_enumerated().rev();
+            let busiest = busiest.max_by_key(|(_, load)| **load);
+            let Some((busiest, &load)) = busiest else {
+                return;
+            };
+            work.spend(work.load.len() / 8);
+            work.relieve(busiest);
+            if work.load[busiest] == load {
+                return;
+            }
+        }
+    }
+}
+
+impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Work<'_, '_, A> {
+    /// Takes some per cent of its routes from a channel.
+    fn relieve(&mut self, busiest: ChannelIdx) {
+        let demands = self.plan.demands;
+        let from = self.plan.fabric.channel(busiest).from;
+        let enough = self.load[busiest] - self.load[busiest] / 32;
+        for (tree, demand) in demands.trees.iter().enumerate() {
+            if demand.weight == 0 || self.choices.channel(tree, from) != Some(busiest) {
+                continue;
+            }
+            self.relieve_by(tree, demand, busiest);
+            if self.load[busiest] < enough || self.plan.room == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Takes the routes of one tree, from some switch on, from a channel.
+    fn relieve_by(&mut self, tree: usize, demand: &Demand, busiest: ChannelIdx) {
+        self.gather(tree, demand.target, busiest);
+        let fabric = self.plan.fabric;
+        for at in 0..self.via.len() {
+            let Some(&switch) = self.via.get(at) else {
+                return;
+            };
+            let routes = self.flow[switch] * demand.weight;
+            let Some(old) = self.choices.channel(tree, switch) else {
+                return;
+            };
+            self.spend(fabric.channels_from(switch).len());
+            if routes == 0 {
+                continue;
+            }
+            let longest = self.length(tree, demand.target, old, None);
+            let longest = longest.map(|length| length.saturating_add(self.plan.slack));
+            for (channel, _) in fabric.channels_from(switch) {
+                let length = self.length(tree, demand.target, channel, Some(busiest));
+                let detour = Detour {
+                    tree,
+                    switch,
+                    old,
+                    new: channel,
+                };
+                if length.is_some_and(|length| Some(length) <= longest)
+                    && self.take(demand.target, detour, routes, busiest)
+                {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Finds the switches whose paths pass a channel, and what each of them sends or passes on.
+    fn gather(&mut self, tree: usize, target: SwitchIdx, busiest: ChannelIdx) {
+        let fabric = self.plan.fabric;
+        let senders = &self.plan.demands.senders;
+        let first = fabric.channel(busiest).from;
+        self.via.clear();
+        self.via.push(first);
+        self.flow[first] = senders[first];
+        let mut at = 0;
+        while let Some(&switch) = self.via.get(at) {
+            for (_, ends) in fabric.channels_from(switch) {
+                let back = Some(ends.reverse);
+                if ends.to != target && self.choices.channel(tree, ends.to) == back {
+                    self.via.push(ends.to);
+                    self.flow[ends.to] = senders[ends.to];
+                }
+            }
+            at += 1;
+        }
+        for &switch in self.via.iter().skip(1).rev() {
+            if let Some(channel) = self.choices.channel(tree, switch) {
+                let routes = self.flow[switch];
+                self.flow[fabric.channel(channel).to] += routes;
+            }
+        }
+    }
+
+    /// Length of the way that begins with a channel; `None` if it does not arrive, or passes `avoided`.
+    fn length(
+        &self,
+        tree: usize,
+        target: SwitchIdx,
+        mut channel: ChannelIdx,
+        avoided: Option<ChannelIdx>,
+    ) -> Option<u32> {
+        let mut length = 0_u32;
+        loop {
+            if Some(channel) == avoided {
+                return None;
+            }
+            length = length.saturating_add(self.plan.ways.length(channel));
+            match self.plan.fabric.channel(channel).to {
+                end if end == target => return Some(length),
+                switch => channel = self.choices.channel(tree, switch)?,
+            }
+        }
+    }
+
+    /// Sends what passes a switch over another channel, unless that makes one as busy as `busiest` is.
+    fn take(
+        &mut self,
+        target: SwitchIdx,
+        detour: Detour,
+        routes: u64,
+        busiest: ChannelIdx,
+    ) -> bool {
+        let Detour { tree, old, new, .. } = detour;
+        let limit = self.load[busiest];
+        // Both ways join at the target at the latest. Beyond that nothing changes, so routes are taken from
+        // the old way before they are added to the new.
+        self.shift(tree, target, old, |load| {
+            *load -= routes;
+            true
+        });
+        let fits = self.shift(tree, target, new, |load| *load + routes < limit)
+            && self.admits(target, detour);
+        let way = if fits { new } else { old };
+        self.shift(tree, target, way, |load| {
+            *load += routes;
+            true
+        });
+        if fits {
+            self.choices.set(tree, detour.switch, new);
+        }
+        fits
+    }
+
+    /// Whether the new channel may follow those that lead to it, and be followed by the next.
+    fn admits(&mut self, target: SwitchIdx, detour: Detour) -> bool {
+        let fabric = self.plan.fabric;
+        let Detour {
+            tree, switch, new, ..
+        } = detour;
+        let next = fabric.channel(new).to;
+        let on = (next != target).then(|| self.choices.channel(tree, next));
+        if on
+            .flatten()
+            .is_some_and(|next| !(self.admit)(tree, new, next))
+        {
+            return false;
+        }
+        fabric.channels_from(switch).all(|(_, ends)| {
+            ends.to == target
+                || self.choices.channel(tree, ends.to) != Some(ends.reverse)
+                || (self.admit)(tree, ends.reverse, new)
+        })
+    }
+
+    /// Changes the load of a channel and of all behind it, as long as `change` likes to.
+    fn shift(
+        &mut self,
+        tree: usize,
+        target: SwitchIdx,
+        mut channel: ChannelIdx,
+        mut change: impl FnMut(&mut u64) -> bool,
+    ) -> bool {
+        loop {
+            if !change(&mut self.load[channel]) {
+                return false;
+            }
+            match self.plan.fabric.channel(channel).to {
+                end if end == target => return true,
+                switch => match self.choices.channel(tree, switch) {
+                    Some(next) => channel = next,
+                    None => return false,
+                },
+            }
+        }
+    }
+
+    fn spend(&mut self, detours: usize) {
+        self.plan.room = self.plan.room.saturating_sub(detours);
+    }
+}
+
+/// Another channel for a switch in a tree.
+#[derive(Clone, Copy, Debug)]
+struct Detour {
+    tree: usize,
+    switch: SwitchIdx,
+    old: ChannelIdx,
+    new: ChannelIdx,
+}
