@@ -1,24 +1,33 @@
-//! Nue (`nue`): paths chosen inside the channel dependency graph, for any number of virtual lanes.
+//! Nue (`nue`): as short paths as any number of virtual lanes allows, even one.
 //!
-//! Works on any fabric, connected or not, with one lane or more. A path takes a channel only if the
-//! dependency that this adds leaves the lane's graph acyclic, so deadlock cannot arise, between
-//! switches neither; destinations are dealt to the lanes in turn. Every lane begins with the
-//! dependencies of a spanning tree: these are the escape paths, and because of them the topological
-//! order always has a rising path from every switch to every other. Where the search for short paths
-//! gets stuck, a destination takes rising paths alone. Time O(LIDs * channels) and a repair of the
-//! order per new dependency. Source: Domke, Hoefler and Matsuoka, "Routing on the Dependency Graph: A
-//! New Approach to Deadlock-Free High-Performance Routing", 2016.
+//! Works on any fabric, connected or not, on `options.nue_max_num_vls` lanes. Between no two LIDs a
+//! packet can deadlock, those of switches included. If the lanes suffice for balanced shortest paths,
+//! these are taken. Otherwise each destination is routed on one lane, in a search over its channel
+//! dependency graph: a channel is taken only if the graph admits the dependency on the next one;
+//! destinations are dealt to the lanes in turn. Every lane begins with the dependencies of a spanning
+//! tree: these are the escape paths, and because of them the topological order always has a rising path
+//! from every switch to every other. Where the search for short paths gets stuck, a destination takes
+//! rising paths alone. In the end the busiest channels are relieved as far as the graphs admit it.
+//! Time O(LIDs * channels) and a repair of the order per new dependency. Source: Domke, Hoefler and
+//! Matsuoka, "Routing on the Dependency Graph: A New Approach to Deadlock-Free High-Performance
+//! Routing", 2016.
 
 use alloc::{vec, vec::Vec};
 
-use ib_wire::{Lid, Sl};
+use ib_wire::Sl;
 
 use crate::{
     RoutingEngine,
     algo::{
+        balance::{is_even, max_load, room, rounds},
         channel_graph::{ChannelGraph, DependencyLayout},
+        choices::Choices,
+        demands::{Demand, Demands},
         lanes::up_down_order,
-        ways::{Towards, Ways, senders},
+        layered::{self, Manner, Plan},
+        random::Random,
+        relief::Relief,
+        ways::{Step, Towards, Ways},
     },
     error::RouteError,
     fabric::Fabric,
@@ -30,55 +39,128 @@ use crate::{
 };
 
 /// # Errors
-/// None: one lane suffices on every fabric.
+/// None: a spanning tree of every part of the fabric always has room on a lane.
 pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
+    let vls = options.nue_max_num_vls.clamp(1, options.vls());
+    if vls > 1 {
+        let plan = Plan {
+            engine: RoutingEngine::Nue,
+            tree_per_switch: false,
+            manners: [&[Manner::Balanced], &[]],
+            save_lanes: false,
+            with_switches: true,
+            first_lane: 0,
+            lanes: vls,
+        };
+        if let Ok(routes) = layered::route(fabric, lids, options, plan) {
+            return Ok(routes);
+        }
+    }
     let mut routes = Routes::new(RoutingEngine::Nue, fabric, lids);
     routes.set_exits(lids);
-    let vls = options.nue_max_num_vls.clamp(1, options.vls());
-    let mut paths = Paths::new(fabric, lids);
-    let (layout, order) = (
-        DependencyLayout::new(fabric),
-        up_down_order(fabric, &paths.senders),
-    );
-    let mut lane = ChannelGraph::new(&layout, &order);
-    admit_escape_paths(fabric, &mut lane);
-    let mut lanes = vec![lane; usize::from(vls)];
-    let mut sls = vec![Sl::ZERO; routes.row_len()];
     let ways = Ways::new(fabric, options);
-    let mut turn = 0;
-    for target in fabric.switches().indices() {
-        let number = turn % lanes.len();
-        turn += usize::from(paths.senders[target] > 0);
-        let Some(lane) = lanes.get_mut(number) else {
-            break;
-        };
-        for end in lids.at_switch(target) {
-            for lid in end.range.iter() {
-                paths.find(ways.towards(target), lane, target);
-                if !end.is_switch() {
-                    paths.add_load();
-                }
-                paths.install(lid, &mut routes);
+    let demands = Demands::new(fabric, lids, false);
+    let found = arrange(fabric, &ways, &demands, vls);
+    found
+        .choices
+        .install(fabric, &ways, &demands.trees, &mut routes);
+    if vls > 1 {
+        let mut sls = vec![Sl::ZERO; routes.row_len()];
+        for (demand, &lane) in demands.trees.iter().zip(&found.lanes) {
+            for lid in &demand.lids {
                 if let Some(sl) = sls.get_mut(usize::from(lid.0)) {
-                    *sl = Sl::try_new(number as u8).unwrap_or_default();
+                    *sl = Sl::try_new(lane).unwrap_or_default();
                 }
             }
         }
-    }
-    if vls > 1 {
         routes.set_lanes(SlTable::ByDestination(sls), VlMap::default(), vls);
     }
     Ok(routes)
 }
 
+/// One in so many trees may leave the shortest paths before another order is tried.
+const PATIENCE: usize = 256;
+
+/// Paths to all LIDs.
+struct Arrangement {
+    choices: Choices,
+    load: IdxVec<ChannelIdx, u64>,
+    /// The lane of each tree.
+    lanes: Vec<u8>,
+}
+
+/// Finds paths in several orders of the destinations, as many as there is time for, and takes the
+/// best. The order decides which dependencies are admitted: where cycles are met, targets that are
+/// neighbours, one after the other, leave the last of them little.
+fn arrange(fabric: &Fabric, ways: &Ways, demands: &Demands, vls: u8) -> Arrangement {
+    let layout = DependencyLayout::new(fabric);
+    let order = up_down_order(fabric, &demands.senders);
+    let mut lane = ChannelGraph::new(&layout, &order);
+    admit_escape_paths(fabric, &demands.senders, &mut lane);
+    let mut targets = Vec::new();
+    let mut first = 0;
+    for trees in demands
+        .trees
+        .chunk_by(|one, next| one.target == next.target)
+    {
+        targets.push((first, first + trees.len()));
+        first += trees.len();
+    }
+    // Trees to switches without CAs stay last: they carry next to nothing.
+    let to_cas = demands.trees.partition_point(|tree| tree.weight > 0);
+    let to_cas = targets.partition_point(|&(first, _)| first < to_cas);
+    let rounds = rounds(demands.trees.len() * fabric.num_switches());
+    let mut random = Random::new(1);
+    let mut best: Option<Arrangement> = None;
+    for round in 0..=rounds {
+        // On a large fabric the first round is for trees, where shortest paths meet no cycle.
+        let patience = if round == 0 && rounds == 1 {
+            demands.trees.len() / PATIENCE
+        } else {
+            usize::MAX
+        };
+        if let (1.., Some(targets)) = (round, targets.get_mut(..to_cas)) {
+            random.shuffle(targets);
+        }
+        let mut lanes = vec![lane.clone(); usize::from(vls)];
+        let paths = Paths::new(fabric, demands);
+        let Some(found) = paths.find_all(ways, &targets, &mut lanes, patience) else {
+            continue;
+        };
+        let enough = is_even(&found.load) || patience < usize::MAX;
+        if best
+            .as_ref()
+            .is_none_or(|best| max_load(&found.load) < max_load(&best.load))
+        {
+            best = Some(found);
+        }
+        if enough {
+            break;
+        }
+    }
+    best.unwrap_or_else(|| Arrangement {
+        choices: Choices::new(fabric, 0),
+        load: IdxVec::new(),
+        lanes: Vec::new(),
+    })
+}
+
 /// Admits what the paths along a spanning tree of every part of the fabric depend on.
 ///
-/// A tree has no cycle of channels but by turning back, so all of it is admitted.
-fn admit_escape_paths(fabric: &Fabric, lane: &mut ChannelGraph<'_>) {
+/// A tree has no cycle of channels but by turning back, so all of it is admitted. Its root has CAs if
+/// any switch has: in a fat tree only paths through the root's own pod then go up after going down, and
+/// they stand in the way of few others.
+fn admit_escape_paths(
+    fabric: &Fabric,
+    senders: &IdxVec<SwitchIdx, u64>,
+    lane: &mut ChannelGraph<'_>,
+) {
     let mut parent = IdxVec::filled(fabric.num_switches(), NONE);
     let mut met = IdxVec::filled(fabric.num_switches(), false);
     let mut queue = Vec::new();
-    for root in fabric.switches().indices() {
+    let with_cas = |&switch: &SwitchIdx| senders[switch] > 0;
+    let roots = fabric.switches().indices();
+    for root in roots.clone().filter(with_cas).chain(roots) {
         if met[root] {
             continue;
         }
@@ -121,7 +203,7 @@ const NONE: ChannelIdx = ChannelIdx(u32::MAX);
 /// The paths towards one LID.
 struct Paths<'a> {
     fabric: &'a Fabric,
-    senders: IdxVec<SwitchIdx, u64>,
+    demands: &'a Demands,
     load: IdxVec<ChannelIdx, u64>,
     /// The channel each switch takes, and where it leads.
     channel: IdxVec<SwitchIdx, ChannelIdx>,
@@ -137,16 +219,19 @@ struct Paths<'a> {
 /// Hops of a switch that has no path yet.
 const UNSETTLED: u32 = u32::MAX;
 
+/// Load along the path of such a switch: more than any path has, and room for more.
+const UNREACHED: u64 = 1 << 48;
+
 impl<'a> Paths<'a> {
-    fn new(fabric: &'a Fabric, lids: &LidMap) -> Self {
+    fn new(fabric: &'a Fabric, demands: &'a Demands) -> Self {
         let switches = fabric.num_switches();
         Self {
             fabric,
-            senders: senders(fabric, lids),
+            demands,
             load: IdxVec::filled(fabric.channels().len(), 0),
             channel: IdxVec::filled(switches, NONE),
             hops: IdxVec::filled(switches, UNSETTLED),
-            weight: IdxVec::filled(switches, 0),
+            weight: IdxVec::filled(switches, UNREACHED),
             flow: IdxVec::filled(switches, 0),
             settled: Vec::new(),
             stuck: Vec::new(),
@@ -154,23 +239,123 @@ impl<'a> Paths<'a> {
         }
     }
 
-    fn find(&mut self, ways: Towards<'_>, lane: &mut ChannelGraph<'_>, target: SwitchIdx) {
+    /// Finds the paths to all `targets`: ranges of trees, each to one switch. `None` if more trees to
+    /// CAs than `patience` have paths that are not shortest.
+    fn find_all(
+        mut self,
+        ways: &Ways,
+        targets: &[(usize, usize)],
+        lanes: &mut [ChannelGraph<'_>],
+        mut patience: usize,
+    ) -> Option<Arrangement> {
+        let (fabric, demands) = (self.fabric, self.demands);
+        let mut choices = Choices::new(fabric, demands.trees.len());
+        let mut lane_of = vec![0; demands.trees.len()];
+        for (turn, &(first, end)) in targets.iter().enumerate() {
+            let number = turn % lanes.len().max(1);
+            let trees = demands.trees.get(first..end).unwrap_or_default();
+            let Some(lane) = lanes.get_mut(number) else {
+                break;
+            };
+            for (tree, demand) in (first..).zip(trees) {
+                let shortest = self.find(ways.towards(demand.target), lane, demand);
+                if !shortest && demand.weight > 0 {
+                    patience = patience.checked_sub(1)?;
+                }
+                self.add_load(demand.weight);
+                for &switch in self.settled.iter().skip(1) {
+                    choices.set(tree, switch, self.channel[switch]);
+                }
+                if let Some(entry) = lane_of.get_mut(tree) {
+                    // There are 15 lanes at most.
+                    *entry = number as u8;
+                }
+            }
+        }
+        let relief = Relief {
+            fabric,
+            ways,
+            demands,
+            slack: 1,
+            room: room(choices.len()),
+        };
+        let mut load = self.load;
+        if !is_even(&load) {
+            relief.run(&mut choices, &mut load, |tree, from, to| {
+                let lane = lane_of.get(tree).map(|&lane| usize::from(lane));
+                let lane = lane.and_then(|lane| lanes.get_mut(lane));
+                lane.is_some_and(|lane| lane.admit(from, to))
+            });
+        }
+        Some(Arrangement {
+            choices,
+            load,
+            lanes: lane_of,
+        })
+    }
+
+    /// Finds the paths of one tree. Says whether all are shortest.
+    fn find(&mut self, ways: Towards<'_>, lane: &mut ChannelGraph<'_>, demand: &Demand) -> bool {
+        let target = demand.target;
         self.begin(target);
         self.stuck.clear();
         for visit in ways.visits() {
-            let steps = ways.steps(visit).iter().map(|step| step.channel);
-            if !self.take_lightest(visit.switch, steps, lane) {
-                self.stuck.push(visit.switch);
+            let (switch, steps) = (visit.switch, ways.steps(visit));
+            // Next to no load leads to a switch: its paths rather spare dependencies.
+            let known = (demand.weight == 0).then(|| self.known(steps, lane, target));
+            let Some(step) = known.flatten().or_else(|| self.lightest(steps)) else {
+                self.stuck.push(switch);
+                continue;
+            };
+            if step.to == target || lane.admit(step.channel, self.channel[step.to]) {
+                self.settle(switch, step.channel);
+                continue;
+            }
+            let others = steps.iter().map(|step| step.channel);
+            if !self.take_lightest(switch, others, lane) {
+                self.stuck.push(switch);
             }
         }
+        let shortest = self.stuck.is_empty();
         if !self.free_stuck(lane) {
             self.climb(lane, target);
         }
+        shortest
+    }
+
+    /// The first step that adds no dependency.
+    fn known(&self, steps: &[Step], lane: &ChannelGraph<'_>, target: SwitchIdx) -> Option<Step> {
+        let known = |step: &&Step| {
+            step.to == target
+                || self.hops[step.to] != UNSETTLED
+                    && lane.contains(step.channel, self.channel[step.to])
+        };
+        steps.iter().find(known).copied()
+    }
+
+    /// The lightest step to a switch with a path: all of those are equally far from the target.
+    #[inline]
+    fn lightest(&self, steps: &[Step]) -> Option<Step> {
+        let of = |step: &Step| self.weight[step.to] + self.load[step.channel];
+        if let [only] = steps {
+            return (of(only) < UNREACHED).then_some(*only);
+        }
+        // The step's number is the key's low byte (a switch has 254 ports at most), so that the
+        // minimum needs no branch.
+        let keys = (0..)
+            .zip(steps)
+            .map(|(number, step)| of(step) << 8 | number);
+        let best = keys.fold(u64::MAX, u64::min);
+        if best >> 8 >= UNREACHED {
+            return None;
+        }
+        steps.get((best & 0xff) as usize).copied()
     }
 
     fn begin(&mut self, target: SwitchIdx) {
         self.hops.fill(UNSETTLED);
         self.hops[target] = 0;
+        self.weight.fill(UNREACHED);
         self.weight[target] = 0;
         self.channel[target] = NONE;
         self.settled.clear();
@@ -222,9 +407,9 @@ impl<'a> Paths<'a> {
             let before = stuck.len();
             let fabric = self.fabric;
             stuck.retain(|&switch| {
-                let channels = fabric.channels_from(switch).map(|(channel, _)| channel);
-                let channels: Vec<_> = channels.collect();
-                !self.take_lightest(switch, channels.iter().copied(), lane)
+                let (first, end) = fabric.channel_range(switch);
+                let channels = (first.0..end.0).map(ChannelIdx);
+                !self.take_lightest(switch, channels, lane)
             });
             if stuck.is_empty() || stuck.len() == before {
                 break;
@@ -277,21 +462,17 @@ impl<'a> Paths<'a> {
         }
     }
 
-    fn add_load(&mut self) {
-        for &switch in &self.settled {
-            self.flow[switch] = self.senders[switch];
+    /// Sends the routes of all CAs to `lids` LIDs, the farthest switch first.
+    fn add_load(&mut self, lids: u64) {
+        if lids == 0 {
+            return;
         }
+        self.flow.refill(self.demands.senders.iter().copied());
         for &switch in self.settled.iter().skip(1).rev() {
             let channel = self.channel[switch];
-            let flow = self.flow[switch];
-            self.load[channel] += flow;
-            self.flow[self.fabric.channel(channel).to] += flow;
-        }
-    }
-
-    fn install(&self, lid: Lid, routes: &mut Routes) {
-        for &switch in self.settled.iter().skip(1) {
-            routes.set_port(switch, lid, self.fabric.channel(self.channel[switch]).port);
+            let routes = self.flow[switch];
+            self.load[channel] += routes * lids;
+            self.flow[self.fabric.channel(channel).to] += routes;
         }
     }
 }
