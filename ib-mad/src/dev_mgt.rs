@@ -2,9 +2,21 @@
 //!
 //! A host walks from the unit to its controllers and from them to the services to connect to.
 
+#[cfg(all(test, feature = "alloc"))]
+mod tests;
+#[cfg(feature = "alloc")]
+mod unit;
+#[cfg(feature = "alloc")]
+mod walk;
+
 use bitflags::bitflags;
 use ib_wire::{Guid, flags_value, table::Layout, wire_struct};
 
+#[cfg(feature = "alloc")]
+pub use self::{
+    unit::{IoController, IoTarget, IoUnit},
+    walk::{IoUnitWalk, WalkError, WalkReport},
+};
 use crate::{Attribute, AttributeId};
 
 wire_struct! {

@@ -65,6 +65,8 @@ pub use dev_mgt::{
     ControllerOperations, DiagCode, DiagnosticTimeout, IoControllerProfile, IoUnitInfo,
     ServiceEntries, ServiceEntry,
 };
+#[cfg(feature = "alloc")]
+pub use dev_mgt::{IoController, IoTarget, IoUnit, IoUnitWalk, WalkError, WalkReport};
 pub use engine::Engine;
 pub use format::{
     BaseboardMgmtMad, CommunicationMgmtMad, CongestionControlMad, DeviceMgmtMad, Gmp,
