@@ -1,5 +1,7 @@
 //! What the window does, in virtual time.
 
+mod patterns;
+
 use core::time::Duration;
 
 use ib_wire::Lid;
