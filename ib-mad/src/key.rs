@@ -1,4 +1,4 @@
-//! Keys that guard the agents of two classes. `Debug` does not print them.
+//! Keys that guard agents and managers. `Debug` does not print them.
 
 use core::fmt;
 
@@ -37,6 +37,11 @@ macro_rules! secret_key {
 secret_key! {
     /// Key that guards the congestion settings of a port; 0: none.
     CcKey
+}
+
+secret_key! {
+    /// Key by which subnet managers and administrators trust each other and who asks them; 0: none.
+    SmKey
 }
 
 secret_key! {

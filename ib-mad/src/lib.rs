@@ -74,7 +74,7 @@ pub use format::{
 };
 pub use header::{MadHeader, TransactionId};
 pub use inform_info::InformInfo;
-pub use key::{BKey, CcKey};
+pub use key::{BKey, CcKey, SmKey};
 pub use mad::{GrhAddress, Input, Mad, MadAddress};
 pub use message::{
     BmAttribute, CLASSES, CcAttribute, CmAttribute, CongestionLog, DevMgtAttribute, LAYOUTS,
@@ -91,7 +91,9 @@ pub use rmpp::{
     Rmpp, RmppConfig, RmppError, RmppEvent, RmppKey, RmppMessage, RmppReceiver, RmppSender,
 };
 pub use rmpp::{RmppAbort, RmppAck, RmppData, RmppHeader, RmppStatus, RmppStop, RmppType};
-pub use snmp::{CommunityInfo, PduInfo};
+pub use snmp::{CommunityInfo, PduInfo, SnmpMad};
+#[cfg(feature = "alloc")]
+pub use snmp::{SnmpConfig, SnmpError, SnmpMessage, SnmpReassembler, snmp_segments};
 pub use status::{Fault, MadStatus, SaStatus};
 pub use time::Instant;
 #[cfg(feature = "alloc")]

@@ -5,6 +5,7 @@
 mod by_lane;
 mod by_operation;
 mod congestion;
+mod delta;
 mod details;
 mod extended_speeds;
 mod port_counters;
@@ -22,6 +23,7 @@ pub use by_operation::{PortFlowCtlCounters, PortOpRcvCounters, PortVlOpData, Por
 pub use congestion::{
     PortRcvConCtrl, PortSlRcvBecn, PortSlRcvFecn, PortVlXmitTimeCong, PortXmitConCtrl,
 };
+pub use delta::CounterDelta;
 pub use details::{PortRcvErrorDetails, PortXmitDiscardDetails, RcvErrorSelect};
 pub use extended_speeds::{
     ExtendedSpeedsCounters, FecMode, PortExtendedSpeedsCounters, PortExtendedSpeedsCountersRsFec,
@@ -78,10 +80,19 @@ bitflags! {
 /// Whether the counter `name` of an attribute has all bits set; `None` if it is no counter.
 fn is_saturated(layout: &Layout, bytes: &[u8], name: &str) -> Option<bool> {
     let field = layout.field(name)?;
-    if name.starts_with("reserved") || name.ends_with("_select") || name.ends_with("_select2") {
+    if !is_counter(name) {
         return None;
     }
     let value = load_bits(bytes, field.bit_offset, field.bits)?;
-    let ones = u64::MAX.checked_shr(64u32.checked_sub(field.bits as u32)?)?;
-    Some(value == ones)
+    Some(value == ones(field.bits)?)
+}
+
+/// Whether the field `name` of an attribute counts something.
+fn is_counter(name: &str) -> bool {
+    !name.starts_with("reserved") && !name.ends_with("_select") && !name.ends_with("_select2")
+}
+
+/// Where a counter of `bits` bits stays; `None` for more than 64.
+fn ones(bits: usize) -> Option<u64> {
+    u64::MAX.checked_shr(64u32.checked_sub(u32::try_from(bits).ok()?)?)
 }

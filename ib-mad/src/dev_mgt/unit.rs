@@ -13,7 +13,8 @@ pub(super) const PRESENT: u8 = 1;
 /// Services in one ServiceEntries.
 pub(super) const BLOCK: usize = 4;
 
-/// The slot has no controller: class part 1, as SRP targets of Linux say it.
+/// NoResponse: the controller does not respond; a slot without one says so too, as Linux's SRP target
+/// does.
 const NO_CONTROLLER: MadStatus = MadStatus(0x0100);
 
 /// An I/O unit: what a walk of it finds, and what its agent answers from.
