@@ -210,8 +210,8 @@ struct Plan<'a> {
     system: IdxVec<SwitchIdx, u32>,
     /// Only channels to one neighbour are candidates: the first in the order of ports.
     one_neighbour: bool,
-    /// Some switch has a choice, and so asks how many routes come by.
-    counts_routes: bool,
+    /// No switch has a choice: there is one channel to each neighbour, and the first neighbour is taken.
+    no_choice: bool,
     /// Load is the number of destinations, as in OpenSM, and not of the routes that come by.
     count_only: bool,
     /// Load that each channel begins with.
@@ -258,7 +258,7 @@ impl<'a> Plan<'a> {
             ways,
             system,
             one_neighbour,
-            counts_routes: !one_neighbour || has_parallel_channels(fabric),
+            no_choice: one_neighbour && !has_parallel_channels(fabric),
             count_only: false,
         };
         if !plan.guid_order.is_empty() {

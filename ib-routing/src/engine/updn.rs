@@ -10,7 +10,7 @@
 
 use core::cmp::Reverse;
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
 use ib_wire::{Guid, Lid};
 
@@ -128,32 +128,29 @@ pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
         .indices()
         .filter(|&switch| cas[switch] > 0)
         .collect();
-    let over = |bars: &[u64], percent: u64| {
-        let high = bars.iter().filter(|&&bar| bar * 100 > total * percent);
-        high.count()
-    };
     let all: Vec<SwitchIdx> = fabric.switches().indices().collect();
     let mut roots = Vec::new();
     for batch in all.chunks(waves::BATCH) {
-        // Bars of CAs by distance, of each switch of the batch.
-        let mut bars = vec![vec![0]; batch.len()];
+        // Distances at which a switch of the batch has more than nine tenths, a twentieth of the CAs.
+        let (mut most, mut some) = ([0; waves::BATCH], [0; waves::BATCH]);
         let own = waves::start(fabric, batch);
         let levels = waves::shortest(fabric, batch);
-        let sets = core::iter::once(&own).chain(levels.iter().map(|wave| &wave.reached));
-        for (hops, sets) in sets.enumerate() {
+        for sets in core::iter::once(&own).chain(levels.iter().map(|wave| &wave.reached)) {
+            let mut found = [0; waves::BATCH];
             for &switch in &with_cas {
                 for bit in waves::bits_of(sets[switch]) {
-                    if let Some(bars) = bars.get_mut(bit as usize) {
-                        bars.resize(hops + 1, 0);
-                        if let Some(bar) = bars.get_mut(hops) {
-                            *bar += cas[switch];
-                        }
+                    if let Some(found) = found.get_mut(bit as usize) {
+                        *found += cas[switch];
                     }
                 }
             }
+            for ((&found, most), some) in found.iter().zip(&mut most).zip(&mut some) {
+                *most += u32::from(found * 10 > total * 9);
+                *some += u32::from(found * 20 > total);
+            }
         }
-        let is_root = |bars: &[u64]| over(bars, 90) == 1 && over(bars, 5) == 1;
-        let found = batch.iter().zip(&bars).filter(|(_, bars)| is_root(bars));
+        let bars = batch.iter().zip(most.iter().zip(&some));
+        let found = bars.filter(|(_, bars)| *bars == (&1, &1));
         roots.extend(found.map(|(&switch, _)| switch));
     }
     roots

@@ -101,6 +101,30 @@ impl<'a> Batch<'a> {
     /// Copies the columns of a set of destinations to their places in a table.
     #[inline]
     pub(super) fn copy_out(&self, set: u64, row: &[u8], lft: &mut [u8]) {
+        self.each_part(set, lft, |columns, entries| {
+            match (entries, row.get(columns)) {
+                // Mostly the LID of one switch.
+                ([entry], Some([port])) => *entry = *port,
+                (entries, Some(ports)) => entries.copy_from_slice(ports),
+                _ => {}
+            }
+        });
+    }
+
+    /// Writes one port for all LIDs of a set of destinations.
+    #[inline]
+    pub(super) fn fill_out(&self, set: u64, port: u8, lft: &mut [u8]) {
+        self.each_part(set, lft, |_, entries| match entries {
+            [entry] => *entry = port,
+            [one, other] => (*one, *other) = (port, port),
+            entries => entries.fill(port),
+        });
+    }
+
+    /// The columns of a set of destinations, as far as they are neighbours in a table too, with their
+    /// places there.
+    #[inline]
+    fn each_part(&self, set: u64, lft: &mut [u8], mut part: impl FnMut(Range<usize>, &mut [u8])) {
         for columns in self.cas(set).chain(self.switches(set)) {
             let first = self
                 .runs
@@ -109,14 +133,10 @@ impl<'a> Batch<'a> {
                 if run.column >= columns.end {
                     break;
                 }
-                let part = run.column.max(columns.start)..(run.column + run.len).min(columns.end);
-                let lids = part.start - run.column + run.lid..part.end - run.column + run.lid;
-                if let (Some(entries), Some(ports)) = (lft.get_mut(lids), row.get(part)) {
-                    match (entries, ports) {
-                        // Mostly the LID of one switch.
-                        ([entry], [port]) => *entry = *port,
-                        (entries, ports) => entries.copy_from_slice(ports),
-                    }
+                let common = run.column.max(columns.start)..(run.column + run.len).min(columns.end);
+                let lid = common.start - run.column + run.lid;
+                if let Some(entries) = lft.get_mut(lid..lid + common.len()) {
+                    part(common, entries);
                 }
             }
         }

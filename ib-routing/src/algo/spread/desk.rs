@@ -28,7 +28,7 @@ pub(super) struct Space {
     /// The channels that lead to some destination, with the destinations.
     masks: Vec<(u8, u64)>,
     /// The candidates of a choice.
-    called: Vec<u8>,
+    called: Called,
     ring: Ring,
     /// The port that each column got.
     row: Vec<u8>,
@@ -41,11 +41,50 @@ impl Space {
         Self {
             worker,
             masks: Vec::new(),
-            called: Vec::new(),
+            called: Called::new(),
             ring: Ring::new(),
             row: Vec::new(),
             used: Vec::new(),
         }
+    }
+}
+
+/// Places of channels: a switch has fewer than 256.
+struct Called {
+    places: [u8; 256],
+    len: u8,
+}
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "256 places: every number of 8 bits is one"
+)]
+impl Called {
+    fn new() -> Self {
+        Self {
+            places: [0; 256],
+            len: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    #[inline]
+    fn push(&mut self, place: u8) {
+        self.push_if(true, place);
+    }
+
+    #[inline]
+    fn push_if(&mut self, wanted: bool, place: u8) {
+        self.places[usize::from(self.len)] = place;
+        self.len = self.len.wrapping_add(u8::from(wanted));
+    }
+
+    #[inline]
+    fn places(&self) -> &[u8] {
+        &self.places[..usize::from(self.len)]
     }
 }
 
@@ -98,8 +137,11 @@ impl<'a> Desk<'a> {
         if here == 0 {
             return;
         }
-        space.row.resize(batch.columns(), 0);
         let ways = plan.ways_from(self.switch);
+        if plan.no_choice {
+            return take_the_first(batch, wave, here, ways, lft);
+        }
+        space.row.resize(batch.columns(), 0);
         let (mut once, mut twice) = (0, 0);
         space.masks.clear();
         for (class, via) in &wave.via {
@@ -111,12 +153,9 @@ impl<'a> Desk<'a> {
                 }
             }
         }
-        let (mut own, mut passed, mut from_here) = (0, 0, 0);
-        if plan.counts_routes {
-            own = plan.sources[self.switch];
-            passed = batch.flows.passed(self.switch);
-            from_here = if own > 0 { batch.with_cas } else { 0 };
-        }
+        let own = plan.sources[self.switch];
+        let passed = batch.flows.passed(self.switch);
+        let from_here = if own > 0 { batch.with_cas } else { 0 };
         let choice = Choice {
             plan,
             batch,
@@ -130,7 +169,7 @@ impl<'a> Desk<'a> {
         if plan.one_neighbour {
             self.deal_in_order(&choice, space);
         } else {
-            self.deal_by_load(&choice, once & !twice, space);
+            self.deal_by_load(&choice, here, once & !twice, space);
         }
         batch.copy_out(here, &space.row, lft);
     }
@@ -149,42 +188,41 @@ impl<'a> Desk<'a> {
             space.called.clear();
             let same = |other: &u8| neighbour(*other) == neighbour(place);
             let called = masks.iter().map(|(other, _)| *other).filter(same);
-            space.called.extend(called);
+            called.for_each(|place| space.called.push(place));
             self.deal_group(choice, group, space);
         }
         space.masks = masks;
     }
 
-    /// Destinations with the same candidates together.
-    fn deal_by_load(&mut self, choice: &Choice<'_>, single: u64, space: &mut Space) {
+    /// Destinations with the same candidates together; those of `single` have one candidate each.
+    fn deal_by_load(&mut self, choice: &Choice<'_>, here: u64, single: u64, space: &mut Space) {
         let masks = core::mem::take(&mut space.masks);
-        let mut left = masks.as_slice();
-        let mut done = single;
-        while let Some((&(place, mask), later)) = left.split_first() {
-            left = later;
-            let only_here = mask & single;
+        let mut ways = masks.as_slice();
+        // Channels before the one that is looked at have no destination that is left.
+        let mut left = here;
+        while let (Some((&(place, mask), later)), true) = (ways.split_first(), left != 0) {
+            ways = later;
+            let mut mine = mask & left;
+            left &= !mask;
+            let only_here = mine & single;
             if only_here != 0 {
+                mine &= !single;
                 space.called.clear();
                 space.called.push(place);
                 self.deal_group(choice, only_here, space);
             }
-            // Channels before this one have no destination that is left.
-            let mut here = mask & !done;
-            while here != 0 {
-                let first = here & here.wrapping_neg();
-                let mut group = here;
+            while mine != 0 {
+                let first = mine & mine.wrapping_neg();
+                let mut group = mine;
                 space.called.clear();
                 space.called.push(place);
                 for &(other, mask) in later {
-                    if mask & first == 0 {
-                        group &= !mask;
-                    } else {
-                        group &= mask;
-                        space.called.push(other);
-                    }
+                    // Without a jump: nobody can foresee which channels join.
+                    let joins = mask & first != 0;
+                    group &= if joins { mask } else { !mask };
+                    space.called.push_if(joins, other);
                 }
-                done |= group;
-                here &= !group;
+                mine &= !group;
                 self.deal_group(choice, group, space);
             }
         }
@@ -194,16 +232,8 @@ impl<'a> Desk<'a> {
     /// Gives every LID of a group of destinations to one of the called channels.
     fn deal_group(&mut self, choice: &Choice<'_>, group: u64, space: &mut Space) {
         let Choice { plan, batch, .. } = choice;
-        let looks_at_all = plan.looks_at_all();
-        if let ([place], false) = (space.called.as_slice(), plan.counts_routes || looks_at_all) {
-            let port = choice.ways.get(usize::from(*place)).map(|way| way.port.0);
-            for columns in batch.cas(group).chain(batch.switches(group)) {
-                space.fill(columns, port.unwrap_or_default());
-            }
-            return;
-        }
         let pen = self.seat(choice, group, space);
-        if looks_at_all {
+        if plan.looks_at_all() {
             for columns in batch.cas(group) {
                 self.deal_apart(choice, true, pen, columns, space);
             }
@@ -238,7 +268,7 @@ impl<'a> Desk<'a> {
     fn seat<'c>(&self, choice: &Choice<'c>, group: u64, space: &mut Space) -> Option<Pen<'c>> {
         let Choice { batch, pen, .. } = choice;
         let called = || {
-            let places = space.called.iter().copied();
+            let places = space.called.places().iter().copied();
             places.filter_map(|place| {
                 let at = usize::from(place);
                 Some((place, choice.ways.get(at)?, *self.loads.get(at)?))
@@ -259,6 +289,7 @@ impl<'a> Desk<'a> {
                 ignored: way.ignored,
             });
         }
+        space.ring.line_up();
         goes_on.then_some(*pen)
     }
 
@@ -319,6 +350,24 @@ impl<'a> Desk<'a> {
             }
             if let Some(pen) = pen.filter(|_| flow != 0) {
                 pen.add(best.row, column, flow);
+            }
+        }
+    }
+}
+
+/// Sends each destination over the first channel that leads nearer.
+#[inline]
+fn take_the_first(batch: &Batch<'_>, wave: &Wave, here: u64, ways: &[Way], lft: &mut [u8]) {
+    for (class, via) in &wave.via {
+        let mut left = here;
+        for way in ways.iter().filter(|way| way.class == *class) {
+            let group = via[way.to] & left;
+            if group != 0 {
+                batch.fill_out(group, way.port.0, lft);
+                left &= !group;
+                if left == 0 {
+                    return;
+                }
             }
         }
     }

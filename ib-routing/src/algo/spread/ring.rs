@@ -45,6 +45,7 @@ impl Ring {
         }
     }
 
+    #[inline]
     pub(super) fn clear(&mut self) {
         (self.head, self.len, self.some_ignored) = (0, 0, false);
     }
@@ -57,10 +58,35 @@ impl Ring {
     /// Takes one more candidate in; its turn is the number of those before it.
     #[inline]
     pub(super) fn seat(&mut self, candidate: Candidate) {
-        let (turn, load) = (self.len, candidate.load);
+        let turn = self.len;
         self.some_ignored |= candidate.ignored;
         self.candidates[usize::from(turn)] = candidate;
-        self.queue_up(turn, load);
+        self.queue[usize::from(turn)] = turn;
+        self.len = turn.wrapping_add(1);
+    }
+
+    /// Brings the candidates into the order of their loads, those that carry the same as they came.
+    #[inline]
+    pub(super) fn line_up(&mut self) {
+        let len = usize::from(self.len);
+        let Some((last, others)) = self.candidates[..len].split_last() else {
+            return;
+        };
+        let falls = |at: &usize| self.candidates[*at].load > self.candidates[*at + 1].load;
+        let mut lighter = (0..others.len()).filter(falls);
+        match (lighter.next(), lighter.next()) {
+            (None, _) => {}
+            // Who has taken turns before is as many places on.
+            (Some(at), None) if last.load < self.candidates[0].load => {
+                self.queue[..len].rotate_left(at + 1);
+            }
+            _ => {
+                self.len = 0;
+                for turn in 0..len as u8 {
+                    self.queue_up(turn, self.candidates[usize::from(turn)].load);
+                }
+            }
+        }
     }
 
     /// Puts a turn behind all that carry no more.
