@@ -5,7 +5,7 @@
 //! table, not their size.
 
 use ib_mad::{
-    AttributeId, MadHeader, MadStatus, Method, MgmtClass, RespTime, RmppStatus, RmppType,
+    AttributeId, MadHeader, MadStatus, Method, MgmtClass, RespTime, RmppStatus, RmppType, SmKey,
     TransactionId,
 };
 use ib_wire::wire_struct;
@@ -18,7 +18,7 @@ wire_struct! {
     /// Source: IBA vol. 1, 15.2.1.1; `headers.csv`, struct `SAHeader`.
     pub struct SaHeader("SAHeader", 20 bytes) {
         /// Key by which the SA trusts a requester; 0 in responses.
-        sm_key, set_sm_key: u64 = 0, 64;
+        sm_key, set_sm_key: SmKey = 0, 64;
         /// Distance between the records of a table in units of 8 bytes.
         attribute_offset, set_attribute_offset: u16 = 64, 16;
         #[doc(hidden)]
@@ -72,7 +72,7 @@ wire_struct! {
         /// RMPP: payload length, or the new end of the window.
         data2, set_data2: u32 = 256, 32;
         /// Key by which the SA trusts a requester; 0 in responses.
-        sm_key, set_sm_key: u64 = 288, 64;
+        sm_key, set_sm_key: SmKey = 288, 64;
         /// Distance between the records of a table in units of 8 bytes.
         attribute_offset, set_attribute_offset: u16 = 352, 16;
         #[doc(hidden)]

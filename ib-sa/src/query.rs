@@ -177,17 +177,20 @@ mod tests {
 
     use super::*;
     use crate::{LinkRecord, NodeComponents, NodeRecord};
+    use ib_mad::SmKey;
 
     #[test]
     fn an_answer_belongs_to_its_request() {
         let mut template = NodeRecord::default();
         template.set_lid(Lid(4));
         let mut request = SaMad::query(Method::GET, &template, NodeComponents::LID);
-        request.set_transaction_id(TransactionId(77)).set_sm_key(5);
+        request
+            .set_transaction_id(TransactionId(77))
+            .set_sm_key(SmKey(5));
         let response = request.answer(&template);
         assert_eq!(response.method(), Method::GET_RESP);
         assert_eq!(response.transaction_id(), TransactionId(77));
-        assert_eq!(response.sm_key(), 0, "the key is nobody's business");
+        assert_eq!(response.sm_key(), SmKey(0), "the key is nobody's business");
         assert_eq!(response.single::<NodeRecord>(), Ok(&template));
         let other = QueryError::OtherAttribute {
             found: AttributeId(0x11),

@@ -10,9 +10,9 @@ mod qos;
 use alloc::{collections::BTreeMap, string::String, vec, vec::Vec};
 use core::{str::FromStr, time::Duration};
 
-use ib_mad::TransactionId;
+use ib_mad::{SmKey, TransactionId};
 use ib_routing::{RouteOptions, RoutingEngine};
-use ib_wire::{GidPrefix, Guid, Lid, Lmc, Sl};
+use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl};
 use thiserror::Error;
 
 pub(crate) use self::qos::PortKind;
@@ -38,13 +38,13 @@ pub struct SmConfig {
     /// Subnet prefix that every port gets (`subnet_prefix`).
     pub subnet_prefix: GidPrefix,
     /// Management key that guards every port; 0 guards nothing (`m_key`).
-    pub m_key: u64,
+    pub m_key: MKey,
     /// Seconds until an M_Key without its manager can be read; 0 is never (`m_key_lease_period`).
     pub m_key_lease_period: u16,
     /// What a wrong M_Key may still do: 0..=3 (`m_key_protection_level`).
     pub m_key_protect_bits: u8,
     /// Key that the managers of one subnet share (`sm_key`).
-    pub sm_key: u64,
+    pub sm_key: SmKey,
     /// Priority in the election; 15 wins (`sm_priority`).
     pub sm_priority: u8,
     /// Service level for messages to the manager (`sm_sl`).
@@ -135,10 +135,10 @@ impl Default for SmConfig {
             route_options: RouteOptions::default(),
             no_fallback: false,
             subnet_prefix: GidPrefix::DEFAULT,
-            m_key: 0,
+            m_key: MKey(0),
             m_key_lease_period: 0,
             m_key_protect_bits: 0,
-            sm_key: 1,
+            sm_key: SmKey(1),
             sm_priority: 0,
             sm_sl: Sl::ZERO,
             lmc: Lmc::ZERO,
@@ -258,10 +258,10 @@ impl SmConfig {
         match key {
             "routing_engine" => self.routing_engines = engines(value)?,
             "subnet_prefix" => self.subnet_prefix = GidPrefix(number(value, u64::MAX)?),
-            "m_key" => self.m_key = number(value, u64::MAX)?,
+            "m_key" => self.m_key = MKey(number(value, u64::MAX)?),
             "m_key_lease_period" => self.m_key_lease_period = narrow(value, u16::MAX)?,
             "m_key_protection_level" => self.m_key_protect_bits = narrow(value, 3u8)?,
-            "sm_key" => self.sm_key = number(value, u64::MAX)?,
+            "sm_key" => self.sm_key = SmKey(number(value, u64::MAX)?),
             "sm_priority" => self.sm_priority = narrow(value, 15u8)?,
             "sm_sl" => self.sm_sl = Sl::try_new(narrow(value, 15u8)?).unwrap_or(Sl::ZERO),
             "lmc" => self.lmc = Lmc::try_new(narrow(value, 7u8)?).unwrap_or(Lmc::ZERO),
@@ -394,7 +394,7 @@ mod tests {
         let expected = SmConfig {
             lmc: Lmc::try_new(2).unwrap(),
             sweep_interval: None,
-            m_key: 0x1234,
+            m_key: MKey(0x1234),
             ..SmConfig::default()
         };
         assert_eq!(alloc::format!("{config:?}"), alloc::format!("{expected:?}"));

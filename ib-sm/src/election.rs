@@ -5,7 +5,7 @@
 //! The machine here is pure: it is told what was found and what was ordered, and says what to do. What
 //! the table of states does not list changes nothing.
 
-use ib_mad::MadStatus;
+use ib_mad::{MadStatus, SmKey};
 use ib_smp::{SmControl, SmInfo, SmState};
 use ib_wire::Guid;
 
@@ -56,7 +56,7 @@ pub struct Election {
     state: SmState,
     guid: Guid,
     priority: u8,
-    sm_key: u64,
+    sm_key: SmKey,
     act_count: u32,
     ignore_others: bool,
 }
@@ -64,7 +64,7 @@ pub struct Election {
 impl Election {
     /// A manager that discovers.
     #[must_use]
-    pub const fn new(guid: Guid, priority: u8, sm_key: u64, ignore_others: bool) -> Self {
+    pub const fn new(guid: Guid, priority: u8, sm_key: SmKey, ignore_others: bool) -> Self {
         Self {
             state: SmState::DISCOVERING,
             guid,
@@ -99,7 +99,7 @@ impl Election {
         !self.ignore_others
             && other.guid() != self.guid
             && other.sm_state() != SmState::NOT_ACTIVE
-            && (self.sm_key == 0 || other.sm_key() == self.sm_key)
+            && (self.sm_key == SmKey(0) || other.sm_key() == self.sm_key)
     }
 
     /// Takes in what happened.
@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn election(guid: u64, priority: u8, state: SmState) -> Election {
-        let mut election = Election::new(Guid(guid), priority, 0, false);
+        let mut election = Election::new(Guid(guid), priority, SmKey(0), false);
         election.state = state;
         election
     }
@@ -283,8 +283,8 @@ mod tests {
     #[test]
     fn a_manager_with_another_key_is_not_heard() {
         let mut other = manager(1, 15, SmState::MASTER);
-        other.set_sm_key(2);
-        let ours = Election::new(Guid(5), 0, 1, false);
+        other.set_sm_key(SmKey(2));
+        let ours = Election::new(Guid(5), 0, SmKey(1), false);
         let end = after(ours, ElectionInput::Discovered(&[other]));
         assert_eq!(end.0, SmState::MASTER);
     }

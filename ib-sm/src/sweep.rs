@@ -437,7 +437,7 @@ impl Sweep {
     /// The M_Key that a device guards itself by: the one that it showed, as a manager before this one
     /// may have left it, else the own.
     fn m_key_of(&self, config: &SmConfig, request: Request) -> MKey {
-        let own = MKey(config.m_key);
+        let own = config.m_key;
         let asked = match request {
             // It goes to whoever is behind the port.
             Request::GetNodeInfo(_) | Request::LightNodeInfo(_) => None,

@@ -45,7 +45,7 @@ fn guards(running: &Running) -> Vec<(MKey, MKeyProtect, u16)> {
 
 fn guarded(m_key: u64) -> Lab {
     Lab::new("gen-torus-5x5").config(|config| {
-        config.m_key = m_key;
+        config.m_key = MKey(m_key);
         config.m_key_protect_bits = 2;
         config.m_key_lease_period = 15;
         config.sweep_interval = Some(Duration::from_secs(10));

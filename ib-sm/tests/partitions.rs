@@ -175,7 +175,7 @@ fn who_shares_no_partition_is_told_of_no_path() {
     // Who shows the SM_Key sees everything.
     let mut request =
         ib_sa::SaMad::query(Method::GET_TABLE, &NodeRecord::default(), ComponentMask(0));
-    request.set_sm_key(1);
+    request.set_sm_key(ib_mad::SmKey(1));
     let all_nodes = client.many::<NodeRecord>(&request);
     assert_eq!(
         all_nodes.len(),
@@ -186,7 +186,7 @@ fn who_shares_no_partition_is_told_of_no_path() {
         &PKeyTableRecord::default(),
         ComponentMask(0),
     );
-    request.set_sm_key(1);
+    request.set_sm_key(ib_mad::SmKey(1));
     let tables = client.many::<PKeyTableRecord>(&request);
     let with_one = tables.iter().filter(|table| {
         table.port_num().0 != 0

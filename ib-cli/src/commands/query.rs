@@ -18,7 +18,8 @@ use ib_smp::{
 };
 use ib_transport::{MonotonicClock, ask};
 use ib_wire::{
-    Gid, Guid, Lid, MKey, PortNum, Sl,
+    Gid, Guid, Lid, MKey, Sl,
+    addr::BadAddress,
     table::{Fields, Layout, store_bits},
 };
 use serde_json::{Map, Value, json};
@@ -50,8 +51,8 @@ pub struct QueryArgs {
     #[arg(long, value_name = "0,P,P...", value_parser = route)]
     direct: Option<DrPath>,
     /// Key of the port, where it guards itself
-    #[arg(long, value_name = "KEY", default_value = "0", value_parser = number)]
-    m_key: u64,
+    #[arg(long, value_name = "KEY", default_value = "0", value_parser = m_key)]
+    m_key: MKey,
     /// Time to wait for an answer before it is asked for again, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 200)]
     timeout: u64,
@@ -177,7 +178,7 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
 
 /// The Get of an attribute from whom the arguments name.
 fn subnet_management(args: &QueryArgs, attribute: AttributeId, modifier: u32) -> Mad {
-    let m_key = MKey(args.m_key);
+    let m_key = args.m_key;
     match args.lid {
         Some(lid) => {
             let mut mad = Mad::new(MadAddress::smi(lid));
@@ -429,6 +430,10 @@ fn number(text: &str) -> Result<u64, String> {
     })
 }
 
+fn m_key(text: &str) -> Result<MKey, String> {
+    number(text).map(MKey)
+}
+
 fn lid(text: &str) -> Result<Lid, String> {
     let lid = number(text)?;
     let lid = u16::try_from(lid)
@@ -439,13 +444,6 @@ fn lid(text: &str) -> Result<Lid, String> {
 }
 
 fn route(text: &str) -> Result<DrPath, String> {
-    let expected =
-        || format!("{text:?} is no directed route, expected 0 and up to 63 ports, as 0,1,4");
-    let mut numbers = text.split(',').map(str::parse::<u8>);
-    if numbers.next() != Some(Ok(0)) {
-        return Err(expected());
-    }
-    let ports: Result<Vec<PortNum>, _> = numbers.map(|port| port.map(PortNum)).collect();
-    let ports = ports.map_err(|_| expected())?;
-    DrPath::try_new(&ports).ok_or_else(expected)
+    text.parse()
+        .map_err(|error: BadAddress| format!("{text:?} is {error}"))
 }

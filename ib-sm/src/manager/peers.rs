@@ -2,7 +2,7 @@
 
 use ib_mad::{Attribute, Instant, Mad, MadStatus, Method, MgmtClass};
 use ib_smp::{DrDirection, SmControl, SmInfo, SmState, SmpDirected, SmpLidRouted};
-use ib_wire::{Guid, MKey};
+use ib_wire::Guid;
 
 use super::{SubnetManager, later};
 use crate::{
@@ -73,7 +73,7 @@ impl SubnetManager {
             if self.state() != SmState::MASTER {
                 return;
             }
-            if let Some(answer) = trap::repress(mad, MKey(self.config.m_key)) {
+            if let Some(answer) = trap::repress(mad, self.config.m_key) {
                 self.answer(answer);
             }
             let action = self.traps.judge(now, &notice);

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use ib_mad::SmKey;
 use ib_sa::{
     GuidInfoRecord, LinearForwardingTableRecord, LinkRecord, MulticastForwardingTableRecord,
     NodeRecord, PKeyTableRecord, PortInfoRecord, SlToVlMappingTableRecord, SmInfoRecord,
@@ -249,7 +250,7 @@ pub(super) fn managers(view: View<'_>) -> Vec<SmInfoRecord> {
     let others = view.others.iter().copied();
     let all = core::iter::once((view.own_port, view.own)).chain(others);
     let records = all.filter_map(|(port, mut info)| {
-        info.set_sm_key(0);
+        info.set_sm_key(SmKey(0));
         let mut record = SmInfoRecord::default();
         record
             .set_lid(port_lid(view, port.node, port.port)?)

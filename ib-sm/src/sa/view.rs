@@ -1,5 +1,6 @@
 //! What the administrator answers from, and what of it who asks may see.
 
+use ib_mad::SmKey;
 use ib_smp::SmInfo;
 use ib_wire::{Gid, GidPrefix, Lid, PKey};
 
@@ -35,10 +36,10 @@ pub(crate) enum Asker {
 
 impl<'a> View<'a> {
     /// The view of who sends from `lid` with this key.
-    pub(super) fn asked_by(self, lid: Lid, sm_key: u64) -> Self {
+    pub(super) fn asked_by(self, lid: Lid, sm_key: SmKey) -> Self {
         let port = self.port_with(lid);
         let asker = match port {
-            _ if sm_key != 0 && sm_key == self.config.sm_key => Asker::Trusted(port),
+            _ if sm_key != SmKey(0) && sm_key == self.config.sm_key => Asker::Trusted(port),
             Some(port) => Asker::Port(port),
             None => Asker::Stranger,
         };

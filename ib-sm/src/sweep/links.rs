@@ -11,7 +11,7 @@ use ib_smp::{
     CapabilityMask, LinkDownDefaultState, LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2, LinkWidths,
     MKeyProtect, PortInfo, PortPhysicalState, PortState, VlCap,
 };
-use ib_wire::{Lid, MKey, Mtu, PortNum, addr::LidRange};
+use ib_wire::{Lid, Mtu, PortNum, addr::LidRange};
 
 use super::Sweep;
 use crate::{SmConfig, request::Request, subnet::PortRef};
@@ -217,7 +217,7 @@ impl Sweep {
 
 /// What an end port answers to.
 fn address(info: &mut PortInfo, config: &SmConfig, lids: LidRange, master: Lid) {
-    info.set_m_key(MKey(config.m_key))
+    info.set_m_key(config.m_key)
         .set_m_key_protect_bits(MKeyProtect(config.m_key_protect_bits))
         .set_m_key_lease_period(config.m_key_lease_period)
         .set_gid_prefix(config.subnet_prefix)

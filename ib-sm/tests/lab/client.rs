@@ -116,7 +116,7 @@ impl Client {
         };
         assert_eq!(answer.method(), expected);
         assert_eq!(answer.transaction_id().low(), 77);
-        assert_eq!(answer.sm_key(), 0);
+        assert_eq!(answer.sm_key(), ib_mad::SmKey(0));
         *answer
     }
 

@@ -3,7 +3,7 @@
 //! Get reads it. A Set is a control packet of the election: its modifier is the order
 //! ([`SmControl`]), its data the sender's own SMInfo.
 
-use ib_mad::{Attribute, AttributeId};
+use ib_mad::{Attribute, AttributeId, SmKey};
 use ib_wire::{Guid, code_points, table::Layout, wire_struct};
 
 code_points! {
@@ -44,7 +44,7 @@ wire_struct! {
         /// GUID of the port that it sits on.
         guid, set_guid: Guid = 0, 64;
         /// Key that managers of one subnet share; 0 if there is none or it is hidden.
-        sm_key, set_sm_key: u64 = 64, 64;
+        sm_key, set_sm_key: SmKey = 64, 64;
         /// Rises while the manager works: one that stands still is dead.
         act_count, set_act_count: u32 = 128, 32;
         /// Rank in the election: 15 wins.
