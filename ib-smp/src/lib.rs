@@ -18,7 +18,9 @@ extern crate alloc;
 #[cfg(feature = "alloc")]
 mod agent;
 mod attr;
+mod destination;
 mod directed;
+mod dr_path;
 mod message;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
@@ -31,6 +33,8 @@ pub use agent::{
     SmaInput, SmaPort, SmaTransmit, SwitchTables, Verdict, set_port_info, set_port_state,
 };
 pub use attr::*;
-pub use directed::{Discard, DrPath, Envelope, Smi, Source, Step};
+pub use destination::Destination;
+pub use directed::{Discard, Envelope, Smi, Source, Step};
+pub use dr_path::DrPath;
 pub use message::{CLASSES, LAYOUTS, SmAttribute, Smp};
 pub use smp::{DrDirection, SmpDirected, SmpLidRouted};

@@ -1,10 +1,10 @@
 //! What a device changes in its agent's state by itself: its host gives names, its links count
 //! violations, its power goes.
 
-use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, PortNum, Sl, table::Text};
+use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, PortNum, Sl};
 
 use super::{Sma, SmaPort, switch::SwitchTables};
-use crate::{MKeyProtect, PortInfo};
+use crate::{MKeyProtect, NodeDescription, PortInfo};
 
 impl Sma {
     /// Gives the node another GUID; port 0 of a switch shares it.
@@ -24,7 +24,7 @@ impl Sma {
 
     /// Changes the text that people know the node by.
     pub fn set_node_description(&mut self, text: &str) {
-        self.node_description.set_node_string(&Text::new(text));
+        self.node_description = NodeDescription::named(text);
     }
 
     /// Lets the agent answer for MlnxExtPortInfo on all ports, as the agents of that vendor do.

@@ -4,7 +4,10 @@
 //! old one.
 
 use ib_mad::{Attribute, AttributeId};
-use ib_wire::{table::Layout, wire_struct};
+use ib_wire::{
+    table::{Layout, Text},
+    wire_struct,
+};
 
 wire_struct! {
     /// Text that names a node.
@@ -13,6 +16,17 @@ wire_struct! {
     pub struct NodeDescription("NodeDescription", 64 bytes) {
         /// UTF-8 as a rule; ends at the first NUL or fills the field.
         node_string, set_node_string: [text; 64] = 0, 512;
+    }
+}
+
+impl NodeDescription {
+    /// The description `text`, cut at 64 bytes: what a Set writes where the port's CapabilityMask2 says
+    /// that it may.
+    #[must_use]
+    pub fn named(text: &str) -> Self {
+        let mut description = Self::default();
+        description.set_node_string(&Text::new(text));
+        description
     }
 }
 

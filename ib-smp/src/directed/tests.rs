@@ -414,16 +414,3 @@ fn packets_that_may_not_carry_an_smp_are_dropped() {
         Err(Discard::Short { found: 255 })
     );
 }
-
-#[test]
-fn a_path_takes_63_hops_and_prints_as_the_tools_do() {
-    let longest = DrPath::try_new(&[PortNum(2); 63]).unwrap();
-    assert_eq!(longest.then(PortNum(2)), None);
-    assert_eq!(longest.ports().count(), 63);
-    assert_eq!(DrPath::try_new(&[PortNum(2); 64]), None);
-    let path = DrPath::try_new(&[PortNum(1), PortNum(7)]).unwrap();
-    assert_eq!(
-        (path.to_string(), DrPath::OWN_NODE.to_string()),
-        ("0,1,7".into(), "0".into())
-    );
-}
