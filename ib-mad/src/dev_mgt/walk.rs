@@ -189,9 +189,9 @@ impl IoUnitWalk {
         let controller = IoController { profile, services };
         self.report.unit.controllers.insert(slot, controller);
         for first in (0..count).step_by(BLOCK) {
-            let last = first
-                .saturating_add(BLOCK as u8 - 1)
-                .min(count.saturating_sub(1));
+            // A block has four services: the cast loses nothing.
+            let end = count.min(first.saturating_add(BLOCK as u8));
+            let last = end.saturating_sub(1);
             let modifier = u32::from_be_bytes([0, slot, last, first]);
             let call = Call::get(MgmtClass::DEV_MGT, modifier).to(self.address);
             self.ask(slot, Ask::Services(slot, first, call));
