@@ -4,6 +4,7 @@
 //! In every state that can be reached the managers must still be able to agree: a run from there in
 //! which nothing more is lost ends with exactly one master, whom all others stand by for.
 
+use ib_mad::SmKey;
 use ib_sm::election::{Election, ElectionAction, ElectionInput};
 use ib_smp::{SmControl, SmInfo, SmState};
 use ib_wire::Guid;
@@ -214,7 +215,7 @@ impl Model for Managers {
             .iter()
             .enumerate()
             .map(|(index, &priority)| Manager {
-                election: Election::new(Guid(index as u64 + 1), priority, 0, false),
+                election: Election::new(Guid(index as u64 + 1), priority, SmKey(0), false),
                 alive: true,
                 found: Vec::new(),
                 polls: None,
