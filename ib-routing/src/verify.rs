@@ -19,7 +19,7 @@ pub(crate) use self::deadlock::highest_lane;
 use self::{
     deadlock::Dependencies,
     reach::{Sources, Tally},
-    walk::{Block, PortTable, Walk},
+    walk::{Block, PortTable, Target, Walk},
 };
 pub use self::{deadlock::Traffic, multicast::Group};
 use crate::{
@@ -109,6 +109,9 @@ pub struct Failure {
     pub is_loop: bool,
 }
 
+/// LIDs of one switch that are followed together.
+const RUN: usize = 32;
+
 /// What every step of a verification looks at.
 struct Context<'a> {
     fabric: &'a Fabric,
@@ -158,16 +161,24 @@ pub fn verify_with(
             (Tally::new(fabric), Dependencies::new(fabric, routes, lanes));
         for number in part * blocks / parts..(part + 1) * blocks / parts {
             let first = number * Block::LIDS;
-            block.load(fabric, &context.table, routes, first);
-            for at in 0..Block::LIDS {
-                let lid = Lid((first + at) as u16);
-                let Some(destination) = lids.owner(lid) else {
-                    continue;
+            block.load(routes, first);
+            let targets = targets(lids, first);
+            let together = |one: &Target<'_>, other: &Target<'_>| one.is_beside(other);
+            let runs = targets.chunk_by(together).flat_map(|all| all.chunks(RUN));
+            for run in runs {
+                let of_switch = run.iter().any(Target::is_switch);
+                let mut judge = |walk: &Walk<RUN>, targets: &[Target<'_>]| {
+                    tally.count(&context, walk, targets, of_switch);
+                    dependencies.add(&context, walk, targets, of_switch);
                 };
-                let exit = destination.switch.map(|switch| (switch, destination.exit));
-                walk.follow(&context.table, &block, routes, exit, lid, at);
-                tally.count(&context, &walk, destination, lid);
-                dependencies.add(&context, &walk, destination, lid);
+                if walk.follow(&context.table, &block, run) {
+                    judge(&walk, run);
+                    continue;
+                }
+                for target in run.chunks(1) {
+                    walk.follow(&context.table, &block, target);
+                    judge(&walk, target);
+                }
             }
         }
         (tally, dependencies)
@@ -182,6 +193,16 @@ pub fn verify_with(
     tally.report(&mut report);
     dependencies.report(fabric, routes, groups, &mut report);
     report
+}
+
+/// The LIDs of a block that somebody owns.
+fn targets(lids: &LidMap, first: usize) -> Vec<Target<'_>> {
+    let block = (first..first + Block::LIDS).map(|lid| Lid(lid as u16));
+    let targets = block.map(|lid| Target {
+        lid,
+        owner: lids.owner(lid),
+    });
+    targets.filter(|target| target.owner.is_some()).collect()
 }
 
 /// Square root for targets without `std`: Newton's method from above.

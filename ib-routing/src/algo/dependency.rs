@@ -25,16 +25,12 @@ pub struct Vertex {
 #[derive(Clone, Debug)]
 pub struct DependencyGraph {
     lanes: usize,
-    /// Per channel: the first bit of its successors, its first successor and how many there are.
-    heads: IdxVec<ChannelIdx, Head>,
+    /// Per channel: the first of the channels that can follow it, and the end of their range.
+    heads: IdxVec<ChannelIdx, (ChannelIdx, ChannelIdx)>,
+    /// Per channel: what to add to the number of a channel that follows it to find the pair's number.
+    /// It wraps.
+    base: IdxVec<ChannelIdx, u32>,
     bits: Vec<u64>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    bit: u32,
-    first: ChannelIdx,
-    count: u32,
 }
 
 impl DependencyGraph {
@@ -42,34 +38,31 @@ impl DependencyGraph {
     #[must_use]
     pub fn new(fabric: &Fabric, lanes: u8) -> Self {
         let lanes = usize::from(lanes.max(1));
-        let mut bit = 0;
-        let heads = fabric.channels().iter().map(|channel| {
-            let (first, end) = fabric.channel_range(channel.to);
-            let head = Head {
-                bit,
-                first,
-                count: end.0 - first.0,
-            };
-            bit += head.count;
-            head
+        let to = fabric.channels().iter().map(|channel| channel.to);
+        let heads: IdxVec<_, _> = to.map(|switch| fabric.channel_range(switch)).collect();
+        let mut pairs = 0u32;
+        let base = heads.iter().map(|&(first, end)| {
+            let base = pairs.wrapping_sub(first.0);
+            pairs += end.0 - first.0;
+            base
         });
-        let heads = heads.collect();
-        let size = bit as usize * lanes * lanes;
+        let base = base.collect();
+        let size = pairs as usize * lanes * lanes;
         Self {
             lanes,
             heads,
+            base,
             bits: vec![0; size.div_ceil(64)],
         }
     }
 
     #[inline]
     fn bit(&self, from: Vertex, to: Vertex) -> usize {
-        let head = self.heads[from.channel];
         debug_assert!(
-            to.channel.0.wrapping_sub(head.first.0) < head.count,
+            (self.heads[from.channel].0..self.heads[from.channel].1).contains(&to.channel),
             "channels that do not meet"
         );
-        let pair = (head.bit + (to.channel.0 - head.first.0)) as usize;
+        let pair = self.base[from.channel].wrapping_add(to.channel.0) as usize;
         (pair * self.lanes + usize::from(from.lane)) * self.lanes + usize::from(to.lane)
     }
 
@@ -80,8 +73,11 @@ impl DependencyGraph {
         let mask = 1 << (bit % 64);
         match self.bits.get_mut(bit / 64) {
             Some(word) => {
+                // Most edges are there already, and lines of the cache that are only read need not go back.
                 let new = *word & mask == 0;
-                *word |= mask;
+                if new {
+                    *word |= mask;
+                }
                 new
             }
             None => false,
@@ -130,9 +126,9 @@ impl DependencyGraph {
 
     /// Where the edges out of a vertex lead.
     pub fn successors(&self, from: Vertex) -> impl Iterator<Item = Vertex> + '_ {
-        let head = self.heads[from.channel];
+        let (first, end) = self.heads[from.channel];
         let lanes = self.lanes as u8;
-        (head.first.0..head.first.0 + head.count).flat_map(move |channel| {
+        (first.0..end.0).flat_map(move |channel| {
             let channel = ChannelIdx(channel);
             (0..lanes)
                 .map(move |lane| Vertex { channel, lane })

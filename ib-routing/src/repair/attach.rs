@@ -59,7 +59,7 @@ impl Work<'_> {
         let Some(root) = destination.switch else {
             return Ok(());
         };
-        reader.follow(self, destination, lid);
+        reader.follow(self, Some(destination), lid);
         let growth = self.kept(destination, root, lid, reader);
         let is_new = growth
             .length
@@ -109,10 +109,10 @@ impl Work<'_> {
             goes_up: IdxVec::filled(switches, false),
         };
         for &switch in reader.walk.order.iter().rev() {
-            if self.is_cut_off(root, switch, reader) || reader.walk.hops[switch] >= LOOP {
+            if self.is_cut_off(root, switch, reader) || reader.hops(switch) >= LOOP {
                 continue;
             }
-            let channel = reader.walk.next[switch];
+            let channel = reader.next(switch);
             growth.length[switch] = if channel == NO_CHANNEL {
                 0
             } else {

@@ -59,7 +59,7 @@ impl Work<'_> {
                     continue;
                 }
                 reader.forget();
-                reader.follow(self, destination, lid);
+                reader.follow(self, Some(destination), lid);
                 let (flow, mask) = self.passing(lid, reader);
                 let better = |&way: &ChannelIdx| {
                     self.load_of(way, lid) + flow[from.from] < self.load_of(busy, lid)
@@ -137,8 +137,8 @@ impl Work<'_> {
         let mut mask: IdxVec<SwitchIdx, u16> =
             self.fabric.switches().indices().map(lanes).collect();
         for &switch in &reader.walk.order {
-            let channel = reader.walk.next[switch];
-            if channel != NO_CHANNEL && reader.walk.hops[switch] < LOOP {
+            let channel = reader.next(switch);
+            if channel != NO_CHANNEL && reader.hops(switch) < LOOP {
                 let (more, bits) = (flow[switch], mask[switch]);
                 let to = reader.table.to(channel);
                 flow[to] += more;
@@ -161,7 +161,7 @@ impl Work<'_> {
     ) -> bool {
         let mut into = self.fabric.channels_from(switch).filter_map(|(_, out)| {
             let channel = self.fabric.channel(out.reverse);
-            let here = reader.walk.next[channel.from] == out.reverse;
+            let here = reader.next(channel.from) == out.reverse;
             here.then_some((out.reverse, mask[channel.from]))
         });
         lanes.is_empty()

@@ -18,7 +18,7 @@ use crate::{
     options::RouteOptions,
     routes::{Routes, SlTable},
     routing_engine::RoutingEngine,
-    verify::walk::{Block, LOOP, NO_CHANNEL, PortTable, Walk},
+    verify::walk::{Block, LOOP, NO_CHANNEL, PortTable, Target, Walk},
 };
 
 /// Virtual lanes that an SLtoVL table can name.
@@ -52,7 +52,7 @@ pub(super) struct Lanes<'g> {
 /// Reads the tree of one LID after the other out of the tables.
 pub(super) struct Reader {
     pub(super) table: PortTable,
-    pub(super) walk: Walk,
+    pub(super) walk: Walk<1>,
     block: Block,
     /// First LID of the block that is loaded.
     loaded: Option<usize>,
@@ -68,27 +68,26 @@ impl Reader {
         }
     }
 
-    /// Follows all entries of `lid`.
-    pub(super) fn follow(&mut self, work: &Work<'_>, destination: &Destination, lid: Lid) {
-        let root = destination.switch.map(|switch| (switch, destination.exit));
-        self.follow_to(work, root, lid);
-    }
-
-    /// Follows all entries of a LID that nobody has any more.
-    fn follow_gone(&mut self, work: &Work<'_>, lid: Lid) {
-        self.follow_to(work, None, lid);
-    }
-
-    fn follow_to(&mut self, work: &Work<'_>, root: Option<(SwitchIdx, PortNum)>, lid: Lid) {
-        let at = usize::from(lid.0) % Block::LIDS;
-        let first = usize::from(lid.0) - at;
+    /// Follows all entries of `lid`, which nobody may have any more.
+    pub(super) fn follow(&mut self, work: &Work<'_>, owner: Option<&Destination>, lid: Lid) {
+        let first = usize::from(lid.0) / Block::LIDS * Block::LIDS;
         if self.loaded != Some(first) {
-            self.block
-                .load(work.fabric, &self.table, &work.routes, first);
+            self.block.load(&work.routes, first);
             self.loaded = Some(first);
         }
+        // One LID has an order always.
         self.walk
-            .follow(&self.table, &self.block, &work.routes, root, lid, at);
+            .follow(&self.table, &self.block, &[Target { lid, owner }]);
+    }
+
+    /// The channel that a switch sends by.
+    pub(super) fn next(&self, switch: SwitchIdx) -> ChannelIdx {
+        self.walk.next[switch][0]
+    }
+
+    /// Links from a switch to the destination's; [`LOOP`] or more where it is not reached.
+    pub(super) fn hops(&self, switch: SwitchIdx) -> u32 {
+        self.walk.hops[switch][0]
     }
 
     /// Says that entries changed since the last LID was read.
@@ -184,7 +183,7 @@ impl<'a> Work<'a> {
                 continue;
             };
             for lid in destination.range.iter() {
-                reader.follow(self, destination, lid);
+                reader.follow(self, Some(destination), lid);
                 for (switch, passing) in passing.indices().zip(passing.iter_mut()) {
                     let senders = self.senders[switch];
                     let sends = of_switches || senders > 0;
@@ -196,8 +195,7 @@ impl<'a> Work<'a> {
                     *passing = (senders, mask);
                 }
                 for &switch in &reader.walk.order {
-                    let (channel, arrives) =
-                        (reader.walk.next[switch], reader.walk.hops[switch] < LOOP);
+                    let (channel, arrives) = (reader.next(switch), reader.hops(switch) < LOOP);
                     if channel == NO_CHANNEL || !(arrives || seed == Some(Seed::Old)) {
                         continue;
                     }
@@ -208,7 +206,7 @@ impl<'a> Work<'a> {
                         passing[to].0 += flow;
                     }
                     passing[to].1 |= mask;
-                    let next = reader.walk.next[to];
+                    let next = reader.next(to);
                     let admitted = next == NO_CHANNEL || lanes.admit(mask, channel, next);
                     if !admitted && !of_switches {
                         return Err(Reason::WasUnsafe);
@@ -252,10 +250,10 @@ impl<'a> Work<'a> {
             if !self.fabric.switches().indices().any(used) {
                 continue;
             }
-            reader.follow_gone(self, lid);
+            reader.follow(self, None, lid);
             let mut masks: IdxVec<SwitchIdx, u16> = IdxVec::filled(self.fabric.num_switches(), 0);
             for &switch in &reader.walk.order {
-                let channel = reader.walk.next[switch];
+                let channel = reader.next(switch);
                 if channel == NO_CHANNEL {
                     continue;
                 }
@@ -264,7 +262,7 @@ impl<'a> Work<'a> {
                 }
                 let (mask, to) = (masks[switch], reader.table.to(channel));
                 masks[to] |= mask;
-                let next = reader.walk.next[to];
+                let next = reader.next(to);
                 if next != NO_CHANNEL && !lanes.admit(mask, channel, next) {
                     return Err(Reason::WasUnsafe);
                 }
@@ -281,7 +279,7 @@ impl<'a> Work<'a> {
 
     /// Whether a switch needs another path to a LID at `root`.
     pub(super) fn is_cut_off(&self, root: SwitchIdx, switch: SwitchIdx, reader: &Reader) -> bool {
-        let hops = reader.walk.hops[switch];
+        let hops = reader.hops(switch);
         self.parts[switch] == self.parts[root]
             && (hops >= LOOP
                 || self.distances.as_ref().is_some_and(|distances| {

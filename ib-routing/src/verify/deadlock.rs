@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use ib_wire::{Lid, Sl, Vl};
 
 use super::{
-    Context, Group, VerifyReport, multicast,
-    walk::{LOOP, NO_CHANNEL, Walk, entry_port},
+    Context, Group, RUN, VerifyReport, multicast,
+    walk::{LOOP, NO_CHANNEL, Target, Walk, entry_port},
 };
 use crate::{
     algo::dependency::{DependencyGraph, Vertex},
     fabric::Fabric,
-    index::{IdxVec, SwitchIdx},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::Destination,
     routes::{Routes, SlTable},
 };
@@ -40,8 +40,8 @@ pub(super) struct Dependencies {
 
 /// Which lanes packets use on the way to one LID.
 enum State {
-    /// One lane per destination: whether a switch has CA traffic to pass on.
-    OneLane(IdxVec<SwitchIdx, bool>),
+    /// One lane per destination: whether a switch has CA traffic to pass on, a bit for each LID.
+    OneLane(IdxVec<SwitchIdx, u32>),
     /// One lane per source: bits of the lanes, of CA traffic and of switches' own.
     BySource(IdxVec<SwitchIdx, [u16; 2]>),
     /// The lane may change on the way: bits of the lanes on the channel out, by service level.
@@ -53,7 +53,7 @@ impl Dependencies {
         let switches = fabric.num_switches();
         let state = match (routes.vl_map().is_uniform(), routes.sls()) {
             (true, SlTable::Uniform(_) | SlTable::ByDestination(_)) => {
-                State::OneLane(IdxVec::filled(switches, false))
+                State::OneLane(IdxVec::filled(switches, 0))
             }
             (true, SlTable::BySwitch(_) | SlTable::ByPair(_)) => {
                 State::BySource(IdxVec::filled(switches, [0; 2]))
@@ -68,100 +68,39 @@ impl Dependencies {
         }
     }
 
-    /// Adds the dependencies of the routes to one LID.
+    /// Adds the dependencies of the routes to LIDs of one switch and kind.
     pub(super) fn add(
         &mut self,
         context: &Context<'_>,
-        walk: &Walk,
-        destination: &Destination,
-        lid: Lid,
+        walk: &Walk<RUN>,
+        targets: &[Target<'_>],
+        of_switch: bool,
     ) {
-        let Context {
-            routes,
-            table,
-            sources,
-            ..
-        } = context;
-
-        match &mut self.state {
-            State::OneLane(has_ca) => {
-                let sl = routes.sl_from(SwitchIdx(0), lid);
-                let lane = uniform_lane(routes, sl);
-                self.lanes_used |= u16::from(!destination.is_switch()) << lane;
-                for (has_ca, &lids) in has_ca.iter_mut().zip(sources.ca_lids.iter()) {
-                    *has_ca = lids > 0;
-                }
-                let to_switch = usize::from(destination.is_switch());
-                for &switch in &walk.order {
-                    let channel = walk.next[switch];
-                    if channel == NO_CHANNEL || walk.hops[switch] >= LOOP {
-                        continue;
-                    }
-                    let to = table.to(channel);
-                    let ca = has_ca[switch];
-                    has_ca[to] |= ca;
-                    let after = walk.next[to];
-                    if after != NO_CHANNEL {
-                        let kind = to_switch + usize::from(!ca);
-                        let (from, to) = (
-                            Vertex { channel, lane },
-                            Vertex {
-                                channel: after,
-                                lane,
-                            },
-                        );
-                        if let Some(graph) = self.graphs.get_mut(kind) {
-                            graph.add(from, to);
-                        }
-                    }
-                }
-            }
+        let Self {
+            graphs,
+            lanes_used,
+            state,
+        } = self;
+        let mut of_switches = 0;
+        let used = if of_switch {
+            &mut of_switches
+        } else {
+            lanes_used
+        };
+        let Some(graphs) = graphs.get_mut(usize::from(of_switch)..) else {
+            return;
+        };
+        match state {
+            State::OneLane(has_ca) => one_lane(has_ca, graphs, used, context, walk, targets),
             State::BySource(lanes) => {
-                for switch in lanes.indices() {
-                    lanes[switch] = source_lanes(context, switch, lid);
-                }
-                let to_switch = usize::from(destination.is_switch());
-                for &switch in &walk.order {
-                    let channel = walk.next[switch];
-                    if channel == NO_CHANNEL || walk.hops[switch] >= LOOP {
-                        continue;
-                    }
-                    let to = table.to(channel);
-                    let [ca, own] = lanes[switch];
-                    if to_switch == 0 {
-                        self.lanes_used |= ca;
-                    }
-                    let entry = &mut lanes[to];
-                    *entry = [entry[0] | ca, entry[1] | own];
-                    let after = walk.next[to];
-                    if after == NO_CHANNEL {
-                        continue;
-                    }
-                    for (kind, mask) in [(to_switch, ca), (to_switch + 1, own & !ca)] {
-                        if let Some(graph) = self.graphs.get_mut(kind) {
-                            for lane in bits(mask) {
-                                graph.add(
-                                    Vertex { channel, lane },
-                                    Vertex {
-                                        channel: after,
-                                        lane,
-                                    },
-                                );
-                            }
-                        }
-                    }
+                for (at, target) in targets.iter().enumerate() {
+                    by_source(lanes, graphs, used, context, walk, at, target.lid);
                 }
             }
             State::Changing(lanes) => {
-                changing(
-                    lanes,
-                    &mut self.graphs,
-                    &mut self.lanes_used,
-                    context,
-                    walk,
-                    destination,
-                    lid,
-                );
+                for (at, target) in targets.iter().enumerate() {
+                    changing(lanes, graphs, used, context, walk, at, target.lid);
+                }
             }
         }
     }
@@ -214,31 +153,121 @@ impl Dependencies {
     }
 }
 
-/// The dependencies of one LID where SLtoVL tables differ by port.
-fn changing(
-    lanes: &mut IdxVec<SwitchIdx, [[u16; 16]; 2]>,
-    graphs: &mut [DependencyGraph; 3],
+/// The dependencies of LIDs where all packets to one of them have the same lane. `graphs` are those of
+/// CA traffic and of what switches send.
+fn one_lane(
+    has_ca: &mut IdxVec<SwitchIdx, u32>,
+    graphs: &mut [DependencyGraph],
     lanes_used: &mut u16,
     context: &Context<'_>,
-    walk: &Walk,
-    destination: &Destination,
+    walk: &Walk<RUN>,
+    targets: &[Target<'_>],
+) {
+    let Context {
+        routes,
+        table,
+        sources,
+        ..
+    } = context;
+    let mut lanes = [0; RUN];
+    for (lane, target) in lanes.iter_mut().zip(targets) {
+        *lane = uniform_lane(routes, routes.sl_from(SwitchIdx(0), target.lid));
+        *lanes_used |= 1 << *lane;
+    }
+    for (has_ca, &lids) in has_ca.iter_mut().zip(sources.ca_lids.iter()) {
+        *has_ca = if lids > 0 { u32::MAX } else { 0 };
+    }
+    for &switch in &walk.order {
+        let (next, hops, ca) = (walk.next[switch], walk.hops[switch], has_ca[switch]);
+        let lids = next.iter().zip(hops).zip(lanes).take(targets.len());
+        for (at, ((&channel, hops), lane)) in lids.enumerate() {
+            if channel == NO_CHANNEL || hops >= LOOP {
+                continue;
+            }
+            let to = table.to(channel);
+            has_ca[to] |= ca & 1 << at;
+            let after = walk.next[to].get(at).copied().unwrap_or(NO_CHANNEL);
+            let kind = usize::from(ca >> at & 1 == 0);
+            if let Some(graph) = graphs.get_mut(kind).filter(|_| after != NO_CHANNEL) {
+                let [from, to] = [channel, after].map(|channel| Vertex { channel, lane });
+                graph.add(from, to);
+            }
+        }
+    }
+}
+
+/// The dependencies of a LID where the lane depends on the source.
+fn by_source(
+    lanes: &mut IdxVec<SwitchIdx, [u16; 2]>,
+    graphs: &mut [DependencyGraph],
+    lanes_used: &mut u16,
+    context: &Context<'_>,
+    walk: &Walk<RUN>,
+    at: usize,
+    lid: Lid,
+) {
+    for switch in lanes.indices() {
+        lanes[switch] = source_lanes(context, switch, lid);
+    }
+    for &switch in &walk.order {
+        let Some((channel, to, after)) = step(context, walk, switch, at) else {
+            continue;
+        };
+        let [ca, own] = lanes[switch];
+        *lanes_used |= ca;
+        let entry = &mut lanes[to];
+        *entry = [entry[0] | ca, entry[1] | own];
+        if after == NO_CHANNEL {
+            continue;
+        }
+        for (graph, mask) in graphs.iter_mut().zip([ca, own & !ca]) {
+            for lane in bits(mask) {
+                let [from, to] = [channel, after].map(|channel| Vertex { channel, lane });
+                graph.add(from, to);
+            }
+        }
+    }
+}
+
+/// The channel that a switch sends by to LID `at` of a walk, where it leads, and the channel from there
+/// on; `None` where the route does not arrive.
+fn step(
+    context: &Context<'_>,
+    walk: &Walk<RUN>,
+    switch: SwitchIdx,
+    at: usize,
+) -> Option<(ChannelIdx, SwitchIdx, ChannelIdx)> {
+    let arrives = walk.hops[switch].get(at).is_some_and(|&hops| hops < LOOP);
+    let channel = *walk.next[switch].get(at)?;
+    if channel == NO_CHANNEL || !arrives {
+        return None;
+    }
+    let to = context.table.to(channel);
+    Some((channel, to, *walk.next[to].get(at)?))
+}
+
+/// The dependencies of a LID where SLtoVL tables differ by port.
+fn changing(
+    lanes: &mut IdxVec<SwitchIdx, [[u16; 16]; 2]>,
+    graphs: &mut [DependencyGraph],
+    lanes_used: &mut u16,
+    context: &Context<'_>,
+    walk: &Walk<RUN>,
+    at: usize,
     lid: Lid,
 ) {
     let Context {
         fabric,
         lids,
         routes,
-        table,
         ..
     } = context;
     let map = routes.vl_map();
     lanes.fill([[0; 16]; 2]);
-    let to_switch = usize::from(destination.is_switch());
     for &switch in &walk.order {
-        let channel = walk.next[switch];
-        if channel == NO_CHANNEL || walk.hops[switch] >= LOOP {
+        let Some((channel, to, after)) = step(context, walk, switch, at) else {
             continue;
-        }
+        };
         let out = fabric.channel(channel).port;
         for source in lids.at_switch(switch) {
             let kind = usize::from(source.is_switch());
@@ -250,40 +279,34 @@ fn changing(
                 }
             }
         }
-        let to = table.to(channel);
-        let after = walk.next[to];
         let here = lanes[switch];
-        if to_switch == 0 {
-            *lanes_used |= here[0].iter().fold(0, |all, mask| all | mask);
-        }
+        *lanes_used |= here[0].iter().fold(0, |all, mask| all | mask);
         if after == NO_CHANNEL {
             continue;
         }
         let (input, out) = (fabric.channel(channel).to_port, fabric.channel(after).port);
-        for (kind, by_sl) in here.iter().enumerate() {
+        for ((kind, by_sl), graph) in here.iter().enumerate().zip(graphs.iter_mut()) {
             for (sl, &mask) in (0..).zip(by_sl).filter(|(_, mask)| **mask != 0) {
                 let sl = Sl::from_low_bits(sl);
                 let vl = map.vl(to, input, out, sl).bits();
                 if let Some(entry) = lane_mask(&mut lanes[to], kind, sl) {
                     *entry |= 1 << vl;
                 }
-                if let Some(graph) = graphs.get_mut(to_switch + kind) {
-                    for lane in bits(mask) {
-                        graph.add(
-                            Vertex { channel, lane },
-                            Vertex {
-                                channel: after,
-                                lane: vl,
-                            },
-                        );
-                    }
+                for lane in bits(mask) {
+                    graph.add(
+                        Vertex { channel, lane },
+                        Vertex {
+                            channel: after,
+                            lane: vl,
+                        },
+                    );
                 }
             }
         }
     }
 }
 
-fn lanes_of(cycle: Vec<Vertex>) -> Vec<(crate::index::ChannelIdx, Vl)> {
+fn lanes_of(cycle: Vec<Vertex>) -> Vec<(ChannelIdx, Vl)> {
     cycle
         .into_iter()
         .map(|vertex| (vertex.channel, Vl::try_new(vertex.lane).unwrap_or_default()))

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use ib_wire::Lid;
 
 use super::{
-    Context, Failure, LinkLoad, VerifyReport, square_root,
-    walk::{DEAD, LOOP, NO_CHANNEL, PortTable, Walk},
+    Context, Failure, LinkLoad, RUN, VerifyReport, square_root,
+    walk::{DEAD, LOOP, NO_CHANNEL, PortTable, Target, Walk},
 };
 use crate::{
     fabric::Fabric,
@@ -58,121 +58,157 @@ impl Sources {
 
 /// What one thread has counted.
 pub(super) struct Tally {
-    load: IdxVec<ChannelIdx, u64>,
-    carried: IdxVec<SwitchIdx, u32>,
+    /// CA-pair routes by channel: 32 bits hold all pairs of LIDs.
+    load: IdxVec<ChannelIdx, u32>,
+    /// CA-pair routes that have come together at each switch, by LID.
+    carried: IdxVec<SwitchIdx, [u32; RUN]>,
     pairs: u64,
     reached_ca_pairs: u64,
     unreachable: u64,
     unreachable_ca: u64,
     loops: u64,
     max_hops: u32,
-    hop_sum: u64,
     failures: Vec<Failure>,
+}
+
+/// What reaches one LID.
+#[derive(Clone, Copy, Default)]
+struct Reached {
+    /// Switches whose route arrives.
+    switches: usize,
+    /// LIDs of CAs at them.
+    ca_lids: u64,
+    /// All end ports at them, their own included.
+    ports: u64,
 }
 
 impl Tally {
     pub(super) fn new(fabric: &Fabric) -> Self {
         Self {
             load: IdxVec::filled(fabric.channels().len(), 0),
-            carried: IdxVec::filled(fabric.num_switches(), 0),
+            carried: IdxVec::filled(fabric.num_switches(), [0; RUN]),
             pairs: 0,
             reached_ca_pairs: 0,
             unreachable: 0,
             unreachable_ca: 0,
             loops: 0,
             max_hops: 0,
-            hop_sum: 0,
             failures: Vec::new(),
         }
     }
 
-    /// Counts the routes to one LID.
+    /// Counts the routes to LIDs of one switch and kind.
     pub(super) fn count(
         &mut self,
         context: &Context<'_>,
-        walk: &Walk,
-        destination: &Destination,
-        lid: Lid,
+        walk: &Walk<RUN>,
+        targets: &[Target<'_>],
+        of_switch: bool,
     ) {
-        let Context {
-            fabric,
-            table,
-            sources,
-            ..
-        } = context;
+        let reached = self.reached(&context.sources, walk, targets.len(), of_switch);
+        for (lane, (target, reached)) in targets.iter().zip(reached).enumerate() {
+            if reached.switches < walk.hops.len() {
+                self.failures(&context.table, walk, lane, target.lid);
+            }
+            if let Some(owner) = target.owner {
+                self.add_pairs(context, walk, lane, owner, reached);
+            }
+        }
+        if !of_switch {
+            self.add_load(&context.table, walk, &context.sources, targets.len());
+        }
+    }
 
-        let is_ca = !destination.is_switch();
-        let own = u64::from(destination.range.lmc().lid_count());
-        let (mut ports, mut ca_lids, mut arrive) = (0, 0, 0);
-        for ((&hops, &lids), (&cas, &switch)) in walk
-            .hops
-            .iter()
-            .zip(sources.ca_lids.iter())
-            .zip(sources.ca_ports.iter().zip(sources.has_lid.iter()))
-        {
-            if hops < LOOP {
-                arrive += 1;
-                ports += u64::from(cas + switch);
-                if lids > 0 && is_ca {
-                    ca_lids += u64::from(lids);
-                    self.max_hops = self.max_hops.max(hops);
-                    self.hop_sum += u64::from(lids) * u64::from(hops);
+    /// Who reaches each of `count` LIDs. Notes the hops between CAs.
+    fn reached(
+        &mut self,
+        sources: &Sources,
+        walk: &Walk<RUN>,
+        count: usize,
+        of_switch: bool,
+    ) -> [Reached; RUN] {
+        let mut all = [Reached::default(); RUN];
+        for (switch, hops) in walk.hops.iter_enumerated() {
+            let ca_lids = sources.ca_lids[switch];
+            let ports = sources.ca_ports[switch] + sources.has_lid[switch];
+            for (reached, &hops) in all.iter_mut().zip(hops).take(count) {
+                if hops < LOOP {
+                    reached.switches += 1;
+                    reached.ca_lids += u64::from(ca_lids);
+                    reached.ports += u64::from(ports);
+                    if ca_lids > 0 && !of_switch {
+                        self.max_hops = self.max_hops.max(hops);
+                    }
                 }
             }
         }
-        if arrive < walk.hops.len() {
-            self.failures(table, walk, lid);
-        }
+        all
+    }
+
+    /// Counts the pairs of one LID.
+    fn add_pairs(
+        &mut self,
+        context: &Context<'_>,
+        walk: &Walk<RUN>,
+        lane: usize,
+        owner: &Destination,
+        reached: Reached,
+    ) {
+        let Context {
+            fabric, sources, ..
+        } = context;
+        let own = u64::from(owner.range.lmc().lid_count());
         // A port reaches itself without the switches, and two CAs on one cable each other.
-        let at_root = destination
+        let at_root = owner
             .switch
-            .is_some_and(|switch| walk.hops[switch] == 0);
+            .is_some_and(|switch| walk.hops[switch].get(lane) == Some(&0));
         let itself = u64::from(!at_root);
         let on_cable = || {
-            let peer = fabric
-                .port(destination.end)
-                .filter(|port| !port.disabled)?
-                .peer?;
+            let peer = fabric.port(owner.end).filter(|port| !port.disabled)?.peer?;
             let up = fabric.port(peer).is_some_and(|port| !port.disabled);
             Some(up && !fabric.node(peer.node).type_.is_switch())
         };
-        let peer = destination.switch.is_none() && on_cable() == Some(true);
-        ports += itself + u64::from(peer);
+        let peer = u64::from(owner.switch.is_none() && on_cable() == Some(true));
+        let ports = reached.ports + itself + peer;
         let total = sources.total_ca_ports + sources.total_switches;
         self.unreachable += total.saturating_sub(ports);
-        if !is_ca {
+        if owner.is_switch() {
             return;
         }
         let others = sources.total_ca_lids - own;
-        let reached = (ca_lids + itself * own + u64::from(peer) * own).saturating_sub(own);
+        let reached = (reached.ca_lids + (itself + peer) * own).saturating_sub(own);
         self.pairs += others;
         self.reached_ca_pairs += reached;
         self.unreachable_ca += others.saturating_sub(reached);
-        self.add_load(table, walk, sources);
     }
 
-    fn add_load(&mut self, table: &PortTable, walk: &Walk, sources: &Sources) {
+    fn add_load(&mut self, table: &PortTable, walk: &Walk<RUN>, sources: &Sources, count: usize) {
         for (carried, &lids) in self.carried.iter_mut().zip(sources.ca_lids.iter()) {
-            *carried = lids;
+            *carried = [lids; RUN];
         }
         for &switch in &walk.order {
-            let (channel, routes) = (walk.next[switch], self.carried[switch]);
-            if channel != NO_CHANNEL && routes > 0 && walk.hops[switch] < LOOP {
-                self.load[channel] += u64::from(routes);
-                self.carried[table.to(channel)] += routes;
+            let (next, hops, carried) =
+                (walk.next[switch], walk.hops[switch], self.carried[switch]);
+            let lanes = next.iter().zip(hops).zip(carried).take(count);
+            for (lane, ((&channel, hops), routes)) in lanes.enumerate() {
+                if channel != NO_CHANNEL && routes > 0 && hops < LOOP {
+                    self.load[channel] += routes;
+                    if let Some(carried) = self.carried[table.to(channel)].get_mut(lane) {
+                        *carried += routes;
+                    }
+                }
             }
         }
     }
 
-    fn failures(&mut self, table: &PortTable, walk: &Walk, lid: Lid) {
-        for (switch, &hops) in walk
-            .hops
-            .iter_enumerated()
-            .filter(|(_, hops)| **hops >= LOOP)
-        {
+    fn failures(&mut self, table: &PortTable, walk: &Walk<RUN>, lane: usize, lid: Lid) {
+        for (switch, hops) in walk.hops.iter_enumerated() {
+            let Some(&hops) = hops.get(lane).filter(|hops| **hops >= LOOP) else {
+                continue;
+            };
             self.loops += u64::from(hops == LOOP);
             if self.failures.len() < NAMED_FAILURES {
-                let at = walk.end(table, switch);
+                let at = walk.end(table, switch, lane);
                 self.failures.push(Failure {
                     switch,
                     lid,
@@ -194,7 +230,6 @@ impl Tally {
         self.unreachable_ca += later.unreachable_ca;
         self.loops += later.loops;
         self.max_hops = self.max_hops.max(later.max_hops);
-        self.hop_sum += later.hop_sum;
         let room = NAMED_FAILURES.saturating_sub(self.failures.len());
         self.failures.extend(later.failures.into_iter().take(room));
     }
@@ -207,9 +242,12 @@ impl Tally {
         report.max_hops = self.max_hops;
         report.mean_hops = match self.reached_ca_pairs {
             0 => 0.0,
-            reached => self.hop_sum as f64 / reached as f64,
+            // Each route counts once on every link that it takes.
+            reached => {
+                self.load.iter().copied().map(u64::from).sum::<u64>() as f64 / reached as f64
+            }
         };
-        report.link_load = link_load(self.load);
+        report.link_load = link_load(self.load.iter().copied().map(u64::from).collect());
         report.failures = self.failures;
     }
 }

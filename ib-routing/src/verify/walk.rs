@@ -1,12 +1,16 @@
-//! The routes towards one LID: a tree of switches, or what is left of one.
+//! The routes towards a few LIDs: trees of switches, or what is left of them.
+//!
+//! LIDs behind one switch are followed together: what is known of a switch and its channels then is
+//! looked up once for all of them, and one order of the switches serves them all, as long as their
+//! routes together close no circle.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
 use ib_wire::{Lid, PortNum};
 
 use crate::{
     fabric::Fabric,
-    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::Destination,
     routes::Routes,
 };
@@ -20,175 +24,218 @@ pub(crate) const LOOP: u32 = u32::MAX - 1;
 
 /// Channels by port, for all switches: a table that is quicker than asking the fabric.
 pub(crate) struct PortTable {
-    /// 256 entries per switch.
-    channels: Vec<ChannelIdx>,
+    ports: IdxVec<SwitchIdx, Ports>,
     /// Where each channel leads.
     to: IdxVec<ChannelIdx, SwitchIdx>,
 }
 
+/// The channels of one switch. A byte for each port: what is looked up for every forwarding entry
+/// should fit in few lines of a cache.
+#[derive(Clone)]
+struct Ports {
+    /// Its first channel.
+    first: ChannelIdx,
+    /// By port: how many channels after the first one, or [`Self::NONE`].
+    place: [u8; 256],
+}
+
+impl Ports {
+    const NONE: u8 = u8::MAX;
+
+    #[inline]
+    fn channel(&self, port: u8) -> ChannelIdx {
+        match self.place.get(usize::from(port)) {
+            None | Some(&Self::NONE) => NO_CHANNEL,
+            Some(&place) => ChannelIdx(self.first.0 + u32::from(place)),
+        }
+    }
+}
+
 impl PortTable {
     pub(crate) fn new(fabric: &Fabric) -> Self {
-        let mut channels = vec![NO_CHANNEL; fabric.num_switches() * 256];
-        for (index, channel) in fabric.channels().iter_enumerated() {
-            let at = channel.from.at() * 256 + usize::from(channel.port.0);
-            if let Some(entry) = channels.get_mut(at) {
-                *entry = index;
+        let ports = fabric.switches().indices().map(|switch| {
+            let (first, _) = fabric.channel_range(switch);
+            let mut place = [Ports::NONE; 256];
+            for (channel, entry) in fabric.channels_from(switch) {
+                if let Some(place) = place.get_mut(usize::from(entry.port.0)) {
+                    // Ports are fewer than 255.
+                    *place = (channel.0 - first.0) as u8;
+                }
             }
+            Ports { first, place }
+        });
+        Self {
+            ports: ports.collect(),
+            to: fabric.channels().iter().map(|channel| channel.to).collect(),
         }
-        let to = fabric.channels().iter().map(|channel| channel.to).collect();
-        Self { channels, to }
     }
 
+    /// Where a channel leads; [`NO_CHANNEL`] leads nowhere.
     #[inline]
     pub(crate) fn to(&self, channel: ChannelIdx) -> SwitchIdx {
         self.to[channel]
     }
 }
 
-/// The next channels of all switches towards a block of LIDs.
+/// The forwarding entries of all switches for a block of LIDs.
 pub(crate) struct Block {
-    /// One row of switches per LID.
-    rows: Vec<ChannelIdx>,
-    switches: usize,
+    ports: IdxVec<SwitchIdx, [u8; Self::LIDS]>,
 }
 
 impl Block {
     pub(crate) const LIDS: usize = 64;
 
     pub(crate) fn new(fabric: &Fabric) -> Self {
-        let switches = fabric.num_switches();
+        let nowhere = [PortNum::UNREACHABLE.0; Self::LIDS];
         Self {
-            rows: vec![NO_CHANNEL; switches * Self::LIDS],
-            switches,
+            ports: IdxVec::filled(fabric.num_switches(), nowhere),
         }
     }
 
     /// Reads the entries of the LIDs from `first` on.
-    pub(crate) fn load(
-        &mut self,
-        fabric: &Fabric,
-        table: &PortTable,
-        routes: &Routes,
-        first: usize,
-    ) {
-        for switch in fabric.switches().indices() {
-            let row = routes
-                .lft(switch)
-                .get(first..first + Self::LIDS)
-                .unwrap_or_default();
-            let channels = table.channels.get(switch.at() * 256..).unwrap_or_default();
-            let column = self
-                .rows
-                .iter_mut()
-                .skip(switch.at())
-                .step_by(self.switches.max(1));
-            for (&port, entry) in row.iter().zip(column) {
-                *entry = channels
-                    .get(usize::from(port))
-                    .copied()
-                    .unwrap_or(NO_CHANNEL);
-            }
+    pub(crate) fn load(&mut self, routes: &Routes, first: usize) {
+        for (switch, ports) in self.ports.indices().zip(self.ports.iter_mut()) {
+            let row = routes.lft(switch).get(first..first + Self::LIDS);
+            *ports = row
+                .and_then(|row| row.try_into().ok())
+                .unwrap_or([PortNum::UNREACHABLE.0; Self::LIDS]);
         }
     }
 
-    fn row(&self, lid: usize) -> &[ChannelIdx] {
-        let start = lid * self.switches;
-        self.rows
-            .get(start..start + self.switches)
-            .unwrap_or_default()
+    #[inline]
+    fn port(ports: &[u8; Self::LIDS], lid: Lid) -> PortNum {
+        let at = usize::from(lid.0) % Self::LIDS;
+        PortNum(ports.get(at).copied().unwrap_or(PortNum::UNREACHABLE.0))
     }
 }
 
-/// The walk towards one LID: made once per thread, used for all LIDs.
-pub(crate) struct Walk {
-    /// Links to the destination's switch, or [`DEAD`] or [`LOOP`].
-    pub(crate) hops: IdxVec<SwitchIdx, u32>,
-    /// The channel a switch sends by; [`NO_CHANNEL`] at the destination's switch.
-    pub(crate) next: IdxVec<SwitchIdx, ChannelIdx>,
-    /// All switches that are on no loop, each before the one it sends to.
+/// A LID to follow the routes to.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) lid: Lid,
+    /// Its owner, if there is one.
+    pub(crate) owner: Option<&'a Destination>,
+}
+
+impl Target<'_> {
+    pub(crate) fn is_switch(&self) -> bool {
+        self.owner.is_some_and(Destination::is_switch)
+    }
+
+    /// Whether another LID is of the same switch and kind.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let switch = |target: &Self| target.owner.and_then(|owner| owner.switch);
+        switch(self) == switch(other) && self.is_switch() == other.is_switch()
+    }
+}
+
+/// The walk towards up to `LIDS` LIDs of one switch: made once per thread, used for all.
+pub(crate) struct Walk<const LIDS: usize> {
+    /// By LID: links to the destination's switch, or [`DEAD`] or [`LOOP`].
+    pub(crate) hops: IdxVec<SwitchIdx, [u32; LIDS]>,
+    /// By LID: the channel a switch sends by; [`NO_CHANNEL`] at the destination's switch.
+    pub(crate) next: IdxVec<SwitchIdx, [ChannelIdx; LIDS]>,
+    /// All switches that are on no loop, each before those it sends to.
     pub(crate) order: Vec<SwitchIdx>,
     senders: IdxVec<SwitchIdx, u32>,
 }
 
-impl Walk {
+impl<const LIDS: usize> Walk<LIDS> {
     pub(crate) fn new(fabric: &Fabric) -> Self {
         let switches = fabric.num_switches();
         Self {
-            hops: IdxVec::filled(switches, DEAD),
-            next: IdxVec::filled(switches, NO_CHANNEL),
+            hops: IdxVec::filled(switches, [DEAD; LIDS]),
+            next: IdxVec::filled(switches, [NO_CHANNEL; LIDS]),
             order: Vec::with_capacity(switches),
             senders: IdxVec::filled(switches, 0),
         }
     }
 
-    /// Follows the entries of `lid`, which is entry `at` of `block`, to the switch and port of its owner.
+    /// Follows the entries of `targets`, LIDs of `block` with one switch, to the ports of their owners.
+    /// False if several of them have no common order: then each has to be followed by itself.
     pub(crate) fn follow(
         &mut self,
         table: &PortTable,
         block: &Block,
-        routes: &Routes,
-        exit: Option<(SwitchIdx, PortNum)>,
-        lid: Lid,
-        at: usize,
-    ) {
-        for (next, &channel) in self.next.iter_mut().zip(block.row(at)) {
-            *next = channel;
-        }
-        let root = exit
-            .filter(|&(switch, port)| routes.port(switch, lid) == port)
-            .map(|(switch, _)| switch);
-        if let Some(root) = root {
-            self.next[root] = NO_CHANNEL;
-        }
-        self.senders.fill(0);
-        for &channel in self.next.iter() {
-            if channel != NO_CHANNEL {
-                self.senders[table.to(channel)] += 1;
-            }
-        }
-        self.order.clear();
-        self.order.extend(
-            self.senders
-                .indices()
-                .filter(|&switch| self.senders[switch] == 0),
-        );
-        let mut done = 0;
-        while let Some(&switch) = self.order.get(done) {
-            done += 1;
-            let channel = self.next[switch];
-            if channel != NO_CHANNEL {
-                let to = table.to(channel);
-                self.senders[to] -= 1;
-                if self.senders[to] == 0 {
-                    self.order.push(to);
-                }
-            }
-        }
+        targets: &[Target<'_>],
+    ) -> bool {
+        self.look_up(table, block, targets);
+        self.sort(table, targets.len());
         if self.order.len() < self.hops.len() {
-            self.hops.fill(LOOP);
+            if targets.len() > 1 {
+                return false;
+            }
+            self.hops.fill([LOOP; LIDS]);
         }
+        let root = targets.first().and_then(|target| target.owner?.switch);
         for &switch in self.order.iter().rev() {
-            let channel = self.next[switch];
-            self.hops[switch] = if root == Some(switch) {
-                0
-            } else if channel == NO_CHANNEL {
-                DEAD
-            } else {
-                match self.hops[table.to(channel)] {
-                    end @ (DEAD | LOOP) => end,
-                    hops => hops + 1,
+            let next = self.next[switch];
+            let mut hops = [DEAD; LIDS];
+            for (lane, (hops, &channel)) in
+                hops.iter_mut().zip(&next).take(targets.len()).enumerate()
+            {
+                if channel != NO_CHANNEL {
+                    let rest = self.hops[table.to(channel)].get(lane);
+                    *hops = match rest.copied().unwrap_or(DEAD) {
+                        end @ (DEAD | LOOP) => end,
+                        hops => hops + 1,
+                    };
+                } else if root == Some(switch) {
+                    let target = targets.get(lane);
+                    let exit = target.and_then(|target| Some((target.lid, target.owner?.exit)));
+                    let arrives = exit
+                        .is_some_and(|(lid, exit)| Block::port(&block.ports[switch], lid) == exit);
+                    *hops = if arrives { 0 } else { DEAD };
                 }
-            };
+            }
+            self.hops[switch] = hops;
+        }
+        true
+    }
+
+    /// Finds the channels that all switches send by, and counts the senders of each switch.
+    fn look_up(&mut self, table: &PortTable, block: &Block, targets: &[Target<'_>]) {
+        self.senders.fill(0);
+        for (switch, next) in self.next.indices().zip(self.next.iter_mut()) {
+            let (channels, ports) = (&table.ports[switch], &block.ports[switch]);
+            for (next, target) in next.iter_mut().zip(targets) {
+                *next = channels.channel(Block::port(ports, target.lid).0);
+                if *next != NO_CHANNEL {
+                    self.senders[table.to(*next)] += 1;
+                }
+            }
         }
     }
 
-    /// The switch where the route from `start` ends or, on a loop, comes by again.
-    pub(crate) fn end(&self, table: &PortTable, start: SwitchIdx) -> SwitchIdx {
+    /// Orders the switches so that each stands before those it sends to, by any of the first `count`
+    /// LIDs; those on a circle and behind one are left out.
+    fn sort(&mut self, table: &PortTable, count: usize) {
+        self.order.clear();
+        let nobody = |switch: &SwitchIdx| self.senders[*switch] == 0;
+        self.order.extend(self.senders.indices().filter(nobody));
+        let mut done = 0;
+        while let Some(&switch) = self.order.get(done) {
+            done += 1;
+            let channels = self.next[switch];
+            for &channel in channels.iter().take(count) {
+                if channel != NO_CHANNEL {
+                    let to = table.to(channel);
+                    self.senders[to] -= 1;
+                    if self.senders[to] == 0 {
+                        self.order.push(to);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The switch where the route of one LID from `start` ends or, on a loop, comes by again.
+    pub(crate) fn end(&self, table: &PortTable, start: SwitchIdx, lane: usize) -> SwitchIdx {
         let mut here = start;
         for _ in 0..self.hops.len() {
-            match self.next[here] {
-                NO_CHANNEL => break,
-                channel => here = table.to(channel),
+            match self.next[here].get(lane) {
+                None | Some(&NO_CHANNEL) => break,
+                Some(&channel) => here = table.to(channel),
             }
         }
         here
