@@ -1,0 +1,263 @@
+//! Which root each LID's packets go up to, and over which links they come down from there.
+
+use alloc::{collections::BTreeSet, vec, vec::Vec};
+use core::ops::Range;
+
+use ib_wire::{Guid, Lid, PortNum};
+
+use super::tree::Tree;
+use crate::{
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
+    lid::{Destination, LidMap},
+    options::RouteOptions,
+    routes::Routes,
+};
+
+/// One LID, and what decides the way up towards it.
+#[derive(Clone, Copy)]
+pub(super) struct Chain {
+    /// The switch that has it, or whose CA has it.
+    pub(super) target: SwitchIdx,
+    pub(super) lid: Lid,
+    /// Its root and its turn on parallel links: a column of [`WaysUp`].
+    pub(super) slot: u32,
+}
+
+/// The chains of a group of targets.
+#[derive(Clone, Default)]
+pub(super) struct Group {
+    targets: Vec<(SwitchIdx, Lid)>,
+    slots: Vec<u32>,
+    /// Neighbouring LIDs: the first, and the number of its chain.
+    runs: Vec<(Lid, usize)>,
+}
+
+impl Group {
+    fn push(&mut self, chain: Chain) {
+        let follows = self.targets.last().map(|(_, last)| last.0.wrapping_add(1));
+        if follows != Some(chain.lid.0) {
+            self.runs.push((chain.lid, self.slots.len()));
+        }
+        self.targets.push((chain.target, chain.lid));
+        self.slots.push(chain.slot);
+    }
+
+    /// All chains.
+    pub(super) fn chains(&self) -> impl Iterator<Item = Chain> {
+        let targets = self.targets.iter().zip(&self.slots);
+        targets.map(|(&(target, lid), &slot)| Chain { target, lid, slot })
+    }
+
+    /// Stretches of neighbouring LIDs, with their slots.
+    #[inline]
+    pub(super) fn runs(&self) -> impl Iterator<Item = (Range<usize>, &[u32])> {
+        let ends = self.runs.iter().skip(1).map(|(_, first)| *first);
+        let ends = ends.chain([self.slots.len()]);
+        self.runs.iter().zip(ends).map(|(&(lid, first), end)| {
+            let slots = self.slots.get(first..end).unwrap_or_default();
+            let lid = usize::from(lid.0);
+            (lid..lid + slots.len(), slots)
+        })
+    }
+}
+
+/// The chains of ancestors of all LIDs.
+pub(super) struct Chains {
+    /// By group of targets.
+    pub(super) of_group: Vec<Group>,
+    /// The links down that were chosen.
+    down: Vec<(Lid, ChannelIdx)>,
+}
+
+impl Chains {
+    /// Chooses the least used link down at every level, from the target to a root: for compute nodes
+    /// first, so that they share all links evenly, then for I/O nodes, then for all others.
+    pub(super) fn choose(
+        tree: &Tree<'_>,
+        ways: &WaysUp,
+        lids: &LidMap,
+        options: &RouteOptions,
+        groups: &[Vec<SwitchIdx>],
+    ) -> Self {
+        let listed = |guids: &[Guid]| guids.iter().copied().collect::<BTreeSet<Guid>>();
+        let (compute, io) = (listed(&options.compute_nodes), listed(&options.io_nodes));
+        let kind = |end: &Destination| {
+            if end.is_switch() {
+                3
+            } else if compute.contains(&end.guid) {
+                0
+            } else if io.contains(&end.guid) {
+                1
+            } else {
+                2
+            }
+        };
+        let mut this = Self {
+            of_group: vec![Group::default(); groups.len()],
+            down: Vec::new(),
+        };
+        let mut load = IdxVec::filled(tree.fabric.channels().len(), 0);
+        let mut served = vec![0; ways.roots];
+        for wanted in 0..4 {
+            for (group, chains) in groups.iter().zip(&mut this.of_group) {
+                for &target in group {
+                    let ends = lids.at_switch(target).filter(|end| kind(end) == wanted);
+                    for lid in ends.flat_map(|end| end.range.iter()) {
+                        let count = u32::from(wanted < 3);
+                        let mut root = target;
+                        while let Some(down) = least_loaded_down(tree, &load, root) {
+                            load[down] += count;
+                            this.down.push((lid, down));
+                            root = tree.fabric.channel(down).from;
+                        }
+                        let root = ways.number[root];
+                        let turn = served.get_mut(root as usize).map_or(0, |served| {
+                            *served += count;
+                            *served - count
+                        });
+                        chains.push(Chain {
+                            target,
+                            lid,
+                            slot: root * ways.width + turn % ways.width,
+                        });
+                    }
+                }
+            }
+        }
+        this
+    }
+
+    /// Writes the links down of all chains.
+    pub(super) fn set_down(&self, tree: &Tree<'_>, routes: &mut Routes) {
+        for &(lid, down) in &self.down {
+            let channel = tree.fabric.channel(down);
+            routes.set_port(channel.from, lid, channel.port);
+        }
+    }
+}
+
+/// The channel that comes down to `switch` with the fewest destinations on it.
+fn least_loaded_down(
+    tree: &Tree<'_>,
+    load: &IdxVec<ChannelIdx, u32>,
+    switch: SwitchIdx,
+) -> Option<ChannelIdx> {
+    let ups = tree.up.of(switch).iter();
+    ups.map(|&up| tree.fabric.channel(up).reverse)
+        .min_by_key(|&down| load[down])
+}
+
+/// Turns on parallel links that are told apart: the links between two switches are fewer, mostly.
+const MOST_TURNS: u32 = 32;
+
+/// The ports up from every switch, by root and by turn on parallel links.
+pub(super) struct WaysUp {
+    number: IdxVec<SwitchIdx, u32>,
+    roots: usize,
+    /// Turns that are told apart.
+    width: u32,
+    /// By switch, then by root, then by turn.
+    ports: Vec<u8>,
+    /// Whether a switch has a port for every root.
+    complete: IdxVec<SwitchIdx, bool>,
+}
+
+impl WaysUp {
+    /// Finds the ways up to every root. Where no CA sends, a switch that does not reach a root gets any
+    /// port up for it.
+    pub(super) fn find(tree: &Tree<'_>) -> Self {
+        let is_root = |switch: &SwitchIdx| tree.up.of(*switch).is_empty();
+        let switches = tree.fabric.switches().indices();
+        let roots: Vec<_> = switches.clone().filter(is_root).collect();
+        let mut number = IdxVec::filled(tree.fabric.num_switches(), 0);
+        let mut lists = vec![Vec::new(); roots.len() * tree.fabric.num_switches()];
+        let mut met = IdxVec::filled(tree.fabric.num_switches(), None);
+        let mut queue = Vec::new();
+        for (place, &root) in roots.iter().enumerate() {
+            number[root] = place as u32;
+            queue.clear();
+            queue.push(root);
+            let mut at = 0;
+            while let Some(&switch) = queue.get(at) {
+                at += 1;
+                for &channel in tree.down.of(switch) {
+                    let channel = tree.fabric.channel(channel);
+                    let list = lists.get_mut(channel.to.at() * roots.len() + place);
+                    if let Some(list) = list {
+                        list.push(channel.to_port.0);
+                    }
+                    if met[channel.to].replace(root) != Some(root) {
+                        queue.push(channel.to);
+                    }
+                }
+            }
+        }
+        let mut this = Self {
+            number,
+            roots: roots.len(),
+            width: common_multiple(lists.iter().map(Vec::len)),
+            ports: Vec::new(),
+            complete: IdxVec::new(),
+        };
+        for switch in switches {
+            this.add_row(tree, switch, &lists);
+        }
+        this
+    }
+
+    fn add_row(&mut self, tree: &Tree<'_>, switch: SwitchIdx, lists: &[Vec<u8>]) {
+        let row = switch.at() * self.roots..(switch.at() + 1) * self.roots;
+        let ups = tree.up.of(switch).iter();
+        let ups: Vec<u8> = ups.map(|&up| tree.fabric.channel(up).port.0).collect();
+        let anywhere = tree.senders[switch] == 0;
+        let mut complete = true;
+        for (root, list) in lists.get(row).unwrap_or_default().iter().enumerate() {
+            for turn in 0..self.width as usize {
+                let port = match list.as_slice() {
+                    [] if anywhere => ups.get((root + turn) % ups.len().max(1)),
+                    list => list.get(turn % list.len().max(1)),
+                };
+                complete &= port.is_some();
+                self.ports
+                    .push(port.copied().unwrap_or(PortNum::UNREACHABLE.0));
+            }
+        }
+        self.complete.push(complete);
+    }
+
+    /// The ports up from a switch, by slot.
+    #[inline]
+    pub(super) fn from(&self, switch: SwitchIdx) -> &[u8] {
+        let len = self.roots * self.width as usize;
+        let start = switch.at() * len;
+        self.ports.get(start..start + len).unwrap_or_default()
+    }
+
+    /// Whether a switch has a port up for every root.
+    #[inline]
+    pub(super) fn is_complete(&self, switch: SwitchIdx) -> bool {
+        self.complete[switch]
+    }
+}
+
+/// The least common multiple of the numbers, or [`MOST_TURNS`] if that is less.
+fn common_multiple(numbers: impl Iterator<Item = usize>) -> u32 {
+    let mut seen = [false; MOST_TURNS as usize + 1];
+    for number in numbers {
+        if let Some(seen) = seen.get_mut(number) {
+            *seen = true;
+        }
+    }
+    let mut common = 1;
+    for (number, _) in (0..).zip(seen).skip(1).filter(|(_, seen)| *seen) {
+        let (mut a, mut b) = (common, number);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        common = common / a * number;
+        if common > MOST_TURNS {
+            return MOST_TURNS;
+        }
+    }
+    common
+}

@@ -1,0 +1,117 @@
+//! The table of one switch.
+
+use alloc::{vec, vec::Vec};
+
+use ib_wire::{Lid, PortNum};
+
+use super::{
+    chains::{Chain, Group, WaysUp},
+    tree::Tree,
+    view::{Move, View},
+};
+use crate::index::{ChannelIdx, SwitchIdx};
+
+/// What one switch knows.
+pub(super) struct Desk {
+    switch: SwitchIdx,
+    /// LIDs on each channel up that were sent there for want of their root's.
+    load: Vec<u32>,
+}
+
+impl Desk {
+    /// A desk per switch.
+    pub(super) fn for_all(tree: &Tree<'_>) -> Vec<Self> {
+        let switches = tree.fabric.switches().indices();
+        let desks = switches.map(|switch| Self {
+            switch,
+            load: vec![0; tree.up.of(switch).len()],
+        });
+        desks.collect()
+    }
+
+    /// Writes the ports towards a group of targets. What a target writes for its own LIDs does not count.
+    pub(super) fn fill(
+        &mut self,
+        tree: &Tree<'_>,
+        ways: &WaysUp,
+        view: &View,
+        group: &Group,
+        lft: &mut [u8],
+    ) {
+        match view.moves[self.switch] {
+            Move::Stay => {}
+            Move::By(channel) => {
+                let port = tree.fabric.channel(channel).port.0;
+                for (lids, _) in group.runs() {
+                    lft.get_mut(lids).unwrap_or_default().fill(port);
+                }
+            }
+            Move::ToTarget => {
+                let mut last = None;
+                for chain in group.chains() {
+                    let channel = match last {
+                        Some((target, channel)) if target == chain.target => channel,
+                        _ => tree.down_to(self.switch, chain.target),
+                    };
+                    last = Some((chain.target, channel));
+                    if let Some(channel) = channel {
+                        set(lft, chain.lid, tree.fabric.channel(channel).port.0);
+                    }
+                }
+            }
+            Move::Up if self.all_lead_nearer(tree, ways, view) => {
+                let ports = ways.from(self.switch);
+                for (lids, slots) in group.runs() {
+                    let entries = lft.get_mut(lids).unwrap_or_default();
+                    for (entry, &slot) in entries.iter_mut().zip(slots) {
+                        *entry = ports.get(slot as usize).copied().unwrap_or(*entry);
+                    }
+                }
+            }
+            Move::Up => {
+                let here = self.switch;
+                for chain in group.chains().filter(|chain| chain.target != here) {
+                    self.go_up(tree, ways, view, &chain, lft);
+                }
+            }
+        }
+    }
+
+    /// Whether the way up to every root is a shortest one.
+    fn all_lead_nearer(&self, tree: &Tree<'_>, ways: &WaysUp, view: &View) -> bool {
+        let mut ups = tree.up.of(self.switch).iter();
+        ways.is_complete(self.switch) && ups.all(|&up| view.leads_nearer(tree, up))
+    }
+
+    /// Sends a LID up towards its root, or where that is no way or a detour, by the least used way up.
+    fn go_up(
+        &mut self,
+        tree: &Tree<'_>,
+        ways: &WaysUp,
+        view: &View,
+        chain: &Chain,
+        lft: &mut [u8],
+    ) {
+        let nearer = |channel: &ChannelIdx| view.leads_nearer(tree, *channel);
+        let port = ways.from(self.switch).get(chain.slot as usize).copied();
+        let own = port.and_then(|port| tree.fabric.channel_at(self.switch, PortNum(port)));
+        let channel = own.filter(nearer).or_else(|| {
+            let ups = tree.up.of(self.switch).iter().zip(&mut self.load);
+            let (up, load) = ups
+                .filter(|(up, _)| nearer(up))
+                .min_by_key(|(_, load)| **load)?;
+            *load += 1;
+            Some(*up)
+        });
+        if let Some(channel) = channel {
+            set(lft, chain.lid, tree.fabric.channel(channel).port.0);
+        }
+    }
+}
+
+#[inline]
+fn set(lft: &mut [u8], lid: Lid, port: u8) {
+    if let Some(entry) = lft.get_mut(usize::from(lid.0)) {
+        *entry = port;
+    }
+}
