@@ -3,8 +3,8 @@
 //! Nobody knows beforehand which engine suits a fabric: min-hop deadlocks on rings, fat-tree routing
 //! refuses what is no tree, layered engines run out of virtual lanes. But tables can be verified. So
 //! each candidate routes, the verifier judges, and the lowest maximum load of a link wins among the
-//! tables that reach every LID without a deadlock between CAs. Engines that need no virtual lanes
-//! come first, and a later one has to be better by more than three per cent.
+//! tables that reach the most LIDs, on a connected fabric all, without a deadlock between CAs. Engines
+//! that need no virtual lanes come first, and a later one has to be better by more than three per cent.
 //!
 //! Needs nothing, promises what the verifier found: with one virtual lane Up*/Down* is left, which
 //! never deadlocks. Only where no candidate qualifies, the first that routes at all is returned. Time:
@@ -33,12 +33,17 @@ pub const EXHAUSTIVE: usize = 1 << 19;
 /// Routes that were found, and how good they are.
 struct Choice {
     routes: Routes,
+    /// Pairs without a route; some have none on a fabric in parts.
+    unreachable: u64,
     safe: bool,
     max_load: u64,
 }
 
 impl Choice {
     fn is_better_than(&self, other: &Self) -> bool {
+        if self.unreachable != other.unreachable {
+            return self.unreachable < other.unreachable;
+        }
         if self.safe != other.safe {
             return self.safe;
         }
@@ -52,6 +57,7 @@ impl Choice {
 /// That of the first candidate, if none can route the fabric at all.
 pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
     let entries = fabric.num_switches().saturating_mul(lids.num_lids());
+    let is_in_parts = fabric.parts().iter().any(|&part| part != 0);
     let mut best: Option<Choice> = None;
     let mut first_error = None;
     for engine in CANDIDATES {
@@ -65,11 +71,13 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         let report = verify_on(options.threads, fabric, lids, &routes);
         let choice = Choice {
             routes,
-            safe: report.unreachable == 0 && report.loops == 0 && report.deadlock_free,
+            unreachable: report.unreachable,
+            safe: report.loops == 0 && report.deadlock_free,
             max_load: report.link_load.max,
         };
         if best.as_ref().is_none_or(|best| choice.is_better_than(best)) {
-            let enough = choice.safe && entries > EXHAUSTIVE;
+            let reaches_all = choice.unreachable == 0 || is_in_parts;
+            let enough = choice.safe && reaches_all && entries > EXHAUSTIVE;
             best = Some(choice);
             if enough {
                 break;
@@ -80,5 +88,32 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         (Some(best), _) => Ok(best.routes),
         (None, Some(error)) => Err(error),
         (None, None) => Ok(Routes::new(RoutingEngine::Auto, fabric, lids)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        generate::{FabricSpec, remove_links},
+        lid::LidOptions,
+        verify,
+    };
+
+    #[test]
+    fn a_fabric_in_parts_is_routed_without_deadlock_too() {
+        let spec = "random:switches=12,links=16,hosts=2,seed=3";
+        let whole = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+        let fabric = remove_links(&whole, 10.0, 7);
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let options = RouteOptions::default();
+        let judge = |engine: RoutingEngine| {
+            let routes = engine.route(&fabric, &lids, &options).unwrap();
+            verify(&fabric, &lids, &routes)
+        };
+        let (shortest, best) = (judge(RoutingEngine::MinHop), judge(RoutingEngine::Auto));
+        assert!(shortest.unreachable > 0 && !shortest.deadlock_free);
+        assert_eq!(best.unreachable, shortest.unreachable);
+        assert!(best.deadlock_free);
     }
 }
