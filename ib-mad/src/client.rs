@@ -18,8 +18,8 @@ use bytes::Bytes;
 pub use self::request::{Request, Response};
 use crate::{
     CallError, ClassTable, Engine, Failure, FailureReason, Input, Instant, Mad, MadHeader,
-    MgmtClass, Received, Rmpp, RmppConfig, RmppError, RmppEvent, RmppKey, RmppType, TransactionId,
-    TransactionWindow, WindowConfig, WindowCounters,
+    MgmtClass, Received, Rmpp, RmppConfig, RmppError, RmppEvent, RmppHeader, RmppKey, RmppType,
+    TransactionId, TransactionWindow, WindowConfig, WindowCounters,
 };
 
 /// Time-outs and limits of a [`Client`].
@@ -199,12 +199,17 @@ impl<R: Request> Client<R> {
         );
         let open = self.window.context_mut(class, id);
         // Whose request is a transfer hears no second time of it in the same transaction.
-        if status.is_busy() && open.is_some_and(|open| open.data.is_some()) {
+        if status.is_busy() && open.as_ref().is_some_and(|open| open.data.is_some()) {
             let error = CallError::Unanswered(FailureReason::Busy);
             return self.give_up(class, id, error);
         }
+        let has_begun = open.is_some_and(|open| open.answer.is_some());
         match mad.rmpp() {
-            Some(rmpp) if !status.is_busy() && !status.is_redirect() => {
+            Some(rmpp)
+                if !status.is_busy()
+                    && !status.is_redirect()
+                    && (has_begun || !is_unsegmented(rmpp)) =>
+            {
                 self.handle_segment(now, mad, rmpp.rmpp_type());
             }
             _ => match self.window.handle_mad(now, mad) {
@@ -294,6 +299,14 @@ impl<R: Request> Client<R> {
         self.events
             .push_back(ClientEvent::Ended { request, outcome });
     }
+}
+
+/// Whether a message was left for a kernel to cut into segments, and no kernel saw it: they count from 1.
+///
+/// ibsim is none. It passes the first 256 bytes of what OpenSM hands to it, where RMPP is active and of no
+/// type; more does not come.
+fn is_unsegmented(rmpp: &RmppHeader) -> bool {
+    matches!(rmpp.rmpp_type(), RmppType::NONE | RmppType::DATA) && rmpp.data1() == 0
 }
 
 impl<R: Request> Engine for Client<R> {

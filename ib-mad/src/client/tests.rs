@@ -561,3 +561,24 @@ fn a_command_of_baseboard_management_is_answered_by_a_send() {
     };
     assert_eq!(outcome.unwrap().param_count(), 5);
 }
+
+#[test]
+fn a_table_that_no_kernel_cut_into_segments_is_answered_by_its_beginning() {
+    for kind in [RmppType::NONE, RmppType::DATA] {
+        let mut client = Client::new(config());
+        client.ask(Bytewise::table()).unwrap();
+        let sent = client.poll_transmit(at(0)).unwrap();
+        let mut response = answer(&sent, MadStatus::OK);
+        response.header_mut().set_method(Method::GET_TABLE_RESP);
+        let (rmpp, _) = RmppHeader::parse_mut(&mut response.bytes[24..], 24).unwrap();
+        rmpp.set_active(true).set_rmpp_type(kind);
+        let beginning = bytes(200);
+        response.bytes[56..].copy_from_slice(&beginning);
+        client.handle_input(at(1), Input::Mad(&response));
+        let Some(ClientEvent::Ended { outcome, .. }) = client.poll_event() else {
+            panic!("{kind:?}: no answer");
+        };
+        assert_eq!(outcome, Ok(200), "{kind:?}");
+        assert_eq!(client.poll_transmit(at(1)), None, "nobody waits for an ACK");
+    }
+}
