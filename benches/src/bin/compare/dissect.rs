@@ -1,5 +1,8 @@
 //! Whole programs that print what is in packets: `ib decode` beside tshark, both on one processor.
 //!
+//! The figures are processor time, a program's own and the system's for it: with milliseconds for a run, the
+//! clock on the wall would count mostly how long the short program waits for its turn.
+//!
 //! Both read a file with the same packets or datagrams and print the same fields of each; a second
 //! row of ours prints every field, the payload and the checked CRCs. tshark has no such output: its
 //! row is set beside the same three fields of tshark's.
@@ -8,7 +11,12 @@ use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::Instant,
+    time::Duration,
+};
+
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeVal,
 };
 
 use crate::{
@@ -149,12 +157,23 @@ fn on_one_processor(program: &Path) -> Command {
     }
 }
 
-/// Nanoseconds a case of a run whose output goes nowhere.
+/// Nanoseconds of processor time a case of a run whose output goes nowhere.
 fn per_case(mut command: Command) -> f64 {
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let start = Instant::now();
+    let before = spent_by_children();
     match command.status() {
-        Ok(status) if status.success() => start.elapsed().as_nanos() as f64 / f64::from(CASES),
+        Ok(status) if status.success() => {
+            let spent = spent_by_children().saturating_sub(before);
+            spent.as_nanos() as f64 / f64::from(CASES)
+        }
         _ => f64::NAN,
     }
+}
+
+/// Processor time of all programs that this one has started and that have ended.
+fn spent_by_children() -> Duration {
+    let micros = |time: TimeVal| (time.tv_sec() * 1_000_000 + time.tv_usec()).unsigned_abs();
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(Duration::ZERO, |usage| {
+        Duration::from_micros(micros(usage.user_time()) + micros(usage.system_time()))
+    })
 }
