@@ -25,11 +25,11 @@ pub fn run(args: Args) -> Result<Verdict, CliError> {
         Command::Sm(sm) => sm::run(*sm, args.json),
         Command::Sim(sim) => sim::run(sim),
         Command::Whatif(whatif) => whatif::run(*whatif, args.json),
-        Command::Discover(discover) => discover::run(discover),
+        Command::Discover(discover) => discover::run(discover, args.json),
         Command::Query(query) => query::run(query, args.json),
         Command::Decode(decode) => decode::run(decode, args.json),
         Command::Encode(encode) => encode::run(encode),
-        Command::Generate(generate) => generate::run(generate),
+        Command::Generate(generate) => generate::run(generate, args.json),
         Command::Route(route) => route::run(*route, args.json),
     }
 }

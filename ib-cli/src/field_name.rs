@@ -113,6 +113,9 @@ fn all(scope: &[&'static Layout]) -> impl Iterator<Item = FieldName> {
 
 /// Fields whose names are not far from `wanted`, the nearest first.
 fn near(wanted: &str, scopes: &[&[&'static Layout]]) -> Vec<FieldName> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
     // A name as long as this one may differ in every third character.
     let farthest = (wanted.len() / 3).max(1);
     let distance = |name: &FieldName| {
@@ -137,7 +140,7 @@ fn near(wanted: &str, scopes: &[&[&'static Layout]]) -> Vec<FieldName> {
 }
 
 /// The name without what does not count.
-fn plain(name: &str) -> String {
+pub fn plain(name: &str) -> String {
     let counts = name.chars().filter(|character| *character != '_');
     counts
         .map(|character| character.to_ascii_lowercase())

@@ -7,3 +7,4 @@ pub mod line;
 pub mod progress;
 pub mod report;
 pub mod table;
+pub mod topology;

@@ -3,19 +3,24 @@
 use std::{
     io::{self, Write as _},
     ops::ControlFlow,
+    time::Duration,
 };
 
 use ib_mad::MgmtClass;
 use ib_routing::format::ibnetdiscover;
-use ib_sm::{Discovery, DiscoveryConfig, DiscoveryEvent};
+use ib_sm::{Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 use ib_transport::{MonotonicClock, drive};
+use ib_wire::MKey;
+use serde_json::{Value, json};
 
 use crate::{
+    commands::query::m_key,
     device::DeviceArgs,
     error::{CliError, Verdict},
+    output::{json, topology},
 };
 
-/// Walk the fabric by directed routes and print it in ibnetdiscover's format.
+/// Walk the fabric by directed routes and print it in ibnetdiscover's format, or as JSON.
 ///
 /// Only reads: it may run beside any subnet manager. Status 1 if a node did not answer.
 #[derive(Debug, clap::Args)]
@@ -25,16 +30,29 @@ pub struct DiscoverArgs {
     /// Ask no node that is further away than this many hops [default: as far as routes reach]
     #[arg(long, value_name = "N")]
     max_hops: Option<u8>,
+    /// Key of the ports, where they guard themselves
+    #[arg(long, value_name = "KEY", default_value = "0", value_parser = m_key)]
+    m_key: MKey,
+    /// Time to wait for an answer before it is asked for again, in milliseconds. The waiting for several
+    /// nodes overlaps
+    #[arg(long, value_name = "MS", default_value_t = 200)]
+    timeout: u64,
+    /// How often to ask again
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    retries: u32,
 }
 
-pub fn run(args: DiscoverArgs) -> Result<Verdict, CliError> {
+pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
     let clock = MonotonicClock::start();
     let classes = [(MgmtClass::SUBN_DIRECTED, 1, &[][..])];
     let mut port = args.device.open(&classes, false, clock)?;
-    let config = DiscoveryConfig {
+    let mut config = DiscoveryConfig {
+        m_key: args.m_key,
         max_hops: args.max_hops,
         ..DiscoveryConfig::default()
     };
+    config.window.timeout = Duration::from_millis(args.timeout);
+    config.window.retries = args.retries;
     let mut discovery = Discovery::new(config);
     drive(&mut discovery, &mut port, &clock, |_, event| match event {
         DiscoveryEvent::Done => ControlFlow::Break(()),
@@ -42,14 +60,30 @@ pub fn run(args: DiscoverArgs) -> Result<Verdict, CliError> {
     })
     .map_err(CliError::input)?;
     let found = discovery.finish();
-    let text = ibnetdiscover::write_nodes(&found.fabric, found.from, found.listed());
-    io::stdout().lock().write_all(text.as_bytes())?;
+    let mut out = io::stdout().lock();
+    if as_json {
+        let mut document = topology::document(&found.fabric, found.listed());
+        let silent = found.silent.iter().map(silent).collect();
+        document.insert("silent".to_owned(), silent);
+        json::print(&mut out, &document)?;
+    } else {
+        let text = ibnetdiscover::write_nodes(&found.fabric, found.from, found.listed());
+        out.write_all(text.as_bytes())?;
+    }
     for silent in &found.silent {
         let path = &silent.path;
         match silent.node_guid {
-            Some(guid) => eprintln!("warning: no answer from {guid} ({path:?})"),
-            None => eprintln!("warning: no answer from the node at {path:?}"),
+            Some(guid) => eprintln!("warning: no answer from {guid} (at {path})"),
+            None => eprintln!("warning: no answer from the node at {path}"),
         }
     }
     Ok(Verdict::of(found.silent.is_empty()))
+}
+
+/// A node that did not answer, by the way to it.
+fn silent(silent: &SilentPort) -> Value {
+    json!({
+        "direct": silent.path.to_string(),
+        "node_guid": silent.node_guid.map(topology::guid),
+    })
 }

@@ -7,9 +7,10 @@ use ib_routing::format::ibnetdiscover;
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
+    output::{json, topology},
 };
 
-/// Print a generated (or read, or broken) fabric in ibnetdiscover's format.
+/// Print a generated (or read, or broken) fabric in ibnetdiscover's format, or as JSON.
 #[derive(Debug, clap::Args)]
 pub struct GenerateArgs {
     #[command(flatten)]
@@ -19,11 +20,17 @@ pub struct GenerateArgs {
     spec: Option<String>,
 }
 
-pub fn run(mut args: GenerateArgs) -> Result<Verdict, CliError> {
+pub fn run(mut args: GenerateArgs, as_json: bool) -> Result<Verdict, CliError> {
     if let Some(spec) = args.spec {
         args.fabric.fabric = spec;
     }
-    let text = ibnetdiscover::write(&args.fabric.load()?, None);
-    io::stdout().lock().write_all(text.as_bytes())?;
+    let fabric = args.fabric.load()?;
+    let mut out = io::stdout().lock();
+    if as_json {
+        let nodes = fabric.nodes().indices();
+        json::print(&mut out, &topology::document(&fabric, nodes))?;
+    } else {
+        out.write_all(ibnetdiscover::write(&fabric, None).as_bytes())?;
+    }
     Ok(Verdict::Holds)
 }

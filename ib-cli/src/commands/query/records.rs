@@ -1,0 +1,171 @@
+//! Records of subnet administration, chosen by what some of their fields hold.
+
+use ib_mad::{Attribute as _, AttributeId, ClassPortInfo, Mad, MadAddress, Method, Response};
+use ib_sa::{Component, ComponentMask, ComponentSet as _, Record, SaMad};
+use ib_wire::{
+    Gid, Guid, Lid, SmKey,
+    table::{Layout, store_bits},
+};
+
+use super::{Answer, Asker, number, structure::Structure};
+use crate::{error::CliError, field_name::plain};
+
+/// A record of subnet administration, for queries by name.
+struct RecordKind {
+    id: AttributeId,
+    layout: &'static Layout,
+    components: &'static [Component],
+    /// How it is asked for.
+    method: Method,
+}
+
+const fn kind<R: Record>(layout: &'static Layout) -> RecordKind {
+    RecordKind {
+        id: R::ID,
+        layout,
+        components: R::Components::TABLE,
+        method: Method::GET_TABLE,
+    }
+}
+
+macro_rules! records {
+    ($($record:ident)*) => { &[$(kind::<ib_sa::$record>(ib_sa::$record::LAYOUT)),*] };
+}
+
+/// The records that can be asked for.
+const RECORDS: &[RecordKind] = records!(
+    NodeRecord PortInfoRecord SlToVlMappingTableRecord SwitchInfoRecord LinearForwardingTableRecord
+    RandomForwardingTableRecord MulticastForwardingTableRecord SmInfoRecord InformInfoRecord LinkRecord
+    GuidInfoRecord ServiceRecord PKeyTableRecord PathRecord VlArbitrationTableRecord McMemberRecord
+    ServiceAssociationRecord PortInfoExtendedRecord
+);
+
+/// What the administrator can do: no record, but asked for as one.
+const CLASS_PORT_INFO: RecordKind = RecordKind {
+    id: ClassPortInfo::ID,
+    layout: ClassPortInfo::LAYOUT,
+    components: &[],
+    method: Method::GET,
+};
+
+fn kinds() -> impl Iterator<Item = &'static RecordKind> {
+    RECORDS.iter().chain([&CLASS_PORT_INFO])
+}
+
+/// Asks subnet administration for all records that match `FIELD=VALUE`s.
+pub(super) fn ask(
+    asker: &mut Asker,
+    words: &[String],
+    sm_key: SmKey,
+) -> Result<Answer<Vec<Structure>>, CliError> {
+    let Some((name, fields)) = words.split_first() else {
+        return Err(CliError::input(format!("sa: no record, {}", expected())));
+    };
+    let record = find(name)?;
+    let (template, mask) = template(record, fields)?;
+
+    let own = match asker.own_port()? {
+        Ok(own) => own,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    if own.master_sm_lid() == Lid::NONE {
+        return Ok(Err(
+            "no subnet manager has configured the own port".to_owned()
+        ));
+    }
+    let mut request = SaMad::new(record.method, record.id);
+    request.set_component_mask(mask).set_sm_key(sm_key);
+    let mut data = *request.data();
+    for (to, from) in data.iter_mut().zip(&template) {
+        *to = *from;
+    }
+    request.set_data(&data);
+    let mut mad = Mad::new(MadAddress::gsi(own.master_sm_lid(), own.master_sm_sl()));
+    mad.bytes = *request.as_bytes();
+    Ok(asker.ask(mad)?.map(|answer| records_of(record, &answer)))
+}
+
+/// The records of an answer.
+fn records_of(record: &RecordKind, answer: &Response) -> Vec<Structure> {
+    let layout = record.layout;
+    let first = SaMad::parse(&answer.first().bytes, 0);
+    let distance = first.map_or(0, |(mad, _)| mad.attribute_offset());
+    let distance = usize::from(distance).saturating_mul(8);
+    let is_table = answer.header().method() == Method::GET_TABLE_RESP;
+    if !is_table {
+        return Structure::whole(layout, answer.data());
+    }
+    if matches!(answer, Response::Single(_)) {
+        if distance == 0 {
+            return Vec::new();
+        }
+        eprintln!(
+            "warning: what carried the answer has no RMPP: only the first {} bytes of the table have come, and \
+             records behind the table's end may be rubbish",
+            answer.data().len()
+        );
+    }
+    let records = answer.data().chunks(distance.max(layout.len));
+    records
+        .flat_map(|bytes| Structure::whole(layout, bytes))
+        .collect()
+}
+
+/// By its name in the specification; the ending `Record`, capitals and underscores do not count.
+fn find(name: &str) -> Result<&'static RecordKind, CliError> {
+    let wanted = plain(name);
+    let is_it = |known: &str| {
+        let known = plain(known);
+        known == wanted || known.strip_suffix("record") == Some(wanted.as_str())
+    };
+    let mut kinds = kinds();
+    kinds
+        .find(|record| is_it(record.layout.name))
+        .ok_or_else(|| CliError::input(format!("sa: no record {name:?}, {}", expected())))
+}
+
+fn expected() -> String {
+    let names: Vec<&str> = kinds().map(|record| record.layout.name).collect();
+    format!("expected one of {}", names.join(", "))
+}
+
+/// The record to compare with, and which of its components count.
+fn template(record: &RecordKind, fields: &[String]) -> Result<(Vec<u8>, ComponentMask), CliError> {
+    let mut bytes = vec![0; record.layout.len];
+    let mut mask = ComponentMask(0);
+    for field in fields {
+        let bad = |expected: String| CliError::input(format!("sa: {field:?}, expected {expected}"));
+        let Some((name, value)) = field.split_once('=') else {
+            return Err(bad("FIELD=VALUE".to_owned()));
+        };
+        let Some(component) = record.components.iter().find(|known| known.name == name) else {
+            let names: Vec<&str> = record.components.iter().map(|known| known.name).collect();
+            return Err(bad(format!(
+                "a field of {}: {}",
+                record.layout.name,
+                names.join(", ")
+            )));
+        };
+        let written = write_value(&mut bytes, component, value);
+        written.ok_or_else(|| bad(format!("a value of {} bits", component.bits)))?;
+        mask.0 |= 1 << component.bit;
+    }
+    Ok((bytes, mask))
+}
+
+/// Puts a number, a GID or text into its place; `None` if it is neither, or too long.
+fn write_value(bytes: &mut [u8], component: &Component, value: &str) -> Option<()> {
+    if component.bits <= 64 {
+        let value = number(value)
+            .ok()
+            .or_else(|| value.parse().ok().map(|Guid(guid)| guid))?;
+        let fits = component.bits == 64 || value >> component.bits == 0;
+        return store_bits(bytes, component.bit_offset, component.bits, value).filter(|()| fits);
+    }
+    let start = component.bit_offset / 8;
+    let room = bytes.get_mut(start..start.checked_add(component.bits / 8)?)?;
+    let gid = value.parse::<Gid>().ok().filter(|_| room.len() == 16);
+    let from = gid.as_ref().map_or(value.as_bytes(), |gid| &gid.0[..]);
+    room.get_mut(..from.len())?.copy_from_slice(from);
+    Some(())
+}

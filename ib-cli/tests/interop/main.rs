@@ -1,0 +1,10 @@
+//! `ib` beside infiniband-diags, OpenSM and tshark: what the tools print is what we print.
+//!
+//! Needs Debian's packages `ibsim-utils`, `libumad2sim0`, `infiniband-diags`, `opensm` and `tshark`; run with
+//! `--features interop`.
+#![cfg(feature = "interop")]
+
+mod discover;
+mod dissect;
+mod peers;
+mod query;

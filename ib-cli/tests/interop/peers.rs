@@ -1,0 +1,68 @@
+//! The programs: how they are started, and how what they print is read.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use ib_transport::interop::{Ibsim, fabric};
+
+/// The fabric files.
+pub(crate) fn fabrics() -> Vec<PathBuf> {
+    let directory = fabric("x")
+        .parent()
+        .expect("a file is in a directory")
+        .to_owned();
+    let entries = fs::read_dir(directory).expect("the fabrics are there");
+    let files = entries.map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "net"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The id of the first CA of a fabric file: where the programs sit.
+pub(crate) fn first_ca(file: &Path) -> String {
+    let text = fs::read_to_string(file).expect("the file is text");
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("Ca") || line.starts_with("Hca"));
+    line.and_then(|line| line.split('"').nth(1))
+        .expect("the fabric has a CA")
+        .to_owned()
+}
+
+/// What a program prints that ends well.
+pub(crate) fn printed(command: &mut Command) -> String {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().expect("the program is installed");
+    assert!(
+        status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&stderr)
+    );
+    String::from_utf8(stdout).expect("it prints text")
+}
+
+/// `ib` over the simulator's socket.
+pub(crate) fn ib(ibsim: &Ibsim, node: &str, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ib"));
+    command
+        .args(arguments)
+        .arg("--device")
+        .arg(format!("sim:{}", ibsim.name()));
+    printed(command.args(["--node", node]))
+}
+
+/// A decimal number, or a hexadecimal one behind `0x`.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}

@@ -1,0 +1,736 @@
+//! Questions to a fabric that OpenSM manages: `ib query` beside smpquery, sminfo, ibroute, perfquery and
+//! saquery, every line that they print.
+
+use std::{
+    process::{Child, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ib_mad::{Client, ClientConfig, MadAddress};
+use ib_sa::{
+    JoinState, McMemberComponents, McMemberRecord, Record, RecordCall, ServiceComponents,
+    ServiceRecord,
+};
+use ib_transport::{
+    MonotonicClock, ask,
+    ibsim::{IbsimOptions, IbsimPort},
+    interop::{Ibsim, fabric},
+};
+use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, Sl, table::Text};
+use serde_json::{Map, Value};
+
+use crate::peers::{first_ca, ib, number, printed};
+
+/// Where OpenSM runs.
+const MANAGER: MadAddress = MadAddress::gsi(Lid(1), Sl::ZERO);
+
+/// The group of all IPoIB nodes, which OpenSM creates.
+const BROADCAST: &str = "ff12:401b:ffff::ffff:ffff";
+
+/// The state of a port that carries data.
+const ACTIVE: u64 = 4;
+
+/// A fabric on ibsim that OpenSM has brought up and goes on managing, from the first CA.
+struct Subnet {
+    opensm: Child,
+    ibsim: Ibsim,
+    node: String,
+}
+
+impl Subnet {
+    fn up(name: &str) -> Self {
+        let file = fabric(name);
+        let ibsim = Ibsim::start(&file).expect("ibsim is installed");
+        let node = first_ca(&file);
+        let mut opensm = ibsim.client("opensm", &node);
+        opensm.args(["-f", "/dev/null"]);
+        let opensm = opensm.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let subnet = Self {
+            opensm: opensm.expect("OpenSM is installed"),
+            ibsim,
+            node,
+        };
+        let patience = Instant::now() + Duration::from_secs(60);
+        while subnet.query("portinfo")["port_state"] != ACTIVE {
+            assert!(Instant::now() < patience, "OpenSM does not come up");
+            thread::sleep(Duration::from_millis(100));
+        }
+        // The own port is not the last one that it makes active.
+        thread::sleep(Duration::from_secs(1));
+        subnet
+    }
+
+    /// Three hosts on different switches join the broadcast group, the first one offers a service.
+    fn join(&self) {
+        for (node, port) in [
+            ("H-0000000000002020", 0x2021),
+            ("H-00000000000020a0", 0x20a1),
+            ("H-000000000000100c", 0x100d),
+        ] {
+            let mut member = McMemberRecord::default();
+            member
+                .set_mgid(BROADCAST.parse().expect("a GID"))
+                .set_port_gid(Gid::new(GidPrefix::DEFAULT, Guid(port)))
+                .set_join_state(JoinState::FULL_MEMBER);
+            let components = McMemberComponents::MGID
+                | McMemberComponents::PORT_GID
+                | McMemberComponents::JOIN_STATE;
+            let call = RecordCall::set(MANAGER, &member, components);
+            let joined = self.call(node, call);
+            assert_eq!(joined.mlid(), Lid(0xc000));
+        }
+        let mut service = ServiceRecord::default();
+        service
+            .set_service_id(0x1234)
+            .set_service_gid(Gid::new(GidPrefix::DEFAULT, Guid(0x2021)))
+            .set_service_p_key(PKey(0xffff))
+            .set_service_lease(u32::MAX)
+            .set_service_name(&Text::new("printer"));
+        let components = ServiceComponents::SERVICE_ID
+            | ServiceComponents::SERVICE_GID
+            | ServiceComponents::SERVICE_P_KEY
+            | ServiceComponents::SERVICE_LEASE
+            | ServiceComponents::SERVICE_NAME;
+        let call = RecordCall::set(MANAGER, &service, components);
+        self.call("H-0000000000002020", call);
+    }
+
+    /// Asks the administrator as another node.
+    fn call<R: Record>(&self, node: &str, call: RecordCall<R>) -> R {
+        let clock = MonotonicClock::start();
+        let options = IbsimOptions {
+            server: self.ibsim.name().to_owned(),
+            node: node.to_owned(),
+            announce_sm: false,
+        };
+        let mut port = IbsimPort::attach(&options, clock).expect("the node is there");
+        let mut client = Client::new(ClientConfig::default());
+        let answer = ask(&mut client, call, &mut port, &clock).expect("the port works");
+        answer.expect("the administrator agrees")
+    }
+
+    /// What a tool prints.
+    fn tool(&self, words: &str) -> String {
+        let mut words = words.split_whitespace();
+        let program = words.next().expect("a program");
+        let text = printed(self.ibsim.client(program, &self.node).args(words));
+        // Behind the first record of a table that came without RMPP there is rubbish.
+        let is_record =
+            |line: &&str| line.ends_with("dump:") && !line.starts_with(char::is_whitespace);
+        match text.lines().filter(is_record).nth(1) {
+            Some(second) => {
+                let first = text.find(second).map_or(0, |at| at + second.len());
+                let second = text.get(first..).and_then(|rest| rest.find(second));
+                text.get(..first + second.expect("two records"))
+                    .unwrap_or_default()
+                    .to_owned()
+            }
+            None => text,
+        }
+    }
+
+    /// The structures that `ib query` reads.
+    fn structures(&self, words: &str) -> Vec<Value> {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let text = ib(
+            &self.ibsim,
+            &self.node,
+            &[&["query", "--json"][..], &words].concat(),
+        );
+        serde_json::from_str(&text).expect("one JSON document with structures")
+    }
+
+    /// The fields of the first structure that `ib query` reads. In a table that came without RMPP there
+    /// is rubbish behind it.
+    fn query(&self, words: &str) -> Map<String, Value> {
+        match self.structures(words).first() {
+            Some(Value::Object(first)) => first["fields"].as_object().expect("fields").clone(),
+            other => panic!("{words}: {other:?}"),
+        }
+    }
+
+    /// Asserts that each line of the tool is a field of ours with the same value. Where the names differ
+    /// by more than capitals, `renamed` has theirs and ours; several fields in one number stand with
+    /// their widths, `mtu_selector:2 mtu:6`.
+    fn same(&self, tool: &str, ours: &str, renamed: &[(&str, &str)]) {
+        let theirs = self.tool(tool);
+        let mut fields = Vec::new();
+        flatten(&self.query(ours), &mut fields);
+        let mut compared = 0;
+        // A key that the tool keeps to itself cannot be compared.
+        let is_shown = |(_, value): &(&str, &str)| *value != "<not displayed>";
+        for (name, value) in theirs.lines().filter_map(line).filter(is_shown) {
+            compared += 1;
+            let target = renamed.iter().find(|(theirs, _)| *theirs == name);
+            let target = target.map_or(name, |(_, ours)| ours);
+            let context = || format!("{name} {value}: {tool}, {ours}");
+            let find = |name: &str| {
+                let found = fields.iter().find(|(known, _)| plain(known) == plain(name));
+                let (_, value) = found.unwrap_or_else(|| panic!("{}\n{fields:?}", context()));
+                value
+            };
+            let parts: Vec<(&str, u32)> = target
+                .split_whitespace()
+                .filter_map(|part| part.split_once(':'))
+                .map(|(name, bits)| (name, bits.parse().expect("a width")))
+                .collect();
+            if parts.is_empty() {
+                assert!(
+                    is_same(find(target), name, value),
+                    "{}: {}",
+                    context(),
+                    find(target)
+                );
+            } else {
+                let packed = parts.iter().fold(0, |packed, (name, bits)| {
+                    packed << bits | find(name).as_u64().expect("a number")
+                });
+                assert_eq!(Some(packed), number(&value.to_lowercase()), "{}", context());
+            }
+        }
+        assert!(compared > 0, "{tool} says nothing:\n{theirs}");
+    }
+
+    /// Asserts that a table of numbers is the same, in the tool's words and in ours.
+    fn same_numbers(&self, tool: &str, theirs: impl Fn(&str) -> Vec<u64>, ours: &[u64]) {
+        let text = self.tool(tool);
+        assert_eq!(theirs(&text), ours, "{tool}:\n{text}");
+    }
+}
+
+impl Drop for Subnet {
+    fn drop(&mut self) {
+        let _ = self.opensm.kill();
+        let _ = self.opensm.wait();
+    }
+}
+
+/// `Lid:.............................4` and `lid.....................4` as (`Lid`, `4`); `None` for heads,
+/// and for the names of capabilities.
+fn line(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    if text.starts_with('#') {
+        return None;
+    }
+    let end = text.find(":.").or_else(|| text.find(".."))?;
+    let (name, value) = text.split_at(end);
+    let value = value.strip_prefix(':').unwrap_or(value);
+    Some((name.trim(), value.trim_start_matches('.').trim()))
+}
+
+/// A name without what does not count.
+fn plain(name: &str) -> String {
+    let counts = name
+        .chars()
+        .filter(|character| !matches!(character, '_' | ' '));
+    counts.collect::<String>().to_lowercase()
+}
+
+/// The fields, those of nested structures too; elements of an array with their index.
+fn flatten(fields: &Map<String, Value>, to: &mut Vec<(String, Value)>) {
+    for (name, value) in fields {
+        match value {
+            Value::Object(inner) => flatten(inner, to),
+            Value::Array(elements) => {
+                let elements = elements.iter().enumerate();
+                to.extend(elements.map(|(index, value)| (format!("{name}{index}"), value.clone())));
+            }
+            value => to.push((name.clone(), value.clone())),
+        }
+    }
+}
+
+/// Whether both say the same: in numbers, in addresses, or in the tool's words for numbers.
+fn is_same(ours: &Value, name: &str, theirs: &str) -> bool {
+    match ours {
+        Value::String(text) => {
+            let (ours, theirs) = (text.to_lowercase(), theirs.to_lowercase());
+            ours == theirs || number(&ours).is_some_and(|ours| Some(ours) == number(&theirs))
+        }
+        ours => {
+            let theirs = words(name, theirs).or_else(|| number(&theirs.to_lowercase()));
+            theirs.is_some() && ours.as_u64() == theirs
+        }
+    }
+}
+
+/// The number that smpquery and saquery print as words; alternatives with `or` between are bits.
+fn words(name: &str, text: &str) -> Option<u64> {
+    const WORDS: [(&str, &str, u64); 27] = [
+        ("type", "Channel Adapter", 1),
+        ("type", "Switch", 2),
+        ("type", "Router", 3),
+        ("LinkWidth", "1X", 1),
+        ("LinkWidth", "4X", 2),
+        ("LinkWidth", "8X", 4),
+        ("LinkWidth", "12X", 8),
+        ("LinkWidth", "2X", 16),
+        ("LinkSpeed", "2.5 Gbps", 1),
+        ("LinkSpeed", "5.0 Gbps", 2),
+        ("LinkSpeed", "10.0 Gbps", 4),
+        ("LinkSpeedExt", "No Extended Speed", 0),
+        ("LinkState", "Down", 1),
+        ("LinkState", "Initialize", 2),
+        ("LinkState", "Armed", 3),
+        ("LinkState", "Active", 4),
+        ("PhysLinkState", "Polling", 2),
+        ("PhysLinkState", "LinkUp", 5),
+        ("LinkDownDefState", "Polling", 2),
+        ("VLs", "VL0", 1),
+        ("VLs", "VL0-1", 2),
+        ("VLs", "VL0-3", 3),
+        ("VLs", "VL0-7", 4),
+        ("VLs", "VL0-14", 5),
+        ("LinkDownDefState", "NOP", 0),
+        ("LinkSpeedExt", "14.0625 Gbps", 1),
+        ("LinkSpeedExt", "25.78125 Gbps", 2),
+    ];
+    let family = match name {
+        "NodeType" | "node_type" => "type",
+        "VLCap" | "OperVLs" => "VLs",
+        _ if name.starts_with("LinkSpeedExt") => "LinkSpeedExt",
+        _ if name.starts_with("LinkSpeed") => "LinkSpeed",
+        _ if name.starts_with("LinkWidth") => "LinkWidth",
+        other => other,
+    };
+    let bit = |word: &str| {
+        let mut known = WORDS.iter();
+        let known = known.find(|(of, known, _)| *of == family && *known == word);
+        known.map(|(.., number)| number)
+    };
+    // MTUs are numbered from 1 for 256 bytes; the number here is not in bytes.
+    if matches!(name, "NeighborMTU" | "MtuCap") {
+        let bytes: u64 = text.parse().ok()?;
+        return Some(u64::from(bytes.ilog2() - 7));
+    }
+    text.split(" or ").map(bit).sum()
+}
+
+/// The numbers of the lines that `is_row` takes, behind the mark.
+fn rows(text: &str, is_row: impl Fn(&str) -> bool, mark: char) -> Vec<u64> {
+    let rows = text.lines().map(str::trim).filter(|line| is_row(line));
+    rows.flat_map(|line| {
+        line.rsplit(mark)
+            .next()
+            .unwrap_or_default()
+            .split(['|', ' '])
+    })
+    .filter_map(|word| number(word.trim()))
+    .collect()
+}
+
+/// Elements of an array of numbers, or of numbers in structures by this name.
+fn elements(fields: &Map<String, Value>, array: &str, inner: &str) -> Vec<u64> {
+    let elements = fields[array].as_array().expect("an array").iter();
+    elements
+        .map(|element| match element {
+            Value::Object(fields) => fields[inner].as_u64().expect("a number"),
+            Value::String(text) => number(text).expect("a number"),
+            element => element.as_u64().expect("a number"),
+        })
+        .collect()
+}
+
+const NODE_INFO: [(&str, &str); 7] = [
+    ("BaseVers", "base_version"),
+    ("ClassVers", "class_version"),
+    ("SystemGuid", "system_image_guid"),
+    ("Guid", "node_guid"),
+    ("PartCap", "partition_cap"),
+    ("DevId", "device_id"),
+    ("LocalPort", "local_port_num"),
+];
+
+const PORT_INFO: [(&str, &str); 29] = [
+    ("Mkey", "m_key"),
+    ("SMLid", "master_sm_lid"),
+    ("CapMask", "capability_mask"),
+    ("LocalPort", "local_port_num"),
+    ("LinkState", "port_state"),
+    ("PhysLinkState", "port_physical_state"),
+    ("LinkDownDefState", "link_down_default_state"),
+    ("ProtectBits", "m_key_protect_bits"),
+    ("SMSL", "master_sm_sl"),
+    ("VLArbHighCap", "vl_arbitration_high_cap"),
+    ("VLArbLowCap", "vl_arbitration_low_cap"),
+    ("InitReply", "init_type_reply"),
+    ("OperVLs", "operational_vls"),
+    ("PartEnforceInb", "partition_enforcement_inbound"),
+    ("PartEnforceOutb", "partition_enforcement_outbound"),
+    ("FilterRawInb", "filter_raw_inbound"),
+    ("FilterRawOutb", "filter_raw_outbound"),
+    ("MkeyLeasePeriod", "m_key_lease_period"),
+    ("MkeyViolations", "m_key_violations"),
+    ("PkeyViolations", "p_key_violations"),
+    ("QkeyViolations", "q_key_violations"),
+    (
+        "McastPkeyTrapSuppressionEnabled",
+        "multicast_p_key_trap_suppression_enabled",
+    ),
+    ("RespTimeVal", "resp_time_value"),
+    ("LocalPhysErr", "local_phy_errors"),
+    ("OverrunErr", "overrun_errors"),
+    ("RoundTrip", "link_round_trip_latency"),
+    ("CapabilityMask2", "capability_mask2"),
+    // Of the record around it.
+    ("EndPortLid", "endport_lid"),
+    ("Lid", "lid"),
+];
+
+const SWITCH_INFO: [(&str, &str); 14] = [
+    ("McastFdbCap", "multicast_fdb_cap"),
+    ("DefPort", "default_port"),
+    ("DefMcastPrimPort", "default_multicast_primary_port"),
+    ("DefMcastNotPrimPort", "default_multicast_not_primary_port"),
+    ("LifeTime", "life_time_value"),
+    ("StateChange", "port_state_change"),
+    ("OptSLtoVLMapping", "optimized_sl_to_vl_mapping_programming"),
+    ("PartEnforceCap", "partition_enforcement_cap"),
+    ("InboundPartEnf", "inbound_enforcement_cap"),
+    ("OutboundPartEnf", "outbound_enforcement_cap"),
+    ("FilterRawInbound", "filter_raw_inbound_cap"),
+    ("FilterRawOutbound", "filter_raw_outbound_cap"),
+    (
+        "LifeTimeValue/PortStateChange/OpSL2VL",
+        "life_time_value:5 port_state_change:1 optimized_sl_to_vl_mapping_programming:2",
+    ),
+    (
+        "flags",
+        "inbound_enforcement_cap:1 outbound_enforcement_cap:1 filter_raw_inbound_cap:1 \
+         filter_raw_outbound_cap:1 enhanced_port0:1 reserved1:3",
+    ),
+];
+
+#[test]
+fn nodes_say_what_smpquery_and_sminfo_say() {
+    let subnet = Subnet::up("seed-dualstar");
+    for (theirs, ours) in [
+        ("-D {} 0", "--direct 0"),
+        ("-D {} 0,1", "--direct 0,1"),
+        ("{} 2", "--lid 2"),
+    ] {
+        let tool = |attribute: &str| format!("smpquery {}", theirs.replace("{}", attribute));
+        let query = |attribute: &str| format!("{attribute} {ours}");
+        subnet.same(&tool("nodeinfo"), &query("nodeinfo"), &NODE_INFO);
+        let description = [("Node Description", "node_string")];
+        subnet.same(&tool("nodedesc"), &query("nodedesc"), &description);
+    }
+    for port in 0..=9 {
+        let tool = format!("smpquery -K -D portinfo 0,1 {port}");
+        subnet.same(&tool, &format!("portinfo {port} --direct 0,1"), &PORT_INFO);
+    }
+    subnet.same("smpquery -K portinfo 2", "portinfo --lid 2", &PORT_INFO);
+    subnet.same(
+        "smpquery -D switchinfo 0,1",
+        "switchinfo --direct 0,1",
+        &SWITCH_INFO,
+    );
+    subnet.same(
+        "smpquery -D mepi 0,1 2",
+        "mlnxextportinfo 2 --direct 0,1",
+        &[],
+    );
+
+    // "sminfo: sm lid 1 sm guid 0x1002, activity count 379 priority 0 state 3 SMINFO_MASTER"
+    let text = subnet.tool("sminfo 1");
+    let ours = subnet.query("sminfo --lid 1");
+    let word = |name: &str| {
+        let (_, rest) = text.split_once(name).expect("the word is there");
+        let word = rest.split([' ', ',']).next().expect("a value");
+        number(word).expect("a number")
+    };
+    assert_eq!(
+        Some(word("sm guid ")),
+        ours["guid"].as_str().and_then(number)
+    );
+    assert_eq!(Some(word("priority ")), ours["priority"].as_u64());
+    assert_eq!(Some(word(" state ")), ours["sm_state"].as_u64());
+    assert!(
+        ours["act_count"].as_u64() >= Some(word("activity count ")),
+        "it only grows"
+    );
+}
+
+#[test]
+fn tables_are_those_that_smpquery_and_ibroute_print() {
+    let subnet = Subnet::up("seed-dualstar");
+    subnet.join();
+
+    let guids = |text: &str| rows(text, |line| line.contains(": 0x"), ':');
+    let of_guids = |block: u32| {
+        let block = subnet.query(&format!("guidinfo {block} --lid 1"));
+        elements(&block, "guid_block", "")
+    };
+    let all: Vec<u64> = (0..4).flat_map(of_guids).collect();
+    subnet.same_numbers("smpquery GI 1", guids, &all);
+
+    for (tool, ours) in [
+        ("smpquery pkeys 2", "--lid 2"),
+        ("smpquery -D pkeys 0", "--direct 0"),
+    ] {
+        let block = |block: u32| {
+            let block = subnet.query(&format!("pkeys {block} {ours}"));
+            elements(&block, "p_key_block", "")
+        };
+        let all: Vec<u64> = (0..2).flat_map(block).collect();
+        subnet.same_numbers(tool, guids, &all);
+    }
+
+    for out in 0..=9_u64 {
+        let of = |port: u64| {
+            let modifier = port << 8 | out;
+            let table = subnet.query(&format!("sl2vl {modifier} --direct 0,1"));
+            elements(&table, "sl_to_vl", "")
+        };
+        let all: Vec<u64> = (0..=9).flat_map(of).collect();
+        let vls = |text: &str| rows(text, |line| line.starts_with("ports: in"), ':');
+        subnet.same_numbers(&format!("smpquery -D sl2vl 0,1 {out}"), vls, &all);
+    }
+
+    for port in 1..=9 {
+        // This switch has eight entries in each table: part 1 of the low one, part 3 of the high one.
+        let part = |part: u32, field: &str| {
+            let table = subnet.query(&format!("vlarb {} --direct 0,1", part << 16 | port));
+            let mut elements = elements(&table, "vl_weight_block", field);
+            elements.truncate(8);
+            elements
+        };
+        let all = [
+            part(1, "vl"),
+            part(1, "weight"),
+            part(3, "vl"),
+            part(3, "weight"),
+        ]
+        .concat();
+        let entries = |text: &str| {
+            rows(
+                text,
+                |line| line.starts_with("VL") || line.starts_with("WEIGHT"),
+                ':',
+            )
+        };
+        subnet.same_numbers(&format!("smpquery -D vlarb 0,1 {port}"), entries, &all);
+    }
+
+    // "0x0002 001 : (Channel Adapter portguid 0x...: 'name')"
+    let routes = |text: &str| -> Vec<u64> {
+        let lines = text.lines().filter(|line| line.contains("portguid"));
+        lines
+            .filter_map(|line| line.split_whitespace().nth(1)?.parse().ok())
+            .collect()
+    };
+    let ports = elements(&subnet.query("lft --direct 0,1"), "port_block", "");
+    subnet.same_numbers("ibroute -D 0,1", routes, &ports[1..=12]);
+
+    // A line of crosses a group, below the numbers of the ports: "0xc000   x   x".
+    let text = subnet.tool("ibroute -M -D 0,1");
+    let ports = text
+        .lines()
+        .find(|line| line.contains("Ports:"))
+        .expect("a head");
+    let groups: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("0xc"))
+        .collect();
+    let masks = elements(&subnet.query("mft --direct 0,1"), "port_mask_block", "");
+    assert!(
+        !groups.is_empty(),
+        "the members are on different sides:\n{text}"
+    );
+    for (group, mask) in groups.iter().zip(&masks) {
+        let crosses = group.match_indices('x').skip(1);
+        let port = |(at, _)| {
+            ports
+                .get(at..)?
+                .trim()
+                .split(' ')
+                .next()?
+                .parse::<u32>()
+                .ok()
+        };
+        let theirs: u64 = crosses.filter_map(port).map(|port| 1 << port).sum();
+        assert_eq!(theirs, *mask, "{group}");
+    }
+    assert!(masks[groups.len()..].iter().all(|mask| *mask == 0));
+}
+
+#[test]
+fn counters_are_those_that_perfquery_prints() {
+    let subnet = Subnet::up("seed-dualstar");
+    // What ibsim answers, of a port that no question passes: it would be counted.
+    for (option, attribute, renamed) in [
+        ("", "PortCounters", &[][..]),
+        ("-x", "PortCountersExtended", &[]),
+        (
+            "-D",
+            "PortXmitDiscardDetails",
+            &[(
+                "PortSwHOQLifetimeLimitDiscards",
+                "port_sw_hoq_limit_discards",
+            )],
+        ),
+        (
+            "-E",
+            "PortRcvErrorDetails",
+            &[("PortMalformedPktErrors", "port_malformed_packet_errors")],
+        ),
+        ("--oprcvcounters", "PortOpRcvCounters", &[]),
+        ("--flowctlcounters", "PortFlowCtlCounters", &[]),
+        ("--vloppackets", "PortVLOpPackets", &[]),
+        ("--vlopdata", "PortVLOpData", &[]),
+        (
+            "--vlxmitflowctlerrors",
+            "PortVLXmitFlowCtlUpdateErrors",
+            &[],
+        ),
+        ("--vlxmitcounters", "PortVLXmitWaitCounters", &[]),
+    ] {
+        let ours = format!("perf --counters {attribute} --lid 9 4");
+        subnet.same(&format!("perfquery {option} 9 4"), &ours, renamed);
+    }
+    // Without an address it is the own port.
+    assert_eq!(subnet.query("perf")["port_select"], 1);
+}
+
+#[test]
+fn records_are_those_that_saquery_prints() {
+    let subnet = Subnet::up("seed-dualstar");
+    subnet.join();
+
+    let node_record = [
+        ("sys_guid", "system_image_guid"),
+        ("port_num", "local_port_num"),
+        ("NodeDescription", "node_string"),
+        ("reserved", "reserved1"),
+    ];
+    for lid in [1, 2, 8] {
+        subnet.same(
+            &format!("saquery NR {lid}"),
+            &format!("sa NodeRecord lid={lid}"),
+            &node_record,
+        );
+    }
+    let port = "sa PortInfoRecord endport_lid=2 port_num=1";
+    subnet.same("saquery PIR 2/1", port, &PORT_INFO);
+    subnet.same("saquery SWIR 8", "sa SwitchInfoRecord lid=8", &SWITCH_INFO);
+    subnet.same(
+        "saquery LR 8/2",
+        "sa LinkRecord from_lid=8 from_port=2",
+        &[],
+    );
+    let sm_info = [("ActCount", "act_count"), ("SMState", "sm_state")];
+    subnet.same("saquery SMIR 1", "sa SMInfoRecord lid=1", &sm_info);
+    subnet.same(
+        "saquery GIR 2/0",
+        "sa GUIDInfoRecord lid=2 block_num=0",
+        &[
+            ("Block", "block_num"),
+            ("GUID 0", "guid_block0"),
+            ("GUID 1", "guid_block1"),
+            ("GUID 2", "guid_block2"),
+            ("GUID 3", "guid_block3"),
+            ("GUID 4", "guid_block4"),
+            ("GUID 5", "guid_block5"),
+            ("GUID 6", "guid_block6"),
+            ("GUID 7", "guid_block7"),
+        ],
+    );
+    let path = [
+        (
+            "hop_flow_raw",
+            "raw_traffic:1 reserved1:3 flow_label:20 hop_limit:8",
+        ),
+        ("num_path_revers", "reversible:1 numb_path:7"),
+        ("mtu", "mtu_selector:2 mtu:6"),
+        ("rate", "rate_selector:2 rate:6"),
+        ("pkt_life", "packet_life_time_selector:2 packet_life_time:6"),
+        ("resv2", "reserved2"),
+    ];
+    subnet.same(
+        "saquery PR --slid 1 --dlid 2",
+        "sa PathRecord slid=1 dlid=2",
+        &path,
+    );
+    let group = [
+        ("mtu", "mtu_selector:2 mtu:6"),
+        ("rate", "rate_selector:2 rate:6"),
+        ("pkt_life", "packet_life_time_selector:2 packet_life_time:6"),
+    ];
+    let broadcast = "sa MCMemberRecord mgid=ff12:401b:ffff::ffff:ffff";
+    subnet.same(
+        "saquery MCMR --mgid ff12:401b:ffff::ffff:ffff",
+        broadcast,
+        &group,
+    );
+    let class = [
+        ("Capability mask 2", "capability_mask2"),
+        ("Response time value", "resp_time_value"),
+        (
+            "Redirect TC/SL/FL",
+            "redirect_tc:8 redirect_sl:4 redirect_fl:20",
+        ),
+        ("Redirect PKey", "redirect_p_key"),
+        ("Redirect QKey", "redirect_q_key"),
+        ("Trap TC/SL/FL", "trap_tc:8 trap_sl:4 trap_fl:20"),
+        ("Trap PKey", "trap_p_key"),
+        ("Trap HL/QP", "trap_hl:8 trap_qp:24"),
+        ("Trap QKey", "trap_q_key"),
+    ];
+    subnet.same("saquery CPI", "sa ClassPortInfo", &class);
+
+    let vls = |text: &str| rows(text, |line| line.starts_with("VL:"), ':');
+    let table =
+        subnet.query("sa SLtoVLMappingTableRecord lid=8 input_port_num=1 output_port_num=2");
+    subnet.same_numbers(
+        "saquery SL2VL 8/1/2",
+        vls,
+        &elements(&inner(&table, "sl_to_vl_mapping_table"), "sl_to_vl", ""),
+    );
+    let keys = |text: &str| rows(text, |line| line.starts_with("0x"), ':');
+    let table = subnet.query("sa P_KeyTableRecord lid=2 port_num=1 block_num=0 --sm-key 1");
+    subnet.same_numbers(
+        "saquery --smkey 1 PKTR 2/1/0",
+        keys,
+        &elements(&inner(&table, "p_key_table"), "p_key_block", ""),
+    );
+    let routes = |text: &str| -> Vec<u64> {
+        let lines = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        lines
+            .filter_map(|words| match words[..] {
+                [lid, port] => lid.parse::<u16>().ok().and(port.parse().ok()),
+                _ => None,
+            })
+            .collect()
+    };
+    let table = subnet.query("sa LinearForwardingTableRecord lid=8 block_num=0");
+    subnet.same_numbers(
+        "saquery LFTR 8/0",
+        routes,
+        &elements(&inner(&table, "linear_forwarding_table"), "port_block", ""),
+    );
+    let entries = |text: &str| {
+        rows(
+            text,
+            |line| line.starts_with("VL ") || line.starts_with("Weight:"),
+            ':',
+        )
+    };
+    let table = inner(
+        &subnet.query("sa VLArbitrationTableRecord lid=8 output_port_num=2 block_num=1"),
+        "vl_arbitration_table",
+    );
+    let (vls, weights) = (
+        elements(&table, "vl_weight_block", "vl"),
+        elements(&table, "vl_weight_block", "weight"),
+    );
+    let all = [&vls[..16], &weights[..16], &vls[16..], &weights[16..]].concat();
+    subnet.same_numbers("saquery VLAR 8/2/1", entries, &all);
+}
+
+/// The structure in a record.
+fn inner(record: &Map<String, Value>, name: &str) -> Map<String, Value> {
+    record[name].as_object().expect("a structure").clone()
+}
