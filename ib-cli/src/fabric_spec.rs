@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 use ib_routing::{
     Fabric, TopologyError, TopologyErrorKind,
     format::ibnetdiscover::{self, Topology},
@@ -26,7 +26,12 @@ pub struct FabricArgs {
     /// hypercube:dim=D[,hosts=H], dragonfly:a=A,p=P,h=H[,g=G],
     /// jellyfish:switches=N,degree=D,hosts=H,seed=S, ring:switches=N,hosts=H,
     /// random:switches=N,links=M,hosts=H,seed=S, thesis, mcsm. A file with such a name: ./NAME
-    #[arg(long, value_name = "SPEC", default_value = DEFAULT)]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        default_value = DEFAULT,
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     pub fabric: String,
     /// Remove this share of the links between switches first, in percent
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

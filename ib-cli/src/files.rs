@@ -16,7 +16,7 @@ use ib_routing::{
     },
 };
 
-use crate::error::CliError;
+use crate::error::{CliError, printable};
 
 /// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:
 /// node descriptions carry them.
@@ -29,10 +29,17 @@ pub fn read_text(name: &str) -> Result<String, CliError> {
         fs::read(name)
     };
     match bytes {
-        Ok(bytes) => Ok(String::from_utf8(bytes)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
+        Ok(bytes) => {
+            let bytes = without_mark(&bytes);
+            Ok(String::from_utf8_lossy(bytes).into_owned())
+        }
         Err(error) => Err(CliError::file(name, "read", &error)),
     }
+}
+
+/// The bytes without the mark that some editors put in front of UTF-8.
+pub fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// Reads a file in a format of the library; an error names the file and the line.
@@ -54,7 +61,8 @@ pub fn at_line(name: &str, error: &TopologyError) -> CliError {
 /// Says on stderr which lines were passed over.
 pub fn warn(name: impl Display, warnings: &[Warning]) {
     for warning in warnings {
-        eprintln!("warning: {name}:{}: {}", warning.line, warning.what);
+        let what = printable(&warning.what);
+        eprintln!("warning: {name}:{}: {what}", warning.line);
     }
 }
 

@@ -35,9 +35,12 @@ mod sm_args;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{Command, CommandFactory as _, FromArgMatches as _};
 
-use crate::{args::Args, error::CliError};
+use crate::{
+    args::Args,
+    error::{CliError, printable},
+};
 
 /// Exit status after Ctrl-C: 128 and the signal's number, as a shell reports it.
 const INTERRUPTED: i32 = 130;
@@ -46,7 +49,8 @@ fn main() -> ExitCode {
     if let Err(error) = ctrlc::set_handler(|| std::process::exit(INTERRUPTED)) {
         eprintln!("warning: Ctrl-C will not end cleanly: {error}");
     }
-    let args = match Args::try_parse() {
+    let matches = taking_negatives(Args::command()).try_get_matches();
+    let args = match matches.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
@@ -54,18 +58,32 @@ fn main() -> ExitCode {
         Ok(verdict) => verdict.exit_code(),
         Err(CliError::OutputClosed) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", printable(&error.to_string()));
             ExitCode::from(2)
         }
     }
 }
 
+/// The command with `-1` as a value like others: the option says best what it expected.
+fn taking_negatives(command: Command) -> Command {
+    let negative = |argument: clap::Arg| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    command.mut_args(negative).mut_subcommands(taking_negatives)
+}
+
 /// Help and version go to stdout as clap prints them; a mistake becomes one line.
 fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // A reader that has gone does not want the help.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        return match error.print() {
+            // A reader that has gone does not want the help.
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                eprintln!("error: {}", CliError::from(error));
+                ExitCode::from(2)
+            }
+            _ => ExitCode::SUCCESS,
+        };
     }
     let text = error.render().to_string();
     let lines = text
@@ -73,6 +91,12 @@ fn usage(error: &clap::Error) -> ExitCode {
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:"))
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
-    eprintln!("{}", lines.collect::<Vec<_>>().join(" "));
+    let lines: Vec<String> = lines
+        .map(|line| match line.strip_prefix("tip: ") {
+            Some(tip) => format!("({tip})"),
+            None => line.to_owned(),
+        })
+        .collect();
+    eprintln!("{}", printable(&lines.join(" ")));
     ExitCode::from(2)
 }

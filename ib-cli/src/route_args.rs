@@ -12,7 +12,7 @@ use ib_wire::Lmc;
 
 use crate::{
     engine_args::EngineArgs,
-    error::CliError,
+    error::{CliError, printable},
     files::{self, read_text},
 };
 
@@ -113,5 +113,8 @@ impl RouteArgs {
 
 /// Says that an engine could not route the fabric. The error names the engine.
 pub fn warn_fallback(error: &RouteError) {
-    eprintln!("warning: {error}; the next engine is tried");
+    eprintln!(
+        "warning: {}; the next engine is tried",
+        printable(&error.to_string())
+    );
 }

@@ -139,6 +139,213 @@ fn bad_usage_is_one_line_and_status_2() {
 }
 
 #[test]
+fn odd_values_are_refused_by_their_option() {
+    for (arguments, part) in [
+        (&["route", "--lmc", "-1"][..], "expected 0 to 7"),
+        (
+            &["route", "--remove-links", "-5"],
+            "expected a number from 0 to 100",
+        ),
+        (
+            &["route", "--remove-links", "nan"],
+            "expected a number from 0 to 100",
+        ),
+        (&["route", "--threads", "99999999999999999999"], "--threads"),
+        (&["route", "--engine", ""], "expected one of"),
+        (&["up", "--fabric", ""], "--fabric"),
+        (&["up", "--fabric", "torus:99999x99999"], "expected at most"),
+        (&["up", "--fabric", "ring:switches=-3"], "expected a number"),
+        (&["sim", "--socket", ""], "--socket"),
+        (
+            &["query", "nodeinfo", "--lid", "-1"],
+            "expected 1 to 0xbfff",
+        ),
+        (
+            &["query", "nodeinfo", "--direct", "0,256"],
+            "expected 0 and up to 63 ports",
+        ),
+        (
+            &["query", "perf", "--counters", "Luck"],
+            "expected one of ClassPortInfo, PortSamplesControl",
+        ),
+        (&["discover", "--max-hops", "-1"], "--max-hops"),
+        (
+            &["decode", "packet", "--fields", "", "00"],
+            "expected STRUCT.FIELD",
+        ),
+        (
+            &["decode", "packet", "--fields", ",", "00"],
+            "expected STRUCT.FIELD",
+        ),
+    ] {
+        refused(arguments, "", "error: ", part);
+    }
+}
+
+#[test]
+fn a_command_with_a_slip_is_answered_by_those_like_it() {
+    refused(
+        &["dicover"],
+        "",
+        "error: ",
+        "similar subcommands exist: 'decode', 'discover')",
+    );
+}
+
+/// A file for a test, under a name of its own.
+fn file(name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = std::env::temp_dir().join(format!("ib-cli-{}-{name}", std::process::id()));
+    std::fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn files_from_other_systems_read_as_our_own() {
+    let lfts = file("lfts", "");
+    let route = [
+        "route", "--fabric", "thesis", "--engine", "updn", "--lfts", &lfts,
+    ];
+    assert_eq!(ib(&route, "").status.code(), Some(0));
+    let text = std::fs::read_to_string(&lfts).unwrap();
+    let fabric = String::from_utf8(ib(&["generate", "thesis"], "").stdout).unwrap();
+    for (mark, end) in [("", "\r\n"), ("\u{feff}", "\n"), ("\u{feff}", "\r\n")] {
+        std::fs::write(&lfts, format!("{mark}{}", text.replace('\n', end))).unwrap();
+        let fabric = format!("{mark}{}", fabric.replace('\n', end));
+        let check = ib(&["check", "--fabric", "-", "--lfts", &lfts], &fabric);
+        assert_eq!(check.status.code(), Some(0), "{mark:?} {end:?}");
+        assert!(
+            check.stderr.is_empty(),
+            "{}",
+            String::from_utf8_lossy(&check.stderr)
+        );
+    }
+    std::fs::remove_file(&lfts).unwrap();
+
+    let mad = "00".repeat(256);
+    let plain = ib(&["decode", "mad", "--json"], format!("{mad}\n")).stdout;
+    let cases = format!("\u{feff}{mad}\r\n");
+    assert_eq!(ib(&["decode", "mad", "--json"], &cases).stdout, plain);
+    let document = String::from_utf8(plain).unwrap();
+    let document = format!("\u{feff}{}\r\n", document.trim());
+    assert_eq!(
+        ib(&["encode", "--raw"], &document).stdout,
+        format!("{mad}\n").as_bytes()
+    );
+}
+
+#[test]
+fn rubbish_is_one_printable_line_and_status_2() {
+    // No text, with control characters, line ends and the start of an escape sequence in it.
+    let rubbish: Vec<u8> = (0..=255).chain([0x1b, b'[', b'2', b'J', 0xff]).collect();
+    let rubbish = file("rubbish", rubbish);
+    let empty = file("empty", "");
+    for name in [&rubbish, &empty, "/nowhere/at/all", "/"] {
+        for arguments in [
+            &["up", "--fabric", name][..],
+            &["check", "--fabric", "thesis", "--lfts", name],
+            &["route", "--fabric", "thesis", "--from", name],
+            &["route", "--fabric", "thesis", "--clusters", name],
+            &["decode", "packet", "--pcap", name],
+        ] {
+            let output = ib(arguments, "");
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+            assert!(
+                stderr.starts_with("error: ") && stderr.ends_with('\n'),
+                "{stderr:?}"
+            );
+            assert!(
+                !stderr.trim_end_matches('\n').contains(char::is_control),
+                "{stderr:?}"
+            );
+        }
+    }
+    for arguments in [
+        &["up", "--config", &rubbish][..],
+        &["route", "--roots", &rubbish],
+        &["decode", "mad", "-"],
+        &["encode", "-"],
+    ] {
+        let stdin = std::fs::read(&rubbish).unwrap();
+        let output = ib(arguments, &stdin);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(
+            !stderr.trim_end_matches('\n').contains(char::is_control),
+            "{stderr:?}"
+        );
+    }
+    std::fs::remove_file(&rubbish).unwrap();
+    std::fs::remove_file(&empty).unwrap();
+}
+
+#[test]
+fn an_output_that_is_full_is_status_2_and_one_that_is_closed_is_not() {
+    for arguments in [
+        &["--help"][..],
+        &["up"],
+        &["generate", "thesis"],
+        &["decode", "mad", "00"],
+    ] {
+        let run = |stdout: std::process::Stdio| {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ib"));
+            command.args(arguments).stdin(std::process::Stdio::null());
+            command.stdout(stdout).output().unwrap()
+        };
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let full = run(full.into());
+        assert_eq!(full.status.code(), Some(2), "{arguments:?}");
+        let stderr = String::from_utf8(full.stderr).unwrap();
+        assert!(stderr.starts_with("error: standard output: "), "{stderr}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let closed = run(writer.into());
+        assert_ne!(closed.status.code(), Some(2), "{arguments:?}");
+        assert!(closed.stderr.is_empty(), "{arguments:?}");
+    }
+    for option in ["--lfts", "--sls", "--sl2vl"] {
+        refused(
+            &["route", option, "/nowhere/x"],
+            "",
+            "error: /nowhere/x: ",
+            "expected a file that can be written",
+        );
+    }
+}
+
+#[test]
+fn fabrics_are_documents_too() {
+    let output = ib(&["generate", "thesis", "--json"], "");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["fabric"]["switches"], 5);
+    assert_eq!(document["fabric"]["links"], 19);
+    let nodes = document["nodes"].as_array().unwrap();
+    assert_eq!(nodes.len(), 12);
+    // Each cable is there from both ends.
+    for node in nodes {
+        for port in node["ports"].as_array().unwrap() {
+            let peer = &port["peer"];
+            if peer.is_null() {
+                continue;
+            }
+            let other = nodes
+                .iter()
+                .find(|other| other["node_guid"] == peer["node_guid"]);
+            let ports = other.unwrap()["ports"].as_array().unwrap();
+            let back = ports
+                .iter()
+                .find(|end| end["port_num"] == peer["port_num"])
+                .unwrap();
+            assert_eq!(back["peer"]["node_guid"], node["node_guid"]);
+            assert_eq!(back["peer"]["port_num"], port["port_num"]);
+        }
+    }
+}
+
+#[test]
 fn every_fabric_comes_up() {
     for entry in std::fs::read_dir(FABRICS).unwrap() {
         let path = entry.unwrap().path();
@@ -317,7 +524,7 @@ fn encoding_recomputes_lengths_pad_and_crcs() {
     document["headers"][1]["fields"]["pad_cnt"] = 0.into();
     document["icrc"] = serde_json::Value::Null;
     document["vcrc"] = serde_json::Value::Null;
-    let encoded = ib(&["encode"], &document.to_string());
+    let encoded = ib(&["encode"], document.to_string());
     assert_eq!(String::from_utf8(encoded.stdout).unwrap().trim(), packet);
 }
 

@@ -20,6 +20,7 @@ use serde_json::value::RawValue;
 use crate::{
     dissect,
     error::{CliError, Verdict},
+    files::without_mark,
     hex,
     output::line::Line,
 };
@@ -55,9 +56,20 @@ pub fn run(args: EncodeArgs) -> Result<Verdict, CliError> {
     };
     match args.document.as_deref() {
         None | Some("-") => {
-            for (index, line) in io::stdin().lock().lines().enumerate() {
+            for (index, line) in io::stdin().lock().split(b'\n').enumerate() {
                 let line = line.map_err(|error| CliError::file("-", "read", &error))?;
-                print(&format_args!("-:{}", index + 1), &line)?;
+                let place = format_args!("-:{}", index + 1);
+                let line = if index == 0 {
+                    without_mark(&line)
+                } else {
+                    &line
+                };
+                match std::str::from_utf8(line) {
+                    Ok(document) => print(&place, document)?,
+                    Err(_) => {
+                        return Err(CliError::at(place, "no UTF-8, expected a JSON document"));
+                    }
+                }
             }
         }
         Some(document) => print(&"the argument JSON", document)?,

@@ -12,11 +12,11 @@ use std::{
 use clap::ValueEnum;
 use ib_mad::{
     Attribute as _, AttributeEntry, ClassTable, Client, ClientConfig, Mad, MadAddress, Method,
-    MgmtClass, Response, WindowConfig,
+    MgmtClass, Response, SmKey, WindowConfig,
 };
 use ib_smp::{DrPath, PortInfo, SmpDirected};
 use ib_transport::{MonotonicClock, ask};
-use ib_wire::{Lid, MKey, SmKey, addr::BadAddress};
+use ib_wire::{Lid, MKey, addr::BadAddress};
 use serde_json::{Value, json};
 
 use self::structure::Structure;

@@ -6,6 +6,7 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
+use clap::builder::NonEmptyStringValueParser;
 use ib_sim::server::{Listen, ServerOptions, serve};
 
 use crate::{
@@ -25,6 +26,7 @@ pub struct SimArgs {
         long,
         value_name = "NAME",
         default_value = "sim",
+        value_parser = NonEmptyStringValueParser::new(),
         env = "IBSIM_SOCKNAME",
         hide_env = true
     )]

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Runs `ib` with this on its standard input.
-pub(crate) fn ib(arguments: &[&str], stdin: &str) -> Output {
+pub(crate) fn ib(arguments: &[&str], stdin: impl AsRef<[u8]>) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ib"))
         .args(arguments)
         .stdin(Stdio::piped())
@@ -14,10 +14,11 @@ pub(crate) fn ib(arguments: &[&str], stdin: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    let stdin = stdin.as_ref();
     let mut input = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
         // A command that refuses its arguments does not read its input.
-        scope.spawn(move || input.write_all(stdin.as_bytes()).ok());
+        scope.spawn(move || input.write_all(stdin).ok());
         child.wait_with_output().unwrap()
     })
 }

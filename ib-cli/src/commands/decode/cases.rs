@@ -9,7 +9,7 @@ use std::{
 use ib_transport::capture::{CaptureReader, Content};
 use ib_wire::{EtherType, Ethernet, ROCE_V2_PORT, Start, Udp, Vlan};
 
-use crate::{error::CliError, hex};
+use crate::{error::CliError, files::without_mark, hex};
 
 /// How many bytes of cases make a batch: with their text they stay in the processor's cache.
 const BATCH: usize = 1 << 15;
@@ -132,6 +132,10 @@ impl Cases {
                     };
                     if end.is_some() || (at_end && !whole.is_empty()) {
                         *number += 1;
+                        let whole = match number {
+                            1 => without_mark(whole),
+                            _ => whole,
+                        };
                         hex::decode_into(&mut batch.bytes, whole.trim_ascii())
                             .map_err(|what| CliError::at(format_args!("-:{number}"), what))?;
                         batch.ends.push((batch.bytes.len(), *start));

@@ -1,9 +1,11 @@
 //! Records of subnet administration, chosen by what some of their fields hold.
 
-use ib_mad::{Attribute as _, AttributeId, ClassPortInfo, Mad, MadAddress, Method, Response};
+use ib_mad::{
+    Attribute as _, AttributeId, ClassPortInfo, Mad, MadAddress, Method, Response, SmKey,
+};
 use ib_sa::{Component, ComponentMask, ComponentSet as _, Record, SaMad};
 use ib_wire::{
-    Gid, Guid, Lid, SmKey,
+    Gid, Guid, Lid,
     table::{Layout, store_bits},
 };
 
