@@ -39,21 +39,29 @@ fn transcript(arguments: &[&str], output: &Output) -> String {
 }
 
 /// The text without the numbers that differ from run to run, or with the work that the subnet manager
-/// finds to do: those of the line below such a header, and of the verdict.
+/// finds to do: those of the line below such a header, and of the verdict. How good an engine's routes
+/// are is no matter here: its figures keep their place and become `#`.
 fn without_clock(text: &str) -> String {
-    let mut is_below = false;
-    let line = |line: &str| {
-        let is_masked = std::mem::replace(
-            &mut is_below,
-            line.starts_with("seconds ") || line.starts_with("MADs sent "),
-        );
-        if is_masked || line.ends_with(" on the clock") {
-            masked(line) + "\n"
+    let mut head = "";
+    let mut lines = String::new();
+    for line in text.lines() {
+        if head.starts_with("seconds ")
+            || head.starts_with("MADs sent ")
+            || line.ends_with(" on the clock")
+        {
+            lines += &masked(line);
+        } else if head.starts_with("engine ") {
+            lines += &line.replace(|character: char| character.is_ascii_digit(), "#");
         } else {
-            format!("{line}\n")
+            lines += line;
         }
-    };
-    text.lines().map(line).collect()
+        lines.push('\n');
+        // A table of engines goes on to the next blank line.
+        if line.is_empty() || !head.starts_with("engine ") {
+            head = line;
+        }
+    }
+    lines
 }
 
 /// The words of the line, a dot for each number.
