@@ -7,28 +7,29 @@
 //! what others ask of us.
 
 mod config;
+mod course;
 mod destination;
 mod limit;
+mod outcome;
 mod slab;
 #[cfg(test)]
 mod tests;
 mod timers;
 
 use alloc::collections::VecDeque;
-use core::{fmt, time::Duration};
+use core::fmt;
 
-use thiserror::Error;
-
-pub use self::config::{Backoff, InFlight, RequestOptions, WindowConfig};
+pub use self::{
+    config::{Backoff, InFlight, RequestOptions, WindowConfig},
+    outcome::{Answer, Failure, FailureReason, Received, WindowCounters, WindowEvent, WindowFull},
+};
 use self::{
     destination::Destinations,
     limit::Limit,
     slab::{Entry, Fifo, Index, Slab, State},
     timers::Timers,
 };
-use crate::{
-    Engine, Input, Instant, Mad, MadHeader, Method, MgmtClass, TransactionId, redirect_address,
-};
+use crate::{Engine, Input, Instant, Mad, MadHeader, Method, MgmtClass, TransactionId};
 
 /// Outstanding requests: matching, time-outs, repetitions, limits.
 ///
@@ -85,111 +86,6 @@ pub struct TransactionWindow<C> {
     /// Events of the [`Engine`] interface.
     events: VecDeque<WindowEvent<C>>,
     counters: WindowCounters,
-}
-
-/// What a datagram is to the window.
-#[derive(Debug)]
-#[must_use]
-pub enum Received<C> {
-    /// The answer to a request, whatever its status. The transaction is over.
-    Answer(Answer<C>),
-    /// The request is still open: the responder is busy and will be asked again, or another address
-    /// is asked as the responder wishes.
-    Pending,
-    /// A request, a trap or another message that nobody here asked for.
-    Unsolicited,
-    /// A response to nothing that is open: late, repeated or forged.
-    Stale,
-}
-
-/// A request that was answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer<C> {
-    /// What the caller gave with the request.
-    pub context: C,
-    /// How often the request was sent.
-    pub attempts: u32,
-    /// Time since it was sent first.
-    pub elapsed: Duration,
-}
-
-/// A request that has no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure<C> {
-    /// What the caller gave with the request.
-    pub context: C,
-    /// The request as it was sent.
-    pub request: Mad,
-    /// Why it was given up.
-    pub reason: FailureReason,
-    /// How often the request was sent.
-    pub attempts: u32,
-}
-
-/// Why a request was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum FailureReason {
-    /// No answer came to any attempt.
-    #[error("no answer")]
-    TimedOut,
-    /// The transport could not send the last attempt.
-    #[error("it could not be sent")]
-    NotSent,
-    /// The responder was still busy after the last attempt.
-    #[error("the responder stays busy")]
-    Busy,
-    /// More redirections in a row than are followed.
-    #[error("redirected too often")]
-    RedirectLoop,
-}
-
-/// What the window reports as an [`Engine`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WindowEvent<C> {
-    /// A request was answered.
-    Answered {
-        /// The request's context and history.
-        answer: Answer<C>,
-        /// The datagram that answers it.
-        response: Mad,
-    },
-    /// A request has no answer.
-    Failed(Failure<C>),
-    /// A request, a trap or another message that nobody here asked for.
-    Unsolicited(Mad),
-    /// A response to nothing that is open: late, repeated or forged.
-    Stale(Mad),
-}
-
-/// The window holds as many requests as it may; the context comes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the transaction window is full")]
-pub struct WindowFull<C>(pub C);
-
-/// What went through a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WindowCounters {
-    /// Datagrams sent, repetitions included.
-    pub sent: u64,
-    /// Repetitions.
-    pub retried: u64,
-    /// Datagrams received.
-    pub received: u64,
-    /// Requests answered.
-    pub answered: u64,
-    /// Attempts that no answer came to in time.
-    pub timed_out: u64,
-    /// Requests given up.
-    pub failed: u64,
-    /// Answers that said busy.
-    pub busy: u64,
-    /// Redirections followed.
-    pub redirected: u64,
-    /// Responses to nothing that was open.
-    pub stale: u64,
-    /// Messages that nobody here asked for.
-    pub unsolicited: u64,
 }
 
 impl<C> TransactionWindow<C> {
@@ -466,178 +362,6 @@ impl<C> TransactionWindow<C> {
             _ => method.is_response(),
         };
         answers.then_some(index)
-    }
-
-    /// Puts a new or redirected request where its destination's limit sends it.
-    fn direct(&mut self, index: Index, destination: Option<u64>) {
-        let claimed = match destination {
-            None => true,
-            Some(key) => self.destinations.claim(key, index, &mut self.slab),
-        };
-        if let Some(entry) = self.slab.get_mut(index) {
-            entry.destination = destination;
-            entry.state = if claimed {
-                State::Ready
-            } else {
-                State::Waiting
-            };
-        }
-        if claimed {
-            self.slab.push_back(&mut self.ready, index);
-        }
-    }
-
-    fn next_to_send(&mut self) -> Option<Index> {
-        if let Some(index) = self.slab.pop(&mut self.resend) {
-            return Some(index);
-        }
-        if self.in_flight >= self.limit.get() {
-            return None;
-        }
-        let index = self.slab.pop(&mut self.ready)?;
-        self.in_flight = self.in_flight.saturating_add(1);
-        Some(index)
-    }
-
-    /// The responder is busy: lets it rest, unless it has had its rests. Returns whether the request
-    /// stays open.
-    fn wait_for_busy(&mut self, now: Instant, index: Index) -> bool {
-        let busy_retries = self.config.busy_retries;
-        let Some(entry) = self.slab.get_mut(index) else {
-            return false;
-        };
-        self.counters.busy = self.counters.busy.wrapping_add(1);
-        match entry.state {
-            State::InFlight => {}
-            // The same answer again, or one to an attempt that was already counted.
-            _ => return true,
-        }
-        self.timers.remove(index);
-        if entry.busy >= busy_retries {
-            self.fail(index, FailureReason::Busy);
-            return true;
-        }
-        let wait = Backoff::DOUBLE.wait(self.config.busy_wait, entry.busy);
-        entry.busy = entry.busy.saturating_add(1);
-        entry.state = State::Resting;
-        self.timers.insert(index, now.saturating_add(wait));
-        self.in_flight = self.in_flight.saturating_sub(1);
-        true
-    }
-
-    /// Sends the request to where the responder says. Returns whether it stays open.
-    fn follow_redirect(&mut self, index: Index, mad: &Mad) -> bool {
-        let max = self.config.max_redirects;
-        let Some(address) = redirect_address(mad).filter(|_| max > 0) else {
-            return false;
-        };
-        let Some(entry) = self.slab.get_mut(index) else {
-            return false;
-        };
-        if entry.state != State::InFlight {
-            return true;
-        }
-        self.timers.remove(index);
-        if entry.redirects >= max {
-            self.fail(index, FailureReason::RedirectLoop);
-            return true;
-        }
-        entry.redirects = entry.redirects.saturating_add(1);
-        entry.in_a_row = 0;
-        let destination = entry.destination;
-        if let Some(request) = self.slab.mad_mut(index) {
-            request.address = address;
-        }
-        self.counters.redirected = self.counters.redirected.wrapping_add(1);
-        self.in_flight = self.in_flight.saturating_sub(1);
-        self.release_destination(destination);
-        self.direct(index, Some(u64::from(address.lid.0)));
-        true
-    }
-
-    /// Ends a request with its answer.
-    fn answered(&mut self, now: Instant, index: Index) -> Option<Answer<C>> {
-        let (entry, context) = self.finish(index)?;
-        self.counters.answered = self.counters.answered.wrapping_add(1);
-        self.limit
-            .answered(now, entry.attempts == 1, entry.first_sent_at);
-        Some(Answer {
-            context,
-            attempts: entry.attempts,
-            elapsed: now.since(entry.first_sent_at),
-        })
-    }
-
-    /// An attempt came to nothing.
-    fn attempt_over(&mut self, index: Index, reason: FailureReason) {
-        let Some(entry) = self.slab.get_mut(index) else {
-            return;
-        };
-        if entry.in_a_row > entry.retries {
-            self.fail(index, reason);
-        } else {
-            entry.state = State::Resend;
-            self.slab.push_back(&mut self.resend, index);
-        }
-    }
-
-    /// Ends a request that is in flight, with its timer stopped, as a failure.
-    fn fail(&mut self, index: Index, reason: FailureReason) {
-        self.counters.failed = self.counters.failed.wrapping_add(1);
-        self.in_flight = self.in_flight.saturating_sub(1);
-        self.slab.forget_id(index);
-        let Some(entry) = self.slab.get_mut(index) else {
-            return;
-        };
-        entry.state = State::Failed(reason);
-        let destination = entry.destination;
-        self.slab.push_back(&mut self.failed, index);
-        self.release_destination(destination);
-    }
-
-    /// Ends a request whatever its state, and returns what was kept for it.
-    fn finish(&mut self, index: Index) -> Option<(Entry, C)> {
-        let entry = *self.slab.get(index)?;
-        match entry.state {
-            State::InFlight => {
-                self.timers.remove(index);
-                self.in_flight = self.in_flight.saturating_sub(1);
-            }
-            State::Resend => {
-                self.slab.unlink(&mut self.resend, index);
-                self.in_flight = self.in_flight.saturating_sub(1);
-            }
-            State::Resting => self.timers.remove(index),
-            State::Ready => self.slab.unlink(&mut self.ready, index),
-            State::Waiting => {
-                self.destinations
-                    .leave(entry.destination, index, &mut self.slab);
-            }
-            State::Failed(_) => {
-                self.slab.unlink(&mut self.failed, index);
-                return self.slab.free(index);
-            }
-            State::Free => return None,
-        }
-        self.slab.forget_id(index);
-        let finished = self.slab.free(index)?;
-        if entry.state != State::Waiting {
-            self.release_destination(entry.destination);
-        }
-        Some(finished)
-    }
-
-    /// A request to this destination is over: the next one may go.
-    fn release_destination(&mut self, destination: Option<u64>) {
-        let Some(key) = destination else {
-            return;
-        };
-        if let Some(next) = self.destinations.release(key, &mut self.slab) {
-            if let Some(entry) = self.slab.get_mut(next) {
-                entry.state = State::Ready;
-            }
-            self.slab.push_back(&mut self.ready, next);
-        }
     }
 }
 
