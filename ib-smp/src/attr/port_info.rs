@@ -5,10 +5,20 @@
 //! read there is not always legal to write. Bit 31 of the modifier says that the asker knows the
 //! extended speeds ([`PortInfoModifier`]).
 
+mod capabilities;
+mod link;
+
 use ib_mad::{Attribute, AttributeId};
 use ib_wire::{
-    GidPrefix, Lid, Lmc, MKey, Mtu, PortNum, Sl, code_points, flags_value, table::Layout,
-    wire_struct,
+    GidPrefix, Lid, Lmc, MKey, Mtu, PortNum, Sl, code_points, table::Layout, wire_struct,
+};
+
+pub use self::{
+    capabilities::{CapabilityMask, CapabilityMask2},
+    link::{
+        LinkSpeed, LinkSpeedExt, LinkSpeedExt2, LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2,
+        LinkWidth, LinkWidths,
+    },
 };
 
 code_points! {
@@ -55,72 +65,6 @@ code_points! {
 }
 
 code_points! {
-    /// Width of a link in use: lanes in each direction.
-    pub struct LinkWidth(u8) {
-        X1  = 1 => "1x",
-        X4  = 2 => "4x",
-        X8  = 4 => "8x",
-        X12 = 8 => "12x",
-        /// Needs CapabilityMask2.IsLinkWidth2xSupported.
-        X2  = 16 => "2x",
-    }
-}
-
-impl LinkWidth {
-    /// Lanes in each direction; `None` for a code without a meaning.
-    #[must_use]
-    pub const fn lanes(self) -> Option<u8> {
-        match self {
-            Self::X1 => Some(1),
-            Self::X2 => Some(2),
-            Self::X4 => Some(4),
-            Self::X8 => Some(8),
-            Self::X12 => Some(12),
-            _ => None,
-        }
-    }
-}
-
-code_points! {
-    /// Speed of a lane in use.
-    pub struct LinkSpeed(u8) {
-        /// An extended speed is in use: see [`LinkSpeedExt`].
-        EXTENDED = 0 => "Extended",
-        /// 2.5 Gb/s.
-        SDR      = 1 => "SDR",
-        /// 5 Gb/s.
-        DDR      = 2 => "DDR",
-        /// 10 Gb/s.
-        QDR      = 4 => "QDR",
-    }
-}
-
-code_points! {
-    /// Extended speed of a lane in use.
-    pub struct LinkSpeedExt(u8) {
-        /// The speed in use is not an extended one.
-        NONE = 0 => "None",
-        /// 14.0625 Gb/s.
-        FDR  = 1 => "FDR",
-        /// 25.78125 Gb/s.
-        EDR  = 2 => "EDR",
-        /// 53.125 Gb/s.
-        HDR  = 4 => "HDR",
-        /// 106.25 Gb/s.
-        NDR  = 8 => "NDR",
-    }
-}
-
-code_points! {
-    /// Extended speed of a lane in use, above those of [`LinkSpeedExt`].
-    pub struct LinkSpeedExt2(u8) {
-        NONE = 0 => "None",
-        /// 212.5 Gb/s.
-        XDR  = 1 => "XDR",
-    }
-}
-
-code_points! {
     /// How far a port's M_Key guards it.
     pub struct MKeyProtect(u8) {
         /// Get needs no key and shows it.
@@ -159,189 +103,6 @@ impl VlCap {
         }
     }
 }
-
-bitflags::bitflags! {
-    /// Widths that a port can do or may use. In a Set of what it may use 0 leaves it.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct LinkWidths: u8 {
-        /// One lane.
-        const X1 = 1;
-        /// Four lanes.
-        const X4 = 2;
-        /// Eight lanes.
-        const X8 = 4;
-        /// Twelve lanes.
-        const X12 = 8;
-        /// Two lanes.
-        const X2 = 16;
-    }
-}
-
-impl LinkWidths {
-    /// In a Set: all that the port can do.
-    pub const SET_TO_SUPPORTED: Self = Self::from_bits_retain(255);
-}
-
-bitflags::bitflags! {
-    /// Speeds that a port can do or may use. In a Set of what it may use 0 leaves it.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct LinkSpeeds: u8 {
-        /// 2.5 Gb/s per lane.
-        const SDR = 1;
-        /// 5 Gb/s per lane.
-        const DDR = 2;
-        /// 10 Gb/s per lane.
-        const QDR = 4;
-    }
-}
-
-impl LinkSpeeds {
-    /// In a Set: all that the port can do.
-    pub const SET_TO_SUPPORTED: Self = Self::from_bits_retain(15);
-}
-
-bitflags::bitflags! {
-    /// Extended speeds that a port can do or may use. In a Set of what it may use 0 leaves it.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct LinkSpeedsExt: u8 {
-        /// 14.0625 Gb/s per lane.
-        const FDR = 1;
-        /// 25.78125 Gb/s per lane.
-        const EDR = 2;
-        /// 53.125 Gb/s per lane.
-        const HDR = 4;
-        /// 106.25 Gb/s per lane.
-        const NDR = 8;
-    }
-}
-
-impl LinkSpeedsExt {
-    /// None of them may be used.
-    pub const DISABLED: Self = Self::from_bits_retain(30);
-    /// In a Set: all that the port can do.
-    pub const SET_TO_SUPPORTED: Self = Self::from_bits_retain(31);
-}
-
-bitflags::bitflags! {
-    /// Extended speeds above those of [`LinkSpeedsExt`].
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct LinkSpeedsExt2: u8 {
-        /// 212.5 Gb/s per lane.
-        const XDR = 1;
-    }
-}
-
-impl LinkSpeedsExt2 {
-    /// In a Set: all that the port can do.
-    pub const SET_TO_SUPPORTED: Self = Self::from_bits_retain(7);
-}
-
-bitflags::bitflags! {
-    /// What a port and its agents can do (PortInfo.capability_mask).
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct CapabilityMask: u32 {
-        /// A subnet manager runs on the port.
-        const IS_SM = 1 << 1;
-        /// Notices can be read by Get.
-        const IS_NOTICE_SUPPORTED = 1 << 2;
-        /// Sends traps.
-        const IS_TRAP_SUPPORTED = 1 << 3;
-        /// Takes inter-packet delays beyond the required ones.
-        const IS_OPTIONAL_IPD_SUPPORTED = 1 << 4;
-        /// Moves connections to another path by itself.
-        const IS_AUTOMATIC_MIGRATION_SUPPORTED = 1 << 5;
-        /// Has an SLtoVLMappingTable.
-        const IS_SL_MAPPING_SUPPORTED = 1 << 6;
-        /// Keeps its M_Key over a power cycle.
-        const IS_M_KEY_NVRAM = 1 << 7;
-        /// Keeps its P_Keys over a power cycle.
-        const IS_P_KEY_NVRAM = 1 << 8;
-        /// Has a LedInfo.
-        const IS_LED_INFO_SUPPORTED = 1 << 9;
-        /// No subnet manager may run on the port.
-        const IS_SM_DISABLED = 1 << 10;
-        /// NodeInfo.SystemImageGUID is valid.
-        const IS_SYSTEM_IMAGE_GUID_SUPPORTED = 1 << 11;
-        /// External ports of the switch send trap 259.
-        const IS_P_KEY_SWITCH_EXTERNAL_PORT_TRAP_SUPPORTED = 1 << 12;
-        /// Has a CableInfo.
-        const IS_CABLE_INFO_SUPPORTED = 1 << 13;
-        /// The extended speeds are valid: FDR and faster.
-        const IS_EXTENDED_SPEEDS_SUPPORTED = 1 << 14;
-        /// PortInfo.CapabilityMask2 is valid.
-        const IS_CAPABILITY_MASK2_SUPPORTED = 1 << 15;
-        /// Answers connection management.
-        const IS_COMMUNICATION_MANAGEMENT_SUPPORTED = 1 << 16;
-        /// Answers SNMP tunnelling.
-        const IS_SNMP_TUNNELING_SUPPORTED = 1 << 17;
-        /// Takes InitType.
-        const IS_REINIT_SUPPORTED = 1 << 18;
-        /// Answers device management.
-        const IS_DEVICE_MANAGEMENT_SUPPORTED = 1 << 19;
-        /// Answers a vendor class.
-        const IS_VENDOR_CLASS_SUPPORTED = 1 << 20;
-        /// Sends notices by directed route.
-        const IS_DR_NOTICE_SUPPORTED = 1 << 21;
-        /// Sends trap 144 when this mask changes.
-        const IS_CAPABILITY_MASK_NOTICE_SUPPORTED = 1 << 22;
-        /// Answers boot management.
-        const IS_BOOT_MANAGEMENT_SUPPORTED = 1 << 23;
-        /// PortInfo.LinkRoundTripLatency is valid.
-        const IS_LINK_ROUND_TRIP_LATENCY_SUPPORTED = 1 << 24;
-        /// Takes PortInfo.ClientReregister.
-        const IS_CLIENT_REREGISTRATION_SUPPORTED = 1 << 25;
-        /// Trap 144 tells of other changes too.
-        const IS_OTHER_LOCAL_CHANGES_NOTICE_SUPPORTED = 1 << 26;
-        /// Has a LinkSpeedWidthPairsTable.
-        const IS_LINK_SPEED_WIDTH_PAIRS_TABLE_SUPPORTED = 1 << 27;
-        /// Has a VendorSpecificMadsTable.
-        const IS_VENDOR_SPECIFIC_MADS_TABLE_SUPPORTED = 1 << 28;
-        /// Takes PortInfo.MulticastP_KeyTrapSuppressionEnabled.
-        const IS_MULTICAST_P_KEY_TRAP_SUPPRESSION_SUPPORTED = 1 << 29;
-        /// SwitchInfo.MulticastFDBTop is valid.
-        const IS_MULTICAST_FDB_TOP_SUPPORTED = 1 << 30;
-        /// Has a HierarchyInfo.
-        const IS_HIERARCHY_INFO_SUPPORTED = 1 << 31;
-    }
-}
-
-bitflags::bitflags! {
-    /// What a port and its agents can do, continued (PortInfo.capability_mask2).
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct CapabilityMask2: u16 {
-        /// NodeDescription can be set.
-        const IS_SET_NODE_DESCRIPTION_SUPPORTED = 1 << 0;
-        /// Has a PortInfoExtended.
-        const IS_PORT_INFO_EXTENDED_SUPPORTED = 1 << 1;
-        /// Has virtual ports.
-        const IS_VIRTUALIZATION_SUPPORTED = 1 << 2;
-        /// Has a SwitchPortStateTable.
-        const IS_SWITCH_PORT_STATE_TABLE_SUPPORTED = 1 << 3;
-        /// Can use two lanes.
-        const IS_LINK_WIDTH_2X_SUPPORTED = 1 << 4;
-        /// Knows the speed HDR.
-        const IS_LINK_SPEED_HDR_SUPPORTED = 1 << 5;
-        /// Knows more M_Key protection levels.
-        const IS_M_KEY_PROTECT_BITS_EXT_SUPPORTED = 1 << 6;
-        /// Trap 128 names the port.
-        const IS_ENHANCED_TRAP_128_SUPPORTED = 1 << 7;
-        /// Has a limit on the P_Keys in use.
-        const IS_PARTITION_TOP_SUPPORTED = 1 << 8;
-        /// Has the enhanced arbiter.
-        const IS_ENHANCED_QOS_ARBITER_SUPPORTED = 1 << 9;
-        /// Knows the speed NDR.
-        const IS_LINK_SPEED_NDR_SUPPORTED = 1 << 10;
-    }
-}
-
-flags_value!(
-    LinkWidths: u8,
-    LinkSpeeds: u8,
-    LinkSpeedsExt: u8,
-    LinkSpeedsExt2: u8,
-    CapabilityMask: u32,
-    CapabilityMask2: u16,
-);
 
 wire_struct! {
     /// State, addresses, abilities and settings of a port.
