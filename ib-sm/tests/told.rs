@@ -6,16 +6,15 @@ mod lab;
 use std::time::Duration;
 
 use ib_mad::{
-    Attribute, ClassPortInfo, InformInfo, Mad, MadAddress, MadStatus, Method, Notice, SaStatus,
-    TrapNumber,
+    Attribute, ClassPortInfo, InformInfo, MadStatus, Method, Notice, SaStatus, TrapNumber,
 };
 use ib_sa::{
-    ComponentMask, GuidInfoComponents, GuidInfoRecord, InformInfoRecord, MultiPathComponents,
-    MultiPathRecord, PathComponents, PathRecord, SaMad, ServiceComponents as S, ServiceRecord,
-    TraceRecord, pack_multi_path,
+    ComponentMask, GuidInfoComponents, GuidInfoRecord, InformInfoRecord, MultiPathCall,
+    MultiPathComponents, MultiPathRecord, PathComponents, PathRecord, SaMad,
+    ServiceComponents as S, ServiceRecord, TraceRecord,
 };
 use ib_transport::MadTransport;
-use ib_wire::{Gid, GidPrefix, Guid, Lid, Sl};
+use ib_wire::{Gid, GidPrefix, Guid, Lid};
 use lab::client::Client;
 
 fn own_gid(client: &Client) -> Gid {
@@ -241,15 +240,11 @@ fn paths_between_sets_of_ports_come_as_one_table() {
     });
     let mut record = MultiPathRecord::default();
     record.set_sgid_count(2).set_dgid_count(3);
-    let data = pack_multi_path(&record, &gids[..2], &gids[2..5]).unwrap();
-    let mut request = SaMad::new(Method::GET_MULTI, MultiPathRecord::ID);
     let mask = MultiPathComponents::SGID_COUNT | MultiPathComponents::DGID_COUNT;
-    request.set_component_mask(mask.into());
-    let template = Mad {
-        address: MadAddress::gsi(Lid(0), Sl::ZERO),
-        bytes: *request.as_bytes(),
-    };
-    let paths = client.multi::<PathRecord>(&template, data);
+    let (sources, destinations) = (&gids[..2], &gids[2..5]);
+    let administrator = client.administrator();
+    let call = MultiPathCall::get(administrator, &record, mask, sources, destinations);
+    let paths = client.ask_client(call.unwrap());
     assert_eq!(paths.len(), 6);
     for path in paths {
         assert!(gids[..2].contains(&path.sgid()) && gids[2..5].contains(&path.dgid()));

@@ -1,12 +1,12 @@
 //! A host that asks the subnet administrator.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use ib_mad::{
-    Engine, Mad, MadAddress, MadStatus, Method, Rmpp, RmppConfig, RmppEvent, RmppReceiver,
+    ClientConfig, ClientEvent, Engine, Input, Mad, MadAddress, MadStatus, Method, Request,
 };
 use ib_routing::PortRef;
-use ib_sa::{ComponentMask, Record, Records, SaMad};
+use ib_sa::{ComponentMask, Record, SaMad, TableCall};
 use ib_sim::SimTransport;
 use ib_transport::{Clock, MadTransport, Received};
 use ib_wire::{Lid, Sl};
@@ -52,17 +52,19 @@ impl Client {
             .with(|sim| sim.port(self.port).unwrap().info().lid())
     }
 
+    /// Where the port's manager says that the administrator is.
+    pub fn administrator(&self) -> MadAddress {
+        let sim = &self.running.sim;
+        let sm = sim.with(|sim| sim.port(self.port).unwrap().info().master_sm_lid());
+        MadAddress::gsi(sm, Sl::ZERO)
+    }
+
     pub fn send(&mut self, request: &SaMad) {
-        let sm = self
-            .running
-            .sim
-            .with(|sim| sim.port(self.port).unwrap().info().master_sm_lid());
-        self.transport
-            .send(&Mad {
-                address: MadAddress::gsi(sm, Sl::ZERO),
-                bytes: *request.as_bytes(),
-            })
-            .unwrap();
+        let mad = Mad {
+            address: self.administrator(),
+            bytes: *request.as_bytes(),
+        };
+        self.transport.send(&mad).unwrap();
     }
 
     pub fn receive(&mut self) -> Option<Mad> {
@@ -121,61 +123,33 @@ impl Client {
     }
 
     pub fn table<R: Record>(&mut self, template: &R, mask: ComponentMask) -> Vec<R> {
-        self.many(&SaMad::query(Method::GET_TABLE, template, mask))
+        self.ask_client(TableCall::get(self.administrator(), template, mask))
     }
 
-    /// Sends a request and puts the table together that answers it.
+    /// Sends a request as it is and returns the table that answers it.
     pub fn many<R: Record>(&mut self, request: &SaMad) -> Vec<R> {
-        self.send(request);
-        let first = self.receive().expect("a first segment");
-        let mut receiver = RmppReceiver::new(RmppConfig::default(), &first).unwrap();
-        let mut mad = first;
+        let mut call = TableCall::get(self.administrator(), &R::new_zeroed(), ComponentMask(0));
+        call.request = *request;
+        self.ask_client(call)
+    }
+
+    /// Asks with a client of its own, which follows transfers of many segments, both ways.
+    pub fn ask_client<R: Request>(&mut self, request: R) -> R::Answer
+    where
+        R::Error: fmt::Debug,
+    {
+        let mut client = ib_mad::Client::new(ClientConfig::default());
+        assert!(client.ask(request).is_ok());
         loop {
             let now = self.running.clock.now();
-            let message = receiver.handle_mad(now, &mad);
-            while let Some(ack) = receiver.poll_transmit() {
-                self.transport.send(&ack).unwrap();
-            }
-            if let Some(message) = message {
-                let (headers, _) = SaMad::parse(&message.first.bytes, 0).unwrap();
-                assert_eq!(headers.method(), Method::GET_TABLE_RESP);
-                let records = Records::new(&message.data, headers.attribute_offset()).unwrap();
-                return records.copied().collect();
-            }
-            mad = self.receive().expect("the next segment");
-        }
-    }
-
-    /// Sends a request of many segments and puts the table together that answers it.
-    pub fn multi<R: Record>(&mut self, template: &Mad, data: bytes::Bytes) -> Vec<R> {
-        let sm = self
-            .running
-            .sim
-            .with(|sim| sim.port(self.port).unwrap().info().master_sm_lid());
-        let mut rmpp = Rmpp::new(RmppConfig::default());
-        let template = Mad {
-            address: MadAddress::gsi(sm, Sl::ZERO),
-            ..*template
-        };
-        let now = self.running.clock.now();
-        rmpp.send(now, &template, data).unwrap();
-        for _ in 0..1000 {
-            let now = self.running.clock.now();
-            while let Some(mad) = rmpp.poll_transmit(now) {
+            while let Some(mad) = client.poll_transmit(now) {
                 self.transport.send(&mad).unwrap();
             }
-            while let Some(event) = rmpp.poll_event() {
-                if let RmppEvent::Received(message) = event {
-                    let (headers, _) = SaMad::parse(&message.first.bytes, 0).unwrap();
-                    assert_eq!(headers.method(), Method::GET_MULTI_RESP);
-                    let records = Records::new(&message.data, headers.attribute_offset()).unwrap();
-                    return records.copied().collect();
-                }
+            if let Some(ClientEvent::Ended { outcome, .. }) = client.poll_event() {
+                return outcome.unwrap();
             }
-            if let Some(mad) = self.receive() {
-                assert!(rmpp.handle_mad(self.running.clock.now(), &mad), "{mad:?}");
-            }
+            let mad = self.receive().expect("an answer");
+            client.handle_input(self.running.clock.now(), Input::Mad(&mad));
         }
-        panic!("no table came");
     }
 }
