@@ -19,13 +19,14 @@ fn an_empty_mask_matches_every_record() {
 #[test]
 fn every_component_compares_its_own_bits_and_no_others() {
     fn check<R: Record>() {
+        let step = if cfg!(miri) { 61 } else { 1 };
         let zeros = R::new_zeroed();
         for component in R::Components::TABLE {
             if is_selector(component) {
                 continue;
             }
             let mask = ComponentMask(1 << component.bit);
-            for bit in 0..size_of::<R>() * 8 {
+            for bit in (0..size_of::<R>() * 8).step_by(step) {
                 let mut other = zeros;
                 other.as_mut_bytes()[bit / 8] ^= 0x80 >> (bit % 8);
                 let inside =

@@ -194,6 +194,11 @@ fn a_route_of_no_hops_reaches_the_own_agent_and_comes_back() {
     }
 }
 
+/// All of them; one in seven where an interpreter runs.
+fn thinned(all: impl Iterator<Item = u8>) -> impl Iterator<Item = u8> {
+    all.step_by(if cfg!(miri) { 7 } else { 1 })
+}
+
 const SWITCH: Smi = FABRIC[1].smi;
 const CA: Smi = FABRIC[0].smi;
 
@@ -211,12 +216,11 @@ fn at(d: DrDirection, pointer: u8, count: u8) -> SmpDirected {
 const BOTH: [DrDirection; 2] = [DrDirection::OUTGOING, DrDirection::RETURNING];
 
 #[test]
-#[cfg_attr(miri, ignore = "a pure long loop")]
 fn a_discarded_smp_is_left_as_it_was() {
     for d in BOTH {
         for smi in [CA, SWITCH] {
             for (pointer, count) in
-                (0..=255).flat_map(|p| [0, 1, 2, 62, 63, 64, 255].map(|c| (p, c)))
+                thinned(0..=255).flat_map(|p| [0, 1, 2, 62, 63, 64, 255].map(|c| (p, c)))
             {
                 let mut smp = at(d, pointer, count);
                 smp.set_dr_slid(Lid(7)).set_dr_dlid(Lid(7));
@@ -232,7 +236,7 @@ fn a_discarded_smp_is_left_as_it_was() {
 #[test]
 fn hop_count_above_63_is_dropped() {
     for d in BOTH {
-        for found in 64..=255 {
+        for found in thinned(64..=255) {
             let step = SWITCH.handle(&mut at(d, 1, found), Source::Port(PortNum(4)));
             assert_eq!(step, Err(Discard::HopCount { found }));
         }
@@ -242,8 +246,8 @@ fn hop_count_above_63_is_dropped() {
 #[test]
 fn hop_pointer_past_the_path_is_dropped() {
     for d in BOTH {
-        for hop_count in 0..=63 {
-            for found in hop_count + 2..=255 {
+        for hop_count in thinned(0..=63) {
+            for found in thinned(hop_count + 2..=255) {
                 let step = SWITCH.handle(&mut at(d, found, hop_count), Source::Port(PortNum(4)));
                 assert_eq!(step, Err(Discard::HopPointer { found, hop_count }));
             }

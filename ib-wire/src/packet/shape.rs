@@ -597,7 +597,7 @@ mod tests {
     fn the_short_way_finds_the_same_shape() {
         let mut seen = 0;
         for len in [8, 20, 25, 26, 42, 66, 106, 300] {
-            for op_code in 0..=255 {
+            for op_code in (0..=255).step_by(if cfg!(miri) { 51 } else { 1 }) {
                 for lnh in 0..4 {
                     for words in [0, 5, 6, 7, 10, 16, 20, 25, 74, 75, 2047] {
                         let mut bytes = vec![op_code; len];
@@ -611,6 +611,6 @@ mod tests {
                 }
             }
         }
-        assert!(seen > 1000, "{seen}");
+        assert!(seen > if cfg!(miri) { 10 } else { 1000 }, "{seen}");
     }
 }

@@ -61,8 +61,9 @@ mod tests {
     #[test]
     fn source_ports_stay_in_their_range_and_spread() {
         let mut seen = std::collections::BTreeSet::new();
-        for src in 0..64 {
-            for dest in 0..64 {
+        let side = if cfg!(miri) { 8 } else { 64 };
+        for src in 0..side {
+            for dest in 0..side {
                 let qpn = |bits: u32| Qpn::try_new(0x800 + bits).unwrap();
                 let label = flow_label(qpn(src), qpn(dest));
                 assert_eq!(label, flow_label(qpn(dest), qpn(src)), "both directions");
@@ -71,6 +72,6 @@ mod tests {
                 seen.insert(source_port(label));
             }
         }
-        assert!(seen.len() > 1000, "{}", seen.len());
+        assert!(seen.len() > (side * side / 5) as usize, "{}", seen.len());
     }
 }

@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn what_was_serialized_comes_back() {
-        for seed in 0..=255u8 {
+        for seed in (0..=255u8).step_by(if cfg!(miri) { 51 } else { 1 }) {
             let sample =
                 Sample::from_bytes(core::array::from_fn(|i| (i as u8).wrapping_mul(29) ^ seed));
             let json = serde_json::to_string(&sample).unwrap();
