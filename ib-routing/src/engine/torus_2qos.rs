@@ -10,6 +10,8 @@
 
 mod config;
 mod place;
+mod search;
+mod torus;
 
 use alloc::{format, vec, vec::Vec};
 
@@ -17,10 +19,12 @@ use ib_wire::{PortNum, Sl, Vl};
 
 use self::{
     config::Config,
-    place::{AXES, Place, Torus},
+    place::{AXES, Place},
+    torus::{Direction, Torus, direction},
 };
 use crate::{
     RoutingEngine,
+    algo::parallel,
     error::RouteError,
     fabric::Fabric,
     index::{Idx, SwitchIdx},
@@ -32,6 +36,8 @@ use crate::{
 
 const ENGINE: RoutingEngine = RoutingEngine::Torus2Qos;
 
+/// Routes a torus or a mesh in dimension order.
+///
 /// # Errors
 /// [`RouteError::BadOption`] if `options.torus_config` is missing or wrong, [`RouteError::Topology`] if
 /// a switch has no place in the torus or a ring is broken into pieces, [`RouteError::TooFewVls`] below
@@ -69,34 +75,40 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         (listed.unwrap_or(config.port_order.len()), port)
     };
     let table = HopTable::new(&torus, fabric);
+    let mut targets: Vec<Target> = Vec::new();
+    for switch in fabric.switches().indices() {
+        let mut ends: Vec<&Destination> = lids.at_switch(switch).collect();
+        ends.sort_by_key(|end| port_rank(end.exit));
+        let lids = ends.iter().flat_map(|end| end.range.iter());
+        targets.push(Target {
+            switch,
+            columns: table.columns_of(&torus.place_of(switch)),
+            lids: lids.map(|lid| usize::from(lid.0)).collect(),
+        });
+    }
     // Row by row: what a switch sends where is written in the order of memory.
-    let targets: Vec<(SwitchIdx, Vec<usize>)> = fabric
-        .switches()
-        .indices()
-        .map(|target| {
-            let mut ends: Vec<&Destination> = lids.at_switch(target).collect();
-            ends.sort_by_key(|end| port_rank(end.exit));
-            let lids = ends.iter().flat_map(|end| end.range.iter());
-            (target, lids.map(|lid| usize::from(lid.0)).collect())
+    let row_len = routes.row_len();
+    let rows = fabric.switches().indices().zip(sls.chunks_mut(row_len));
+    let mut desks: Vec<Desk<'_>> = rows
+        .map(|(switch, sls)| Desk {
+            switch,
+            sls,
+            cut_off: None,
         })
         .collect();
-    for switch in fabric.switches().indices() {
-        let from = torus.place_of(switch);
-        let row_start = switch.at() * routes.row_len();
-        let row = routes.lft_mut(switch);
-        let sl_row = sls
-            .get_mut(row_start..row_start + row.len())
-            .unwrap_or_default();
-        for (target, lids) in targets.iter().filter(|(target, _)| *target != switch) {
-            let (ports, sl) = table
-                .next(&torus, switch, &from, &torus.place_of(*target))
-                .ok_or_else(|| torus.broken_ring(fabric, switch, *target))?;
-            for (&lid, port) in lids.iter().zip(ports.iter().cycle()) {
-                if let (Some(entry), Some(level)) = (row.get_mut(lid), sl_row.get_mut(lid)) {
-                    (*entry, *level) = (port.0, sl);
-                }
-            }
-        }
+    parallel::rows(
+        options.threads,
+        &mut desks,
+        routes.rows_mut(),
+        row_len,
+        |_| (),
+        |(), desk, lft| desk.fill(&table, &targets, lft),
+    );
+    let cut_off = desks
+        .iter()
+        .find_map(|desk| Some((desk.switch, desk.cut_off?)));
+    if let Some((switch, target)) = cut_off {
+        return Err(torus.broken_ring(fabric, switch, target));
     }
     routes.set_lanes(
         SlTable::BySwitch(sls),
@@ -139,57 +151,98 @@ fn vl_map(fabric: &Fabric, torus: &Torus, available: u8) -> VlMap {
     map
 }
 
+/// A switch and the LIDs there.
+struct Target {
+    switch: SwitchIdx,
+    /// Its coordinates as columns of the [`HopTable`].
+    columns: [usize; AXES],
+    lids: Vec<usize>,
+}
+
+/// Where one switch keeps what it decides.
+struct Desk<'a> {
+    switch: SwitchIdx,
+    sls: &'a mut [Sl],
+    /// A target that no way leads to.
+    cut_off: Option<SwitchIdx>,
+}
+
+impl Desk<'_> {
+    fn fill(&mut self, table: &HopTable, targets: &[Target], lft: &mut [u8]) {
+        let (hops, ports) = table.of(self.switch);
+        for target in targets.iter().filter(|target| target.switch != self.switch) {
+            let Some((direction, sl)) = HopTable::next(hops, &target.columns) else {
+                self.cut_off = Some(target.switch);
+                return;
+            };
+            let ports = ports.get(direction).map_or(&[][..], Vec::as_slice);
+            let mut turns = ports.iter().cycle();
+            for &lid in &target.lids {
+                if let (Some(entry), Some(level)) = (lft.get_mut(lid), self.sls.get_mut(lid)) {
+                    let port = match ports {
+                        [only] => Some(only),
+                        _ => turns.next(),
+                    };
+                    (*entry, *level) = (port.map_or(PortNum::UNREACHABLE.0, |port| port.0), sl);
+                }
+            }
+        }
+    }
+}
+
 /// What a switch does with packets that have to move along one axis to one coordinate.
 #[derive(Clone, Copy, Debug, Default)]
-enum Hop {
-    /// Nothing: it is there.
+enum Move {
+    /// Nothing: it is there, or the switch there has failed and is next to this one, so that another
+    /// axis comes first.
     #[default]
-    There,
+    Pass,
     /// Take this direction.
-    Take(bool),
-    /// The switch there has failed and is next to this one: another axis comes first.
-    TurnEarly,
+    Take(Direction),
     /// No way leads there.
     Broken,
 }
 
-/// The hops of all switches, by axis and coordinate, and the datelines that they cross.
+/// A move, and the bit of the service level if it crosses the dateline.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hop {
+    taken: Move,
+    crossed: u8,
+}
+
+/// The hops of all switches, by axis and coordinate.
 struct HopTable {
-    /// By switch, then by axis, then by coordinate.
+    /// By switch, then by column: the coordinates of x, of y, of z.
     hops: Vec<Hop>,
     /// Ports of parallel links, by switch and direction.
     ports: Vec<[Vec<PortNum>; 2 * AXES]>,
-    /// Per axis: bit of the service level by both coordinates.
-    crossed: [Vec<u8>; AXES],
-    /// Where an axis begins among a switch's hops; the last is their number.
-    start: [usize; AXES + 1],
+    /// The first column of each axis.
+    start: [usize; AXES],
+    /// Number of columns.
+    columns: usize,
 }
 
 impl HopTable {
     fn new(torus: &Torus, fabric: &Fabric) -> Self {
-        let mut start = [0; AXES + 1];
-        let mut end = 0;
+        let mut start = [0; AXES];
+        let mut columns = 0;
         for (axis, start) in start.iter_mut().enumerate() {
-            *start = end;
-            end += usize::from(torus.radix(axis).size());
+            *start = columns;
+            columns += usize::from(torus.radix(axis).size());
         }
-        let crossed = core::array::from_fn(|axis| {
-            let radix = torus.radix(axis);
-            let all = || 0..radix.size();
-            let bit = |(from, to): (u16, u16)| {
-                let up = radix.shorter_is_up(from, to);
-                u8::from(up.is_some_and(|up| up != (to > from))) << axis
-            };
-            all()
-                .flat_map(|from| all().map(move |to| (from, to)))
-                .map(bit)
-                .collect()
-        });
         let (mut hops, mut ports) = (Vec::new(), Vec::new());
         for switch in fabric.switches().indices() {
             let from = torus.place_of(switch);
             for axis in 0..AXES {
-                hops.extend((0..torus.radix(axis).size()).map(|to| torus.hop(&from, axis, to)));
+                let radix = torus.radix(axis);
+                hops.extend((0..radix.size()).map(|to| {
+                    let up = radix.shorter_is_up(from.get(axis), to);
+                    let crosses = up.is_some_and(|up| up != (to > from.get(axis)));
+                    Hop {
+                        taken: torus.hop(&from, axis, to),
+                        crossed: u8::from(crosses) << axis,
+                    }
+                }));
             }
             ports.push(core::array::from_fn(|at| {
                 let channels = torus.link(switch, at / 2, at % 2 == 0).iter();
@@ -201,54 +254,62 @@ impl HopTable {
         Self {
             hops,
             ports,
-            crossed,
             start,
+            columns,
         }
     }
 
-    /// The ports towards a place, and the service level; `None` where a ring on the way is broken.
+    fn columns_of(&self, place: &Place) -> [usize; AXES] {
+        core::array::from_fn(|axis| {
+            let start = self.start.get(axis).copied().unwrap_or(0);
+            start + usize::from(place.get(axis))
+        })
+    }
+
+    /// The hops of a switch, by column, and its ports, by direction.
+    fn of(&self, switch: SwitchIdx) -> (&[Hop], &[Vec<PortNum>]) {
+        let row = switch.at() * self.columns..(switch.at() + 1) * self.columns;
+        let ports = self.ports.get(switch.at()).map_or(&[][..], |ports| ports);
+        (self.hops.get(row).unwrap_or_default(), ports)
+    }
+
+    /// The direction towards a place, and the service level; `None` where a ring on the way is broken.
     #[inline]
-    fn next(
-        &self,
-        torus: &Torus,
-        switch: SwitchIdx,
-        from: &Place,
-        to: &Place,
-    ) -> Option<(&[PortNum], Sl)> {
-        let all = self.start.last().copied().unwrap_or(0);
-        let (mut taken, mut sl) = (None, 0);
-        for (axis, (&start, crossed)) in self.start.iter().zip(&self.crossed).enumerate() {
-            let (here, there) = (usize::from(from.get(axis)), usize::from(to.get(axis)));
-            let size = usize::from(torus.radix(axis).size());
-            sl |= crossed.get(here * size + there).copied().unwrap_or(0);
-            let hop = self.hops.get(switch.at() * all + start + there);
-            match hop.copied().unwrap_or_default() {
-                Hop::Take(up) if taken.is_none() => taken = Some(axis * 2 + usize::from(!up)),
-                Hop::Broken if taken.is_none() => return None,
-                _ => {}
+    fn next(hops: &[Hop], columns: &[usize; AXES]) -> Option<(usize, Sl)> {
+        let (mut taken, mut sl) = (Move::Pass, 0);
+        for &column in columns {
+            let hop = hops.get(column)?;
+            sl |= hop.crossed;
+            if let Move::Pass = taken {
+                taken = hop.taken;
             }
         }
-        let ports = self.ports.get(switch.at())?.get(taken?)?;
-        Some((ports, Sl::try_new(sl).unwrap_or_default()))
+        match taken {
+            Move::Take(direction) => {
+                Some((usize::from(direction), Sl::try_new(sl).unwrap_or_default()))
+            }
+            Move::Pass | Move::Broken => None,
+        }
     }
 }
 
 impl Torus {
     /// What a switch at `from` does to get to coordinate `to` of one axis.
-    fn hop(&self, from: &Place, axis: usize, to: u16) -> Hop {
+    fn hop(&self, from: &Place, axis: usize, to: u16) -> Move {
         if from.get(axis) == to {
-            return Hop::There;
+            return Move::Pass;
         }
+        let take = |up| Move::Take(direction(axis, up));
         if let Some(up) = self.open_way(from, axis, to) {
-            return Hop::Take(up);
+            return take(up);
         }
         if self.switch_at(&from.with(axis, to)).is_some() {
-            return Hop::Broken;
+            return Move::Broken;
         }
         match self.way_to_neighbour(from, axis, to) {
-            Some(up) if self.radix(axis).step(from.get(axis), up) == to => Hop::TurnEarly,
-            Some(up) => Hop::Take(up),
-            None => Hop::Broken,
+            Some(up) if self.radix(axis).step(from.get(axis), up) == to => Move::Pass,
+            Some(up) => take(up),
+            None => Move::Broken,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use ib_wire::Guid;
+use ib_wire::{Guid, Lid};
 
 use super::place::{AXES, Radix};
 
@@ -53,6 +53,10 @@ impl Config {
                             .next()
                             .and_then(|word| Radix::parse(word, keyword == "torus"))
                             .ok_or_else(|| at("expected three radices like 8, 4m or 6T"))?;
+                    }
+                    let places = config.radix.iter().map(|radix| u64::from(radix.size()));
+                    if places.product::<u64>() > u64::from(Lid::UNICAST_MAX.0) {
+                        return Err(at("expected no more places than a subnet has LIDs"));
                     }
                     topology = true;
                     continue;
