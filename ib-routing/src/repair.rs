@@ -146,6 +146,13 @@ pub fn repair(
     })
 }
 
+/// Whether `fabric` has a cable between switches that `old` had not: then routes in place miss it,
+/// and a full computation would use it.
+#[must_use]
+pub fn has_grown(old: &Fabric, fabric: &Fabric) -> bool {
+    carry::has_grown(old, fabric)
+}
+
 fn attempt(
     old: Installed<'_>,
     carried: Carried,

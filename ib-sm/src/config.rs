@@ -34,6 +34,10 @@ pub struct SmConfig {
     pub route_options: RouteOptions,
     /// Gives up where none of the engines can route the fabric, instead of installing `minhop`.
     pub no_fallback: bool,
+    /// Keeps the routes that still hold after cables or switches are lost or hosts come, instead of
+    /// computing all anew (`use_ucast_cache`; on, other than in OpenSM). A new cable between switches
+    /// always has all routes computed, to be used.
+    pub use_ucast_cache: bool,
 
     /// Subnet prefix that every port gets (`subnet_prefix`).
     pub subnet_prefix: GidPrefix,
@@ -134,6 +138,7 @@ impl Default for SmConfig {
             routing_engines: vec![RoutingEngine::Auto],
             route_options: RouteOptions::default(),
             no_fallback: false,
+            use_ucast_cache: true,
             subnet_prefix: GidPrefix::DEFAULT,
             m_key: MKey(0),
             m_key_lease_period: 0,
@@ -275,6 +280,7 @@ impl SmConfig {
                 let seconds = number(value, u64::from(u32::MAX))?;
                 self.sweep_interval = (seconds != 0).then(|| Duration::from_secs(seconds));
             }
+            "use_ucast_cache" => self.use_ucast_cache = boolean(value)?,
             "force_heavy_sweep" => self.force_heavy_sweep = boolean(value)?,
             "sweep_on_trap" => self.sweep_on_trap = boolean(value)?,
             "subnet_timeout" => self.subnet_timeout = narrow(value, 31u8)?,

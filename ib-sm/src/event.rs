@@ -96,6 +96,15 @@ pub enum Event {
         /// Why.
         reason: ib_routing::RouteError,
     },
+    /// The routes in place hold but for those that a change broke: these were aimed anew.
+    RoutesRepaired {
+        /// Entries of forwarding tables that led nowhere.
+        orphaned: u64,
+        /// Entries that change.
+        moved: u64,
+    },
+    /// The routes in place cannot be repaired: all are computed anew.
+    RepairFailed(ib_routing::repair::Reason),
     /// The routes were verified; they are installed only if they hold.
     RoutesVerified {
         /// The engine that made them.

@@ -2,10 +2,12 @@
 
 mod lab;
 
+use std::collections::BTreeMap;
+
 use ib_mad::{Attribute, Method};
 use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef};
 use ib_sim::Behaviour;
-use ib_sm::Silent;
+use ib_sm::{Event, Silent};
 use ib_smp::{LinearForwardingTable, PortState};
 use ib_wire::{Guid, PortNum};
 use lab::{Lab, Running};
@@ -90,6 +92,15 @@ fn a_silent_node_is_listed_and_the_rest_comes_up() {
     assert!(time.as_millis() < 1000, "{time:?}");
 }
 
+/// The forwarding tables by switch.
+fn tables(running: &Running) -> BTreeMap<Guid, Vec<u8>> {
+    let (fabric, routes) = (running.sm.fabric(), running.sm.routes().unwrap());
+    let switches = fabric.switches().indices();
+    switches
+        .map(|switch| (fabric.switch_guid(switch), routes.lft(switch).to_vec()))
+        .collect()
+}
+
 #[test]
 fn only_blocks_that_differ_are_written_after_a_link_is_lost() {
     let mut running = Lab::new("gen-torus-4x4x4").up();
@@ -114,7 +125,25 @@ fn only_blocks_that_differ_are_written_after_a_link_is_lost() {
         sim.unlink(at).unwrap();
         at
     });
+    let before = tables(&running);
     running.resweep();
+    let after = tables(&running);
+    let changes: usize = before
+        .iter()
+        .map(|(switch, row)| {
+            row.iter()
+                .zip(&after[switch])
+                .filter(|(was, is)| was != is)
+                .count()
+        })
+        .sum();
+    let repaired = running.events.iter().find_map(|event| match event {
+        Event::RoutesRepaired { orphaned, moved } => Some((*orphaned, *moved)),
+        _ => None,
+    });
+    let (orphaned, moved) = repaired.expect("a repair");
+    assert!(orphaned > 0 && orphaned <= moved, "{orphaned} of {moved}");
+    assert_eq!(changes as u64, moved);
     let some = blocks(&running.transport.sent_with(Method::SET));
     assert!(some > 0 && some < all, "{some} of {all}");
     let report = running.sm.report().unwrap();

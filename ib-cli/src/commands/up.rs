@@ -174,6 +174,9 @@ impl Watch {
                 None => eprintln!("warning: no answer from the manager's own port"),
             },
             Event::RoutingFallback { reason, .. } => warn_fallback(reason),
+            Event::RepairFailed(reason) => {
+                eprintln!("warning: all routes computed anew: {reason}");
+            }
             Event::LidsExhausted(error) => eprintln!("warning: {error}"),
             Event::DuplicateGuid { node_guid, .. } => {
                 eprintln!("warning: GUID {node_guid} is claimed by two nodes");

@@ -26,7 +26,6 @@ pub(super) struct Carried {
 }
 
 /// Translates the old routes.
-///
 pub(super) fn carry(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Carried {
     let mut routes = Routes::new(old.routes.engine(), fabric, lids);
     let was = old_switches(old.fabric, fabric);
@@ -34,9 +33,7 @@ pub(super) fn carry(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Carri
     for (switch, &before) in was.iter_enumerated() {
         let alive = alive_ports(old.fabric, fabric, before, switch);
         let is_alive = |port: PortNum| alive.get(usize::from(port.0)) == Some(&true);
-        grown |= fabric
-            .channels_from(switch)
-            .any(|(_, channel)| !is_alive(channel.port));
+        grown |= is_new(fabric, switch, &alive);
         let Some(before) = before else { continue };
         let entries = old.routes.lft(before).iter();
         for (entry, &port) in routes.lft_mut(switch).iter_mut().zip(entries) {
@@ -55,6 +52,20 @@ pub(super) fn carry(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Carri
         grown,
         new_tables,
     }
+}
+
+/// Whether a fabric has a cable between switches that it had not.
+pub(super) fn has_grown(old: &Fabric, new: &Fabric) -> bool {
+    let was = old_switches(old, new);
+    let mut switches = was.iter_enumerated();
+    switches.any(|(switch, &before)| is_new(new, switch, &alive_ports(old, new, before, switch)))
+}
+
+/// Whether a switch has a channel that is not among those that were there.
+fn is_new(fabric: &Fabric, switch: SwitchIdx, alive: &[bool]) -> bool {
+    let was = |port: PortNum| alive.get(usize::from(port.0)) == Some(&true);
+    let mut channels = fabric.channels_from(switch);
+    channels.any(|(_, channel)| !was(channel.port))
 }
 
 /// Entries that `new` changes, and those of them that led nowhere any more.

@@ -72,6 +72,7 @@ impl Sweep {
     }
 
     fn build_fabric(&mut self) {
+        self.plan.keep_before();
         let mut builder = FabricBuilder::new();
         let mut added = Vec::new();
         for (index, node) in self.subnet.nodes() {

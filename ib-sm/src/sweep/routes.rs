@@ -1,14 +1,17 @@
 //! Routes: computed, verified, and only then written, block by block where they differ
 //! (IBA vol. 1, 14.2.5.10 and 18.2.4).
 //!
-//! Engines are tried in the order of preference. Routes that loop or leave a pair unreachable that is
+//! After a loss the routes in place are repaired: those that hold stay as they are.
+//! Else engines are tried in the order of preference. Routes that loop or leave a pair unreachable that is
 //! connected are not installed: the next engine is tried. What stands in a switch already is not
 //! written again.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_routing::{
-    Fabric, LidMap, RouteOptions, Routes, RoutingEngine, SwitchIdx, VerifyReport, engine::chain,
+    Fabric, LidMap, RouteOptions, Routes, RoutingEngine, SwitchIdx, VerifyReport,
+    engine::chain,
+    repair::{Installed, has_grown, repair},
     verify,
 };
 use ib_smp::{LinearForwardingTable, SwitchInfo};
@@ -30,6 +33,8 @@ pub(crate) struct Plan {
     /// Base LIDs by port GUID, of ports that are gone as well: who comes back finds its own.
     pub(crate) remembered: BTreeMap<Guid, Lid>,
     pub(crate) routes: Option<Routes>,
+    /// The fabric and the LIDs that the routes were made for, once there are others.
+    before: Option<(Fabric, LidMap)>,
     pub(crate) report: Option<VerifyReport>,
     /// How many of the engines were tried.
     tried: usize,
@@ -44,16 +49,35 @@ impl Plan {
     pub(super) fn again(self) -> Self {
         Self { tried: 0, ..self }
     }
+
+    /// Keeps what the routes were made for, before the fabric and the LIDs become others.
+    pub(super) fn keep_before(&mut self) {
+        if self.before.is_none() && self.routes.is_some() {
+            self.before = Some((core::mem::take(&mut self.fabric), self.lids.clone()));
+        }
+    }
 }
 
 impl Sweep {
-    /// Asks the engines from the next one on for routes.
+    /// Repairs the routes in place, or asks the engines from the next one on for others.
     pub(super) fn compute_routes(&mut self, config: &SmConfig) {
-        self.plan.routes = None;
+        let (routes, before) = (self.plan.routes.take(), self.plan.before.take());
         let options = RouteOptions {
             max_vls: self.usable_vls(config),
             ..config.route_options.clone()
         };
+        if let (true, Some(routes), Some((fabric, lids))) = (config.use_ucast_cache, routes, before)
+        {
+            let old = Installed {
+                fabric: &fabric,
+                lids: &lids,
+                routes: &routes,
+            };
+            self.plan.routes = self.repair_routes(old, &options);
+            if self.plan.routes.is_some() {
+                return;
+            }
+        }
         let tried = self.plan.tried;
         for engine in engines(config).skip(tried) {
             self.plan.tried = self.plan.tried.saturating_add(1);
@@ -67,6 +91,26 @@ impl Sweep {
                     .push_back(Event::RoutingFallback { engine, reason }),
             }
         }
+    }
+
+    /// The routes in place, with new ones only where a loss broke them; `None` if all shall be new.
+    fn repair_routes(&mut self, old: Installed<'_>, options: &RouteOptions) -> Option<Routes> {
+        let Plan { fabric, lids, .. } = &self.plan;
+        if old.routes.vls() > options.vls() || has_grown(old.fabric, fabric) {
+            return None;
+        }
+        // An engine that cannot route what is left says so when it is asked next.
+        let repaired = repair(old, fabric, lids, options, 0).ok()?;
+        if let Some(reason) = repaired.recomputed {
+            self.events.push_back(Event::RepairFailed(reason));
+            return None;
+        }
+        let (orphaned, moved) = (repaired.orphaned, repaired.moved);
+        if moved > 0 {
+            self.events
+                .push_back(Event::RoutesRepaired { orphaned, moved });
+        }
+        Some(repaired.routes)
     }
 
     /// Verifies the routes. Returns false if the next engine shall be tried.
