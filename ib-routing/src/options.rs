@@ -23,9 +23,11 @@ pub struct RouteOptions {
     pub compute_nodes: Vec<Guid>,
     /// ftree, dfsssp: port GUIDs of I/O nodes.
     pub io_nodes: Vec<Guid>,
-    /// ftree: how often a route to an I/O node may go down and up again.
+    /// ftree: how often a route to an I/O node may go down and up again. Here a node above the leaves is
+    /// reached whatever that takes, on lanes of its own, and the number changes nothing.
     pub max_reverse_hops: u8,
-    /// ftree: number ports by their order and not by their numbers (`quasi_ftree_indexing`).
+    /// ftree: number ports by their order and not by their numbers (`quasi_ftree_indexing`); that is
+    /// how they are always numbered here.
     pub quasi_ftree_indexing: bool,
     /// Hops that a link counts, by the node GUID and port at its sending end (`hop_weights_file`).
     pub hop_weights: BTreeMap<(Guid, PortNum), u32>,

@@ -60,6 +60,56 @@ fn ftree_joins_switches_too_on_whole_and_broken_trees() {
 }
 
 #[test]
+fn no_shift_of_all_hosts_loads_a_link_of_a_whole_tree_twice() {
+    for spec in [
+        "fat-tree:radix=8,levels=2",
+        "fat-tree:radix=8,levels=3",
+        "fat-tree:radix=12,levels=2,parallel=2,pods=6",
+        "fat-tree:radix=4,levels=4",
+    ] {
+        let spec: ib_routing::generate::FabricSpec = spec.parse().unwrap();
+        let fabric = spec.build().unwrap();
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let routes = RoutingEngine::FatTree
+            .route(&fabric, &lids, &RouteOptions::default())
+            .unwrap();
+        let (worst, shift) = ib_routing::verify::balance::worst_shift(&fabric, &lids, &routes);
+        assert_eq!(worst.max, 1, "{spec:?}, shift by {shift}");
+    }
+}
+
+#[test]
+fn ftree_shares_links_out_among_compute_nodes_first() {
+    // Eight hosts on a leaf, four links up; every other host is an I/O node.
+    let spec: ib_routing::generate::FabricSpec =
+        "fat-tree:radix=12,levels=2,oversub=2".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+    let cas = lids.destinations().iter().filter(|end| !end.is_switch());
+    let compute: Vec<_> = cas.step_by(2).collect();
+    let busiest_for_compute_nodes = |options: &RouteOptions| {
+        let routes = RoutingEngine::FatTree
+            .route(&fabric, &lids, options)
+            .unwrap();
+        let mut down = std::collections::BTreeMap::<_, u32>::new();
+        for end in &compute {
+            let far = fabric.switches().indices();
+            let mut paths = far.map(|far| routes.path(&fabric, far, end.range.base()));
+            // From another leaf: up, then from the spine down.
+            let from_spine = paths.find_map(|mut path| path.nth(1).zip(path.next()));
+            *down.entry(from_spine.unwrap().0).or_default() += 1;
+        }
+        down.values().copied().max().unwrap()
+    };
+    let listed = RouteOptions {
+        compute_nodes: compute.iter().map(|end| end.guid).collect(),
+        ..RouteOptions::default()
+    };
+    assert_eq!(busiest_for_compute_nodes(&RouteOptions::default()), 2);
+    assert_eq!(busiest_for_compute_nodes(&listed), 1);
+}
+
+#[test]
 fn ftree_names_the_switch_that_breaks_the_tree() {
     let error = route(RoutingEngine::FatTree, &named("gen-ring-8")).unwrap_err();
     assert!(
