@@ -199,7 +199,7 @@ impl PerformanceMad {
     ///
     /// Nothing in the datagram tells the two layouts apart: PortInfoExtended of the port says which mode
     /// is active. An agent whose ClassPortInfo lacks
-    /// [`IS_RSFEC_MODE_SUPPORTED`](crate::PerfCapabilities::IS_RSFEC_MODE_SUPPORTED) has the first only:
+    /// [`IS_RS_FEC_MODE_SUPPORTED`](crate::PerfCapabilities::IS_RS_FEC_MODE_SUPPORTED) has the first only:
     /// ask with [`FecMode::NONE`].
     #[must_use]
     pub fn extended_speeds_counters(&self, fec: FecMode) -> Option<ExtendedSpeedsCounters<'_>> {

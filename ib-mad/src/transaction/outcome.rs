@@ -63,7 +63,7 @@ pub enum FailureReason {
     RedirectLoop,
 }
 
-/// What the window reports as an [`Engine`].
+/// What the window reports as an [`Engine`](crate::Engine).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowEvent<C> {
     /// A request was answered.

@@ -194,9 +194,9 @@ fn a_route_of_no_hops_reaches_the_own_agent_and_comes_back() {
     }
 }
 
-/// All of them; one in seven where an interpreter runs.
+/// All of them; one in 23 where an interpreter runs.
 fn thinned(all: impl Iterator<Item = u8>) -> impl Iterator<Item = u8> {
-    all.step_by(if cfg!(miri) { 7 } else { 1 })
+    all.step_by(if cfg!(miri) { 23 } else { 1 })
 }
 
 const SWITCH: Smi = FABRIC[1].smi;
@@ -365,7 +365,11 @@ fn paths_of_every_length_are_retraced_on_the_way_back() {
     // Switches of 8 ports in a chain: each is entered by port i % 4 + 1 and left by i % 4 + 5.
     let entered = |hop: usize| PortNum((hop % 4) as u8 + 1);
     let left = |hop: usize| PortNum((hop % 4) as u8 + 5);
-    for hops in 1..=63 {
+    let lengths = match cfg!(miri) {
+        true => vec![1, 2, 31, 62, 63],
+        false => (1..=63).collect(),
+    };
+    for hops in lengths {
         let ports: Vec<u8> = (0..hops).map(|hop| left(hop).0).collect();
         let mut smp = request(&ports, Lid::PERMISSIVE, Lid::PERMISSIVE);
         assert_eq!(SWITCH.start(&mut smp, Lid::NONE), Ok(Step::Send(left(0))));

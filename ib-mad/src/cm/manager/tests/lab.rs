@@ -233,25 +233,31 @@ pub(super) fn name(mad: &Mad) -> &'static str {
 }
 
 fn told(event: &CmEvent) -> String {
-    let word = |debug: String| {
-        debug
-            .split([' ', '(', '{'])
-            .next()
-            .map(String::from)
-            .unwrap()
-    };
-    match event {
-        CmEvent::Closed {
-            reason: CloseReason::Rejected(rej),
-            ..
-        } => format!(
-            "Closed, Rejected {} {}",
-            rej.message_rejected(),
-            rej.reason()
-        ),
-        CmEvent::Closed { reason, .. } => format!("Closed, {}", word(format!("{reason:?}"))),
-        CmEvent::PathAnswered { apr, .. } => format!("PathAnswered {}", apr.ap_status()),
-        CmEvent::Resolved { answer, .. } => format!("Resolved {}", answer.status()),
-        event => word(format!("{event:?}")),
-    }
+    String::from(match event {
+        CmEvent::Requested { .. } => "Requested",
+        CmEvent::Replied { .. } => "Replied",
+        CmEvent::Established { .. } => "Established",
+        CmEvent::Closed { reason, .. } => return format!("Closed, {}", why(reason)),
+        CmEvent::Released { .. } => "Released",
+        CmEvent::PathOffered { .. } => "PathOffered",
+        CmEvent::PathAnswered { apr, .. } => return format!("PathAnswered {}", apr.ap_status()),
+        CmEvent::PathTimedOut { .. } => "PathTimedOut",
+        CmEvent::Resolved { answer, .. } => return format!("Resolved {}", answer.status()),
+        CmEvent::ResolveTimedOut { .. } => "ResolveTimedOut",
+        CmEvent::Queried { .. } => "Queried",
+    })
+}
+
+fn why(reason: &CloseReason) -> String {
+    String::from(match reason {
+        CloseReason::Rejected(rej) => {
+            return format!("Rejected {} {}", rej.message_rejected(), rej.reason());
+        }
+        CloseReason::RejectedHere => "RejectedHere",
+        CloseReason::TimedOut => "TimedOut",
+        CloseReason::DisconnectedByPeer(_) => "DisconnectedByPeer",
+        CloseReason::Disconnected(_) => "Disconnected",
+        CloseReason::DisconnectTimedOut => "DisconnectTimedOut",
+        CloseReason::Stale => "Stale",
+    })
 }
