@@ -11,13 +11,14 @@ use crate::commands::{
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
 ///
 /// Exit status: 0 done and all checks hold, 1 done and a check failed, 2 bad usage or bad input,
-/// 130 after Ctrl-C.
+/// 130 after Ctrl-C. What is wrong stands in one line on stderr.
 #[derive(Debug, Parser)]
 #[command(
     name = "ib",
     version,
     propagate_version = true,
-    arg_required_else_help = false
+    arg_required_else_help = false,
+    after_help = EXAMPLES
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -27,28 +28,22 @@ pub struct Args {
     pub json: bool,
 }
 
+const EXAMPLES: &str = "\
+Two to begin with:
+  ib up                                      a fabric in the simulator, brought up and verified
+  ib discover                                the fabric that this host is on";
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Bring a fabric up in the simulator and verify every route
     Up(Box<UpArgs>),
-    /// Run the subnet manager on a port of this host, or of a simulator
     Sm(Box<SmCommand>),
-    /// Serve a fabric to programs that are preloaded with ibsim's umad2sim
     Sim(SimArgs),
-    /// Route a fabric offline and verify the result
     Route(Box<RouteCommand>),
-    /// Verify routing tables: reachability, loops, deadlock, hops, balance
     Check(CheckArgs),
-    /// Fail every link or switch in turn: who loses whom, what moves
     Whatif(Box<WhatifArgs>),
-    /// Walk the fabric and print it in ibnetdiscover's format
     Discover(DiscoverArgs),
-    /// Read one attribute of a node, or records of subnet administration
     Query(QueryArgs),
-    /// Print a generated fabric in ibnetdiscover's format
     Generate(GenerateArgs),
-    /// Print every header and field of packets or management datagrams
     Decode(DecodeArgs),
-    /// Print the bytes of what `decode --json` printed
     Encode(EncodeArgs),
 }

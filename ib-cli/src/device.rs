@@ -27,6 +27,7 @@ pub struct DeviceArgs {
         long,
         value_name = "ID",
         default_value = "",
+        hide_default_value = true,
         env = "SIM_HOST",
         hide_env = true
     )]

@@ -9,9 +9,8 @@ use crate::{error::CliError, files::read_text, route_args::RouteArgs};
 
 /// The options of a subnet manager.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Manager")]
 pub struct SmArgs {
-    #[command(flatten)]
-    pub route: RouteArgs,
     /// Options of the manager in OpenSM's format (opensm.conf); options given here win
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -25,6 +24,8 @@ pub struct SmArgs {
     /// Write every management datagram as a whole packet to this pcapng file
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub route: RouteArgs,
 }
 
 impl SmArgs {

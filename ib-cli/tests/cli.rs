@@ -192,6 +192,28 @@ fn a_command_with_a_slip_is_answered_by_those_like_it() {
     );
 }
 
+#[test]
+fn every_command_shows_how_it_is_used() {
+    for command in [
+        "up", "sm", "sim", "route", "check", "whatif", "discover", "query", "generate", "decode",
+        "encode",
+    ] {
+        let help = ib(&[command, "--help"], "");
+        assert_eq!(help.status.code(), Some(0));
+        let text = String::from_utf8(help.stdout).unwrap();
+        assert!(text.contains(&format!("Usage: ib {command} ")), "{text}");
+        let (_, examples) = text.split_once("Examples:\n").expect("examples");
+        let example = format!("  ib {command}");
+        assert!(
+            examples.lines().any(|line| line.starts_with(&example)),
+            "{text}"
+        );
+        let long = text.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(long, None, "{command}");
+        assert!(!text.contains("[default: \"\"]"), "{text}");
+    }
+}
+
 /// A file for a test, under a name of its own.
 fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     let path = std::env::temp_dir().join(format!("ib-cli-{}-{name}", std::process::id()));

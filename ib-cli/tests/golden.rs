@@ -254,6 +254,11 @@ fn bad_usage_and_bad_input_are_one_line_and_status_2() {
 }
 
 #[test]
+fn help_lists_the_commands() {
+    assert_snapshot!(printed(&["--help"], ""));
+}
+
+#[test]
 fn ctrl_c_is_status_130() {
     let mut server = Server::start("thesis");
     let kill = Command::new("kill")

@@ -26,9 +26,8 @@ const DATA_VLS: u8 = 15;
 ///
 /// Status 1 if a pair has no route, a route loops, or traffic between CAs can deadlock.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
-    #[command(flatten)]
-    fabric: FabricArgs,
     /// Forwarding tables: OpenSM's opensm-lfts.dump, or the output of ibroute or dump_fts
     #[arg(long, value_name = "FILE", required = true)]
     lfts: PathBuf,
@@ -38,7 +37,14 @@ pub struct CheckArgs {
     /// SLtoVL tables: OpenSM's opensm-sl2vl.dump [default: VL = SL]
     #[arg(long, value_name = "FILE")]
     sl2vl: Option<PathBuf>,
+    #[command(flatten)]
+    fabric: FabricArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib check --fabric fabric.net --lfts opensm-lfts.dump
+  ib check --fabric fabric.net --lfts lfts --sls sls --sl2vl sl2vl --json";
 
 pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();

@@ -31,10 +31,18 @@ use cases::{Batch, Cases};
 /// malformed or a CRC is wrong.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = false)]
+#[command(after_help = EXAMPLES)]
 pub struct DecodeArgs {
     #[command(subcommand)]
     what: What,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib decode packet 7012375c000e17d2...       a packet, as hexadecimal digits
+  ib decode packet --pcap trace.pcapng --fields BTH.op_code,BTH.dest_qp,BTH.psn
+  ib decode mad - < mads.txt                 a datagram a line
+  ib decode packet --json - < packets.txt | ib encode --raw";
 
 #[derive(Debug, Subcommand)]
 enum What {

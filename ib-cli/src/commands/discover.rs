@@ -24,9 +24,8 @@ use crate::{
 ///
 /// Only reads: it may run beside any subnet manager. Status 1 if a node did not answer.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct DiscoverArgs {
-    #[command(flatten)]
-    device: DeviceArgs,
     /// Ask no node that is further away than this many hops [default: as far as routes reach]
     #[arg(long, value_name = "N")]
     max_hops: Option<u8>,
@@ -40,7 +39,15 @@ pub struct DiscoverArgs {
     /// How often to ask again
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
+    #[command(flatten)]
+    device: DeviceArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib discover > fabric.net                   what --fabric takes
+  ib discover --json --max-hops 2
+  ib discover --device sim:NAME              of what `ib sim --socket NAME` or ibsim serves";
 
 pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
     let clock = MonotonicClock::start();

@@ -32,6 +32,7 @@ const MAX_LEN: usize = 1 << 24;
 ///
 /// Recomputes lengths, pad and CRCs of packets, unless told --raw.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct EncodeArgs {
     /// One JSON document; `-` or nothing: one document a line on stdin
     #[arg(value_name = "JSON")]
@@ -40,6 +41,12 @@ pub struct EncodeArgs {
     #[arg(long)]
     raw: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib decode packet --json HEX | ib encode --raw
+                                             the same digits again
+  ib encode - < edited.json                  lengths, pad and CRCs anew";
 
 pub fn run(args: EncodeArgs) -> Result<Verdict, CliError> {
     let encoder = Encoder::new(args.raw);

@@ -12,13 +12,19 @@ use crate::{
 
 /// Print a generated (or read, or broken) fabric in ibnetdiscover's format, or as JSON.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct GenerateArgs {
-    #[command(flatten)]
-    fabric: FabricArgs,
     /// The same as --fabric SPEC
     #[arg(value_name = "SPEC", conflicts_with = "fabric")]
     spec: Option<String>,
+    #[command(flatten)]
+    fabric: FabricArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib generate dragonfly:a=8,p=4,h=4 > dragonfly.net
+  ib generate --fabric fabric.net --remove-links 5 --seed 3";
 
 pub fn run(mut args: GenerateArgs, as_json: bool) -> Result<Verdict, CliError> {
     if let Some(spec) = args.spec {

@@ -33,8 +33,6 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct QueryArgs {
-    #[command(flatten)]
-    device: DeviceArgs,
     /// What to read
     #[arg(value_enum)]
     what: What,
@@ -65,6 +63,8 @@ pub struct QueryArgs {
     /// How often to ask again
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
+    #[command(flatten)]
+    device: DeviceArgs,
 }
 
 const EXAMPLES: &str = "\

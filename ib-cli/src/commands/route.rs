@@ -34,11 +34,8 @@ use crate::{
 
 /// Route a fabric offline and verify the result.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct RouteCommand {
-    #[command(flatten)]
-    fabric: FabricArgs,
-    #[command(flatten)]
-    route: RouteArgs,
     /// Configurations of logical clusters: each is routed on its own knowledge, with its own engine if
     /// it names one, and the union is verified
     #[arg(
@@ -64,8 +61,19 @@ pub struct RouteCommand {
     #[arg(long, value_name = "DIR")]
     dump_dir: Option<PathBuf>,
     #[command(flatten)]
+    fabric: FabricArgs,
+    #[command(flatten)]
+    route: RouteArgs,
+    #[command(flatten)]
     from: FromArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib route --fabric fabric.net --engine updn,lash,nue
+  ib route --fabric fabric.net --engine dfsssp --lfts lfts --sls sls --sl2vl sl2vl
+  ib route --fabric fabric.net --from lfts --repair --order order
+                                             the least that heals the tables, and in which order";
 
 /// The report of the routes, with a word on each cluster and on the way from old tables.
 #[derive(Serialize)]

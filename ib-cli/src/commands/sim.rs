@@ -18,9 +18,8 @@ use crate::{
 ///
 /// Commands of ibsim's console are read from stdin; `Help` lists them.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct SimArgs {
-    #[command(flatten)]
-    fabric: FabricArgs,
     /// Name of the sockets: what clients have in IBSIM_SOCKNAME
     #[arg(
         long,
@@ -37,7 +36,15 @@ pub struct SimArgs {
     /// Serve at once, without waiting for `Start` on the console [default]
     #[arg(short = 's', long, hide = true)]
     start: bool,
+    #[command(flatten)]
+    fabric: FabricArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib sim --fabric fabric.net --socket lab    then, elsewhere, with IBSIM_SOCKNAME=lab:
+  LD_PRELOAD=libumad2sim.so opensm           any program of libibumad
+  ib discover --device sim:lab               or this one, without a preload";
 
 pub fn run(args: SimArgs) -> Result<Verdict, CliError> {
     if args.fabric.fabric == "-" {

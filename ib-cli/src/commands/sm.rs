@@ -21,16 +21,26 @@ use crate::{
 };
 
 /// Run the subnet manager on a port of this host, or of a simulator.
+///
+/// Sweeps, assigns LIDs, routes and answers for good, as master or standby beside other managers; with
+/// --once it reports after the first sweep, and status 1 says that the subnet is not up.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct SmCommand {
+    /// Sweep once, report, and exit
+    #[arg(long)]
+    once: bool,
     #[command(flatten)]
     device: DeviceArgs,
     #[command(flatten)]
     sm: SmArgs,
-    /// Sweep once, report, and exit
-    #[arg(long)]
-    once: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib sm --device mlx5_0 --port 1             on an adapter, for good
+  ib sm --once --json                        one sweep on the first usable port, and a report
+  ib sm --device sim:NAME                    on what `ib sim --socket NAME` or ibsim serves";
 
 pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     const SMP: &[Method] = &[Method::GET, Method::SET, Method::TRAP, Method::TRAP_REPRESS];

@@ -39,18 +39,20 @@ const ATTEMPTS: u32 = 5;
 /// reports what it found. Status 1 if a port is not active, a pair has no route, or routes can
 /// deadlock.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct UpArgs {
-    #[command(flatten)]
-    fabric: FabricArgs,
-    #[command(flatten)]
-    sm: SmArgs,
     /// Where the manager sits: GUID of a node or port, name or description of a node [default: the
     /// first CA port with a link]
     #[arg(long = "sm", value_name = "GUID|NAME")]
     at: Option<String>,
     /// What goes wrong on links: chances from 0 to 1 of loss=, duplicate=, delay=, reorder=,
     /// corrupt=, bit-error=; max-delay=5ms, smp-only, seed=N
-    #[arg(long, value_name = "SPEC", default_value = "")]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        default_value = "",
+        hide_default_value = true
+    )]
     faults: String,
     /// Draw the fabric to this SVG file
     #[arg(long, value_name = "FILE")]
@@ -58,7 +60,18 @@ pub struct UpArgs {
     /// Write the fabric to this file in Graphviz's format
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
+    #[command(flatten)]
+    fabric: FabricArgs,
+    #[command(flatten)]
+    sm: SmArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib up                                      32 hosts on two levels of switches
+  ib up --fabric fabric.net --engine ftree,updn
+  ib up --fabric torus:8x8 --faults loss=0.01,seed=7 --pcap bring-up.pcapng
+  ib up --fabric thesis --svg thesis.svg --dump-dir tables";
 
 pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();

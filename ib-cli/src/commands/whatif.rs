@@ -23,18 +23,24 @@ use crate::{
 ///
 /// Status 1 if a failure cuts a CA off, leaves a pair without a route, or lets routes deadlock.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct WhatifArgs {
-    #[command(flatten)]
-    fabric: FabricArgs,
-    #[command(flatten)]
-    route: RouteArgs,
     /// Fail switches instead of links
     #[arg(long)]
     switches: bool,
     /// Fail links to CAs too
     #[arg(long, conflicts_with = "switches")]
     hosts: bool,
+    #[command(flatten)]
+    fabric: FabricArgs,
+    #[command(flatten)]
+    route: RouteArgs,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ib whatif --fabric fabric.net --engine updn
+  ib whatif --fabric fat-tree:radix=24,levels=2 --switches";
 
 /// One failure and what follows from it.
 #[derive(Serialize)]

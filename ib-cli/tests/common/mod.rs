@@ -9,6 +9,8 @@ use std::{
 pub(crate) fn ib(arguments: &[&str], stdin: impl AsRef<[u8]>) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ib"))
         .args(arguments)
+        // Help is as wide as this says.
+        .env_remove("COLUMNS")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
