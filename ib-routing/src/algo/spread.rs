@@ -12,6 +12,8 @@
 mod batch;
 mod desk;
 mod flows;
+#[cfg(not(target_has_atomic = "64"))]
+mod halves;
 mod ring;
 
 use alloc::{collections::BTreeMap, vec, vec::Vec};

@@ -6,9 +6,14 @@
 use alloc::vec::Vec;
 use core::{
     ops::Range,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
+#[cfg(target_has_atomic = "64")]
+use core::sync::atomic::AtomicU64;
+
+#[cfg(not(target_has_atomic = "64"))]
+use super::halves::AtomicU64;
 use crate::index::{Idx, IdxVec, SwitchIdx};
 
 /// Columns in a word: the LIDs of a subnet, and so the sources of a route, are fewer than 2^16.
@@ -105,7 +110,7 @@ impl Flows {
                     *halves = Default::default();
                     let row = sheet.words.get_mut(switch * old..(switch + 1) * old);
                     for word in row.unwrap_or_default() {
-                        *word.get_mut() = 0;
+                        *word = AtomicU64::default();
                     }
                 }
             }
