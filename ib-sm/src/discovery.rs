@@ -5,18 +5,17 @@
 //! they came up, so the walk is breadth-first whatever the window. Devices that do not answer cost
 //! their own time-out, together, and are listed.
 
-use alloc::{
-    collections::{BTreeSet, VecDeque},
-    string::ToString,
-    vec::Vec,
-};
+mod discovered;
+mod vendor;
+
+use alloc::{collections::VecDeque, string::ToString, vec::Vec};
 
 use ib_mad::{
     Attribute, Engine, InFlight, Input, Instant, Mad, Method, Received, RequestOptions,
-    TransactionWindow, WindowConfig, WindowCounters,
+    TransactionWindow, WindowConfig,
 };
 use ib_routing::{
-    Fabric, FabricBuilder, LinkSpeed, NewNode, NodeIdx, PortRef,
+    FabricBuilder, LinkSpeed, NewNode, NodeIdx, PortRef,
     index::{Idx, IdxVec},
 };
 use ib_smp::{
@@ -25,6 +24,8 @@ use ib_smp::{
 };
 use ib_wire::{Guid, MKey, PortNum};
 
+pub use self::discovered::{Discovered, SilentPort};
+use self::vendor::has_vendor_speeds;
 use crate::{request::directed, sweep};
 
 /// How a discovery goes about it.
@@ -57,6 +58,7 @@ impl Default for DiscoveryConfig {
 
 /// What a discovery reports while it walks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DiscoveryEvent {
     /// A node was heard for the first time.
     NodeFound {
@@ -67,73 +69,17 @@ pub enum DiscoveryEvent {
     },
     /// A device left a request unanswered.
     Silent(SilentPort),
+    /// A node gave another GUID when it was asked again: what is behind it is not asked for any more.
+    GuidChanged {
+        /// The directed route to it.
+        path: DrPath,
+        /// What it said first.
+        before: Guid,
+        /// What it says now.
+        now: Guid,
+    },
     /// Every answer is in, or given up.
     Done,
-}
-
-/// A place from which no answer came.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SilentPort {
-    /// The directed route that was asked along.
-    pub path: DrPath,
-    /// The known node there; `None` if the node itself never answered.
-    pub node_guid: Option<Guid>,
-}
-
-/// What was found.
-#[derive(Clone, Debug)]
-pub struct Discovered {
-    /// The fabric.
-    pub fabric: Fabric,
-    /// The own port; `None` if not even the own node answered.
-    pub from: Option<PortRef>,
-    /// Who did not answer.
-    pub silent: Vec<SilentPort>,
-    /// Datagrams that it took.
-    pub counters: WindowCounters,
-}
-
-impl Discovered {
-    /// The nodes breadth-first from the own one, each one's ports by number. Unlike the order in which
-    /// answers happened to come in, it depends on the cables alone.
-    #[must_use]
-    pub fn breadth_first(&self) -> Vec<NodeIdx> {
-        let mut order = Vec::new();
-        let mut seen = BTreeSet::new();
-        let mut queue: VecDeque<NodeIdx> = self.from.map(|from| from.node).into_iter().collect();
-        seen.extend(&queue);
-        while let Some(index) = queue.pop_front() {
-            order.push(index);
-            let node = self.fabric.node(index);
-            for (number, port) in node.ports() {
-                let here = PortRef {
-                    node: index,
-                    port: number,
-                };
-                // Adapters do not forward: only the own one's cable was followed.
-                if let Some(peer) = port.peer
-                    && (node.type_.is_switch() || self.from == Some(here))
-                    && seen.insert(peer.node)
-                {
-                    queue.push_back(peer.node);
-                }
-            }
-        }
-        order
-    }
-
-    /// The nodes in the order in which `ibnetdiscover` lists them: switches, CAs, routers, of each kind
-    /// the last one of [`breadth_first`](Self::breadth_first) first.
-    #[must_use]
-    pub fn listed(&self) -> Vec<NodeIdx> {
-        use ib_routing::NodeType::{Ca, Router, Switch};
-        let order = self.breadth_first();
-        let of = |type_| {
-            let nodes = order.iter().rev().copied();
-            nodes.filter(move |&node| self.fabric.node(node).type_ == type_)
-        };
-        [Switch, Ca, Router].into_iter().flat_map(of).collect()
-    }
 }
 
 /// Walks a subnet along directed routes and reads what it consists of.
@@ -158,6 +104,8 @@ pub struct Discovery {
 enum Ask {
     /// Who is behind this port; `None`: the own node.
     NodeInfo(Option<PortRef>, DrPath),
+    /// Does this node still say who it is.
+    NodeInfoAgain(NodeIdx, DrPath),
     Description(NodeIdx, DrPath),
     SwitchInfo(NodeIdx, DrPath),
     PortInfo(PortRef, DrPath),
@@ -168,6 +116,7 @@ impl Ask {
     const fn path(&self) -> &DrPath {
         match self {
             Self::NodeInfo(_, path)
+            | Self::NodeInfoAgain(_, path)
             | Self::Description(_, path)
             | Self::SwitchInfo(_, path)
             | Self::PortInfo(_, path)
@@ -179,7 +128,9 @@ impl Ask {
     const fn node(&self) -> Option<NodeIdx> {
         match *self {
             Self::NodeInfo(..) => None,
-            Self::Description(node, _) | Self::SwitchInfo(node, _) => Some(node),
+            Self::NodeInfoAgain(node, _)
+            | Self::Description(node, _)
+            | Self::SwitchInfo(node, _) => Some(node),
             Self::PortInfo(port, _) | Self::VendorPortInfo(port, _) => Some(port.node),
         }
     }
@@ -189,6 +140,13 @@ impl Ask {
 #[derive(Clone, Debug)]
 struct Known {
     info: NodeInfo,
+    /// The node in front of it, and the route over which it was heard first.
+    in_front: Option<NodeIdx>,
+    path: DrPath,
+    /// Whether it was asked once more who it is.
+    asked_again: bool,
+    /// Whether it said something else then.
+    unsteady: bool,
     /// Port 0 of a switch says for all its ports whether extended speeds mean something.
     extended_speeds: bool,
     silent: bool,
@@ -255,6 +213,11 @@ impl Discovery {
                     self.on_node_info(from, path, info);
                 }
             }
+            Ask::NodeInfoAgain(node, path) => {
+                if let Ok((info, _)) = NodeInfo::parse(data, 0) {
+                    self.on_node_info_again(node, path, info);
+                }
+            }
             Ask::Description(node, _) => {
                 if let Ok((description, _)) = NodeDescription::parse(data, 0)
                     && let Some(node) = self.builder.node_mut(node)
@@ -296,6 +259,10 @@ impl Discovery {
                 };
                 self.known.push(Known {
                     info: *info,
+                    in_front: from.map(|from| from.node),
+                    path,
+                    asked_again: false,
+                    unsteady: false,
                     extended_speeds: false,
                     silent: false,
                 });
@@ -324,8 +291,10 @@ impl Discovery {
         }
         match from {
             None => self.from = Some(here),
-            // A cable is met at both ends; the second time changes nothing.
-            Some(from) => drop(self.builder.add_link(from, here)),
+            // A cable is met at both ends; the second time changes nothing. One that ends where another one does
+            // already comes from a second node of that GUID, or from a node that was met before under another.
+            Some(from) if self.builder.add_link(from, here).is_err() => self.ask_again(from.node),
+            Some(_) => {}
         }
         if !is_switch {
             self.queue.push_back(Ask::PortInfo(here, path));
@@ -337,6 +306,36 @@ impl Discovery {
         {
             port.guid = info.port_guid();
         }
+    }
+
+    /// Asks a node once more who it is.
+    fn ask_again(&mut self, node: NodeIdx) {
+        if let Some(known) = self.known.find_mut(node)
+            && !core::mem::replace(&mut known.asked_again, true)
+        {
+            self.queue.push_front(Ask::NodeInfoAgain(node, known.path));
+        }
+    }
+
+    fn on_node_info_again(&mut self, node: NodeIdx, path: DrPath, info: &NodeInfo) {
+        let Some(known) = self.known.find_mut(node) else {
+            return;
+        };
+        let (before, now) = (known.info.node_guid(), info.node_guid());
+        if now != before {
+            known.unsteady = true;
+            let event = DiscoveryEvent::GuidChanged { path, before, now };
+            self.events.push_back(event);
+        }
+    }
+
+    /// Whether a node, and every node on the way to it, says the same whenever it is asked. Behind one that does not the
+    /// same nodes are found again and again, under as many GUIDs as there are questions.
+    fn is_steady(&self, node: NodeIdx) -> bool {
+        let first = self.known(node);
+        let way = core::iter::successors(first, |known| self.known(known.in_front?));
+        // A route has 63 hops.
+        way.take(64).all(|known| !known.unsteady)
     }
 
     fn on_port_info(&mut self, here: PortRef, path: DrPath, info: &PortInfo) {
@@ -431,8 +430,15 @@ impl Discovery {
             let Some(ask) = self.queue.pop_front() else {
                 break;
             };
+            let of = match ask {
+                Ask::NodeInfo(Some(from), _) => Some(from.node),
+                _ => ask.node(),
+            };
+            if of.is_some_and(|node| !self.is_steady(node)) {
+                continue;
+            }
             let (attribute, modifier) = match ask {
-                Ask::NodeInfo(..) => (NodeInfo::ID, 0),
+                Ask::NodeInfo(..) | Ask::NodeInfoAgain(..) => (NodeInfo::ID, 0),
                 Ask::Description(..) => (NodeDescription::ID, 0),
                 Ask::SwitchInfo(..) => (SwitchInfo::ID, 0),
                 Ask::PortInfo(port, _) => (PortInfo::ID, port.port.0.into()),
@@ -486,29 +492,5 @@ impl Engine for Discovery {
 
     fn poll_event(&mut self) -> Option<DiscoveryEvent> {
         self.events.pop_front()
-    }
-}
-
-/// Whether the device may run FDR10: Mellanox ConnectX-3 to ConnectX-7 and SwitchX to Quantum-2, and
-/// Bull's of the same chips. Source: device numbers in rdma-core, `libibnetdisc`.
-fn has_vendor_speeds(info: &NodeInfo) -> bool {
-    const BULL: u32 = 0x119f;
-    match info.device_id() {
-        0xc738..=0xc73b | 0xc839 | 0xcb20 | 0xcf08 | 0xcf09 | 0xd2f0 => true,
-        0x1003..=0x101b | 0xa2d2 => true,
-        0x1b02 | 0x1b50 | 0x1ba0 | 0x1bd0..=0x1bd5 | 0x1bf0 => info.vendor_id() == BULL,
-        0x1b33
-        | 0x1b73
-        | 0x1b40
-        | 0x1b41
-        | 0x1b60
-        | 0x1b61
-        | 0x1b83
-        | 0x1b93
-        | 0x1b94
-        | 0x1bb4
-        | 0x1bb5
-        | 0x1bc4..=0x1bc6 => info.vendor_id() == BULL,
-        _ => false,
     }
 }

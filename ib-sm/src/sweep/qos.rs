@@ -213,7 +213,7 @@ impl Sweep {
 
     fn end_port_table(&self, config: &SmConfig, port: PortRef) -> Option<SlToVlMappingTable> {
         let routes = self.plan.routes.as_ref()?;
-        let of_routes = || routes.vl_map().injection().to_owned();
+        let of_routes = || *routes.vl_map().injection();
         let table = self.wished_table(config, port).unwrap_or_else(of_routes);
         self.folded(config, port, &table)
     }
@@ -255,7 +255,7 @@ impl Sweep {
         let routes = self.plan.routes.as_ref()?;
         let switch: SwitchIdx = self.subnet.node(node)?.switch.as_ref()?.routed?;
         let out = PortRef { node, port: output };
-        let of_routes = || routes.vl_map().table(switch, input, output).to_owned();
+        let of_routes = || *routes.vl_map().table(switch, input, output);
         let table = self.wished_table(config, out).unwrap_or_else(of_routes);
         self.folded(config, out, &table)
     }

@@ -1,0 +1,121 @@
+//! Discovery without management, in virtual time.
+
+mod lab;
+
+use std::ops::ControlFlow;
+
+use ib_routing::{Fabric, NodeType, PortRef, format::ibnetdiscover};
+use ib_sim::{Behaviour, Lie, SharedSim, Sim, SimOptions};
+use ib_sm::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent};
+use ib_transport::drive;
+use lab::{Lab, fabric_files};
+
+/// The first port of a CA that has a cable.
+fn host(fabric: &Fabric) -> PortRef {
+    let mut nodes = fabric.nodes().iter_enumerated();
+    let host = nodes.find_map(|(node, entry)| {
+        let (port, _) = entry.ports().find(|(_, port)| port.peer.is_some())?;
+        (entry.type_ == NodeType::Ca).then_some(PortRef { node, port })
+    });
+    host.expect("a CA with a link")
+}
+
+fn discover(sim: &SharedSim, from: PortRef) -> (Discovered, Vec<DiscoveryEvent>) {
+    let mut transport = sim.attach(from).unwrap();
+    let mut discovery = Discovery::new(DiscoveryConfig::default());
+    let mut events = Vec::new();
+    let done = drive(&mut discovery, &mut transport, &sim.clock(), |_, event| {
+        let done = event == DiscoveryEvent::Done;
+        events.push(event);
+        match done {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    assert_eq!(done.unwrap(), Some(()));
+    (discovery.finish(), events)
+}
+
+#[test]
+fn every_file_is_found_as_far_as_cables_lead() {
+    for file in fabric_files() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let fabric = ibnetdiscover::read(&text).unwrap().fabric;
+        let sim = Sim::new(&fabric, SimOptions::default()).share();
+        let (found, _) = discover(&sim, host(&fabric));
+        let name = file.display();
+        assert_eq!(found.silent, [], "{name}");
+        // What no cable joins to the host is not there for it.
+        let reached = found.breadth_first().len();
+        assert_eq!(found.fabric.nodes().len(), reached, "{name}");
+        for node in found.fabric.nodes().iter() {
+            let index = fabric.node_by_guid(node.guid).expect("a node of the file");
+            let original = fabric.node(index);
+            assert_eq!(node.type_, original.type_, "{name}");
+            for (number, port) in node.ports() {
+                let Some(peer) = port.peer else { continue };
+                let there = original.port(number).and_then(|port| port.peer).unwrap();
+                let ends = (fabric.node(there.node).guid, there.port);
+                assert_eq!(
+                    (found.fabric.node(peer.node).guid, peer.port),
+                    ends,
+                    "{name}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_silent_node_is_listed_with_the_way_to_it() {
+    let fabric = Lab::new("gen-ring-5").fabric;
+    let sim = Sim::new(&fabric, SimOptions::default()).share();
+    let from = host(&fabric);
+    let mut nodes = fabric.nodes().iter_enumerated();
+    let (last, _) = nodes.rfind(|(_, node)| node.type_ == NodeType::Ca).unwrap();
+    sim.with(|sim| sim.set_behaviour(last, Behaviour::Silent));
+    let (found, _) = discover(&sim, from);
+    assert_eq!(found.fabric.nodes().len(), fabric.nodes().len() - 1);
+    let [silent] = &found.silent[..] else {
+        panic!("{:?}", found.silent);
+    };
+    assert_eq!(silent.node_guid, None);
+    assert!(silent.path.hop_count() >= 2);
+}
+
+#[test]
+fn two_switches_that_change_their_guids_are_named_and_the_walk_ends() {
+    let fabric = Lab::new("gen-torus-5x5").fabric;
+    let sim = Sim::new(&fabric, SimOptions::default()).share();
+    let from = host(&fabric);
+    let liars = sim.with(|sim| {
+        let is_switch = |node| sim.node(node).is_some_and(ib_sim::SimNode::is_switch);
+        let first = sim
+            .nodes()
+            .indices()
+            .rfind(|&node| is_switch(node))
+            .unwrap();
+        let peers = sim.ports_of(first).filter_map(|port| sim.peer(port.at()));
+        let second = peers.map(|peer| peer.node).find(|&node| is_switch(node));
+        let second = second.unwrap();
+        for liar in [first, second] {
+            sim.set_behaviour(liar, Behaviour::Lying(Lie::ChangingGuid));
+        }
+        [first, second]
+    });
+    let (found, events) = discover(&sim, from);
+    assert!(found.counters.sent < 20_000, "{:?}", found.counters);
+    let named = events.iter().filter_map(|event| match event {
+        DiscoveryEvent::GuidChanged { path, before, now } => {
+            assert_ne!(before, now);
+            Some(path)
+        }
+        _ => None,
+    });
+    assert!(named.count() > 0);
+    // The honest ones are all there.
+    for (index, node) in fabric.nodes().iter_enumerated() {
+        let is_there = found.fabric.node_by_guid(node.guid).is_some();
+        assert!(is_there || liars.contains(&index), "{}", node.name);
+    }
+}
