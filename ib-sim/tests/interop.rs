@@ -147,6 +147,21 @@ fn difference(ours: &str, theirs: &str) -> Option<String> {
     (ours.lines().count() != theirs.lines().count()).then(|| "one is longer".to_owned())
 }
 
+/// What the commands print on our server, which is what they print on ibsim. A busy machine costs a tool an answer now and
+/// then: a difference counts if it is there three times in a row.
+fn same_on_both(file: &Path, commands: &str, comparable: fn(&str) -> String) -> String {
+    let mut found = String::new();
+    for _ in 0..3 {
+        let ours = comparable(&Running::ours(file).run(commands));
+        let theirs = comparable(&Running::theirs(file).run(commands));
+        match difference(&ours, &theirs) {
+            None => return ours,
+            Some(difference) => found = difference,
+        }
+    }
+    panic!("{}:\n{found}", file.display());
+}
+
 #[test]
 fn tools_print_the_same_before_a_manager_came() {
     let commands = "ibnetdiscover; ibnetdiscover -f; smpquery -D nodeinfo 0; smpquery -D nodeinfo 0,1; \
@@ -155,11 +170,7 @@ fn tools_print_the_same_before_a_manager_came() {
         smpquery -D sl2vl 0; smpquery -D sl2vl 0,1 1; smpquery -D vlarb 0; smpquery -D vlarb 0,1 1; \
         smpquery -D portinfo 0,1 250";
     for file in fabrics() {
-        let ours = Running::ours(&file).run(commands);
-        let theirs = Running::theirs(&file).run(commands);
-        if let Some(difference) = difference(&ours, &theirs) {
-            panic!("{}:\n{difference}", file.display());
-        }
+        let ours = same_on_both(&file, commands, str::to_owned);
         assert!(ours.lines().count() > 100, "{}: {ours}", file.display());
     }
 }
@@ -239,11 +250,7 @@ fn tools_print_the_same_under_opensm() {
         if file.ends_with("real-sdr-2007-6.net") {
             continue;
         }
-        let ours = comparable(&Running::ours(&file).run(&commands));
-        let theirs = comparable(&Running::theirs(&file).run(&commands));
-        if let Some(difference) = difference(&ours, &theirs) {
-            panic!("{}:\n{difference}", file.display());
-        }
+        let ours = same_on_both(&file, &commands, comparable);
         assert!(
             ours.contains("sminfo: sm lid 1 "),
             "{}: {ours}",
@@ -258,11 +265,7 @@ fn tools_print_the_same_after_opensm() {
     let commands = "opensm -o -f osm.log >/dev/null 2>&1; ibnetdiscover; iblinkinfo; ibroute -D 0,1; \
         ibroute -M -D 0,1; ibtracert 1 3; ibhosts; ibswitches; smpquery nodeinfo 1; \
         smpquery switchinfo 2; ibqueryerrors; perfquery 1 1; perfquery -a 2";
-    let ours = Running::ours(&file).run(commands);
-    let theirs = Running::theirs(&file).run(commands);
-    if let Some(difference) = difference(&ours, &theirs) {
-        panic!("{difference}");
-    }
+    same_on_both(&file, commands, str::to_owned);
 }
 
 /// ibsim hands a request of a vendor's class to nobody but a subnet manager, so neither works there.
