@@ -7,11 +7,12 @@ use ib_smp::SmpDirected;
 use ib_smp::{Arrival, NodeInfo, NodeType, SmInfo, Sma, Verdict};
 use ib_wire::{Guid, Lid};
 
+use crate::event::DropReason;
 use crate::fault::{Behaviour, Lie};
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
 use crate::options::Birth;
-use crate::sim::{DropReason, Happening, Sim, directed};
+use crate::sim::{Happening, Sim, directed};
 
 impl Sim {
     /// An SMP has reached its end: the agent's, or the host's if a manager is to see it.

@@ -5,8 +5,9 @@ use ib_routing::{NodeIdx, PortRef};
 use ib_smp::Sma;
 use ib_wire::{Guid, Lid, Lmc, PortNum};
 
+use crate::event::SimError;
 use crate::node::DropRate;
-use crate::sim::{Sim, SimError};
+use crate::sim::Sim;
 
 impl Sim {
     /// Changes a node's GUID, as a repaired board has another one.

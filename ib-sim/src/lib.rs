@@ -18,6 +18,7 @@
 mod agent;
 mod birth;
 mod change;
+mod event;
 mod fault;
 mod frame;
 mod link;
@@ -37,12 +38,13 @@ mod switch;
 mod transport;
 mod trap;
 
+pub use event::{Delivery, DropReason, SimError, SimEvent, SimStats};
 pub use fault::{Behaviour, FaultRates, FaultSpec, FaultSpecError, Lie};
 pub use node::{SimNode, SimPort};
 pub use options::{Birth, PortGuids, SimOptions};
 pub use packet::{PacketEnd, PacketError, PacketFate, PacketHop, PacketId, PacketTrace};
 pub use pma::Counters;
-pub use sim::{Delivery, DropReason, Sim, SimError, SimEvent, SimInput, SimStats};
+pub use sim::{Sim, SimInput};
 pub use transport::{SharedSim, SimClock, SimTransport};
 
 #[cfg(doctest)]

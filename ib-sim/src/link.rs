@@ -5,10 +5,11 @@ use ib_routing::PortRef;
 use ib_smp::{LinkMode, LinkTrouble, PortPhysicalState, PortState, SmaEvent};
 use ib_wire::PortNum;
 
+use crate::event::{DropReason, SimError, SimEvent};
 use crate::fault::Fate;
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
-use crate::sim::{DropReason, Happening, Sim, SimError, SimEvent};
+use crate::sim::{Happening, Sim};
 
 impl Sim {
     /// Sends a packet out of a port.

@@ -11,9 +11,10 @@ use ib_routing::PortRef;
 use ib_wire::{Fault, FaultKind, Lnh, PKey, Packet, QKey, Qpn, Vl};
 use thiserror::Error;
 
+use crate::event::{DropReason, SimError};
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
-use crate::sim::{DropReason, Sim, SimError};
+use crate::sim::Sim;
 
 /// Number of a data packet that was sent: its trace has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -15,9 +15,10 @@ use ib_routing::{NodeIdx, PortRef};
 use ib_wire::PortNum;
 use ib_wire::table::{FieldKind, Layout, load_bits, store_bits};
 
+use crate::event::DropReason;
 use crate::frame::{Frame, FrameIdx};
 use crate::node::PortIdx;
-use crate::sim::{DropReason, Sim};
+use crate::sim::Sim;
 
 /// PortSelect of all ports of a switch together.
 const ALL_PORTS: u8 = 255;

@@ -24,8 +24,9 @@ use ib_transport::ibsim::{Control, Datagram};
 use ib_transport::{Clock, MonotonicClock};
 use thiserror::Error;
 
+use crate::event::{Delivery, SimEvent};
 use crate::options::{Birth, PortGuids, SimOptions};
-use crate::sim::{Delivery, Sim, SimEvent};
+use crate::sim::Sim;
 
 use client::Client;
 use console::{Console, Outcome};

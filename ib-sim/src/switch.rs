@@ -6,10 +6,11 @@ use ib_smp::PortState;
 use ib_smp::{Discard, NodeType, Smi, Source, Step};
 use ib_wire::{Lid, PortNum, QKey, Qpn, Vl};
 
+use crate::event::DropReason;
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
 use crate::options::Birth;
-use crate::sim::{DropReason, Sim, directed};
+use crate::sim::{Sim, directed};
 
 impl Sim {
     /// A packet comes out of the link of `port`.

@@ -8,9 +8,10 @@ use ib_mad::{Engine, Instant, Mad};
 use ib_routing::PortRef;
 use ib_transport::{Clock, MadTransport, Received, TransportError};
 
+use crate::event::SimError;
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
-use crate::sim::{Sim, SimError};
+use crate::sim::Sim;
 
 /// A fabric that several transports and a clock share. Clones are the same fabric.
 ///

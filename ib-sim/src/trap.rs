@@ -8,9 +8,10 @@ use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{KeyViolation, LinkTrouble};
 use ib_wire::Guid;
 
+use crate::event::{DropReason, SimError};
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
-use crate::sim::{DropReason, Happening, Sim, SimError};
+use crate::sim::{Happening, Sim};
 
 impl Sim {
     /// Lets a port's agent send a trap of its host's choice, as a test of a manager needs it.

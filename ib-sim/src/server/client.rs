@@ -6,7 +6,8 @@ use ib_transport::ibsim::{ClientInfo, Control, Datagram, control_type};
 use ib_wire::{Lid, PortNum, QKey, Qpn, Sl};
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::sim::{Delivery, Sim};
+use crate::event::Delivery;
+use crate::sim::Sim;
 
 use super::socket::{Sender, Sent, Socket};
 use super::{Server, with_slot};

@@ -11,7 +11,8 @@ use ib_smp::{PortPhysicalState, PortState};
 use ib_transport::Clock;
 use ib_wire::{Guid, Lid, Lmc, PortNum};
 
-use crate::sim::{Sim, SimError};
+use crate::event::SimError;
+use crate::sim::Sim;
 
 use super::Server;
 
