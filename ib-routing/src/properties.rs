@@ -69,6 +69,34 @@ pub fn random_fabrics_are_routed(bytes: &[u8]) {
     is_routed(&random_fabric(&mut input), lmc);
 }
 
+/// Nue routes random fabrics on as many lanes as it may use, and nothing deadlocks, paths from and to
+/// switches included.
+pub fn nue_is_clean_on_any_number_of_lanes(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let mut next = |below: u8| input.arbitrary::<u8>().unwrap_or(0) % below;
+    let (lmc, vls) = (next(3), 1 + next(8));
+    let fabric = random_fabric(&mut input);
+    let options = LidOptions {
+        lmc: Lmc::try_new(lmc).unwrap_or_default(),
+        reassign: true,
+        ..LidOptions::default()
+    };
+    let lids = LidMap::assign(&fabric, &options).expect("few ports");
+    let options = RouteOptions {
+        threads: 1,
+        nue_max_num_vls: vls,
+        ..RouteOptions::default()
+    };
+    let routes = RoutingEngine::Nue
+        .route(&fabric, &lids, &options)
+        .expect("any fabric is routed");
+    let report = verify_on(1, &fabric, &lids, &routes);
+    let apart = apart(&fabric, &lids);
+    assert_eq!((report.unreachable, report.loops), (apart, 0));
+    assert!(routes.vls() <= vls, "{} of {vls}", routes.vls());
+    assert!(report.all_deadlock_free, "{:?}", report.cycle);
+}
+
 /// Whatever LIDs ports have, all get one of their own, aligned and in range; those that can keep theirs
 /// do, the lists add up, and the database that is kept gives the same again.
 pub fn any_lids_are_sorted_out(bytes: &[u8]) {
@@ -342,13 +370,8 @@ fn torus_config(fabric: &Fabric) -> String {
     text
 }
 
-fn is_routed(fabric: &Fabric, lmc: Lmc) {
-    let options = LidOptions {
-        lmc,
-        reassign: true,
-        ..LidOptions::default()
-    };
-    let lids = LidMap::assign(fabric, &options).expect("few ports");
+/// (source port, LID) pairs that no cable joins.
+fn apart(fabric: &Fabric, lids: &LidMap) -> u64 {
     let parts = fabric.parts();
     let part = |switch: Option<SwitchIdx>| switch.map(|switch| parts[switch]);
     let mut apart = 0;
@@ -359,6 +382,17 @@ fn is_routed(fabric: &Fabric, lmc: Lmc) {
         });
         apart += cut_off.count() as u64 * u64::from(target.range.lmc().lid_count());
     }
+    apart
+}
+
+fn is_routed(fabric: &Fabric, lmc: Lmc) {
+    let options = LidOptions {
+        lmc,
+        reassign: true,
+        ..LidOptions::default()
+    };
+    let lids = LidMap::assign(fabric, &options).expect("few ports");
+    let apart = apart(fabric, &lids);
     use RoutingEngine::{Dfsssp, Dor, DownUp, FatTree, Lash, MinHop, Nue, Sssp, Torus2Qos, UpDown};
     for engine in [
         MinHop, UpDown, DownUp, FatTree, Dor, Torus2Qos, Sssp, Dfsssp, Lash, Nue,

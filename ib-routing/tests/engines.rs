@@ -41,6 +41,31 @@ fn nue_needs_one_lane_on_every_fabric() {
     }
 }
 
+#[test]
+fn nue_is_clean_on_several_lanes() {
+    for (name, fabric) in fabrics() {
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        for vls in [2, 3, 8] {
+            let on = |threads| RouteOptions {
+                threads,
+                nue_max_num_vls: vls,
+                ..RouteOptions::default()
+            };
+            let routes = RoutingEngine::Nue.route(&fabric, &lids, &on(1)).unwrap();
+            let report = verify(&fabric, &lids, &routes);
+            assert_eq!(
+                (report.unreachable, report.loops),
+                (0, 0),
+                "{name}, {vls} VLs"
+            );
+            assert!(report.all_deadlock_free, "{name}, {vls} VLs");
+            assert!(report.vls <= vls, "{name}: {} of {vls} VLs", report.vls);
+            let parallel = RoutingEngine::Nue.route(&fabric, &lids, &on(2)).unwrap();
+            assert!(routes == parallel, "{name}, {vls} VLs");
+        }
+    }
+}
+
 fn named(wanted: &str) -> Fabric {
     fabrics().find(|(name, _)| name == wanted).unwrap().1
 }

@@ -28,6 +28,11 @@ proptest! {
     }
 
     #[test]
+    fn nue_is_clean_on_any_number_of_lanes(bytes in vec(any::<u8>(), 0..240)) {
+        properties::nue_is_clean_on_any_number_of_lanes(&bytes);
+    }
+
+    #[test]
     fn any_lids_are_sorted_out(bytes in vec(any::<u8>(), 0..240)) {
         properties::any_lids_are_sorted_out(&bytes);
     }

@@ -20,16 +20,25 @@ use crate::{
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
 };
 
-/// Choices that there is time for on a small fabric, in all rounds together: less than a millisecond.
-const EFFORT: usize = 1 << 15;
+/// Choices that there is time for on a small fabric, in all rounds together: about a millisecond.
+const EFFORT: usize = 1 << 14;
 
 /// Rounds at most: later ones find hardly anything better.
 const ROUNDS: usize = 32;
 
+/// Rounds that a fabric of some hundred CAs is worth.
+const FEW_ROUNDS: usize = 4;
+
+/// Choices of a large fabric, where one round must do.
+const LARGE: usize = 1 << 16;
+
 /// How many rounds of so many choices there is time for.
 #[must_use]
 pub fn rounds(choices: usize) -> usize {
-    (EFFORT / choices.max(1)).clamp(1, ROUNDS)
+    if choices > LARGE {
+        return 1;
+    }
+    (EFFORT / choices.max(1)).clamp(FEW_ROUNDS, ROUNDS)
 }
 
 /// Detours that there is time for in a round.

@@ -411,9 +411,8 @@ impl InstalledTree {
     }
 }
 
-/// An order of all channels that agrees with up*/down* routing: channels up, the lowest first, then
-/// channels down. Up is away from the switches where CAs send, and among equals towards the first
-/// switch of the part of the fabric.
+/// An order of all [channels up and down](channels_up_and_down), where up is away from the switches
+/// where CAs send, and among equals towards the first switch of the part of the fabric.
 #[must_use]
 pub fn up_down_order(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> Vec<ChannelIdx> {
     let switches = fabric.num_switches();
@@ -439,8 +438,15 @@ pub fn up_down_order(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> Vec<C
     let up = |switch: SwitchIdx| (Reverse(height[switch]), distance[switch], switch);
     let mut by_rank: Vec<SwitchIdx> = fabric.switches().indices().collect();
     by_rank.sort_by_key(|&switch| up(switch));
-    let mut rank = IdxVec::filled(switches, 0_i64);
-    for (at, &switch) in by_rank.iter().enumerate() {
+    channels_up_and_down(fabric, &by_rank)
+}
+
+/// An order of all channels that agrees with up*/down* routing: channels up, the lowest first, then
+/// channels down. Up is towards the first of `highest_first`, which names every switch.
+#[must_use]
+pub fn channels_up_and_down(fabric: &Fabric, highest_first: &[SwitchIdx]) -> Vec<ChannelIdx> {
+    let mut rank = IdxVec::filled(fabric.num_switches(), 0_i64);
+    for (at, &switch) in highest_first.iter().enumerate() {
         rank[switch] = at as i64 + 1;
     }
     let mut order: Vec<ChannelIdx> = fabric.channels().indices().collect();

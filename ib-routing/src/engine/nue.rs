@@ -23,7 +23,7 @@ use crate::{
         channel_graph::{ChannelGraph, DependencyLayout},
         choices::Choices,
         demands::{Demand, Demands},
-        lanes::up_down_order,
+        lanes::channels_up_and_down,
         layered::{self, Manner, Plan},
         random::Random,
         relief::Relief,
@@ -94,9 +94,11 @@ struct Arrangement {
 /// neighbours, one after the other, leave the last of them little.
 fn arrange(fabric: &Fabric, ways: &Ways, demands: &Demands, vls: u8) -> Arrangement {
     let layout = DependencyLayout::new(fabric);
-    let order = up_down_order(fabric, &demands.senders);
+    let escape = Escape::new(fabric, &demands.senders);
+    // Up is towards the root, so that neither escape paths nor up*/down* paths contradict the order.
+    let order = channels_up_and_down(fabric, &escape.order);
     let mut lane = ChannelGraph::new(&layout, &order);
-    admit_escape_paths(fabric, &demands.senders, &mut lane);
+    escape.admit(fabric, &mut lane);
     let mut targets = Vec::new();
     let mut first = 0;
     for trees in demands
@@ -112,7 +114,7 @@ fn arrange(fabric: &Fabric, ways: &Ways, demands: &Demands, vls: u8) -> Arrangem
     let rounds = rounds(demands.trees.len() * fabric.num_switches());
     let mut random = Random::new(1);
     let mut best: Option<Arrangement> = None;
-    for round in 0..=rounds {
+    for round in 0..rounds.max(2) {
         // On a large fabric the first round is for trees, where shortest paths meet no cycle.
         let patience = if round == 0 && rounds == 1 {
             demands.trees.len() / PATIENCE
@@ -145,53 +147,62 @@ fn arrange(fabric: &Fabric, ways: &Ways, demands: &Demands, vls: u8) -> Arrangem
     })
 }
 
-/// Admits what the paths along a spanning tree of every part of the fabric depend on.
-///
-/// A tree has no cycle of channels but by turning back, so all of it is admitted. Its root has CAs if
-/// any switch has: in a fat tree only paths through the root's own pod then go up after going down, and
-/// they stand in the way of few others.
-fn admit_escape_paths(
-    fabric: &Fabric,
-    senders: &IdxVec<SwitchIdx, u64>,
-    lane: &mut ChannelGraph<'_>,
-) {
-    let mut parent = IdxVec::filled(fabric.num_switches(), NONE);
-    let mut met = IdxVec::filled(fabric.num_switches(), false);
-    let mut queue = Vec::new();
-    let with_cas = |&switch: &SwitchIdx| senders[switch] > 0;
-    let roots = fabric.switches().indices();
-    for root in roots.clone().filter(with_cas).chain(roots) {
-        if met[root] {
-            continue;
-        }
-        met[root] = true;
-        queue.clear();
-        queue.push(root);
-        let mut at = 0;
-        while let Some(&switch) = queue.get(at) {
-            at += 1;
-            for (_, channel) in fabric.channels_from(switch) {
-                if !met[channel.to] {
-                    met[channel.to] = true;
-                    parent[channel.to] = channel.reverse;
-                    queue.push(channel.to);
+/// A spanning tree of every part of the fabric, along which escape paths lead.
+struct Escape {
+    /// All switches, each root before the rest of its part, the nearest first.
+    order: Vec<SwitchIdx>,
+    /// The channel towards the root.
+    parent: IdxVec<SwitchIdx, ChannelIdx>,
+}
+
+impl Escape {
+    /// Trees of shortest paths to the roots. A root has CAs if any switch of its part has: in a fat tree
+    /// only paths through the root's own pod then go up after going down, and stand in the way of few
+    /// others.
+    fn new(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> Self {
+        let mut parent = IdxVec::filled(fabric.num_switches(), NONE);
+        let mut met = IdxVec::filled(fabric.num_switches(), false);
+        let mut order = Vec::new();
+        let with_cas = |&switch: &SwitchIdx| senders[switch] > 0;
+        let roots = fabric.switches().indices();
+        for root in roots.clone().filter(with_cas).chain(roots) {
+            if met[root] {
+                continue;
+            }
+            met[root] = true;
+            let mut at = order.len();
+            order.push(root);
+            while let Some(&switch) = order.get(at) {
+                at += 1;
+                for (_, channel) in fabric.channels_from(switch) {
+                    if !met[channel.to] {
+                        met[channel.to] = true;
+                        parent[channel.to] = channel.reverse;
+                        order.push(channel.to);
+                    }
                 }
             }
         }
+        Self { order, parent }
     }
-    let in_tree = |channel: ChannelIdx| {
-        let ends = fabric.channel(channel);
-        parent[ends.from] == channel || parent[ends.to] == ends.reverse
-    };
-    for first in fabric
-        .channels()
-        .indices()
-        .filter(|&channel| in_tree(channel))
-    {
-        let ends = fabric.channel(first);
-        for (second, _) in fabric.channels_from(ends.to) {
-            if second != ends.reverse && in_tree(second) {
-                lane.admit(first, second);
+
+    /// Admits what the paths along the trees depend on: all of it, as a tree has no cycle of channels but
+    /// by turning back.
+    fn admit(&self, fabric: &Fabric, lane: &mut ChannelGraph<'_>) {
+        let in_tree = |channel: ChannelIdx| {
+            let ends = fabric.channel(channel);
+            self.parent[ends.from] == channel || self.parent[ends.to] == ends.reverse
+        };
+        for first in fabric
+            .channels()
+            .indices()
+            .filter(|&channel| in_tree(channel))
+        {
+            let ends = fabric.channel(first);
+            for (second, _) in fabric.channels_from(ends.to) {
+                if second != ends.reverse && in_tree(second) {
+                    lane.admit(first, second);
+                }
             }
         }
     }
@@ -199,6 +210,15 @@ fn admit_escape_paths(
 
 /// No channel.
 const NONE: ChannelIdx = ChannelIdx(u32::MAX);
+
+/// All channels that leave a switch.
+fn channels_from(
+    fabric: &Fabric,
+    switch: SwitchIdx,
+) -> impl Iterator<Item = ChannelIdx> + Clone + use<> {
+    let (first, end) = fabric.channel_range(switch);
+    (first.0..end.0).map(ChannelIdx)
+}
 
 /// The paths towards one LID.
 struct Paths<'a> {
@@ -301,36 +321,69 @@ impl<'a> Paths<'a> {
         self.stuck.clear();
         for visit in ways.visits() {
             let (switch, steps) = (visit.switch, ways.steps(visit));
-            // Next to no load leads to a switch: its paths rather spare dependencies.
-            let known = (demand.weight == 0).then(|| self.known(steps, lane, target));
-            let Some(step) = known.flatten().or_else(|| self.lightest(steps)) else {
-                self.stuck.push(switch);
-                continue;
+            let channels = steps.iter().map(|step| step.channel);
+            let settled = if demand.weight == 0 {
+                self.take_known(switch, channels, lane)
+            } else {
+                self.take_first(switch, steps, lane) || self.take_lightest(switch, channels, lane)
             };
-            if step.to == target || lane.admit(step.channel, self.channel[step.to]) {
-                self.settle(switch, step.channel);
-                continue;
-            }
-            let others = steps.iter().map(|step| step.channel);
-            if !self.take_lightest(switch, others, lane) {
+            if !settled {
                 self.stuck.push(switch);
             }
         }
         let shortest = self.stuck.is_empty();
-        if !self.free_stuck(lane) {
+        let fabric = self.fabric;
+        if demand.weight == 0 {
+            self.free_stuck(|paths, switch| {
+                paths.take_known(switch, channels_from(fabric, switch), lane)
+            });
+        }
+        let freed = self.free_stuck(|paths, switch| {
+            paths.take_lightest(switch, channels_from(fabric, switch), lane)
+        });
+        if !freed {
             self.climb(lane, target);
         }
         shortest
     }
 
-    /// The first step that adds no dependency.
-    fn known(&self, steps: &[Step], lane: &ChannelGraph<'_>, target: SwitchIdx) -> Option<Step> {
-        let known = |step: &&Step| {
-            step.to == target
-                || self.hops[step.to] != UNSETTLED
-                    && lane.contains(step.channel, self.channel[step.to])
+    /// Takes the lightest step, if its dependency is admitted.
+    #[inline]
+    fn take_first(
+        &mut self,
+        switch: SwitchIdx,
+        steps: &[Step],
+        lane: &mut ChannelGraph<'_>,
+    ) -> bool {
+        let Some(step) = self.lightest(steps) else {
+            return false;
         };
-        steps.iter().find(known).copied()
+        let next = self.channel[step.to];
+        let fits = next == NONE || lane.admit(step.channel, next);
+        if fits {
+            self.settle(switch, step.channel);
+        }
+        fits
+    }
+
+    /// Takes the shortest way that adds no dependency: next to no load leads to a switch, and what its
+    /// paths would add stands in the way of others.
+    fn take_known(
+        &mut self,
+        switch: SwitchIdx,
+        channels: impl Iterator<Item = ChannelIdx>,
+        lane: &ChannelGraph<'_>,
+    ) -> bool {
+        let known = channels.filter(|&channel| {
+            let to = self.fabric.channel(channel).to;
+            let next = self.channel[to];
+            self.hops[to] != UNSETTLED && (next == NONE || lane.contains(channel, next))
+        });
+        let best = known.min_by_key(|&channel| self.hops[self.fabric.channel(channel).to]);
+        if let Some(channel) = best {
+            self.settle(switch, channel);
+        }
+        best.is_some()
     }
 
     /// The lightest step to a switch with a path: all of those are equally far from the target.
@@ -400,20 +453,14 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Looks for any way on from switches that found no shortest one; false if some have none.
-    fn free_stuck(&mut self, lane: &mut ChannelGraph<'_>) -> bool {
+    /// Lets switches that found no shortest way `take` any, as often as that brings some of them on;
+    /// false if some are left.
+    fn free_stuck(&mut self, mut take: impl FnMut(&mut Self, SwitchIdx) -> bool) -> bool {
         let mut stuck = core::mem::take(&mut self.stuck);
-        loop {
-            let before = stuck.len();
-            let fabric = self.fabric;
-            stuck.retain(|&switch| {
-                let (first, end) = fabric.channel_range(switch);
-                let channels = (first.0..end.0).map(ChannelIdx);
-                !self.take_lightest(switch, channels, lane)
-            });
-            if stuck.is_empty() || stuck.len() == before {
-                break;
-            }
+        let mut before = usize::MAX;
+        while stuck.len() < before && !stuck.is_empty() {
+            before = stuck.len();
+            stuck.retain(|&switch| !take(self, switch));
         }
         self.stuck = stuck;
         self.stuck.is_empty()
