@@ -1,6 +1,7 @@
 //! Files that commands read and write: texts, lists, tables.
 
 use std::{
+    collections::BTreeMap,
     fmt::Display,
     fs,
     io::{self, Read as _, Write as _},
@@ -74,6 +75,21 @@ pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
     fs::write(file, text).map_err(|error| CliError::file(file.display(), "written", &error))
 }
 
+/// Writes a whole file in place of an older one: whoever reads it, and whatever happens meanwhile, there is
+/// the old text or the new one.
+pub fn replace(file: &Path, text: &str) -> Result<(), CliError> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".new");
+    let new = Path::new(&name);
+    let written = fs::File::create(new)
+        .and_then(|mut to| {
+            to.write_all(text.as_bytes())?;
+            to.sync_all()
+        })
+        .and_then(|()| fs::rename(new, file));
+    written.map_err(|error| CliError::file(file.display(), "written", &error))
+}
+
 /// Writes tables to a directory under OpenSM's names; makes the directory.
 pub fn dump(
     directory: &Path,
@@ -91,7 +107,7 @@ pub fn dump(
         ("opensm-sl2vl.dump", sl2vl::write(fabric, lids, routes)),
         ("opensm-lid-matrix.dump", lid_matrix::write(fabric, lids)),
         ("opensm-subnet.lst", subnet_list::write(fabric, lids)),
-        ("guid2lid", guid2lid::write(lids)),
+        ("guid2lid", guid2lid::write(lids, &BTreeMap::new())),
         ("sls", sls::write(lids, routes)),
     ];
     for (name, text) in files {

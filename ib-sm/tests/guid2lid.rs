@@ -27,7 +27,7 @@ fn hosts(running: &Running) -> Vec<NodeIdx> {
 #[test]
 fn a_fabric_that_lost_its_power_gets_the_lids_of_the_file_again() {
     let first = Lab::new("gen-mesh-6x4").up();
-    let text = guid2lid::write(first.sm.lids());
+    let text = guid2lid::write(first.sm.lids(), first.sm.guid2lid());
     // By itself a manager hands LIDs out by GUID: the file says otherwise.
     let mut database = guid2lid::read(&text).unwrap();
     let lids: Vec<_> = database.values().rev().copied().collect();

@@ -3,11 +3,13 @@
 use std::{
     io::{self, Write as _},
     ops::ControlFlow,
+    path::PathBuf,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use ib_mad::{Method, MgmtClass};
-use ib_sm::{Event, SubnetManager};
+use ib_routing::format::guid2lid;
+use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_transport::{Clock as _, MonotonicClock, Record, Tap, drive};
 
 use crate::{
@@ -30,6 +32,10 @@ pub struct SmCommand {
     /// Sweep once, report, and exit
     #[arg(long)]
     once: bool,
+    /// Keep who owns which LID in this file, in the format of OpenSM's guid2lid: ports have their LIDs back
+    /// after a restart. It may be missing at first
+    #[arg(long, value_name = "FILE")]
+    guid2lid: Option<PathBuf>,
     #[command(flatten)]
     device: DeviceArgs,
     #[command(flatten)]
@@ -53,7 +59,8 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         Method::DELETE,
     ];
     let began = Instant::now();
-    let config = args.sm.config()?;
+    let mut config = args.sm.config()?;
+    let mut kept = Guid2lid::open(args.guid2lid, &mut config)?;
     let clock = MonotonicClock::start();
     let classes = [
         (MgmtClass::SUBN_LID, 1, SMP),
@@ -71,6 +78,11 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let dump_dir = args.sm.dump_dir.as_deref();
     let ended = drive(&mut sm, &mut transport, &clock, |sm, event| {
         let flow = watch.event(&event);
+        if matches!(event, Event::SubnetUp(_))
+            && let Err(error) = kept.keep(sm)
+        {
+            return ControlFlow::Break(Err(error));
+        }
         if once {
             return match flow {
                 ControlFlow::Break(()) => ControlFlow::Break(Ok(())),
@@ -118,4 +130,35 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         writeln!(out, "\nsubnet {what} in {:.3} ms", times.total * 1e3)?;
     }
     Ok(verdict)
+}
+
+/// The file in which LIDs outlive the manager.
+struct Guid2lid {
+    file: Option<PathBuf>,
+    /// What stands in it.
+    text: String,
+}
+
+impl Guid2lid {
+    /// Reads the file, if there is one already, into the manager's configuration.
+    fn open(file: Option<PathBuf>, config: &mut SmConfig) -> Result<Self, CliError> {
+        if let Some(file) = file.as_deref().filter(|file| file.exists()) {
+            config.guid2lid = files::read(file, guid2lid::read)?;
+        }
+        let text = String::new();
+        Ok(Self { file, text })
+    }
+
+    /// Writes what the manager knows, if it is news.
+    fn keep(&mut self, sm: &SubnetManager) -> Result<(), CliError> {
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        let text = guid2lid::write(sm.lids(), sm.guid2lid());
+        if text != self.text {
+            files::replace(file, &text)?;
+            self.text = text;
+        }
+        Ok(())
+    }
 }

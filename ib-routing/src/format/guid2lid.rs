@@ -1,6 +1,9 @@
 //! OpenSM's `guid2lid`: which port owned which LIDs, kept over restarts.
 
-use alloc::{collections::BTreeMap, string::String};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+};
 use core::fmt::Write;
 
 use ib_wire::{Guid, Lid};
@@ -8,14 +11,26 @@ use ib_wire::{Guid, Lid};
 use super::{bad, number};
 use crate::{error::TopologyError, lid::LidMap};
 
-/// Writes `<port guid> <first lid> <last lid>` and a blank line per port.
+/// Writes `<port guid> <first lid> <last lid>` and a blank line per port: those that are there, then
+/// those that are remembered by their base LID alone.
 #[must_use]
-pub fn write(lids: &LidMap) -> String {
+pub fn write(lids: &LidMap, remembered: &BTreeMap<Guid, Lid>) -> String {
     let mut out = String::new();
-    for destination in lids.destinations().iter() {
-        let (first, last) = (destination.range.base().0, destination.range.last().0);
+    let mut line = |guid: Guid, first: Lid, last: Lid| {
         // Writing to a string does not fail.
-        let _ = writeln!(out, "{} 0x{first:04x} 0x{last:04x}\n", destination.guid);
+        let _ = writeln!(out, "{guid} 0x{:04x} 0x{:04x}\n", first.0, last.0);
+    };
+    let mut there = BTreeSet::new();
+    for destination in lids.destinations().iter() {
+        there.insert(destination.guid);
+        line(
+            destination.guid,
+            destination.range.base(),
+            destination.range.last(),
+        );
+    }
+    for (&guid, &lid) in remembered.iter().filter(|(guid, _)| !there.contains(guid)) {
+        line(guid, lid, lid);
     }
     out
 }

@@ -1,6 +1,6 @@
-use alloc::{string::ToString, vec::Vec};
+use alloc::{collections::BTreeMap, string::ToString, vec::Vec};
 
-use ib_wire::{Lmc, PortNum, Sl};
+use ib_wire::{Guid, Lid, Lmc, PortNum, Sl};
 
 use super::*;
 use crate::{
@@ -126,7 +126,8 @@ fn service_levels_and_lanes_come_back() {
 #[test]
 fn the_lid_database_keeps_what_was_assigned() {
     let (fabric, lids, _) = routed("torus:3x3,hosts=2", 2);
-    let database = guid2lid::read(&guid2lid::write(&lids)).expect("what we wrote");
+    let database =
+        guid2lid::read(&guid2lid::write(&lids, &BTreeMap::new())).expect("what we wrote");
     let lmc = Lmc::try_new(2).expect("an LMC");
     let options = LidOptions {
         lmc,
@@ -136,6 +137,10 @@ fn the_lid_database_keeps_what_was_assigned() {
     let again = LidMap::assign(&fabric, &options).expect("LIDs");
     assert_eq!(again.destinations(), lids.destinations());
     assert!(guid2lid::read("0x10 0x5\n").is_err());
+    let mut remembered = options.database.clone();
+    remembered.insert(Guid(0x77), Lid(0x1234));
+    let text = guid2lid::write(&lids, &remembered);
+    assert_eq!(guid2lid::read(&text).expect("what we wrote"), remembered);
 }
 
 #[test]
