@@ -140,11 +140,15 @@ impl Drop for Running {
 
 /// The first lines that differ, or nothing.
 fn difference(ours: &str, theirs: &str) -> Option<String> {
-    let mut pairs = ours.lines().zip(theirs.lines());
-    if let Some((ours, theirs)) = pairs.find(|(ours, theirs)| ours != theirs) {
-        return Some(format!("ours:   {ours}\ntheirs: {theirs}"));
+    let (mut ours, mut theirs) = (ours.lines(), theirs.lines());
+    loop {
+        let (ours, theirs) = (ours.next(), theirs.next());
+        if ours != theirs {
+            let [ours, theirs] = [ours, theirs].map(|line| line.unwrap_or("(the end)"));
+            return Some(format!("ours:   {ours}\ntheirs: {theirs}"));
+        }
+        ours?;
     }
-    (ours.lines().count() != theirs.lines().count()).then(|| "one is longer".to_owned())
 }
 
 /// What the commands print on our server, which is what they print on ibsim. A busy machine costs a tool an answer now and
@@ -213,6 +217,7 @@ fn is_comparable(line: &str) -> bool {
         "LinkSpeedExtEnabled",
         "LinkWidthEnabled",
         "validate_extended_speed",
+        "validate_speed",
         "LocalPort:",
         "resv2",
         "# Topology file",
@@ -252,7 +257,7 @@ fn tools_print_the_same_under_opensm() {
         }
         let ours = same_on_both(&file, &commands, comparable);
         assert!(
-            ours.contains("sminfo: sm lid 1 "),
+            ours.contains("SMINFO_MASTER"),
             "{}: {ours}",
             file.display()
         );

@@ -29,7 +29,7 @@ fn noise(len: usize) -> Vec<u8> {
 /// Lengths around every block of the kernels; fewer where an interpreter runs.
 fn lengths() -> impl Iterator<Item = usize> {
     let (near, far, last) = if cfg!(miri) {
-        (7, 299, 2047)
+        (37, 700, 700)
     } else {
         (1, 1, 4113)
     };
@@ -98,7 +98,7 @@ fn a_payload_is_copied_to_its_place_and_summed_in_one_pass() {
         Mask::NOTHING.bits(0, 0x0f).ones(1, 3).ones(12, 4),
     );
     let (step, long) = if cfg!(miri) {
-        (61, &[][..])
+        (139, &[][..])
     } else {
         (1, &[1024, 2047, 3968, 4096][..])
     };
@@ -138,7 +138,7 @@ fn a_payload_is_copied_to_its_place_and_summed_in_one_pass() {
 #[test]
 fn a_payload_at_any_address_goes_to_any_address() {
     let data = noise(700);
-    let step = if cfg!(miri) { 5 } else { 1 };
+    let step = if cfg!(miri) { 13 } else { 1 };
     let offsets = (0..32).step_by(step);
     for (from, to) in offsets.flat_map(|from| [(from, 36), (0, 20 + from), (from, 20 + from)]) {
         for len in [128, 255, 256, 300] {
@@ -183,7 +183,7 @@ fn every_kernel_that_the_processor_has_agrees_with_the_shift_register() {
                 target_arch = "x86_64",
                 all(target_arch = "aarch64", target_endian = "little")
             ));
-            assert!(!kernels.is_empty() || !is_known || cfg!(miri));
+            assert!(!kernels.is_empty() || !is_known);
             for (bits, registers) in kernels {
                 assert_eq!(registers, right, "{bits} bits at a time, {len} bytes");
             }
@@ -194,7 +194,7 @@ fn every_kernel_that_the_processor_has_agrees_with_the_shift_register() {
 #[test]
 fn sums_of_parts_combine_to_the_sum_of_the_whole() {
     let data = noise(300);
-    for cut in (0..=300).step_by(if cfg!(miri) { 13 } else { 1 }) {
+    for cut in (0..=300).step_by(if cfg!(miri) { 101 } else { 1 }) {
         let (head, tail) = data.split_at(cut);
         let combined = Vcrc::new()
             .update(head)
