@@ -23,7 +23,7 @@ pub struct Delivery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SimEvent {
-    /// A datagram ended before its destination; only with [`SimOptions::drop_events`].
+    /// A datagram ended before its destination; only with [`SimOptions::drop_events`](crate::SimOptions::drop_events).
     Dropped {
         /// The host's port that sent it, or that sent the request that it answers.
         origin: PortRef,

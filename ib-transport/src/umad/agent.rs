@@ -23,8 +23,8 @@ pub struct AgentClass {
 pub enum Rmpp {
     /// The engine: segments pass as datagrams of 256 bytes.
     User,
-    /// The kernel: whole messages pass by [`send_message`](UmadPort::send_message) and
-    /// [`recv_message`](UmadPort::recv_message). Only for classes that have RMPP, and not under ibsim.
+    /// The kernel: whole messages pass by [`send_message`](super::UmadPort::send_message) and
+    /// [`recv_message`](super::UmadPort::recv_message). Only for classes that have RMPP, and not under ibsim.
     Kernel,
 }
 
