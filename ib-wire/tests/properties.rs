@@ -37,13 +37,18 @@ properties! {
 proptest! {
     /// Headers that look right bring the parser past its first checks.
     #[test]
-    fn bytes_that_look_like_packets_parse(lnh in 0u8..4, words in 0u16..80, bytes in vec(any::<u8>(), 20..320)) {
+    fn bytes_that_look_like_packets_parse(
+        lnh in 0u8..4, words in 0u16..80, ihl in 5u8..16, bytes in vec(any::<u8>(), 20..320),
+    ) {
         let mut bytes = bytes;
         bytes[1] = bytes[1] & 0xfc | lnh;
         bytes[4..6].copy_from_slice(&words.to_be_bytes());
         properties::any_bytes_parse(&bytes);
-        bytes[0] = 0x45;
+        bytes[0] = 0x40 | ihl;
         bytes[9] = 17;
+        properties::any_bytes_parse(&bytes);
+        bytes[2..4].copy_from_slice(&words.to_be_bytes());
+        bytes[6..8].fill(0);
         properties::any_bytes_parse(&bytes);
         bytes[12..14].copy_from_slice(&[0x89, 0x15]);
         properties::any_bytes_parse(&bytes);

@@ -7,7 +7,7 @@ use crate::{
     At, Bth, Eth, Grh, Lnh, Lrh, OpCode, ROCE_V2_PORT, Rwh, Udp,
     crc::Coverage,
     packet::Expected,
-    roce::{EtherType, Ethernet, Ipv4, Ipv6, Vlan},
+    roce::{EtherType, Ethernet, Ipv4, Ipv4OptionWord, Ipv6, Vlan},
     table::UnknownName,
 };
 
@@ -375,8 +375,28 @@ impl Shape {
                 ..shape
             }
             .stopped(stop),
-            None => shape.udp(bytes, net.saturating_add(header)),
+            None => shape.ipv4_options(bytes, net.saturating_add(header)),
         }
+    }
+
+    /// The option words between IPv4 and what starts at `udp`, then UDP.
+    fn ipv4_options(self, bytes: &[u8], udp: usize) -> Decoded {
+        let options = self.net.saturating_add(Ipv4::LEN);
+        let room = self.limit.saturating_sub(options);
+        let whole = options.saturating_add(room & !(Ipv4OptionWord::LEN - 1));
+        let shape = Self {
+            payload: udp.min(whole),
+            ..self
+        };
+        if whole < udp {
+            return shape.short(
+                Ipv4OptionWord::LAYOUT.name,
+                whole,
+                Ipv4OptionWord::LEN,
+                bytes,
+            );
+        }
+        shape.udp(bytes, udp)
     }
 
     fn ipv6(start: Start, bytes: &[u8], net: usize) -> Decoded {
