@@ -74,8 +74,7 @@ macro_rules! extended_headers {
         #[must_use]
         pub fn $getter(&self) -> Option<&$type> {
             let at = self.shape.eth(self.bytes.as_ref(), Eth::$type)?;
-            let header = self.bytes.as_ref().get(at..at.checked_add($type::LEN)?)?;
-            $type::parse(header, at).ok().map(|(header, _)| header)
+            self.view_at(at, $type::LEN, $type::parse)
         }
     )*};
 }
@@ -85,15 +84,12 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[inline]
     #[must_use]
     pub fn parse(bytes: B) -> Self {
-        let shape = match Shape::whole(bytes.as_ref()) {
+        let mut shape = match Shape::whole(bytes.as_ref()) {
             Some(shape) => shape,
             None => Shape::unusual(bytes.as_ref()),
         };
         // Said once more for the compiler, which does not see that both ways end in it.
-        let shape = Shape {
-            start: Start::Ib,
-            ..shape
-        };
+        shape.start = Start::Ib;
         Self { bytes, shape }
     }
 
@@ -158,7 +154,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[must_use]
     pub fn grh(&self) -> Option<&Grh> {
         match self.shape.network {
-            Network::Global | Network::RoceV1 => self.view_at(self.shape.net, Grh::parse),
+            Network::Global | Network::RoceV1 => self.view_at(self.shape.net, Grh::LEN, Grh::parse),
             _ => None,
         }
     }
@@ -167,7 +163,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[must_use]
     pub fn rwh(&self) -> Option<&Rwh> {
         match self.shape.network {
-            Network::Raw => self.view_at(self.shape.net, Rwh::parse),
+            Network::Raw => self.view_at(self.shape.net, Rwh::LEN, Rwh::parse),
             _ => None,
         }
     }
@@ -176,7 +172,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[must_use]
     pub fn ethernet(&self) -> Option<&Ethernet> {
         match self.shape.start {
-            Start::Ethernet => self.view_at(0, Ethernet::parse),
+            Start::Ethernet => self.view_at(0, Ethernet::LEN, Ethernet::parse),
             _ => None,
         }
     }
@@ -185,7 +181,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[must_use]
     pub fn ipv4(&self) -> Option<&Ipv4> {
         match self.shape.network {
-            Network::RoceV2Ipv4 => self.view_at(self.shape.net, Ipv4::parse),
+            Network::RoceV2Ipv4 => self.view_at(self.shape.net, Ipv4::LEN, Ipv4::parse),
             _ => None,
         }
     }
@@ -209,7 +205,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[must_use]
     pub fn ipv6(&self) -> Option<&Ipv6> {
         match self.shape.network {
-            Network::RoceV2Ipv6 => self.view_at(self.shape.net, Ipv6::parse),
+            Network::RoceV2Ipv6 => self.view_at(self.shape.net, Ipv6::LEN, Ipv6::parse),
             _ => None,
         }
     }
@@ -219,8 +215,8 @@ impl<B: AsRef<[u8]>> Packet<B> {
     pub fn udp(&self) -> Option<&Udp> {
         match self.shape.network {
             Network::RoceV2Ipv4 | Network::RoceV2Ipv6 => {
-                let at = self.shape.bth.checked_sub(Udp::LEN)?;
-                self.view_at(at, Udp::parse)
+                let at = self.shape.bth().checked_sub(Udp::LEN)?;
+                self.view_at(at, Udp::LEN, Udp::parse)
             }
             _ => None,
         }
@@ -230,9 +226,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[inline]
     #[must_use]
     pub fn bth(&self) -> Option<&Bth> {
-        let at = self.shape.bth;
-        let header = self.bytes.as_ref().get(at..at.checked_add(Bth::LEN)?)?;
-        Bth::parse(header, at).ok().map(|(header, _)| header)
+        self.view_at(self.shape.bth(), Bth::LEN, Bth::parse)
     }
 
     extended_headers! {
@@ -307,7 +301,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         let (from, is_there) = match coverage {
             Coverage::IbaLocal | Coverage::IbaGlobal => (0, true),
             Coverage::RoceV1 | Coverage::RoceV2Ipv4 | Coverage::RoceV2Ipv6 => {
-                (self.shape.net, self.shape.bth != usize::MAX)
+                (self.shape.net, self.shape.has_bth())
             }
         };
         if !is_there || self.shape.icrc() != Some(self.shape.limit) {
@@ -353,9 +347,11 @@ impl<B: AsRef<[u8]>> Packet<B> {
     fn view_at<'a, T>(
         &'a self,
         at: usize,
+        len: usize,
         parse: impl Fn(&'a [u8], usize) -> Result<(&'a T, &'a [u8]), crate::ParseError>,
     ) -> Option<&'a T> {
         let decoded = self.bytes.as_ref().get(..self.shape.payload)?;
-        parse(decoded.get(at..)?, at).ok().map(|(header, _)| header)
+        let header = decoded.get(at..at.checked_add(len)?)?;
+        parse(header, at).ok().map(|(header, _)| header)
     }
 }

@@ -48,8 +48,8 @@ fn gid() -> Gid {
 }
 
 #[test]
-fn every_encapsulation_behind_any_number_of_tags_is_found() {
-    for tags in 0..4 {
+fn every_encapsulation_behind_up_to_sixteen_tags_is_found() {
+    for tags in [0, 1, 2, 3, 16] {
         let cases = [
             (
                 EtherType::ROCE_V1,
@@ -100,6 +100,21 @@ fn every_encapsulation_behind_any_number_of_tags_is_found() {
             }
         }
     }
+}
+
+#[test]
+fn a_seventeenth_tag_is_named_and_not_read() {
+    let link = link(17, EtherType::ROCE_V1);
+    let mut builder = PacketBuilder::roce_v1(Grh::new(gid(), gid()), send());
+    let frame = build(builder.link(&link));
+    let packet = Packet::parse_as(Start::Ethernet, frame.as_slice());
+    assert_eq!(packet.headers().count(), 17);
+    assert_eq!(packet.bth(), None);
+    let error = packet.validate().error().copied();
+    assert_eq!(
+        error.map(|fault| (fault.kind, fault.at.offset)),
+        Some((FaultKind::NotRoce, Ethernet::LEN + 16 * Vlan::LEN - 2))
+    );
 }
 
 #[test]

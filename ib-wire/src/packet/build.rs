@@ -398,7 +398,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         if self.shape.start == Start::Ethernet {
             builder.link = self.bytes().get(..self.shape.net)?;
         }
-        let mut at = self.shape.bth.saturating_add(Bth::LEN);
+        let mut at = self.shape.bth().saturating_add(Bth::LEN);
         for &eth in bth.map_or(&[][..], |bth| bth.op_code().headers()) {
             let next = at.saturating_add(eth.layout().len);
             builder.put(eth, self.bytes().get(at..next)?);

@@ -73,7 +73,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
     pub fn edit_bth(&mut self, change: impl FnOnce(&mut Bth)) -> Result<(), EditError> {
         let mut header = *self.bth().ok_or(missing(Bth::LAYOUT.name))?;
         change(&mut header);
-        self.replace(Bth::LAYOUT.name, self.shape.bth, header.as_bytes())
+        self.replace(Bth::LAYOUT.name, self.shape.bth(), header.as_bytes())
     }
 
     /// Changes an extended header and the CRCs with it.

@@ -31,7 +31,7 @@ pub struct Headers<'a> {
 
 impl<'a> Headers<'a> {
     pub(super) fn new(bytes: &'a [u8], shape: Shape) -> Self {
-        let stack = match bytes.get(shape.bth..) {
+        let stack = match bytes.get(shape.bth()..) {
             Some([op_code, ..]) => OpCode(*op_code).headers(),
             _ => &[],
         };
@@ -52,10 +52,10 @@ impl<'a> Headers<'a> {
             ..
         } = self.shape;
         let at = self.at;
-        if at == self.shape.bth {
+        if at == self.shape.bth() {
             return Some(Bth::LAYOUT);
         }
-        if at > self.shape.bth {
+        if at > self.shape.bth() {
             let (eth, rest) = self.stack.split_first()?;
             self.stack = rest;
             return Some(eth.layout());

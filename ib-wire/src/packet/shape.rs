@@ -77,6 +77,11 @@ pub enum Network {
     RoceV2Ipv6,
 }
 
+/// Past the headers of every packet.
+const NO_BTH: u16 = u16::MAX;
+/// VLAN tags of a frame that are read: switches set two at most. What stands in front of the payload
+/// stays within some hundred bytes so.
+const MAX_VLAN_TAGS: usize = 16;
 /// Length of the ICRC.
 const ICRC: usize = 4;
 /// Length of the VCRC.
@@ -90,8 +95,8 @@ pub(super) struct Shape {
     pub(super) network: Network,
     /// The header after LRH or Ethernet: GRH, RWH or IP.
     pub(super) net: usize,
-    /// The BTH; `usize::MAX` where none was reached.
-    pub(super) bth: usize,
+    /// The BTH; [`NO_BTH`] where none was reached. As it is small, no place counted from it overflows.
+    bth: u16,
     /// One past the last decoded header.
     pub(super) payload: usize,
     /// One past payload and pad: where the ICRC starts, or the VCRC of a raw packet. Never past the
@@ -157,21 +162,21 @@ impl Shape {
             return None;
         }
         let (network, bth) = if lnh == Lnh::IBA_GLOBAL {
-            (Network::Global, Lrh::LEN + Grh::LEN)
+            (Network::Global, (Lrh::LEN + Grh::LEN) as u16)
         } else {
-            (Network::Local, Lrh::LEN)
+            (Network::Local, Lrh::LEN as u16)
         };
         // 2047 words of 4 bytes at most, and headers of some hundred: no sum can overflow.
         let covered = usize::from(lrh.pkt_len()).wrapping_mul(4);
         let end = covered.wrapping_add(VCRC);
-        let op_code = OpCode(*bytes.get(bth)?);
-        let payload = bth
+        let limit = covered.checked_sub(ICRC)?;
+        let op_code = OpCode(*bytes.get(usize::from(bth))?);
+        let payload = usize::from(bth)
             .wrapping_add(Bth::LEN)
             .wrapping_add(op_code.headers_len());
-        if payload.wrapping_add(ICRC) > covered || end > bytes.len() {
+        if payload > limit || end > bytes.len() {
             return None;
         }
-        let limit = covered.wrapping_sub(ICRC);
         Some(Self {
             start: Start::Ib,
             network,
@@ -208,7 +213,7 @@ impl Shape {
             start,
             network: Network::None,
             net: 0,
-            bth: usize::MAX,
+            bth: NO_BTH,
             payload: 0,
             limit: bytes.len(),
             end: bytes.len(),
@@ -287,7 +292,10 @@ impl Shape {
         };
         let mut ether_type = frame.ether_type();
         let mut at = Ethernet::LEN;
-        while matches!(ether_type, EtherType::VLAN | EtherType::SERVICE_VLAN) {
+        for _ in 0..MAX_VLAN_TAGS {
+            if !matches!(ether_type, EtherType::VLAN | EtherType::SERVICE_VLAN) {
+                break;
+            }
             shape.payload = at;
             let Some(Ok((tag, _))) = bytes.get(at..).map(|rest| Vlan::parse(rest, at)) else {
                 return shape.short(Vlan::LAYOUT.name, at, Vlan::LEN, bytes);
@@ -478,12 +486,13 @@ impl Shape {
         let payload = at.wrapping_add(Bth::LEN);
         if let Some(region) = bytes.get(..shape.limit)
             && let Some(rest) = region.get(at..)
-            && let Ok((bth, _)) = Bth::parse(rest, at)
+            && let Ok((header, _)) = Bth::parse(rest, at)
+            && let Ok(bth) = u16::try_from(at)
         {
-            let op_code = bth.op_code();
+            let op_code = header.op_code();
             let all = payload.wrapping_add(op_code.headers_len());
             let shape = Self {
-                bth: at,
+                bth,
                 payload: all,
                 ..shape
             };
@@ -553,26 +562,39 @@ impl Shape {
         }
     }
 
+    /// Where the BTH starts; past all headers where none was reached.
+    #[inline]
+    pub(super) fn bth(&self) -> usize {
+        self.bth.into()
+    }
+
+    /// Whether a BTH was reached.
+    pub(super) fn has_bth(&self) -> bool {
+        self.bth != NO_BTH
+    }
+
     /// Where the extended header starts, if the operation has it and it was decoded.
     #[inline]
     pub(super) fn eth(&self, bytes: &[u8], eth: Eth) -> Option<usize> {
-        let stack = self.bth.checked_add(Bth::LEN)?;
-        let op_code = OpCode(*bytes.get(self.bth)?);
-        let at = stack.checked_add(op_code.place_of(eth))?;
-        (at.checked_add(eth.layout().len)? <= self.payload).then_some(at)
+        let op_code = OpCode(*bytes.get(self.bth())?);
+        let at = self
+            .bth()
+            .wrapping_add(Bth::LEN)
+            .wrapping_add(op_code.place_of(eth));
+        (at.wrapping_add(eth.layout().len) <= self.payload).then_some(at)
     }
 
     /// One past the payload: before the pad, if the pad count fits.
     #[inline]
     pub(super) fn payload_end(&self, bytes: &[u8]) -> usize {
-        let pad = match bytes.get(self.bth.saturating_add(1)) {
+        let pad = match bytes.get(self.bth().wrapping_add(1)) {
             // Where decoding stopped, nobody knows what is payload.
             Some(byte) if !self.stopped => usize::from(*byte >> 4 & 3),
             _ => 0,
         };
         let icrc = self.icrc().unwrap_or(0);
         match self.limit.min(icrc.saturating_sub(pad)) {
-            end if self.bth != usize::MAX && end >= self.payload => end,
+            end if self.has_bth() && end >= self.payload => end,
             _ => self.limit.max(self.payload),
         }
     }

@@ -122,7 +122,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
             }
         }
         let Some(udp) = self.udp() else { return };
-        let start = self.shape.bth.saturating_sub(Udp::LEN);
+        let start = self.shape.bth().saturating_sub(Udp::LEN);
         let at = At::new(Udp::LAYOUT.name, start);
         if udp.dst_port() != ROCE_V2_PORT {
             let expected = Expected::Number(ROCE_V2_PORT.into());
@@ -144,7 +144,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
 
     fn check_transport(&self, faults: &mut Faults) {
         let Some(bth) = self.bth() else { return };
-        let at = At::new(Bth::LAYOUT.name, self.shape.bth);
+        let at = At::new(Bth::LAYOUT.name, self.shape.bth());
         if bth.t_ver() != 0 {
             let zero = Expected::Number(0);
             faults.push(fault(FaultKind::BadTver, at, "t_ver", bth.t_ver(), zero));
@@ -199,7 +199,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         }
         // First and middle packets are a whole MTU: nothing is left to fill.
         if matches!(operation.position, Position::First | Position::Middle) && bth.pad_cnt() != 0 {
-            let at = At::new(Bth::LAYOUT.name, self.shape.bth);
+            let at = At::new(Bth::LAYOUT.name, self.shape.bth());
             let zero = Expected::Number(0);
             faults.push(fault(
                 FaultKind::BadPadCnt,
