@@ -10,6 +10,7 @@ mod dissect;
 mod mad;
 mod mad_peer;
 mod measure;
+mod opensm;
 mod packet;
 mod quality;
 mod routing;

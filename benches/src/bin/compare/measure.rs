@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use nix::time::{ClockId, clock_gettime};
+
 /// Figures of several repetitions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sample(Vec<f64>);
@@ -70,6 +72,11 @@ pub(crate) fn figures_by_turns(
         figures.1.push(peer());
     }
     (Sample::new(figures.0), Sample::new(figures.1))
+}
+
+/// Processor time of the calling thread so far.
+pub(crate) fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// Whether a program is on the path.

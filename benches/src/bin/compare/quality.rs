@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ib_routing::VerifyReport;
 use serde::Serialize;
 
 /// What a side's tables are worth.
@@ -14,6 +15,19 @@ pub(crate) struct Quality {
     pub(crate) vls: u8,
     /// `None` where the peer does not say which service levels it uses.
     pub(crate) deadlock_free: Option<bool>,
+}
+
+impl Quality {
+    /// What a report says of tables that use `vls` lanes.
+    pub(crate) fn of(report: &VerifyReport, vls: u8, lanes_known: bool) -> Self {
+        Self {
+            load_max: report.link_load.max,
+            mean_hops: report.mean_hops,
+            unreachable: report.unreachable,
+            vls,
+            deadlock_free: lanes_known.then_some(report.deadlock_free),
+        }
+    }
 }
 
 /// Quality of both sides.
