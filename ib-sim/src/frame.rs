@@ -29,6 +29,8 @@ pub(crate) struct Frame {
     pub(crate) origin: u32,
     /// Links passed so far: a packet that follows a loop ends by this.
     pub(crate) hops: u16,
+    /// How often it, or the packet that it is a copy of, was doubled by a fault.
+    pub(crate) doublings: u8,
     /// Length on the wire in 32-bit words, as PortXmitData counts: from the LRH to the ICRC.
     pub(crate) words: u16,
     /// Bytes of payload: what the MTU limits.
@@ -53,6 +55,7 @@ impl Frame {
         grh: None,
         origin: 0,
         hops: 0,
+        doublings: 0,
         words: Self::WORDS,
         payload: Self::PAYLOAD,
         data: None,

@@ -11,6 +11,10 @@ use crate::frame::FrameIdx;
 use crate::node::PortIdx;
 use crate::sim::{Happening, Sim};
 
+/// Doublings that a packet and its copies may go through: one on each of many links would make more of
+/// them than there is memory.
+const MOST_DOUBLINGS: u8 = 4;
+
 impl Sim {
     /// Sends a packet out of a port.
     pub(crate) fn transmit(&mut self, out: PortIdx, frame: FrameIdx) {
@@ -53,8 +57,13 @@ impl Sim {
         }
         let wait = self.options.hop_latency.saturating_add(fate.wait);
         if fate.duplicated
+            && self.frames[frame].doublings < MOST_DOUBLINGS
             && let Some(copy) = self.copy_frame(frame)
         {
+            for twin in [frame, copy] {
+                let doublings = &mut self.frames[twin].doublings;
+                *doublings = doublings.saturating_add(1);
+            }
             let arrival = Happening::Arrive {
                 frame: copy,
                 port: peer,

@@ -16,6 +16,9 @@ use crate::frame::FrameIdx;
 use crate::node::PortIdx;
 use crate::sim::Sim;
 
+/// Packets in flight beyond one for each port: more only go in circles.
+const MANY: usize = 1 << 12;
+
 /// Number of a data packet that was sent: its trace has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u64);
@@ -172,6 +175,7 @@ impl Sim {
         sent.grh = None;
         sent.origin = index.0;
         sent.hops = 0;
+        sent.doublings = 0;
         sent.words = lrh.pkt_len();
         sent.payload = u16::try_from(view.payload().len()).unwrap_or(u16::MAX);
         sent.data = Some(Box::new(DataPacket {
@@ -268,6 +272,10 @@ impl Sim {
     /// A second packet like this one; none if there are so many already that they must go in circles.
     pub(crate) fn copy_frame(&mut self, frame: FrameIdx) -> Option<FrameIdx> {
         let ports = u32::try_from(self.ports.len()).unwrap_or(u32::MAX);
+        // Datagrams of management have no trace: of them all together there are no more than this.
+        if self.frames.in_flight() > self.ports.len().saturating_add(MANY) {
+            return None;
+        }
         if let Some(data) = &self.frames[frame].data
             && let Some(trace) = self.traces.by_id.get_mut(&data.id)
         {

@@ -381,6 +381,7 @@ impl Sim {
         frame.grh = address.grh;
         frame.origin = port.0;
         frame.hops = 0;
+        frame.doublings = 0;
         frame.words = match address.grh {
             None => Frame::WORDS,
             Some(_) => Frame::WORDS.saturating_add(Frame::GRH_WORDS),

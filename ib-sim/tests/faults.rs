@@ -76,6 +76,30 @@ fn duplicated_packets_come_twice_on_each_link() {
     assert!((0..10).all(|id| answers.iter().filter(|&&found| found == id).count() == 4));
 }
 
+/// Copies are copied again: without a bound one packet over 20 links would become a million.
+#[test]
+fn a_packet_over_many_links_is_doubled_a_few_times_only() {
+    let ring = "ring:switches=21,hosts=1";
+    let spec: ib_routing::generate::FabricSpec = ring.parse().unwrap();
+    let mut options = SimOptions {
+        traps: false,
+        ..SimOptions::default()
+    };
+    options.faults.rates.duplicate = 1.0;
+    let sim = Sim::new(&spec.build().unwrap(), options).share();
+    let ca = sim.with(|sim| {
+        let mut nodes = sim.nodes().iter_enumerated();
+        nodes.find(|(_, node)| !node.is_switch()).unwrap().0
+    });
+    let mut host = Host::at(sim, at(ca, 1));
+    let route = [&[1][..], &[1; 20]].concat();
+    let smp = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(&route));
+    let mut mad = Mad::new(MadAddress::DIRECTED);
+    mad.bytes = *smp.as_bytes();
+    host.transport.send(&mad).unwrap();
+    assert_eq!(std::iter::from_fn(|| host.receive()).count(), 16);
+}
+
 #[test]
 fn delayed_packets_come_within_the_longest_delay() {
     let delay = Duration::from_millis(20);

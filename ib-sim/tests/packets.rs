@@ -380,6 +380,46 @@ fn loops_end_by_the_hop_limit_and_do_not_fill_the_fabric() {
     );
 }
 
+/// Two switches with three cables send a datagram of management back and forth, two copies for one.
+#[test]
+fn multicast_management_that_multiplies_in_a_loop_ends() {
+    let mut builder = ib_routing::FabricBuilder::new();
+    for (guid, type_) in [
+        (0x10, ib_routing::NodeType::Ca),
+        (0x20, ib_routing::NodeType::Switch),
+        (0x30, ib_routing::NodeType::Switch),
+    ] {
+        let node = ib_routing::NewNode {
+            type_,
+            guid: ib_wire::Guid(guid),
+            num_ports: 4,
+            ..ib_routing::NewNode::default()
+        };
+        builder.add_node(node).unwrap();
+    }
+    builder.add_link(at(H, 1), at(S1, 4)).unwrap();
+    for port in 1..=3 {
+        builder.add_link(at(S1, port), at(S2, port)).unwrap();
+    }
+    let options = SimOptions {
+        traps: false,
+        ..SimOptions::default()
+    };
+    let sim = ib_sim::Sim::new(&builder.build(), options).share();
+    let mut host = Host::at(sim, at(H, 1));
+    let mut table = MulticastForwardingTable::default();
+    table.set_port_mask_block(0, 0xe).unwrap();
+    for route in [&[1][..], &[1, 1]] {
+        host.set(route, MulticastForwardingTable::ID, 0, table.as_bytes())
+            .unwrap();
+    }
+    let smp = ib_smp::SmpLidRouted::new(ib_mad::Method::GET, ib_smp::NodeInfo::ID, 0);
+    let mut mad = ib_mad::Mad::new(ib_mad::MadAddress::smi(Lid(0xc000)));
+    mad.bytes = *smp.as_bytes();
+    assert!(host.exchange(&mad).is_none());
+    assert_eq!(host.sim.with(|sim| sim.in_flight()), 0);
+}
+
 fn activate(host: &mut Host, route: &[u8], ports: &[u8]) {
     for state in [ib_smp::PortState::ARMED, ib_smp::PortState::ACTIVE] {
         for &port in ports {
