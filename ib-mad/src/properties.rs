@@ -16,5 +16,8 @@ pub use connections::{
     any_cm_messages_stay_within_bounds, any_link_leaves_agreement, few_losses_leave_both_connected,
 };
 pub use datagram::{any_datagram_is_its_typed_message, fields_cover_every_bit};
-pub use rmpp::{a_lossy_link_delivers_or_reports, any_segments_stay_within_bounds};
+pub use rmpp::{
+    a_lossy_link_delivers_or_reports, any_acknowledgements_end_a_transfer,
+    any_segments_stay_within_bounds,
+};
 pub use window::every_request_ends_once;

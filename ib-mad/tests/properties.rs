@@ -6,7 +6,7 @@ use ib_mad::properties;
 use proptest::{collection::vec, prelude::*};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
     #[test]
     fn any_datagram_is_its_typed_message(bytes in vec(any::<u8>(), 0..=256)) {
@@ -26,6 +26,11 @@ proptest! {
     #[test]
     fn any_segments_stay_within_bounds(bytes in vec(any::<u8>(), 0..2000)) {
         properties::any_segments_stay_within_bounds(&bytes);
+    }
+
+    #[test]
+    fn any_acknowledgements_end_a_transfer(bytes in vec(any::<u8>(), 0..200)) {
+        properties::any_acknowledgements_end_a_transfer(&bytes);
     }
 
     #[test]
@@ -73,6 +78,7 @@ fn inputs_once_found_hold() {
             Some("datagram") => properties::any_datagram_is_its_typed_message,
             Some("lossy") => properties::a_lossy_link_delivers_or_reports,
             Some("segments") => properties::any_segments_stay_within_bounds,
+            Some("acknowledgements") => properties::any_acknowledgements_end_a_transfer,
             Some("connected") => properties::few_losses_leave_both_connected,
             Some("agreement") => properties::any_link_leaves_agreement,
             Some("messages") => properties::any_cm_messages_stay_within_bounds,

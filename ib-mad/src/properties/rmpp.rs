@@ -9,10 +9,10 @@ use ib_wire::{Lid, Sl};
 
 use crate::{
     Engine, Input, Instant, Mad, MadAddress, Method, MgmtClass, Rmpp, RmppConfig, RmppEvent,
-    RmppType, TransactionId,
+    RmppHeader, RmppType, TransactionId,
 };
 
-const CONFIG: RmppConfig = RmppConfig {
+pub(super) const CONFIG: RmppConfig = RmppConfig {
     window: 4,
     retries: 3,
     path_time: Duration::from_millis(10),
@@ -38,15 +38,22 @@ fn template(transaction: u8) -> Mad {
 }
 
 /// A message over a link that loses and repeats datagrams arrives whole, or its sender reports a
-/// failure; nothing goes on for ever.
+/// failure; so does its answer, if it has one of many segments. Nothing goes on for ever.
 pub fn a_lossy_link_delivers_or_reports(bytes: &[u8]) {
     let mut u = Unstructured::new(bytes);
-    let len = usize::from(u.arbitrary::<u16>().unwrap_or(0)) % 10_000;
+    let len = u.arbitrary::<u16>().unwrap_or(0);
+    let is_double_sided = len & 1 != 0;
+    let len = usize::from(len) % 10_000;
     let data: Bytes = (0..len).map(|at| (at % 249) as u8).collect();
     let mut sides = [Rmpp::new(CONFIG), Rmpp::new(CONFIG)];
     let mut now = Instant::ZERO;
-    sides[0].send(now, &template(1), data.clone()).unwrap();
-    let (mut received, mut ends) = (0, 0);
+    let mut request = template(1);
+    if is_double_sided {
+        request.header_mut().set_method(Method::GET_MULTI);
+    }
+    sides[0].send(now, &request, data.clone()).unwrap();
+    // What each side has begun to send, whether it has arrived, and how often its sender was told the end.
+    let (mut begun, mut arrived, mut ends) = ([1, 0], [0, 0], [0, 0]);
     for round in 0.. {
         assert!(round < 100_000, "it never ends");
         let mut moved = false;
@@ -63,16 +70,23 @@ pub fn a_lossy_link_delivers_or_reports(bytes: &[u8]) {
                 }
             }
             while let Some(event) = sides[from].poll_event() {
+                moved = true;
                 match event {
                     RmppEvent::Received(message) => {
                         assert_eq!(message.data, data);
-                        received += 1;
+                        arrived[1 - from] += 1;
+                        if message.header().method() == Method::GET_MULTI {
+                            let mut answer = message.first;
+                            answer.header_mut().set_method(Method::GET_MULTI_RESP);
+                            sides[from].send(now, &answer, data.clone()).unwrap();
+                            begun[from] += 1;
+                        }
                     }
                     RmppEvent::Sent(_) => {
-                        assert_eq!(received, 1, "acknowledged before it was received");
-                        ends += 1;
+                        assert_eq!(arrived[from], 1, "acknowledged before it was received");
+                        ends[from] += 1;
                     }
-                    RmppEvent::SendFailed { .. } => ends += 1,
+                    RmppEvent::SendFailed { .. } => ends[from] += 1,
                     RmppEvent::ReceiveFailed { .. } => {}
                 }
             }
@@ -88,13 +102,76 @@ pub fn a_lossy_link_delivers_or_reports(bytes: &[u8]) {
             side.handle_timeout(now);
         }
     }
-    assert!(
-        received <= 1 && ends == 1,
-        "{received} received, {ends} ends"
-    );
+    assert!(arrived.iter().all(|&times| times <= 1), "{arrived:?}");
+    assert_eq!(ends, begun);
     for side in &sides {
         assert_eq!((side.sending(), side.receiving(), side.memory()), (0, 0, 0));
     }
+}
+
+/// A transfer ends once, whatever its receiver acknowledges, and nothing is left of it.
+pub fn any_acknowledgements_end_a_transfer(bytes: &[u8]) {
+    let mut u = Unstructured::new(bytes);
+    let mut rmpp = Rmpp::new(CONFIG);
+    let mut now = Instant::ZERO;
+    let len = usize::from(u.arbitrary::<u8>().unwrap_or(0)) * 8;
+    let data: Bytes = (0..len).map(|at| (at % 249) as u8).collect();
+    let key = rmpp.send(now, &template(1), data).unwrap();
+    let (mut ends, mut sent) = (0, 0);
+    for round in 0.. {
+        assert!(round < 100_000, "it never ends");
+        while let Some(mad) = rmpp.poll_transmit(now) {
+            sent = sent.max(mad.rmpp().map_or(0, RmppHeader::data1));
+        }
+        while let Some(event) = rmpp.poll_event() {
+            let is_end = match event {
+                RmppEvent::Sent(of) => of == key,
+                RmppEvent::SendFailed { key: of, .. } => of == key,
+                _ => false,
+            };
+            ends += usize::from(is_end);
+        }
+        match u.arbitrary::<u8>() {
+            Ok(what) if !u.is_empty() => {
+                let mad = answer_to(sent, what, &mut u);
+                rmpp.handle_mad(now, &mad);
+                now = now + Duration::from_millis(u64::from(what / 16));
+                rmpp.handle_timeout(now);
+            }
+            _ => match rmpp.poll_timeout() {
+                Some(next) => {
+                    now = now.max(next);
+                    rmpp.handle_timeout(now);
+                }
+                None => break,
+            },
+        }
+    }
+    assert_eq!((ends, rmpp.sending(), rmpp.receiving()), (1, 0, 0));
+}
+
+/// What a receiver might say: as a rule an acknowledgement of segments up to `sent`.
+fn answer_to(sent: u32, what: u8, u: &mut Unstructured<'_>) -> Mad {
+    let mut mad = template(1);
+    mad.header_mut().set_method(Method::GET_TABLE);
+    let [number, ahead] = u.arbitrary().unwrap_or([0; 2]);
+    let number = u32::from(number) % (sent + 1 + u32::from(number / 250));
+    let kind = match what % 16 {
+        0 => RmppType::STOP,
+        1 => RmppType::ABORT,
+        2 => RmppType(ahead),
+        _ => RmppType::ACK,
+    };
+    let (header, _) = RmppHeader::parse_mut(&mut mad.bytes[24..], 24).unwrap();
+    header
+        .set_rmpp_version(1)
+        .set_rmpp_type(kind)
+        .set_active(true)
+        .set_r_resp_time(crate::RespTime::from_bits(what / 8))
+        .set_data1(number)
+        // Mostly a window that goes on, or one that does not.
+        .set_data2((number + u32::from(ahead % 4)).saturating_sub(u32::from(ahead / 248)));
+    mad
 }
 
 /// Whatever segments arrive in whatever order: the limits hold, and an ABORT has no answer.

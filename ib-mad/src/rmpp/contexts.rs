@@ -196,6 +196,11 @@ impl Rmpp {
         true
     }
 
+    /// Whether this message is being received, or was and is remembered.
+    pub(crate) fn receives(&self, key: RmppKey) -> bool {
+        self.receivers.contains_key(&key)
+    }
+
     /// Whether a datagram belongs to a transfer that goes on or is remembered.
     #[must_use]
     pub fn knows(&self, mad: &Mad) -> bool {
@@ -243,6 +248,9 @@ impl Rmpp {
                 return;
             }
             if self.receivers.len() >= self.config.max_receivers {
+                self.forget_oldest();
+            }
+            if self.receivers.len() >= self.config.max_receivers {
                 return self.refuse(mad, RmppStatus::RESOURCES_EXHAUSTED);
             }
             let Ok(receiver) = RmppReceiver::new(self.config, mad) else {
@@ -260,9 +268,13 @@ impl Rmpp {
             let after = receiver.memory();
             self.memory = self.memory.saturating_add(after).saturating_sub(before);
         }
-        // The answer to a message of many segments acknowledges the turn.
-        if key.is_double_sided() && key.method.is_response() {
-            self.senders.remove(&key.inverted());
+        // The answer to a message of many segments acknowledges all of it, and the turn.
+        if key.is_double_sided()
+            && key.method.is_response()
+            && let Some(sender) = self.senders.remove(&key.inverted())
+            && sender.done_until.is_none()
+        {
+            self.events.push_back(RmppEvent::Sent(key.inverted()));
         }
         self.report_receiver(key);
     }
@@ -294,9 +306,24 @@ impl Rmpp {
             if !was_done {
                 self.events.push_back(RmppEvent::Sent(key));
             }
-            return;
+        } else if was_done {
+            self.take_ending_of_turn(header, key);
+        } else {
+            self.report_sender(key);
         }
-        self.report_sender(key);
+    }
+
+    /// A message that was acknowledged to its end will have no answer if the responder says so; what was
+    /// repeated or overtaken on the way says nothing.
+    fn take_ending_of_turn(&mut self, header: &RmppHeader, key: RmppKey) {
+        if matches!(header.rmpp_type(), RmppType::STOP | RmppType::ABORT) {
+            self.senders.remove(&key);
+            let status = header.rmpp_status();
+            self.events.push_back(RmppEvent::ReceiveFailed {
+                key: key.inverted(),
+                error: RmppError::EndedByPeer { status },
+            });
+        }
     }
 
     /// The requester of a double-sided transfer opens the window of the answer.
@@ -312,6 +339,15 @@ impl Rmpp {
             .is_some_and(RmppReceiver::is_complete);
         if is_turn && complete && key.is_double_sided() {
             self.turns.insert(key, ack.new_window_last());
+        }
+    }
+
+    /// Makes room for a transfer: of those that are only remembered the oldest goes.
+    fn forget_oldest(&mut self) {
+        let complete = self.receivers.iter().filter(|(_, it)| it.is_complete());
+        let oldest = complete.min_by_key(|(_, it)| it.poll_timeout());
+        if let Some(key) = oldest.map(|(key, _)| *key) {
+            self.forget(key);
         }
     }
 

@@ -133,6 +133,10 @@ impl RmppSender {
                 self.retries_left = left;
                 self.window_last = self.window_last.max(1);
                 self.next = self.acknowledged.saturating_add(1);
+                if self.next > self.window_last {
+                    // The receiver has closed its window: nothing goes out that would set the time.
+                    self.deadline = Some(now.saturating_add(self.wait()));
+                }
             }
             None => self.end(RmppStatus::TOO_MANY_RETRIES),
         }

@@ -478,6 +478,21 @@ fn each_fault_of_an_acknowledgement_has_its_abort() {
 }
 
 #[test]
+fn a_window_that_never_opens_ends_the_transfer() {
+    let (mut sender, _) = sender_after(1, 1, 0);
+    let mut now = at(0);
+    while let Some(next) = sender.poll_timeout() {
+        now = next;
+        sender.handle_timeout(now);
+        let said = sender.poll_transmit(now).map(|mad| segment_of(&mad).0);
+        assert!(said.is_none_or(|kind| kind == RmppType::ABORT), "{said:?}");
+    }
+    let status = RmppStatus::TOO_MANY_RETRIES;
+    assert_eq!(sender.outcome(), Some(Err(RmppError::Ended { status })));
+    assert!(now > at(0));
+}
+
+#[test]
 fn an_old_acknowledgement_is_ignored() {
     let (mut sender, _) = sender_after(1, 3, 0);
     let sent: Vec<_> = core::iter::from_fn(|| sender.poll_transmit(at(0))).collect();
