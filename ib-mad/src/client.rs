@@ -75,8 +75,20 @@ struct Open<R> {
     data: Option<Bytes>,
     /// How long the answer to such a request may take once it has arrived.
     patience: Duration,
+    /// The transfer of that data.
+    sending: Option<RmppKey>,
     /// The transfer that brings the answer; of two that claim to, the first counts.
     answer: Option<RmppKey>,
+}
+
+impl<R> Open<R> {
+    /// Leaves nothing of its transfers.
+    fn end(self, rmpp: &mut Rmpp) -> R {
+        for key in [self.sending, self.answer].into_iter().flatten() {
+            rmpp.forget(key);
+        }
+        self.request
+    }
 }
 
 /// What a [`Client`] reports.
@@ -145,6 +157,7 @@ impl<R: Request> Client<R> {
             request,
             data,
             patience: timeout.saturating_mul(retries.saturating_add(1)),
+            sending: None,
             answer: None,
         };
         self.window
@@ -158,10 +171,7 @@ impl<R: Request> Client<R> {
     /// Gives up a request without an event. What still comes for it is dropped.
     pub fn cancel(&mut self, class: MgmtClass, id: TransactionId) -> Option<R> {
         let open = self.window.cancel(class, id)?;
-        if let Some(key) = open.answer {
-            self.rmpp.forget(key);
-        }
-        Some(open.request)
+        Some(open.end(&mut self.rmpp))
     }
 
     /// Requests that have not ended.
@@ -227,9 +237,10 @@ impl<R: Request> Client<R> {
         let is_answer = header.method().is_response();
         match (kind, self.window.context_mut(class, id)) {
             (RmppType::DATA, Some(open)) if is_answer => {
-                let first = *open.answer.get_or_insert(key) == key;
-                if first && self.window.hold(class, id, now.saturating_add(NEVER)) {
+                let is_first = open.answer.is_none_or(|answer| answer == key);
+                if is_first && self.window.is_sent(class, id) {
                     self.rmpp.handle_mad(now, mad);
+                    self.note_answer(now, id, key);
                 }
             }
             _ if self.rmpp.knows(mad) => {
@@ -249,6 +260,17 @@ impl<R: Request> Client<R> {
         }
     }
 
+    /// Notes that the answer to a request arrives, so that its time-out stands still. A segment that has
+    /// begun no transfer leaves the request to its time-out: nobody else would end it.
+    fn note_answer(&mut self, now: Instant, id: TransactionId, key: RmppKey) {
+        if self.rmpp.receives(key)
+            && let Some(open) = self.window.context_mut(key.class, id)
+        {
+            open.answer = Some(key);
+            self.window.hold(key.class, id, now.saturating_add(NEVER));
+        }
+    }
+
     /// Takes in what became of the transfers, and of the requests that nobody answered.
     fn settle(&mut self, now: Instant) {
         while let Some(event) = self.rmpp.poll_event() {
@@ -262,7 +284,9 @@ impl<R: Request> Client<R> {
                 }
                 RmppEvent::Sent(key) => {
                     let id = TransactionId(key.transaction.into());
-                    if let Some(open) = self.window.context(key.class, id) {
+                    if let Some(open) = self.window.context(key.class, id)
+                        && open.answer.is_none()
+                    {
                         let until = now.saturating_add(open.patience);
                         self.window.hold(key.class, id, until);
                     }
@@ -277,16 +301,19 @@ impl<R: Request> Client<R> {
             context, reason, ..
         }) = self.window.poll_failure()
         {
-            if let Some(key) = context.answer {
-                self.rmpp.forget(key);
-            }
-            self.ended(context.request, Err(CallError::Unanswered(reason).into()));
+            let request = context.end(&mut self.rmpp);
+            self.ended(request, Err(CallError::Unanswered(reason).into()));
         }
     }
 
-    fn answered(&mut self, open: Open<R>, response: Response) {
+    fn answered(&mut self, mut open: Open<R>, response: Response) {
+        if matches!(response, Response::Multi(_)) {
+            // Its transfer is remembered, to be acknowledged again.
+            open.answer = None;
+        }
         let outcome = open.request.read(response);
-        self.ended(open.request, outcome);
+        let request = open.end(&mut self.rmpp);
+        self.ended(request, outcome);
     }
 
     fn give_up(&mut self, class: MgmtClass, id: TransactionId, error: CallError) {
@@ -337,12 +364,22 @@ impl<R: Request> Engine for Client<R> {
             }
             let mad = *self.window.poll_transmit_ref(now)?;
             let (class, id) = (mad.header().mgmt_class(), mad.header().transaction_id());
-            let open = self.window.context(class, id);
-            let Some(data) = open.and_then(|open| open.data.clone()) else {
+            let open = self.window.context_mut(class, id);
+            let Some((open, data)) = open.and_then(|open| {
+                let data = open.data.clone()?;
+                Some((open, data))
+            }) else {
                 return Some(mad);
             };
+            // Of a request that was redirected the old responder gets no more.
+            if let Some(elsewhere) = open.sending.take() {
+                self.rmpp.forget(elsewhere);
+            }
             match self.rmpp.send(now, &mad, data) {
-                Ok(_) => drop(self.window.hold(class, id, now.saturating_add(NEVER))),
+                Ok(key) => {
+                    open.sending = Some(key);
+                    self.window.hold(class, id, now.saturating_add(NEVER));
+                }
                 Err(error) => self.give_up(class, id, error.into()),
             }
         }

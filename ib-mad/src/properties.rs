@@ -7,11 +7,13 @@
     reason = "a property that does not hold panics, that is how it is reported"
 )]
 
+mod client;
 mod connections;
 mod datagram;
 mod rmpp;
 mod window;
 
+pub use client::every_call_ends_once;
 pub use connections::{
     any_cm_messages_stay_within_bounds, any_link_leaves_agreement, few_losses_leave_both_connected,
 };

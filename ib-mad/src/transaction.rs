@@ -281,6 +281,13 @@ impl<C> TransactionWindow<C> {
         true
     }
 
+    /// Whether an open request is on the wire, or about to be sent again.
+    pub(crate) fn is_sent(&self, class: MgmtClass, id: TransactionId) -> bool {
+        let index = self.slab.find(id.low(), class);
+        let state = index.and_then(|index| self.slab.state(index));
+        matches!(state, Some(State::InFlight | State::Resend))
+    }
+
     /// The context of an open request.
     #[must_use]
     pub fn context(&self, class: MgmtClass, id: TransactionId) -> Option<&C> {

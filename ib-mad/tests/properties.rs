@@ -34,6 +34,11 @@ proptest! {
     }
 
     #[test]
+    fn every_call_ends_once(bytes in vec(any::<u8>(), 0..1000)) {
+        properties::every_call_ends_once(&bytes);
+    }
+
+    #[test]
     fn few_losses_leave_both_connected(bytes in vec(any::<u8>(), 0..200)) {
         properties::few_losses_leave_both_connected(&bytes);
     }
@@ -79,6 +84,7 @@ fn inputs_once_found_hold() {
             Some("lossy") => properties::a_lossy_link_delivers_or_reports,
             Some("segments") => properties::any_segments_stay_within_bounds,
             Some("acknowledgements") => properties::any_acknowledgements_end_a_transfer,
+            Some("calls") => properties::every_call_ends_once,
             Some("connected") => properties::few_losses_leave_both_connected,
             Some("agreement") => properties::any_link_leaves_agreement,
             Some("messages") => properties::any_cm_messages_stay_within_bounds,

@@ -515,6 +515,92 @@ fn a_second_source_cannot_take_a_transfer_over() {
     assert_eq!(outcome, Ok(500));
 }
 
+/// The first segment of a table of 500 bytes, of this version of RMPP.
+fn first_segment(request: &Mad, version: u8) -> Mad {
+    let mut server = Rmpp::new(config().rmpp);
+    let template = answer(request, MadStatus::OK);
+    server.send(at(0), &template, bytes(500)).unwrap();
+    let mut first = server.poll_transmit(at(0)).unwrap();
+    let (header, _) = RmppHeader::parse_mut(&mut first.bytes[24..], 24).unwrap();
+    header.set_rmpp_version(version);
+    first
+}
+
+#[test]
+fn a_segment_that_begins_no_transfer_leaves_the_request_to_its_time_out() {
+    let mut client = Client::new(config());
+    client.ask(Bytewise::table()).unwrap();
+    let request = client.poll_transmit(at(0)).unwrap();
+    let due = client.poll_timeout();
+    let newer = first_segment(&request, 2);
+    let mut late = first_segment(&request, 1);
+    late.bytes[31] = 2;
+    for segment in [newer, late] {
+        client.handle_input(at(1), Input::Mad(&segment));
+        assert_eq!(client.poll_timeout(), due);
+    }
+    client.handle_input(at(2), Input::Mad(&first_segment(&request, 1)));
+    assert!(client.poll_timeout() > due, "this one begins a transfer");
+}
+
+#[test]
+fn a_table_that_comes_late_does_not_shut_out_the_responder_that_is_asked_next() {
+    let mut pair = Pair::new(900);
+    pair.client.ask(Bytewise::table()).unwrap();
+    let sent = pair.client.poll_transmit(at(0)).unwrap();
+    let elsewhere = redirection(&sent, Lid(9), Gid::default());
+    pair.client.handle_input(at(0), Input::Mad(&elsewhere));
+    let late = first_segment(&sent, 1);
+    pair.client.handle_input(at(0), Input::Mad(&late));
+    pair.run(keep);
+    assert_eq!(pair.outcomes, [Ok(900)]);
+}
+
+#[test]
+fn more_tables_than_may_be_remembered_are_answered() {
+    let mut pair = Pair::new(900);
+    let rmpp = RmppConfig {
+        max_receivers: 2,
+        ..config().rmpp
+    };
+    pair.client = Client::new(ClientConfig { rmpp, ..config() });
+    for _ in 0..5 {
+        pair.client.ask(Bytewise::table()).unwrap();
+        // Up to the answer: what is remembered stays so.
+        while pair.client.open() > 0 {
+            while let Some(mad) = pair.client.poll_transmit(at(0)) {
+                pair.serve(&mad);
+            }
+            while let Some(mad) = pair.server.poll_transmit(at(0)) {
+                pair.client.handle_input(at(0), Input::Mad(&mad));
+            }
+        }
+    }
+    let outcomes = core::iter::from_fn(|| pair.client.poll_event());
+    let good = outcomes
+        .filter(|event| matches!(event, ClientEvent::Ended { outcome, .. } if *outcome == Ok(900)));
+    assert_eq!(good.count(), 5);
+}
+
+#[test]
+fn a_message_that_is_refused_or_redirected_is_sent_no_further() {
+    for is_refused in [true, false] {
+        let mut client = Client::new(config());
+        client.ask(Bytewise::multi(3000)).unwrap();
+        let sent = client.poll_transmit(at(0)).unwrap();
+        let mut answer = match is_refused {
+            true => answer(&sent, MadStatus::INVALID_FIELD_VALUE),
+            false => redirection(&sent, Lid(9), Gid::default()),
+        };
+        answer.bytes[24..36].fill(0);
+        client.handle_input(at(1), Input::Mad(&answer));
+        let next = client.poll_transmit(at(1)).map(|mad| mad.address.lid);
+        assert_eq!(next, (!is_refused).then_some(Lid(9)));
+        assert_eq!(client.rmpp.sending(), usize::from(!is_refused));
+        assert_eq!(client.open(), client.rmpp.sending());
+    }
+}
+
 #[test]
 fn what_others_ask_is_handed_on_and_what_nobody_asked_for_is_dropped() {
     let (mut client, _) = counters();
