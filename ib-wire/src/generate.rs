@@ -16,9 +16,9 @@ use alloc::vec::Vec;
 use arbitrary::{Arbitrary, Result, Unstructured};
 
 use crate::{
-    Aeth, AtomicAckEth, AtomicEth, Bth, CnpRoceV2, Deth, Eth, FaultKind, Grh, GrhNxtHdr, Ieth,
-    ImmDt, Ipv4, Ipv6, Lrh, OPERATIONS, OpCode, Packet, PacketBuilder, PayloadRule, ROCE_V2_PORT,
-    Rdeth, Reth, Rwh, Start, Udp, Xrceth, crc,
+    Aeth, AtomicAckEth, AtomicEth, Bth, CnpRoceV2, Deth, Eth, EtherType, Ethernet, FaultKind, Grh,
+    GrhNxtHdr, Ieth, ImmDt, Ipv4, Ipv6, Lrh, OPERATIONS, OpCode, Packet, PacketBuilder,
+    PayloadRule, ROCE_V2_PORT, Rdeth, Reth, Rwh, Start, Udp, Vlan, Xrceth, crc,
 };
 
 /// A packet that nothing is wrong with: any network, any operation, any field, reserved bits set too.
@@ -46,10 +46,37 @@ impl<'a> Arbitrary<'a> for ValidPacket {
             Start::RoceV1,
             Start::RoceV2Ipv4,
             Start::RoceV2Ipv6,
+            Start::Ethernet,
         ])?;
-        let bytes = packet(u, start)?;
+        let bytes = match start {
+            Start::Ethernet => frame(u)?,
+            _ => packet(u, start)?,
+        };
         Ok(Self { start, bytes })
     }
+}
+
+/// A RoCE packet in an Ethernet frame, behind up to three VLAN tags.
+fn frame(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let (start, ether_type) = *u.choose(&[
+        (Start::RoceV1, EtherType::ROCE_V1),
+        (Start::RoceV2Ipv4, EtherType::IPV4),
+        (Start::RoceV2Ipv6, EtherType::IPV6),
+    ])?;
+    let tags = u.int_in_range(0..=3)?;
+    let types = core::iter::repeat_n(EtherType::VLAN, tags).chain([ether_type]);
+    let mut ethernet: Ethernet = u.arbitrary()?;
+    let mut bytes = Vec::new();
+    for (index, ether_type) in types.enumerate() {
+        if index == 0 {
+            bytes.extend(ethernet.set_ether_type(ether_type).as_bytes());
+        } else {
+            let mut tag: Vlan = u.arbitrary()?;
+            bytes.extend(tag.set_ether_type(ether_type).as_bytes());
+        }
+    }
+    bytes.extend(packet(u, start)?);
+    Ok(bytes)
 }
 
 /// A valid packet of the kind.

@@ -285,7 +285,9 @@ impl<B: AsRef<[u8]>> Packet<B> {
     /// not be there. Empty for a packet that was cut short.
     #[must_use]
     pub fn trailer(&self) -> &[u8] {
-        self.bytes.as_ref().get(self.shape.end..).unwrap_or(&[])
+        // A length field may claim that the packet ends inside the headers that have it.
+        let end = self.shape.end.max(self.shape.payload);
+        self.bytes.as_ref().get(end..).unwrap_or(&[])
     }
 
     /// Whether the bytes end before the packet does, as in a capture with a snap length.

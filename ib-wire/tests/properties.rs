@@ -28,6 +28,8 @@ macro_rules! properties {
 
 properties! {
     any_bytes_parse(vec(any::<u8>(), 0..400));
+    nearly_valid_packets_parse(vec(any::<u8>(), 0..600));
+    edits_leave_packets_valid(vec(any::<u8>(), 0..600));
     valid_packets_have_no_fault(vec(any::<u8>(), 0..600));
     faults_are_found(vec(any::<u8>(), 0..600));
     crcs_agree_with_a_shift_register(vec(any::<u8>(), 0..700));

@@ -92,7 +92,7 @@ fault_kinds! {
     /// The IPv4 header's checksum is wrong. A note: senders that leave it to the adapter show
     /// packets like that in captures.
     BadChecksum => "bad_checksum",
-    /// BTH.pad_cnt exceeds the payload.
+    /// BTH.pad_cnt exceeds the payload, or does not fill it to a multiple of 4 bytes.
     BadPadCnt => "bad_padcnt",
     /// The payload is not as long as the operation asks for.
     BadPayloadLength => "bad_payload_length",

@@ -21,7 +21,14 @@ pub fn seal(start: Start, bytes: &mut [u8]) -> Result<(), BuildError> {
         set_lengths(network, bytes)?;
         return write_crcs(network, bytes, None);
     }
-    seal_as(network, bytes.get_mut(net..).unwrap_or_default(), true)
+    let packet = bytes.get_mut(net..).unwrap_or_default();
+    if !packet.len().is_multiple_of(4) {
+        return Err(BuildError::Unaligned {
+            part: "packet",
+            len: packet.len(),
+        });
+    }
+    seal_as(network, packet, true)
 }
 
 /// As [`seal`], of a RoCE packet whose headers are known, from GRH or IP on.
