@@ -239,12 +239,14 @@ pub enum Verdict {
         /// Whether the message is complete with it.
         completes: bool,
     },
-    /// It has been received already: acknowledge it again, and drop it.
+    /// It has been received already: acknowledge it again, and drop it. Unreliable receivers know no
+    /// such packets.
     Duplicate,
     /// `missing` packets are lost. A reliable receiver sends a NAK for the expected number; an
     /// unreliable one drops the message and goes on with the next First or Only packet.
     Lost {
-        /// Packets before this one.
+        /// Packets before this one, modulo 2^24: to an unreliable receiver a number that is behind is
+        /// one far ahead.
         missing: u32,
     },
     /// It does not belong here: a Middle without a First, a payload of the wrong length. A reliable
@@ -294,24 +296,13 @@ impl Reassembly {
     pub fn receive(&mut self, op_code: OpCode, psn: Psn, len: usize) -> Verdict {
         match psn.since(self.expected) {
             0 => {}
+            _ if !self.reliable => return self.out_of_sequence(op_code, psn),
             ahead @ 1.. => {
-                if !self.reliable {
-                    // The rest of the message under way is of no use; a new one may begin here.
-                    self.received = None;
-                    self.expected = psn;
-                    if !matches!(position(op_code), Some(Position::First | Position::Only)) {
-                        self.expected = psn.add(1);
-                    }
-                }
                 return Verdict::Lost {
                     missing: ahead.unsigned_abs(),
                 };
             }
-            _ if self.reliable => return Verdict::Duplicate,
-            _ => {
-                self.received = None;
-                return Verdict::Duplicate;
-            }
+            _ => return Verdict::Duplicate,
         }
         let Some(position) = position(op_code) else {
             return Verdict::Invalid;
@@ -340,6 +331,21 @@ impl Reassembly {
         let completes = matches!(position, Position::Last | Position::Only);
         self.received = (!completes).then_some(received);
         Verdict::Accept { offset, completes }
+    }
+
+    /// An unreliable receiver goes on from whatever number comes: nobody sends it anything twice, and a
+    /// sender that starts again may start behind (IBA vol. 1, 9.8.2.2).
+    fn out_of_sequence(&mut self, op_code: OpCode, psn: Psn) -> Verdict {
+        let missing = psn.bits().wrapping_sub(self.expected.bits());
+        // The rest of the message under way is of no use; a new one may begin here.
+        self.received = None;
+        self.expected = match position(op_code) {
+            Some(Position::First | Position::Only) => psn,
+            _ => psn.add(1),
+        };
+        Verdict::Lost {
+            missing: Psn::new(missing).bits(),
+        }
     }
 
     /// A reliable receiver stays where it is, an unreliable one drops the message and goes on.

@@ -33,6 +33,7 @@ properties! {
     valid_packets_have_no_fault(vec(any::<u8>(), 0..600));
     faults_are_found(vec(any::<u8>(), 0..600));
     crcs_agree_with_a_shift_register(vec(any::<u8>(), 0..700));
+    any_packets_leave_an_unreliable_receiver_ready(vec(any::<u8>(), 0..100));
     messages_survive_loss_and_repetition(vec(any::<u8>(), 0..100));
 }
 

@@ -144,3 +144,19 @@ fn an_unreliable_receiver_drops_the_message_and_takes_the_next() {
         whole
     );
 }
+
+#[test]
+fn an_unreliable_receiver_goes_on_where_its_sender_starts_again() {
+    let mut receiver = Reassembly::try_new(Transport::UC, Mtu::MTU_256, Psn::new(900)).unwrap();
+    let missing = (1 << 24) - 800;
+    let lost = Verdict::Lost { missing };
+    let only = OpCode::UC_SEND_ONLY;
+    assert_eq!(receiver.receive(only, Psn::new(100), 9), lost);
+    for psn in [100, 101] {
+        let whole = Verdict::Accept {
+            offset: 0,
+            completes: true,
+        };
+        assert_eq!(receiver.receive(only, Psn::new(psn), 9), whole);
+    }
+}

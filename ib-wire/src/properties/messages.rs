@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::{
-    Mtu, Psn, Transport,
+    Mtu, OpCode, Psn, Transport,
     message::{Operation, Reassembly, Segments, Verdict},
 };
 
@@ -48,4 +48,36 @@ pub fn messages_survive_loss_and_repetition(bytes: &[u8]) {
         }
     }
     assert_eq!(received, data);
+}
+
+/// After any packets whatever, an unreliable receiver takes the next message that comes whole.
+pub fn any_packets_leave_an_unreliable_receiver_ready(bytes: &[u8]) {
+    let (chunks, rest) = bytes.as_chunks::<6>();
+    let Ok(mut receiver) = Reassembly::try_new(Transport::UC, Mtu::MTU_256, Psn::new(7)) else {
+        panic!("a legal MTU");
+    };
+    for &[op_code, high, middle, low, len, is_next] in chunks {
+        // Most packets have the number that is expected, and a length that is legal.
+        let psn = match is_next {
+            0..128 => receiver.expected(),
+            _ => Psn::new(u32::from_be_bytes([0, high, middle, low])),
+        };
+        let len = if len < 128 { 256 } else { usize::from(len) * 2 };
+        let _ = receiver.receive(OpCode(0x20 | op_code & 31), psn, len);
+    }
+    let data = alloc::vec![3; 100 + rest.len() * 150];
+    let first = receiver.expected();
+    let message = Segments::try_new(Transport::UC, Operation::Send, &data, Mtu::MTU_256, first);
+    let Ok(segments) = message else {
+        panic!("UC carries every SEND");
+    };
+    let mut received = 0;
+    for segment in segments {
+        let verdict = receiver.receive(segment.op_code, segment.psn, segment.payload.len());
+        let offset = received as u32;
+        received += segment.payload.len();
+        let completes = received == data.len();
+        assert_eq!(verdict, Verdict::Accept { offset, completes });
+    }
+    assert_eq!(received, data.len());
 }
