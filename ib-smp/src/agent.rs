@@ -31,10 +31,10 @@ pub use set_port_info::{BadSet, PortKind, set_port_info, set_port_state};
 pub use switch::SwitchTables;
 pub use trap::{KeyViolation, LinkTrouble, SmaTransmit};
 
-use self::{notice::NoticeQueue, set_port_info::after_link_down};
+use self::{attributes::named_port, notice::NoticeQueue, set_port_info::after_link_down};
 use crate::{
-    NodeDescription, NodeInfo, NodeType, PortInfo, PortInfoModifier, PortPhysicalState, PortState,
-    SmInfo, SmpLidRouted, SwitchInfo,
+    NodeDescription, NodeInfo, NodeType, PortPhysicalState, PortState, SmInfo, SmpLidRouted,
+    SwitchInfo,
 };
 
 /// A device's subnet management agent: its state, and the answers that follow from it.
@@ -256,10 +256,9 @@ impl Sma {
             modifier,
         };
         // Another port of the same CA has a key of its own.
-        if id == PortInfo::ID
-            && self.switch.is_none()
-            && let Some(port) = PortInfoModifier::from_bits(modifier)
-            && let Some(target) = self.target(request, port.port)
+        if self.switch.is_none()
+            && let Some(port) = named_port(id, modifier)
+            && let Some(target) = self.target(request, port)
             && target != guard
             && !self.check_m_key(now, target, arrival, smp)
         {

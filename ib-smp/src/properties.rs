@@ -139,6 +139,7 @@ pub fn an_agent_stays_sound(bytes: &[u8]) {
             Duration::from_millis(u.arbitrary().unwrap_or(0u16).into()),
         );
         sma.handle_timeout(now);
+        happen(&mut sma, now, &mut u);
         let mut raw = *request(&mut u).as_bytes();
         let before = raw;
         let states: Vec<PortState> = sma
@@ -158,12 +159,14 @@ pub fn an_agent_stays_sound(bytes: &[u8]) {
             assert_eq!(new.transaction_id(), old.transaction_id());
             assert_eq!(new.attribute_id(), old.attribute_id());
             assert_eq!(new.attribute_modifier(), old.attribute_modifier());
+            a_get_reads_what_was_set(&mut sma, now, arrival, old, new);
         } else {
             assert_eq!(raw, before);
         }
         for (at, was) in sma.ports().iter().zip(states) {
             let info = at.info();
-            assert!(info.lid().is_unicast() && info.master_sm_lid().is_unicast());
+            let legal = |lid: Lid| lid.is_unicast() || lid == Lid::NONE;
+            assert!(legal(info.lid()) && legal(info.master_sm_lid()));
             assert!((1..=5).contains(&info.neighbor_mtu().bits()));
             assert!(
                 info.link_width_supported()
@@ -176,6 +179,51 @@ pub fn an_agent_stays_sound(bytes: &[u8]) {
         let traps = core::iter::from_fn(|| sma.poll_transmit(now)).take(100);
         assert!(traps.count() <= 8, "traps do not pile up");
         while sma.poll_event().is_some() {}
+    }
+}
+
+/// After a Set that was carried out a Get shows what the Set's response shows. PortInfo hides its key,
+/// and a client is asked to register again once only.
+#[cfg(feature = "alloc")]
+fn a_get_reads_what_was_set(
+    sma: &mut Sma,
+    now: Instant,
+    arrival: Arrival,
+    request: &SmpLidRouted,
+    response: &SmpLidRouted,
+) {
+    let is_done = response.status().0 & 0x7fff == 0;
+    let port_info = <PortInfo as ib_mad::Attribute>::ID;
+    if request.method() != Method::SET || !is_done || request.attribute_id() == port_info {
+        return;
+    }
+    let mut get = *request;
+    get.set_method(Method::GET);
+    let mut raw = *get.as_bytes();
+    assert_eq!(sma.respond(now, arrival, &mut raw), Verdict::Respond);
+    let (read, _) = SmpLidRouted::parse(&raw, 0).unwrap();
+    assert_eq!(read.smp_data(), response.smp_data(), "{request:?}");
+}
+
+/// Something that happens to a device by itself.
+#[cfg(feature = "alloc")]
+fn happen(sma: &mut Sma, now: Instant, u: &mut Unstructured<'_>) {
+    let [what, which] = u.arbitrary().unwrap_or([0; 2]);
+    let port = PortNum(which % 4);
+    let mode = crate::LinkMode {
+        width: crate::LinkWidth::X4,
+        speed: crate::LinkSpeed::QDR,
+        ..crate::LinkMode::default()
+    };
+    match what % 16 {
+        0 => sma.link_down(now, port),
+        1 => sma.link_up(now, port, mode),
+        2 => sma.data_received(port),
+        3 => sma.link_trouble(now, port, crate::LinkTrouble::LocalLinkIntegrity),
+        4 => sma.change_node_description(now, "another name"),
+        5 => sma.set_capability_mask(now, port, crate::CapabilityMask::from_bits_retain(!0)),
+        6 => sma.reset(),
+        _ => {}
     }
 }
 

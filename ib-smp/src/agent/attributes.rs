@@ -8,9 +8,9 @@ use super::{INVALID, Request, Sma, SmaPort, UNSUPPORTED};
 use crate::{
     CapabilityMask, CapabilityMask2, GuidInfo, HierarchyInfo, LedInfo, LinearForwardingTable,
     MlnxExtPortInfo, MulticastForwardingTable, NodeDescription, NodeInfo, PKeyModifier,
-    PartitionKeyTable, PortInfo, PortInfoExtended, RandomForwardingTable, SlToVlMappingTable,
-    SlToVlModifier, SmpLidRouted, SwitchInfo, VendorDiag, VlArbitrationModifier,
-    VlArbitrationTable,
+    PartitionKeyTable, PortInfo, PortInfoExtended, PortInfoModifier, RandomForwardingTable,
+    SlToVlMappingTable, SlToVlModifier, SmpLidRouted, SwitchInfo, VendorDiag,
+    VlArbitrationModifier, VlArbitrationTable,
 };
 
 /// The data of an SMP.
@@ -280,6 +280,21 @@ impl Sma {
             _ => port.set_hierarchy(&HierarchyInfo::from_bytes(*data)),
         }
         Some(())
+    }
+}
+
+/// The port that a modifier names, of the attributes whose modifier names one.
+pub(super) fn named_port(id: AttributeId, modifier: u32) -> Option<PortNum> {
+    match id {
+        PortInfo::ID => PortInfoModifier::from_bits(modifier).map(|named| named.port),
+        PartitionKeyTable::ID => PKeyModifier::from_bits(modifier).map(|named| named.port),
+        VlArbitrationTable::ID => {
+            VlArbitrationModifier::from_bits(modifier).map(|named| named.port)
+        }
+        LedInfo::ID | HierarchyInfo::ID | PortInfoExtended::ID | MlnxExtPortInfo::ID => {
+            u8::try_from(modifier).ok().map(PortNum)
+        }
+        _ => None,
     }
 }
 

@@ -108,3 +108,26 @@ fn the_other_port_of_a_ca_has_a_key_of_its_own() {
     smp.set_m_key(KEY);
     assert_eq!(ask_at(&mut sma, T0, smp).0, Verdict::Respond);
 }
+
+#[test]
+fn the_key_of_the_other_port_guards_every_attribute_that_can_name_it() {
+    let mut sma = ca().with_mlnx_ext_port_info();
+    let mut wanted = unchanged(&port_info());
+    wanted
+        .set_m_key(KEY)
+        .set_m_key_protect_bits(MKeyProtect::GET_CLOSED);
+    set_port(&mut sma, 2, &wanted).unwrap();
+    for (id, modifier) in [
+        (PartitionKeyTable::ID, 2 << 16),
+        (VlArbitrationTable::ID, 1 << 16 | 2),
+        (MlnxExtPortInfo::ID, 2),
+    ] {
+        for method in [Method::GET, Method::SET] {
+            let mut smp = request(method, id, modifier, &[]);
+            let dropped = Verdict::Drop(DropReason::BadMKey);
+            assert_eq!(ask_at(&mut sma, T0, smp).0, dropped, "{id} {method}");
+            smp.set_m_key(KEY);
+            assert_eq!(ask_at(&mut sma, T0, smp).0, Verdict::Respond);
+        }
+    }
+}
