@@ -205,6 +205,7 @@ fn the_agent_says_what_is_wrong_with_a_request() {
         (Method::GET, 0x12, 0x0003_0300, MadStatus::OK),
         // Last before first, more than a block, and more than there are.
         (Method::GET, 0x12, 0x0003_0002, invalid),
+        (Method::GET, 0x12, 0x0003_0001, invalid),
         (Method::GET, 0x12, 0x00ff_0400, invalid),
         (Method::GET, 0x12, 0x00ff_0605, invalid),
         (Method::GET, 0x12, 0x0002_0000, MadStatus(0x0100)),

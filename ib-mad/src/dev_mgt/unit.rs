@@ -156,7 +156,8 @@ impl IoController {
     fn block(&self, modifier: u32, data: &mut [u8]) -> MadStatus {
         let [_, _, last, first] = modifier.to_be_bytes();
         let range = usize::from(first)..=usize::from(last);
-        let Some(services) = self.services.get(range).filter(|all| all.len() <= BLOCK) else {
+        let block = self.services.get(range);
+        let Some(services) = block.filter(|all| (1..=BLOCK).contains(&all.len())) else {
             return MadStatus::INVALID_FIELD_VALUE;
         };
         let mut block = ServiceEntries::default();
