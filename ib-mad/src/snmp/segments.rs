@@ -229,6 +229,10 @@ impl Incomplete {
         if length > limit {
             return Err(SnmpError::TooLong { length, limit });
         }
+        if held < length {
+            return Ok(None);
+        }
+        // No length field makes room: so much has come.
         let mut data = Vec::with_capacity(length);
         for number in config.first_segment..=u8::MAX {
             match self.segments.get(&number) {
