@@ -13,6 +13,8 @@ use crate::{Engine, Instant};
 
 /// Largest distance that a credit limit may be ahead.
 const MAX_AHEAD: u16 = 2048;
+/// Time moves on between two packets of a lane, whatever interval is asked for.
+const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 /// Data lanes: VL0..=VL14.
 const LANES: usize = 15;
 /// The counters have 12 bits.
@@ -248,11 +250,11 @@ impl Engine for CreditLoop {
     type Transmit = FlowControlPacket;
     type Event = CreditEvent;
 
-    /// Takes in a flow control packet. One with a wrong CRC or of a lane that is not in use changes
-    /// nothing.
+    /// Takes in a flow control packet. One with a wrong CRC, of a reserved kind or of a lane that is not
+    /// in use changes nothing.
     fn handle_input(&mut self, now: Instant, packet: &FlowControlPacket) {
         self.now = now;
-        if !packet.crc_check().is_ok() {
+        if !packet.crc_check().is_ok() || packet.op().name().is_none() {
             return;
         }
         if let Some(lane) = self.lane_mut(packet.vl()) {
@@ -272,7 +274,7 @@ impl Engine for CreditLoop {
         self.now = now;
         let (op, interval) = (self.op, self.config.update_interval);
         let (vl, lane) = self.in_use().find(|(_, lane)| lane.send_at <= now)?;
-        lane.send_at = now.saturating_add(interval);
+        lane.send_at = now.saturating_add(interval.max(SHORTEST_INTERVAL));
         let limit = lane.received.wrapping_add(lane.free.min(MAX_AHEAD)) & MASK;
         Some(FlowControlPacket::new(op, vl, lane.sent, limit))
     }
@@ -428,6 +430,26 @@ mod tests {
         packet.set_lpcrc(packet.lpcrc() ^ 1);
         end.handle_input(at(0), &packet);
         assert_eq!(end.credit(Vl::ZERO), 0);
+    }
+
+    #[test]
+    fn a_packet_of_a_reserved_kind_changes_nothing() {
+        let [mut end, _] = pair(1024);
+        let packet = FlowControlPacket::new(FcpOp(2), Vl::ZERO, 0, 16);
+        end.handle_input(at(0), &packet);
+        assert_eq!(end.credit(Vl::ZERO), 0);
+    }
+
+    #[test]
+    fn each_lane_has_one_packet_at_a_time_without_an_interval_too() {
+        let config = CreditConfig {
+            lanes: 2,
+            update_interval: Duration::ZERO,
+            ..CreditConfig::default()
+        };
+        let mut end = CreditLoop::new(config, at(0));
+        let packets = core::iter::from_fn(|| end.poll_transmit(at(0)));
+        assert_eq!(packets.take(9).count(), 2);
     }
 
     #[test]
