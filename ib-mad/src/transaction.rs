@@ -356,6 +356,10 @@ impl<C> TransactionWindow<C> {
         let index = self
             .slab
             .find(header.transaction_id().low(), header.mgmt_class())?;
+        // What was never sent has no answer: this one is of an older request, or forged.
+        if self.slab.get(index)?.attempts == 0 {
+            return None;
+        }
         let request = self.slab.mad(index)?.header();
         let answers = match method {
             Method::TRAP_REPRESS => request.method() == Method::TRAP,

@@ -135,6 +135,18 @@ fn a_second_answer_is_stale() {
 }
 
 #[test]
+fn what_was_not_sent_has_no_answer() {
+    let mut window = window();
+    let id = window.request(&get(7), 1).unwrap();
+    let mut early = answer(&get(7), MadStatus::OK);
+    early.header_mut().set_transaction_id(id);
+    assert!(matches!(window.handle_mad(at(0), &early), Received::Stale));
+    assert_eq!(sent(&mut window, at(0)).len(), 1);
+    let received = window.handle_mad(at(1), &early);
+    assert!(matches!(received, Received::Answer(_)));
+}
+
+#[test]
 fn a_request_of_somebody_else_is_unsolicited_even_with_an_id_of_ours() {
     let mut window = window();
     window.request(&get(1), 7).unwrap();
