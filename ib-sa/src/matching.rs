@@ -35,14 +35,14 @@ impl Selector {
     }
 
     /// The MTU to answer with where a path can do up to `available`; `None` if it cannot do what is
-    /// asked for.
+    /// asked for, or no size has the code that is asked for.
     #[must_use]
     pub fn choose_mtu(self, wanted: Mtu, available: Mtu) -> Option<Mtu> {
         let below = wanted.bits().saturating_sub(1);
         match self {
             Self::GREATER_THAN => (available > wanted).then_some(available),
             Self::LESS_THAN => Some(Mtu(available.bits().min(below))).filter(|mtu| mtu.bits() > 0),
-            Self::EXACTLY => (available >= wanted).then_some(wanted),
+            Self::EXACTLY => Some(wanted).filter(|mtu| available >= *mtu && mtu.bytes().is_some()),
             _ => Some(available),
         }
     }

@@ -203,6 +203,7 @@ fn a_path_gives_what_its_selector_asks_for_or_nothing() {
     assert_eq!(S::LESS_THAN.choose_mtu(Mtu::MTU_256, m4), None);
     assert_eq!(S::EXACTLY.choose_mtu(m1, m4), Some(m1));
     assert_eq!(S::EXACTLY.choose_mtu(m4, m1), None);
+    assert_eq!(S::EXACTLY.choose_mtu(Mtu(0), m4), None);
     assert_eq!(S::LARGEST_AVAILABLE.choose_mtu(m1, m4), Some(m4));
     let (r10, r30, r25) = (Rate::GBPS_10, Rate::GBPS_30, Rate::GBPS_25);
     assert_eq!(S::GREATER_THAN.choose_rate(r30, r25), Some(r25));
