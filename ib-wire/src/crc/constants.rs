@@ -59,18 +59,24 @@ impl Constants {
 }
 
 /// As [`Constants::fold`], modulo the product of both generators: what this folds has both CRCs.
+#[cfg(target_arch = "x86_64")]
+pub(super) static PRODUCT: [[u64; 2]; 8] = product(16);
+
+/// `PRODUCT_BLOCKS[n]` moves 128 bits by `128 * (n + 1)` bytes, modulo the product of both generators:
+/// as far as the longest packet of a link goes.
+#[cfg(target_arch = "x86_64")]
+pub(super) static PRODUCT_BLOCKS: [[u64; 2]; 64] = product(128);
+
+/// Moves by 1, 2... `N` times `bytes`, at least 16, for the low and the high half of 128 bits.
 ///
 /// The product has degree 48, so a product of 64 bits and a constant comes out multiplied by x^16.
-#[cfg(target_arch = "x86_64")]
-pub(super) static PRODUCT: [[u64; 2]; 16] = product();
-
 #[cfg(target_arch = "x86_64")]
 #[allow(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
     reason = "evaluated at compile time, where a fault is an error"
 )]
-const fn product() -> [[u64; 2]; 16] {
+const fn product<const N: usize>(bytes: usize) -> [[u64; 2]; N] {
     use super::{Generator, Invariant, Variant};
     let invariant = 1u64 << 32 | Invariant::REFLECTED.reverse_bits() as u64;
     // The VCRC's in its own 16 bits.
@@ -83,20 +89,20 @@ const fn product() -> [[u64; 2]; 16] {
     }
     // Without x^48; bit 47 is x^0.
     let reflected = generator.reverse_bits() >> 16 & 0xffff_ffff_ffff;
-    let mut fold = [[0; 2]; 16];
+    let mut fold = [[0; 2]; N];
+    let (mut power, mut exponent) = (1u64 << 47, 0);
     let mut n = 0;
-    while n < 16 {
-        let bits = 128 * (n as u32 + 1);
-        let mut half = 0;
-        while half < 2 {
-            let mut power = 1u64 << 47;
-            let mut left = if half == 0 { bits + 48 } else { bits - 16 };
-            while left > 0 {
+    while n < N {
+        let bits = 8 * bytes * (n + 1);
+        let mut half = 2;
+        while half > 0 {
+            half -= 1;
+            let wanted = if half == 0 { bits + 48 } else { bits - 16 };
+            while exponent < wanted {
                 power = (power >> 1) ^ (reflected & (power & 1).wrapping_neg());
-                left -= 1;
+                exponent += 1;
             }
             fold[n][half] = power << 1;
-            half += 1;
         }
         n += 1;
     }

@@ -63,13 +63,18 @@ pub(super) fn copy_and_update_both(
     if let Some((headers, rest)) = bytes.split_at_mut_checked(at)
         && let Some((to, pad)) = rest.split_at_mut_checked(payload.len())
     {
-        if let Some([invariant, variant]) =
-            Processor::copy_and_update_both(registers, CONSTANTS, [headers, payload], mask, to)
+        let parts = [headers, payload];
+        if let Some(registers) =
+            Processor::copy_and_update_both(registers, CONSTANTS, parts, mask, to)
         {
-            return [
-                portable::update::<Invariant>(invariant, pad),
-                portable::update::<Variant>(variant, pad),
-            ];
+            let [invariant, variant] = registers;
+            return match pad {
+                [] => registers,
+                pad => [
+                    portable::update::<Invariant>(invariant, pad),
+                    portable::update::<Variant>(variant, pad),
+                ],
+            };
         }
         to.copy_from_slice(payload);
     }

@@ -94,13 +94,13 @@ fn only_the_invariant_sum_of_both_is_masked() {
 #[test]
 fn a_payload_is_copied_to_its_place_and_summed_in_one_pass() {
     let (data, wide) = (
-        noise(4113),
+        noise(9200),
         Mask::NOTHING.bits(0, 0x0f).ones(1, 3).ones(12, 4),
     );
     let (step, long) = if cfg!(miri) {
         (139, &[][..])
     } else {
-        (1, &[1024, 2047, 3968, 4096][..])
+        (1, &[1024, 2047, 3968, 4096, 8319, 8320, 9000][..])
     };
     let lengths = (0..=300usize).step_by(step).chain(long.iter().copied());
     for len in lengths {

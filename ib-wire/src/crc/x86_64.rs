@@ -74,7 +74,10 @@ impl Vector for Processor {
         {
             let parts = [headers, payload];
             // SAFETY: `has_256` checked for every feature that the kernel enables.
-            return Some(unsafe { both_256::<false>(registers, constants, parts, mask, &mut []) });
+            let both = unsafe { both_256::<false>(registers, constants, parts, mask, &mut []) };
+            if both.is_some() {
+                return both;
+            }
         }
         Self::update::<2, true>(registers, constants, data, mask)
     }
@@ -92,7 +95,7 @@ impl Vector for Processor {
             return None;
         }
         // SAFETY: `has_256` checked for every feature that the kernel enables.
-        Some(unsafe { both_256::<true>(registers, constants, parts, mask, to) })
+        unsafe { both_256::<true>(registers, constants, parts, mask, to) }
     }
 
     #[inline]
