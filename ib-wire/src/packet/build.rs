@@ -130,11 +130,15 @@ impl<'a> PacketBuilder<'a> {
     #[inline]
     fn put(&mut self, eth: Eth, bytes: &[u8]) {
         self.given |= 1 << eth as u16;
-        if let Some(at) = self.bth.op_code().offset_of(eth)
-            && let Some(to) = self.headers.get_mut(at..)
-            && let Some(to) = to.get_mut(..bytes.len())
-        {
-            to.copy_from_slice(bytes);
+        match self.bth.op_code().offset_of(eth) {
+            // At a constant place, so that the compiler keeps the builder in registers.
+            Some(0) => {
+                if let Some(to) = self.headers.get_mut(..bytes.len()) {
+                    to.copy_from_slice(bytes);
+                }
+            }
+            Some(at) => self.headers = with_at(self.headers, at, bytes),
+            None => {}
         }
     }
 
@@ -254,7 +258,7 @@ impl<'a> PacketBuilder<'a> {
         match self.front {
             Front::Local(mut lrh) => {
                 lrh.set_lnh(Lnh::IBA_LOCAL).set_pkt_len(words()?);
-                room.put_lrh(lrh)?;
+                room.put(lrh.as_bytes())?;
                 Ok((Start::Ib, Network::Local))
             }
             Front::Global(mut lrh, mut grh) => {
@@ -266,19 +270,19 @@ impl<'a> PacketBuilder<'a> {
                         .wrapping_mul(4)
                         .saturating_sub((Lrh::LEN + Grh::LEN) as u16),
                 );
-                room.put_lrh(lrh)?;
+                room.put(lrh.as_bytes())?;
                 room.put(grh.as_bytes())?;
                 Ok((Start::Ib, Network::Global))
             }
             Front::Raw(mut lrh, rwh) => {
                 lrh.set_lnh(Lnh::RAW).set_pkt_len(words()?);
-                room.put_lrh(lrh)?;
+                room.put(lrh.as_bytes())?;
                 room.put(rwh.as_bytes())?;
                 Ok((Start::Ib, Network::Raw))
             }
             Front::RawIpv6(mut lrh) => {
                 lrh.set_lnh(Lnh::IPV6).set_pkt_len(words()?);
-                room.put_lrh(lrh)?;
+                room.put(lrh.as_bytes())?;
                 Ok((Start::Ib, Network::RawIpv6))
             }
             Front::RoceV1(grh) => {
@@ -318,6 +322,18 @@ impl<'a> PacketBuilder<'a> {
     }
 }
 
+/// The headers with `bytes` at `at`.
+#[inline(never)]
+fn with_at(mut headers: [u8; MAX_HEADERS], at: usize, bytes: &[u8]) -> [u8; MAX_HEADERS] {
+    let to = headers
+        .get_mut(at..)
+        .and_then(|to| to.get_mut(..bytes.len()));
+    if let Some(to) = to {
+        to.copy_from_slice(bytes);
+    }
+    headers
+}
+
 const LRH_BTH: usize = Lrh::LEN + Bth::LEN;
 
 /// What is left of the buffer.
@@ -333,12 +349,6 @@ impl<'o> Room<'o> {
     fn put(&mut self, bytes: &[u8]) -> Result<(), BuildError> {
         self.split_at(bytes.len())?.0.copy_from_slice(bytes);
         Ok(())
-    }
-
-    /// The LRH in one store: the CRCs' pass loads it next, and would wait for several.
-    #[inline(always)]
-    fn put_lrh(&mut self, lrh: Lrh) -> Result<(), BuildError> {
-        self.put(&u64::from_ne_bytes(*lrh.as_bytes()).to_ne_bytes())
     }
 
     /// The first `len` of `bytes`. The others go along where there is room, as a copy of constant
