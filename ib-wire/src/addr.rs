@@ -38,7 +38,21 @@ pub struct BadAddress {
     pub expected: &'static str,
 }
 
-/// Declares that a newtype over an integer is a field's value, `serde` number and arbitrary.
+/// The number that a text spells: decimal digits, or `0x` and hexadecimal ones. No sign, no space, at
+/// most `max`.
+fn number(text: &str, max: u64) -> Option<u64> {
+    let (digits, radix) = match text.strip_prefix("0x") {
+        Some(digits) => (digits, 16),
+        None => (text, 10),
+    };
+    let is_digit = |digit: char| digit.is_digit(radix);
+    let value = digits.chars().all(is_digit).then_some(digits)?;
+    let value = u64::from_str_radix(value, radix).ok()?;
+    (value <= max).then_some(value)
+}
+
+/// Declares that a newtype over an integer is a field's value, `serde` number, arbitrary, and read from
+/// text: what `Display` prints, in decimal digits or `0x` and hexadecimal ones.
 macro_rules! number_value {
     ($name:ident($int:ident), $mask:expr) => {
         impl crate::table::FieldValue for $name {
@@ -53,10 +67,40 @@ macro_rules! number_value {
             }
         }
 
+        impl core::str::FromStr for $name {
+            type Err = crate::addr::BadAddress;
+
+            /// Reads decimal digits, or `0x` and hexadecimal ones; a number that does not fit is none.
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                const MOST: $int = $mask;
+                match crate::addr::number(text, MOST.into()) {
+                    Some(number) => Ok(Self(number as $int)),
+                    None => Err(crate::addr::BadAddress {
+                        name: stringify!($name),
+                        expected: concat!("a number of at most ", stringify!($mask)),
+                    }),
+                }
+            }
+        }
+
         #[cfg(feature = "serde")]
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serde::Serialize::serialize(&self.0, serializer)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let number: $int = serde::Deserialize::deserialize(deserializer)?;
+                if (0..=$mask).contains(&number) {
+                    Ok(Self(number))
+                } else {
+                    let found = serde::de::Unexpected::Unsigned(number.into());
+                    let expected = concat!("a number of at most ", stringify!($mask));
+                    Err(serde::de::Error::invalid_value(found, &expected))
+                }
             }
         }
 
@@ -70,3 +114,32 @@ macro_rules! number_value {
     };
 }
 use number_value;
+
+/// Declares that a type is read by `serde` from the text that it prints.
+#[cfg(feature = "serde")]
+macro_rules! text_value {
+    ($name:ident) => {
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl serde::de::Visitor<'_> for Text {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                        f.write_str(concat!("the text of a ", stringify!($name)))
+                    }
+
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Text)
+            }
+        }
+    };
+}
+#[cfg(feature = "serde")]
+use text_value;
+
+#[cfg(test)]
+mod tests;

@@ -171,6 +171,9 @@ impl Row for Gid {
 }
 
 #[cfg(feature = "serde")]
+super::text_value!(Gid);
+
+#[cfg(feature = "serde")]
 impl serde::Serialize for Gid {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -39,7 +39,7 @@ impl FromStr for Guid {
         let digits = text.bytes().filter(|&byte| byte != b':');
         let whole = match text.split(':').count() {
             1 => matches!(digits.clone().count(), 1..=16),
-            4 => digits.clone().count() == 16,
+            4 => text.split(':').all(|group| group.len() == 4),
             _ => false,
         };
         let value = digits.into_iter().try_fold(0u64, |value, byte| {
@@ -49,6 +49,9 @@ impl FromStr for Guid {
         value.filter(|_| whole).map(Self).ok_or(bad)
     }
 }
+
+#[cfg(feature = "serde")]
+super::text_value!(Guid);
 
 #[cfg(feature = "serde")]
 impl serde::Serialize for Guid {

@@ -109,6 +109,14 @@ macro_rules! code_points {
                     $crate::__private::serde::Serialize::serialize(&self.0, serializer)
                 }
             }
+
+            impl<'de> $crate::__private::serde::Deserialize<'de> for $name {
+                fn deserialize<D: $crate::__private::serde::Deserializer<'de>>(
+                    deserializer: D,
+                ) -> Result<Self, D::Error> {
+                    $crate::__private::serde::Deserialize::deserialize(deserializer).map(Self)
+                }
+            }
         }
 
         $crate::__if_arbitrary! {

@@ -196,6 +196,21 @@ macro_rules! wire_struct {
                     $crate::table::serialize_fields(Self::LAYOUT, &self.0, serializer)
                 }
             }
+
+            /// Reads a map of fields; those that it does not name are zero.
+            impl<'de> $crate::__private::serde::Deserialize<'de> for $name {
+                fn deserialize<D: $crate::__private::serde::Deserializer<'de>>(
+                    deserializer: D,
+                ) -> Result<Self, D::Error> {
+                    let mut bytes = [0; $len];
+                    let fields = $crate::table::FieldsMut {
+                        layout: Self::LAYOUT,
+                        bytes: &mut bytes,
+                    };
+                    $crate::__private::serde::de::DeserializeSeed::deserialize(fields, deserializer)?;
+                    Ok(Self(bytes))
+                }
+            }
         }
 
         $crate::__if_arbitrary! {
