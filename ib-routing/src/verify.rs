@@ -109,7 +109,8 @@ pub struct Failure {
     pub is_loop: bool,
 }
 
-/// LIDs of one switch that are followed together.
+/// LIDs of one switch that are followed together, at most: what is known of a switch for so many fills
+/// two lines of a cache.
 const RUN: usize = 32;
 
 /// What every step of a verification looks at.
@@ -155,33 +156,21 @@ pub fn verify_with(
     let blocks = routes.row_len() / Block::LIDS;
     // A part per thread would do; more of them share the work evenly.
     let parts = if threads == 1 { 1 } else { blocks.clamp(1, 8) };
-    let results = parallel::map(threads, parts, |part| {
-        let (mut block, mut walk) = (Block::new(fabric), Walk::new(fabric));
-        let (mut tally, mut dependencies) =
-            (Tally::new(fabric), Dependencies::new(fabric, routes, lanes));
-        for number in part * blocks / parts..(part + 1) * blocks / parts {
-            let first = number * Block::LIDS;
-            block.load(routes, first);
-            let targets = targets(lids, first);
-            let together = |one: &Target<'_>, other: &Target<'_>| one.is_beside(other);
-            let runs = targets.chunk_by(together).flat_map(|all| all.chunks(RUN));
-            for run in runs {
-                let of_switch = run.iter().any(Target::is_switch);
-                let mut judge = |walk: &Walk<RUN>, targets: &[Target<'_>]| {
-                    tally.count(&context, walk, targets, of_switch);
-                    dependencies.add(&context, walk, targets, of_switch);
-                };
-                if walk.follow(&context.table, &block, run) {
-                    judge(&walk, run);
-                    continue;
-                }
-                for target in run.chunks(1) {
-                    walk.follow(&context.table, &block, target);
-                    judge(&walk, target);
-                }
-            }
+    let results = parallel::map(threads, parts, |at| {
+        let mut part = Part {
+            block: Block::new(fabric),
+            tally: Tally::new(fabric),
+            dependencies: Dependencies::new(fabric, routes, lanes),
+            walks: Walks {
+                one: Walk::new(fabric),
+                few: Walk::new(fabric),
+                many: Walk::new(fabric),
+            },
+        };
+        for number in at * blocks / parts..(at + 1) * blocks / parts {
+            part.judge_block(&context, number * Block::LIDS);
         }
-        (tally, dependencies)
+        (part.tally, part.dependencies)
     });
     let mut tally = Tally::new(fabric);
     let mut dependencies = Dependencies::new(fabric, routes, lanes);
@@ -193,6 +182,61 @@ pub fn verify_with(
     tally.report(&mut report);
     dependencies.report(fabric, routes, groups, &mut report);
     report
+}
+
+/// The work of one thread, and the space for it.
+struct Part {
+    block: Block,
+    tally: Tally,
+    dependencies: Dependencies,
+    walks: Walks,
+}
+
+/// Walks towards few LIDs and many. A switch's own LID comes alone, and a leaf has seldom more than
+/// sixteen: room that is left empty would only push the rest out of the cache.
+struct Walks {
+    one: Walk<1>,
+    few: Walk<16>,
+    many: Walk<RUN>,
+}
+
+impl Part {
+    /// Follows the routes to the LIDs of the block from `first` on.
+    fn judge_block(&mut self, context: &Context<'_>, first: usize) {
+        self.block.load(&context.table, context.routes, first);
+        let targets = targets(context.lids, first);
+        let together = |one: &Target<'_>, other: &Target<'_>| one.is_beside(other);
+        let runs = targets.chunk_by(together).flat_map(|all| all.chunks(RUN));
+        for run in runs {
+            let judged = match run.len() {
+                1 => self.judge(context, run, |walks| &mut walks.one),
+                2..=16 => self.judge(context, run, |walks| &mut walks.few),
+                _ => self.judge(context, run, |walks| &mut walks.many),
+            };
+            if !judged {
+                for target in run.chunks(1) {
+                    self.judge(context, target, |walks| &mut walks.one);
+                }
+            }
+        }
+    }
+
+    /// Follows the routes to LIDs of one switch together. False if they have to be followed one by one.
+    fn judge<const LIDS: usize>(
+        &mut self,
+        context: &Context<'_>,
+        run: &[Target<'_>],
+        walk: impl FnOnce(&mut Walks) -> &mut Walk<LIDS>,
+    ) -> bool {
+        let of_switch = run.iter().any(Target::is_switch);
+        let walk = walk(&mut self.walks);
+        if !walk.follow(&context.table, &self.block, run) {
+            return false;
+        }
+        self.tally.count(context, walk, run, of_switch);
+        self.dependencies.add(context, walk, run, of_switch);
+        true
+    }
 }
 
 /// The LIDs of a block that somebody owns.

@@ -5,7 +5,7 @@
 //! Routes cannot deadlock if it has no cycle (Dally and Seitz, "Deadlock-free message routing in
 //! multiprocessor interconnection networks", 1987).
 
-use alloc::{vec, vec::Vec};
+use alloc::{sync::Arc, vec, vec::Vec};
 
 use crate::{
     fabric::Fabric,
@@ -25,12 +25,19 @@ pub struct Vertex {
 #[derive(Clone, Debug)]
 pub struct DependencyGraph {
     lanes: usize,
+    /// Graphs that are clones of one share it.
+    pairs: Arc<Pairs>,
+    bits: Vec<u64>,
+}
+
+/// Which channels can follow which.
+#[derive(Debug)]
+struct Pairs {
     /// Per channel: the first of the channels that can follow it, and the end of their range.
     heads: IdxVec<ChannelIdx, (ChannelIdx, ChannelIdx)>,
     /// Per channel: what to add to the number of a channel that follows it to find the pair's number.
     /// It wraps.
     base: IdxVec<ChannelIdx, u32>,
-    bits: Vec<u64>,
 }
 
 impl DependencyGraph {
@@ -50,8 +57,7 @@ impl DependencyGraph {
         let size = pairs as usize * lanes * lanes;
         Self {
             lanes,
-            heads,
-            base,
+            pairs: Arc::new(Pairs { heads, base }),
             bits: vec![0; size.div_ceil(64)],
         }
     }
@@ -59,10 +65,11 @@ impl DependencyGraph {
     #[inline]
     fn bit(&self, from: Vertex, to: Vertex) -> usize {
         debug_assert!(
-            (self.heads[from.channel].0..self.heads[from.channel].1).contains(&to.channel),
+            (self.pairs.heads[from.channel].0..self.pairs.heads[from.channel].1)
+                .contains(&to.channel),
             "channels that do not meet"
         );
-        let pair = self.base[from.channel].wrapping_add(to.channel.0) as usize;
+        let pair = self.pairs.base[from.channel].wrapping_add(to.channel.0) as usize;
         (pair * self.lanes + usize::from(from.lane)) * self.lanes + usize::from(to.lane)
     }
 
@@ -126,7 +133,7 @@ impl DependencyGraph {
 
     /// Where the edges out of a vertex lead.
     pub fn successors(&self, from: Vertex) -> impl Iterator<Item = Vertex> + '_ {
-        let (first, end) = self.heads[from.channel];
+        let (first, end) = self.pairs.heads[from.channel];
         let lanes = self.lanes as u8;
         (first.0..end.0).flat_map(move |channel| {
             let channel = ChannelIdx(channel);
@@ -147,7 +154,7 @@ impl DependencyGraph {
             channel: ChannelIdx::new(number / lanes),
             lane: (number % lanes) as u8,
         };
-        let size = self.heads.len() * lanes;
+        let size = self.pairs.heads.len() * lanes;
         let mut waiting = vec![0u32; size];
         for from in (0..size).map(vertex) {
             for to in self.successors(from) {

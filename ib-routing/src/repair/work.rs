@@ -72,7 +72,7 @@ impl Reader {
     pub(super) fn follow(&mut self, work: &Work<'_>, owner: Option<&Destination>, lid: Lid) {
         let first = usize::from(lid.0) / Block::LIDS * Block::LIDS;
         if self.loaded != Some(first) {
-            self.block.load(&work.routes, first);
+            self.block.load(&self.table, &work.routes, first);
             self.loaded = Some(first);
         }
         // One LID has an order always.

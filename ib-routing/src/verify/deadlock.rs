@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use ib_wire::{Lid, Sl, Vl};
 
 use super::{
-    Context, Group, RUN, VerifyReport, multicast,
+    Context, Group, VerifyReport, multicast,
     walk::{LOOP, NO_CHANNEL, Target, Walk, entry_port},
 };
 use crate::{
@@ -69,10 +69,10 @@ impl Dependencies {
     }
 
     /// Adds the dependencies of the routes to LIDs of one switch and kind.
-    pub(super) fn add(
+    pub(super) fn add<const LIDS: usize>(
         &mut self,
         context: &Context<'_>,
-        walk: &Walk<RUN>,
+        walk: &Walk<LIDS>,
         targets: &[Target<'_>],
         of_switch: bool,
     ) {
@@ -155,12 +155,12 @@ impl Dependencies {
 
 /// The dependencies of LIDs where all packets to one of them have the same lane. `graphs` are those of
 /// CA traffic and of what switches send.
-fn one_lane(
+fn one_lane<const LIDS: usize>(
     has_ca: &mut IdxVec<SwitchIdx, u32>,
     graphs: &mut [DependencyGraph],
     lanes_used: &mut u16,
     context: &Context<'_>,
-    walk: &Walk<RUN>,
+    walk: &Walk<LIDS>,
     targets: &[Target<'_>],
 ) {
     let Context {
@@ -169,7 +169,7 @@ fn one_lane(
         sources,
         ..
     } = context;
-    let mut lanes = [0; RUN];
+    let mut lanes = [0; LIDS];
     for (lane, target) in lanes.iter_mut().zip(targets) {
         *lane = uniform_lane(routes, routes.sl_from(SwitchIdx(0), target.lid));
         *lanes_used |= 1 << *lane;
@@ -197,12 +197,12 @@ fn one_lane(
 }
 
 /// The dependencies of a LID where the lane depends on the source.
-fn by_source(
+fn by_source<const LIDS: usize>(
     lanes: &mut IdxVec<SwitchIdx, [u16; 2]>,
     graphs: &mut [DependencyGraph],
     lanes_used: &mut u16,
     context: &Context<'_>,
-    walk: &Walk<RUN>,
+    walk: &Walk<LIDS>,
     at: usize,
     lid: Lid,
 ) {
@@ -231,9 +231,9 @@ fn by_source(
 
 /// The channel that a switch sends by to LID `at` of a walk, where it leads, and the channel from there
 /// on; `None` where the route does not arrive.
-fn step(
+fn step<const LIDS: usize>(
     context: &Context<'_>,
-    walk: &Walk<RUN>,
+    walk: &Walk<LIDS>,
     switch: SwitchIdx,
     at: usize,
 ) -> Option<(ChannelIdx, SwitchIdx, ChannelIdx)> {
@@ -247,12 +247,12 @@ fn step(
 }
 
 /// The dependencies of a LID where SLtoVL tables differ by port.
-fn changing(
+fn changing<const LIDS: usize>(
     lanes: &mut IdxVec<SwitchIdx, [[u16; 16]; 2]>,
     graphs: &mut [DependencyGraph],
     lanes_used: &mut u16,
     context: &Context<'_>,
-    walk: &Walk<RUN>,
+    walk: &Walk<LIDS>,
     at: usize,
     lid: Lid,
 ) {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ib_wire::Lid;
 
 use super::{
-    Context, Failure, LinkLoad, RUN, VerifyReport, square_root,
+    Context, Failure, LinkLoad, VerifyReport, square_root,
     walk::{DEAD, LOOP, NO_CHANNEL, PortTable, Target, Walk},
 };
 use crate::{
@@ -60,8 +60,6 @@ impl Sources {
 pub(super) struct Tally {
     /// CA-pair routes by channel: 32 bits hold all pairs of LIDs.
     load: IdxVec<ChannelIdx, u32>,
-    /// CA-pair routes that have come together at each switch, by LID.
-    carried: IdxVec<SwitchIdx, [u32; RUN]>,
     pairs: u64,
     reached_ca_pairs: u64,
     unreachable: u64,
@@ -86,7 +84,6 @@ impl Tally {
     pub(super) fn new(fabric: &Fabric) -> Self {
         Self {
             load: IdxVec::filled(fabric.channels().len(), 0),
-            carried: IdxVec::filled(fabric.num_switches(), [0; RUN]),
             pairs: 0,
             reached_ca_pairs: 0,
             unreachable: 0,
@@ -98,10 +95,10 @@ impl Tally {
     }
 
     /// Counts the routes to LIDs of one switch and kind.
-    pub(super) fn count(
+    pub(super) fn count<const LIDS: usize>(
         &mut self,
         context: &Context<'_>,
-        walk: &Walk<RUN>,
+        walk: &mut Walk<LIDS>,
         targets: &[Target<'_>],
         of_switch: bool,
     ) {
@@ -115,19 +112,19 @@ impl Tally {
             }
         }
         if !of_switch {
-            self.add_load(&context.table, walk, &context.sources, targets.len());
+            self.add_load(context, walk, targets.len());
         }
     }
 
     /// Who reaches each of `count` LIDs. Notes the hops between CAs.
-    fn reached(
+    fn reached<const LIDS: usize>(
         &mut self,
         sources: &Sources,
-        walk: &Walk<RUN>,
+        walk: &Walk<LIDS>,
         count: usize,
         of_switch: bool,
-    ) -> [Reached; RUN] {
-        let mut all = [Reached::default(); RUN];
+    ) -> [Reached; LIDS] {
+        let mut all = [Reached::default(); LIDS];
         for (switch, hops) in walk.hops.iter_enumerated() {
             let ca_lids = sources.ca_lids[switch];
             let ports = sources.ca_ports[switch] + sources.has_lid[switch];
@@ -146,10 +143,10 @@ impl Tally {
     }
 
     /// Counts the pairs of one LID.
-    fn add_pairs(
+    fn add_pairs<const LIDS: usize>(
         &mut self,
         context: &Context<'_>,
-        walk: &Walk<RUN>,
+        walk: &Walk<LIDS>,
         lane: usize,
         owner: &Destination,
         reached: Reached,
@@ -182,18 +179,31 @@ impl Tally {
         self.unreachable_ca += others.saturating_sub(reached);
     }
 
-    fn add_load(&mut self, table: &PortTable, walk: &Walk<RUN>, sources: &Sources, count: usize) {
-        for (carried, &lids) in self.carried.iter_mut().zip(sources.ca_lids.iter()) {
-            *carried = [lids; RUN];
+    /// Counts the routes of CA pairs on the channels that they take.
+    fn add_load<const LIDS: usize>(
+        &mut self,
+        context: &Context<'_>,
+        walk: &mut Walk<LIDS>,
+        count: usize,
+    ) {
+        let Context { sources, table, .. } = context;
+        let Walk {
+            next,
+            hops,
+            carried,
+            order,
+            ..
+        } = walk;
+        for (carried, &lids) in carried.iter_mut().zip(sources.ca_lids.iter()) {
+            *carried = [lids; LIDS];
         }
-        for &switch in &walk.order {
-            let (next, hops, carried) =
-                (walk.next[switch], walk.hops[switch], self.carried[switch]);
-            let lanes = next.iter().zip(hops).zip(carried).take(count);
-            for (lane, ((&channel, hops), routes)) in lanes.enumerate() {
+        for &switch in order.iter() {
+            let here = carried[switch];
+            let lanes = next[switch].iter().zip(&hops[switch]).zip(here).take(count);
+            for (lane, ((&channel, &hops), routes)) in lanes.enumerate() {
                 if channel != NO_CHANNEL && routes > 0 && hops < LOOP {
                     self.load[channel] += routes;
-                    if let Some(carried) = self.carried[table.to(channel)].get_mut(lane) {
+                    if let Some(carried) = carried[table.to(channel)].get_mut(lane) {
                         *carried += routes;
                     }
                 }
@@ -201,7 +211,13 @@ impl Tally {
         }
     }
 
-    fn failures(&mut self, table: &PortTable, walk: &Walk<RUN>, lane: usize, lid: Lid) {
+    fn failures<const LIDS: usize>(
+        &mut self,
+        table: &PortTable,
+        walk: &Walk<LIDS>,
+        lane: usize,
+        lid: Lid,
+    ) {
         for (switch, hops) in walk.hops.iter_enumerated() {
             let Some(&hops) = hops.get(lane).filter(|hops| **hops >= LOOP) else {
                 continue;

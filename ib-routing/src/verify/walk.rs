@@ -43,11 +43,11 @@ impl Ports {
     const NONE: u8 = u8::MAX;
 
     #[inline]
-    fn channel(&self, port: u8) -> ChannelIdx {
-        match self.place.get(usize::from(port)) {
-            None | Some(&Self::NONE) => NO_CHANNEL,
-            Some(&place) => ChannelIdx(self.first.0 + u32::from(place)),
-        }
+    fn place(&self, port: u8) -> u8 {
+        self.place
+            .get(usize::from(port))
+            .copied()
+            .unwrap_or(Self::NONE)
     }
 }
 
@@ -80,32 +80,43 @@ impl PortTable {
 /// The forwarding entries of all switches for a block of LIDs.
 pub(crate) struct Block {
     ports: IdxVec<SwitchIdx, [u8; Self::LIDS]>,
+    /// The same as places among the channels of the switch: looked up while the switch's own table is
+    /// at hand, as the walks go from switch to switch.
+    places: IdxVec<SwitchIdx, [u8; Self::LIDS]>,
 }
 
 impl Block {
     pub(crate) const LIDS: usize = 64;
 
     pub(crate) fn new(fabric: &Fabric) -> Self {
-        let nowhere = [PortNum::UNREACHABLE.0; Self::LIDS];
+        let switches = fabric.num_switches();
         Self {
-            ports: IdxVec::filled(fabric.num_switches(), nowhere),
+            ports: IdxVec::filled(switches, [PortNum::UNREACHABLE.0; Self::LIDS]),
+            places: IdxVec::filled(switches, [Ports::NONE; Self::LIDS]),
         }
     }
 
     /// Reads the entries of the LIDs from `first` on.
-    pub(crate) fn load(&mut self, routes: &Routes, first: usize) {
-        for (switch, ports) in self.ports.indices().zip(self.ports.iter_mut()) {
+    pub(crate) fn load(&mut self, table: &PortTable, routes: &Routes, first: usize) {
+        let rows = self.ports.iter_mut().zip(self.places.iter_mut());
+        for ((switch, channels), (ports, places)) in table.ports.iter_enumerated().zip(rows) {
             let row = routes.lft(switch).get(first..first + Self::LIDS);
             *ports = row
                 .and_then(|row| row.try_into().ok())
                 .unwrap_or([PortNum::UNREACHABLE.0; Self::LIDS]);
+            *places = ports.map(|port| channels.place(port));
         }
     }
 
+    /// The port that a switch sends to a LID by.
+    fn port(&self, switch: SwitchIdx, lid: Lid) -> PortNum {
+        let port = self.ports[switch].get(Self::at(lid));
+        port.map_or(PortNum::UNREACHABLE, |&port| PortNum(port))
+    }
+
     #[inline]
-    fn port(ports: &[u8; Self::LIDS], lid: Lid) -> PortNum {
-        let at = usize::from(lid.0) % Self::LIDS;
-        PortNum(ports.get(at).copied().unwrap_or(PortNum::UNREACHABLE.0))
+    const fn at(lid: Lid) -> usize {
+        lid.0 as usize % Self::LIDS
     }
 }
 
@@ -135,6 +146,8 @@ pub(crate) struct Walk<const LIDS: usize> {
     pub(crate) hops: IdxVec<SwitchIdx, [u32; LIDS]>,
     /// By LID: the channel a switch sends by; [`NO_CHANNEL`] at the destination's switch.
     pub(crate) next: IdxVec<SwitchIdx, [ChannelIdx; LIDS]>,
+    /// By LID: what a count along the routes has gathered at each switch.
+    pub(crate) carried: IdxVec<SwitchIdx, [u32; LIDS]>,
     /// All switches that are on no loop, each before those it sends to.
     pub(crate) order: Vec<SwitchIdx>,
     senders: IdxVec<SwitchIdx, u32>,
@@ -146,6 +159,7 @@ impl<const LIDS: usize> Walk<LIDS> {
         Self {
             hops: IdxVec::filled(switches, [DEAD; LIDS]),
             next: IdxVec::filled(switches, [NO_CHANNEL; LIDS]),
+            carried: IdxVec::filled(switches, [0; LIDS]),
             order: Vec::with_capacity(switches),
             senders: IdxVec::filled(switches, 0),
         }
@@ -183,8 +197,7 @@ impl<const LIDS: usize> Walk<LIDS> {
                 } else if root == Some(switch) {
                     let target = targets.get(lane);
                     let exit = target.and_then(|target| Some((target.lid, target.owner?.exit)));
-                    let arrives = exit
-                        .is_some_and(|(lid, exit)| Block::port(&block.ports[switch], lid) == exit);
+                    let arrives = exit.is_some_and(|(lid, exit)| block.port(switch, lid) == exit);
                     *hops = if arrives { 0 } else { DEAD };
                 }
             }
@@ -197,9 +210,12 @@ impl<const LIDS: usize> Walk<LIDS> {
     fn look_up(&mut self, table: &PortTable, block: &Block, targets: &[Target<'_>]) {
         self.senders.fill(0);
         for (switch, next) in self.next.indices().zip(self.next.iter_mut()) {
-            let (channels, ports) = (&table.ports[switch], &block.ports[switch]);
+            let (first, places) = (table.ports[switch].first, &block.places[switch]);
             for (next, target) in next.iter_mut().zip(targets) {
-                *next = channels.channel(Block::port(ports, target.lid).0);
+                *next = match places.get(Block::at(target.lid)) {
+                    None | Some(&Ports::NONE) => NO_CHANNEL,
+                    Some(&place) => ChannelIdx(first.0 + u32::from(place)),
+                };
                 if *next != NO_CHANNEL {
                     self.senders[table.to(*next)] += 1;
                 }
