@@ -112,6 +112,18 @@ pub enum Event {
         /// Whether they are installed.
         installed: bool,
     },
+    /// Forwarding tables that are in use change: the blocks are written in an order in which no packet
+    /// loops.
+    TablesChange {
+        /// Entries that change.
+        entries: u64,
+        /// Stages in which they are written; between two the manager waits until packets are gone.
+        stages: usize,
+        /// LIDs whose packets are discarded meanwhile, as no order is safe for them.
+        closed: usize,
+        /// Whether packets are proven not to wait for each other in a circle on the way.
+        deadlock_free: bool,
+    },
     /// A node refused a Set, or did not do what it was told.
     Refused {
         /// Where; `None` for the own node, if it is not known yet.

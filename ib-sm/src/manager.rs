@@ -273,7 +273,7 @@ impl SubnetManager {
                 self.note_phase(now, phase);
             }
             if self.sweep.step.computes() {
-                self.compute_at = Some(now);
+                self.compute_at = Some(later(now, self.sweep.pause(&self.config)));
             }
             if self.sweep.step == Step::Done {
                 self.end_sweep(now);
@@ -425,7 +425,7 @@ impl Engine for SubnetManager {
             self.events.append(&mut self.sweep.events);
             self.note_phase(now, phase);
             if self.sweep.step.computes() {
-                self.compute_at = Some(now);
+                self.compute_at = Some(later(now, self.sweep.pause(&self.config)));
             }
         }
         if self.poll_at.is_some_and(|at| at <= now) {

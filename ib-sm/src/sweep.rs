@@ -13,6 +13,7 @@ mod multicast;
 mod pkeys;
 mod qos;
 mod routes;
+mod transition;
 
 use alloc::{collections::VecDeque, vec::Vec};
 
@@ -23,6 +24,7 @@ use ib_smp::{
 };
 use ib_wire::{MKey, PortNum};
 
+use self::transition::Transition;
 pub(crate) use self::{
     lids::{node_type, speed, width},
     routes::Plan,
@@ -50,6 +52,8 @@ pub(crate) enum Step {
     RaiseTops,
     /// Blocks of the forwarding tables that differ are written.
     Tables,
+    /// Packets sent by the tables as they are get away before more blocks are written.
+    Settle,
     /// Tables of virtual lanes that differ are written, if the routes use several.
     Qos,
     /// Blocks of the multicast tables that differ are written.
@@ -83,9 +87,9 @@ impl Step {
         }
     }
 
-    /// Whether it waits for the host's next call instead of for answers.
+    /// Whether it waits for time to pass, if only for the host's next call, instead of for answers.
     pub(crate) const fn computes(self) -> bool {
-        matches!(self, Self::Route | Self::Verify)
+        matches!(self, Self::Route | Self::Verify | Self::Settle)
     }
 }
 
@@ -103,6 +107,8 @@ pub(crate) struct Sweep {
     /// The manager's own port.
     pub(crate) own_port: PortRef,
     pub(crate) plan: Plan,
+    /// How the forwarding tables get from what they were to the plan.
+    transition: Transition,
     /// Other managers, by the port that they sit on.
     pub(crate) others: Vec<(PortRef, SmInfo)>,
     /// What a light sweep found out.
@@ -129,6 +135,7 @@ impl Sweep {
             own_port: PortRef::management(NodeIdx::OWN),
             // What is installed stays valid until there is something better.
             plan: plan.again(),
+            transition: Transition::default(),
             others: Vec::new(),
             changed: false,
             first_sweep,
@@ -268,11 +275,21 @@ impl Sweep {
                     true
                 }),
                 Request::LightSmInfo(_) | Request::PollSm(_) | Request::HandOver(_) => true,
-                Request::GetLft(node, block) | Request::SetLft(node, block) => {
+                Request::GetLft(node, block) => {
                     if let Some(switch) = self.subnet.switch_mut(node) {
                         switch.lft.set(block, *data);
                     }
-                    !request.is_set() || self.lft_block(node, block) == Some(*data)
+                    true
+                }
+                Request::SetLft(node, block) => {
+                    let as_told = self.lft_block(node, block) == Some(*data);
+                    if let Some(switch) = self.subnet.switch_mut(node) {
+                        switch.lft.set(block, *data);
+                    }
+                    if as_told {
+                        self.follow_chain(block);
+                    }
+                    as_told
                 }
                 Request::GetPKeyTable(port, block) | Request::SetPKeyTable(port, block) => {
                     self.on_p_key_table(port, block, *data, !request.is_set());
@@ -373,14 +390,16 @@ impl Sweep {
                 }
             }
             Step::Lids => self.step = Step::Route,
-            Step::Route | Step::Verify => return false,
+            Step::Route | Step::Verify | Step::Settle => return false,
             Step::RaiseTops => {
                 self.step = Step::Tables;
-                self.queue_lft_blocks();
+                self.start_tables(config);
             }
             Step::Tables => {
-                self.step = Step::Qos;
-                self.queue_qos_tables(config);
+                if !self.go_on_with_tables(config) {
+                    self.step = Step::Qos;
+                    self.queue_qos_tables(config);
+                }
             }
             Step::Qos => {
                 self.step = Step::Multicast;
@@ -430,6 +449,10 @@ impl Sweep {
                     self.step = Step::Route;
                 }
             }
+            Step::Settle => {
+                self.step = Step::Tables;
+                self.next_wave(config);
+            }
             _ => {}
         }
     }
@@ -450,9 +473,9 @@ impl Sweep {
             } else {
                 port.port
             };
-            node.port(port)?.info
+            node.port(port)?.info.as_ref()
         });
-        let shown = guard.map_or(own, |info| info.m_key());
+        let shown = guard.map_or(own, PortInfo::m_key);
         if shown == MKey(0) { own } else { shown }
     }
 

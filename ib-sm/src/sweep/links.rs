@@ -172,7 +172,8 @@ impl Sweep {
     pub(super) fn link_limits(&self, config: &SmConfig, port: PortRef) -> Option<LinkLimits> {
         let record = self.subnet.port(port).filter(|record| record.is_up())?;
         let peer = record.peer?;
-        let (here, there) = (record.info?, self.subnet.port(peer)?.info?);
+        let there = self.subnet.port(peer)?;
+        let (here, there) = (record.info.as_ref()?, there.info.as_ref()?);
         let vls = here.vl_cap().min(there.vl_cap()).max(VlCap::VL0);
         Some(LinkLimits {
             mtu: here.mtu_cap().min(there.mtu_cap()),

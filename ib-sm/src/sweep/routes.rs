@@ -150,9 +150,9 @@ impl Sweep {
         });
     }
 
-    /// Queues the blocks that differ: the first block of every switch, then the second, so that no
-    /// switch gets all of its own at once.
-    pub(super) fn queue_lft_blocks(&mut self) {
+    /// Queues the blocks that differ: of as many switches as can be asked at once the first block of
+    /// each, then the second, so that no switch gets all of its own at once; then of the next ones.
+    pub(super) fn queue_lft_blocks(&mut self, config: &SmConfig) {
         let Some(routes) = &self.plan.routes else {
             return;
         };
@@ -164,20 +164,26 @@ impl Sweep {
                 switch.lft.reserve(last);
             }
         }
-        for block in 0..=last {
-            for &node in &switches {
-                let known = self.subnet.node(node).and_then(|node| node.switch.as_ref());
-                let known = known.and_then(|switch| switch.lft.block(block));
-                let wanted = self.lft_block(node, block);
-                if wanted.is_some() && wanted.as_ref() != known {
-                    self.queue.push_back(Request::SetLft(node, block));
+        for together in switches.chunks(config.max_wire_smps.max(1)) {
+            for block in 0..=last {
+                for &node in together {
+                    if !self.is_stuck(block) && self.lft_block_differs(node, block) {
+                        self.queue.push_back(Request::SetLft(node, block));
+                    }
                 }
             }
         }
     }
 
-    /// A block of a switch's table as it should be.
-    pub(crate) fn lft_block(&self, node: NodeIdx, block: u16) -> Option<[u8; 64]> {
+    fn lft_block_differs(&self, node: NodeIdx, block: u16) -> bool {
+        let known = self.subnet.node(node).and_then(|node| node.switch.as_ref());
+        let known = known.and_then(|switch| switch.lft.block(block));
+        let wanted = self.lft_block(node, block);
+        wanted.is_some() && wanted.as_ref() != known
+    }
+
+    /// A block of a switch's table as the routes have it.
+    pub(super) fn routed_block(&self, node: NodeIdx, block: u16) -> Option<[u8; 64]> {
         let routes = self.plan.routes.as_ref()?;
         let switch = self.routed(node)?;
         let start = usize::from(block).saturating_mul(64);
