@@ -10,7 +10,10 @@
 mod client;
 mod connections;
 mod datagram;
+mod link;
 mod rmpp;
+mod snmp;
+mod walk;
 mod window;
 
 pub use client::every_call_ends_once;
@@ -18,8 +21,11 @@ pub use connections::{
     any_cm_messages_stay_within_bounds, any_link_leaves_agreement, few_losses_leave_both_connected,
 };
 pub use datagram::{any_datagram_is_its_typed_message, fields_cover_every_bit};
+pub use link::{an_arbiter_serves_who_waits, credits_overrun_no_buffer};
 pub use rmpp::{
     a_lossy_link_delivers_or_reports, any_acknowledgements_end_a_transfer,
     any_segments_stay_within_bounds,
 };
+pub use snmp::segments_make_the_messages_that_were_sent;
+pub use walk::a_walk_ends_once;
 pub use window::every_request_ends_once;

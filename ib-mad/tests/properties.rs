@@ -57,6 +57,26 @@ proptest! {
     fn every_request_ends_once(bytes in vec(any::<u8>(), 0..1000)) {
         properties::every_request_ends_once(&bytes);
     }
+
+    #[test]
+    fn credits_overrun_no_buffer(bytes in vec(any::<u8>(), 0..600)) {
+        properties::credits_overrun_no_buffer(&bytes);
+    }
+
+    #[test]
+    fn an_arbiter_serves_who_waits(bytes in vec(any::<u8>(), 0..600)) {
+        properties::an_arbiter_serves_who_waits(&bytes);
+    }
+
+    #[test]
+    fn segments_make_the_messages_that_were_sent(bytes in vec(any::<u8>(), 0..400)) {
+        properties::segments_make_the_messages_that_were_sent(&bytes);
+    }
+
+    #[test]
+    fn a_walk_ends_once(bytes in vec(any::<u8>(), 0..200)) {
+        properties::a_walk_ends_once(&bytes);
+    }
 }
 
 /// Every datagram of the classes that this crate knows, with random content behind a good header.
@@ -88,6 +108,10 @@ fn inputs_once_found_hold() {
             Some("connected") => properties::few_losses_leave_both_connected,
             Some("agreement") => properties::any_link_leaves_agreement,
             Some("messages") => properties::any_cm_messages_stay_within_bounds,
+            Some("credits") => properties::credits_overrun_no_buffer,
+            Some("arbiter") => properties::an_arbiter_serves_who_waits,
+            Some("snmp") => properties::segments_make_the_messages_that_were_sent,
+            Some("walk") => properties::a_walk_ends_once,
             Some("window") => properties::every_request_ends_once,
             _ => continue,
         };

@@ -1,0 +1,5 @@
+#![no_main]
+
+use ib_mad::properties::an_arbiter_serves_who_waits;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| an_arbiter_serves_who_waits(bytes));
