@@ -15,6 +15,11 @@ fn switches(count: u32, hosts: u32) -> Result<Wiring, String> {
     Ok(wiring)
 }
 
+/// Pairs of ports that may turn out unfit until an attempt to join all at random is given up.
+const FAILURES: u32 = 2000;
+/// Attempts that may be given up: in a dense graph there are too few pairs to choose from.
+const DENSE: u32 = 1;
+
 pub(super) fn jellyfish(count: u32, degree: u32, hosts: u32, seed: u64) -> Result<Wiring, String> {
     let odd = u64::from(count) * u64::from(degree) % 2 == 1;
     if degree >= count.max(1) || degree > 254 || odd {
@@ -24,10 +29,18 @@ pub(super) fn jellyfish(count: u32, degree: u32, hosts: u32, seed: u64) -> Resul
     }
     let mut wiring = switches(count, hosts)?;
     let mut random = Random::new(seed);
+    let mut dense = 0;
     for _ in 0..1000 {
-        if let Some(cables) =
-            regular(count, degree, &mut random).filter(|cables| connected(count, cables))
-        {
+        let joined = if dense < DENSE {
+            regular(count, degree, &mut random)
+        } else {
+            Some(exchanged(count, degree, &mut random))
+        };
+        let Some(cables) = joined else {
+            dense += 1;
+            continue;
+        };
+        if connected(count, &cables) {
             cables
                 .into_iter()
                 .for_each(|(one, other)| wiring.cable(one, other));
@@ -57,7 +70,7 @@ fn regular(count: u32, degree: u32, random: &mut Random) -> Option<BTreeSet<(u32
             continue;
         }
         failures += 1;
-        if failures > 20 * free.len().max(100) {
+        if failures > FAILURES {
             return None;
         }
         if failures % 10 == 0 && !cables.is_empty() {
@@ -68,6 +81,41 @@ fn regular(count: u32, degree: u32, random: &mut Random) -> Option<BTreeSet<(u32
         random.shuffle(&mut free);
     }
     Some(cables)
+}
+
+/// A ring in which every switch is joined to its nearest, and then pairs of cables that exchange their
+/// ends at random: that finds a graph of any degree.
+fn exchanged(count: u32, degree: u32, random: &mut Random) -> BTreeSet<(u32, u32)> {
+    let ordered = |one: u32, other: u32| (one.min(other), one.max(other));
+    let far = |at: u32, step: u32| (at + step).checked_rem(count).unwrap_or(0);
+    let mut cables = BTreeSet::new();
+    for at in 0..count {
+        cables.extend((1..=degree / 2).map(|step| ordered(at, far(at, step))));
+        if degree % 2 == 1 {
+            cables.insert(ordered(at, far(at, count / 2)));
+        }
+    }
+    let mut list: Vec<(u32, u32)> = cables.iter().copied().collect();
+    for _ in 0..list.len().saturating_mul(10) {
+        let (first, second) = (random.below(list.len()), random.below(list.len()));
+        let (Some(&(a, b)), Some(&(c, d))) = (list.get(first), list.get(second)) else {
+            continue;
+        };
+        let (c, d) = if random.below(2) == 0 { (c, d) } else { (d, c) };
+        let (one, other) = (ordered(a, d), ordered(c, b));
+        let is_new = |cable: (u32, u32)| cable.0 != cable.1 && !cables.contains(&cable);
+        if one == other || !is_new(one) || !is_new(other) {
+            continue;
+        }
+        for (at, old, new) in [(first, (a, b), one), (second, ordered(c, d), other)] {
+            cables.remove(&old);
+            cables.insert(new);
+            if let Some(cable) = list.get_mut(at) {
+                *cable = new;
+            }
+        }
+    }
+    cables
 }
 
 fn connected(count: u32, cables: &BTreeSet<(u32, u32)>) -> bool {

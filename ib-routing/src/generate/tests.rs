@@ -1,6 +1,6 @@
 use super::*;
 use crate::{LidMap, LidOptions, RouteOptions, RoutingEngine, error::TopologyErrorKind, verify};
-use alloc::string::ToString;
+use alloc::{collections::BTreeSet, format, string::ToString};
 
 fn build(spec: &str) -> Fabric {
     let parsed: FabricSpec = spec.parse().unwrap_or_else(|error| panic!("{error}"));
@@ -47,6 +47,24 @@ fn each_generator_makes_the_numbers_of_its_topology() {
 fn a_dragonfly_with_fewer_groups_uses_its_spare_cables() {
     let fabric = build("dragonfly:a=4,p=1,h=2,g=3");
     assert_eq!(fabric.num_links(), 12 + 3 * 6 + 12);
+}
+
+#[test]
+fn a_jellyfish_of_any_degree_is_found() {
+    for (switches, degree) in [(50, 20), (60, 45), (31, 30), (30, 15)] {
+        let fabric = build(&format!(
+            "jellyfish:switches={switches},degree={degree},hosts=0,seed=2"
+        ));
+        let mut neighbors = fabric.switches().indices().map(|switch| {
+            let all = fabric.channels_from(switch).map(|(_, channel)| channel.to);
+            all.collect::<BTreeSet<_>>().len()
+        });
+        assert!(
+            neighbors.all(|count| count == degree),
+            "{switches} {degree}"
+        );
+        assert!(fabric.parts().iter().all(|&part| part == 0));
+    }
 }
 
 #[test]
