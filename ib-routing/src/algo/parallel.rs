@@ -8,6 +8,10 @@ use crate::fabric::Fabric;
 #[cfg(feature = "std")]
 const FEW: usize = 64;
 
+/// Most threads that work together: more wait for each other, and each costs memory.
+#[cfg(feature = "std")]
+const MOST: usize = 256;
+
 /// Runs `work` where `threads` threads help it, so that each of its parallel steps finds them awake:
 /// 1 means the caller's alone, 0 all that there are, as in [`RouteOptions`](crate::RouteOptions).
 pub fn install<R: Send>(threads: usize, fabric: &Fabric, work: impl FnOnce() -> R + Send) -> R {
@@ -80,6 +84,7 @@ pub fn rows<S: Send, T: Send, W>(
 /// Runs on a pool of `threads`, or on the global one for 0; where that is already the case, at once.
 #[cfg(feature = "std")]
 fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    let threads = threads.min(MOST);
     let here = rayon::current_thread_index().is_some();
     if here && (threads == 0 || threads == rayon::current_num_threads()) {
         return work();
@@ -91,5 +96,16 @@ fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
         Ok(pool) => pool.install(work),
         // No thread to be had: the global pool falls back to the caller's.
         Err(_) => rayon::scope(|_| work()),
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_keyboard_starts_no_million_threads() {
+        assert_eq!(workers(1_000_000, FEW), MOST);
+        assert_eq!(workers(3, FEW), 3);
     }
 }
