@@ -114,20 +114,29 @@ fn rows(fabric: &Fabric) -> Vec<Vec<NodeIdx>> {
             queue.push(switch);
         }
     }
-    if queue.is_empty() {
-        queue.extend(fabric.switches().indices().next());
-        queue.iter().for_each(|&switch| rank[switch] = 1);
-    }
     let mut next = 0;
-    while let Some(&switch) = queue.get(next) {
-        next += 1;
-        for (_, channel) in fabric.channels_from(switch) {
-            if rank[channel.to] == usize::MAX {
-                rank[channel.to] = rank[switch] + 1;
-                queue.push(channel.to);
+    // A part of the fabric without hosts begins at its first switch.
+    let mut starts = fabric.switches().indices();
+    loop {
+        while let Some(&switch) = queue.get(next) {
+            next += 1;
+            for (_, channel) in fabric.channels_from(switch) {
+                if rank[channel.to] == usize::MAX {
+                    rank[channel.to] = rank[switch] + 1;
+                    queue.push(channel.to);
+                }
             }
         }
+        let Some(start) = starts.find(|&switch| rank[switch] == usize::MAX) else {
+            break;
+        };
+        rank[start] = 1;
+        queue.push(start);
     }
+    // Hosts that no cable joins to a switch.
+    let alone = fabric.nodes().iter_enumerated();
+    let alone = alone.filter(|&(index, node)| !node.type_.is_switch() && !placed[index]);
+    hosts.extend(alone.map(|(index, _)| index));
     let mut rows = vec![hosts];
     for switch in queue {
         if rows.len() <= rank[switch] {
@@ -141,6 +150,6 @@ fn rows(fabric: &Fabric) -> Vec<Vec<NodeIdx>> {
 }
 
 fn title(node: &Node) -> String {
-    let text = node.description.replace('&', "&amp;").replace('<', "&lt;");
-    alloc::format!("{text} ({})", node.name)
+    let text = alloc::format!("{} ({})", node.description, node.name);
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -361,6 +361,16 @@ fn multicast_tables_come_back_from_their_dump() {
 }
 
 #[test]
+fn pictures_show_what_no_cable_joins() {
+    let text = "Switch 2 \"<a&b>\"\n\nSwitch 2 \"s\"\n[1] \"h\"[1]\n\nCa 1 \"h\"\n[1] \"s\"[1]\n\nCa 1 \"i\"\n[1] \"j\"[1]\n\nCa 1 \"j\"\n[1] \"i\"[1]\n";
+    let fabric = ibnetdiscover::read(text).expect("a fabric").fabric;
+    let picture = svg::write(&fabric, &[]);
+    assert_eq!(picture.matches("<title>").count(), fabric.nodes().len());
+    assert_eq!(picture.matches("<path").count(), fabric.num_links());
+    assert!(picture.contains("(&lt;a&amp;b>)"), "{picture}");
+}
+
+#[test]
 fn pictures_name_every_node_and_cable() {
     let (fabric, lids, _) = routed("thesis", 0);
     let graph = dot::write(&fabric);
