@@ -375,7 +375,7 @@ impl Reader {
                 .node(end.node)
                 .map_or_else(String::new, |node| node.name.clone())
         };
-        if line.peer.contains('@') {
+        if line.peer.contains('@') && !self.names.contains_key(&line.peer) {
             return self.link_to_alias(here, line, at);
         }
         let Some(&(peer, _)) = self.names.get(&line.peer) else {

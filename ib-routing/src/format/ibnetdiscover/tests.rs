@@ -229,3 +229,11 @@ fn faults_of_included_files_name_both_lines() {
     assert!(deep.to_string().contains("9 files deep"), "{deep}");
     assert!(read(ROW).is_err());
 }
+
+#[test]
+fn a_node_may_have_an_at_sign_in_its_name() {
+    let text = "Switch 2 \"a@b\"\n[1] \"c\"[1]\n\nSwitch 2 \"c\"\n[1] \"a@b\"[1]\n";
+    let fabric = read(text).unwrap().fabric;
+    assert_eq!(fabric.num_links(), 1);
+    assert_eq!(read(&write(&fabric, None)).unwrap().fabric.num_links(), 1);
+}
