@@ -97,6 +97,24 @@ struct Entry {
     port: PortNum,
 }
 
+/// The port that owns a LID, and the line that says so.
+#[derive(Clone, Copy)]
+struct Owner {
+    guid: Guid,
+    is_switch: bool,
+    line: usize,
+}
+
+impl Owner {
+    const fn new((guid, is_switch): (Guid, bool), line: usize) -> Self {
+        Self {
+            guid,
+            is_switch,
+            line,
+        }
+    }
+}
+
 /// Reads tables of any of these tools for the switches of `fabric`.
 ///
 /// # Errors
@@ -104,8 +122,7 @@ struct Entry {
 /// table, and LIDs of a port that do not make a range.
 pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
     let mut entries: Vec<Entry> = Vec::new();
-    // Port GUID of each LID, and whether it is a switch's.
-    let mut owners: BTreeMap<Lid, (Guid, bool)> = BTreeMap::new();
+    let mut owners: BTreeMap<Lid, Owner> = BTreeMap::new();
     let mut warnings = Vec::new();
     let (mut table, mut tables) = (None, 0);
     for (at, line) in (1..).zip(text.lines()) {
@@ -126,7 +143,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
                 warnings.push(Warning { line: at, what });
             }
             if let Some(lid) = lid.filter(|&lid| lid != Lid::NONE) {
-                owners.insert(lid, (guid, true));
+                owners.insert(lid, Owner::new((guid, true), at));
             }
         } else if line.starts_with("0x") {
             let expected = "an entry like `0x0001 003 # Switch portguid 0x...`";
@@ -145,7 +162,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
                 port,
             });
             if let Some(owner) = owner {
-                owners.insert(lid, owner);
+                owners.insert(lid, Owner::new(owner, at));
             }
         } else if !(line.is_empty()
             || line.starts_with('#')
@@ -169,7 +186,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
             "a line `Unicast lids [...] of switch ...`",
         ));
     }
-    let lids = if owners.values().any(|(_, is_switch)| !is_switch) {
+    let lids = if owners.values().any(|owner| !owner.is_switch) {
         LidMap::of_ranges(fabric, ranges(fabric, &owners, &mut warnings)?)
     } else {
         LidMap::of_fabric(fabric)
@@ -228,24 +245,25 @@ fn entry(line: &str) -> Option<(Lid, PortNum, Option<(Guid, bool)>)> {
 /// The ranges of LIDs that belong to one port each.
 fn ranges(
     fabric: &Fabric,
-    owners: &BTreeMap<Lid, (Guid, bool)>,
+    owners: &BTreeMap<Lid, Owner>,
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<(PortRef, LidRange)>, TopologyError> {
     let ports = ca_ports(fabric, owners);
-    let mut spans: Vec<(Guid, bool, Lid, u16)> = Vec::new();
-    for (&lid, &(guid, is_switch)) in owners {
+    let mut spans: Vec<(Owner, Lid, u16)> = Vec::new();
+    for (&lid, &owner) in owners {
         match spans.last_mut() {
-            Some((last, _, base, count))
-                if *last == guid && base.0.checked_add(*count) == Some(lid.0) =>
+            Some((last, base, count))
+                if last.guid == owner.guid && base.0.checked_add(*count) == Some(lid.0) =>
             {
                 *count = count.saturating_add(1);
             }
-            _ => spans.push((guid, is_switch, lid, 1)),
+            _ => spans.push((owner, lid, 1)),
         }
     }
     let mut ranges = Vec::new();
-    for (guid, is_switch, base, count) in spans {
-        let end = if is_switch {
+    for (owner, base, count) in spans {
+        let Owner { guid, line, .. } = owner;
+        let end = if owner.is_switch {
             fabric.node_by_guid(guid).map(|node| PortRef {
                 node,
                 port: PortNum::MANAGEMENT,
@@ -255,7 +273,7 @@ fn ranges(
         };
         let Some(end) = end else {
             let what = format!("LID {base}: port {guid} is not in the fabric");
-            warnings.push(Warning { line: 0, what });
+            warnings.push(Warning { line, what });
             continue;
         };
         let lmc = Lmc::try_new(count.ilog2() as u8)
@@ -265,7 +283,7 @@ fn ranges(
         let range = range.ok_or_else(|| {
             let found = format!("{count} LIDs of port {guid} from {base}");
             bad(
-                1,
+                line,
                 "LIDs",
                 &found,
                 "2^LMC LIDs from a multiple of their number",
@@ -278,7 +296,7 @@ fn ranges(
 
 /// CA ports by the GUID that the tables call them: the fabric's own, or node GUID + port number as
 /// ibsim numbers them, whichever finds more.
-fn ca_ports(fabric: &Fabric, owners: &BTreeMap<Lid, (Guid, bool)>) -> BTreeMap<Guid, PortRef> {
+fn ca_ports(fabric: &Fabric, owners: &BTreeMap<Lid, Owner>) -> BTreeMap<Guid, PortRef> {
     let (mut named, mut numbered) = (BTreeMap::new(), BTreeMap::new());
     for (node, entry) in fabric
         .nodes()
@@ -291,7 +309,7 @@ fn ca_ports(fabric: &Fabric, owners: &BTreeMap<Lid, (Guid, bool)>) -> BTreeMap<G
             numbered.insert(guid, PortRef { node, port });
         }
     }
-    let wanted: BTreeSet<Guid> = owners.values().map(|&(guid, _)| guid).collect();
+    let wanted: BTreeSet<Guid> = owners.values().map(|owner| owner.guid).collect();
     let found = |ports: &BTreeMap<Guid, PortRef>| {
         wanted
             .iter()

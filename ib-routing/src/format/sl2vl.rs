@@ -81,7 +81,7 @@ fn row(out: &mut String, input: PortNum, output: PortNum, table: &SlToVl) -> cor
 /// Reads tables. Ports that the file leaves out map each service level to the lane of its number.
 ///
 /// # Errors
-/// A row that does not hold 16 lanes, and rows before the first switch.
+/// A row that does not hold 16 lanes, rows before the first switch, and a text without any switch or CA.
 pub fn read(text: &str, fabric: &Fabric) -> Result<VlMap, TopologyError> {
     let identity = *VlMap::default().injection();
     let mut map = VlMap::per_port(fabric, identity);
@@ -124,6 +124,15 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<VlMap, TopologyError> {
             (true, ..) => return Err(bad(at, "row", line, "an input and an output port")),
             (false, ..) => injection = injection.or(Some(table)),
         }
+    }
+    if owner.is_none() {
+        let found = text.lines().next().unwrap_or_default();
+        return Err(bad(
+            1,
+            "SLtoVL",
+            found,
+            "a line `Switch 0x...` or `Channel Adapter 0x...`",
+        ));
     }
     map.set_injection(injection.unwrap_or(identity));
     Ok(map)

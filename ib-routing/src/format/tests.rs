@@ -98,6 +98,29 @@ fn tables_that_are_none_are_errors_with_their_line() {
 }
 
 #[test]
+fn a_port_that_the_fabric_lacks_is_named_with_its_line() {
+    let (fabric, ..) = routed("thesis", 0);
+    let text = "Unicast lids [0-8] of switch Lid 2 guid 0xf2 ('a'):\n0x0001 003 # Channel Adapter portguid 0x77: 'b'\n";
+    let tables = lfts::read(text, &fabric).expect("tables");
+    let lines: Vec<usize> = tables.warnings.iter().map(|warning| warning.line).collect();
+    assert_eq!(lines, [2]);
+    let text = text.replace("0x77", "0x2021")
+        + "0x0003 003 # Channel Adapter portguid 0x2021: 'b'\n0x0004 003 # Channel Adapter portguid 0x2021: 'b'\n";
+    assert_eq!(
+        lfts::read(&text, &fabric).expect_err("3 to 4").line,
+        Some(3)
+    );
+}
+
+#[test]
+fn lanes_of_no_switch_are_an_error() {
+    let (fabric, ..) = routed("thesis", 0);
+    for text in ["", "# nothing\n", "0 1 2 3\n"] {
+        assert_eq!(sl2vl::read(text, &fabric).expect_err(text).line, Some(1));
+    }
+}
+
+#[test]
 fn service_levels_and_lanes_come_back() {
     let (fabric, lids, mut routes) = routed("torus:3x3,hosts=2", 1);
     let sls =
