@@ -261,7 +261,10 @@ impl SmConfig {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), SetError> {
         match key {
-            "routing_engine" => self.routing_engines = engines(value)?,
+            "routing_engine" => {
+                self.routing_engines = engines(value)?;
+                self.no_fallback = names(value).any(|name| name == "no_fallback");
+            }
             "subnet_prefix" => self.subnet_prefix = GidPrefix(number(value, u64::MAX)?),
             "m_key" => self.m_key = MKey(number(value, u64::MAX)?),
             "m_key_lease_period" => self.m_key_lease_period = narrow(value, u16::MAX)?,
@@ -273,7 +276,11 @@ impl SmConfig {
             "lmc_esp0" => self.lmc_esp0 = boolean(value)?,
             "honor_guid2lid" => self.honor_guid2lid = boolean(value)?,
             "reassign_lids" => self.reassign_lids = boolean(value)?,
-            "max_wire_smps" => self.max_wire_smps = narrow::<u16>(value, u16::MAX)?.into(),
+            // As in OpenSM 0 sets no limit.
+            "max_wire_smps" => {
+                let most: u16 = narrow(value, u16::MAX)?;
+                self.max_wire_smps = if most == 0 { u16::MAX } else { most }.into();
+            }
             "transaction_timeout" => self.transaction_timeout = milliseconds(value)?,
             "transaction_retries" => self.transaction_retries = narrow(value, u8::MAX)?,
             "sweep_interval" => {
@@ -297,7 +304,14 @@ impl SmConfig {
             "overrun_errors_threshold" => self.overrun_errors_threshold = narrow(value, 15u8)?,
             "max_op_vls" => self.max_op_vls = narrow(value, 5u8)?.max(1),
             "qos" => self.qos.enabled = boolean(value)?,
-            "sminfo_polling_timeout" => self.sminfo_polling_timeout = milliseconds(value)?,
+            "sminfo_polling_timeout" => {
+                self.sminfo_polling_timeout = milliseconds(value)?;
+                if self.sminfo_polling_timeout.is_zero() {
+                    return Err(SetError::BadValue {
+                        expected: "milliseconds, at least 1",
+                    });
+                }
+            }
             "polling_retry_number" => self.polling_retry_number = narrow(value, u8::MAX)?,
             "ignore_other_sm" => self.ignore_other_sm = boolean(value)?,
             "no_clients_rereg" => self.no_clients_rereg = boolean(value)?,
@@ -340,12 +354,17 @@ enum SetError {
     BadValue { expected: &'static str },
 }
 
+fn names(value: &str) -> impl Iterator<Item = &str> {
+    value
+        .split([',', ' ', '\t'])
+        .filter(|name| !name.is_empty())
+}
+
 fn engines(value: &str) -> Result<Vec<RoutingEngine>, SetError> {
     if value == "(null)" {
         return Ok(vec![RoutingEngine::Auto]);
     }
-    let names = value.split([',', ' ']).filter(|name| !name.is_empty());
-    names
+    names(value)
         .filter(|name| *name != "no_fallback")
         .map(|name| {
             RoutingEngine::from_str(name).map_err(|_| SetError::BadValue {
@@ -413,6 +432,21 @@ mod tests {
         let error = SmConfig::parse("lmc 0\nlmc 8\n").unwrap_err();
         let text = alloc::format!("{error}");
         assert!(text.starts_with("line 2: `lmc` is `8`"), "{text}");
+    }
+
+    #[test]
+    fn engines_that_end_with_no_fallback_end_there() {
+        let (config, _) = SmConfig::parse("routing_engine ftree, updn,no_fallback\n").unwrap();
+        let engines = [RoutingEngine::FatTree, RoutingEngine::UpDown];
+        assert_eq!(config.routing_engines, engines);
+        assert!(config.no_fallback);
+    }
+
+    #[test]
+    fn zero_smps_on_the_wire_are_no_limit_and_polls_without_a_pause_are_refused() {
+        let (config, _) = SmConfig::parse("max_wire_smps 0\n").unwrap();
+        assert!(config.max_wire_smps > 1000);
+        assert!(SmConfig::parse("sminfo_polling_timeout 0\n").is_err());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What others say to the manager: traps of devices, SMInfo of other managers.
 
+use core::time::Duration;
+
 use ib_mad::{Attribute, Instant, Mad, MadStatus, Method, MgmtClass};
 use ib_smp::{DrDirection, SmControl, SmInfo, SmState, SmpDirected, SmpLidRouted};
 use ib_wire::Guid;
@@ -15,6 +17,9 @@ use crate::{
 
 /// Answers that may wait; beyond, requests are left unanswered, and their senders ask again.
 pub(super) const MAX_ANSWERS: usize = 1024;
+
+/// Shortest time between two polls of the master.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 impl SubnetManager {
     /// Decides, when a discovery is over, whether this manager configures what it found.
@@ -94,8 +99,13 @@ impl SubnetManager {
         self.poll_at = None;
         if let Some(port) = self.polled {
             self.sweep.queue.push_back(Request::PollSm(port));
-            self.poll_at = Some(later(now, self.config.sminfo_polling_timeout));
+            self.poll_at = Some(self.next_poll(now));
         }
+    }
+
+    /// When to poll again: without any pause there would be no end to it.
+    fn next_poll(&self, now: Instant) -> Instant {
+        later(now, self.config.sminfo_polling_timeout.max(SHORTEST_PAUSE))
     }
 
     pub(super) fn on_poll_answer(&mut self, now: Instant, mad: &Mad) {
@@ -228,7 +238,7 @@ impl SubnetManager {
             .map(|&(port, _)| port)
             .next();
         self.polls_failed = 0;
-        self.poll_at = Some(later(now, self.config.sminfo_polling_timeout));
+        self.poll_at = Some(self.next_poll(now));
         self.events.push_back(Event::StandingBy { master });
     }
 
