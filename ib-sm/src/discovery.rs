@@ -8,7 +8,7 @@
 mod discovered;
 mod vendor;
 
-use alloc::{collections::VecDeque, string::ToString, vec::Vec};
+use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::{
     Attribute, Engine, InFlight, Input, Instant, Mad, Method, Received, RequestOptions,
@@ -219,10 +219,10 @@ impl Discovery {
                 }
             }
             Ask::Description(node, _) => {
-                if let Ok((description, _)) = NodeDescription::parse(data, 0)
+                if let Ok((text, _)) = NodeDescription::parse(data, 0)
                     && let Some(node) = self.builder.node_mut(node)
                 {
-                    node.description = description.node_string().to_string();
+                    node.description = sweep::description(text);
                 }
             }
             Ask::SwitchInfo(node, _) => {

@@ -26,7 +26,7 @@ use ib_wire::{MKey, PortNum};
 
 use self::transition::Transition;
 pub(crate) use self::{
-    lids::{node_type, speed, width},
+    lids::{description, node_type, speed, width},
     routes::Plan,
 };
 use crate::{

@@ -4,10 +4,13 @@
 //! fabric that it and the routing engines work on. A node that cannot take part is left out, with
 //! an event: a switch that did not tell its tables' sizes, or has no linear table.
 
-use alloc::{string::ToString, vec::Vec};
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use ib_routing::{FabricBuilder, LidMap, LidOptions, LinkSpeed, LinkWidth, NewNode};
-use ib_smp::{NodeInfo, NodeType, PortInfo};
+use ib_smp::{NodeDescription, NodeInfo, NodeType, PortInfo};
 use ib_wire::{Lmc, PortNum};
 
 use super::Sweep;
@@ -158,10 +161,16 @@ fn new_node(node: &Node) -> NewNode {
         system_image_guid: info.system_image_guid(),
         vendor_id: info.vendor_id(),
         device_id: info.device_id(),
-        description: node.description.node_string().to_string(),
+        description: description(&node.description),
         enhanced_port_0: switch_info.is_some_and(|info| info.enhanced_port0()),
         ..NewNode::default()
     }
+}
+
+/// NodeDescription in one line: hosts write what they like into it, ends of lines too.
+pub(crate) fn description(of: &NodeDescription) -> String {
+    let text = of.node_string().to_string();
+    text.replace(char::is_control, " ")
 }
 
 /// The kind of a node that NodeInfo describes; what is no switch and no router ends links like a CA.
