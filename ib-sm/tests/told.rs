@@ -107,6 +107,16 @@ fn report(client: &mut Client) -> Option<Notice> {
 }
 
 #[test]
+fn who_has_not_subscribed_cannot_end_it() {
+    let mut client = Client::new("gen-ring-5");
+    let trap = TrapNumber::GID_IN_SERVICE;
+    let answers =
+        [1, 0, 0].map(|subscribe| client.exchange(&subscription(trap, subscribe)).status());
+    let invalid = MadStatus::from_sa(SaStatus::REQ_INVALID);
+    assert_eq!(answers, [MadStatus::OK, MadStatus::OK, invalid]);
+}
+
+#[test]
 fn subscribers_hear_of_ports_that_go_and_come() {
     let mut client = Client::new("gen-ring-5");
     for trap in [TrapNumber::GID_IN_SERVICE, TrapNumber::GID_OUT_OF_SERVICE] {

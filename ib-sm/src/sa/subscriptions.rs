@@ -77,7 +77,7 @@ impl Subscriptions {
                 });
                 self.next = self.next.wrapping_add(1);
             }
-            0 => self.all.retain(|known| !is_it(known)),
+            0 if self.all.iter().any(is_it) => self.all.retain(|known| !is_it(known)),
             _ => return Err(MadStatus::from_sa(ib_mad::SaStatus::REQ_INVALID)),
         }
         Ok(*wanted)
