@@ -322,6 +322,7 @@ impl SubnetAdministrator {
                 let candidate = port.map(|port| Candidate {
                     gid: view.gid(port),
                     port,
+                    is_asker: view.asker_gid() == Some(view.gid(port)),
                 });
                 let candidate = candidate.ok_or(MadStatus::from_sa(SaStatus::REQ_INVALID_GID))?;
                 self.groups.join(view.config, candidate, template, mask)
@@ -330,7 +331,8 @@ impl SubnetAdministrator {
                 let port = view.port_of(template.port_gid());
                 let port = port.and_then(|port| view.subnet.port(port));
                 let gid = port.map_or(template.port_gid(), |port| view.gid(port));
-                self.groups.leave(gid, template, mask)
+                let is_asker = view.asker_gid() == Some(gid);
+                self.groups.leave(gid, is_asker, template, mask)
             }
             _ => {
                 let records = self

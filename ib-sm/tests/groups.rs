@@ -237,6 +237,34 @@ fn a_cut_cable_of_a_tree_is_replaced() {
     assert_eq!(heard.len(), members.len() - 1);
 }
 
+/// Anybody may join another port, by proxy, and end that; what a port asked for itself is its own.
+#[test]
+fn only_the_member_itself_ends_its_membership() {
+    let mut client = Client::new("gen-ring-5");
+    let ports = hosts(&client);
+    let own = ports
+        .iter()
+        .find(|(port, _)| *port == client.port)
+        .unwrap()
+        .1;
+    let joined = client.set(&member(BROADCAST, own), join_bits()).unwrap();
+    assert!(!joined.proxy_join());
+    let proxy = client
+        .set(&member(BROADCAST, ports[0].1), join_bits())
+        .unwrap();
+    assert!(proxy.proxy_join());
+    client.port = ports[1].0;
+    client.transport = client.running.sim.attach(client.port).unwrap();
+    let invalid = Err(MadStatus::from_sa(SaStatus::REQ_INVALID));
+    assert_eq!(client.delete(&member(BROADCAST, own), join_bits()), invalid);
+    assert_eq!(client.set(&member(BROADCAST, own), join_bits()), invalid);
+    assert!(
+        client
+            .delete(&member(BROADCAST, ports[0].1), join_bits())
+            .is_ok()
+    );
+}
+
 #[test]
 fn a_name_is_made_for_who_has_none() {
     let mut client = Client::new("gen-ring-5");

@@ -59,11 +59,12 @@ pub(crate) enum GroupChange {
     Deleted(Gid),
 }
 
-/// The port that joins or leaves, and who may say so.
+/// The port that joins, and whether it says so itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'a> {
     pub(crate) gid: Gid,
     pub(crate) port: &'a Port,
+    pub(crate) is_asker: bool,
 }
 
 impl Default for Groups {
@@ -183,8 +184,11 @@ impl Groups {
         let new = matches!(member, alloc::collections::btree_map::Entry::Vacant(_));
         let member = member.or_insert(Member {
             states: JoinState::empty(),
-            proxy_join: wanted.proxy_join(),
+            proxy_join: !candidate.is_asker,
         });
+        if !(candidate.is_asker || member.proxy_join) {
+            return Err(SaStatus::REQ_INVALID);
+        }
         member.states |= wanted.join_state();
         let member = *member;
         group.changed |= new;
@@ -192,10 +196,11 @@ impl Groups {
         Ok((record, created.map(GroupChange::Created)))
     }
 
-    /// Takes in Delete(MCMemberRecord).
+    /// Takes in Delete(MCMemberRecord). A membership that the port itself asked for only the port ends.
     pub(crate) fn leave(
         &mut self,
         port: Gid,
+        is_asker: bool,
         wanted: &McMemberRecord,
         mask: ComponentMask,
     ) -> Result<(McMemberRecord, Option<GroupChange>), SaStatus> {
@@ -207,7 +212,8 @@ impl Groups {
         let mgid = wanted.mgid();
         let group = self.by_mgid.get_mut(&mgid).ok_or(SaStatus::REQ_INVALID)?;
         let member = group.members.get_mut(&port).ok_or(SaStatus::REQ_INVALID)?;
-        if !member.states.intersects(wanted.join_state()) {
+        let may = is_asker || member.proxy_join;
+        if !may || !member.states.intersects(wanted.join_state()) {
             return Err(SaStatus::REQ_INVALID);
         }
         member.states.remove(wanted.join_state());
