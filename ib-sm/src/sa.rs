@@ -231,7 +231,7 @@ impl SubnetAdministrator {
             PathRecord::ID => {
                 let template = request.template::<PathRecord>().map_err(unreadable)?;
                 let mask = request.component_mask();
-                let paths = path::paths(view, &self.groups, template, mask);
+                let paths = path::paths(view, &self.groups, template, mask, request.method());
                 let paths = paths.map_err(MadStatus::from_sa)?;
                 chosen(request, paths, |_, _| true)
             }

@@ -3,12 +3,14 @@
 mod lab;
 
 use ib_mad::{MadStatus, SaStatus};
+use ib_routing::RoutingEngine;
 use ib_sa::{
     ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoRecord,
     ServiceAssociationRecord,
 };
 use ib_wire::{Gid, GidPrefix, Lid};
-use lab::client::Client;
+use ib_wire::{Lmc, Sl};
+use lab::{Lab, client::Client};
 
 #[test]
 fn a_table_of_all_nodes_has_each_end_port_once() {
@@ -94,4 +96,48 @@ fn a_port_answers_to_the_default_prefix_as_well() {
     assert!(lab(GidPrefix::DEFAULT).is_ok());
     let foreign = lab(GidPrefix(0xfec0_0000_0000_0000));
     assert_eq!(foreign, Err(MadStatus::from_sa(SaStatus::REQ_INVALID_GID)));
+}
+
+/// A query for the paths between the client and another host, and what it names.
+fn between(client: &Client) -> (PathRecord, PathComponents) {
+    let (sgid, dgid) = client.running.sim.with(|sim| {
+        let own = sim.port(client.port).unwrap().guid();
+        let mut nodes = sim.nodes().iter_enumerated();
+        let (other, _) = nodes.find(|(_, node)| !node.is_switch()).unwrap();
+        (own, sim.end_ports(other).next().unwrap().guid())
+    });
+    let gid = |guid| Gid::new(GidPrefix::DEFAULT, guid);
+    let mut template = PathRecord::default();
+    template.set_sgid(gid(sgid)).set_dgid(gid(dgid));
+    (template, PathComponents::SGID | PathComponents::DGID)
+}
+
+#[test]
+fn get_of_a_path_is_one_path_however_many_lids_its_ends_have() {
+    let lmc = Lmc::try_new(2).unwrap();
+    let running = Lab::new("gen-ring-5")
+        .config(|config| config.lmc = lmc)
+        .up();
+    let mut client = Client::of(running);
+    let (template, mask) = between(&client);
+    let all = client.table(&template, mask.into());
+    assert_eq!(all.len(), 4);
+    assert_eq!(
+        client.get(&template, mask.into()).as_ref(),
+        all.first().ok_or(&MadStatus::OK)
+    );
+}
+
+#[test]
+fn a_path_on_another_service_level_is_there_where_routes_need_none_of_their_own() {
+    let mut client = Client::of(
+        Lab::new("gen-ft-48-broken10")
+            .routing(RoutingEngine::MinHop)
+            .up(),
+    );
+    let (mut template, mask) = between(&client);
+    let sl = Sl::try_new(3).unwrap();
+    template.set_sl(sl);
+    let path = client.get(&template, (mask | PathComponents::SL).into());
+    assert_eq!(path.map(|path| path.sl()), Ok(sl));
 }

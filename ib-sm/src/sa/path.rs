@@ -6,7 +6,8 @@
 
 use alloc::vec::Vec;
 
-use ib_mad::SaStatus;
+use ib_mad::{Method, SaStatus};
+use ib_routing::SlTable;
 use ib_sa::{ComponentMask, McMemberRecord, PathComponents, PathRecord, Selector};
 use ib_smp::{LinkSpeed, LinkSpeedExt, LinkSpeedExt2, PortInfo};
 use ib_wire::{Gid, Lid, Mtu, PortNum, Rate, addr::LidRange};
@@ -44,6 +45,7 @@ pub(super) fn paths(
     groups: &Groups,
     template: &PathRecord,
     mask: ComponentMask,
+    method: Method,
 ) -> Result<Vec<PathRecord>, SaStatus> {
     let given = PathComponents::from_bits_retain(mask.0);
     let sgid = given
@@ -79,7 +81,9 @@ pub(super) fn paths(
     if sources.len().saturating_mul(destinations.len()) > MAX_PATHS {
         return Err(SaStatus::NO_RESOURCES);
     }
+    // Get wants one path, however many LIDs the two ends have.
     let most = match given.contains(PathComponents::NUMB_PATH) {
+        _ if method == Method::GET => 1,
         true => usize::from(template.numb_path()),
         false => usize::MAX,
     };
@@ -91,6 +95,9 @@ pub(super) fn paths(
                 asked_for(view, source, Some(destination), path?, template, given)
             });
             found.extend(paths.take(most));
+            if found.len() > MAX_PATHS {
+                return Err(SaStatus::NO_RESOURCES);
+            }
         }
     }
     Ok(found)
@@ -307,7 +314,12 @@ fn asked_for(
         }
     }
     if given.contains(C::SL) && template.sl() != path.sl() {
-        return None;
+        // Routes that need no lanes of their own do as well on any.
+        let any = matches!(view.plan.routes.as_ref()?.sls(), SlTable::Uniform(_));
+        if !any || destination.is_none() {
+            return None;
+        }
+        path.set_sl(template.sl());
     }
     // The way back by the same service level has to be there as well.
     if given.contains(C::REVERSIBLE)

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use ib_mad::SaStatus;
+use ib_mad::{Method, SaStatus};
 use ib_sa::{ComponentMask, PathRecord, TraceRecord};
 
 use super::{View, groups::Groups, path};
@@ -18,7 +18,7 @@ pub(super) fn trace(
     template: &PathRecord,
     mask: ComponentMask,
 ) -> Result<Vec<TraceRecord>, SaStatus> {
-    let paths = path::paths(view, groups, template, mask)?;
+    let paths = path::paths(view, groups, template, mask, Method::GET_TRACE_TABLE)?;
     let first = match paths.as_slice() {
         [path] => path,
         [] => return Ok(Vec::new()),
