@@ -15,10 +15,14 @@ use crate::field_name::FieldName;
 #[derive(Debug)]
 pub struct Columns {
     columns: Vec<Column>,
+    /// The same columns, those of one structure that stand next to each other together.
+    runs: Vec<Run>,
     /// Room that a line may touch whose values stand alone.
     room: usize,
-    /// The layouts that were seen, and which columns have fields of them.
-    known: Vec<(&'static Layout, Vec<usize>)>,
+    /// The structures that have columns, by their names.
+    wanted: Vec<Wanted>,
+    /// The layouts that were seen, and which of `wanted` they are.
+    known: Vec<(&'static Layout, Option<usize>)>,
     /// Where the search for the next layout starts: headers come in the same order again and again.
     next: usize,
     /// What stands before the first value of a case, and behind the last one.
@@ -26,40 +30,78 @@ pub struct Columns {
     style: Style,
 }
 
+/// A structure that has columns.
+#[derive(Debug)]
+struct Wanted {
+    layout: &'static Layout,
+    /// Where the case has it: several times at most in a stack of VLAN tags or a table.
+    places: Vec<usize>,
+}
+
 #[derive(Debug)]
 struct Column {
-    layout: &'static Layout,
+    /// Which of [`Columns::wanted`] the field stands in.
+    wanted: usize,
     /// Everything between the value before and this one.
     before: Constant,
-    /// Prints that and the value.
-    plan: Plan,
     /// Prints the value alone.
     value: Plan,
-    /// Where the case has the structure: several times at most in a stack of VLAN tags or a table.
-    places: Vec<usize>,
+}
+
+/// Columns of one structure.
+#[derive(Debug)]
+struct Run {
+    /// Which of [`Columns::wanted`] it is.
+    wanted: usize,
+    /// Prints the values and what stands before each.
+    plan: Plan,
 }
 
 impl Columns {
     /// Columns of these fields.
     pub fn new(style: Style, fields: &[FieldName]) -> Self {
-        let column = |(index, name): (usize, &FieldName)| {
-            let before = match style {
-                Style::Json => format!("{}\"{name}\":", if index == 0 { "" } else { "," }),
-                Style::Plain => if index == 0 { "" } else { "\t" }.to_owned(),
-            };
-            Column {
-                layout: name.layout,
-                before: Constant::new(&before),
-                plan: Plan::of_field(style, &before, name.layout, name.field),
-                value: Plan::of_field(style, "", name.layout, name.field),
-                places: Vec::new(),
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for name in fields {
+            if position(&wanted, name.layout).is_none() {
+                wanted.push(Wanted {
+                    layout: name.layout,
+                    places: Vec::new(),
+                });
             }
+        }
+        let before = |(index, name): (usize, &FieldName)| match style {
+            Style::Json => format!("{}\"{name}\":", if index == 0 { "" } else { "," }),
+            Style::Plain => if index == 0 { "" } else { "\t" }.to_owned(),
         };
-        let columns: Vec<Column> = fields.iter().enumerate().map(column).collect();
-        let room: usize = columns.iter().map(|column| column.plan.room()).sum();
+        let before: Vec<String> = fields.iter().enumerate().map(before).collect();
+        let columns: Vec<(&FieldName, &str)> = fields
+            .iter()
+            .zip(before.iter().map(String::as_str))
+            .collect();
+        let column = |&(name, before): &(&FieldName, &str)| {
+            Some(Column {
+                wanted: position(&wanted, name.layout)?,
+                before: Constant::new(before),
+                value: Plan::of_fields(style, name.layout, [("", name.field)]),
+            })
+        };
+        let of_one_structure =
+            |(a, _): &(&FieldName, _), (b, _): &(&FieldName, _)| a.layout.name == b.layout.name;
+        let run = |run: &[(&FieldName, &str)]| {
+            let layout = run.first()?.0.layout;
+            let fields = run.iter().map(|(name, before)| (*before, name.field));
+            Some(Run {
+                wanted: position(&wanted, layout)?,
+                plan: Plan::of_fields(style, layout, fields),
+            })
+        };
+        let runs: Vec<Run> = columns.chunk_by(of_one_structure).filter_map(run).collect();
+        let room: usize = runs.iter().map(|run| run.plan.room()).sum();
         Self {
-            columns,
+            columns: columns.iter().filter_map(column).collect(),
+            runs,
             room: room + Constant::new("").touched() * 2,
+            wanted,
             known: Vec::new(),
             next: 0,
             around: match style {
@@ -75,8 +117,8 @@ impl Columns {
     #[inline]
     pub fn clear(&mut self) {
         self.next = 0;
-        for column in &mut self.columns {
-            column.places.clear();
+        for wanted in &mut self.wanted {
+            wanted.places.clear();
         }
     }
 
@@ -91,13 +133,10 @@ impl Columns {
             position.unwrap_or_else(|| self.learn(layout))
         };
         self.next = index + 1;
-        let Some((_, wanted)) = self.known.get(index) else {
-            return;
-        };
-        for &column in wanted {
-            if let Some(column) = self.columns.get_mut(column) {
-                column.places.push(offset);
-            }
+        if let Some(&(_, Some(wanted))) = self.known.get(index)
+            && let Some(wanted) = self.wanted.get_mut(wanted)
+        {
+            wanted.places.push(offset);
         }
     }
 
@@ -108,11 +147,11 @@ impl Columns {
         let [open, close] = &self.around;
         let mut pen = line.room(self.room);
         pen.constant(open);
-        for column in &self.columns {
-            let &[offset] = column.places.as_slice() else {
+        for run in &self.runs {
+            let Some((wanted, &[offset])) = self.places(run.wanted) else {
                 return self.print_any(line, case);
             };
-            column.plan.write(&mut pen, column.structure(case, offset));
+            run.plan.write(&mut pen, wanted.structure(case, offset));
         }
         pen.constant(close);
         let len = pen.len();
@@ -125,45 +164,56 @@ impl Columns {
         line.constant(open);
         for column in &self.columns {
             line.constant(&column.before);
-            match (self.style, column.places.as_slice()) {
-                (Style::Plain, []) => {}
-                (Style::Json, []) => line.text(b"null"),
-                (Style::Json, several @ [_, _, ..]) => {
-                    line.byte(b'[');
-                    column.values(line, case, several);
-                    line.byte(b']');
+            let (wanted, places) = match self.places(column.wanted) {
+                Some((wanted, places @ [_, ..])) => (wanted, places),
+                _ if self.style == Style::Json => {
+                    line.text(b"null");
+                    continue;
                 }
-                (_, places) => column.values(line, case, places),
+                _ => continue,
+            };
+            let is_list = self.style == Style::Json && places.len() > 1;
+            if is_list {
+                line.byte(b'[');
+            }
+            for (index, &offset) in places.iter().enumerate() {
+                if index > 0 {
+                    line.byte(b',');
+                }
+                column.value.print(line, wanted.structure(case, offset));
+            }
+            if is_list {
+                line.byte(b']');
             }
         }
         line.constant(close);
     }
 
+    /// A structure that has columns, and its places in the case.
+    #[inline(always)]
+    fn places(&self, wanted: usize) -> Option<(&Wanted, &[usize])> {
+        let wanted = self.wanted.get(wanted)?;
+        Some((wanted, wanted.places.as_slice()))
+    }
+
     #[cold]
     fn learn(&mut self, layout: &'static Layout) -> usize {
-        // One layout may stand at several addresses: its name is its identity.
-        let columns = self.columns.iter().enumerate();
-        let wanted = columns.filter(|(_, column)| column.layout.name == layout.name);
-        let wanted = wanted.map(|(index, _)| index).collect();
-        self.known.push((layout, wanted));
+        self.known.push((layout, position(&self.wanted, layout)));
         self.known.len() - 1
     }
 }
 
-impl Column {
+impl Wanted {
     /// The structure at `offset` of the case.
     #[inline]
     fn structure<'a>(&self, case: &'a [u8], offset: usize) -> &'a [u8] {
         let structure = case.get(offset..offset + self.layout.len);
         structure.unwrap_or_default()
     }
+}
 
-    fn values(&self, line: &mut Line, case: &[u8], offsets: &[usize]) {
-        for (index, &offset) in offsets.iter().enumerate() {
-            if index > 0 {
-                line.byte(b',');
-            }
-            self.value.print(line, self.structure(case, offset));
-        }
-    }
+/// Which one `layout` is. It may stand at several addresses: its name is its identity.
+fn position(wanted: &[Wanted], layout: &Layout) -> Option<usize> {
+    let is_it = |wanted: &Wanted| wanted.layout.name == layout.name;
+    wanted.iter().position(is_it)
 }

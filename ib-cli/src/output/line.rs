@@ -342,8 +342,7 @@ impl Pen<'_> {
 
     /// Writes hexadecimal digits without leading zeros.
     fn short_hex(&mut self, value: u16) {
-        let [a, b] = value.to_be_bytes();
-        let ([a, b], [c, d]) = (two_digits(a), two_digits(b));
+        let [_, _, _, _, a, b, c, d] = eight_digits(value.into()).to_be_bytes();
         match value {
             0x1000.. => self.block(&[a, b, c, d], 4),
             0x100.. => self.block(&[b, c, d], 3),
@@ -459,34 +458,29 @@ const fn digits(padded: bool) -> [[u8; 4]; 1000] {
     table
 }
 
-/// Two digits a byte, for as many bytes as `to` has room for: a loop that becomes vector
-/// instructions.
-#[inline(never)]
+/// Two digits a byte; nothing where the room is not just what they fill.
+#[inline]
 fn hex_digits(to: &mut [u8], bytes: &[u8]) {
-    let (to, _) = to.as_chunks_mut::<2>();
-    for (to, &byte) in to.iter_mut().zip(bytes) {
-        *to = two_digits(byte);
-    }
+    let _ = const_hex::encode_to_slice(bytes, to);
 }
 
 /// The sixteen digits of a number.
-#[inline(never)]
+#[inline]
 fn sixteen_digits(value: u64) -> [u8; 16] {
-    let mut digits = [0; 16];
-    let (pairs, _) = digits.as_chunks_mut::<2>();
-    for (to, byte) in pairs.iter_mut().zip(value.to_be_bytes()) {
-        *to = two_digits(byte);
-    }
-    digits
+    let [high, low] = [value >> 32, value & 0xffff_ffff].map(eight_digits);
+    (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
 }
 
-/// Both digits at once, as the lanes of a 16-bit number: the first one is the low byte.
+/// The digits of 32 bits, as the lanes of a 64-bit number.
 #[inline(always)]
-fn two_digits(byte: u8) -> [u8; 2] {
-    let nibbles = u16::from(byte) >> 4 | u16::from(byte & 15) << 8;
+fn eight_digits(value: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    let halves = (value << 16 | value) & 0x0000_ffff_0000_ffff;
+    let bytes = (halves << 8 | halves) & 0x00ff_00ff_00ff_00ff;
+    let nibbles = (bytes << 4 | bytes) & (15 * ONES);
     // 1 in the lanes of those above 9: adding 6 carries into their fifth bit.
-    let letters = (nibbles + 0x0606) >> 4 & 0x0101;
-    (nibbles + 0x3030 + letters * u16::from(b'a' - b'0' - 10)).to_le_bytes()
+    let letters = (nibbles + 6 * ONES) >> 4 & ONES;
+    nibbles + u64::from(b'0') * ONES + letters * u64::from(b'a' - b'0' - 10)
 }
 
 #[cfg(test)]

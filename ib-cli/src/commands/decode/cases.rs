@@ -45,7 +45,8 @@ impl Batch {
     }
 
     fn is_full(&self) -> bool {
-        self.bytes.len() >= BATCH
+        // Lines without digits fill no bytes.
+        self.bytes.len() >= BATCH || self.ends.len() >= BATCH
     }
 }
 
@@ -54,12 +55,7 @@ pub enum Cases {
     /// One case.
     Argument(String, Start),
     /// One case a line.
-    Lines {
-        reader: Box<dyn BufRead + Send>,
-        start: Start,
-        number: usize,
-        line: Vec<u8>,
-    },
+    Lines(Lines),
     /// The packets of a capture.
     Capture {
         reader: CaptureReader<Box<dyn Read + Send>>,
@@ -73,12 +69,12 @@ impl Cases {
     pub fn hex(argument: Option<String>, start: Start) -> Self {
         match argument {
             Some(digits) if digits != "-" => Self::Argument(digits, start),
-            _ => Self::Lines {
-                reader: Box::new(BufReader::with_capacity(2 * BATCH, io::stdin())),
+            _ => Self::Lines(Lines {
+                reader: BufReader::with_capacity(2 * BATCH, io::stdin()),
                 start,
                 number: 0,
-                line: Vec::new(),
-            },
+                cut: Vec::new(),
+            }),
         }
     }
 
@@ -110,44 +106,7 @@ impl Cases {
                 batch.push(*start, &bytes);
                 Ok(true)
             }
-            Self::Lines {
-                reader,
-                start,
-                number,
-                line,
-            } => {
-                while !batch.is_full() {
-                    let read = reader.fill_buf();
-                    let chunk = read.map_err(|error| CliError::file("-", "read", &error))?;
-                    let end = memchr::memchr(b'\n', chunk);
-                    let (part, _) = chunk.split_at(end.unwrap_or(chunk.len()));
-                    let used = part.len() + usize::from(end.is_some());
-                    let at_end = chunk.is_empty();
-                    // A line that the buffer holds is decoded where it stands.
-                    let whole = if line.is_empty() && end.is_some() {
-                        part
-                    } else {
-                        line.extend_from_slice(part);
-                        line.as_slice()
-                    };
-                    if end.is_some() || (at_end && !whole.is_empty()) {
-                        *number += 1;
-                        let whole = match number {
-                            1 => without_mark(whole),
-                            _ => whole,
-                        };
-                        hex::decode_into(&mut batch.bytes, whole.trim_ascii())
-                            .map_err(|what| CliError::at(format_args!("-:{number}"), what))?;
-                        batch.ends.push((batch.bytes.len(), *start));
-                        line.clear();
-                    }
-                    reader.consume(used);
-                    if at_end {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
+            Self::Lines(lines) => lines.read(batch),
             Self::Capture {
                 reader,
                 name,
@@ -176,6 +135,76 @@ impl Cases {
             eprintln!("{name}: {skipped} frames of other protocols skipped");
         }
     }
+}
+
+/// The lines of stdin.
+pub struct Lines {
+    reader: BufReader<io::Stdin>,
+    start: Start,
+    /// Lines that have been read.
+    number: usize,
+    /// The beginning of a line whose end the buffer did not hold.
+    cut: Vec<u8>,
+}
+
+impl Lines {
+    /// Fills an empty batch; whether the input has ended.
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, CliError> {
+        while !batch.is_full() {
+            let read = self.reader.fill_buf();
+            let chunk = read.map_err(|error| CliError::file("-", "read", &error))?;
+            let (start, number) = (self.start, &mut self.number);
+            if chunk.is_empty() {
+                if !self.cut.is_empty() {
+                    decode(batch, start, number, &self.cut)?;
+                    self.cut.clear();
+                }
+                return Ok(true);
+            }
+            // Lines are decoded where they stand, but for the one that the buffer cuts.
+            let mut rest = chunk;
+            while !batch.is_full()
+                && let Some(end) = memchr::memchr(b'\n', rest)
+            {
+                let (line, behind) = rest.split_at(end);
+                rest = behind.get(1..).unwrap_or_default();
+                if self.cut.is_empty() {
+                    decode(batch, start, number, line)?;
+                } else {
+                    self.cut.extend_from_slice(line);
+                    decode(batch, start, number, &self.cut)?;
+                    self.cut.clear();
+                }
+            }
+            if !batch.is_full() {
+                self.cut.extend_from_slice(rest);
+                rest = &[];
+            }
+            let used = chunk.len() - rest.len();
+            self.reader.consume(used);
+        }
+        Ok(false)
+    }
+}
+
+/// Decodes the line behind line `number`.
+#[inline]
+fn decode(
+    batch: &mut Batch,
+    start: Start,
+    number: &mut usize,
+    line: &[u8],
+) -> Result<(), CliError> {
+    *number += 1;
+    let line = if *number == 1 {
+        without_mark(line)
+    } else {
+        line
+    };
+    hex::decode_into(&mut batch.bytes, line.trim_ascii())
+        .map_err(|what| CliError::at(format_args!("-:{number}"), what))?;
+    batch.ends.push((batch.bytes.len(), start));
+    Ok(())
 }
 
 /// The packet and where it starts; `None` if the frame carries another protocol.

@@ -14,8 +14,7 @@ use crate::{
 /// Prints the same fields of every packet.
 pub struct PacketColumns {
     columns: Columns,
-    /// Whether any field stands in the datagram of a packet.
-    in_mad: bool,
+    depth: Depth,
 }
 
 /// Prints the same fields of every flow control packet.
@@ -26,6 +25,18 @@ pub struct LinkColumns {
 /// Prints the same fields of every management datagram.
 pub struct MadColumns {
     columns: Columns,
+    depth: Depth,
+}
+
+/// How far into a management datagram the fields reach: what lies deeper need not be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Depth {
+    /// No field is one of a datagram.
+    Outside,
+    /// Those of the header that all datagrams begin with.
+    Header,
+    /// Those of the class's format and of attributes.
+    Attribute,
 }
 
 /// The header that all datagrams begin with, whatever the format of their class is called.
@@ -36,13 +47,9 @@ impl PacketColumns {
     pub fn new(style: Style, names: &[String]) -> Result<Self, CliError> {
         let datagrams: Vec<_> = dissect::mad_layouts().collect();
         let fields = find(names, &[ib_wire::LAYOUTS, MAD_HEADER, &datagrams])?;
-        let is_header = |field: &FieldName| {
-            let mut headers = ib_wire::LAYOUTS.iter();
-            headers.any(|layout| layout.name == field.layout.name)
-        };
         Ok(Self {
             columns: Columns::new(style, &fields),
-            in_mad: !fields.iter().all(is_header),
+            depth: Depth::of(&fields),
         })
     }
 }
@@ -64,7 +71,23 @@ impl MadColumns {
         let fields = find(names, &[MAD_HEADER, &datagrams])?;
         Ok(Self {
             columns: Columns::new(style, &fields),
+            depth: Depth::of(&fields),
         })
+    }
+}
+
+impl Depth {
+    fn of(fields: &[FieldName]) -> Self {
+        let is_one_of = |layouts: &[&Layout], field: &FieldName| {
+            let mut layouts = layouts.iter();
+            layouts.any(|layout| layout.name == field.layout.name)
+        };
+        let depth = |field: &FieldName| match field {
+            field if is_one_of(ib_wire::LAYOUTS, field) => Self::Outside,
+            field if is_one_of(MAD_HEADER, field) => Self::Header,
+            _ => Self::Attribute,
+        };
+        fields.iter().map(depth).max().unwrap_or(Self::Outside)
     }
 }
 
@@ -74,10 +97,14 @@ fn find(names: &[String], scopes: &[&[&'static Layout]]) -> Result<Vec<FieldName
     found.map_err(|error| CliError::at("--fields", error))
 }
 
-/// Notes the structures of the datagram, which starts at `at`.
-fn see_mad(columns: &mut Columns, datagram: &[u8], at: usize) {
+/// Notes the structures down to `depth` of the datagram, which starts at `at`.
+#[inline]
+fn see_mad(columns: &mut Columns, depth: Depth, datagram: &[u8], at: usize) {
     if datagram.len() >= MadHeader::LEN {
         columns.see(MadHeader::LAYOUT, at);
+    }
+    if depth != Depth::Attribute {
+        return;
     }
     for (layout, offset) in dissect::headers(datagram) {
         columns.see(layout, at + offset);
@@ -93,10 +120,15 @@ impl Decoder for PacketColumns {
         for header in packet.headers() {
             self.columns.see(header.layout, header.offset);
         }
-        if self.in_mad
+        if self.depth != Depth::Outside
             && let Some(datagram) = carried_mad(&packet)
         {
-            see_mad(&mut self.columns, datagram, packet.payload_offset());
+            see_mad(
+                &mut self.columns,
+                self.depth,
+                datagram,
+                packet.payload_offset(),
+            );
         }
         self.columns.print(line, case);
         true
@@ -122,7 +154,7 @@ impl Decoder for MadColumns {
 
     fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
         self.columns.clear();
-        see_mad(&mut self.columns, case, 0);
+        see_mad(&mut self.columns, self.depth, case, 0);
         self.columns.print(line, case);
         case.len() >= MAD_LEN
     }

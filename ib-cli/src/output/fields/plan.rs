@@ -56,11 +56,17 @@ impl Plan {
         compiler.finish(layout.len, close)
     }
 
-    /// Prints `before`, then the value of one field of `layout` without its name.
-    pub fn of_field(style: Style, before: &str, layout: &Layout, field: &Field) -> Self {
+    /// Prints the values of some fields of `layout` without their names, each behind its own text.
+    pub fn of_fields<'a>(
+        style: Style,
+        layout: &Layout,
+        fields: impl IntoIterator<Item = (&'a str, &'a Field)>,
+    ) -> Self {
         let mut compiler = Compiler::new(style);
-        compiler.text.push_str(before);
-        compiler.value(field);
+        for (before, field) in fields {
+            compiler.text.push_str(before);
+            compiler.value(field);
+        }
         compiler.finish(layout.len, "")
     }
 
