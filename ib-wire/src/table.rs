@@ -24,7 +24,7 @@ pub use load::{load, load_bits, store, store_bits};
 pub use row::{FieldValue, Row, Text, bytes_row, set_bytes_row};
 #[cfg(feature = "serde")]
 pub use serialize::{Fields, serialize_fields};
-pub use wire_struct::DebugList;
+pub use wire_struct::{DebugList, DebugSecret};
 
 /// The layout of a structure on the wire: its name in the specification, its length and its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -120,3 +120,26 @@ fn untyped_access_past_the_end_is_none() {
     assert_eq!(store_bits(&mut bytes, 25, 8, 0), None);
     assert_eq!(bytes, [0xa5; 4]);
 }
+
+#[test]
+fn debug_says_of_a_secret_only_how_long_it_is() {
+    crate::wire_struct! {
+        /// A key among others.
+        pub struct Guarded("Guarded", 5 bytes) {
+            id, set_id: u8 = 0, 8;
+            key, set_key: [secret; 4] = 8, 32;
+        }
+    }
+    let mut guarded = Guarded::default();
+    assert_eq!(
+        alloc::format!("{guarded:?}"),
+        "Guarded { id: 0, key: (4 zeros) }"
+    );
+    guarded.set_key(&[0, 90, 0, 0]);
+    assert_eq!(
+        alloc::format!("{guarded:?}"),
+        "Guarded { id: 0, key: (4 bytes) }"
+    );
+    assert_eq!(guarded.key(), &[0, 90, 0, 0]);
+    assert_eq!(Guarded::FIELDS[1].kind, FieldKind::Bytes);
+}

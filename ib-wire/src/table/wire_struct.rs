@@ -9,6 +9,8 @@ use core::fmt;
 ///   ([`FieldValue`](crate::table::FieldValue)); a plain integer keeps the low bits when set;
 /// - [`Gid`](crate::Gid), or a structure declared by this macro (its getter returns a reference);
 /// - `[bytes; N]`: raw bytes; `[text; N]`: [`Text`](crate::table::Text);
+/// - `[secret; N]`: raw bytes that are a key or may hold one: as `[bytes; N]`, but `Debug` says only
+///   how many there are;
 /// - `[T; N]`: an array, read and written element by element, `None` past its end.
 ///
 /// A field that is a Rust keyword gets an underscore (`type_`), in Rust only.
@@ -229,6 +231,7 @@ macro_rules! wire_struct {
     };
 
     (@kind [bytes; $n:literal], $bits:literal) => { $crate::table::FieldKind::Bytes };
+    (@kind [secret; $n:literal], $bits:literal) => { $crate::table::FieldKind::Bytes };
     (@kind [text; $n:literal], $bits:literal) => { $crate::table::FieldKind::Text };
     (@kind [$type:ident; $n:literal], $bits:literal) => {
         $crate::table::FieldKind::Array {
@@ -255,6 +258,11 @@ macro_rules! wire_struct {
             $crate::table::set_bytes_row::<$len, $offset, $n>(&mut self.0, bytes);
             self
         }
+    };
+    (@row ($($doc:tt)*) $getter:ident, $setter:ident, [secret; $n:literal], $len:literal, $offset:literal, $bits:literal) => {
+        $crate::wire_struct!(
+            @row ($($doc)*) $getter, $setter, [bytes; $n], $len, $offset, $bits
+        );
     };
     (@row ($($doc:tt)*) $getter:ident, $setter:ident, [text; $n:literal], $len:literal, $offset:literal, $bits:literal) => {
         $($doc)*
@@ -327,6 +335,9 @@ macro_rules! wire_struct {
     (@debug $self:ident, $fields:ident, $getter:ident, [bytes; $n:literal]) => {
         $fields.field(stringify!($getter), $self.$getter());
     };
+    (@debug $self:ident, $fields:ident, $getter:ident, [secret; $n:literal]) => {
+        $fields.field(stringify!($getter), &$crate::table::DebugSecret($self.$getter()));
+    };
     (@debug $self:ident, $fields:ident, $getter:ident, [text; $n:literal]) => {
         $fields.field(stringify!($getter), $self.$getter());
     };
@@ -352,5 +363,17 @@ where
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries((self.0)()).finish()
+    }
+}
+
+/// Prints how many bytes there are, and whether any of them is set, as a key may stand in them.
+#[derive(Clone, Copy)]
+pub struct DebugSecret<'a>(pub &'a [u8]);
+
+impl fmt::Debug for DebugSecret<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_set = self.0.iter().any(|&byte| byte != 0);
+        let what = if is_set { "bytes" } else { "zeros" };
+        write!(f, "({} {what})", self.0.len())
     }
 }
