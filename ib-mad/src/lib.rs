@@ -103,3 +103,9 @@ pub use transaction::{
 };
 pub use vendor::{Oui, SysStat};
 pub use vl_arbiter::{Turn, VlArbiter, VlQueues, VlWeight};
+
+/// What the exported macros need of other crates.
+#[doc(hidden)]
+pub mod __private {
+    pub use ib_wire::{table::DebugSecret, wire_struct};
+}

@@ -7,33 +7,13 @@ use ib_wire::{Lid, table::Layout, wire_struct};
 
 #[cfg(feature = "alloc")]
 pub use self::segments::{SnmpConfig, SnmpError, SnmpMessage, SnmpReassembler, snmp_segments};
-use crate::{Attribute, AttributeId, MadStatus, Method, MgmtClass, TransactionId};
+use crate::{Attribute, AttributeId, MadStatus, Method, MgmtClass, TransactionId, mad_format};
 
-wire_struct! {
+mad_format! {
     /// Format of SNMP tunnelling.
     ///
     /// Source: IBA vol. 1, 16.4.1, as python-rdma has it.
-    pub struct SnmpMad("SNMPMad", 256 bytes) {
-        /// Version of the header: 1.
-        base_version,       set_base_version:       u8            = 0, 8;
-        /// Management class.
-        mgmt_class,         set_mgmt_class:         MgmtClass     = 8, 8;
-        /// Version of the class.
-        class_version,      set_class_version:      u8            = 16, 8;
-        /// Method; bit 7 marks a response.
-        method,             set_method:             Method        = 24, 8;
-        /// Status of a response.
-        status,             set_status:             MadStatus     = 32, 16;
-        /// Belongs to the class.
-        class_specific,     set_class_specific:     u16           = 48, 16;
-        /// Ties a response to its request.
-        transaction_id,     set_transaction_id:     TransactionId = 64, 64;
-        /// Which attribute.
-        attribute_id,       set_attribute_id:       AttributeId   = 128, 16;
-        #[doc(hidden)]
-        header_reserved,    set_header_reserved:    u16           = 144, 16;
-        /// Which part of the attribute; each attribute has its own meaning.
-        attribute_modifier, set_attribute_modifier: u32           = 160, 32;
+    pub struct SnmpMad("SNMPMad") {
         #[doc(hidden)]
         reserved1,          set_reserved1:          [bytes; 32]   = 192, 256;
         /// The sender's own; an answer carries it back.

@@ -6,7 +6,7 @@
 
 use ib_mad::{
     AttributeId, MadHeader, MadStatus, Method, MgmtClass, RespTime, RmppStatus, RmppType, SmKey,
-    TransactionId,
+    TransactionId, mad_format,
 };
 use ib_wire::wire_struct;
 
@@ -28,31 +28,11 @@ wire_struct! {
     }
 }
 
-wire_struct! {
+mad_format! {
     /// A datagram of subnet administration: class 0x03, version 2, QP1.
     ///
     /// Source: IBA vol. 1, 15.2.1.1; `headers.csv`, struct `SAMad`.
-    pub struct SaMad("SAMad", 256 bytes) {
-        /// Version of the MAD header: 1.
-        base_version, set_base_version: u8 = 0, 8;
-        /// 0x03.
-        mgmt_class, set_mgmt_class: MgmtClass = 8, 8;
-        /// 2.
-        class_version, set_class_version: u8 = 16, 8;
-        /// Method; bit 7 marks a response.
-        method, set_method: Method = 24, 8;
-        /// Status of a response; the high byte is an [`SaStatus`](ib_mad::SaStatus).
-        status, set_status: MadStatus = 32, 16;
-        /// Not used by this class.
-        class_specific, set_class_specific: u16 = 48, 16;
-        /// Ties a response to its request.
-        transaction_id, set_transaction_id: TransactionId = 64, 64;
-        /// Which record.
-        attribute_id, set_attribute_id: AttributeId = 128, 16;
-        #[doc(hidden)]
-        header_reserved, set_header_reserved: u16 = 144, 16;
-        /// Each record has its own meaning; 0 as a rule.
-        attribute_modifier, set_attribute_modifier: u32 = 160, 32;
+    pub struct SaMad("SAMad") {
         /// 1 where RMPP is active.
         rmpp_version, set_rmpp_version: u8 = 192, 8;
         /// Kind of RMPP packet.
@@ -80,7 +60,7 @@ wire_struct! {
         /// Which components of the template a query compares.
         component_mask, set_component_mask: ComponentMask = 384, 64;
         /// One record, or a segment of a table.
-        data, set_data: [bytes; 200] = 448, 1600;
+        data, set_data: [secret; 200] = 448, 1600;
     }
 }
 

@@ -4,7 +4,7 @@
 //! lost. The LID-routed form (class 0x01) needs working forwarding tables; the directed-route form
 //! (class 0x81) carries its own list of ports and works before any LID exists.
 
-use ib_mad::{AttributeId, MadHeader, MadStatus, Method, MgmtClass, TransactionId};
+use ib_mad::{AttributeId, MadHeader, MadStatus, Method, MgmtClass, TransactionId, mad_format};
 use ib_wire::{Lid, MKey, code_points, wire_struct};
 
 use crate::DrPath;
@@ -19,37 +19,17 @@ code_points! {
     }
 }
 
-wire_struct! {
+mad_format! {
     /// LID-routed SMP: class 0x01.
     ///
     /// Source: IBA vol. 1, 14.2.1.1; `headers.csv`, struct `SMPLidRouted`.
-    pub struct SmpLidRouted("SMPLidRouted", 256 bytes) {
-        /// Version of the MAD header: 1.
-        base_version, set_base_version: u8 = 0, 8;
-        /// 0x01.
-        mgmt_class, set_mgmt_class: MgmtClass = 8, 8;
-        /// 1.
-        class_version, set_class_version: u8 = 16, 8;
-        /// Method; bit 7 marks a response.
-        method, set_method: Method = 24, 8;
-        /// Status of a response.
-        status, set_status: MadStatus = 32, 16;
-        /// Not used by this form.
-        class_specific, set_class_specific: u16 = 48, 16;
-        /// Ties a response to its request.
-        transaction_id, set_transaction_id: TransactionId = 64, 64;
-        /// Which attribute.
-        attribute_id, set_attribute_id: AttributeId = 128, 16;
-        #[doc(hidden)]
-        header_reserved, set_header_reserved: u16 = 144, 16;
-        /// Which port or block of the attribute; each attribute has its own meaning.
-        attribute_modifier, set_attribute_modifier: u32 = 160, 32;
+    pub struct SmpLidRouted("SMPLidRouted") {
         /// Key that the receiver compares with PortInfo.M_Key.
         m_key, set_m_key: MKey = 192, 64;
         #[doc(hidden)]
         reserved1, set_reserved1: [bytes; 32] = 256, 256;
         /// The attribute.
-        smp_data, set_smp_data: [bytes; 64] = 512, 512;
+        smp_data, set_smp_data: [secret; 64] = 512, 512;
         #[doc(hidden)]
         reserved2, set_reserved2: [bytes; 128] = 1024, 1024;
     }
@@ -93,7 +73,7 @@ wire_struct! {
         #[doc(hidden)]
         reserved1, set_reserved1: [bytes; 28] = 288, 224;
         /// The attribute.
-        smp_data, set_smp_data: [bytes; 64] = 512, 512;
+        smp_data, set_smp_data: [secret; 64] = 512, 512;
         /// Port to leave each node by; entry 0 is not used.
         initial_path, set_initial_path: [bytes; 64] = 1024, 512;
         /// Port by which each node received the SMP; entry 0 is not used. Filled in on the way out.
@@ -162,5 +142,34 @@ impl SmpDirected {
                 .first_chunk()
                 .unwrap_or(&[0; MadHeader::LEN]),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::format;
+
+    use ib_mad::Attribute as _;
+
+    use super::*;
+    use crate::{PortInfo, SmAttribute};
+
+    #[test]
+    fn debug_of_an_smp_never_prints_the_keys_in_it() {
+        let key = MKey(0xa7a7_a7a7_a7a7_a7a7);
+        let mut port_info = PortInfo::default();
+        port_info.set_m_key(key);
+        let mut data = [0; 64];
+        data.copy_from_slice(port_info.as_bytes());
+        let mut smp = SmpDirected::new(Method::SET, PortInfo::ID, 1, &DrPath::default());
+        smp.set_m_key(key).set_smp_data(&data);
+        let attribute = SmAttribute::parse(PortInfo::ID, smp.as_bytes());
+        let text = format!("{smp:?} {attribute:?}");
+        assert!(text.contains("smp_data: (64 bytes)"), "{text}");
+        for form in ["167", "a7a7", "12080808363958804391"] {
+            assert!(!text.contains(form), "{form} in {text}");
+        }
     }
 }
