@@ -38,7 +38,7 @@ wire_struct! {
         /// Notices in the queue.
         notice_count,  set_notice_count:  u16         = 65, 15;
         /// What exactly happened; the layout goes with the trap number.
-        data_details,  set_data_details:  [bytes; 54] = 80, 432;
+        data_details,  set_data_details:  [secret; 54] = 80, 432;
         /// GID of the port that issues the notice; the subnet administrator fills it in.
         issuer_gid,    set_issuer_gid:    Gid         = 512, 128;
     }
@@ -69,7 +69,7 @@ wire_struct! {
         /// Notices in the queue.
         notice_count,  set_notice_count:  u16         = 65, 15;
         /// What exactly happened; the layout goes with the trap number.
-        data_details,  set_data_details:  [bytes; 54] = 80, 432;
+        data_details,  set_data_details:  [secret; 54] = 80, 432;
     }
 }
 

@@ -136,7 +136,7 @@ macro_rules! attribute_table {
         })?
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum $name<'a> {
             $(
@@ -145,6 +145,22 @@ macro_rules! attribute_table {
             )*
             /// An attribute without a structure here; its data.
             Other($crate::AttributeId, &'a [u8]),
+        }
+
+        impl core::fmt::Debug for $name<'_> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self {
+                    $(Self::$variant(view) => {
+                        f.debug_tuple(stringify!($variant)).field(view).finish()
+                    })*
+                    // What has no structure may be or hold a key.
+                    Self::Other(id, data) => f
+                        .debug_tuple("Other")
+                        .field(id)
+                        .field(&$crate::__private::DebugSecret(data))
+                        .finish(),
+                }
+            }
         }
 
         impl<'a> $name<'a> {

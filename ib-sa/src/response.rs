@@ -8,17 +8,26 @@ use core::{fmt, marker::PhantomData};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use ib_mad::Attribute;
-use ib_wire::{At, Gid, ParseError};
+use ib_wire::{At, Gid, ParseError, table::DebugSecret};
 
 use crate::{MultiPathRecord, QueryError, Record};
 
 /// The data of a table and the AttributeOffset that goes with it: what RMPP sends.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// Distance of the records in units of 8 bytes.
     pub attribute_offset: u16,
     /// The records, each filled up with zeros.
     pub data: Bytes,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("attribute_offset", &self.attribute_offset)
+            .field("data", &DebugSecret(&self.data))
+            .finish()
+    }
 }
 
 /// Packs records into the table of a response.
@@ -190,6 +199,17 @@ mod tests {
 
     use super::*;
     use crate::{NodeRecord, QueryError};
+
+    #[test]
+    fn debug_of_a_table_never_prints_the_keys_in_it() {
+        let mut record = crate::ServiceRecord::default();
+        record.set_service_key(&[0xa7; 16]);
+        let table = pack_table(&[record]);
+        let text = std::format!("{record:?} {table:?}");
+        assert!(text.contains("service_key: (16 bytes)"), "{text}");
+        assert!(text.contains("data: (176 bytes)"), "{text}");
+        assert!(!text.contains("167"), "{text}");
+    }
 
     #[test]
     fn records_of_108_bytes_stand_112_bytes_apart() {

@@ -120,7 +120,7 @@ wire_struct! {
         #[doc(hidden)]
         reserved7,                   set_reserved7:                   u8               = 1118, 2;
         /// The consumer's own.
-        private_data,                set_private_data:                [bytes; 92]      = 1120, 736;
+        private_data,                set_private_data:                [secret; 92]     = 1120, 736;
     }
 }
 
@@ -147,7 +147,7 @@ wire_struct! {
         #[doc(hidden)]
         reserved2,               set_reserved2:               u8           = 77, 3;
         /// The consumer's own.
-        private_data,            set_private_data:            [bytes; 222] = 80, 1776;
+        private_data,            set_private_data:            [secret; 222] = 80, 1776;
     }
 }
 
@@ -178,7 +178,7 @@ wire_struct! {
         /// What would have been right, as the reason says.
         additional_reject_information, set_additional_reject_information: [bytes; 72]  = 96, 576;
         /// The consumer's own.
-        private_data,                  set_private_data:                  [bytes; 148] = 672, 1184;
+        private_data,                  set_private_data:                  [secret; 148] = 672, 1184;
     }
 }
 
@@ -229,7 +229,7 @@ wire_struct! {
         /// GUID of the sender's CA.
         local_ca_guid,           set_local_ca_guid:           Guid         = 224, 64;
         /// The consumer's own.
-        private_data,            set_private_data:            [bytes; 196] = 288, 1568;
+        private_data,            set_private_data:            [secret; 196] = 288, 1568;
     }
 }
 
@@ -248,7 +248,7 @@ wire_struct! {
         /// The receiver's number of the connection.
         remote_communication_id, set_remote_communication_id: u32          = 32, 32;
         /// The consumer's own.
-        private_data,            set_private_data:            [bytes; 224] = 64, 1792;
+        private_data,            set_private_data:            [secret; 224] = 64, 1792;
     }
 }
 
@@ -271,7 +271,7 @@ wire_struct! {
         #[doc(hidden)]
         reserved1,               set_reserved1:               u8           = 88, 8;
         /// The consumer's own.
-        private_data,            set_private_data:            [bytes; 220] = 96, 1760;
+        private_data,            set_private_data:            [secret; 220] = 96, 1760;
     }
 }
 
@@ -290,7 +290,7 @@ wire_struct! {
         /// The receiver's number of the connection.
         remote_communication_id, set_remote_communication_id: u32          = 32, 32;
         /// The consumer's own.
-        private_data,            set_private_data:            [bytes; 224] = 64, 1792;
+        private_data,            set_private_data:            [secret; 224] = 64, 1792;
     }
 }
 

@@ -55,7 +55,7 @@ wire_struct! {
         #[doc(hidden)]
         reserved6,                   set_reserved6:                   u8           = 509, 3;
         /// The consumer's own.
-        private_data,                set_private_data:                [bytes; 168] = 512, 1344;
+        private_data,                set_private_data:                [secret; 168] = 512, 1344;
     }
 }
 
@@ -82,7 +82,7 @@ wire_struct! {
         /// What would have been right, as the status says.
         additional_information,        set_additional_information:        [bytes; 72]  = 96, 576;
         /// The consumer's own.
-        private_data,                  set_private_data:                  [bytes; 148] = 672, 1184;
+        private_data,                  set_private_data:                  [secret; 148] = 672, 1184;
     }
 }
 

@@ -19,7 +19,7 @@ wire_struct! {
         /// Service to connect to.
         service_id,    set_service_id:    u64          = 64, 64;
         /// The consumer's own.
-        private_data,  set_private_data:  [bytes; 216] = 128, 1728;
+        private_data,  set_private_data:  [secret; 216] = 128, 1728;
     }
 }
 
@@ -52,7 +52,7 @@ wire_struct! {
         /// What would have been right, as the status says.
         additional_information,        set_additional_information:        [bytes; 72]  = 192, 576;
         /// The consumer's own.
-        private_data,                  set_private_data:                  [bytes; 136] = 768, 1088;
+        private_data,                  set_private_data:                  [secret; 136] = 768, 1088;
     }
 }
 

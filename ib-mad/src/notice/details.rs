@@ -275,6 +275,6 @@ wire_struct! {
         /// Belongs to the type.
         trap_type_modifier, set_trap_type_modifier: [bytes; 3]  = 16, 24;
         /// What the module tells.
-        trap_data,          set_trap_data:          [bytes; 49] = 40, 392;
+        trap_data,          set_trap_data:          [secret; 49] = 40, 392;
     }
 }

@@ -1,15 +1,17 @@
 //! A whole message, and why there is none.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use bytes::Bytes;
+use ib_wire::table::DebugSecret;
 use thiserror::Error;
 
 use super::{CLASS_HEADER_AT, RmppStatus};
 use crate::{Mad, MadAddress, MadHeader, MgmtClass};
 
 /// A message that was put together from its segments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RmppMessage {
     /// The first segment: address, common header and class header of the message.
     pub first: Mad,
@@ -47,6 +49,15 @@ impl RmppMessage {
         let class_header = self.header().mgmt_class().rmpp_class_header_len();
         let len = CLASS_HEADER_AT.saturating_add(class_header.unwrap_or(0));
         self.first.bytes.get(..len).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for RmppMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RmppMessage")
+            .field("first", &self.first)
+            .field("data", &DebugSecret(&self.data))
+            .finish()
     }
 }
 

@@ -21,7 +21,7 @@ wire_struct! {
         /// Seconds that the record lives; 0xFFFFFFFF for ever.
         service_lease, set_service_lease: u32 = 224, 32;
         /// Key that guards the record against others.
-        service_key, set_service_key: [bytes; 16] = 256, 128;
+        service_key, set_service_key: [secret; 16] = 256, 128;
         /// Name of the service: UTF-8, ends at the first NUL.
         service_name, set_service_name: [text; 64] = 384, 512;
         /// Data of the service, bytes.

@@ -11,7 +11,7 @@ wire_struct! {
     /// Source: IBA vol. 1, 15.2.5.15; `attributes.csv`, struct `ServiceAssociationRecord`.
     pub struct ServiceAssociationRecord("ServiceAssociationRecord", 80 bytes) {
         /// Key that guards the record against others.
-        service_key, set_service_key: [bytes; 16] = 0, 128;
+        service_key, set_service_key: [secret; 16] = 0, 128;
         /// Name of the service: UTF-8, ends at the first NUL.
         service_name, set_service_name: [text; 64] = 128, 512;
     }
