@@ -6,9 +6,10 @@
 //! a queue pair. The trap: every message may be lost, late or repeated, and either side may have
 //! forgotten the other. The time-outs and repetitions of both sides come from the REQ, an MRA asks for
 //! more time, a REJ says why not, and who answers a message sends the answer again when the message
-//! comes again.
+//! comes again. Get(ClassPortInfo) says what the manager can do.
 
 mod active;
+mod agent;
 mod alternate;
 mod close;
 mod config;
@@ -249,8 +250,11 @@ impl CommunicationManager {
 
     fn handle_mad(&mut self, now: Instant, mad: &Mad) {
         let header = mad.header();
-        if (header.base_version(), header.method()) != (1, Method::SEND) {
-            return;
+        match header.method() {
+            _ if header.mgmt_class() != MgmtClass::COM_MGT => return,
+            Method::GET | Method::SET => return self.handle_request(mad),
+            Method::SEND if header.base_version() == 1 => {}
+            _ => return,
         }
         let Message::Cm(_, message) = Message::parse(&mad.bytes) else {
             return;

@@ -73,7 +73,7 @@ fn resolutions_are_bounded_on_both_sides() {
 fn other_classes_and_methods_are_not_ours() {
     let (mut lab, a, _) = Lab::established();
     let mut mad = lab.last_sent("REQ");
-    mad.header_mut().set_method(Method::GET);
+    mad.header_mut().set_method(Method::GET_RESP);
     lab.deliver(B, &mad);
     mad.header_mut()
         .set_method(Method::SEND)
