@@ -251,3 +251,49 @@ fn lids_choose_records() {
     assert!(record.matches(&record, NodeComponents::LID.into()));
     assert!(!record.matches(&NodeRecord::default(), NodeComponents::LID.into()));
 }
+
+/// Every selector with every wanted and every available value of six bits.
+fn choices() -> impl Iterator<Item = (Selector, u8, u8)> {
+    let selectors = (0..4).map(Selector);
+    selectors.flat_map(|selector| {
+        (0..64).flat_map(move |wanted| (0..64).map(move |available| (selector, wanted, available)))
+    })
+}
+
+/// Whether `value` is what a selector asks for; the best is asked for by none.
+fn asked_for(selector: Selector, value: Option<Ordering>) -> bool {
+    value.is_some_and(|order| selector.accepts(order))
+}
+
+#[test]
+fn a_choice_is_what_was_asked_for_and_is_missing_only_where_there_is_none() {
+    for (selector, wanted, available) in choices() {
+        let (mtu, most) = (Mtu(wanted), Mtu(available));
+        if most.bytes().is_some() {
+            let fits = |mtu_: &Mtu| *mtu_ <= most && selector.accepts(mtu_.cmp(&mtu));
+            let known = Mtu::NAMED.iter().map(|(mtu, _)| mtu);
+            match selector.choose_mtu(mtu, most) {
+                Some(chosen) => assert!(chosen.bytes().is_some() && fits(&chosen)),
+                None => assert!(!known.clone().any(fits), "{selector} {wanted} {available}"),
+            }
+        }
+        let (rate, most) = (Rate(wanted), Rate(available));
+        if most.rank().is_some() && rate.rank().is_some() {
+            let fits = |rate_: &Rate| {
+                rate_.rank() <= most.rank() && asked_for(selector, rate_.cmp_rate(rate))
+            };
+            match selector.choose_rate(rate, most) {
+                Some(chosen) => assert!(chosen.rank().is_some() && fits(&chosen)),
+                None => assert!(!Rate::ORDER.iter().any(fits), "{selector} {rate} {most}"),
+            }
+        }
+        let fits = |time: &u8| *time >= available && selector.accepts(time.cmp(&wanted));
+        match selector.choose_packet_life_time(wanted, available) {
+            Some(chosen) => assert!(chosen < 64 && fits(&chosen)),
+            None => assert!(
+                !(0..64).any(|time| fits(&time)),
+                "{selector} {wanted} {available}"
+            ),
+        }
+    }
+}
