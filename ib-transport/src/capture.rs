@@ -43,6 +43,12 @@ pub enum CaptureError {
     /// The system could not read or write.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// There is nothing in the file.
+    #[error("the file is empty, expected a pcap or pcapng file")]
+    Empty,
+    /// The file ends inside its own header.
+    #[error("the file's header is cut short, expected a pcap or pcapng file")]
+    HeaderCutShort,
     /// The file ends inside a frame.
     #[error("frame {frame} is cut short, expected {expected}")]
     CutShort {
@@ -117,10 +123,14 @@ impl<R: Read> CaptureReader<R> {
     ///
     /// # Errors
     /// [`Format`](CaptureError::Format) if the bytes are neither pcap nor pcapng,
-    /// [`Io`](CaptureError::Io) from the reader.
+    /// [`Empty`](CaptureError::Empty) and [`HeaderCutShort`](CaptureError::HeaderCutShort) if they
+    /// are too few for either, [`Io`](CaptureError::Io) from the reader.
     pub fn new(mut reader: R) -> Result<Self, CaptureError> {
         let mut magic = Vec::new();
         reader.by_ref().take(4).read_to_end(&mut magic)?;
+        if magic.is_empty() {
+            return Err(CaptureError::Empty);
+        }
         let is_pcapng = magic == SECTION_HEADER;
         let reader = Sips(Cursor::new(magic).chain(reader));
         let format = if is_pcapng {
@@ -130,7 +140,10 @@ impl<R: Read> CaptureReader<R> {
         };
         match format {
             Ok(format) => Ok(Self { format, frames: 0 }),
-            Err(error) => Err(reason(error, 0)),
+            Err(error) => Err(match reason(error, 0) {
+                CaptureError::CutShort { .. } => CaptureError::HeaderCutShort,
+                error => error,
+            }),
         }
     }
 

@@ -93,4 +93,22 @@ fn bytes_that_are_no_capture_are_refused() {
         let error = CaptureReader::new(bytes).unwrap_err();
         assert!(error.to_string().contains("expected"), "{error}");
     }
+    let error = CaptureReader::new(&b""[..]).unwrap_err();
+    assert!(matches!(error, CaptureError::Empty), "{error}");
+}
+
+#[test]
+fn a_capture_that_ends_inside_its_header_has_no_frame_to_blame() {
+    for writer in [CaptureWriter::pcap, CaptureWriter::pcapng] {
+        let file = writer(Vec::new(), LinkType::INFINIBAND)
+            .unwrap()
+            .into_inner();
+        for len in 4..20 {
+            let error = CaptureReader::new(&file[..len]).unwrap_err();
+            assert!(
+                matches!(error, CaptureError::HeaderCutShort),
+                "{len}: {error}"
+            );
+        }
+    }
 }
