@@ -19,6 +19,16 @@ use crate::{
 
 /// Runs the command that the arguments name.
 pub fn run(args: Args) -> Result<Verdict, CliError> {
+    let without_document = match args.command {
+        Command::Sim(_) => Some("sim"),
+        Command::Encode(_) => Some("encode"),
+        _ => None,
+    };
+    if let Some(name) = without_document.filter(|_| args.json) {
+        return Err(CliError::input(format_args!(
+            "--json: `ib {name}` prints no document, expected a command that does"
+        )));
+    }
     match args.command {
         Command::Up(up) => up::run(*up, args.json),
         Command::Check(check) => check::run(check, args.json),

@@ -136,6 +136,8 @@ fn bad_usage_is_one_line_and_status_2() {
     refused(&["decode", "mad", "0g"], "", "error: ", "hexadecimal");
     refused(&["decode", "packet"], "0\n", "error: -:1: ", "two a byte");
     refused(&["encode"], "{}\n", "error: -:1: ", "headers");
+    refused(&["encode", "--json"], "", "error: --json: ", "expected");
+    refused(&["sim", "--json"], "", "error: --json: ", "expected");
 }
 
 #[test]
@@ -261,6 +263,11 @@ fn rubbish_is_one_printable_line_and_status_2() {
     let rubbish: Vec<u8> = (0..=255).chain([0x1b, b'[', b'2', b'J', 0xff]).collect();
     let rubbish = file("rubbish", rubbish);
     let empty = file("empty", "");
+    let lfts = file("good-lfts", "");
+    let route = [
+        "route", "--fabric", "thesis", "--engine", "updn", "--lfts", &lfts,
+    ];
+    assert_eq!(ib(&route, "").status.code(), Some(0));
     for name in [&rubbish, &empty, "/nowhere/at/all", "/"] {
         for arguments in [
             &["up", "--fabric", name][..],
@@ -268,6 +275,12 @@ fn rubbish_is_one_printable_line_and_status_2() {
             &["route", "--fabric", "thesis", "--from", name],
             &["route", "--fabric", "thesis", "--clusters", name],
             &["decode", "packet", "--pcap", name],
+            &[
+                "check", "--fabric", "thesis", "--lfts", &lfts, "--sls", name,
+            ],
+            &[
+                "check", "--fabric", "thesis", "--lfts", &lfts, "--sl2vl", name,
+            ],
         ] {
             let output = ib(arguments, "");
             let stderr = String::from_utf8(output.stderr).unwrap();
@@ -297,8 +310,9 @@ fn rubbish_is_one_printable_line_and_status_2() {
             "{stderr:?}"
         );
     }
-    std::fs::remove_file(&rubbish).unwrap();
-    std::fs::remove_file(&empty).unwrap();
+    for name in [&rubbish, &empty, &lfts] {
+        std::fs::remove_file(name).unwrap();
+    }
 }
 
 #[test]
