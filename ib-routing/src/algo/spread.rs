@@ -10,6 +10,7 @@
 //! Time O(channels * switches / 64 * levels + LIDs * switches).
 
 mod batch;
+mod bundle;
 mod desk;
 mod flows;
 #[cfg(not(target_has_atomic = "64"))]
@@ -22,6 +23,7 @@ use ib_wire::{Guid, PortNum};
 
 use self::{
     batch::Batch,
+    bundle::Bundles,
     desk::{Desk, Space},
     flows::Flows,
 };
@@ -205,8 +207,10 @@ struct Plan<'a> {
     guid_order: BTreeMap<Guid, usize>,
     /// LIDs of CAs at each switch: the sources of routes.
     sources: IdxVec<SwitchIdx, u16>,
-    /// The channels of each switch, in the order in which equally loaded ones are tried.
+    /// The channels of each switch, in the order in which equally loaded ones are tried: by class first, as
+    /// waves name them.
     ways: Vec<Way>,
+    bundles: Bundles,
     /// A number for the chassis of each switch: LIDs of one port shall use different ones. Empty where
     /// no port has several.
     system: IdxVec<SwitchIdx, u32>,
@@ -243,6 +247,14 @@ impl<'a> Plan<'a> {
             IdxVec::new()
         };
         let ways = order_ways(fabric, options, classes);
+        let bundles = Bundles::new(
+            fabric.num_switches(),
+            ways.len(),
+            fabric.switches().indices().map(|switch| {
+                let (first, end) = fabric.channel_range(switch);
+                ways.get(first.at()..end.at()).unwrap_or_default()
+            }),
+        );
         let one_neighbour = engine == RoutingEngine::Dor;
         let mut plan = Self {
             fabric,
@@ -258,6 +270,7 @@ impl<'a> Plan<'a> {
             sources,
             head_start: vec![0; ways.len()],
             ways,
+            bundles,
             system,
             one_neighbour,
             no_choice: one_neighbour && !has_parallel_channels(fabric),
@@ -306,6 +319,14 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// The destinations that have LIDs with a weight, if these have CAs.
+    fn counted(&self, with_cas: u64) -> u64 {
+        if self.looks_at_all() || self.options.port_profile_switch_nodes {
+            return u64::MAX;
+        }
+        with_cas
+    }
+
     /// Whether some port has several LIDs.
     fn has_siblings(&self) -> bool {
         !self.system.is_empty()
@@ -341,7 +362,7 @@ fn order_ways(
         }
     }
     let mut random = options.scatter_ports.map(Random::new);
-    if random.is_none() && options.port_order.is_empty() {
+    if random.is_none() && options.port_order.is_empty() && classes.is_none() {
         return ways;
     }
     for switch in fabric.switches().indices() {
@@ -356,6 +377,7 @@ fn order_ways(
         if let Some(random) = &mut random {
             random.shuffle(ways);
         }
+        ways.sort_by_key(|way| way.class);
     }
     ways
 }

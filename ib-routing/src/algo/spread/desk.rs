@@ -3,9 +3,12 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use ib_wire::PortNum;
+
 use super::{
     Plan, Way,
     batch::Batch,
+    bundle::{Bundle, Places},
     flows::{LANES, Pen, in_each, lanes_of, sum_of, words_of},
     ring::{Candidate, Ring},
 };
@@ -25,10 +28,8 @@ pub(super) struct Desk<'a> {
 /// Room that a worker needs, whatever the switch.
 pub(super) struct Space {
     worker: usize,
-    /// The channels that lead to some destination, with the destinations.
-    masks: Vec<(u8, u64)>,
-    /// The candidates of a choice.
-    called: Called,
+    /// The bundles that lead to some destination.
+    leads: Vec<Lead>,
     ring: Ring,
     /// The port that each column got.
     row: Vec<u8>,
@@ -40,8 +41,7 @@ impl Space {
     pub(super) fn new(worker: usize) -> Self {
         Self {
             worker,
-            masks: Vec::new(),
-            called: Called::new(),
+            leads: Vec::new(),
             ring: Ring::new(),
             row: Vec::new(),
             used: Vec::new(),
@@ -49,43 +49,11 @@ impl Space {
     }
 }
 
-/// Places of channels: a switch has fewer than 256.
-struct Called {
-    places: [u8; 256],
-    len: u8,
-}
-
-#[allow(
-    clippy::indexing_slicing,
-    reason = "256 places: every number of 8 bits is one"
-)]
-impl Called {
-    fn new() -> Self {
-        Self {
-            places: [0; 256],
-            len: 0,
-        }
-    }
-
-    fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    #[inline]
-    fn push(&mut self, place: u8) {
-        self.push_if(true, place);
-    }
-
-    #[inline]
-    fn push_if(&mut self, wanted: bool, place: u8) {
-        self.places[usize::from(self.len)] = place;
-        self.len = self.len.wrapping_add(u8::from(wanted));
-    }
-
-    #[inline]
-    fn places(&self) -> &[u8] {
-        &self.places[..usize::from(self.len)]
-    }
+/// A bundle, and the destinations that it leads to.
+#[derive(Clone, Copy)]
+struct Lead {
+    bundle: Bundle,
+    set: u64,
 }
 
 /// What the choices of a switch in one wave share.
@@ -102,6 +70,8 @@ struct Choice<'a> {
     passed: u64,
     /// Destinations that any routes pass here to.
     flowing: u64,
+    /// Destinations with LIDs that weigh anything.
+    counted: u64,
 }
 
 impl<'a> Desk<'a> {
@@ -143,13 +113,16 @@ impl<'a> Desk<'a> {
         }
         space.row.resize(batch.columns(), 0);
         let (mut once, mut twice) = (0, 0);
-        space.masks.clear();
+        space.leads.clear();
         for (class, via) in &wave.via {
-            for (way, place) in ways.iter().zip(0..) {
-                let mask = via[way.to] & here;
-                if mask != 0 && way.class == *class {
-                    (once, twice) = (once | mask, twice | (once & mask));
-                    space.masks.push((place, mask));
+            for bundle in plan.bundles.of(self.switch) {
+                let set = via[bundle.to] & here;
+                if set != 0 && bundle.class == *class {
+                    (once, twice) = (once | set, twice | (once & set));
+                    space.leads.push(Lead {
+                        bundle: *bundle,
+                        set,
+                    });
                 }
             }
         }
@@ -165,6 +138,7 @@ impl<'a> Desk<'a> {
             own,
             passed,
             flowing: from_here | passed,
+            counted: plan.counted(batch.with_cas),
         };
         if plan.one_neighbour {
             self.deal_in_order(&choice, space);
@@ -176,63 +150,57 @@ impl<'a> Desk<'a> {
 
     /// The destinations of one neighbour after the other, over all channels to it.
     fn deal_in_order(&mut self, choice: &Choice<'_>, space: &mut Space) {
-        let neighbour = |place: u8| choice.ways.get(usize::from(place)).map(|way| way.to);
-        let masks = core::mem::take(&mut space.masks);
+        let leads = core::mem::take(&mut space.leads);
         let mut done = 0;
-        for &(place, mask) in &masks {
-            let group = mask & !done;
-            if group == 0 {
-                continue;
+        for lead in &leads {
+            let group = lead.set & !done;
+            if group != 0 {
+                done |= group;
+                self.deal_group(choice, &lead.bundle.places, group, space);
             }
-            done |= group;
-            space.called.clear();
-            let same = |other: &u8| neighbour(*other) == neighbour(place);
-            let called = masks.iter().map(|(other, _)| *other).filter(same);
-            called.for_each(|place| space.called.push(place));
-            self.deal_group(choice, group, space);
         }
-        space.masks = masks;
+        space.leads = leads;
     }
 
-    /// Destinations with the same candidates together; those of `single` have one candidate each.
+    /// Destinations with the same candidates together; those of `single` are led to by one bundle.
     fn deal_by_load(&mut self, choice: &Choice<'_>, here: u64, single: u64, space: &mut Space) {
-        let masks = core::mem::take(&mut space.masks);
-        let mut ways = masks.as_slice();
-        // Channels before the one that is looked at have no destination that is left.
+        let leads = core::mem::take(&mut space.leads);
+        let mut ways = leads.as_slice();
+        // Bundles before the one that is looked at lead to no destination that is left.
         let mut left = here;
-        while let (Some((&(place, mask), later)), true) = (ways.split_first(), left != 0) {
+        while let (Some((lead, later)), true) = (ways.split_first(), left != 0) {
             ways = later;
-            let mut mine = mask & left;
-            left &= !mask;
+            let mut mine = lead.set & left;
+            left &= !lead.set;
             let only_here = mine & single;
             if only_here != 0 {
                 mine &= !single;
-                space.called.clear();
-                space.called.push(place);
-                self.deal_group(choice, only_here, space);
+                self.deal_group(choice, &lead.bundle.places, only_here, space);
             }
             while mine != 0 {
                 let first = mine & mine.wrapping_neg();
                 let mut group = mine;
-                space.called.clear();
-                space.called.push(place);
-                for &(other, mask) in later {
-                    // Without a jump: nobody can foresee which channels join.
-                    let joins = mask & first != 0;
-                    group &= if joins { mask } else { !mask };
-                    space.called.push_if(joins, other);
+                let mut called = lead.bundle.places;
+                for Lead { bundle, set } in later {
+                    // Without a jump: nobody can foresee which bundles join.
+                    let joins = set & first != 0;
+                    group &= if joins { *set } else { !*set };
+                    called.add_if(joins, &bundle.places);
                 }
                 mine &= !group;
-                self.deal_group(choice, group, space);
+                self.deal_group(choice, &called, group, space);
             }
         }
-        space.masks = masks;
+        space.leads = leads;
     }
 
     /// Gives every LID of a group of destinations to one of the called channels.
-    fn deal_group(&mut self, choice: &Choice<'_>, group: u64, space: &mut Space) {
+    fn deal_group(&mut self, choice: &Choice<'_>, called: &Places, group: u64, space: &mut Space) {
         let Choice { plan, batch, .. } = choice;
-        let pen = self.seat(choice, group, space);
+        if group & choice.counted == 0 {
+            return self.deal_uncounted(choice, called, group, space);
+        }
+        let pen = self.seat(choice, called, group, space);
         if plan.looks_at_all() {
             for columns in batch.cas(group) {
                 self.deal_apart(choice, true, pen, columns, space);
@@ -262,35 +230,52 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// Gives all LIDs of a group that nobody counts to the least loaded channel.
+    fn deal_uncounted(&self, choice: &Choice<'_>, called: &Places, group: u64, space: &mut Space) {
+        let load = |place: &usize| self.loads.get(*place).copied().unwrap_or(u64::MAX);
+        let least = called.iter().min_by_key(load);
+        let way = least.and_then(|place| choice.ways.get(place));
+        let port = way.map_or(PortNum::UNREACHABLE, |way| way.port).0;
+        for columns in choice.batch.switches(group) {
+            space.fill(columns, port);
+        }
+    }
+
     /// Lets the called channels queue up for a group of destinations. Returns where the next switches
     /// learn what comes to them, if they have anything left to choose.
     #[inline]
-    fn seat<'c>(&self, choice: &Choice<'c>, group: u64, space: &mut Space) -> Option<Pen<'c>> {
+    fn seat<'c>(
+        &self,
+        choice: &Choice<'c>,
+        called: &Places,
+        group: u64,
+        space: &mut Space,
+    ) -> Option<Pen<'c>> {
         let Choice { batch, pen, .. } = choice;
-        let called = || {
-            let places = space.called.places().iter().copied();
-            places.filter_map(|place| {
-                let at = usize::from(place);
-                Some((place, choice.ways.get(at)?, *self.loads.get(at)?))
-            })
-        };
-        let goes_on = called().any(|(_, way, _)| group & !batch.own[way.to] != 0);
+        let mut goes_on = false;
         space.ring.clear();
-        for (place, way, load) in called() {
-            if goes_on {
-                pen.note(way.to, group & choice.flowing);
-            }
+        for place in called.iter() {
+            let (Some(way), Some(&load)) = (choice.ways.get(place), self.loads.get(place)) else {
+                continue;
+            };
+            goes_on |= group & !batch.own[way.to] != 0;
             space.ring.seat(Candidate {
                 load,
                 sent: 0,
                 row: batch.flows.row(way.to),
                 port: way.port.0,
-                place,
+                place: place as u8,
                 ignored: way.ignored,
             });
         }
         space.ring.line_up();
-        goes_on.then_some(*pen)
+        if !goes_on {
+            return None;
+        }
+        for way in called.iter().filter_map(|place| choice.ways.get(place)) {
+            pen.note(way.to, group & choice.flowing);
+        }
+        Some(*pen)
     }
 
     /// The LIDs of one port through different chassis where they can, else different switches, else
@@ -373,6 +358,16 @@ fn take_the_first(batch: &Batch<'_>, wave: &Wave, here: u64, ways: &[Way], lft: 
     }
 }
 
+/// Repeats the first `step` entries to the end.
+fn repeat(row: &mut [u8], step: usize) {
+    let mut done = step;
+    while done < row.len() {
+        let more = done.min(row.len() - done);
+        row.copy_within(..more, done);
+        done += more;
+    }
+}
+
 impl Choice<'_> {
     /// The routes that pass the switch towards each LID of a word.
     #[inline]
@@ -395,7 +390,12 @@ impl Choice<'_> {
 impl Space {
     #[inline]
     fn fill(&mut self, columns: Range<usize>, port: u8) {
-        self.row.get_mut(columns).unwrap_or_default().fill(port);
+        match self.row.get_mut(columns) {
+            // Mostly the LID of one switch.
+            Some([entry]) => *entry = port,
+            Some(entries) => entries.fill(port),
+            None => {}
+        }
     }
 
     /// Gives each LID to the candidate that is then the least loaded; `flow` routes go to each.
@@ -410,25 +410,23 @@ impl Space {
             let weight = u64::from(weight) * columns.len() as u64;
             return self.deal_to_only(Some(weight), pen, columns, |_| in_each(flow));
         }
-        let row = self.row.get_mut(..columns.end).unwrap_or_default();
+        let row = self.row.get_mut(columns.clone()).unwrap_or_default();
         let step = usize::from(self.ring.len());
-        let count = columns.len();
         let all_alike = self
             .ring
-            .take_turns(count, weight, flow, |first, port, to| {
-                let mut column = columns.start + first;
-                while let Some(entry) = row.get_mut(column) {
+            .take_turns(row.len(), weight, flow, |turn, port, to| {
+                if let Some(entry) = row.get_mut(turn) {
                     *entry = port;
-                    if let Some(pen) = pen {
-                        pen.add(to, column, flow);
-                    }
-                    column += step;
+                }
+                if let Some(pen) = pen {
+                    let columns = (columns.start + turn..columns.end).step_by(step);
+                    pen.add_each(to, columns, flow);
                 }
             });
         if all_alike {
-            return;
+            return repeat(row, step);
         }
-        for (column, entry) in row.iter_mut().enumerate().skip(columns.start) {
+        for (column, entry) in columns.zip(row) {
             let (port, to) = self.ring.take(weight, flow);
             *entry = port;
             if let Some(pen) = pen {

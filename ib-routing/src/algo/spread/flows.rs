@@ -186,14 +186,30 @@ impl Pen<'_> {
     /// Adds to the columns of a word.
     #[inline]
     pub(super) fn add_word(&self, at: usize, more: u64) {
-        let Some(word) = self.sheet.and_then(|sheet| sheet.words.get(at)) else {
-            return;
-        };
+        if let Some(word) = self.sheet.and_then(|sheet| sheet.words.get(at)) {
+            self.add_to(word, more);
+        }
+    }
+
+    #[inline]
+    fn add_to(&self, word: &AtomicU64, more: u64) {
         if self.shared {
             word.fetch_add(more, Relaxed);
         } else {
             // Nobody else adds here: no need for a locked instruction.
             word.store(word.load(Relaxed).wrapping_add(more), Relaxed);
+        }
+    }
+
+    /// Adds routes to some columns of a row.
+    #[inline]
+    pub(super) fn add_each(&self, row: usize, columns: impl Iterator<Item = usize>, routes: u16) {
+        let words = self.sheet.and_then(|sheet| sheet.words.get(row..));
+        let words = words.unwrap_or_default();
+        for column in columns {
+            if let Some(word) = words.get(column / LANES) {
+                self.add_to(word, u64::from(routes) << (column % LANES * LANE_BITS));
+            }
         }
     }
 

@@ -1,0 +1,98 @@
+//! The channels from one switch to another, which are candidates together or not at all.
+
+use alloc::vec::Vec;
+
+use super::Way;
+use crate::{
+    algo::waves::bits_of,
+    index::{IdxVec, SwitchIdx},
+};
+
+/// Places among the channels of a switch: fewer than 256.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Places([u64; 4]);
+
+impl Places {
+    fn insert(&mut self, place: usize) {
+        if let Some(word) = self.0.get_mut(place / 64) {
+            *word |= 1 << (place % 64);
+        }
+    }
+
+    /// Takes in the places of `others`, if they are `wanted`: without a jump.
+    #[inline]
+    pub(super) fn add_if(&mut self, wanted: bool, others: &Self) {
+        let mask = u64::from(wanted).wrapping_neg();
+        for (word, other) in self.0.iter_mut().zip(others.0) {
+            *word |= other & mask;
+        }
+    }
+
+    /// The places in order.
+    #[inline]
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        let words = (0..).step_by(64).zip(self.0);
+        words.flat_map(|(first, word)| bits_of(word).map(move |bit| first + bit as usize))
+    }
+}
+
+/// All channels of one class from a switch to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bundle {
+    pub(super) to: SwitchIdx,
+    pub(super) class: u8,
+    pub(super) places: Places,
+}
+
+/// The bundles of every switch.
+#[derive(Debug)]
+pub(super) struct Bundles {
+    bundles: Vec<Bundle>,
+    /// Where those of each switch end.
+    end: IdxVec<SwitchIdx, usize>,
+}
+
+impl Bundles {
+    /// Ties the channels of every switch: `ways` says which ones a switch has, by class.
+    pub(super) fn new<'a>(
+        switches: usize,
+        channels: usize,
+        ways: impl Iterator<Item = &'a [Way]>,
+    ) -> Self {
+        let mut bundles: Vec<Bundle> = Vec::with_capacity(channels);
+        // The latest bundle to each switch.
+        let mut latest = IdxVec::filled(switches, usize::MAX);
+        let end = ways.map(|ways| {
+            let first = bundles.len();
+            for (place, way) in ways.iter().enumerate() {
+                let known = latest[way.to];
+                let same = |bundle: &&mut Bundle| known >= first && bundle.class == way.class;
+                if let Some(bundle) = bundles.get_mut(known).filter(same) {
+                    bundle.places.insert(place);
+                    continue;
+                }
+                latest[way.to] = bundles.len();
+                let mut bundle = Bundle {
+                    to: way.to,
+                    class: way.class,
+                    places: Places::default(),
+                };
+                bundle.places.insert(place);
+                bundles.push(bundle);
+            }
+            bundles.len()
+        });
+        let end = end.collect();
+        Self { bundles, end }
+    }
+
+    /// The bundles of a switch.
+    #[inline]
+    pub(super) fn of(&self, switch: SwitchIdx) -> &[Bundle] {
+        let before = switch.0.checked_sub(1).map(SwitchIdx);
+        let first = before.map_or(0, |before| self.end[before]);
+        self.bundles
+            .get(first..self.end[switch])
+            .unwrap_or_default()
+    }
+}
