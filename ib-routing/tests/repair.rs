@@ -173,17 +173,29 @@ fn is_sound(name: &str, old: &Net, fabric: &Fabric, lids: &LidMap, repair: &Repa
     }
 }
 
-/// Entries that a full computation changes; nodes have their numbers still.
-fn moves_anew(old: &Net, fabric: &Fabric, lids: &LidMap) -> u64 {
-    let anew = old
-        .routes
-        .engine()
-        .route(fabric, lids, &RouteOptions::default());
-    ib_routing::update::difference(fabric, lids, &old.routes, &anew.unwrap()).entries
+/// Entries whose paths led over cables that are gone: no other has a reason to move.
+fn cut_off(old: &Net, fabric: &Fabric) -> u64 {
+    let mut count = 0;
+    for lid in old
+        .lids
+        .destinations()
+        .iter()
+        .flat_map(|end| end.range.iter())
+    {
+        for switch in old.fabric.switches().indices() {
+            let mut path = old.routes.path(&old.fabric, switch, lid);
+            let gone = path.any(|(at, port)| {
+                old.fabric.channel_at(at, port).is_some() && fabric.channel_at(at, port).is_none()
+            });
+            count += u64::from(gone);
+        }
+    }
+    count
 }
 
 /// Fails cables and switches of every fabric, and holds the repair against what it promises and
-/// `most`: the entries that it may move, of those orphaned and those that must move for shortest paths.
+/// `most`: the entries that it may move, of those orphaned and those that must move for shortest paths, or
+/// may move at all where the engine's need not be the shortest.
 fn failures_are_repaired(engine: RoutingEngine, most: impl Fn(u64, u64) -> u64) {
     let (mut tried, mut recomputed) = (0, 0);
     for name in FABRICS {
@@ -204,8 +216,8 @@ fn failures_are_repaired(engine: RoutingEngine, most: impl Fn(u64, u64) -> u64) 
                 continue;
             }
             let limit = match engine {
-                // One lane leaves few ways: who came through an orphaned switch often moves with it.
-                RoutingEngine::Nue => moves_anew(&whole, &fabric, &lids),
+                // Paths need not be the shortest, so that nobody has to move for that.
+                RoutingEngine::Nue => most(repaired.orphaned, cut_off(&whole, &fabric)),
                 _ => most(repaired.orphaned, least_moves(&whole, &fabric, &lids)),
             };
             assert!(
@@ -222,9 +234,8 @@ fn failures_are_repaired(engine: RoutingEngine, most: impl Fn(u64, u64) -> u64) 
 
 #[test]
 fn minhop_moves_what_must_move() {
-    // One entry in ten more, where a tree that cannot deadlock shall stay so: how many that takes
-    // hangs on which of equally good ports the engine chose.
-    failures_are_repaired(RoutingEngine::MinHop, |_, least| least + least / 10);
+    // One entry in a hundred more where a tree that cannot deadlock shall stay so.
+    failures_are_repaired(RoutingEngine::MinHop, |_, least| least + least / 100);
 }
 
 #[test]
@@ -258,8 +269,8 @@ fn ftree_moves_the_orphaned_and_who_came_through_them() {
 }
 
 #[test]
-fn nue_moves_less_than_a_full_computation() {
-    failures_are_repaired(RoutingEngine::Nue, |_, _| 0);
+fn nue_moves_nobody_whose_path_is_there() {
+    failures_are_repaired(RoutingEngine::Nue, |_, cut_off| cut_off);
 }
 
 /// The fabric without a node: all numbers behind it change.

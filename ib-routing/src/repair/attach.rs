@@ -152,11 +152,20 @@ impl Work<'_> {
                     open.extend(self.next_length(&growth, phase, switch, length + 1));
                     continue;
                 };
-                self.join(&mut growth, switch, channel, length);
-                for (_, channel) in self.fabric.channels_from(switch) {
-                    let (back, from) = (channel.reverse, channel.to);
-                    if growth.length[from] == OUTSIDE && self.allows(&growth, phase, back) {
-                        open.push(Reverse((length + self.weight(back), from)));
+                let mut joined = Vec::from([(switch, channel, length)]);
+                while let Some((switch, channel, length)) = joined.pop() {
+                    self.join(&mut growth, switch, channel, length);
+                    for (_, channel) in self.fabric.channels_from(switch) {
+                        let (back, from) = (channel.reverse, channel.to);
+                        if growth.length[from] != OUTSIDE || !self.allows(&growth, phase, back) {
+                            continue;
+                        }
+                        let length = length + self.weight(back);
+                        if self.may_follow(&growth, back, lanes) {
+                            joined.push((from, back, length));
+                        } else {
+                            open.push(Reverse((length, from)));
+                        }
                     }
                 }
             }
@@ -174,6 +183,15 @@ impl Work<'_> {
             }),
             Some(switch) => Err(self.deadlock(&growth, switch)),
         }
+    }
+
+    /// Whether a switch that came through one that has just joined stays with it: where paths need not be
+    /// the shortest, a longer one in place is better than a shorter one elsewhere.
+    fn may_follow(&self, growth: &Growth<'_>, channel: ChannelIdx, lanes: &mut Lanes<'_>) -> bool {
+        let (from, lid) = (self.fabric.channel(channel), growth.lid);
+        matches!(self.rule, Rule::Free)
+            && self.routes.port(from.from, lid) == from.port
+            && self.admit_path(lanes, self.lanes_of(from.from, lid), channel, lid)
     }
 
     /// The shortest way of a switch that has at least `least` links' length.
@@ -237,6 +255,11 @@ impl Work<'_> {
             })
             .collect();
         ways.sort_unstable();
+        // Who asks a switch for something is nobody's CA: what deadlocks already there need not move.
+        let may_stay = self.is_unsafe && growth.destination.is_switch();
+        if let Some(&(false, .., way)) = ways.first().filter(|_| may_stay) {
+            return Some(way);
+        }
         let mask = self.lanes_of(switch, lid);
         let own = ways
             .iter()

@@ -42,6 +42,8 @@ pub(super) struct Work<'a> {
     pub(super) sls: Vec<Sl>,
     /// Hops to the switches that were asked for; needed only where paths may have become shorter.
     distances: Option<IdxVec<SwitchIdx, Option<IdxVec<SwitchIdx, u16>>>>,
+    /// Whether paths in place to switches can deadlock.
+    pub(super) is_unsafe: bool,
 }
 
 /// The dependencies of each lane, where the routes shall not deadlock.
@@ -122,6 +124,7 @@ impl<'a> Work<'a> {
             load: IdxVec::filled(fabric.channels().len(), 0),
             sls,
             distances: may_be_shorter.then(|| IdxVec::filled(fabric.num_switches(), None)),
+            is_unsafe: false,
         }
     }
 
@@ -211,6 +214,7 @@ impl<'a> Work<'a> {
                     if !admitted && !of_switches {
                         return Err(Reason::WasUnsafe);
                     }
+                    self.is_unsafe |= !admitted;
                 }
                 if self.is_broken(root, reader) {
                     broken.push((destination, lid));
