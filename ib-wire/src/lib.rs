@@ -56,7 +56,7 @@ pub use eth::{
 };
 pub use flow_control::{FcpOp, FlowControlPacket};
 pub use grh::{Grh, GrhNxtHdr};
-pub use ipoib::IpoibHeader;
+pub use ipoib::{ArpOperation, IpoibAddress, IpoibArp, IpoibHeader, IpoibMgid, IpoibSignature};
 pub use link::{Mtu, Rate};
 pub use lrh::{Lnh, Lrh};
 pub use opcode::{OPERATIONS, OpCode, Operation, PayloadRule, Position, Transport};
@@ -84,6 +84,9 @@ pub const LAYOUTS: &[&table::Layout] = &[
     CnpRoceV2::LAYOUT,
     Udp::LAYOUT,
     IpoibHeader::LAYOUT,
+    IpoibAddress::LAYOUT,
+    IpoibArp::LAYOUT,
+    IpoibMgid::LAYOUT,
     UnicastGid::LAYOUT,
     MulticastGid::LAYOUT,
     PKeyParts::LAYOUT,

@@ -39,7 +39,16 @@ const MANAGEMENT: [&str; 21] = [
 ];
 
 /// Structures that other standards define.
-const FOREIGN: [&str; 5] = ["Ethernet", "VLAN", "IPv4", "IPv4OptionWord", "IPv6"];
+const FOREIGN: [&str; 8] = [
+    "Ethernet",
+    "VLAN",
+    "IPv4",
+    "IPv4OptionWord",
+    "IPv6",
+    "IPoIBAddress",
+    "IPoIBARP",
+    "IPoIBMGID",
+];
 
 #[test]
 fn layouts_agree_with_the_table_of_headers() {
