@@ -130,7 +130,7 @@ wire_struct! {
         dr_notice,             set_dr_notice:             bool        = 184, 1;
         /// The return path is longer than the field.
         dr_path_truncated,     set_dr_path_truncated:     bool        = 185, 1;
-        /// Hops of the directed route.
+        /// Hops of the directed route, as far as the field that follows has room for them.
         dr_hop_count,          set_dr_hop_count:          u8          = 186, 6;
         /// First hops of the return path.
         dr_notice_return_path, set_dr_notice_return_path: [u8; 30]    = 192, 240;

@@ -22,6 +22,9 @@ const MOST_PENDING: usize = 8;
 /// No trap is repeated sooner, whatever SubnetTimeOut says: 4.096 us would be a flood.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Entries of a return path that trap 256 has room for.
+const MOST_HOPS_TOLD: u8 = 30;
+
 /// A trap that has not been repressed yet.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
@@ -286,12 +289,15 @@ impl Sma {
             .set_m_key(smp.m_key());
         if smp.mgmt_class() == MgmtClass::SUBN_DIRECTED {
             let smp = SmpDirected::from_bytes(*smp.as_bytes());
+            // The count is that of the entries that follow, as the drivers and tools of Linux have it.
+            let hops = smp.hop_count().min(MOST_HOPS_TOLD);
             details
                 .set_dr_slid(smp.dr_slid())
                 .set_dr_notice(true)
-                .set_dr_path_truncated(smp.hop_count() > 30)
-                .set_dr_hop_count(smp.hop_count());
-            for (index, &port) in smp.return_path().iter().take(30).enumerate() {
+                .set_dr_path_truncated(smp.hop_count() > hops)
+                .set_dr_hop_count(hops);
+            let path = smp.return_path().iter().take(MOST_HOPS_TOLD.into());
+            for (index, &port) in path.enumerate() {
                 details.set_dr_notice_return_path(index, port);
             }
         }

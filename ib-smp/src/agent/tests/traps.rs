@@ -65,6 +65,33 @@ fn a_wrong_m_key_is_told_to_the_master() {
 }
 
 #[test]
+fn a_longer_return_path_than_a_notice_holds_is_told_as_cut() {
+    for (hops, told, is_cut) in [
+        (4, 4, false),
+        (30, 30, false),
+        (31, 30, true),
+        (63, 30, true),
+    ] {
+        let mut sma = guarded(MKeyProtect(2));
+        let route = DrPath::try_new(&[PortNum(1); 63][..hops]).unwrap();
+        let mut smp = SmpDirected::new(Method::SET, PortInfo::ID, 0, &route);
+        smp.set_m_key(WRONG)
+            .set_return_path(&core::array::from_fn(|hop| hop as u8));
+        let (_, _) = ask_at(&mut sma, T0, SmpLidRouted::from_bytes(*smp.as_bytes()));
+        let (_, notice, _) = trap_of(&sma.poll_transmit(T0).unwrap());
+        let NoticeDetails::BadMKey(details) = notice.details() else {
+            panic!("{notice:?}");
+        };
+        assert!(details.dr_notice());
+        assert_eq!(
+            (details.dr_hop_count(), details.dr_path_truncated()),
+            (told, is_cut)
+        );
+        assert_eq!(details.dr_notice_return_path(29), Some(29));
+    }
+}
+
+#[test]
 fn bad_keys_count_and_are_told() {
     let packet = KeyViolation {
         slid: Lid(7),
