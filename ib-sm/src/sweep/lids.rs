@@ -210,3 +210,15 @@ pub(crate) fn speed(info: &PortInfo, extended: bool) -> Option<LinkSpeed> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_is_one_line() {
+        let mut text = NodeDescription::default();
+        text.set_node_string(&ib_wire::table::Text::new("node-7 HCA-1\n[1] \"x\"[1]\r\n"));
+        assert_eq!(description(&text), "node-7 HCA-1 [1] \"x\"[1]  ");
+    }
+}
