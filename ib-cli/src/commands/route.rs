@@ -88,6 +88,11 @@ struct WholeReport<'a> {
 
 pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
+    let files = [&args.lfts, &args.sls, &args.sl2vl].into_iter().flatten();
+    if json && files.into_iter().any(|file| file.as_os_str() == "-") {
+        let what = "stdout holds one JSON document, expected files for the tables";
+        return Err(CliError::at("--json", what));
+    }
     let fabric = args.fabric.load()?;
     let mut times = Seconds::default();
     let old = args.from.read(&fabric)?;
