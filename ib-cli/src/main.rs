@@ -85,7 +85,9 @@ fn usage(error: &clap::Error) -> ExitCode {
             _ => ExitCode::SUCCESS,
         };
     }
+    // What the parsers of numbers say helps nobody who does not know them.
     let text = error.render().to_string();
+    let text = text.replace("invalid digit found in string", "expected a number");
     let lines = text
         .lines()
         .map(str::trim)
