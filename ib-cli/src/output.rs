@@ -8,3 +8,4 @@ pub mod progress;
 pub mod report;
 pub mod table;
 pub mod topology;
+pub mod warning;

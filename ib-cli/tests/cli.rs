@@ -171,6 +171,8 @@ fn odd_values_are_refused_by_their_option() {
             "expected one of ClassPortInfo, PortSamplesControl",
         ),
         (&["discover", "--max-hops", "-1"], "--max-hops"),
+        (&["route", "--threads", "-1"], "expected a number"),
+        (&["route", "--json", "--lfts", "-"], "one JSON document"),
         (
             &["decode", "packet", "--fields", "", "00"],
             "expected STRUCT.FIELD",
@@ -627,4 +629,17 @@ fn chosen_fields_are_those_of_the_whole_decoding() {
         }
     }
     assert!(compared > cases.lines().count(), "{compared} values");
+}
+
+#[test]
+fn a_node_that_cannot_be_is_named_once() {
+    let text = "switchguid=0x0\nSwitch 1 \"s\"\n[1] \"h\"[1]\n\nCa 1 \"h\"\n[1] \"s\"[1]\n";
+    let output = ib(&["up", "--fabric", "-"], text);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert_eq!(
+        stderr.matches("its node_guid cannot be").count(),
+        1,
+        "{stderr}"
+    );
 }

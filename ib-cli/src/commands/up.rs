@@ -1,6 +1,7 @@
 //! `ib up`: brings a whole subnet up in the simulator, with the real manager, and verifies every route.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     io::{self, Write},
     ops::ControlFlow,
@@ -18,15 +19,15 @@ use ib_transport::{Clock as _, Record, Tap, drive};
 use ib_wire::{Guid, PortNum};
 
 use crate::{
-    error::{CliError, Verdict},
+    error::{CliError, Verdict, printable},
     fabric_spec::FabricArgs,
     files,
     output::{
         progress::Progress,
         report::{Report, RoutesReport, Seconds, seconds},
+        warning,
     },
     recording::Recording,
-    route_args::warn_fallback,
     sm_args::SmArgs,
 };
 
@@ -168,6 +169,8 @@ pub struct Watch {
     phase: Option<(Phase, Instant)>,
     attempts: u32,
     progress: Progress,
+    /// What was warned of since the subnet was up last.
+    warned: BTreeSet<String>,
 }
 
 impl Watch {
@@ -178,31 +181,27 @@ impl Watch {
             phase: None,
             attempts: 0,
             progress: Progress::new("phases", Phase::ALL.len()),
+            warned: BTreeSet::new(),
         }
     }
 
     /// Takes in an event; breaks when the subnet is up, or will not be.
     pub fn event(&mut self, event: &Event) -> ControlFlow<()> {
+        // A sweep that is tried again finds the same faults.
+        if let Some(warning) = warning::of(event)
+            && self.warned.insert(warning.clone())
+        {
+            eprintln!("warning: {}", printable(&warning));
+        }
         match event {
             Event::PhaseStarted(phase) => {
                 self.end_phase();
                 self.phase = Some((*phase, Instant::now()));
                 self.progress.set(*phase as usize);
             }
-            Event::Silent(silent) => match silent.at {
-                Some(at) => eprintln!("warning: no answer from {at}"),
-                None => eprintln!("warning: no answer from the manager's own port"),
-            },
-            Event::RoutingFallback { reason, .. } => warn_fallback(reason),
-            Event::RepairFailed(reason) => {
-                eprintln!("warning: all routes computed anew: {reason}");
-            }
-            Event::LidsExhausted(error) => eprintln!("warning: {error}"),
-            Event::DuplicateGuid { node_guid, .. } => {
-                eprintln!("warning: GUID {node_guid} is claimed by two nodes");
-            }
             Event::SubnetUp(_) => {
                 self.end_phase();
+                self.warned.clear();
                 return ControlFlow::Break(());
             }
             Event::SweepFailed(_) => {
