@@ -17,8 +17,6 @@ fn switches(count: u32, hosts: u32) -> Result<Wiring, String> {
 
 /// Pairs of ports that may turn out unfit until an attempt to join all at random is given up.
 const FAILURES: u32 = 2000;
-/// Attempts that may be given up: in a dense graph there are too few pairs to choose from.
-const DENSE: u32 = 1;
 
 pub(super) fn jellyfish(count: u32, degree: u32, hosts: u32, seed: u64) -> Result<Wiring, String> {
     let odd = u64::from(count) * u64::from(degree) % 2 == 1;
@@ -29,15 +27,15 @@ pub(super) fn jellyfish(count: u32, degree: u32, hosts: u32, seed: u64) -> Resul
     }
     let mut wiring = switches(count, hosts)?;
     let mut random = Random::new(seed);
-    let mut dense = 0;
+    // In a dense graph there are too few pairs of ports to choose from.
+    let mut dense = false;
     for _ in 0..1000 {
-        let joined = if dense < DENSE {
-            regular(count, degree, &mut random)
-        } else {
-            Some(exchanged(count, degree, &mut random))
+        let joined = match dense {
+            false => regular(count, degree, &mut random),
+            true => Some(exchanged(count, degree, &mut random)),
         };
         let Some(cables) = joined else {
-            dense += 1;
+            dense = true;
             continue;
         };
         if connected(count, &cables) {
