@@ -518,9 +518,9 @@ fn clusters_that_disagree_are_refused_with_file_and_line() {
     );
 }
 
-#[test]
-fn raw_encoding_gives_back_what_was_decoded() {
-    for (file, start) in [
+/// Packets of the vectors, with the form that they start in.
+fn packets() -> Vec<(&'static str, Vec<String>)> {
+    let files = [
         ("opcodes.jsonl", "ib"),
         ("raw.jsonl", "ib"),
         ("raw.jsonl", "link"),
@@ -528,28 +528,84 @@ fn raw_encoding_gives_back_what_was_decoded() {
         ("roce.jsonl", "rocev1"),
         ("roce.jsonl", "rocev2-ipv4"),
         ("roce.jsonl", "rocev2-ipv6"),
-    ] {
+    ];
+    let packets = files.map(|(file, start)| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../ib-wire/testdata/vectors/");
         let text = std::fs::read_to_string(format!("{folder}{file}")).unwrap();
-        let mut cases = String::new();
-        for line in text.lines() {
-            let vector: serde_json::Value = serde_json::from_str(line).unwrap();
+        let vectors = text
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let of_start = vectors.filter(|vector| {
             let kind = vector["kind"].as_str().unwrap();
-            if kind == start || start == "ib" && kind == "raw" {
-                cases.push_str(vector["hex"].as_str().unwrap());
-                cases.push('\n');
+            kind == start || start == "ib" && kind == "raw"
+        });
+        let digits = of_start.map(|vector| vector["hex"].as_str().unwrap().to_owned());
+        (start, digits.collect())
+    });
+    packets.into()
+}
+
+/// Asserts that every case stands there again after `decode` with these arguments and `encode --raw`.
+fn comes_back(arguments: &[&str], cases: &[String]) {
+    let text: String = cases.iter().map(|case| format!("{case}\n")).collect();
+    let decoded = ib(&[&["decode", "--json"], arguments].concat(), &text);
+    let encoded = ib(&["encode", "--raw"], &decoded.stdout);
+    assert_eq!(encoded.status.code(), Some(0));
+    let encoded = String::from_utf8(encoded.stdout).unwrap();
+    let encoded: Vec<&str> = encoded.lines().collect();
+    assert_eq!(encoded.len(), cases.len(), "{arguments:?}");
+    for (case, back) in cases.iter().zip(encoded) {
+        assert_eq!(case, back, "{arguments:?}");
+    }
+}
+
+#[test]
+fn raw_encoding_gives_back_what_was_decoded() {
+    for (start, cases) in packets() {
+        comes_back(&["packet", "--as", start], &cases);
+    }
+}
+
+#[test]
+fn raw_encoding_gives_back_packets_cut_at_any_byte() {
+    for (start, cases) in packets() {
+        let few = cases.iter().step_by(cases.len().div_ceil(12));
+        let cut = few.flat_map(|case| (0..=case.len() / 2).map(|len| case[..2 * len].to_owned()));
+        comes_back(&["packet", "--as", start], &cut.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn raw_encoding_gives_back_datagrams_of_any_class_and_length() {
+    let mut cases = Vec::new();
+    for class in 0..=255u8 {
+        for attribute in [0x01u8, 0x02, 0x11, 0x13, 0x15, 0x35, 0x38, 0x3a, 0xff] {
+            for fill in ["00", "ff", "a5"] {
+                let header = format!("01{class:02x}0192{}00{attribute:02x}", fill.repeat(12));
+                cases.push(format!("{header}{}", fill.repeat(256 - 18)));
             }
         }
-        let decoded = ib(&["decode", "packet", "--as", start, "--json"], &cases);
-        let documents = String::from_utf8(decoded.stdout).unwrap();
-        let encoded = ib(&["encode", "--raw"], &documents);
-        assert_eq!(encoded.status.code(), Some(0));
-        let encoded = String::from_utf8(encoded.stdout).unwrap();
-        for (number, (case, back)) in cases.lines().zip(encoded.lines()).enumerate() {
-            assert_eq!(case, back, "{file}, case {number}");
-        }
-        assert_eq!(cases.lines().count(), encoded.lines().count(), "{file}");
     }
+    let cut = (0..300).map(|len| format!("01810101{}", "a5".repeat(len)));
+    cases.extend(cut);
+    comes_back(&["mad"], &cases);
+}
+
+#[test]
+fn a_datagram_that_is_cut_short_shows_the_header_that_all_have() {
+    let names = |len: usize| {
+        let digits = format!("01040101{}", "00".repeat(len - 4));
+        let output = ib(&["decode", "mad", "--json", &digits], "");
+        assert_eq!(output.status.code(), Some(1));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["error"]["kind"], "truncated");
+        let headers = document["headers"].as_array().unwrap();
+        let names = headers.iter().map(|header| header["name"].to_string());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(names(23), [""; 0]);
+    assert_eq!(names(24), ["\"MADHeader\""]);
+    assert_eq!(names(255), ["\"MADHeader\""]);
 }
 
 #[test]

@@ -334,6 +334,10 @@ impl<B: AsRef<[u8]>> Packet<B> {
         }
         let bytes = self.bytes.as_ref().get(..self.shape.end)?;
         let (covered, &found) = bytes.split_last_chunk()?;
+        // A packet that ends with its LRH has none: these are the header's own bytes.
+        if covered.len() < self.shape.payload {
+            return None;
+        }
         let computed = crc::vcrc(covered);
         Some(CrcCheck { found, computed })
     }

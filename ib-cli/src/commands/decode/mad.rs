@@ -1,5 +1,6 @@
 //! One management datagram as text: the format of its class, then the attribute.
 
+use ib_mad::MadHeader;
 use ib_wire::Start;
 
 use super::{Decoder, parts::Separator};
@@ -38,7 +39,10 @@ impl Decoder for MadDecoder {
             line.text(b"{\"headers\":[");
         }
         let mut decoded = 0;
-        for (layout, offset) in headers(case) {
+        // Of a datagram that is cut short inside its format, the header that all have.
+        let is_cut = headers(case).next().is_none();
+        let common = (is_cut && case.len() >= MadHeader::LEN).then_some((MadHeader::LAYOUT, 0));
+        for (layout, offset) in common.into_iter().chain(headers(case)) {
             let end = offset + layout.len;
             if let Some(bytes) = case.get(offset..end) {
                 separator.print(line);
