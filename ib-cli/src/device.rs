@@ -1,7 +1,9 @@
 //! The port that `sm`, `discover` and `query` speak through: a real adapter's, or ibsim's.
 
+use std::time::Duration;
+
 use clap::Args;
-use ib_mad::{Instant, Mad, Method, MgmtClass};
+use ib_mad::{Instant, Mad, Method, MgmtClass, WindowConfig};
 use ib_transport::{
     MadTransport, MonotonicClock, Received, TransportError,
     ibsim::{IbsimOptions, IbsimPort},
@@ -32,6 +34,26 @@ pub struct DeviceArgs {
         hide_env = true
     )]
     pub node: String,
+}
+
+/// How long answers are waited for.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct PatienceArgs {
+    /// Time to wait for an answer before it is asked for again, in milliseconds. The waiting for several
+    /// nodes overlaps
+    #[arg(long, value_name = "MS", default_value_t = 200)]
+    timeout: u64,
+    /// How often to ask again
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    retries: u32,
+}
+
+impl PatienceArgs {
+    /// Lets the window wait that long.
+    pub fn apply(self, window: &mut WindowConfig) {
+        window.timeout = Duration::from_millis(self.timeout);
+        window.retries = self.retries;
+    }
 }
 
 /// A port that is open.

@@ -3,7 +3,6 @@
 use std::{
     io::{self, Write as _},
     ops::ControlFlow,
-    time::Duration,
 };
 
 use ib_mad::MgmtClass;
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     commands::query::m_key,
-    device::DeviceArgs,
+    device::{DeviceArgs, PatienceArgs},
     error::{CliError, Verdict},
     output::{json, topology},
 };
@@ -32,13 +31,8 @@ pub struct DiscoverArgs {
     /// Key of the ports, where they guard themselves
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = m_key)]
     m_key: MKey,
-    /// Time to wait for an answer before it is asked for again, in milliseconds. The waiting for several
-    /// nodes overlaps
-    #[arg(long, value_name = "MS", default_value_t = 200)]
-    timeout: u64,
-    /// How often to ask again
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    retries: u32,
+    #[command(flatten)]
+    patience: PatienceArgs,
     #[command(flatten)]
     device: DeviceArgs,
 }
@@ -58,8 +52,7 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
         max_hops: args.max_hops,
         ..DiscoveryConfig::default()
     };
-    config.window.timeout = Duration::from_millis(args.timeout);
-    config.window.retries = args.retries;
+    args.patience.apply(&mut config.window);
     let mut discovery = Discovery::new(config);
     drive(&mut discovery, &mut port, &clock, |_, event| match event {
         DiscoveryEvent::Done => ControlFlow::Break(()),

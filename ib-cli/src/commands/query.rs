@@ -4,15 +4,12 @@ mod node;
 mod records;
 mod structure;
 
-use std::{
-    io::{self, Write as _},
-    time::Duration,
-};
+use std::io::{self, Write as _};
 
 use clap::ValueEnum;
 use ib_mad::{
     Attribute as _, AttributeEntry, ClassTable, Client, ClientConfig, Mad, MadAddress, Method,
-    MgmtClass, Response, SmKey, WindowConfig,
+    MgmtClass, Response, SmKey,
 };
 use ib_smp::{DrPath, PortInfo, SmpDirected};
 use ib_transport::{MonotonicClock, ask};
@@ -21,7 +18,7 @@ use serde_json::{Value, json};
 
 use self::structure::Structure;
 use crate::{
-    device::{DeviceArgs, DevicePort},
+    device::{DeviceArgs, DevicePort, PatienceArgs},
     error::{CliError, Verdict},
     field_name::plain,
     output::json,
@@ -57,12 +54,8 @@ pub struct QueryArgs {
     /// Key of subnet administration: who has it sees what others do not
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = sm_key)]
     sm_key: SmKey,
-    /// Time to wait for an answer before it is asked for again, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 200)]
-    timeout: u64,
-    /// How often to ask again
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    retries: u32,
+    #[command(flatten)]
+    patience: PatienceArgs,
     #[command(flatten)]
     device: DeviceArgs,
 }
@@ -109,17 +102,12 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
         (MgmtClass::PERF, 1, &[]),
         (MgmtClass::SUBN_ADM, 2, &[]),
     ];
+    let mut config = ClientConfig::default();
+    args.patience.apply(&mut config.window);
     let mut asker = Asker {
         port: args.device.open(&classes, false, clock)?,
         clock,
-        client: Client::new(ClientConfig {
-            window: WindowConfig {
-                timeout: Duration::from_millis(args.timeout),
-                retries: args.retries,
-                ..WindowConfig::default()
-            },
-            ..ClientConfig::default()
-        }),
+        client: Client::new(config),
         m_key: args.m_key,
     };
     let answer = match args.what {
