@@ -41,25 +41,41 @@ code_points! {
     }
 }
 
-wire_struct! {
+/// Declares the RMPP header of a type: the rows that all types share, then those of two words that
+/// belong to the type.
+macro_rules! rmpp_header {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident($spec:literal) { $($rows:tt)* }
+    ) => {
+        wire_struct! {
+            $(#[$meta])*
+            pub struct $name($spec, 12 bytes) {
+                /// 1 if RMPP is active.
+                rmpp_version, set_rmpp_version: u8         = 0, 8;
+                /// What kind of packet this is.
+                rmpp_type,    set_rmpp_type:    RmppType   = 8, 8;
+                /// How long the sender takes to answer; 31: not said.
+                r_resp_time,  set_r_resp_time:  RespTime   = 16, 5;
+                /// This is the last segment.
+                last,         set_last:         bool       = 21, 1;
+                /// This is the first segment.
+                first,        set_first:        bool       = 22, 1;
+                /// RMPP is in use; else the other fields mean nothing.
+                active,       set_active:       bool       = 23, 1;
+                /// Why the transfer ends; 0 in DATA and ACK.
+                rmpp_status,  set_rmpp_status:  RmppStatus = 24, 8;
+                $($rows)*
+            }
+        }
+    };
+}
+
+rmpp_header! {
     /// The RMPP header of any type.
     ///
     /// Source: IBA vol. 1, 13.6.2.1; `headers.csv`, struct `RMPPHeader`.
-    pub struct RmppHeader("RMPPHeader", 12 bytes) {
-        /// 1 if RMPP is active.
-        rmpp_version, set_rmpp_version: u8         = 0, 8;
-        /// What kind of packet this is.
-        rmpp_type,    set_rmpp_type:    RmppType   = 8, 8;
-        /// How long the sender takes to answer; 31: not said.
-        r_resp_time,  set_r_resp_time:  RespTime   = 16, 5;
-        /// This is the last segment.
-        last,         set_last:         bool       = 21, 1;
-        /// This is the first segment.
-        first,        set_first:        bool       = 22, 1;
-        /// RMPP is in use; else the other fields mean nothing.
-        active,       set_active:       bool       = 23, 1;
-        /// Why the transfer ends; 0 in DATA and ACK.
-        rmpp_status,  set_rmpp_status:  RmppStatus = 24, 8;
+    pub struct RmppHeader("RMPPHeader") {
         /// Belongs to the type.
         data1,        set_data1:        u32        = 32, 32;
         /// Belongs to the type.
@@ -67,25 +83,11 @@ wire_struct! {
     }
 }
 
-wire_struct! {
+rmpp_header! {
     /// The RMPP header of a segment.
     ///
     /// Source: IBA vol. 1, 13.6.2.2; `headers.csv`, struct `RMPPData`.
-    pub struct RmppData("RMPPData", 12 bytes) {
-        /// 1 if RMPP is active.
-        rmpp_version,   set_rmpp_version:   u8         = 0, 8;
-        /// What kind of packet this is.
-        rmpp_type,      set_rmpp_type:      RmppType   = 8, 8;
-        /// How long the sender takes to answer; 31: not said.
-        r_resp_time,    set_r_resp_time:    RespTime   = 16, 5;
-        /// This is the last segment.
-        last,           set_last:           bool       = 21, 1;
-        /// This is the first segment.
-        first,          set_first:          bool       = 22, 1;
-        /// RMPP is in use; else the other fields mean nothing.
-        active,         set_active:         bool       = 23, 1;
-        /// Why the transfer ends; 0 in DATA and ACK.
-        rmpp_status,    set_rmpp_status:    RmppStatus = 24, 8;
+    pub struct RmppData("RMPPData") {
         /// Number of the segment, from 1.
         segment_number, set_segment_number: u32        = 32, 32;
         /// In the first segment the bytes after the RMPP header of all segments together, in the
@@ -94,25 +96,11 @@ wire_struct! {
     }
 }
 
-wire_struct! {
+rmpp_header! {
     /// The RMPP header of an acknowledgement.
     ///
     /// Source: IBA vol. 1, 13.6.2.3; `headers.csv`, struct `RMPPAck`.
-    pub struct RmppAck("RMPPAck", 12 bytes) {
-        /// 1 if RMPP is active.
-        rmpp_version,    set_rmpp_version:    u8         = 0, 8;
-        /// What kind of packet this is.
-        rmpp_type,       set_rmpp_type:       RmppType   = 8, 8;
-        /// How long the sender takes to answer; 31: not said.
-        r_resp_time,     set_r_resp_time:     RespTime   = 16, 5;
-        /// This is the last segment.
-        last,            set_last:            bool       = 21, 1;
-        /// This is the first segment.
-        first,           set_first:           bool       = 22, 1;
-        /// RMPP is in use; else the other fields mean nothing.
-        active,          set_active:          bool       = 23, 1;
-        /// Why the transfer ends; 0 in DATA and ACK.
-        rmpp_status,     set_rmpp_status:     RmppStatus = 24, 8;
+    pub struct RmppAck("RMPPAck") {
         /// Highest segment up to which all have arrived.
         segment_number,  set_segment_number:  u32        = 32, 32;
         /// Last segment that the sender may send.
@@ -120,25 +108,11 @@ wire_struct! {
     }
 }
 
-wire_struct! {
+rmpp_header! {
     /// The RMPP header with which a receiver ends a transfer that it has no room for.
     ///
     /// Source: IBA vol. 1, 13.6.2.4; `headers.csv`, struct `RMPPStop`.
-    pub struct RmppStop("RMPPStop", 12 bytes) {
-        /// 1 if RMPP is active.
-        rmpp_version, set_rmpp_version: u8         = 0, 8;
-        /// What kind of packet this is.
-        rmpp_type,    set_rmpp_type:    RmppType   = 8, 8;
-        /// How long the sender takes to answer; 31: not said.
-        r_resp_time,  set_r_resp_time:  RespTime   = 16, 5;
-        /// This is the last segment.
-        last,         set_last:         bool       = 21, 1;
-        /// This is the first segment.
-        first,        set_first:        bool       = 22, 1;
-        /// RMPP is in use; else the other fields mean nothing.
-        active,       set_active:       bool       = 23, 1;
-        /// Why the transfer ends; 0 in DATA and ACK.
-        rmpp_status,  set_rmpp_status:  RmppStatus = 24, 8;
+    pub struct RmppStop("RMPPStop") {
         #[doc(hidden)]
         reserved1,    set_reserved1:    u32        = 32, 32;
         #[doc(hidden)]
@@ -146,25 +120,11 @@ wire_struct! {
     }
 }
 
-wire_struct! {
+rmpp_header! {
     /// The RMPP header with which either side ends a transfer that went wrong.
     ///
     /// Source: IBA vol. 1, 13.6.2.4; `headers.csv`, struct `RMPPAbort`.
-    pub struct RmppAbort("RMPPAbort", 12 bytes) {
-        /// 1 if RMPP is active.
-        rmpp_version, set_rmpp_version: u8         = 0, 8;
-        /// What kind of packet this is.
-        rmpp_type,    set_rmpp_type:    RmppType   = 8, 8;
-        /// How long the sender takes to answer; 31: not said.
-        r_resp_time,  set_r_resp_time:  RespTime   = 16, 5;
-        /// This is the last segment.
-        last,         set_last:         bool       = 21, 1;
-        /// This is the first segment.
-        first,        set_first:        bool       = 22, 1;
-        /// RMPP is in use; else the other fields mean nothing.
-        active,       set_active:       bool       = 23, 1;
-        /// Why the transfer ends; 0 in DATA and ACK.
-        rmpp_status,  set_rmpp_status:  RmppStatus = 24, 8;
+    pub struct RmppAbort("RMPPAbort") {
         #[doc(hidden)]
         reserved1,    set_reserved1:    u32        = 32, 32;
         #[doc(hidden)]
