@@ -8,9 +8,7 @@ use crate::{cm::manager::*, *};
 #[test]
 fn a_consumer_rejects_a_req() {
     let mut lab = Lab::new();
-    lab.connect();
-    lab.exchange();
-    let b = lab.requested();
+    let (_, b) = lab.ask();
     lab.sides[B]
         .reject(b, &rej(RejReason::CONSUMER_REJECT))
         .unwrap();
@@ -31,11 +29,8 @@ fn a_consumer_rejects_a_req() {
 #[test]
 fn a_consumer_rejects_a_rep() {
     let mut lab = Lab::new();
-    let a = lab.connect();
-    lab.exchange();
-    let b = lab.requested();
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    let (a, b) = lab.ask();
+    lab.accept(b);
     lab.sides[A]
         .reject(a, &rej(RejReason::CONSUMER_REJECT))
         .unwrap();
@@ -57,9 +52,7 @@ fn a_consumer_rejects_a_rep() {
 fn a_lost_rejection_comes_again_with_the_next_req() {
     let mut lab = Lab::new();
     lab.lose(B, "REJ");
-    lab.connect();
-    lab.exchange();
-    let b = lab.requested();
+    let (_, b) = lab.ask();
     lab.sides[B].reject(b, &rej(RejReason::NO_QP)).unwrap();
     lab.exchange();
     let again = lab.last_sent("REQ");
@@ -219,14 +212,10 @@ fn a_dreq_for_another_queue_pair_is_ignored() {
 #[test]
 fn a_disconnection_is_a_confirmation_too() {
     let mut lab = Lab::new();
-    let a = lab.connect();
-    lab.exchange();
-    let b = lab.requested();
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    let (a, b) = lab.ask();
+    lab.accept(b);
     lab.lose(A, "RTU");
-    lab.sides[A].confirm(a, &Rtu::default()).unwrap();
-    lab.exchange();
+    lab.confirm(a);
     lab.sides[A].disconnect(a, &Dreq::default()).unwrap();
     lab.exchange();
     lab.expect(&[
@@ -288,8 +277,7 @@ fn a_rep_from_a_queue_pair_in_use_is_stale_too() {
     lab.sides[A].connect(address(), &other, options()).unwrap();
     lab.exchange();
     let b = lab.requested();
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    lab.accept(b);
     lab.expect(&[
         "A: REQ",
         "   B hears Requested",
@@ -322,13 +310,10 @@ fn a_number_that_is_taken_is_refused() {
 #[test]
 fn a_rep_to_nobody_ends_its_sender() {
     let mut lab = Lab::new();
-    let a = lab.connect();
-    lab.exchange();
-    let b = lab.requested();
+    let (a, b) = lab.ask();
     // A has forgotten that it asked.
     lab.sides[A] = CommunicationManager::new(config(A));
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    lab.accept(b);
     lab.expect(&[
         "A: REQ",
         "   B hears Requested",

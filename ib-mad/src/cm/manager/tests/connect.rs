@@ -8,13 +8,9 @@ use crate::{cm::manager::*, *};
 #[test]
 fn req_rep_and_rtu_make_a_connection() {
     let mut lab = Lab::new();
-    let a = lab.connect();
-    lab.exchange();
-    let b = lab.requested();
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
-    lab.sides[A].confirm(a, &Rtu::default()).unwrap();
-    lab.exchange();
+    let (a, b) = lab.ask();
+    lab.accept(b);
+    lab.confirm(a);
     lab.expect(&[
         "A: REQ",
         "   B hears Requested",
@@ -50,20 +46,16 @@ fn messages_carry_the_numbers_of_both_sides_in_one_transaction_of_version_2() {
 #[test]
 fn mras_stretch_both_answers() {
     let mut lab = Lab::new();
-    let a = lab.connect();
-    lab.exchange();
-    let b = lab.requested();
+    let (a, b) = lab.ask();
     lab.sides[B].delay(b, &mra(20)).unwrap();
     lab.exchange();
     // Twice the time after which REQ would be repeated.
     let deadline = lab.sides[A].poll_timeout().unwrap();
     assert!(deadline.since(lab.now) > RespTime::from_bits(20).duration());
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    lab.accept(b);
     lab.sides[A].delay(a, &mra(20)).unwrap();
     lab.exchange();
-    lab.sides[A].confirm(a, &Rtu::default()).unwrap();
-    lab.exchange();
+    lab.confirm(a);
     lab.expect(&[
         "A: REQ",
         "   B hears Requested",
@@ -95,14 +87,9 @@ fn a_lost_rep_is_repeated_after_the_time_that_the_req_gives() {
     let mut lab = Lab::new();
     let mut patient = req();
     patient.set_remote_cm_response_timeout(20);
-    lab.sides[A]
-        .connect(address(), &patient, options())
-        .unwrap();
-    lab.exchange();
-    let b = lab.requested();
+    let (_, b) = lab.ask_with(&patient);
     lab.lose(B, "REP");
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    lab.accept(b);
     let sent_at = lab.now;
     lab.wait();
     lab.expect(&[
@@ -122,14 +109,9 @@ fn a_lost_rep_comes_again_when_req_comes_again() {
     let mut lab = Lab::new();
     let mut patient = req();
     patient.set_local_cm_response_timeout(20);
-    lab.sides[A]
-        .connect(address(), &patient, options())
-        .unwrap();
-    lab.exchange();
-    let b = lab.requested();
+    let (_, b) = lab.ask_with(&patient);
     lab.lose(B, "REP");
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    lab.accept(b);
     lab.wait();
     lab.expect(&[
         "A: REQ",
@@ -144,14 +126,10 @@ fn a_lost_rep_comes_again_when_req_comes_again() {
 #[test]
 fn a_lost_rtu_comes_again_when_rep_comes_again() {
     let mut lab = Lab::new();
-    let a = lab.connect();
-    lab.exchange();
-    let b = lab.requested();
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    let (a, b) = lab.ask();
+    lab.accept(b);
     lab.lose(A, "RTU");
-    lab.sides[A].confirm(a, &Rtu::default()).unwrap();
-    lab.exchange();
+    lab.confirm(a);
     lab.wait();
     lab.expect(&[
         "A: REQ",
@@ -168,9 +146,7 @@ fn a_lost_rtu_comes_again_when_rep_comes_again() {
 #[test]
 fn a_lost_mra_comes_again_when_req_comes_again() {
     let mut lab = Lab::new();
-    lab.connect();
-    lab.exchange();
-    let b = lab.requested();
+    let (_, b) = lab.ask();
     lab.lose(B, "MRA");
     lab.sides[B].delay(b, &mra(20)).unwrap();
     lab.exchange();
@@ -187,14 +163,10 @@ fn a_lost_mra_comes_again_when_req_comes_again() {
 #[test]
 fn data_is_as_good_as_an_rtu() {
     let mut lab = Lab::new();
-    let a = lab.connect();
-    lab.exchange();
-    let b = lab.requested();
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    let (a, b) = lab.ask();
+    lab.accept(b);
     lab.lose(A, "RTU");
-    lab.sides[A].confirm(a, &Rtu::default()).unwrap();
-    lab.exchange();
+    lab.confirm(a);
     lab.sides[B].data_arrived(b);
     assert_eq!(lab.state(B, b), Some(ConnectionState::Established));
     assert!(matches!(
@@ -231,13 +203,8 @@ fn who_gives_up_tells_the_side_whose_number_it_never_learned() {
     }
     let mut patient = req();
     patient.set_local_cm_response_timeout(22);
-    lab.sides[A]
-        .connect(address(), &patient, options())
-        .unwrap();
-    lab.exchange();
-    let b = lab.requested();
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    let (_, b) = lab.ask_with(&patient);
+    lab.accept(b);
     lab.wait_for_end();
     lab.expect(&[
         "A: REQ",
@@ -259,16 +226,12 @@ fn who_gives_up_tells_the_side_whose_number_it_never_learned() {
 #[test]
 fn a_rep_without_an_rtu_ends_on_both_sides() {
     let mut lab = Lab::new();
-    let a = lab.connect();
-    lab.exchange();
-    let b = lab.requested();
-    lab.sides[B].accept(b, &rep()).unwrap();
-    lab.exchange();
+    let (a, b) = lab.ask();
+    lab.accept(b);
     for _ in 0..3 {
         lab.lose(A, "RTU");
     }
-    lab.sides[A].confirm(a, &Rtu::default()).unwrap();
-    lab.exchange();
+    lab.confirm(a);
     lab.wait_for_end();
     lab.expect(&[
         "A: REQ",
@@ -292,9 +255,7 @@ fn a_rep_without_an_rtu_ends_on_both_sides() {
 #[test]
 fn an_mra_holds_once_until_its_message_is_sent_again() {
     let mut lab = Lab::new();
-    lab.connect();
-    lab.exchange();
-    let b = lab.requested();
+    let (_, b) = lab.ask();
     lab.sides[B].delay(b, &mra(20)).unwrap();
     lab.exchange();
     let held = lab.sides[A].poll_timeout();

@@ -94,13 +94,9 @@ impl Lab {
     /// A connection that stands, with an empty transcript: numbers of A and of B.
     pub(super) fn established() -> (Self, ConnectionId, ConnectionId) {
         let mut lab = Self::new();
-        let a = lab.connect();
-        lab.exchange();
-        let b = lab.requested();
-        lab.sides[B].accept(b, &rep()).unwrap();
-        lab.exchange();
-        lab.sides[A].confirm(a, &Rtu::default()).unwrap();
-        lab.exchange();
+        let (a, b) = lab.ask();
+        lab.accept(b);
+        lab.confirm(a);
         assert_eq!(lab.state(A, a), Some(ConnectionState::Established));
         assert_eq!(lab.state(B, b), Some(ConnectionState::Established));
         lab.transcript.clear();
@@ -109,6 +105,29 @@ impl Lab {
 
     pub(super) fn connect(&mut self) -> ConnectionId {
         self.sides[A].connect(address(), &req(), options()).unwrap()
+    }
+
+    /// A asks, and B hears of it: numbers of A and of B.
+    pub(super) fn ask(&mut self) -> (ConnectionId, ConnectionId) {
+        self.ask_with(&req())
+    }
+
+    pub(super) fn ask_with(&mut self, req: &Req) -> (ConnectionId, ConnectionId) {
+        let a = self.sides[A].connect(address(), req, options()).unwrap();
+        self.exchange();
+        (a, self.requested())
+    }
+
+    /// B accepts, and all is said that follows.
+    pub(super) fn accept(&mut self, b: ConnectionId) {
+        self.sides[B].accept(b, &rep()).unwrap();
+        self.exchange();
+    }
+
+    /// A confirms, and all is said that follows.
+    pub(super) fn confirm(&mut self, a: ConnectionId) {
+        self.sides[A].confirm(a, &Rtu::default()).unwrap();
+        self.exchange();
     }
 
     /// The connection that B was asked for last.
