@@ -172,13 +172,20 @@ impl<'a> Desk<'a> {
             ways = later;
             let mut mine = lead.set & left;
             left &= !lead.set;
+            let own = &lead.bundle.places;
             let only_here = mine & single;
-            if only_here != 0 {
+            // Who has one channel to choose from goes first, so that others see its load.
+            if only_here != 0 && own.iter().nth(1).is_none() {
                 mine &= !single;
-                self.deal_group(choice, &lead.bundle.places, only_here, space);
+                self.deal_group(choice, own, only_here, space);
             }
             while mine != 0 {
                 let first = mine & mine.wrapping_neg();
+                if first & single != 0 {
+                    mine &= !only_here;
+                    self.deal_group(choice, own, only_here, space);
+                    continue;
+                }
                 let mut group = mine;
                 let mut called = lead.bundle.places;
                 for Lead { bundle, set } in later {
