@@ -20,7 +20,7 @@ use ib_routing::{
 };
 use ib_smp::{
     CapabilityMask, DrPath, MlnxExtPortInfo, NodeDescription, NodeInfo, NodeType, PortInfo,
-    PortPhysicalState, SmpDirected, SwitchInfo, VendorLinkSpeeds,
+    PortInfoModifier, PortPhysicalState, SmpDirected, SwitchInfo, VendorLinkSpeeds,
 };
 use ib_wire::{Guid, MKey, PortNum};
 
@@ -149,6 +149,8 @@ struct Known {
     unsteady: bool,
     /// Port 0 of a switch says for all its ports whether extended speeds mean something.
     extended_speeds: bool,
+    /// It shows all its speeds only to who says that it knows them.
+    asked_extended: bool,
     silent: bool,
 }
 
@@ -234,7 +236,9 @@ impl Discovery {
             }
             Ask::PortInfo(port, path) => {
                 if let Ok((info, _)) = PortInfo::parse(data, 0) {
-                    self.on_port_info(port, path, info);
+                    let modifier = PortInfoModifier::from_bits(smp.attribute_modifier());
+                    let extended = modifier.is_some_and(|modifier| modifier.extended_speeds);
+                    self.on_port_info(port, path, info, extended);
                 }
             }
         }
@@ -264,6 +268,7 @@ impl Discovery {
                     asked_again: false,
                     unsteady: false,
                     extended_speeds: false,
+                    asked_extended: false,
                     silent: false,
                 });
                 self.events.push_back(DiscoveryEvent::NodeFound {
@@ -338,13 +343,21 @@ impl Discovery {
         way.take(64).all(|known| !known.unsteady)
     }
 
-    fn on_port_info(&mut self, here: PortRef, path: DrPath, info: &PortInfo) {
+    fn on_port_info(&mut self, here: PortRef, path: DrPath, info: &PortInfo, extended: bool) {
         let Some(known) = self.known.find_mut(here.node) else {
             return;
         };
         let is_switch = known.info.node_type() == NodeType::SWITCH;
         let num_ports = known.info.num_ports();
         let is_end_port = !is_switch || here.port == PortNum::MANAGEMENT;
+        if !extended
+            && sweep::knows_extended_speeds(info, is_end_port)
+            && !core::mem::replace(&mut known.asked_extended, true)
+        {
+            // The other ports of a switch are asked for after its port 0, and with the bit at once.
+            self.queue.push_back(Ask::PortInfo(here, path));
+            return;
+        }
         if is_end_port {
             let capabilities = info.capability_mask();
             known.extended_speeds =
@@ -398,6 +411,17 @@ impl Discovery {
         }
     }
 
+    /// The modifier of PortInfo: bit 31 is an error to devices that know no speed beyond HDR.
+    fn port_info_modifier(&self, port: PortRef) -> u32 {
+        PortInfoModifier {
+            port: port.port,
+            extended_speeds: self
+                .known(port.node)
+                .is_some_and(|known| known.asked_extended),
+        }
+        .bits()
+    }
+
     fn gave_up(&mut self, ask: &Ask) {
         let mut node_guid = None;
         if let Some(node) = ask.node()
@@ -441,7 +465,7 @@ impl Discovery {
                 Ask::NodeInfo(..) | Ask::NodeInfoAgain(..) => (NodeInfo::ID, 0),
                 Ask::Description(..) => (NodeDescription::ID, 0),
                 Ask::SwitchInfo(..) => (SwitchInfo::ID, 0),
-                Ask::PortInfo(port, _) => (PortInfo::ID, port.port.0.into()),
+                Ask::PortInfo(port, _) => (PortInfo::ID, self.port_info_modifier(port)),
                 Ask::VendorPortInfo(port, _) => (MlnxExtPortInfo::ID, port.port.0.into()),
             };
             let m_key = self.config.m_key;

@@ -2,12 +2,13 @@
 
 mod lab;
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, thread, time::Duration};
 
-use ib_routing::{Fabric, NodeType, PortRef, format::ibnetdiscover};
-use ib_sim::{Behaviour, Lie, SharedSim, Sim, SimOptions};
+use ib_mad::{Instant, Mad};
+use ib_routing::{Fabric, LinkSpeed, NodeType, PortRef, format::ibnetdiscover};
+use ib_sim::{Behaviour, Lie, SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent};
-use ib_transport::drive;
+use ib_transport::{Clock, MadTransport, MonotonicClock, Received, TransportError, drive};
 use lab::{Lab, fabric_files};
 
 /// The first port of a CA that has a cable.
@@ -21,10 +22,18 @@ fn host(fabric: &Fabric) -> PortRef {
 }
 
 fn discover(sim: &SharedSim, from: PortRef) -> (Discovered, Vec<DiscoveryEvent>) {
-    let mut transport = sim.attach(from).unwrap();
-    let mut discovery = Discovery::new(DiscoveryConfig::default());
+    let transport = sim.attach(from).unwrap();
+    discover_by(DiscoveryConfig::default(), transport, sim.clock())
+}
+
+fn discover_by(
+    config: DiscoveryConfig,
+    mut transport: impl MadTransport,
+    clock: impl Clock,
+) -> (Discovered, Vec<DiscoveryEvent>) {
+    let mut discovery = Discovery::new(config);
     let mut events = Vec::new();
-    let done = drive(&mut discovery, &mut transport, &sim.clock(), |_, event| {
+    let done = drive(&mut discovery, &mut transport, &clock, |_, event| {
         let done = event == DiscoveryEvent::Done;
         events.push(event);
         match done {
@@ -117,5 +126,101 @@ fn two_switches_that_change_their_guids_are_named_and_the_walk_ends() {
     for (index, node) in fabric.nodes().iter_enumerated() {
         let is_there = found.fabric.node_by_guid(node.guid).is_some();
         assert!(is_there || liars.contains(&index), "{}", node.name);
+    }
+}
+
+/// The simulated fabric by the wall clock: who waits, sleeps.
+struct RealTime {
+    sim: SharedSim,
+    transport: SimTransport,
+    clock: MonotonicClock,
+}
+
+impl MadTransport for RealTime {
+    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+        self.transport.send(mad)
+    }
+
+    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+        loop {
+            let now = self.clock.now();
+            if let Some(received) = self.transport.recv(Some(now))? {
+                return Ok(Some(received));
+            }
+            let next = [self.sim.next_at(), deadline].into_iter().flatten().min();
+            match next {
+                Some(next) if next > now => thread::sleep(next.since(now)),
+                // Something happens now, or there is nothing to wait for.
+                Some(_) if deadline.is_none_or(|deadline| deadline > now) => {}
+                _ => return Ok(None),
+            }
+        }
+    }
+}
+
+#[test]
+fn time_outs_of_silent_nodes_overlap_by_the_wall_clock() {
+    let fabric = Lab::new("gen-torus-4x4x4").fabric;
+    let sim = Sim::new(&fabric, SimOptions::default()).share();
+    let from = host(&fabric);
+    let hosts = fabric.nodes().iter_enumerated().skip(1);
+    let hosts = hosts.filter(|(node, entry)| entry.type_ == NodeType::Ca && *node != from.node);
+    let silent: Vec<_> = hosts.map(|(node, _)| node).take(20).collect();
+    sim.with(|sim| {
+        for &node in &silent {
+            sim.set_behaviour(node, Behaviour::Silent);
+        }
+    });
+    let mut config = DiscoveryConfig::default();
+    config.window.timeout = Duration::from_millis(100);
+    config.window.retries = 3;
+    let patience = config.window.timeout * (1 + config.window.retries);
+    let clock = MonotonicClock::start();
+    let transport = RealTime {
+        transport: sim.attach(from).unwrap(),
+        sim,
+        clock,
+    };
+    let (found, _) = discover_by(config, transport, clock);
+    assert_eq!(found.silent.len(), silent.len());
+    let took = clock.now().since(Instant::ZERO);
+    // One after the other they cost 8 s; together little more than one of them.
+    assert!(took >= patience, "{took:?}");
+    assert!(took < patience * 10, "{took:?}");
+}
+
+#[test]
+fn speeds_that_only_a_manager_that_knows_them_is_shown_are_found() {
+    let cases = [
+        (LinkSpeed::Xdr, true),
+        (LinkSpeed::Ndr, true),
+        (LinkSpeed::Ndr, false),
+        (LinkSpeed::Hdr, true),
+    ];
+    for (speed, hidden) in cases {
+        let original = Lab::new("gen-ring-5").fabric;
+        let mut builder = original.to_builder();
+        for (a, b) in original.links() {
+            for end in [a, b] {
+                builder.port_mut(end).unwrap().speed = Some(speed);
+            }
+        }
+        let fabric = builder.build();
+        let options = SimOptions {
+            hidden_extended_speeds: hidden,
+            ..SimOptions::default()
+        };
+        let sim = Sim::new(&fabric, options).share();
+        let (found, _) = discover(&sim, host(&fabric));
+        assert_eq!(found.silent, []);
+        let mut links = 0;
+        for (a, b) in found.fabric.links() {
+            for end in [a, b] {
+                let found = found.fabric.port(end).unwrap().speed;
+                assert_eq!(found, Some(speed), "{end:?}, hidden: {hidden}");
+            }
+            links += 1;
+        }
+        assert!(links > 5);
     }
 }

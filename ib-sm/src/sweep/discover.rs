@@ -207,14 +207,7 @@ impl Sweep {
     /// bit is an error to older devices. What port 0 of a switch says, or one of its ports shows, goes for
     /// all its ports.
     fn asks_again(&mut self, port: PortRef, info: &PortInfo, extended: bool) -> bool {
-        let says_so = self.is_end_port(port)
-            && info
-                .capability_mask()
-                .contains(CapabilityMask::IS_CAPABILITY_MASK2_SUPPORTED)
-            && info
-                .capability_mask2()
-                .contains(CapabilityMask2::IS_LINK_SPEED_NDR_SUPPORTED);
-        let is_fast = says_so || info.link_speed_ext_supported().contains(LinkSpeedsExt::NDR);
+        let is_fast = knows_extended_speeds(info, self.is_end_port(port));
         let Some(node) = self.subnet.node_mut(port.node) else {
             return false;
         };
@@ -341,4 +334,17 @@ fn impossible_field(from: Option<PortRef>, info: &NodeInfo) -> Option<&'static s
     } else {
         None
     }
+}
+
+/// Whether a device shows all its speeds only to who sets bit 31 of the modifier: it knows NDR or XDR.
+/// Only what an end port says of its capabilities counts.
+pub(crate) fn knows_extended_speeds(info: &PortInfo, is_end_port: bool) -> bool {
+    let says_so = is_end_port
+        && info
+            .capability_mask()
+            .contains(CapabilityMask::IS_CAPABILITY_MASK2_SUPPORTED)
+        && info
+            .capability_mask2()
+            .contains(CapabilityMask2::IS_LINK_SPEED_NDR_SUPPORTED);
+    says_so || info.link_speed_ext_supported().contains(LinkSpeedsExt::NDR)
 }
