@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ib_sm::{ConfigError, Partitions, SmConfig};
+use ib_sm::{ConfigError, Partitions, QosPolicy, SmConfig};
 
 use crate::{error::CliError, files::read_text, route_args::RouteArgs};
 
@@ -47,6 +47,13 @@ impl SmArgs {
         if let Some(file) = self.partitions.as_deref().or(named) {
             config.partitions = read_partitions(file)?;
         }
+        if let Some(file) = config
+            .qos_policy_file
+            .as_deref()
+            .filter(|_| config.qos.enabled)
+        {
+            config.qos_policy = read_policy(Path::new(file))?;
+        }
         Ok(config)
     }
 }
@@ -54,6 +61,16 @@ impl SmArgs {
 fn read_partitions(file: &Path) -> Result<Partitions, CliError> {
     let name = file.display().to_string();
     Partitions::parse(&read_text(&name)?).map_err(|error| {
+        CliError::at(
+            format_args!("{name}:{}", error.line),
+            format_args!("`{}`, expected {}", error.found, error.expected),
+        )
+    })
+}
+
+fn read_policy(file: &Path) -> Result<QosPolicy, CliError> {
+    let name = file.display().to_string();
+    QosPolicy::parse(&read_text(&name)?).map_err(|error| {
         CliError::at(
             format_args!("{name}:{}", error.line),
             format_args!("`{}`, expected {}", error.found, error.expected),

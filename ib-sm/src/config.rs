@@ -17,7 +17,10 @@ use thiserror::Error;
 
 pub(crate) use self::qos::PortKind;
 pub use self::qos::{Qos, QosOptions};
-use crate::partition::{Enforcement, Partitions};
+use crate::{
+    partition::{Enforcement, Partitions},
+    qos_policy::QosPolicy,
+};
 
 /// The options of a subnet manager.
 #[derive(Clone, Debug)]
@@ -80,6 +83,11 @@ pub struct SmConfig {
     /// Discovers the subnet when a trap tells of a change (`sweep_on_trap`).
     pub sweep_on_trap: bool,
 
+    /// Disables a port that reports the same link errors over and over (`babbling_port_policy`).
+    pub babbling_port_policy: bool,
+    /// Stands aside until another manager orders it to stand by (`sm_inactive`).
+    pub sm_inactive: bool,
+
     /// 4.096 us * 2^n: longest time a packet takes through the subnet (`subnet_timeout`).
     pub subnet_timeout: u8,
     /// How long a switch may keep a packet (`packet_life_time`).
@@ -101,6 +109,10 @@ pub struct SmConfig {
 
     /// Which lane a service level takes, and how lanes share a link (`qos` and all keys that begin so).
     pub qos: Qos,
+    /// Which service level a path gets, by who asks for what; it needs `qos`.
+    pub qos_policy: QosPolicy,
+    /// The file that says so: the host reads it (`qos_policy_file`).
+    pub qos_policy_file: Option<String>,
 
     /// Time between two polls of the master by a standby (`sminfo_polling_timeout`).
     pub sminfo_polling_timeout: Duration,
@@ -157,6 +169,8 @@ impl Default for SmConfig {
             sweep_interval: Some(Duration::from_secs(10)),
             force_heavy_sweep: false,
             sweep_on_trap: true,
+            babbling_port_policy: false,
+            sm_inactive: false,
             subnet_timeout: 0x12,
             packet_life_time: 0x12,
             head_of_queue_lifetime: 0x12,
@@ -167,6 +181,8 @@ impl Default for SmConfig {
             overrun_errors_threshold: 8,
             max_op_vls: 5,
             qos: Qos::default(),
+            qos_policy: QosPolicy::default(),
+            qos_policy_file: None,
             sminfo_polling_timeout: Duration::from_secs(10),
             polling_retry_number: 4,
             ignore_other_sm: false,
@@ -290,6 +306,8 @@ impl SmConfig {
             "use_ucast_cache" => self.use_ucast_cache = boolean(value)?,
             "force_heavy_sweep" => self.force_heavy_sweep = boolean(value)?,
             "sweep_on_trap" => self.sweep_on_trap = boolean(value)?,
+            "babbling_port_policy" => self.babbling_port_policy = boolean(value)?,
+            "sm_inactive" => self.sm_inactive = boolean(value)?,
             "subnet_timeout" => self.subnet_timeout = narrow(value, 31u8)?,
             "packet_life_time" => self.packet_life_time = narrow(value, 31u8)?,
             "head_of_queue_lifetime" => self.head_of_queue_lifetime = narrow(value, 31u8)?,
@@ -304,6 +322,7 @@ impl SmConfig {
             "overrun_errors_threshold" => self.overrun_errors_threshold = narrow(value, 15u8)?,
             "max_op_vls" => self.max_op_vls = narrow(value, 5u8)?.max(1),
             "qos" => self.qos.enabled = boolean(value)?,
+            "qos_policy_file" => self.qos_policy_file = (value != "(null)").then(|| value.into()),
             "sminfo_polling_timeout" => {
                 self.sminfo_polling_timeout = milliseconds(value)?;
                 if self.sminfo_polling_timeout.is_zero() {

@@ -59,6 +59,8 @@ pub struct Election {
     sm_key: SmKey,
     act_count: u32,
     ignore_others: bool,
+    /// Stands aside once it has discovered, until a master orders it to stand by.
+    aside: bool,
 }
 
 impl Election {
@@ -72,7 +74,14 @@ impl Election {
             sm_key,
             act_count: 0,
             ignore_others,
+            aside: false,
         }
+    }
+
+    /// One that stands aside: it discovers, so as to know itself, and is not active then.
+    #[must_use]
+    pub const fn aside(self, aside: bool) -> Self {
+        Self { aside, ..self }
     }
 
     /// The state.
@@ -110,6 +119,9 @@ impl Election {
         use ElectionAction as Action;
         use ElectionInput as Input;
         let (next, action) = match (self.state, input) {
+            (SmState::DISCOVERING, Input::Discovered(_)) if self.aside => {
+                (SmState::NOT_ACTIVE, Action::None)
+            }
             (SmState::DISCOVERING, Input::Discovered(others)) => match self.rival(others) {
                 Some(rival) => (SmState::STANDBY, Action::Poll(rival.guid())),
                 None => (SmState::MASTER, Action::Configure),
@@ -129,6 +141,7 @@ impl Election {
             (state, _) => (state, Action::None),
         };
         self.state = next;
+        self.aside &= next != SmState::STANDBY;
         Ok(action)
     }
 
@@ -232,6 +245,32 @@ mod tests {
     fn after(mut election: Election, input: ElectionInput<'_>) -> (SmState, ElectionAction) {
         let action = election.handle(input).unwrap();
         (election.state(), action)
+    }
+
+    #[test]
+    fn one_that_stands_aside_stands_by_when_it_is_told_to() {
+        let mut election = Election::new(Guid(1), 15, SmKey(1), false).aside(true);
+        let mut master = SmInfo::default();
+        master
+            .set_guid(Guid(2))
+            .set_sm_key(SmKey(1))
+            .set_sm_state(SmState::MASTER);
+        let found = [master];
+        let action = election.handle(ElectionInput::Discovered(&found)).unwrap();
+        assert_eq!(action, ElectionAction::None);
+        assert_eq!(election.state(), SmState::NOT_ACTIVE);
+        let order = ElectionInput::Control {
+            order: SmControl::STANDBY,
+            sender: &master,
+        };
+        assert_eq!(election.handle(order), Ok(ElectionAction::Poll(Guid(2))));
+        // From here on it is like any other.
+        assert_eq!(
+            election.handle(ElectionInput::PollFailed),
+            Ok(ElectionAction::Sweep)
+        );
+        let action = election.handle(ElectionInput::Discovered(&[])).unwrap();
+        assert_eq!(action, ElectionAction::Configure);
     }
 
     #[test]

@@ -140,6 +140,11 @@ pub enum Event {
         /// What it tells.
         notice: NoticeSm,
     },
+    /// A port is disabled, as it reports the same errors over and over.
+    PortShutOff {
+        /// The port.
+        at: PortAt,
+    },
     /// A light sweep ended; a heavy one follows if anything changed.
     LightSweepDone {
         /// Whether the subnet is not as the last heavy sweep left it.

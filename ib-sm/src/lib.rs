@@ -23,6 +23,7 @@ pub mod partition;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
+mod qos_policy;
 mod request;
 mod sa;
 pub mod subnet;
@@ -37,6 +38,7 @@ pub use event::{
 };
 pub use manager::SubnetManager;
 pub use partition::{PartitionError, Partitions};
+pub use qos_policy::{QosLevel, QosPolicy, QosPolicyError};
 pub use subnet::Subnet;
 
 #[cfg(doctest)]

@@ -100,7 +100,8 @@ impl SubnetManager {
             config.sm_priority,
             config.sm_key,
             config.ignore_other_sm,
-        );
+        )
+        .aside(config.sm_inactive);
         let mut manager = Self {
             sa: SubnetAdministrator::new(window_config(&config)),
             config,

@@ -6,17 +6,32 @@
     reason = "a property that does not hold panics: that is how tests and fuzzers learn of it"
 )]
 
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 use core::time::Duration;
 
 use ib_mad::{Engine, Input, Instant, Mad, MadAddress, Method, MgmtClass};
 use ib_smp::{DrDirection, NodeInfo, NodeType, SmpDirected};
 use ib_wire::{Guid, Lid, PortNum};
 
-use crate::{SmConfig, SubnetManager};
+use crate::{ConfigError, Partitions, QosPolicy, SmConfig, SubnetManager};
 
 /// Most calls of a run.
 const MAX_STEPS: usize = 4096;
+
+/// Whatever an option file, a partition file or a policy says: it is read, or refused with a line that
+/// it has.
+pub fn any_configuration_is_read_or_refused(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().count();
+    let refused = [
+        Partitions::parse(&text).err().map(|error| error.line),
+        QosPolicy::parse(&text).err().map(|error| error.line),
+        SmConfig::parse(&text).err().map(|error| match error {
+            ConfigError::NoValue { line, .. } | ConfigError::BadValue { line, .. } => line,
+        }),
+    ];
+    assert!(refused.into_iter().flatten().all(|line| line <= lines));
+}
 
 /// Whatever a manager hears, and whenever: it does not panic, its window keeps to its limit, what it
 /// sends is a well-formed datagram, and it comes to rest once the time-outs are over.

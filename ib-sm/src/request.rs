@@ -46,6 +46,8 @@ pub(crate) enum Request {
     SetVlArbitration(PortRef, VlArbitrationHalf),
     /// Brings a port to its target, and into this state.
     SetPortInfo(PortRef, PortState),
+    /// Shuts a port off.
+    DisablePort(PortRef),
 }
 
 impl Request {
@@ -58,7 +60,7 @@ impl Request {
             Self::LightSwitchInfo(_) => SwitchInfo::ID,
             Self::GetNodeDescription(_) => NodeDescription::ID,
             Self::GetSwitchInfo(_) | Self::SetSwitchInfo(_) => SwitchInfo::ID,
-            Self::GetPortInfo(_) | Self::SetPortInfo(..) => PortInfo::ID,
+            Self::GetPortInfo(_) | Self::SetPortInfo(..) | Self::DisablePort(_) => PortInfo::ID,
             Self::GetLft(..) | Self::SetLft(..) => LinearForwardingTable::ID,
             Self::SetMft(..) => MulticastForwardingTable::ID,
             Self::GetPKeyTable(..) | Self::SetPKeyTable(..) => PartitionKeyTable::ID,
@@ -74,6 +76,7 @@ impl Request {
             Self::GetNodeDescription(port)
             | Self::GetPortInfo(port)
             | Self::SetPortInfo(port, _)
+            | Self::DisablePort(port)
             | Self::GetPKeyTable(port, _)
             | Self::SetPKeyTable(port, _)
             | Self::LightNodeInfo(port)
@@ -114,6 +117,7 @@ impl Request {
                 | Self::SetMft(..)
                 | Self::SetPKeyTable(..)
                 | Self::SetPortInfo(..)
+                | Self::DisablePort(_)
                 | Self::SetSlToVl(..)
                 | Self::SetVlArbitration(..)
         )

@@ -9,8 +9,10 @@
 mod answer;
 pub(crate) mod groups;
 mod guids;
+mod limits;
 mod multi_path;
 mod path;
+mod policy;
 mod records;
 mod services;
 mod subscriptions;

@@ -19,8 +19,8 @@ use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::Mad;
 use ib_smp::{
-    NodeDescription, NodeInfo, PortInfo, PortInfoModifier, SlToVlMappingTable, SmControl, SmInfo,
-    SmpDirected, SwitchInfo, VlArbitrationModifier,
+    NodeDescription, NodeInfo, PortInfo, PortInfoModifier, PortPhysicalState, PortState,
+    SlToVlMappingTable, SmControl, SmInfo, SmpDirected, SwitchInfo, VlArbitrationModifier,
 };
 use ib_wire::{MKey, PortNum};
 
@@ -214,6 +214,12 @@ impl Sweep {
                 data = *self.port_set(config, port, state)?.as_bytes();
                 self.port_info_modifier(port)
             }
+            Request::DisablePort(port) => {
+                let mut set = self.port_set(config, port, PortState::DOWN)?;
+                set.set_port_physical_state(PortPhysicalState::DISABLED);
+                data = *set.as_bytes();
+                self.port_info_modifier(port)
+            }
         };
         let method = request.method();
         let id = request.attribute_id();
@@ -317,6 +323,9 @@ impl Sweep {
                 }
                 Request::SetPortInfo(port, state) => {
                     self.on_port_set(port, state, PortInfo::from_bytes(*data))
+                }
+                Request::DisablePort(port) => {
+                    self.on_port_set(port, PortState::DOWN, PortInfo::from_bytes(*data))
                 }
             };
         if !done {

@@ -7,12 +7,14 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use ib_mad::{Attribute, Instant, Mad, Method, MgmtClass, NoticeSm, TrapNumber};
+use ib_mad::{Attribute, Instant, Mad, Method, MgmtClass, NoticeDetails129, NoticeSm, TrapNumber};
 use ib_smp::{DrDirection, SmpDirected, SmpLidRouted};
-use ib_wire::{Lid, MKey};
+use ib_wire::{Lid, MKey, PortNum};
 
 /// Equal traps that are listened to, each within [`WINDOW`] of the one before.
 const PATIENCE: u32 = 10;
+/// Equal traps after which a port counts as babbling. Source: opensm(8), `babbling_port_policy`.
+const BABBLING: u32 = 250;
 /// Traps further apart than this are not repetitions.
 const WINDOW: Duration = Duration::from_secs(5);
 /// Different traps that are told apart; beyond, the oldest are forgotten.
@@ -27,6 +29,8 @@ pub(crate) enum TrapAction {
     Report,
     /// It came too often.
     Ignore,
+    /// It came so often that its port may be shut off.
+    ShutOff,
 }
 
 /// Which traps came lately.
@@ -54,6 +58,9 @@ impl TrapFilter {
             false => 1,
         };
         *last = now;
+        if *count == BABBLING && babbler(notice).is_some() {
+            return TrapAction::ShutOff;
+        }
         if *count > PATIENCE {
             return TrapAction::Ignore;
         }
@@ -68,6 +75,19 @@ impl TrapFilter {
             _ => TrapAction::Report,
         }
     }
+}
+
+/// The port that a trap about link errors complains of: 129, 130 and 131 name it alike.
+pub(crate) fn babbler(notice: &NoticeSm) -> Option<(Lid, PortNum)> {
+    let about_a_link = matches!(
+        TrapNumber(notice.trap_number()),
+        TrapNumber::LOCAL_LINK_INTEGRITY
+            | TrapNumber::EXCESSIVE_BUFFER_OVERRUN
+            | TrapNumber::FLOW_CONTROL_UPDATE_WATCHDOG
+    );
+    let details = notice.data_details();
+    let (details, _) = NoticeDetails129::parse(details, 0).ok()?;
+    (about_a_link && notice.is_generic()).then(|| (details.lidaddr(), details.port_num()))
 }
 
 /// Opens a trap of subnet management, whichever way it came.

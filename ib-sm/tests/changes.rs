@@ -4,11 +4,16 @@ mod lab;
 
 use std::time::Duration;
 
-use ib_mad::{Attribute, Method};
+use ib_mad::{
+    Attribute, Engine, Input, Mad, MadAddress, Method, MgmtClass, NoticeDetails129, NoticeSm,
+    TrapNumber,
+};
 use ib_routing::PortRef;
 use ib_sim::Behaviour;
 use ib_sm::{Event, SweepCause};
-use ib_smp::{NodeInfo, SwitchInfo};
+use ib_smp::{NodeInfo, PortPhysicalState, SmState, SmpLidRouted, SwitchInfo};
+use ib_transport::Clock;
+use ib_wire::PortNum;
 use lab::{Lab, Running};
 
 fn heavy_sweeps(running: &Running) -> Vec<SweepCause> {
@@ -103,4 +108,80 @@ fn a_node_that_wakes_up_is_found_by_the_next_light_sweep() {
     running.run_for(Duration::from_secs(12));
     assert_eq!(running.sm.summary().fabric.cas, cas + 1);
     assert!(running.sm.is_up());
+}
+
+/// A trap of a switch about one of its ports, as it comes in.
+fn trap_of(running: &Running, port: PortRef, number: TrapNumber) -> Mad {
+    let lid = running.sim.with(|sim| {
+        let management = PortRef {
+            port: PortNum(0),
+            ..port
+        };
+        sim.port(management).unwrap().info().lid()
+    });
+    let mut details = NoticeDetails129::default();
+    details.set_lidaddr(lid).set_port_num(port.port);
+    let mut notice = NoticeSm::default();
+    notice
+        .set_is_generic(true)
+        .set_trap_number(number.0)
+        .set_issuer_lid(lid)
+        .set_data_details(details.as_bytes());
+    let mut mad = Mad::new(MadAddress::smi(lid));
+    let (smp, _) = SmpLidRouted::parse_mut(&mut mad.bytes, 0).unwrap();
+    smp.set_base_version(1)
+        .set_mgmt_class(MgmtClass::SUBN_LID)
+        .set_class_version(1)
+        .set_method(Method::TRAP)
+        .set_attribute_id(NoticeSm::ID);
+    let mut data = [0; 64];
+    for (to, &from) in data.iter_mut().zip(notice.as_bytes()) {
+        *to = from;
+    }
+    smp.set_smp_data(&data);
+    mad
+}
+
+#[test]
+fn a_port_that_babbles_is_disabled_if_that_is_wanted() {
+    for (wanted, number, disabled) in [
+        (true, TrapNumber::LOCAL_LINK_INTEGRITY, true),
+        (true, TrapNumber::EXCESSIVE_BUFFER_OVERRUN, true),
+        (true, TrapNumber::BAD_P_KEY, false),
+        (false, TrapNumber::LOCAL_LINK_INTEGRITY, false),
+    ] {
+        let lab = Lab::new("gen-ring-5").config(|config| config.babbling_port_policy = wanted);
+        let mut running = lab.up();
+        let port = cable(&running);
+        let trap = trap_of(&running, port, number);
+        let state = |running: &Running| {
+            let physical =
+                |sim: &mut ib_sim::Sim| sim.port(port).unwrap().info().port_physical_state();
+            running.sim.with(physical)
+        };
+        for count in 1..=300 {
+            let now = running.clock.now();
+            running.sm.handle_input(now, Input::Mad(&trap));
+            running.run_for(Duration::from_millis(10));
+            let expected = disabled && count >= 250;
+            let is_off = state(&running) == PortPhysicalState::DISABLED;
+            assert_eq!(is_off, expected, "{number:?} after {count}");
+        }
+        let named =
+            |event: &&Event| matches!(event, Event::PortShutOff { at } if at.port_num == port.port);
+        assert_eq!(
+            running.events.iter().filter(named).count(),
+            usize::from(disabled)
+        );
+    }
+}
+
+#[test]
+fn a_manager_that_stands_aside_sets_nothing() {
+    let lab = Lab::new("gen-ring-5").config(|config| config.sm_inactive = true);
+    let mut running = lab.start();
+    running.run_for(Duration::from_secs(60));
+    assert_eq!(running.sm.state(), SmState::NOT_ACTIVE);
+    assert!(running.transport.sent_with(Method::SET).is_empty());
+    assert!(!running.sm.is_up());
 }

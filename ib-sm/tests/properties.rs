@@ -7,6 +7,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
+    fn any_configuration_is_read_or_refused(
+        text in prop_oneof![
+            "[ -~\n]{0,300}",
+            vec(prop_oneof![
+                Just("qos-ulps\n"), Just("end-qos-ulps\n"), Just("qos-levels\n"), Just("qos-level\n"),
+                Just("end-qos-level\n"), Just("end-qos-levels\n"), Just("port-groups\n"),
+                Just("port-group\n"), Just("name: x\n"), Just("sl: 3\n"), Just("any, pkey 0x12-0x10 : 1\n"),
+                Just("sdp, port-num 1-0xffff : 2\n"), Just("default : 0\n"), Just("end-port-group\n"),
+                Just("end-port-groups\n"), Just("Default=0x7fff, ipoib : ALL=full ;\n"), Just("lmc 2\n"),
+            ], 0..40).prop_map(|parts| parts.concat()),
+        ],
+    ) {
+        properties::any_configuration_is_read_or_refused(text.as_bytes());
+    }
+
+    #[test]
     fn any_fabric_leaves_the_manager_sane(bytes in vec(any::<u8>(), 0..3000)) {
         properties::any_fabric_leaves_the_manager_sane(&bytes);
     }

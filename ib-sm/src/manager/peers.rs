@@ -2,15 +2,16 @@
 
 use core::time::Duration;
 
-use ib_mad::{Attribute, Instant, Mad, MadStatus, Method, MgmtClass};
+use ib_mad::{Attribute, Instant, Mad, MadStatus, Method, MgmtClass, NoticeSm};
 use ib_smp::{DrDirection, SmControl, SmInfo, SmState, SmpDirected, SmpLidRouted};
-use ib_wire::Guid;
+use ib_wire::{Guid, PortNum};
 
-use super::{SubnetManager, later};
+use super::{SubnetManager, later, service::view};
 use crate::{
     election::{ElectionAction, ElectionInput},
     event::{Event, SweepCause},
     request::Request,
+    subnet::PortRef,
     sweep::Step,
     trap::{self, TrapAction},
 };
@@ -82,8 +83,10 @@ impl SubnetManager {
                 self.answer(answer);
             }
             let action = self.traps.judge(now, &notice);
-            if action == TrapAction::Ignore {
-                return;
+            match action {
+                TrapAction::Ignore => return,
+                TrapAction::ShutOff => return self.shut_off(&notice),
+                TrapAction::Sweep | TrapAction::Report => {}
             }
             let from = mad.address.lid;
             self.events.push_back(Event::Trap { from, notice });
@@ -91,6 +94,28 @@ impl SubnetManager {
             if action == TrapAction::Sweep && self.config.sweep_on_trap {
                 self.sweep_soon(now, SweepCause::Trap);
             }
+        }
+    }
+
+    /// Disables the port that a trap complains of over and over, if the host wants that: of a CA the
+    /// switch's port in front of it, as nobody could ask the CA to come back else.
+    fn shut_off(&mut self, notice: &NoticeSm) {
+        if !self.config.babbling_port_policy {
+            return;
+        }
+        let view = view(&self.config, &self.sweep, &self.election);
+        let named = trap::babbler(notice).and_then(|(lid, port)| {
+            let owner = view.port_with(lid)?;
+            match view.subnet.node(owner.node)?.is_switch() {
+                true => Some(PortRef { port, ..owner }),
+                false => view.subnet.port(owner)?.peer,
+            }
+        });
+        let named = named.filter(|port| port.port != PortNum(0));
+        if let Some(port) = named.filter(|&port| self.sweep.subnet.port(port).is_some()) {
+            let at = self.sweep.subnet.port_at(port);
+            self.sweep.queue.push_back(Request::DisablePort(port));
+            self.events.push_back(Event::PortShutOff { at });
         }
     }
 

@@ -11,7 +11,7 @@ use ib_routing::mcast::Mlids;
 use ib_sa::{ComponentMask, JoinState, McMemberComponents, McMemberRecord, Record, Selector};
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, QKey, Rate};
 
-use super::path::rate;
+use super::limits::rate;
 use crate::{
     SmConfig,
     partition::{GroupOptions, Partition},

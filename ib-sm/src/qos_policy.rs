@@ -1,0 +1,198 @@
+//! QoS policy: which service level, MTU, rate and lifetime a path gets, by who asks for what
+//! (IBA Annex A13; the file format is that of OpenSM's `qos_policy_file`).
+//!
+//! ```text
+//! qos-ulps
+//!     default                      : 0
+//!     ipoib, pkey 0x0012           : 2
+//!     sdp, port-num 10000-20000    : 3
+//!     any, target-port-guid 0x1234 : 4
+//! end-qos-ulps
+//! ```
+//!
+//! Longer policies name port groups, levels and match rules. The rules are tried in the order of the
+//! file, those of `qos-ulps` last; the first one that fits decides. Where none does, the level `DEFAULT`
+//! counts, if there is one. A policy needs `qos`, and engines that keep packets from deadlocks by
+//! their service levels choose those themselves.
+
+mod parse;
+
+use alloc::{string::String, vec::Vec};
+use core::ops::RangeInclusive;
+
+use ib_routing::NodeType;
+use ib_wire::{Guid, Mtu, PKey, Rate, Sl};
+use thiserror::Error;
+
+/// The level of paths that no rule fits.
+const DEFAULT: &str = "DEFAULT";
+
+/// A QoS policy; the default one has no levels and changes nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QosPolicy {
+    groups: Vec<PortGroup>,
+    levels: Vec<QosLevel>,
+    rules: Vec<MatchRule>,
+}
+
+/// What a path gets (`qos-level`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QosLevel {
+    /// What rules call it.
+    pub name: String,
+    /// Service level (`sl`).
+    pub sl: Option<Sl>,
+    /// Largest MTU (`mtu-limit`).
+    pub mtu_limit: Option<Mtu>,
+    /// Highest rate (`rate-limit`).
+    pub rate_limit: Option<Rate>,
+    /// Longest lifetime of packets, 4.096 us * 2^n (`packet-life`).
+    pub packet_life: Option<u8>,
+}
+
+/// Ports under one name (`port-group`): those that any of its lines fits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct PortGroup {
+    name: String,
+    guids: Vec<RangeInclusive<u64>>,
+    /// Node descriptions with the number of the port, as `host1 HCA-1/P1`.
+    port_names: Vec<String>,
+    p_keys: Vec<RangeInclusive<u64>>,
+    /// Names of partitions.
+    partitions: Vec<String>,
+    kinds: Vec<Kind>,
+}
+
+/// `node-type` of a port group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    All,
+    Own,
+    Of(NodeType),
+}
+
+/// Who gets a level (`qos-match-rule`): what fits every list that is not empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct MatchRule {
+    sources: Vec<String>,
+    destinations: Vec<String>,
+    qos_classes: Vec<RangeInclusive<u64>>,
+    service_ids: Vec<RangeInclusive<u64>>,
+    p_keys: Vec<RangeInclusive<u64>>,
+    level: String,
+}
+
+/// A port at an end of a path, as groups see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PolicyPort<'a> {
+    pub(crate) guid: Guid,
+    /// Description of its node.
+    pub(crate) description: &'a str,
+    pub(crate) number: u8,
+    pub(crate) node_type: NodeType,
+    pub(crate) is_own: bool,
+    /// Its partitions, by name and key.
+    pub(crate) partitions: &'a [(&'a str, PKey)],
+}
+
+/// What a query for a path tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathQuery<'a> {
+    pub(crate) source: PolicyPort<'a>,
+    pub(crate) destination: PolicyPort<'a>,
+    pub(crate) service_id: Option<u64>,
+    pub(crate) qos_class: Option<u16>,
+    pub(crate) p_key: Option<PKey>,
+}
+
+/// Why a policy file was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: `{found}`, expected {expected}")]
+pub struct QosPolicyError {
+    /// Line, counted from 1.
+    pub line: usize,
+    /// What stands there.
+    pub found: String,
+    /// What would fit.
+    pub expected: &'static str,
+}
+
+impl QosPolicy {
+    /// Reads a policy file. `qos-setup` is skipped, as OpenSM does.
+    ///
+    /// # Errors
+    /// [`QosPolicyError`] at the first line that cannot be read, and for a rule whose level or group
+    /// does not exist.
+    pub fn parse(text: &str) -> Result<Self, QosPolicyError> {
+        parse::policy(text)
+    }
+
+    /// Whether it changes nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// The levels in the order of the file, those of `qos-ulps` last.
+    #[must_use]
+    pub fn levels(&self) -> &[QosLevel] {
+        &self.levels
+    }
+
+    /// The level of a path, if the policy has one for it.
+    pub(crate) fn level_of(&self, query: &PathQuery<'_>) -> Option<&QosLevel> {
+        let rule = self.rules.iter().find(|rule| self.fits(rule, query));
+        self.level(rule.map_or(DEFAULT, |rule| &rule.level))
+    }
+
+    fn level(&self, name: &str) -> Option<&QosLevel> {
+        self.levels.iter().find(|level| level.name == name)
+    }
+
+    fn fits(&self, rule: &MatchRule, query: &PathQuery<'_>) -> bool {
+        let is_in = |names: &[String], port: &PolicyPort<'_>| {
+            let mut groups = self
+                .groups
+                .iter()
+                .filter(|group| names.contains(&group.name));
+            names.is_empty() || groups.any(|group| group.has(port))
+        };
+        is_in(&rule.sources, &query.source)
+            && is_in(&rule.destinations, &query.destination)
+            && told(&rule.qos_classes, query.qos_class.map(u64::from))
+            && told(&rule.service_ids, query.service_id)
+            && told(&rule.p_keys, query.p_key.map(|p_key| p_key.base().into()))
+    }
+}
+
+impl PortGroup {
+    fn has(&self, port: &PolicyPort<'_>) -> bool {
+        let named = |name: &String| {
+            name.rsplit_once("/P").is_some_and(|(description, number)| {
+                description == port.description && number.parse() == Ok(port.number)
+            })
+        };
+        let member = |range: &RangeInclusive<u64>| {
+            let mut partitions = port.partitions.iter();
+            partitions.any(|(_, p_key)| range.contains(&p_key.base().into()))
+        };
+        let called = |name: &String| port.partitions.iter().any(|(own, _)| own == name);
+        self.guids.iter().any(|range| range.contains(&port.guid.0))
+            || self.port_names.iter().any(named)
+            || self.p_keys.iter().any(member)
+            || self.partitions.iter().any(called)
+            || self.kinds.iter().any(|kind| match kind {
+                Kind::All => true,
+                Kind::Own => port.is_own,
+                Kind::Of(node_type) => *node_type == port.node_type,
+            })
+    }
+}
+
+/// Whether a value is in one of the ranges. Where there are some, a query that does not tell it does
+/// not fit.
+fn told(ranges: &[RangeInclusive<u64>], value: Option<u64>) -> bool {
+    ranges.is_empty()
+        || value.is_some_and(|value| ranges.iter().any(|range| range.contains(&value)))
+}

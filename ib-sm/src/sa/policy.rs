@@ -1,0 +1,95 @@
+//! The QoS policy, applied to paths: the level that fits lowers their limits and names their service
+//! level.
+
+use alloc::vec::Vec;
+
+use ib_routing::SlTable;
+use ib_sa::{PathComponents, PathRecord};
+use ib_wire::PKey;
+
+use super::View;
+use crate::{
+    qos_policy::{PathQuery, PolicyPort},
+    subnet::PortRef,
+    sweep::node_type,
+};
+
+/// Makes a path what the policy wants for it. Routes that need their service levels keep them.
+pub(super) fn apply(
+    view: View<'_>,
+    source: PortRef,
+    destination: PortRef,
+    path: &mut PathRecord,
+    template: &PathRecord,
+    given: PathComponents,
+) {
+    use PathComponents as C;
+    let config = view.config;
+    if !config.qos.enabled || config.qos_policy.is_empty() {
+        return;
+    }
+    let partitions = [source, destination].map(|end| partitions(view, end));
+    let [from, to] = &partitions;
+    let (Some(from), Some(to)) = (port(view, source, from), port(view, destination, to)) else {
+        return;
+    };
+    let query = PathQuery {
+        source: from,
+        destination: to,
+        service_id: given
+            .contains(C::SERVICE_ID_8MSB | C::SERVICE_ID_56LSB)
+            .then(|| template.service_id()),
+        qos_class: given.contains(C::QOS_CLASS).then(|| template.qos_class()),
+        p_key: given.contains(C::P_KEY).then(|| template.p_key()),
+    };
+    let Some(level) = config.qos_policy.level_of(&query) else {
+        return;
+    };
+    let routes = view.plan.routes.as_ref();
+    let are_free = routes.is_some_and(|routes| matches!(routes.sls(), SlTable::Uniform(_)));
+    if let Some(sl) = level.sl.filter(|_| are_free) {
+        path.set_sl(sl);
+    }
+    if let Some(limit) = level.mtu_limit {
+        path.set_mtu(path.mtu().min(limit));
+    }
+    if let Some(limit) = level.rate_limit
+        && limit
+            .cmp_rate(path.rate())
+            .is_some_and(|order| order.is_lt())
+    {
+        path.set_rate(limit);
+    }
+    if let Some(limit) = level.packet_life {
+        path.set_packet_life_time(path.packet_life_time().min(limit));
+    }
+    if given.contains(C::QOS_CLASS) {
+        path.set_qos_class(template.qos_class());
+    }
+}
+
+/// The partitions of a port that have a name.
+fn partitions(view: View<'_>, at: PortRef) -> Vec<(&str, PKey)> {
+    let named = view.config.partitions.iter();
+    let named = named.map(|partition| (partition.name.as_str(), PKey(partition.base)));
+    let port = view.subnet.port(at);
+    named
+        .filter(|(_, p_key)| port.is_some_and(|port| port.has_p_key(*p_key)))
+        .collect()
+}
+
+fn port<'a>(
+    view: View<'a>,
+    at: PortRef,
+    partitions: &'a [(&'a str, PKey)],
+) -> Option<PolicyPort<'a>> {
+    let node = view.subnet.node(at.node)?;
+    Some(PolicyPort {
+        guid: view.subnet.port(at)?.guid,
+        description: node.description.node_string().to_str().unwrap_or_default(),
+        number: at.port.0,
+        node_type: node_type(&node.info),
+        is_own: at == view.own_port,
+        partitions,
+    })
+}

@@ -1,0 +1,114 @@
+//! A QoS policy: the service level of a path depends on who asks for what.
+
+mod lab;
+
+use ib_routing::RoutingEngine;
+use ib_sa::{PathComponents, PathRecord};
+use ib_sm::QosPolicy;
+use ib_wire::{Mtu, PKey, Sl};
+use lab::{Lab, client::Client};
+
+const POLICY: &str = "
+    port-groups
+        port-group
+            name: Switches
+            node-type: SWITCH
+        end-port-group
+    end-port-groups
+    qos-levels
+        qos-level
+            name: Slow
+            sl: 5
+            mtu-limit: 3
+            packet-life: 4
+        end-qos-level
+    end-qos-levels
+    qos-match-rules
+        qos-match-rule
+            destination: Switches
+            qos-level-name: Slow
+        end-qos-match-rule
+        qos-match-rule
+            qos-class: 7-9
+            qos-level-name: Slow
+        end-qos-match-rule
+    end-qos-match-rules
+    qos-ulps
+        default                  : 1
+        sdp, port-num 1000-2000  : 2
+        ipoib                    : 3
+    end-qos-ulps";
+
+fn client(policy: &str, qos: bool, engine: RoutingEngine) -> Client {
+    let lab = Lab::new("gen-ring-5").config(|config| {
+        config.routing_engines = vec![engine];
+        config.qos.enabled = qos;
+        config.qos_policy = QosPolicy::parse(policy).unwrap();
+    });
+    Client::of(lab.up())
+}
+
+/// The path from the client to the first port of a kind, as `change` asks for it.
+fn path(
+    client: &mut Client,
+    to_switch: bool,
+    mask: PathComponents,
+    change: impl FnOnce(&mut PathRecord),
+) -> PathRecord {
+    let lids = client.running.sm.lids();
+    let ends = lids.destinations().iter();
+    let own = client.lid();
+    let mut ends = ends.filter(|end| end.is_switch() == to_switch && !end.range.contains(own));
+    let dlid = ends.next().unwrap().range.base();
+    let mut template = PathRecord::default();
+    template.set_slid(own).set_dlid(dlid);
+    change(&mut template);
+    let mask = mask | PathComponents::SLID | PathComponents::DLID;
+    client.get(&template, mask.into()).unwrap()
+}
+
+fn sl(level: u8) -> Sl {
+    Sl::try_new(level).unwrap()
+}
+
+#[test]
+fn the_first_rule_that_fits_decides() {
+    use PathComponents as C;
+    let mut client = client(POLICY, true, RoutingEngine::MinHop);
+    let any = path(&mut client, false, C::empty(), |_| {});
+    assert_eq!(any.sl(), sl(1));
+    let to_switch = path(&mut client, true, C::empty(), |_| {});
+    assert_eq!((to_switch.sl(), to_switch.mtu()), (sl(5), Mtu::MTU_1024));
+    assert_eq!(to_switch.packet_life_time(), 4);
+    let class = path(&mut client, false, C::QOS_CLASS, |path| {
+        path.set_qos_class(8);
+    });
+    assert_eq!((class.sl(), class.qos_class()), (sl(5), 8));
+    let service = C::SERVICE_ID_8MSB | C::SERVICE_ID_56LSB;
+    for (port, expected) in [(999, 1), (1000, 2), (2000, 2), (2001, 1)] {
+        let sdp = path(&mut client, false, service, |path| {
+            path.set_service_id(0x1_0000 + port);
+        });
+        assert_eq!(sdp.sl(), sl(expected), "port {port}");
+    }
+    let ipoib = path(&mut client, false, C::P_KEY, |path| {
+        path.set_p_key(PKey::DEFAULT_FULL);
+    });
+    assert_eq!(ipoib.sl(), sl(3));
+}
+
+#[test]
+fn a_policy_needs_qos() {
+    let mut client = client(POLICY, false, RoutingEngine::MinHop);
+    let path = path(&mut client, true, PathComponents::empty(), |_| {});
+    assert_eq!((path.sl(), path.mtu()), (Sl::ZERO, Mtu::MTU_4096));
+}
+
+#[test]
+fn levels_that_keep_packets_from_deadlocks_stay() {
+    let policy = "qos-ulps\ndefault : 7\nend-qos-ulps";
+    let mut client = client(policy, true, RoutingEngine::Dfsssp);
+    let path = path(&mut client, false, PathComponents::empty(), |_| {});
+    let routes = client.running.sm.routes().unwrap();
+    assert_eq!(path.sl(), routes.sl(path.slid(), path.dlid()));
+}
