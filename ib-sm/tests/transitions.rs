@@ -220,7 +220,7 @@ fn another_engine_takes_over_without_a_loop() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3, ..ProptestConfig::default() })]
 
     /// Cables are pulled and put back, and engines change.
     #[test]
