@@ -11,7 +11,11 @@
 
 mod parse;
 
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    vec::Vec,
+};
 
 use ib_routing::NodeType;
 use ib_wire::{Gid, Guid, Mtu, PKey, QKey, Rate, Sl};
@@ -168,12 +172,12 @@ impl Partitions {
     pub fn parse(text: &str) -> Result<Self, PartitionError> {
         let mut all: Vec<Partition> = Vec::new();
         for rule in parse::rules(text)? {
-            match all
-                .iter_mut()
-                .find(|known| known.base == rule.base && rule.base != 0)
+            if rule.base != 0
+                && let Some(known) = all.iter_mut().find(|known| known.base == rule.base)
             {
-                Some(known) => known.add(rule),
-                None => all.push(rule),
+                known.add(rule);
+            } else {
+                all.push(rule);
             }
         }
         let default = PKey::DEFAULT_FULL.base();
@@ -187,16 +191,14 @@ impl Partitions {
             all.insert(0, default);
         }
         // Rules without a key get the lowest that nobody has.
-        let mut next = 1;
-        for index in 0..all.len() {
-            if all.get(index).is_some_and(|partition| partition.base == 0) {
-                while all.iter().any(|partition| partition.base == next) {
-                    next = next.saturating_add(1);
-                }
-                if let Some(partition) = all.get_mut(index) {
-                    partition.base = next;
-                }
-            }
+        let taken: BTreeSet<u16> = all.iter().map(|partition| partition.base).collect();
+        let mut free = (1..default).filter(|base| !taken.contains(base));
+        for partition in all.iter_mut().filter(|partition| partition.base == 0) {
+            partition.base = free.next().ok_or_else(|| PartitionError {
+                line: text.lines().count(),
+                found: partition.name.clone(),
+                expected: "no more partitions than there are P_Keys",
+            })?;
         }
         for partition in &mut all {
             if partition.base == PKey::DEFAULT_FULL.base() {

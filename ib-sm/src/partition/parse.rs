@@ -96,7 +96,14 @@ impl Rule {
         let (key, value) = pair(word);
         if !self.named {
             self.named = true;
-            self.partition.name = key.to_string();
+            // A number alone is a P_Key and no name.
+            let is_key = value.is_none() && key.starts_with(|first: char| first.is_ascii_digit());
+            let (name, value) = if is_key {
+                ("", Some(key))
+            } else {
+                (key, value)
+            };
+            self.partition.name = name.to_string();
             if let Some(value) = value {
                 let key = number(line, value, 0xffff)? as u16 & 0x7fff;
                 if key == 0 {
@@ -251,6 +258,22 @@ mod tests {
         };
         let keys = partitions.keys(candidate, false);
         keys.into_iter().map(|PKey(key)| key).collect()
+    }
+
+    #[test]
+    fn a_number_alone_is_a_key() {
+        let partitions = Partitions::parse("0x0012, ipoib : ALL=full ;\n19 : ALL=full ;").unwrap();
+        let bases: Vec<u16> = partitions.iter().map(|partition| partition.base).collect();
+        assert_eq!(bases, [0x7fff, 0x12, 19]);
+        assert!(Partitions::parse("12x : ALL ;").is_err());
+    }
+
+    #[test]
+    fn more_partitions_than_keys_are_refused() {
+        let text = "a : ALL ;\n".repeat(0x7fff);
+        let error = Partitions::parse(&text).unwrap_err();
+        assert_eq!((error.line, error.found.as_str()), (0x7fff, "a"));
+        assert!(Partitions::parse(&"a : ALL ;\n".repeat(0x7ffe)).is_ok());
     }
 
     /// The examples of opensm(8).
