@@ -317,7 +317,8 @@ fn asked_for(
     }
     if given.contains(C::SL) && template.sl() != path.sl() {
         // Routes that need no lanes of their own do as well on any.
-        let any = matches!(view.plan.routes.as_ref()?.sls(), SlTable::Uniform(_));
+        let routes = view.plan.routes.as_ref()?;
+        let any = matches!(routes.sls(), SlTable::Uniform(_)) && routes.vl_map().is_uniform();
         if !any || destination.is_none() {
             return None;
         }
