@@ -2,15 +2,19 @@
 //!
 //! Composed of the tables of the crates, each of which knows its classes and their attributes.
 
-use ib_mad::{ClassTable, Description, MadHeader, Method, RmppType, describe};
-use ib_sa::SaMad;
-use ib_wire::table::{FieldValue as _, Layout};
+use std::borrow::Cow;
+
+use ib_mad::{
+    ClassTable, Description, MadHeader, Method, MgmtClass, RmppHeader, RmppType, describe,
+};
+use ib_sa::{SaHeader, SaMad};
+use ib_wire::table::Layout;
 
 /// Length of every datagram.
 pub const MAD_LEN: usize = ib_mad::Mad::LEN;
 
 /// Where the records of subnet administration start.
-const SA_DATA: usize = 56;
+const SA_DATA: usize = SaMad::DATA_OFFSET;
 
 /// The classes of all layers.
 const CLASSES: &[&[ClassTable]] = &[ib_smp::CLASSES, ib_sa::CLASSES, ib_mad::CLASSES];
@@ -18,7 +22,8 @@ const CLASSES: &[&[ClassTable]] = &[ib_smp::CLASSES, ib_sa::CLASSES, ib_mad::CLA
 /// The structures of a datagram with their offsets, the format of its class first. Of an answer with
 /// a table every whole record is one.
 ///
-/// Of a datagram that was cut short those that are whole.
+/// Of a datagram that was cut short those that are whole. A [table](is_table) has its format however
+/// short it is; [`filled_up`] has the bytes for it.
 pub fn headers(datagram: &[u8]) -> impl Iterator<Item = (&'static Layout, usize)> {
     let description = MadHeader::parse(datagram, 0)
         .ok()
@@ -26,17 +31,96 @@ pub fn headers(datagram: &[u8]) -> impl Iterator<Item = (&'static Layout, usize)
     let format = description.map(|Description { format, .. }| (format, 0));
     let attribute = description.and_then(|description| description.attribute);
     let records = attribute.map_or(Records::NONE, |(layout, offset)| {
-        let is_sa =
-            offset == SA_DATA && description.is_some_and(|d| d.format.name == SaMad::LAYOUT.name);
-        match SaMad::parse(datagram, 0) {
-            Ok((mad, _)) if is_sa => Records::of(mad, layout, datagram.len()),
+        match SaHeaders::of(datagram) {
+            Some(headers) if offset == SA_DATA => headers.records(layout, datagram.len()),
             _ => Records::one(layout, offset),
         }
     });
+    let is_table = is_table(datagram);
     let whole = move |&(layout, offset): &(&'static Layout, usize)| {
-        offset.saturating_add(layout.len) <= datagram.len()
+        offset.saturating_add(layout.len) <= datagram.len() || (is_table && offset == 0)
     };
     format.into_iter().chain(records).filter(whole)
+}
+
+/// Whether these are the headers and the table of a message of subnet administration that a kernel has
+/// put together from its segments: they are as long as the table, shorter than a datagram perhaps.
+pub fn is_table(datagram: &[u8]) -> bool {
+    SaHeaders::of(datagram).is_some_and(|headers| headers.is_table() && !headers.is_packet())
+}
+
+/// The bytes of a [table](is_table), with zeros up to the length of a datagram.
+pub fn filled_up(datagram: &[u8]) -> Cow<'_, [u8]> {
+    if datagram.len() >= MAD_LEN || !is_table(datagram) {
+        return Cow::Borrowed(datagram);
+    }
+    let mut bytes = datagram.to_vec();
+    bytes.resize(MAD_LEN, 0);
+    Cow::Owned(bytes)
+}
+
+/// What stands before the data of subnet administration.
+struct SaHeaders<'a> {
+    common: &'a MadHeader,
+    rmpp: &'a RmppHeader,
+    sa: &'a SaHeader,
+}
+
+impl<'a> SaHeaders<'a> {
+    /// `None` if this is another class, or not long enough.
+    fn of(datagram: &'a [u8]) -> Option<Self> {
+        let (common, rest) = MadHeader::parse(datagram, 0).ok()?;
+        if common.mgmt_class() != MgmtClass::SUBN_ADM {
+            return None;
+        }
+        let (rmpp, rest) = RmppHeader::parse(rest, MadHeader::LEN).ok()?;
+        let (sa, _) = SaHeader::parse(rest, MadHeader::LEN + RmppHeader::LEN).ok()?;
+        Some(Self { common, rmpp, sa })
+    }
+
+    fn is_table(&self) -> bool {
+        matches!(
+            self.common.method(),
+            Method::GET_TABLE_RESP | Method::GET_MULTI_RESP
+        )
+    }
+
+    /// Whether this is a packet of RMPP. Servers under ibsim, which passes none, set the flag all the same.
+    fn is_packet(&self) -> bool {
+        self.rmpp.active() && self.rmpp.rmpp_type() != RmppType::NONE
+    }
+
+    /// The records of a datagram of `len` bytes.
+    fn records(&self, layout: &'static Layout, len: usize) -> Records {
+        let distance = usize::from(self.sa.attribute_offset()).saturating_mul(8);
+        if !self.is_table() || distance < layout.len {
+            // A request, an answer with one record, or one without a record that says so.
+            return Records::one(layout, SA_DATA);
+        }
+        let room = len.saturating_sub(SA_DATA);
+        let data = if !self.is_packet() {
+            // Handed up by a kernel that has put the segments together.
+            room
+        } else if self.rmpp.rmpp_type() != RmppType::DATA || self.rmpp.data1() != 1 {
+            // Control packets have no records, and in later segments records begin anywhere.
+            return Records::NONE;
+        } else if self.rmpp.last() {
+            let length = usize::try_from(self.rmpp.data2()).unwrap_or(usize::MAX);
+            room.min(length.saturating_sub(SaHeader::LEN))
+        } else {
+            room
+        };
+        // The last record may leave out the padding up to the distance.
+        let whole = data
+            .checked_sub(layout.len)
+            .map_or(0, |rest| rest / distance + 1);
+        Records {
+            layout: Some(layout),
+            next: SA_DATA,
+            distance,
+            left: whole,
+        }
+    }
 }
 
 /// Structures of one layout, one behind the other.
@@ -61,44 +145,6 @@ impl Records {
             next: offset,
             distance: 0,
             left: 1,
-        }
-    }
-
-    /// The records of a datagram of subnet administration of `len` bytes.
-    fn of(mad: &SaMad, layout: &'static Layout, len: usize) -> Self {
-        /// What the payload length of a segment counts beside its data.
-        const SA_HEADER: usize = 20;
-        let distance = usize::from(mad.attribute_offset()).saturating_mul(8);
-        let is_table = matches!(
-            mad.method(),
-            Method::GET_TABLE_RESP | Method::GET_MULTI_RESP
-        );
-        if !is_table || distance < layout.len {
-            // A request, an answer with one record, or one without a record that says so.
-            return Self::one(layout, SA_DATA);
-        }
-        let room = len.saturating_sub(SA_DATA);
-        let data = if !mad.active() {
-            // Handed up by a kernel that has put the segments together.
-            room
-        } else if mad.rmpp_type().to_bits() != RmppType::DATA.to_bits() || mad.data1() != 1 {
-            // Control packets have no records, and in later segments records begin anywhere.
-            return Self::NONE;
-        } else if mad.last() {
-            let length = usize::try_from(mad.data2()).unwrap_or(usize::MAX);
-            room.min(length.saturating_sub(SA_HEADER))
-        } else {
-            room
-        };
-        // The last record may leave out the padding up to the distance.
-        let whole = data
-            .checked_sub(layout.len)
-            .map_or(0, |rest| rest / distance + 1);
-        Self {
-            layout: Some(layout),
-            next: SA_DATA,
-            distance,
-            left: whole,
         }
     }
 }

@@ -96,6 +96,9 @@ struct Document<'a> {
     pad: Cow<'a, str>,
     #[serde(borrow, default)]
     trailer: Cow<'a, str>,
+    /// Of a datagram that is shorter than its format.
+    #[serde(default)]
+    length: Option<usize>,
     #[serde(borrow, default)]
     icrc: Option<Crc<'a>>,
     #[serde(borrow, default)]
@@ -159,6 +162,7 @@ impl Encoder {
             hex::decode_into(&mut bytes, digits.found.as_bytes())?;
         }
         hex::decode_into(&mut bytes, document.trailer.as_bytes())?;
+        bytes.truncate(document.length.unwrap_or(bytes.len()));
         Ok(bytes)
     }
 

@@ -155,7 +155,8 @@ impl Decoder for MadColumns {
     fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
         self.columns.clear();
         see_mad(&mut self.columns, self.depth, case, 0);
-        self.columns.print(line, case);
-        case.len() >= MAD_LEN
+        let filled = dissect::filled_up(case);
+        self.columns.print(line, &filled);
+        filled.len() >= MAD_LEN
     }
 }

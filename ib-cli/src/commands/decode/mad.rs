@@ -5,7 +5,7 @@ use ib_wire::Start;
 
 use super::{Decoder, parts::Separator};
 use crate::{
-    dissect::{MAD_LEN, headers},
+    dissect::{MAD_LEN, filled_up, headers},
     output::{
         fields::{FieldPrinter, Style},
         line::Line,
@@ -38,25 +38,32 @@ impl Decoder for MadDecoder {
         if self.style == Style::Json {
             line.text(b"{\"headers\":[");
         }
+        let filled = filled_up(case);
         let mut decoded = 0;
         // Of a datagram that is cut short inside its format, the header that all have.
-        let is_cut = headers(case).next().is_none();
-        let common = (is_cut && case.len() >= MadHeader::LEN).then_some((MadHeader::LAYOUT, 0));
+        let is_cut = (MadHeader::LEN..MAD_LEN).contains(&filled.len());
+        let common = is_cut.then_some((MadHeader::LAYOUT, 0));
         for (layout, offset) in common.into_iter().chain(headers(case)) {
             let end = offset + layout.len;
-            if let Some(bytes) = case.get(offset..end) {
+            if let Some(bytes) = filled.get(offset..end) {
                 separator.print(line);
                 self.printer.header(line, layout, offset, bytes);
                 decoded = decoded.max(end);
             }
         }
+        let is_table = filled.len() > case.len();
         let rest = case.get(decoded..).unwrap_or_default();
-        let is_whole = case.len() >= MAD_LEN;
+        let is_whole = filled.len() >= MAD_LEN;
         match self.style {
             Style::Json => {
                 line.text(b"],\"payload\":\"");
                 line.hex_bytes(rest);
-                line.text(b"\",\"icrc\":null,\"vcrc\":null,\"error\":");
+                line.byte(b'"');
+                if is_table {
+                    line.text(b",\"length\":");
+                    line.decimal(case.len() as u64);
+                }
+                line.text(b",\"icrc\":null,\"vcrc\":null,\"error\":");
                 if is_whole {
                     line.text(b"null}\n");
                 } else {
