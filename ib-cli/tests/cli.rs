@@ -414,6 +414,41 @@ fn a_failed_check_is_status_1() {
     assert_eq!(ib(&["decode", "packet", "4082"], "").status.code(), Some(1));
 }
 
+#[test]
+fn check_says_how_traffic_meets_and_proves_that_nothing_deadlocks() {
+    let directory = std::env::temp_dir().join(format!("ib-proof-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let (lfts, order) = (directory.join("lfts"), directory.join("order"));
+    let (lfts, order) = (lfts.to_str().unwrap(), order.to_str().unwrap());
+    let tree = ["--fabric", "fat-tree:radix=8,levels=2"];
+    let route = [&["route", "--engine", "ftree", "--lfts", lfts], &tree[..]].concat();
+    assert_eq!(ib(&route, "").status.code(), Some(0));
+    let check = [
+        "check",
+        "--json",
+        "--lfts",
+        lfts,
+        "--traffic",
+        "--certificate",
+        order,
+    ];
+    let output = ib(&[&check, &tree[..]].concat(), "");
+    assert_eq!(output.status.code(), Some(0));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["routes"]["unreachable"], 0);
+    // A whole tree has no contention under shifts, and each link carries a share of all pairs.
+    assert_eq!(report["traffic"]["shift"]["max"], 1);
+    assert_eq!(report["traffic"]["all_to_all"]["max"], 28);
+    assert_eq!(
+        report["traffic"]["lmc_overlap"]["common_links"],
+        serde_json::json!([])
+    );
+    assert_eq!(report["certificate"]["flaw"], serde_json::Value::Null);
+    let lines = std::fs::read_to_string(order).unwrap().lines().count() as u64;
+    assert_eq!(report["certificate"]["channels"].as_u64(), Some(lines - 1));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
 const CLUSTERS: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../ib-routing/testdata/clusters/mcsm.conf"

@@ -1,5 +1,8 @@
 //! `ib check`: verifies anyone's tables on a fabric.
 
+mod proof;
+mod traffic;
+
 use std::{
     io::{self, Write},
     path::PathBuf,
@@ -12,11 +15,17 @@ use ib_routing::{
     verify,
 };
 
+use serde::Serialize;
+
+use self::{proof::Proof, traffic::Traffic};
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
     files,
-    output::report::{Report, Seconds, seconds},
+    output::{
+        json,
+        report::{Report, Seconds, seconds},
+    },
 };
 
 /// Virtual lanes for data that an SLtoVL table can name.
@@ -37,6 +46,13 @@ pub struct CheckArgs {
     /// SLtoVL tables: OpenSM's opensm-sl2vl.dump [default: VL = SL]
     #[arg(long, value_name = "FILE")]
     sl2vl: Option<PathBuf>,
+    /// Also count how packets meet on links in shifts, all to all and random permutations, and what the
+    /// paths to the LIDs of one port have in common
+    #[arg(long)]
+    traffic: bool,
+    /// Write the proof that nothing deadlocks, an order of the channels, and check it independently
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
     #[command(flatten)]
     fabric: FabricArgs,
 }
@@ -44,7 +60,19 @@ pub struct CheckArgs {
 const EXAMPLES: &str = "\
 Examples:
   ib check --fabric fabric.net --lfts opensm-lfts.dump
-  ib check --fabric fabric.net --lfts lfts --sls sls --sl2vl sl2vl --json";
+  ib check --fabric fabric.net --lfts lfts --sls sls --sl2vl sl2vl --json
+  ib check --fabric fabric.net --lfts lfts --traffic --certificate order";
+
+/// The report, and what was asked for besides.
+#[derive(Serialize)]
+struct Checked {
+    #[serde(flatten)]
+    report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traffic: Option<Traffic>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<Proof>,
+}
 
 pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
@@ -68,13 +96,44 @@ pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
         total: seconds(began.elapsed()),
         ..Seconds::default()
     };
-    let report = Report::offline(&fabric, &tables.lids, None, times, &verified);
+    let lids = &tables.lids;
+    let proof = args.certificate.as_deref();
+    let checked = Checked {
+        report: Report::offline(&fabric, lids, None, times, &verified),
+        traffic: args.traffic.then(|| Traffic::new(&fabric, lids, &routes)),
+        certificate: proof
+            .map(|file| Proof::new(&fabric, lids, &routes, &verified, file))
+            .transpose()?,
+    };
     let mut out = io::stdout().lock();
-    report.print(&mut out, json)?;
-    if !json {
+    if json {
+        json::print(&mut out, &checked)?;
+    } else {
+        checked.print(&mut out)?;
         print_failures(&mut out, &fabric, &verified)?;
     }
-    Ok(report.verdict())
+    Ok(checked.verdict())
+}
+
+impl Checked {
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        self.report.print(out, false)?;
+        if let Some(traffic) = &self.traffic {
+            traffic.print(out)?;
+        }
+        if let Some(certificate) = &self.certificate {
+            certificate.print(out)?;
+        }
+        Ok(())
+    }
+
+    fn verdict(&self) -> Verdict {
+        let proved = self.certificate.as_ref().is_none_or(Proof::holds);
+        match self.report.verdict() {
+            Verdict::Holds => Verdict::of(proved),
+            Verdict::Fails => Verdict::Fails,
+        }
+    }
 }
 
 /// The first routes that do not arrive.
