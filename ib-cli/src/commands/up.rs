@@ -145,6 +145,8 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
             times.total * 1e3
         )?;
     }
+    // The process ends: what the fabric holds need not be taken apart node by node.
+    std::mem::forget((sm, sim));
     Ok(verdict)
 }
 

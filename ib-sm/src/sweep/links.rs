@@ -54,6 +54,10 @@ impl Sweep {
     /// Queues a Set for every port that is not as it should be, or is not armed.
     pub(super) fn configure_and_arm(&mut self, config: &SmConfig) {
         self.queue_port_sets(|sweep, port, info| {
+            if info.port_state() == PortState::INITIALIZE && sweep.has_link(port) {
+                // What else the Set changes is found out when it is built.
+                return Some(PortState::ARMED);
+            }
             let target = sweep.target(config, port)?;
             let state = match info.port_state() {
                 PortState::INITIALIZE => PortState::ARMED,
@@ -167,6 +171,13 @@ impl Sweep {
             .port(self.own_port)
             .and_then(|port| port.lids)
             .map_or(Lid::NONE, LidRange::base)
+    }
+
+    /// Whether PortInfo of both ends of the port's link is known.
+    fn has_link(&self, port: PortRef) -> bool {
+        let record = self.subnet.port(port).filter(|record| record.is_up());
+        let peer = record.and_then(|record| self.subnet.port(record.peer?));
+        peer.is_some_and(|peer| peer.info.is_some())
     }
 
     pub(super) fn link_limits(&self, config: &SmConfig, port: PortRef) -> Option<LinkLimits> {
