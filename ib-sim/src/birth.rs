@@ -10,10 +10,10 @@ use ib_smp::{
 use ib_wire::table::Text;
 use ib_wire::{GidPrefix, Guid, Mtu, PortNum};
 
+use crate::counters::Counters;
 use crate::fault::Behaviour;
 use crate::node::{PortEntry, PortIdx, SimNode};
 use crate::options::{Birth, PortGuids, SimOptions};
-use crate::pma::Counters;
 
 /// All nodes of `fabric` and all their ports; a node's ports stand together, from port 0 on.
 pub(crate) fn nodes_and_ports(

@@ -6,7 +6,7 @@ use ib_mad::{GrhAddress, Mad};
 use ib_routing::index::{Idx, IdxVec};
 use ib_wire::{Lid, PKey, QKey, Qpn, Sl, Vl};
 
-use crate::packet::DataPacket;
+use crate::trace::DataPacket;
 
 /// A packet inside the fabric.
 #[derive(Clone, Debug)]

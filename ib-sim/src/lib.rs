@@ -18,6 +18,7 @@
 mod agent;
 mod birth;
 mod change;
+mod counters;
 mod event;
 mod fault;
 mod frame;
@@ -26,25 +27,29 @@ mod node;
 mod options;
 mod packet;
 mod pma;
+mod port_idx;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
 mod queue;
+mod sampler;
 mod samples;
 #[cfg(target_os = "linux")]
 pub mod server;
 mod sim;
 mod switch;
+mod trace;
 mod transport;
 mod trap;
 
+pub use counters::Counters;
 pub use event::{Delivery, DropReason, SimError, SimEvent, SimStats};
 pub use fault::{Behaviour, FaultRates, FaultSpec, FaultSpecError, Lie};
 pub use node::{SimNode, SimPort};
 pub use options::{Birth, PortGuids, SimOptions};
-pub use packet::{PacketEnd, PacketError, PacketFate, PacketHop, PacketId, PacketTrace};
-pub use pma::Counters;
+pub use packet::PacketError;
 pub use sim::{Sim, SimInput};
+pub use trace::{PacketEnd, PacketFate, PacketHop, PacketId, PacketTrace};
 pub use transport::{SharedSim, SimClock, SimTransport};
 
 #[cfg(doctest)]

@@ -1,32 +1,16 @@
 //! The nodes of the fabric: what their agents know, and what a test may look at.
 
 use ib_mad::{AttributeId, Instant};
-use ib_routing::index::Idx;
 use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{
     NodeDescription, NodeInfo, PortInfo, PortState, Sma, SmaPort, SwitchInfo, SwitchTables,
 };
 use ib_wire::{Guid, Lid, PKey, PortNum, Sl, Vl};
 
+use crate::counters::Counters;
 use crate::fault::Behaviour;
-use crate::pma::Counters;
-use crate::samples::Sampler;
-
-/// Place of a port in the flat vector of all ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct PortIdx(pub(crate) u32);
-
-impl Idx for PortIdx {
-    #[inline(always)]
-    fn new(at: usize) -> Self {
-        Self(at as u32)
-    }
-
-    #[inline(always)]
-    fn at(self) -> usize {
-        self.0 as usize
-    }
-}
+pub(crate) use crate::port_idx::PortIdx;
+use crate::sampler::Sampler;
 
 /// A simulated switch, CA or router.
 #[derive(Clone, Debug)]

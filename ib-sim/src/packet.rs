@@ -4,102 +4,18 @@
 //! hop as a real one does: its VL and VCRC change at each hop, its ICRC never does, the counters count. What became of it is its
 //! [`PacketTrace`]: every link that it crossed, and where each copy of it ended and why.
 
-use std::collections::BTreeMap;
-
-use ib_mad::Instant;
 use ib_routing::PortRef;
-use ib_wire::{Fault, FaultKind, Lnh, PKey, Packet, QKey, Qpn, Vl};
+use ib_wire::{Fault, FaultKind, Lnh, PKey, Packet, QKey, Qpn};
 use thiserror::Error;
 
 use crate::event::{DropReason, SimError};
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
 use crate::sim::Sim;
+use crate::trace::{DataPacket, PacketEnd, PacketFate, PacketHop, PacketId, PacketTrace};
 
 /// Packets in flight beyond one for each port: more only go in circles.
 const MANY: usize = 1 << 12;
-
-/// Number of a data packet that was sent: its trace has the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PacketId(pub u64);
-
-/// A data packet on its way.
-#[derive(Clone, Debug)]
-pub(crate) struct DataPacket {
-    id: PacketId,
-    bytes: Vec<u8>,
-    /// Its VCRC is wrong: the first receiver throws it away.
-    spoiled: bool,
-    /// Its ICRC is wrong: the last receiver throws it away.
-    broken: bool,
-    /// It has no transport header, so no partition either.
-    pub(crate) raw: bool,
-}
-
-/// The way of a data packet through the fabric.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PacketTrace {
-    /// Every crossing of a link, in the order of time. The copies of a multicast packet are all here.
-    pub hops: Vec<PacketHop>,
-    /// Where it ended, and each of its copies.
-    pub ends: Vec<PacketEnd>,
-    in_flight: u32,
-}
-
-/// One crossing of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketHop {
-    /// When it left.
-    pub at: Instant,
-    /// The port that sent it.
-    pub from: PortRef,
-    /// The port at the other end of the cable.
-    pub to: PortRef,
-    /// The virtual lane that SLtoVL gave it there.
-    pub vl: Vl,
-}
-
-/// Where a packet, or a copy of it, ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PacketEnd {
-    /// When.
-    pub at: Instant,
-    /// The port that it was delivered to, or where it was discarded.
-    pub port: PortRef,
-    /// What became of it.
-    pub fate: PacketFate,
-}
-
-/// What became of a packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PacketFate {
-    /// It reached a port that it is for, with these bytes.
-    Delivered(Vec<u8>),
-    /// It was discarded.
-    Discarded(DropReason),
-}
-
-impl PacketTrace {
-    /// Whether no copy is on its way any more.
-    #[must_use]
-    pub const fn is_complete(&self) -> bool {
-        self.in_flight == 0
-    }
-
-    /// The ports that it was delivered to, in the order of time.
-    pub fn delivered(&self) -> impl Iterator<Item = PortRef> + '_ {
-        let delivered = |end: &&PacketEnd| matches!(end.fate, PacketFate::Delivered(_));
-        self.ends.iter().filter(delivered).map(|end| end.port)
-    }
-
-    /// Where it was discarded, and why.
-    pub fn discarded(&self) -> impl Iterator<Item = (PortRef, DropReason)> + '_ {
-        self.ends.iter().filter_map(|end| match end.fate {
-            PacketFate::Discarded(reason) => Some((end.port, reason)),
-            PacketFate::Delivered(_) => None,
-        })
-    }
-}
 
 /// Why a packet cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -117,13 +33,6 @@ pub enum PacketError {
     /// Datagrams of management have agents to answer them: [`Sim::send`].
     #[error("a packet for {0:?} is management: it is sent as a datagram")]
     Management(Qpn),
-}
-
-/// The traces of the packets that were sent.
-#[derive(Debug, Default)]
-pub(crate) struct Traces {
-    by_id: BTreeMap<PacketId, PacketTrace>,
-    sent: u64,
 }
 
 impl Sim {

@@ -14,12 +14,10 @@ use ib_mad::{
 use ib_routing::NodeIdx;
 use ib_wire::PortNum;
 
+use crate::counters::Counters;
 use crate::node::PortIdx;
-use crate::pma::Counters;
+use crate::sampler::{COUNTERS, Sampler};
 use crate::sim::{Happening, Sim};
-
-/// Counters of a mechanism.
-const COUNTERS: usize = 15;
 
 /// A tick is (code + 1) * 4 ns: ten symbols of a link at 2.5 Gb/s; this is a microsecond.
 const TICK_CODE: u8 = 249;
@@ -30,41 +28,6 @@ const COUNTER_WIDTH: u8 = 4;
 
 /// A counter that can be told to count anything that the port counts.
 const ANY: u8 = 1;
-
-/// A node's mechanism.
-#[derive(Clone, Debug)]
-pub(crate) struct Sampler {
-    control: PortSamplesControl,
-    status: SampleStatus,
-    port: PortIdx,
-    /// Counts at the start, then over the time.
-    counts: [u64; COUNTERS],
-    /// Numbers the samplings: an event of an old one does nothing.
-    sampling: u32,
-}
-
-impl Sampler {
-    fn selected(&self) -> [u16; COUNTERS] {
-        let control = &self.control;
-        [
-            control.counter_select0(),
-            control.counter_select1(),
-            control.counter_select2(),
-            control.counter_select3(),
-            control.counter_select4(),
-            control.counter_select5(),
-            control.counter_select6(),
-            control.counter_select7(),
-            control.counter_select8(),
-            control.counter_select9(),
-            control.counter_select10(),
-            control.counter_select11(),
-            control.counter_select12(),
-            control.counter_select13(),
-            control.counter_select14(),
-        ]
-    }
-}
 
 /// What a code of CounterSelect counts; nothing where there is no such code.
 fn count(counters: &Counters, select: u16) -> u64 {
@@ -152,7 +115,7 @@ impl Sim {
                     result
                         .set_tag(sampler.control.tag())
                         .set_sample_status(sampler.status);
-                    for (index, count) in done(sampler).enumerate() {
+                    for (index, count) in sampler.done().enumerate() {
                         result.set_counter(index, u32::try_from(count).unwrap_or(u32::MAX));
                     }
                 }
@@ -166,7 +129,7 @@ impl Sim {
                     result
                         .set_tag(sampler.control.tag())
                         .set_sample_status(sampler.status);
-                    for (index, count) in done(sampler).enumerate() {
+                    for (index, count) in sampler.done().enumerate() {
                         result.set_counter(index, count);
                     }
                 }
@@ -216,13 +179,6 @@ impl Sim {
             sampler.status = SampleStatus::DONE;
         }
     }
-}
-
-/// The counts of a sampling that is done; zeros before.
-fn done(sampler: &Sampler) -> impl Iterator<Item = u64> + '_ {
-    let done = sampler.status == SampleStatus::DONE;
-    let counts = sampler.counts.iter();
-    counts.map(move |&count| if done { count } else { 0 })
 }
 
 fn put(data: &mut [u8; 192], attribute: &[u8]) {

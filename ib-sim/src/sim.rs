@@ -14,8 +14,8 @@ use crate::fault::{Behaviour, FaultRates, FaultSource};
 use crate::frame::{Frame, FrameIdx, FrameStore};
 use crate::node::{PortEntry, PortIdx, SimNode, SimPort, has_lid};
 use crate::options::SimOptions;
-use crate::packet::Traces;
 use crate::queue::EventQueue;
+use crate::trace::Traces;
 
 /// What waits in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

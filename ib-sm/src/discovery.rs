@@ -136,6 +136,16 @@ impl Ask {
     }
 }
 
+/// Whether a device is asked for all its speeds, by bit 31 of PortInfo's modifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AllSpeeds {
+    /// Nothing says that it knows the bit.
+    Unasked,
+    Asked,
+    /// It said that it knows the speeds, and refused the bit.
+    Refused,
+}
+
 /// What discovery keeps of a node beside the fabric.
 #[derive(Clone, Debug)]
 struct Known {
@@ -150,7 +160,7 @@ struct Known {
     /// Port 0 of a switch says for all its ports whether extended speeds mean something.
     extended_speeds: bool,
     /// It shows all its speeds only to who says that it knows them.
-    asked_extended: bool,
+    all_speeds: AllSpeeds,
     silent: bool,
 }
 
@@ -209,6 +219,12 @@ impl Discovery {
                 }
                 self.go_on(port, path);
             }
+            Ask::PortInfo(port, path) if refused && is_extended(smp) => {
+                if let Some(known) = self.known.find_mut(port.node) {
+                    known.all_speeds = AllSpeeds::Refused;
+                }
+                self.queue.push_back(Ask::PortInfo(port, path));
+            }
             _ if refused => self.gave_up(&ask),
             Ask::NodeInfo(from, path) => {
                 if let Ok((info, _)) = NodeInfo::parse(data, 0) {
@@ -236,9 +252,7 @@ impl Discovery {
             }
             Ask::PortInfo(port, path) => {
                 if let Ok((info, _)) = PortInfo::parse(data, 0) {
-                    let modifier = PortInfoModifier::from_bits(smp.attribute_modifier());
-                    let extended = modifier.is_some_and(|modifier| modifier.extended_speeds);
-                    self.on_port_info(port, path, info, extended);
+                    self.on_port_info(port, path, info, is_extended(smp));
                 }
             }
         }
@@ -268,7 +282,7 @@ impl Discovery {
                     asked_again: false,
                     unsteady: false,
                     extended_speeds: false,
-                    asked_extended: false,
+                    all_speeds: AllSpeeds::Unasked,
                     silent: false,
                 });
                 self.events.push_back(DiscoveryEvent::NodeFound {
@@ -352,8 +366,9 @@ impl Discovery {
         let is_end_port = !is_switch || here.port == PortNum::MANAGEMENT;
         if !extended
             && sweep::knows_extended_speeds(info, is_end_port)
-            && !core::mem::replace(&mut known.asked_extended, true)
+            && known.all_speeds == AllSpeeds::Unasked
         {
+            known.all_speeds = AllSpeeds::Asked;
             // The other ports of a switch are asked for after its port 0, and with the bit at once.
             self.queue.push_back(Ask::PortInfo(here, path));
             return;
@@ -417,7 +432,7 @@ impl Discovery {
             port: port.port,
             extended_speeds: self
                 .known(port.node)
-                .is_some_and(|known| known.asked_extended),
+                .is_some_and(|known| known.all_speeds == AllSpeeds::Asked),
         }
         .bits()
     }
@@ -482,6 +497,12 @@ impl Discovery {
             self.events.push_back(DiscoveryEvent::Done);
         }
     }
+}
+
+/// Whether PortInfo was asked for with all speeds.
+fn is_extended(smp: &SmpDirected) -> bool {
+    let modifier = PortInfoModifier::from_bits(smp.attribute_modifier());
+    modifier.is_some_and(|modifier| modifier.extended_speeds)
 }
 
 impl Engine for Discovery {

@@ -36,6 +36,9 @@ const QUICK_RETRIES: u8 = 3;
 /// How many requests to one device may be on the wire: switches buffer few SMPs.
 const PER_DEVICE: u32 = 8;
 
+/// Answers that may wait; beyond, requests are left unanswered, and their senders ask again.
+const MAX_ANSWERS: usize = 1024;
+
 /// A subnet manager: give it what the port receives, send what it says.
 ///
 /// It starts to discover the subnet at once. [`Event::SubnetUp`] says that every port is

@@ -4,11 +4,13 @@ mod lab;
 
 use std::{ops::ControlFlow, thread, time::Duration};
 
-use ib_mad::{Instant, Mad};
+use ib_mad::{Attribute, Instant, Mad, MadStatus, Method};
 use ib_routing::{Fabric, LinkSpeed, NodeType, PortRef, format::ibnetdiscover};
 use ib_sim::{Behaviour, Lie, SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent};
+use ib_smp::{DrDirection, LinkSpeedsExt, NodeInfo, PortInfo, SmpDirected};
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received, TransportError, drive};
+use ib_wire::{Guid, Lid, PortNum};
 use lab::{Lab, fabric_files};
 
 /// The first port of a CA that has a cable.
@@ -22,18 +24,18 @@ fn host(fabric: &Fabric) -> PortRef {
 }
 
 fn discover(sim: &SharedSim, from: PortRef) -> (Discovered, Vec<DiscoveryEvent>) {
-    let transport = sim.attach(from).unwrap();
-    discover_by(DiscoveryConfig::default(), transport, sim.clock())
+    let mut transport = sim.attach(from).unwrap();
+    discover_by(DiscoveryConfig::default(), &mut transport, sim.clock())
 }
 
 fn discover_by(
     config: DiscoveryConfig,
-    mut transport: impl MadTransport,
+    transport: &mut impl MadTransport,
     clock: impl Clock,
 ) -> (Discovered, Vec<DiscoveryEvent>) {
     let mut discovery = Discovery::new(config);
     let mut events = Vec::new();
-    let done = drive(&mut discovery, &mut transport, &clock, |_, event| {
+    let done = drive(&mut discovery, transport, &clock, |_, event| {
         let done = event == DiscoveryEvent::Done;
         events.push(event);
         match done {
@@ -176,12 +178,12 @@ fn time_outs_of_silent_nodes_overlap_by_the_wall_clock() {
     config.window.retries = 3;
     let patience = config.window.timeout * (1 + config.window.retries);
     let clock = MonotonicClock::start();
-    let transport = RealTime {
+    let mut transport = RealTime {
         transport: sim.attach(from).unwrap(),
         sim,
         clock,
     };
-    let (found, _) = discover_by(config, transport, clock);
+    let (found, _) = discover_by(config, &mut transport, clock);
     assert_eq!(found.silent.len(), silent.len());
     let took = clock.now().since(Instant::ZERO);
     // One after the other they cost 8 s; together little more than one of them.
@@ -223,4 +225,69 @@ fn speeds_that_only_a_manager_that_knows_them_is_shown_are_found() {
         }
         assert!(links > 5);
     }
+}
+
+/// An adapter alone that says that it knows NDR and refuses to be asked for it.
+struct Stubborn {
+    answers: Vec<Mad>,
+    asked_for_all: usize,
+}
+
+impl MadTransport for Stubborn {
+    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+        let mut answer = *mad;
+        let (smp, _) = SmpDirected::parse_mut(&mut answer.bytes, 0).unwrap();
+        smp.set_method(Method::GET_RESP)
+            .set_d(DrDirection::RETURNING);
+        let mut data = [0; 64];
+        match smp.attribute_id() {
+            NodeInfo::ID => {
+                let mut info = NodeInfo::default();
+                info.set_node_type(ib_smp::NodeType::CA)
+                    .set_num_ports(1)
+                    .set_node_guid(Guid(7))
+                    .set_port_guid(Guid(8))
+                    .set_local_port_num(PortNum(1));
+                data[..NodeInfo::LEN].copy_from_slice(info.as_bytes());
+            }
+            PortInfo::ID if smp.attribute_modifier() >> 31 == 1 => {
+                self.asked_for_all += 1;
+                smp.set_status(MadStatus::INVALID_FIELD_VALUE);
+            }
+            PortInfo::ID => {
+                let mut info = PortInfo::default();
+                info.set_lid(Lid(5))
+                    .set_link_speed_ext_supported(LinkSpeedsExt::NDR);
+                data.copy_from_slice(info.as_bytes());
+            }
+            _ => {}
+        }
+        smp.set_smp_data(&data);
+        self.answers.push(answer);
+        Ok(())
+    }
+
+    fn recv(&mut self, _: Option<Instant>) -> Result<Option<Received>, TransportError> {
+        Ok(self.answers.pop().map(Received::Mad))
+    }
+}
+
+#[test]
+fn a_device_that_refuses_to_show_all_its_speeds_is_asked_for_the_others() {
+    let mut stubborn = Stubborn {
+        answers: Vec::new(),
+        asked_for_all: 0,
+    };
+    let config = DiscoveryConfig::default();
+    let (found, _) = discover_by(config, &mut stubborn, MonotonicClock::start());
+    assert_eq!(found.silent, []);
+    let node = found.fabric.node_by_guid(Guid(7)).unwrap();
+    let (_, port) = found
+        .fabric
+        .node(node)
+        .ports()
+        .find(|(number, _)| number.0 == 1)
+        .unwrap();
+    assert_eq!(port.lid, Lid(5));
+    assert_eq!(stubborn.asked_for_all, 1);
 }

@@ -6,7 +6,7 @@ use ib_mad::{Attribute, Instant, Mad, MadStatus, Method, MgmtClass, NoticeSm};
 use ib_smp::{DrDirection, SmControl, SmInfo, SmState, SmpDirected, SmpLidRouted};
 use ib_wire::{Guid, PortNum};
 
-use super::{SubnetManager, later, service::view};
+use super::{MAX_ANSWERS, SubnetManager, later, service::view};
 use crate::{
     election::{ElectionAction, ElectionInput},
     event::{Event, SweepCause},
@@ -15,9 +15,6 @@ use crate::{
     sweep::Step,
     trap::{self, TrapAction},
 };
-
-/// Answers that may wait; beyond, requests are left unanswered, and their senders ask again.
-pub(super) const MAX_ANSWERS: usize = 1024;
 
 /// Shortest time between two polls of the master.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);

@@ -6,7 +6,7 @@ use ib_mad::{Instant, Mad, Method, Notice, NoticeSm, TrapNumber};
 use ib_smp::SmState;
 use ib_wire::{Gid, Guid};
 
-use super::{SubnetManager, peers::MAX_ANSWERS, window_config};
+use super::{MAX_ANSWERS, SubnetManager, window_config};
 use crate::{
     SmConfig,
     election::Election,
