@@ -256,7 +256,13 @@ impl SubnetManager {
             let waits = !self.window.is_empty()
                 || !self.sweep.queue.is_empty()
                 || self.compute_at.is_some();
-            if waits || (self.sweep.step == Step::Done && !self.regroups()) {
+            if waits {
+                return;
+            }
+            if self.sweep.step == Step::Done && !self.regroups() {
+                if self.writes_guids() {
+                    continue;
+                }
                 return;
             }
             let phase = self.sweep.step.phase();

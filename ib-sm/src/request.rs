@@ -6,9 +6,9 @@
 
 use ib_mad::{Attribute, AttributeId, Mad, MadAddress, Method, MgmtClass};
 use ib_smp::{
-    DrPath, LinearForwardingTable, MftModifier, MulticastForwardingTable, NodeDescription,
-    NodeInfo, PartitionKeyTable, PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SmInfo,
-    SmpDirected, SwitchInfo, VlArbitrationHalf, VlArbitrationTable,
+    DrPath, GuidInfo, LinearForwardingTable, MftModifier, MulticastForwardingTable,
+    NodeDescription, NodeInfo, PartitionKeyTable, PortInfo, PortState, SlToVlMappingTable,
+    SlToVlModifier, SmInfo, SmpDirected, SwitchInfo, VlArbitrationHalf, VlArbitrationTable,
 };
 use ib_wire::{Lid, MKey};
 
@@ -42,6 +42,7 @@ pub(crate) enum Request {
     SetMft(NodeIdx, MftModifier),
     GetPKeyTable(PortRef, u16),
     SetPKeyTable(PortRef, u16),
+    SetGuidInfo(PortRef, u8),
     SetSlToVl(NodeIdx, SlToVlModifier),
     SetVlArbitration(PortRef, VlArbitrationHalf),
     /// Brings a port to its target, and into this state.
@@ -64,6 +65,7 @@ impl Request {
             Self::GetLft(..) | Self::SetLft(..) => LinearForwardingTable::ID,
             Self::SetMft(..) => MulticastForwardingTable::ID,
             Self::GetPKeyTable(..) | Self::SetPKeyTable(..) => PartitionKeyTable::ID,
+            Self::SetGuidInfo(..) => GuidInfo::ID,
             Self::SetSlToVl(..) => SlToVlMappingTable::ID,
             Self::SetVlArbitration(..) => VlArbitrationTable::ID,
         }
@@ -79,6 +81,7 @@ impl Request {
             | Self::DisablePort(port)
             | Self::GetPKeyTable(port, _)
             | Self::SetPKeyTable(port, _)
+            | Self::SetGuidInfo(port, _)
             | Self::LightNodeInfo(port)
             | Self::GetSmInfo(port)
             | Self::LightSmInfo(port)
@@ -116,6 +119,7 @@ impl Request {
                 | Self::SetLft(..)
                 | Self::SetMft(..)
                 | Self::SetPKeyTable(..)
+                | Self::SetGuidInfo(..)
                 | Self::SetPortInfo(..)
                 | Self::DisablePort(_)
                 | Self::SetSlToVl(..)

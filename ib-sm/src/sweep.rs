@@ -6,6 +6,7 @@
 //! that their phases can be told apart by the host's clock.
 
 mod discover;
+mod guids;
 mod lids;
 mod light;
 mod links;
@@ -15,11 +16,14 @@ mod qos;
 mod routes;
 mod transition;
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, VecDeque},
+    vec::Vec,
+};
 
 use ib_mad::Mad;
 use ib_smp::{
-    NodeDescription, NodeInfo, PortInfo, PortInfoModifier, PortPhysicalState, PortState,
+    GuidInfo, NodeDescription, NodeInfo, PortInfo, PortInfoModifier, PortPhysicalState, PortState,
     SlToVlMappingTable, SmControl, SmInfo, SmpDirected, SwitchInfo, VlArbitrationModifier,
 };
 use ib_wire::{MKey, PortNum};
@@ -110,6 +114,8 @@ pub(crate) struct Sweep {
     pub(crate) plan: Plan,
     /// How the forwarding tables get from what they were to the plan.
     transition: Transition,
+    /// Blocks of alias GUIDs on their way to the ports.
+    guid_blocks: BTreeMap<(PortRef, u8), GuidInfo>,
     /// Other managers, by the port that they sit on.
     pub(crate) others: Vec<(PortRef, SmInfo)>,
     /// What a light sweep found out.
@@ -137,6 +143,7 @@ impl Sweep {
             // What is installed stays valid until there is something better.
             plan: plan.again(),
             transition: Transition::default(),
+            guid_blocks: BTreeMap::new(),
             others: Vec::new(),
             changed: false,
             first_sweep,
@@ -193,6 +200,10 @@ impl Sweep {
             Request::SetPKeyTable(port, block) => {
                 data = self.p_key_block(port, block)?;
                 self.p_key_modifier(port, block).bits()
+            }
+            Request::SetGuidInfo(port, block) => {
+                data = *self.guid_blocks.get(&(port, block))?.as_bytes();
+                block.into()
             }
             Request::SetMft(node, at) => {
                 data = self.mft_block(node, at)?;
@@ -301,6 +312,9 @@ impl Sweep {
                 Request::GetPKeyTable(port, block) | Request::SetPKeyTable(port, block) => {
                     self.on_p_key_table(port, block, *data, !request.is_set());
                     !request.is_set() || self.p_key_block(port, block) == Some(*data)
+                }
+                Request::SetGuidInfo(port, block) => {
+                    self.on_guid_info_set(port, block, GuidInfo::from_bytes(*data))
                 }
                 Request::SetMft(node, at) => {
                     if let Some(switch) = self.subnet.switch_mut(node) {

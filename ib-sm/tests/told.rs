@@ -6,13 +6,15 @@ mod lab;
 use std::time::Duration;
 
 use ib_mad::{
-    Attribute, ClassPortInfo, InformInfo, MadStatus, Method, Notice, SaStatus, TrapNumber,
+    Attribute, ClassPortInfo, InformInfo, Mad, MadAddress, MadStatus, Method, MgmtClass, Notice,
+    SaStatus, TrapNumber,
 };
 use ib_sa::{
     ComponentMask, GuidInfoComponents, GuidInfoRecord, InformInfoRecord, MultiPathCall,
     MultiPathComponents, MultiPathRecord, PathComponents, PathRecord, SaMad,
     ServiceComponents as S, ServiceRecord, TraceRecord,
 };
+use ib_smp::{GuidInfo, SmpLidRouted};
 use ib_transport::MadTransport;
 use ib_wire::{Gid, GidPrefix, Guid, Lid};
 use lab::client::Client;
@@ -281,4 +283,47 @@ fn alias_guids_are_handed_out_and_taken_back() {
         Err(MadStatus::from_sa(SaStatus::REQ_INVALID)),
         "it is the port's own"
     );
+}
+
+/// The first GUIDs that the client's port holds.
+fn guids_held(client: &mut Client) -> GuidInfo {
+    let mut mad = Mad::new(MadAddress::smi(client.lid()));
+    let (smp, _) = SmpLidRouted::parse_mut(&mut mad.bytes, 0).unwrap();
+    smp.set_base_version(1)
+        .set_mgmt_class(MgmtClass::SUBN_LID)
+        .set_class_version(1)
+        .set_method(Method::GET)
+        .set_attribute_id(GuidInfo::ID);
+    client.transport.send(&mad).unwrap();
+    let answer = client.receive().unwrap();
+    let (smp, _) = SmpLidRouted::parse(&answer.bytes, 0).unwrap();
+    assert_eq!(smp.method(), Method::GET_RESP);
+    GuidInfo::from_bytes(*smp.smp_data())
+}
+
+#[test]
+fn a_port_holds_its_alias_guid_and_is_found_by_it() {
+    let mut client = Client::new("real-edr-102");
+    let mut record = GuidInfoRecord::default();
+    record.set_lid(client.lid()).set_block_num(0);
+    let third =
+        GuidInfoComponents::LID | GuidInfoComponents::BLOCK_NUM | GuidInfoComponents::GUID_BLOCK_2;
+    let given = client.set(&record, third.into()).unwrap();
+    let alias = given.guid_info().guid_block(2).unwrap();
+    assert_ne!(alias, Guid::NONE, "the manager chooses one");
+    client.running.run_for(Duration::from_millis(10));
+    assert_eq!(guids_held(&mut client), *given.guid_info());
+
+    let gid = Gid::new(GidPrefix::DEFAULT, alias);
+    let mut path = PathRecord::default();
+    path.set_sgid(own_gid(&client)).set_dgid(gid);
+    let ends = (PathComponents::SGID | PathComponents::DGID).into();
+    let found = client.get(&path, ends).unwrap();
+    assert_eq!((found.dgid(), found.dlid()), (gid, client.lid()));
+
+    client.delete(&record, third.into()).unwrap();
+    client.running.run_for(Duration::from_millis(10));
+    assert_eq!(guids_held(&mut client).guid_block(2), Some(Guid::NONE));
+    let none = Err(MadStatus::from_sa(SaStatus::REQ_INVALID_GID));
+    assert_eq!(client.get(&path, ends), none);
 }

@@ -87,6 +87,9 @@ impl SubnetManager {
         self.sa.retain_ports(view, |guid| now.contains(&guid));
         let gone = before.difference(&now);
         let came = now.difference(&before);
+        for &guid in came.clone() {
+            self.sa.guids.write_again(guid);
+        }
         let news = gone
             .map(|&guid| (TrapNumber::GID_OUT_OF_SERVICE, guid))
             .chain(came.map(|&guid| (TrapNumber::GID_IN_SERVICE, guid)));
@@ -108,6 +111,18 @@ impl SubnetManager {
         false
     }
 
+    /// Gives the ports the alias GUIDs that hosts asked for, if there are any and this manager owns the
+    /// subnet. Returns whether there is something to do.
+    pub(super) fn writes_guids(&mut self) -> bool {
+        if !self.served || self.state() != SmState::MASTER {
+            return false;
+        }
+        let blocks = self.sa.guids.take_unwritten();
+        let some = !blocks.is_empty();
+        self.sweep.queue_guid_infos(blocks.into_iter());
+        some
+    }
+
     pub(super) fn end_regroup(&mut self, now: Instant) {
         self.sweep.step = Step::Done;
         if self.sweep.errors > 0 && self.again.is_none() {
@@ -124,6 +139,7 @@ impl SubnetManager {
         if !self.config.honor_guid2lid {
             self.sweep.plan.remembered.clear();
         }
+        self.sweep.plan.aliases.clear();
         self.sa = SubnetAdministrator::new(window_config(&self.config));
     }
 }

@@ -4,7 +4,10 @@
 //! A host asks for them by Set(GUIDInfoRecord); an entry of zero leaves the choice to the manager. Entry 0
 //! of block 0 is the port's own GUID and belongs to nobody else.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 
 use ib_mad::SaStatus;
 use ib_sa::{ComponentMask, GuidInfoComponents, GuidInfoRecord};
@@ -26,7 +29,7 @@ pub(crate) struct AliasGuids {
     /// How many the manager has chosen.
     chosen: u64,
     /// Blocks that the ports do not hold yet.
-    pub(crate) unwritten: BTreeSet<(Guid, u8)>,
+    unwritten: BTreeSet<(Guid, u8)>,
 }
 
 impl AliasGuids {
@@ -38,6 +41,21 @@ impl AliasGuids {
             let _ = guids.set_guid_block(0, port);
         }
         guids
+    }
+
+    /// The blocks that the ports do not hold yet; they count as held from now on.
+    pub(crate) fn take_unwritten(&mut self) -> Vec<(Guid, u8, GuidInfo)> {
+        let unwritten = core::mem::take(&mut self.unwritten);
+        let blocks = unwritten.into_iter();
+        blocks
+            .map(|(port, block)| (port, block, self.block(port, block)))
+            .collect()
+    }
+
+    /// Takes in that a port has come: it may have lost what it held.
+    pub(crate) fn write_again(&mut self, port: Guid) {
+        let blocks = self.blocks.range((port, 0)..=(port, u8::MAX));
+        self.unwritten.extend(blocks.map(|(&at, _)| at));
     }
 
     /// Takes in Set or Delete(GUIDInfoRecord): the entries whose bits are set.

@@ -24,6 +24,8 @@ const MAX_HOPS: u8 = 64;
 pub(super) struct End<'a> {
     pub(super) at: PortRef,
     port: &'a Port,
+    /// As it was asked for where an alias was, else of the port's own GUID.
+    gid: Gid,
     lids: LidRange,
 }
 
@@ -68,7 +70,7 @@ pub(super) fn paths(
     });
     if let Some(group) = group {
         let paths = sources.iter().filter_map(|&source| {
-            let path = path_to_group(view, source, slid, group);
+            let path = path_to_group(source, slid, group);
             asked_for(view, source, None, path?, template, given)
         });
         return Ok(paths.collect());
@@ -131,6 +133,10 @@ pub(super) fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<En
         Some(End {
             at,
             port,
+            gid: match gid {
+                Some(alias) if alias.guid() != port.guid => alias,
+                _ => view.gid(port),
+            },
             lids: port.lids?,
         })
     };
@@ -231,8 +237,8 @@ fn path(
     }
     let mut record = PathRecord::default();
     record
-        .set_sgid(view.gid(source.port))
-        .set_dgid(view.gid(destination.port))
+        .set_sgid(source.gid)
+        .set_dgid(destination.gid)
         .set_slid(slid)
         .set_dlid(dlid)
         .set_reversible(true)
@@ -251,15 +257,10 @@ fn path(
 }
 
 /// The path from a port to a multicast group: what the group is like.
-fn path_to_group(
-    view: View<'_>,
-    source: End<'_>,
-    slid: Option<Lid>,
-    group: &McMemberRecord,
-) -> Option<PathRecord> {
+fn path_to_group(source: End<'_>, slid: Option<Lid>, group: &McMemberRecord) -> Option<PathRecord> {
     let mut record = PathRecord::default();
     record
-        .set_sgid(view.gid(source.port))
+        .set_sgid(source.gid)
         .set_dgid(group.mgid())
         .set_slid(slid.unwrap_or(source.lids.base()))
         .set_dlid(group.mlid())

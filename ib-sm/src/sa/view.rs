@@ -54,11 +54,15 @@ impl<'a> View<'a> {
         owns.then_some(port)
     }
 
-    /// The port that answers to a GID: every one does to the default prefix too.
+    /// The port that answers to a GID: every one does to the default prefix, and to its alias GUIDs, too.
     pub(crate) fn port_of(self, gid: Gid) -> Option<PortRef> {
         let prefixes = [self.config.subnet_prefix, GidPrefix::DEFAULT];
         let named = prefixes.contains(&gid.prefix());
-        let port = self.subnet.find_port(gid.guid()).filter(|_| named)?;
+        let guid = match self.plan.aliases.get(&gid.guid()) {
+            Some(&(owner, _)) => owner,
+            None => gid.guid(),
+        };
+        let port = self.subnet.find_port(guid).filter(|_| named)?;
         self.subnet.port(port)?.lids.map(|_| port)
     }
 

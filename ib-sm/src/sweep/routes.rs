@@ -40,6 +40,8 @@ pub(crate) struct Plan {
     tried: usize,
     /// P_Key tables of the ports that do not hold what they should.
     pub(crate) p_keys: BTreeMap<PortRef, Vec<PKey>>,
+    /// Whose port an alias GUID is, by port GUID, and in which block the port holds it.
+    pub(crate) aliases: BTreeMap<Guid, (Guid, u8)>,
     /// Of each multicast group.
     pub(crate) trees: BTreeMap<Lid, TreePorts>,
 }
