@@ -97,6 +97,10 @@ bitflags::bitflags! {
         const IS_ENHANCED_QOS_ARBITER_SUPPORTED = 1 << 9;
         /// Knows the speed NDR.
         const IS_LINK_SPEED_NDR_SUPPORTED = 1 << 10;
+        /// Has the second fields of extended speeds, from XDR on (Linux, `ib_mad.h`; rdma-core, `verbs.h`).
+        const IS_EXTENDED_SPEEDS_2_SUPPORTED = 1 << 11;
+        /// Knows the speed XDR (the same sources).
+        const IS_LINK_SPEED_XDR_SUPPORTED = 1 << 12;
     }
 }
 
