@@ -16,7 +16,7 @@ pub mod updn;
 
 use crate::{
     algo::parallel, error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions,
-    routes::Routes, routing_engine::RoutingEngine,
+    routes::Routes, routing_engine::RoutingEngine, verify::VerifyReport,
 };
 
 impl RoutingEngine {
@@ -44,5 +44,27 @@ impl RoutingEngine {
             Self::Sssp => sssp::route(fabric, lids, options),
             Self::Dfsssp => dfsssp::route(fabric, lids, options),
         })
+    }
+
+    /// The routes, and the verifier's report on them from an engine that verifies its routes itself, as
+    /// `auto` does: the same that [`verify`](crate::verify()) says of them.
+    ///
+    /// # Errors
+    /// As those of [`route`](Self::route).
+    pub fn route_and_report(
+        self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<(Routes, Option<VerifyReport>), RouteError> {
+        if self != Self::Auto {
+            return self
+                .route(fabric, lids, options)
+                .map(|routes| (routes, None));
+        }
+        let verified = parallel::install(options.threads, fabric, || {
+            auto::route_verified(fabric, lids, options)
+        });
+        verified.map(|(routes, report)| (routes, Some(report)))
     }
 }

@@ -12,8 +12,13 @@
 //! engine that qualifies is taken.
 
 use crate::{
-    error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions, routes::Routes,
-    routing_engine::RoutingEngine, verify::verify_on,
+    error::RouteError,
+    fabric::Fabric,
+    lid::LidMap,
+    options::RouteOptions,
+    routes::Routes,
+    routing_engine::RoutingEngine,
+    verify::{VerifyReport, verify_on},
 };
 
 /// The engines that are tried, those without need of virtual lanes first, Up*/Down* as the last resort.
@@ -33,21 +38,24 @@ pub const EXHAUSTIVE: usize = 1 << 19;
 /// Routes that were found, and how good they are.
 struct Choice {
     routes: Routes,
-    /// Pairs without a route; some have none on a fabric in parts.
-    unreachable: u64,
-    safe: bool,
-    max_load: u64,
+    report: VerifyReport,
 }
 
 impl Choice {
+    fn is_safe(&self) -> bool {
+        self.report.loops == 0 && self.report.deadlock_free
+    }
+
     fn is_better_than(&self, other: &Self) -> bool {
-        if self.unreachable != other.unreachable {
-            return self.unreachable < other.unreachable;
+        // On a fabric in parts some pairs have no route.
+        if self.report.unreachable != other.report.unreachable {
+            return self.report.unreachable < other.report.unreachable;
         }
-        if self.safe != other.safe {
-            return self.safe;
+        if self.is_safe() != other.is_safe() {
+            return self.is_safe();
         }
-        self.safe && self.max_load.saturating_mul(33) < other.max_load.saturating_mul(32)
+        let [own, best] = [self, other].map(|choice| choice.report.link_load.max);
+        self.is_safe() && own.saturating_mul(33) < best.saturating_mul(32)
     }
 }
 
@@ -56,6 +64,18 @@ impl Choice {
 /// # Errors
 /// That of the first candidate, if none can route the fabric at all.
 pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
+    route_verified(fabric, lids, options).map(|(routes, _)| routes)
+}
+
+/// As [`route`], with the verifier's report on the routes.
+///
+/// # Errors
+/// As those of [`route`].
+pub fn route_verified(
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+) -> Result<(Routes, VerifyReport), RouteError> {
     let entries = fabric.num_switches().saturating_mul(lids.num_lids());
     let is_in_parts = fabric.parts().iter().any(|&part| part != 0);
     let mut best: Option<Choice> = None;
@@ -69,15 +89,10 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
             }
         };
         let report = verify_on(options.threads, fabric, lids, &routes);
-        let choice = Choice {
-            routes,
-            unreachable: report.unreachable,
-            safe: report.loops == 0 && report.deadlock_free,
-            max_load: report.link_load.max,
-        };
+        let choice = Choice { routes, report };
         if best.as_ref().is_none_or(|best| choice.is_better_than(best)) {
-            let reaches_all = choice.unreachable == 0 || is_in_parts;
-            let enough = choice.safe && reaches_all && entries > EXHAUSTIVE;
+            let reaches_all = choice.report.unreachable == 0 || is_in_parts;
+            let enough = choice.is_safe() && reaches_all && entries > EXHAUSTIVE;
             best = Some(choice);
             if enough {
                 break;
@@ -85,9 +100,13 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         }
     }
     match (best, first_error) {
-        (Some(best), _) => Ok(best.routes),
+        (Some(best), _) => Ok((best.routes, best.report)),
         (None, Some(error)) => Err(error),
-        (None, None) => Ok(Routes::new(RoutingEngine::Auto, fabric, lids)),
+        (None, None) => {
+            let routes = Routes::new(RoutingEngine::Auto, fabric, lids);
+            let report = verify_on(options.threads, fabric, lids, &routes);
+            Ok((routes, report))
+        }
     }
 }
 

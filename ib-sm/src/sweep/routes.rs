@@ -64,6 +64,7 @@ impl Sweep {
     /// Repairs the routes in place, or asks the engines from the next one on for others.
     pub(super) fn compute_routes(&mut self, config: &SmConfig) {
         let (routes, before) = (self.plan.routes.take(), self.plan.before.take());
+        self.plan.report = None;
         let options = RouteOptions {
             max_vls: self.usable_vls(config),
             ..config.route_options.clone()
@@ -83,9 +84,10 @@ impl Sweep {
         let tried = self.plan.tried;
         for engine in engines(config).skip(tried) {
             self.plan.tried = self.plan.tried.saturating_add(1);
-            match engine.route(&self.plan.fabric, &self.plan.lids, &options) {
-                Ok(routes) => {
+            match engine.route_and_report(&self.plan.fabric, &self.plan.lids, &options) {
+                Ok((routes, report)) => {
                     self.plan.routes = Some(routes);
+                    self.plan.report = report;
                     return;
                 }
                 Err(reason) => self
@@ -123,7 +125,9 @@ impl Sweep {
             return true;
         };
         let engine = routes.engine();
-        let report = verify(&self.plan.fabric, &self.plan.lids, routes);
+        // An engine may have verified its routes already.
+        let report = self.plan.report.take();
+        let report = report.unwrap_or_else(|| verify(&self.plan.fabric, &self.plan.lids, routes));
         let holds = report.unreachable == 0 && report.loops == 0;
         // A loop eats the links; a missing route only misses.
         let is_last = self.plan.tried >= engines(config).count();
