@@ -20,6 +20,7 @@ use ib_wire::{PortNum, Sl, Vl};
 use self::{
     config::Config,
     place::{AXES, Place},
+    search::find_places,
     torus::{Direction, Torus, direction},
 };
 use crate::{
@@ -54,7 +55,7 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         engine: ENGINE,
         what,
     })?;
-    let torus = Torus::place(fabric, &config)?;
+    let torus = find_places(fabric, &config)?;
     let needed = if torus.has_failed_switch() { 4 } else { 2 };
     let available = options.vls();
     if available < needed {

@@ -19,8 +19,30 @@ use crate::{
     index::{IdxVec, SwitchIdx},
 };
 
+/// Finds the place of every switch, from the first seed that can.
+///
+/// # Errors
+/// [`RouteError::BadOption`] if no seed has its switches here, [`RouteError::Topology`] for a
+/// switch that does not fit.
+pub(super) fn find_places(fabric: &Fabric, config: &Config) -> Result<Torus, RouteError> {
+    let mut error = RouteError::BadOption {
+        engine: ENGINE,
+        what: "torus_config: no seed has all of its switches and links in this fabric".into(),
+    };
+    for seed in config.seeds.iter().filter(|seed| !seed.links.is_empty()) {
+        let Some(search) = Search::begin(fabric, config, seed) else {
+            continue;
+        };
+        match search.run(seed) {
+            Ok(torus) => return Ok(torus),
+            Err(found) => error = found,
+        }
+    }
+    Err(error)
+}
+
 /// The search for the directions of all links.
-pub(super) struct Search<'a> {
+struct Search<'a> {
     fabric: &'a Fabric,
     radix: [Radix; AXES],
     start: SwitchIdx,
@@ -31,7 +53,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn begin(fabric: &'a Fabric, config: &Config, seed: &Seed) -> Option<Self> {
+    fn begin(fabric: &'a Fabric, config: &Config, seed: &Seed) -> Option<Self> {
         let start = fabric.switch_by_guid(seed.links.first()?.from)?;
         let neighbours = fabric.switches().indices().map(|switch| {
             let mut list: Vec<_> = fabric
@@ -77,7 +99,7 @@ impl<'a> Search<'a> {
             .flatten()
     }
 
-    pub(super) fn run(mut self, seed: &Seed) -> Result<Torus, RouteError> {
+    fn run(mut self, seed: &Seed) -> Result<Torus, RouteError> {
         loop {
             while let Some(switch) = self.queue.pop() {
                 self.complete_squares(switch);

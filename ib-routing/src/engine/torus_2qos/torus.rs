@@ -2,14 +2,8 @@
 
 use alloc::{vec, vec::Vec};
 
-use super::{
-    ENGINE,
-    config::Config,
-    place::{AXES, Place, Radix},
-    search::Search,
-};
+use super::place::{AXES, Place, Radix};
 use crate::{
-    error::RouteError,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
@@ -39,28 +33,6 @@ pub(super) const fn opposite(direction: Direction) -> Direction {
 }
 
 impl Torus {
-    /// Finds the place of every switch, from the first seed that can.
-    ///
-    /// # Errors
-    /// [`RouteError::BadOption`] if no seed has its switches here, [`RouteError::Topology`] for a
-    /// switch that does not fit.
-    pub(super) fn place(fabric: &Fabric, config: &Config) -> Result<Self, RouteError> {
-        let mut error = RouteError::BadOption {
-            engine: ENGINE,
-            what: "torus_config: no seed has all of its switches and links in this fabric".into(),
-        };
-        for seed in config.seeds.iter().filter(|seed| !seed.links.is_empty()) {
-            let Some(search) = Search::begin(fabric, config, seed) else {
-                continue;
-            };
-            match search.run(seed) {
-                Ok(torus) => return Ok(torus),
-                Err(found) => error = found,
-            }
-        }
-        Err(error)
-    }
-
     /// A torus without switches.
     pub(super) fn empty(fabric: &Fabric, radix: [Radix; AXES]) -> Self {
         let places = radix.iter().map(|radix| usize::from(radix.size()));
