@@ -214,12 +214,14 @@ fn expect(found: AttributeId, expected: AttributeId) -> Result<(), QueryError> {
     }
 }
 
-/// The records of a table. One that did not come by RMPP is one record.
+/// The records of a table. One that did not come by RMPP is one record, or none where it gives no distance of
+/// records, as managers write that they found nothing.
 fn read_table<R: Record>(request: &SaMad, response: &Response) -> Result<Vec<R>, QueryError> {
     let headers = judge(request, response)?;
     let offset = headers.attribute_offset();
     let data = match response {
         Response::Multi(message) => &message.data[..],
+        Response::Single(_) if offset == 0 => &[],
         Response::Single(_) => response.data().get(..size_of::<R>()).unwrap_or_default(),
     };
     Ok(Records::<R>::new(data, offset)?.copied().collect())

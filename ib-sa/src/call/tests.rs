@@ -108,6 +108,27 @@ fn a_table_of_any_size_comes_as_records() {
 }
 
 #[test]
+fn a_table_in_one_datagram_holds_one_record_or_none() {
+    for count in [0, 1] {
+        let nodes = nodes(count);
+        let call = TableCall::get(
+            ADMINISTRATOR,
+            &NodeRecord::default(),
+            NodeComponents::empty(),
+        );
+        let found = ask(call, |request, _| {
+            let mut response = request.refuse(MadStatus::OK);
+            if let Some(node) = nodes.first() {
+                response = request.answer(node);
+                response.set_attribute_offset(pack_table(&nodes).attribute_offset);
+            }
+            single(response)
+        });
+        assert_eq!(found.unwrap(), nodes);
+    }
+}
+
+#[test]
 fn one_record_comes_there_and_back_by_each_method() {
     let wanted = nodes(1)[0];
     let call = RecordCall::get(ADMINISTRATOR, &wanted, NodeComponents::LID);
