@@ -16,7 +16,6 @@ use crate::{
     RoutingEngine,
     error::TopologyError,
     fabric::{Fabric, NodeType, PortRef},
-    index::SwitchIdx,
     lid::LidMap,
     routes::Routes,
 };
@@ -92,9 +91,10 @@ fn write_to(
 
 /// One `0x0001 003 ...` line.
 struct Entry {
-    switch: Option<Guid>,
+    switch: Guid,
     lid: Lid,
     port: PortNum,
+    line: usize,
 }
 
 /// The port that owns a LID, and the line that says so.
@@ -157,9 +157,10 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
                 ));
             };
             entries.push(Entry {
-                switch: Some(switch),
+                switch,
                 lid,
                 port,
+                line: at,
             });
             if let Some(owner) = owner {
                 owners.insert(lid, Owner::new(owner, at));
@@ -192,11 +193,20 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
         LidMap::of_fabric(fabric)
     };
     let mut routes = Routes::new(RoutingEngine::File, fabric, &lids);
+    let mut beyond = (0, None);
     for entry in entries {
-        let switch: Option<SwitchIdx> = entry.switch.and_then(|guid| fabric.switch_by_guid(guid));
-        if let Some(switch) = switch {
+        if usize::from(entry.lid.0) >= routes.row_len() {
+            beyond = (beyond.0 + 1, beyond.1.or(Some(entry.line)));
+        } else if let Some(switch) = fabric.switch_by_guid(entry.switch) {
             routes.set_port(switch, entry.lid, entry.port);
         }
+    }
+    if let (count, Some(line)) = beyond {
+        let max = lids.max_lid();
+        let what = format!(
+            "entries to LIDs beyond {max}, the highest of a port, are passed over: {count}"
+        );
+        warnings.push(Warning { line, what });
     }
     Ok(Tables {
         routes,

@@ -98,6 +98,15 @@ fn tables_that_are_none_are_errors_with_their_line() {
 }
 
 #[test]
+fn an_entry_beyond_the_highest_lid_is_named_with_its_line() {
+    let (fabric, ..) = routed("thesis", 0);
+    let text = "Unicast lids [0-8] of switch Lid 2 guid 0xf2 ('a'):\n0x0001 003 # Channel Adapter portguid 0x2021: 'b'\n0x4000 003\n0x4001 003\n";
+    let tables = lfts::read(text, &fabric).expect("tables");
+    let lines: Vec<usize> = tables.warnings.iter().map(|warning| warning.line).collect();
+    assert_eq!(lines, [3]);
+}
+
+#[test]
 fn a_port_that_the_fabric_lacks_is_named_with_its_line() {
     let (fabric, ..) = routed("thesis", 0);
     let text = "Unicast lids [0-8] of switch Lid 2 guid 0xf2 ('a'):\n0x0001 003 # Channel Adapter portguid 0x77: 'b'\n";
