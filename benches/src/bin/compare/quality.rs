@@ -12,6 +12,7 @@ pub(crate) struct Quality {
     pub(crate) load_max: u64,
     pub(crate) mean_hops: f64,
     pub(crate) unreachable: u64,
+    /// Lanes of the paths between CAs; of a peer that names service levels, these.
     pub(crate) vls: u8,
     /// `None` where the peer does not say which service levels it uses.
     pub(crate) deadlock_free: Option<bool>,

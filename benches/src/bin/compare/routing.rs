@@ -110,7 +110,7 @@ fn measure(engine: &str, fabric: &str, case: &str) -> Result<Row, Error> {
     }
     let report = verify(&fabric, &lids, &routes);
     let quality = Qualities {
-        ours: Quality::of(&report, routes.vls(), true),
+        ours: Quality::of(&report, report.vls, true),
         peer: peer.as_ref().ok().map(|run| run.quality.clone()),
     };
     let ours = Sample::new(ours);
