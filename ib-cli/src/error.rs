@@ -81,16 +81,3 @@ impl From<serde_json::Error> for CliError {
         }
     }
 }
-
-/// The text in one line without control characters: what is quoted of a file may hold any.
-pub fn printable(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
-    }
-    line
-}

@@ -17,7 +17,7 @@ use ib_routing::{
     },
 };
 
-use crate::error::{CliError, printable};
+use crate::{error::CliError, output::note};
 
 /// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:
 /// node descriptions carry them.
@@ -62,8 +62,7 @@ pub fn at_line(name: &str, error: &TopologyError) -> CliError {
 /// Says on stderr which lines were passed over.
 pub fn warn(name: impl Display, warnings: &[Warning]) {
     for warning in warnings {
-        let what = printable(&warning.what);
-        eprintln!("warning: {name}:{}: {what}", warning.line);
+        note::warn(format_args!("{name}:{}: {}", warning.line, warning.what));
     }
 }
 

@@ -15,7 +15,9 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::indexing_slicing
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr
 )]
 
 mod args;
@@ -37,17 +39,14 @@ use std::process::ExitCode;
 
 use clap::{Command, CommandFactory as _, FromArgMatches as _};
 
-use crate::{
-    args::Args,
-    error::{CliError, printable},
-};
+use crate::{args::Args, error::CliError, output::note};
 
 /// Exit status after Ctrl-C: 128 and the signal's number, as a shell reports it.
 const INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
     if let Err(error) = ctrlc::set_handler(|| std::process::exit(INTERRUPTED)) {
-        eprintln!("warning: Ctrl-C will not end cleanly: {error}");
+        note::warn(format_args!("Ctrl-C will not end cleanly: {error}"));
     }
     let matches = taking_negatives(Args::command()).try_get_matches();
     let args = match matches.and_then(|matches| Args::from_arg_matches(&matches)) {
@@ -58,7 +57,7 @@ fn main() -> ExitCode {
         Ok(verdict) => verdict.exit_code(),
         Err(CliError::OutputClosed) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", printable(&error.to_string()));
+            note::error(error);
             ExitCode::from(2)
         }
     }
@@ -79,7 +78,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         return match error.print() {
             // A reader that has gone does not want the help.
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                eprintln!("error: {}", CliError::from(error));
+                note::error(CliError::from(error));
                 ExitCode::from(2)
             }
             _ => ExitCode::SUCCESS,
@@ -99,6 +98,6 @@ fn usage(error: &clap::Error) -> ExitCode {
             None => line.to_owned(),
         })
         .collect();
-    eprintln!("{}", printable(&lines.join(" ")));
+    note::say(lines.join(" "));
     ExitCode::from(2)
 }

@@ -12,8 +12,9 @@ use ib_wire::Lmc;
 
 use crate::{
     engine_args::EngineArgs,
-    error::{CliError, printable},
+    error::CliError,
     files::{self, read_text},
+    output::note,
 };
 
 /// The options that say how to route.
@@ -113,8 +114,5 @@ impl RouteArgs {
 
 /// Says that an engine could not route the fabric. The error names the engine.
 pub fn warn_fallback(error: &RouteError) {
-    eprintln!(
-        "warning: {}; the next engine is tried",
-        printable(&error.to_string())
-    );
+    note::warn(format_args!("{error}; the next engine is tried"));
 }

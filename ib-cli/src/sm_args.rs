@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ib_sm::{ConfigError, Partitions, QosPolicy, SmConfig};
 
-use crate::{error::CliError, files::read_text, route_args::RouteArgs};
+use crate::{error::CliError, files::read_text, output::note, route_args::RouteArgs};
 
 /// The options of a subnet manager.
 #[derive(Clone, Debug, Args)]
@@ -97,10 +97,10 @@ fn read_config(file: &Path) -> Result<SmConfig, CliError> {
         error => CliError::at(&name, error),
     })?;
     for option in unknown {
-        eprintln!(
-            "warning: {name}:{}: option `{}` has no meaning here",
+        note::warn(format_args!(
+            "{name}:{}: option `{}` has no meaning here",
             option.line, option.key
-        );
+        ));
     }
     Ok(config)
 }

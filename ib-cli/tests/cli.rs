@@ -355,6 +355,20 @@ fn an_output_that_is_full_is_status_2_and_one_that_is_closed_is_not() {
 }
 
 #[test]
+fn work_goes_on_when_nobody_reads_its_warnings() {
+    let faults = ["up", "--json", "--faults", "loss=0.1,seed=1"];
+    let heard = ib(&faults, "");
+    assert!(heard.stderr.starts_with(b"warning: "), "{heard:?}");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ib"));
+    command.args(faults).stdin(std::process::Stdio::null());
+    let unheard = command.stderr(writer).output().unwrap();
+    assert_eq!(unheard.status, heard.status);
+    assert!(!unheard.stdout.is_empty());
+}
+
+#[test]
 fn fabrics_are_documents_too() {
     let output = ib(&["generate", "thesis", "--json"], "");
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -16,7 +16,7 @@ use crate::{
     commands::query::m_key,
     device::{DeviceArgs, PatienceArgs},
     error::{CliError, Verdict},
-    output::{json, topology},
+    output::{json, note, topology},
 };
 
 /// Walk the fabric by directed routes and print it in ibnetdiscover's format, or as JSON.
@@ -73,8 +73,8 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
     for silent in &found.silent {
         let path = &silent.path;
         match silent.node_guid {
-            Some(guid) => eprintln!("warning: no answer from {guid} (at {path})"),
-            None => eprintln!("warning: no answer from the node at {path}"),
+            Some(guid) => note::warn(format_args!("no answer from {guid} (at {path})")),
+            None => note::warn(format_args!("no answer from the node at {path}")),
         }
     }
     Ok(Verdict::of(found.silent.is_empty()))

@@ -21,7 +21,7 @@ use crate::{
     device::{DeviceArgs, DevicePort, PatienceArgs},
     error::{CliError, Verdict},
     field_name::plain,
-    output::json,
+    output::{json, note},
 };
 
 /// Read one attribute of a node, or records of subnet administration.
@@ -133,7 +133,7 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
             if as_json {
                 json::print(&mut out, &json!({ "error": reason }))?;
             } else {
-                eprintln!("{reason}");
+                note::say(reason);
             }
             return Ok(Verdict::Fails);
         }

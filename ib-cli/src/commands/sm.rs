@@ -17,7 +17,7 @@ use crate::{
     device::DeviceArgs,
     error::{CliError, Verdict},
     files,
-    output::report::seconds,
+    output::{note, report::seconds},
     recording::Recording,
     sm_args::SmArgs,
 };
@@ -90,10 +90,10 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
             };
         }
         if let Event::SubnetUp(summary) = &event {
-            eprintln!(
+            note::say(format_args!(
                 "subnet up: {} switches, {} CAs, {} links",
                 summary.fabric.switches, summary.fabric.cas, summary.fabric.links
-            );
+            ));
             if let (Some(directory), Some(routes)) = (dump_dir, sm.routes())
                 && let Err(error) =
                     files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())

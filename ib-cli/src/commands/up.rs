@@ -19,10 +19,11 @@ use ib_transport::{Clock as _, Record, Tap, drive};
 use ib_wire::{Guid, PortNum};
 
 use crate::{
-    error::{CliError, Verdict, printable},
+    error::{CliError, Verdict},
     fabric_spec::FabricArgs,
     files,
     output::{
+        note,
         progress::Progress,
         report::{Report, RoutesReport, Seconds, seconds},
         warning,
@@ -193,7 +194,7 @@ impl Watch {
         if let Some(warning) = warning::of(event)
             && self.warned.insert(warning.clone())
         {
-            eprintln!("warning: {}", printable(&warning));
+            note::warn(warning);
         }
         match event {
             Event::PhaseStarted(phase) => {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
-    output::{json, progress::Progress, table::Table},
+    output::{json, note, progress::Progress, table::Table},
     route_args::RouteArgs,
 };
 
@@ -127,10 +127,10 @@ pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
         .filter(|failure| failure.recomputed.is_some());
     for failure in anew {
         let reason = failure.recomputed.as_deref().unwrap_or_default();
-        eprintln!(
-            "warning: {}: all routes computed anew: {reason}",
+        note::warn(format_args!(
+            "{}: all routes computed anew: {reason}",
             failure.fails
-        );
+        ));
     }
     let bad = failures.iter().filter(|failure| !failure.holds()).count();
     writeln!(

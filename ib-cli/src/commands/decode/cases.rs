@@ -9,7 +9,7 @@ use std::{
 use ib_transport::capture::{CaptureReader, Content};
 use ib_wire::{EtherType, Ethernet, ROCE_V2_PORT, Start, Udp, Vlan};
 
-use crate::{error::CliError, files::without_mark, hex};
+use crate::{error::CliError, files::without_mark, hex, output::note};
 
 /// How many bytes of cases make a batch: with their text they stay in the processor's cache.
 const BATCH: usize = 1 << 15;
@@ -132,7 +132,9 @@ impl Cases {
         if let Self::Capture { skipped, name, .. } = self
             && skipped > 0
         {
-            eprintln!("{name}: {skipped} frames of other protocols skipped");
+            note::say(format_args!(
+                "{name}: {skipped} frames of other protocols skipped"
+            ));
         }
     }
 }

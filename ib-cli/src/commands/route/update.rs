@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::{
     error::CliError,
     files,
-    output::{report::CycleLink, table::Table},
+    output::{note, report::CycleLink, table::Table},
     route_args::RouteArgs,
 };
 
@@ -114,7 +114,7 @@ impl FromArgs {
         let repaired =
             repair(old, fabric, lids, &options, self.rebalance).map_err(CliError::input)?;
         if let Some(reason) = &repaired.recomputed {
-            eprintln!("warning: all routes computed anew: {reason}");
+            note::warn(format_args!("all routes computed anew: {reason}"));
         }
         Ok(repaired.routes)
     }
