@@ -22,6 +22,7 @@
 
 mod args;
 mod commands;
+mod control;
 mod device;
 mod dissect;
 mod engine_args;

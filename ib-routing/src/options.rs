@@ -7,7 +7,7 @@ use ib_wire::{Guid, PortNum};
 use crate::{lid_matrix::LidMatrix, routes::Routes};
 
 /// Options of all engines; each reads those that concern it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RouteOptions {
     /// Threads to use: 0 for all that there are, 1 for none but the caller's. The routes are the same.
     pub threads: usize,

@@ -275,6 +275,27 @@ impl SmConfig {
         Ok((config, unknown))
     }
 
+    /// Puts back what cannot change while the manager runs, and names it where it differs.
+    pub(crate) fn keep_fixed(&mut self, now: &Self) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        macro_rules! keep {
+            ($($field:ident)*) => {$(
+                if self.$field != now.$field {
+                    names.push(stringify!($field));
+                    self.$field = now.$field;
+                }
+            )*};
+        }
+        keep!(
+            subnet_prefix lmc lmc_esp0 reassign_lids max_wire_smps transaction_timeout
+            transaction_retries sm_inactive
+        );
+        // These are the host's at the start, and the manager's own from then on.
+        self.first_transaction_id = now.first_transaction_id;
+        self.guid2lid.clone_from(&now.guid2lid);
+        names
+    }
+
     fn set(&mut self, key: &str, value: &str) -> Result<(), SetError> {
         match key {
             "routing_engine" => {

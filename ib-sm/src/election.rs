@@ -95,6 +95,17 @@ impl Election {
         self.guid = guid;
     }
 
+    /// Takes another priority, 0..=15.
+    pub const fn set_priority(&mut self, priority: u8) {
+        self.priority = priority;
+    }
+
+    /// Takes another key of the managers, and whether to hear others at all.
+    pub const fn set_rules(&mut self, sm_key: SmKey, ignore_others: bool) {
+        self.sm_key = sm_key;
+        self.ignore_others = ignore_others;
+    }
+
     /// What the manager tells others. The count of its actions rises with each call.
     #[must_use]
     pub fn sm_info(&mut self) -> SmInfo {

@@ -26,8 +26,10 @@ pub mod properties;
 mod qos_policy;
 mod request;
 mod sa;
+mod status;
 pub mod subnet;
 mod sweep;
+mod tally;
 mod trap;
 
 pub use config::{ConfigError, Qos, QosOptions, SmConfig, UnknownOption};
@@ -39,7 +41,9 @@ pub use event::{
 pub use manager::SubnetManager;
 pub use partition::{PartitionError, Partitions};
 pub use qos_policy::{QosLevel, QosPolicy, QosPolicyError};
+pub use status::{Kept, Status};
 pub use subnet::Subnet;
+pub use tally::PortTally;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,5 +1,6 @@
 //! The subnet manager: what arrives goes to the sweep, what the sweep wants goes to the window.
 
+mod command;
 mod peers;
 mod service;
 
@@ -65,12 +66,12 @@ const MAX_ANSWERS: usize = 1024;
 #[derive(Debug)]
 pub struct SubnetManager {
     config: SmConfig,
-    window: TransactionWindow<Request>,
-    sweep: Sweep,
+    pub(crate) window: TransactionWindow<Request>,
+    pub(crate) sweep: Sweep,
     events: VecDeque<Event>,
-    election: Election,
+    pub(crate) election: Election,
     traps: TrapFilter,
-    sa: SubnetAdministrator,
+    pub(crate) sa: SubnetAdministrator,
     /// Answers that wait to be sent.
     answers: VecDeque<Mad>,
     answers_sent: u64,
@@ -85,10 +86,10 @@ pub struct SubnetManager {
     next_sweep: Option<Instant>,
     quick_retries_left: u8,
     /// Of the sweep at work.
-    summary: Summary,
+    pub(crate) summary: Summary,
     phase_started: Instant,
     mads_before: MadCounts,
-    up: bool,
+    pub(crate) up: bool,
     /// Whether a sweep has ever ended well: what it found is told to those who ask.
     served: bool,
 }
@@ -132,16 +133,6 @@ impl SubnetManager {
         manager.begin_sweep(now, SweepCause::Start);
         manager.run(now);
         manager
-    }
-
-    /// Discovers the subnet again, as soon as the sweep at work is over.
-    pub fn resweep(&mut self, now: Instant) {
-        if self.sweep.step == Step::Done {
-            self.begin_sweep(now, SweepCause::Command);
-            self.run(now);
-        } else {
-            self.again = Some(SweepCause::Command);
-        }
     }
 
     /// Whether the last sweep ended with every port configured.
@@ -230,6 +221,11 @@ impl SubnetManager {
     }
 
     fn begin_sweep(&mut self, now: Instant, cause: SweepCause) {
+        // What is on its way speaks of nodes by their places in the database that ends here.
+        self.window.retain(|_| false);
+        for (port, block) in self.sweep.take_unwritten_guids() {
+            self.sa.guids.write_again(port, block);
+        }
         if cause != SweepCause::Start {
             let before = core::mem::replace(&mut self.sweep, Sweep::new(None));
             self.sweep = Sweep::new(Some(before));

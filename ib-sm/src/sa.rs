@@ -46,6 +46,8 @@ pub(crate) use self::{
     view::{Asker, View},
 };
 
+use crate::status::Kept;
+
 /// Answers of many segments at once; beyond, requesters are told to come again.
 const MAX_TRANSFERS: usize = 64;
 
@@ -81,6 +83,16 @@ impl SubnetAdministrator {
             services: Services::default(),
             subscriptions: Subscriptions::new(window),
             rmpp: Rmpp::new(RmppConfig::default()),
+        }
+    }
+
+    /// How much it keeps.
+    pub(crate) fn kept(&self) -> Kept {
+        Kept {
+            groups: self.groups.iter().count(),
+            memberships: self.groups.iter().map(|group| group.ports().count()).sum(),
+            services: self.services.len(),
+            subscriptions: self.subscriptions.len(),
         }
     }
 

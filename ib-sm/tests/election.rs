@@ -185,3 +185,93 @@ fn the_master_hands_the_subnet_to_a_higher_manager() {
     assert_eq!(managers.states(), [SmState::STANDBY, SmState::MASTER]);
     assert!(managers.hosts[1].sm.is_up());
 }
+
+#[test]
+fn a_manager_that_stands_by_does_not_sweep_when_its_host_asks_for_it() {
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    managers.start(ports[0], 3);
+    managers.run_for(5 * SECOND);
+    let standby = managers.start(ports[1], 2);
+    managers.run_for(5 * SECOND);
+    let before = managers.hosts[standby].sent;
+    let now = managers.sim.with(|sim| sim.now());
+    managers.hosts[standby].sm.resweep(now);
+    managers.run_for(4 * SECOND);
+    assert_eq!(managers.hosts[standby].sent, before);
+    // It still knows whom to poll, and takes over when that one is gone.
+    managers.hosts[0].alive = false;
+    managers.sim.with(|sim| sim.detach(ports[0]));
+    managers.run_for(120 * SECOND);
+    assert_eq!(managers.hosts[standby].sm.state(), SmState::MASTER);
+}
+
+#[test]
+fn a_standby_whose_priority_is_raised_becomes_the_master() {
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    let first = managers.start(ports[0], 3);
+    managers.run_for(5 * SECOND);
+    let second = managers.start(ports[1], 2);
+    managers.run_for(5 * SECOND);
+    let now = managers.sim.with(|sim| sim.now());
+    managers.hosts[second].sm.set_priority(now, 9);
+    managers.run_for(60 * SECOND);
+    assert_eq!(managers.hosts[first].sm.state(), SmState::STANDBY);
+    assert_eq!(managers.hosts[second].sm.state(), SmState::MASTER);
+    assert!(managers.hosts[second].sm.is_up());
+}
+
+#[test]
+fn the_master_of_two_subnets_that_are_joined_is_one_and_no_lid_is_in_two_places() {
+    let fabric = Lab::new("gen-ring-5").fabric;
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    let cut: Vec<PortRef> = managers.sim.with(|sim| {
+        // Two halves of the ring: every cable between a switch of one and one of the other is pulled.
+        let switches: Vec<_> = sim
+            .nodes()
+            .iter_enumerated()
+            .filter(|(_, node)| node.is_switch())
+            .map(|(index, _)| index)
+            .collect();
+        let half = &switches[..2];
+        let ports: Vec<_> = half.iter().flat_map(|&node| sim.ports_of(node)).collect();
+        let cut = ports.iter().filter_map(|port| {
+            let peer = sim.peer(port.at())?;
+            let other = switches.contains(&peer.node) && !half.contains(&peer.node);
+            other.then_some(port.at())
+        });
+        let cut: Vec<_> = cut.collect();
+        for &port in &cut {
+            sim.unlink(port).unwrap();
+        }
+        cut
+    });
+    assert_eq!(cut.len(), 2, "a ring is cut in two places");
+    managers.start(ports[0], 1);
+    managers.start(*ports.last().unwrap(), 5);
+    managers.run_for(20 * SECOND);
+    assert_eq!(managers.states(), [SmState::MASTER, SmState::MASTER]);
+    managers.sim.with(|sim| {
+        for &port in &cut {
+            sim.relink(port).unwrap();
+        }
+    });
+    managers.run_for(120 * SECOND);
+    assert_eq!(managers.states(), [SmState::STANDBY, SmState::MASTER]);
+    assert!(managers.hosts[1].sm.is_up());
+    let summary = managers.hosts[1].sm.summary();
+    assert_eq!(
+        summary.fabric.switches + summary.fabric.cas,
+        fabric.nodes().len()
+    );
+    assert_eq!(summary.ports.not_active, 0);
+    let mut lids: Vec<_> = managers.sim.with(|sim| {
+        let nodes = sim.nodes().iter_enumerated().map(|(index, _)| index);
+        let ends = nodes.flat_map(|node| sim.end_ports(node));
+        let up = ends.filter(|port| port.info().lid() != ib_wire::Lid::NONE);
+        up.map(|port| port.info().lid()).collect()
+    });
+    let count = lids.len();
+    lids.sort_unstable();
+    lids.dedup();
+    assert_eq!(lids.len(), count);
+}

@@ -14,6 +14,7 @@ use ib_transport::{Clock as _, MonotonicClock, Record, Tap, drive};
 
 use crate::{
     commands::up::{Watch, report},
+    control::Controlled,
     device::DeviceArgs,
     error::{CliError, Verdict},
     files,
@@ -25,7 +26,8 @@ use crate::{
 /// Run the subnet manager on a port of this host, or of a simulator.
 ///
 /// Sweeps, assigns LIDs, routes and answers for good, as master or standby beside other managers; with
-/// --once it reports after the first sweep, and status 1 says that the subnet is not up.
+/// --once it reports after the first sweep, and status 1 says that the subnet is not up. SIGHUP reads the
+/// configuration again and sweeps; SIGUSR1 writes the dump files.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SmCommand {
@@ -36,6 +38,10 @@ pub struct SmCommand {
     /// after a restart. It may be missing at first
     #[arg(long, value_name = "FILE")]
     guid2lid: Option<PathBuf>,
+    /// Answer orders on this Unix socket while running, a line each, as `status`, `portstatus`, `resweep`;
+    /// `help` lists them
+    #[arg(long, value_name = "SOCKET", conflicts_with = "once")]
+    control: Option<PathBuf>,
     #[command(flatten)]
     device: DeviceArgs,
     #[command(flatten)]
@@ -46,6 +52,7 @@ const EXAMPLES: &str = "\
 Examples:
   ib sm --device mlx5_0 --port 1             on an adapter, for good
   ib sm --once --json                        one sweep on the first usable port, and a report
+  ib sm --control /run/ib-sm                 to be asked: echo status | nc -U -N /run/ib-sm
   ib sm --device sim:NAME                    on what `ib sim --socket NAME` or ibsim serves";
 
 pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
@@ -72,11 +79,13 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
     let mut transport = Tap::new(port, clock, |record: &Record| recording.write(record));
-    let mut sm = SubnetManager::new(config, clock.now());
+    let sm = SubnetManager::new(config, clock.now());
+    let mut controlled = Controlled::new(sm, args.sm.clone(), args.control, clock.now())?;
     let mut watch = Watch::new();
     let once = args.once;
     let dump_dir = args.sm.dump_dir.as_deref();
-    let ended = drive(&mut sm, &mut transport, &clock, |sm, event| {
+    let ended = drive(&mut controlled, &mut transport, &clock, |host, event| {
+        let sm = &host.sm;
         let flow = watch.event(&event);
         if matches!(event, Event::SubnetUp(_))
             && let Err(error) = kept.keep(sm)
@@ -105,6 +114,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     })
     .map_err(CliError::input)?;
     recording.finish()?;
+    let sm = &controlled.sm;
     if let Some(Err(error)) = ended {
         return Err(error);
     }
@@ -113,7 +123,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     }
     let mut times = watch.seconds();
     times.total = seconds(began.elapsed());
-    let report = report(&sm, times);
+    let report = report(sm, times);
     let mut out = io::stdout().lock();
     report.print(&mut out, json)?;
     let verdict = if sm.is_up() {

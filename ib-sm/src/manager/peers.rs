@@ -118,10 +118,11 @@ impl SubnetManager {
 
     /// Polls the manager that is stood by for.
     pub(super) fn poll(&mut self, now: Instant) {
-        self.poll_at = None;
-        if let Some(port) = self.polled {
-            self.sweep.queue.push_back(Request::PollSm(port));
-            self.poll_at = Some(self.next_poll(now));
+        self.poll_at = Some(self.next_poll(now));
+        match self.polled {
+            Some(port) => self.sweep.queue.push_back(Request::PollSm(port)),
+            // It came after the last discovery: nobody knows where it sits, so nobody can ask.
+            None => self.on_poll_failed(now),
         }
     }
 
@@ -255,10 +256,11 @@ impl SubnetManager {
 
     fn stand_by(&mut self, now: Instant, master: Guid) {
         let others = self.sweep.others.iter();
-        self.polled = others
+        let heard = others
             .filter(|(_, info)| info.guid() == master)
             .map(|&(port, _)| port)
             .next();
+        self.polled = heard.or_else(|| self.sweep.subnet.find_port(master));
         self.polls_failed = 0;
         self.poll_at = Some(self.next_poll(now));
         self.events.push_back(Event::StandingBy { master });

@@ -76,19 +76,24 @@ impl SubnetManager {
         let view = view(&self.config, &self.sweep, &self.election);
         let (before, now) = (ports(&self.sweep.before), ports(view.subnet));
         self.sa.groups.set_capacity(self.sweep.multicast_capacity());
-        if !self.config.disable_multicast {
-            let partitions = self.config.partitions.iter();
-            for group in partitions.flat_map(|partition| groups_of(&self.config, partition)) {
-                if let Some(change) = self.sa.groups.establish(group) {
-                    self.sa.announce_group(view, change);
-                }
-            }
+        let partitions = self.config.partitions.iter();
+        let asked = partitions
+            .filter(|_| !self.config.disable_multicast)
+            .flat_map(|partition| groups_of(&self.config, partition));
+        let asked: Vec<_> = asked.collect();
+        let names = asked.iter().map(|group| group.mgid()).collect();
+        let ended = self.sa.groups.release_all_but(&names);
+        let created = asked.into_iter();
+        let created = created.filter_map(|group| self.sa.groups.establish(group));
+        let changes: Vec<_> = ended.into_iter().chain(created).collect();
+        for change in changes {
+            self.sa.announce_group(view, change);
         }
         self.sa.retain_ports(view, |guid| now.contains(&guid));
         let gone = before.difference(&now);
         let came = now.difference(&before);
         for &guid in came.clone() {
-            self.sa.guids.write_again(guid);
+            self.sa.guids.write_all_again(guid);
         }
         let news = gone
             .map(|&guid| (TrapNumber::GID_OUT_OF_SERVICE, guid))

@@ -4,7 +4,10 @@
 //! partitions ask for, such as IPoIB's broadcast group, are there before anybody joins and stay. A member
 //! is a port with a set of join states: another join adds to it, a leave takes away from it.
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 
 use ib_mad::SaStatus;
 use ib_routing::mcast::Mlids;
@@ -148,6 +151,22 @@ impl Groups {
         }
         self.create(parameters, true).ok()?;
         Some(GroupChange::Created(mgid))
+    }
+
+    /// Lets go of the groups that stayed for a partition which no longer asks for them: they live on as long as
+    /// they have full members.
+    pub(crate) fn release_all_but(&mut self, asked: &BTreeSet<Gid>) -> Vec<GroupChange> {
+        let mut released = Vec::new();
+        for (&mgid, group) in &mut self.by_mgid {
+            if group.well_known && !asked.contains(&mgid) {
+                group.well_known = false;
+                released.push(mgid);
+            }
+        }
+        let ended = released.into_iter();
+        ended
+            .filter_map(|mgid| self.end_if_deserted(mgid))
+            .collect()
     }
 
     /// Takes in Set(MCMemberRecord).

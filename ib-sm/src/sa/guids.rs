@@ -52,8 +52,13 @@ impl AliasGuids {
             .collect()
     }
 
+    /// Takes in that a block may not have reached its port.
+    pub(crate) fn write_again(&mut self, port: Guid, block: u8) {
+        self.unwritten.insert((port, block));
+    }
+
     /// Takes in that a port has come: it may have lost what it held.
-    pub(crate) fn write_again(&mut self, port: Guid) {
+    pub(crate) fn write_all_again(&mut self, port: Guid) {
         let blocks = self.blocks.range((port, 0)..=(port, u8::MAX));
         self.unwritten.extend(blocks.map(|(&at, _)| at));
     }

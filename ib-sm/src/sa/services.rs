@@ -34,6 +34,11 @@ struct Service {
 }
 
 impl Services {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
     /// Takes in Set(ServiceRecord).
     pub(crate) fn register(
         &mut self,

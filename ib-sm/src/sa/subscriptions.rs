@@ -50,6 +50,11 @@ impl Subscriptions {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// Takes in Set(InformInfo) from a port.
     pub(crate) fn set(
         &mut self,

@@ -1,5 +1,7 @@
 //! Alias GUIDs in the devices: the blocks of GUIDInfo that hosts asked for (IBA vol. 1, 14.2.5.5).
 
+use alloc::vec::Vec;
+
 use ib_smp::GuidInfo;
 use ib_wire::Guid;
 
@@ -16,6 +18,14 @@ impl Sweep {
                 self.queue.push_back(Request::SetGuidInfo(at, block));
             }
         }
+    }
+
+    /// The blocks that no port has confirmed, by port GUID: another sweep begins.
+    pub(crate) fn take_unwritten_guids(&mut self) -> Vec<(Guid, u8)> {
+        let blocks = core::mem::take(&mut self.guid_blocks);
+        let keys = blocks.into_keys();
+        keys.filter_map(|(port, block)| Some((self.subnet.port(port)?.guid, block)))
+            .collect()
     }
 
     /// Takes in what a port holds now; by these it can be found. False if it is not what it was told.

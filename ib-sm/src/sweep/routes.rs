@@ -38,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) report: Option<VerifyReport>,
     /// How many of the engines were tried.
     tried: usize,
+    /// All routes shall be computed anew, those that still hold as well.
+    pub(crate) anew: bool,
     /// P_Key tables of the ports that do not hold what they should.
     pub(crate) p_keys: BTreeMap<PortRef, Vec<PKey>>,
     /// Whose port an alias GUID is, by port GUID, and in which block the port holds it.
@@ -69,8 +71,8 @@ impl Sweep {
             max_vls: self.usable_vls(config),
             ..config.route_options.clone()
         };
-        if let (true, Some(routes), Some((fabric, lids))) = (config.use_ucast_cache, routes, before)
-        {
+        let keeps = !core::mem::take(&mut self.plan.anew) && config.use_ucast_cache;
+        if let (true, Some(routes), Some((fabric, lids))) = (keeps, routes, before) {
             let old = Installed {
                 fabric: &fabric,
                 lids: &lids,

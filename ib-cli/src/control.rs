@@ -1,0 +1,110 @@
+//! What reaches a running manager from its host: signals, and questions on a Unix socket.
+//!
+//! The manager does no I/O, and the loop that drives it waits for datagrams. So the two are joined by an
+//! engine around the engine, which looks for orders a few times a second, between datagrams and not beside
+//! them: nothing here needs a lock.
+
+mod console;
+mod orders;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use ib_mad::{Engine, Input, Instant, Mad};
+use ib_sm::{Event, SubnetManager};
+use signal_hook::consts::{SIGHUP, SIGUSR1};
+
+use self::console::Console;
+use crate::{error::CliError, sm_args::SmArgs};
+
+/// How often orders are looked for.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A manager and what its host may order.
+pub struct Controlled {
+    pub sm: SubnetManager,
+    args: SmArgs,
+    reload: Arc<AtomicBool>,
+    dump: Arc<AtomicBool>,
+    console: Option<Console>,
+    look_at: Instant,
+}
+
+impl Controlled {
+    /// Listens to SIGHUP (read the configuration again and sweep), SIGUSR1 (write the dump files), and on a
+    /// socket if one is named.
+    pub fn new(
+        sm: SubnetManager,
+        args: SmArgs,
+        socket: Option<PathBuf>,
+        now: Instant,
+    ) -> Result<Self, CliError> {
+        let flag = |signal: i32| {
+            let flag = Arc::new(AtomicBool::new(false));
+            signal_hook::flag::register(signal, Arc::clone(&flag))
+                .map(|_| flag)
+                .map_err(|error| CliError::at(format_args!("signal {signal}"), error))
+        };
+        Ok(Self {
+            sm,
+            args,
+            reload: flag(SIGHUP)?,
+            dump: flag(SIGUSR1)?,
+            console: socket.map(Console::open).transpose()?,
+            look_at: now + LOOK,
+        })
+    }
+
+    /// Does what was ordered since the last look.
+    fn look(&mut self, now: Instant) {
+        if now < self.look_at {
+            return;
+        }
+        self.look_at = now + LOOK;
+        if self.reload.swap(false, Ordering::Relaxed) {
+            eprintln!("{}", orders::reload(&mut self.sm, &self.args, now));
+        }
+        if self.dump.swap(false, Ordering::Relaxed) {
+            eprintln!("{}", orders::dump(&self.sm, &self.args));
+        }
+        if let Some(console) = &mut self.console {
+            let (sm, args) = (&mut self.sm, &self.args);
+            console.serve(|line| orders::obey(sm, args, now, line));
+        }
+    }
+}
+
+impl Engine for Controlled {
+    type Input<'a> = Input<'a>;
+    type Transmit = Mad;
+    type Event = Event;
+
+    fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        self.sm.handle_input(now, input);
+        self.look(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.sm.handle_timeout(now);
+        self.look(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        self.sm.poll_transmit(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let next = self.sm.poll_timeout();
+        Some(next.map_or(self.look_at, |at| at.min(self.look_at)))
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.sm.poll_event()
+    }
+}

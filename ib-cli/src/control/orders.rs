@@ -1,0 +1,330 @@
+//! The orders of the console, under the names of OpenSM's.
+//!
+//! A line is one order. Its answer is text that ends with an empty line; behind `json ` it is one JSON
+//! document on one line.
+
+use std::fmt::Display;
+
+use ib_mad::Instant;
+use ib_sm::{PortAt, PortTally, SubnetManager};
+use ib_smp::NodeType;
+use ib_wire::{Guid, Lid};
+use serde_json::{Value, json};
+
+use crate::{error::printable, files, output::table::Table, sm_args::SmArgs};
+
+const HELP: &str = "\
+status                       what the manager does and keeps
+portstatus [ca|switch|router]  ports by state, width and speed; links below what both ends can do
+dump_portguid TEXT           end ports of nodes whose description contains TEXT
+querylid LID                 who owns a LID
+resweep [heavy|light]        sweep now (heavy if nothing is said)
+reroute                      sweep, and compute all routes anew
+reload                       read the configuration again, as SIGHUP does, and sweep
+priority N                   change the priority in the election
+dump                         write the dump files, as SIGUSR1 does
+version                      this program's version
+help                         this list
+json ORDER                   the answer of ORDER as JSON";
+
+/// An answer in both forms.
+struct Answer {
+    text: String,
+    json: Value,
+}
+
+impl Answer {
+    /// An answer of one sentence.
+    fn said(text: impl Display) -> Self {
+        let text = text.to_string();
+        let json = json!({ "message": text });
+        Self { text, json }
+    }
+
+    fn table(table: &Table, json: Value) -> Self {
+        let mut out = Vec::new();
+        // A vector takes everything.
+        let _ = table.print(&mut out);
+        let text = String::from_utf8_lossy(&out).trim_end().to_owned();
+        Self { text, json }
+    }
+}
+
+/// Does what a line says and returns what to print.
+pub fn obey(sm: &mut SubnetManager, args: &SmArgs, now: Instant, line: &str) -> String {
+    match line.strip_prefix("json ") {
+        Some(order) => format!("{}\n", answer(sm, args, now, order.trim()).json),
+        None => format!("{}\n\n", answer(sm, args, now, line).text),
+    }
+}
+
+fn answer(sm: &mut SubnetManager, args: &SmArgs, now: Instant, order: &str) -> Answer {
+    let (word, rest) = order.split_once(char::is_whitespace).unwrap_or((order, ""));
+    let rest = rest.trim();
+    match (word, rest) {
+        ("status", "") => status(sm, now),
+        ("portstatus", "") => port_status(sm, None),
+        ("portstatus", "ca") => port_status(sm, Some(NodeType::CA)),
+        ("portstatus", "switch") => port_status(sm, Some(NodeType::SWITCH)),
+        ("portstatus", "router") => port_status(sm, Some(NodeType::ROUTER)),
+        ("dump_portguid", text) if !text.is_empty() => port_guids(sm, text),
+        ("querylid", text) => match lid(text) {
+            Some(lid) => owner(sm, lid),
+            None => Answer::said("expected `querylid LID`"),
+        },
+        ("resweep", "" | "heavy") => {
+            sm.resweep(now);
+            Answer::said("a heavy sweep begins")
+        }
+        ("resweep", "light") => {
+            sm.light_sweep(now);
+            Answer::said("a light sweep begins")
+        }
+        ("reroute", "") => {
+            sm.reroute(now);
+            Answer::said("a heavy sweep begins; all routes are computed anew")
+        }
+        ("reload", "") => Answer::said(reload(sm, args, now)),
+        ("priority", text) => match text.parse() {
+            Ok(priority @ 0..=15) => {
+                sm.set_priority(now, priority);
+                Answer::said(format_args!("the priority is {priority}"))
+            }
+            _ => Answer::said("expected `priority N`, 0 to 15"),
+        },
+        ("dump", "") => Answer::said(dump(sm, args)),
+        ("version", "") => Answer::said(env!("CARGO_PKG_VERSION")),
+        ("help" | "", "") => Answer::said(HELP),
+        _ => Answer::said(format_args!(
+            "`{}` is no order; `help` lists them",
+            printable(order)
+        )),
+    }
+}
+
+/// Reads the configuration again. One that cannot be read changes nothing.
+pub fn reload(sm: &mut SubnetManager, args: &SmArgs, now: Instant) -> String {
+    match args.config() {
+        Ok(config) => {
+            let kept = sm.reconfigure(now, config);
+            match kept.as_slice() {
+                [] => "the configuration was read again; a heavy sweep begins".to_owned(),
+                kept => format!(
+                    "the configuration was read again but for {}, which need a restart; a heavy sweep begins",
+                    kept.join(", ")
+                ),
+            }
+        }
+        Err(error) => format!("nothing changes: {error}"),
+    }
+}
+
+/// Writes the dump files, if a directory for them is named.
+pub fn dump(sm: &SubnetManager, args: &SmArgs) -> String {
+    let (Some(directory), Some(routes)) = (args.dump_dir.as_deref(), sm.routes()) else {
+        return "nothing to write: no --dump-dir, or no routes yet".to_owned();
+    };
+    match files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast()) {
+        Ok(()) => format!("wrote the dump files to {}", directory.display()),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn status(sm: &SubnetManager, now: Instant) -> Answer {
+    let status = sm.status();
+    let summary = sm.summary();
+    let phase = status.phase.map_or("waiting", |phase| phase.name());
+    let engine = status.engine.map(|engine| engine.to_string());
+    let ago = now.since(status.sweep_started).as_secs_f64();
+    let others: Vec<Value> = status
+        .others
+        .iter()
+        .map(|(at, info)| {
+            json!({
+                "port": at.to_string(), "guid": info.guid(), "priority": info.priority(),
+                "state": info.sm_state().to_string(),
+            })
+        })
+        .collect();
+    let fabric = summary.fabric;
+    let json = json!({
+        "state": status.state.to_string(),
+        "priority": status.priority,
+        "port_guid": status.port_guid,
+        "up": status.up,
+        "phase": phase,
+        "requests": status.requests,
+        "sweep_age": ago,
+        "engine": engine,
+        "fabric": {
+            "switches": fabric.switches, "cas": fabric.cas, "routers": fabric.routers,
+            "links": fabric.links, "lids": fabric.lids,
+        },
+        "ports": {
+            "active": summary.ports.active, "not_active": summary.ports.not_active,
+        },
+        "errors": summary.errors,
+        "silent": summary.silent.len(),
+        "mads": {
+            "sent": status.mads.sent, "received": status.mads.received,
+            "retried": status.mads.retried, "timed_out": status.mads.timed_out,
+        },
+        "groups": status.kept.groups,
+        "memberships": status.kept.memberships,
+        "services": status.kept.services,
+        "subscriptions": status.kept.subscriptions,
+        "others": others,
+    });
+    let mut table = Table::new(["manager", ""]);
+    let mut row = |name: &str, value: &dyn Display| {
+        table.row([name.to_owned(), value.to_string()]);
+    };
+    row("state", &status.state);
+    row("priority", &status.priority);
+    row("port GUID", &status.port_guid);
+    row("subnet", &if status.up { "up" } else { "NOT up" });
+    row("at work", &phase);
+    row("requests", &status.requests);
+    row("last sweep began", &format_args!("{ago:.1} s ago"));
+    row("engine", &engine.as_deref().unwrap_or("-"));
+    row(
+        "fabric",
+        &format_args!(
+            "{} switches, {} CAs, {} routers, {} links, {} LIDs",
+            fabric.switches, fabric.cas, fabric.routers, fabric.links, fabric.lids
+        ),
+    );
+    row(
+        "ports",
+        &format_args!(
+            "{} active, {} not",
+            summary.ports.active, summary.ports.not_active
+        ),
+    );
+    row("silent", &summary.silent.len());
+    row("errors", &summary.errors);
+    row(
+        "MADs",
+        &format_args!(
+            "{} sent, {} received, {} retried, {} timed out",
+            status.mads.sent, status.mads.received, status.mads.retried, status.mads.timed_out
+        ),
+    );
+    row(
+        "kept",
+        &format_args!(
+            "{} groups with {} memberships, {} services, {} subscriptions",
+            status.kept.groups,
+            status.kept.memberships,
+            status.kept.services,
+            status.kept.subscriptions
+        ),
+    );
+    for (at, info) in &status.others {
+        row(
+            "other manager",
+            &format_args!("{at}, priority {}, {}", info.priority(), info.sm_state()),
+        );
+    }
+    Answer::table(&table, json)
+}
+
+fn port_status(sm: &SubnetManager, only: Option<NodeType>) -> Answer {
+    let tally = PortTally::of(sm.subnet(), only);
+    let mut table = Table::new(["ports", ""]);
+    table.row(["in all".to_owned(), tally.ports.to_string()]);
+    let mut counts = serde_json::Map::new();
+    let mut add = |kind: &str, each: Vec<(String, usize)>| {
+        let mut object = serde_json::Map::new();
+        for (name, count) in each {
+            table.row([name.clone(), count.to_string()]);
+            object.insert(name, count.into());
+        }
+        counts.insert(kind.to_owned(), object.into());
+    };
+    let text = |count: (&dyn Display, &usize)| (count.0.to_string(), *count.1);
+    add(
+        "states",
+        tally.states.iter().map(|(k, v)| text((k, v))).collect(),
+    );
+    add(
+        "widths",
+        tally.widths.iter().map(|(k, v)| text((k, v))).collect(),
+    );
+    add(
+        "speeds",
+        tally.speeds.iter().map(|(k, v)| text((k, v))).collect(),
+    );
+    counts.insert("nodes".to_owned(), tally.nodes.into());
+    counts.insert("ports".to_owned(), tally.ports.into());
+    let lists = [
+        ("disabled", &tally.disabled),
+        ("narrow", &tally.narrow),
+        ("slow", &tally.slow),
+        ("unanswered", &tally.unanswered),
+    ];
+    for (kind, ports) in lists {
+        let ports: Vec<String> = ports.iter().map(|at| named(sm, *at)).collect();
+        for port in &ports {
+            table.row([kind.to_owned(), port.clone()]);
+        }
+        counts.insert(kind.to_owned(), ports.into());
+    }
+    Answer::table(&table, counts.into())
+}
+
+/// A port with its node's description.
+fn named(sm: &SubnetManager, at: PortAt) -> String {
+    let name = sm.fabric().node_by_guid(at.node_guid);
+    let name = name.map(|node| sm.fabric().node(node).description.as_str());
+    match name {
+        Some(name) if !name.is_empty() => format!("{at} \"{}\"", printable(name)),
+        _ => at.to_string(),
+    }
+}
+
+fn port_guids(sm: &SubnetManager, pattern: &str) -> Answer {
+    let mut table = Table::new(["port GUID", "LID", "port", "node"]);
+    let mut list = Vec::new();
+    for destination in sm.lids().destinations().iter() {
+        let node = sm.fabric().node(destination.end.node);
+        if !node.description.contains(pattern) {
+            continue;
+        }
+        let (Lid(lid), port) = (destination.range.base(), destination.end.port.0);
+        table.row([
+            destination.guid.to_string(),
+            lid.to_string(),
+            port.to_string(),
+            printable(&node.description).to_string(),
+        ]);
+        list.push(json!({
+            "port_guid": destination.guid, "lid": lid, "port": port, "node": node.description,
+        }));
+    }
+    Answer::table(&table, list.into())
+}
+
+fn owner(sm: &SubnetManager, lid: Lid) -> Answer {
+    let Some(owner) = sm.lids().owner(lid) else {
+        return Answer {
+            text: "nobody has this LID".to_owned(),
+            json: Value::Null,
+        };
+    };
+    let node = sm.fabric().node(owner.end.node);
+    let (port_guid, port): (Guid, u8) = (owner.guid, owner.end.port.0);
+    let name = printable(&node.description).to_string();
+    Answer {
+        text: format!("port {port} of \"{name}\", port GUID {port_guid}"),
+        json: json!({ "port_guid": port_guid, "port": port, "node": node.description }),
+    }
+}
+
+fn lid(text: &str) -> Option<Lid> {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u16::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    number.ok().map(Lid)
+}

@@ -1,0 +1,80 @@
+//! The manager in a few numbers: who it is, what it does, what it keeps.
+
+use alloc::vec::Vec;
+
+use ib_mad::Instant;
+use ib_routing::RoutingEngine;
+use ib_smp::{SmInfo, SmState};
+use ib_wire::Guid;
+
+use crate::{
+    event::{MadCounts, Phase, PortAt},
+    manager::SubnetManager,
+    sweep::Step,
+};
+
+/// What a manager is doing, for people and monitors.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// GUID of the port that it sits on; none until the own node has answered.
+    pub port_guid: Guid,
+    /// Its part in the election.
+    pub state: SmState,
+    /// Its priority.
+    pub priority: u8,
+    /// Whether the last sweep left every port configured.
+    pub up: bool,
+    /// The part of the sweep at work; `None` while it waits.
+    pub phase: Option<Phase>,
+    /// Requests that wait in the sweep's queue or for an answer.
+    pub requests: usize,
+    /// When the last sweep began, or the one at work.
+    pub sweep_started: Instant,
+    /// The engine of the routes that are installed.
+    pub engine: Option<RoutingEngine>,
+    /// Datagrams since the start.
+    pub mads: MadCounts,
+    /// The other managers that the last discovery met, with where they sit.
+    pub others: Vec<(PortAt, SmInfo)>,
+    /// What hosts told the administrator.
+    pub kept: Kept,
+}
+
+/// How many things the administrator keeps for hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Multicast groups.
+    pub groups: usize,
+    /// Memberships of them.
+    pub memberships: usize,
+    /// Services.
+    pub services: usize,
+    /// Subscriptions to notices.
+    pub subscriptions: usize,
+}
+
+impl SubnetManager {
+    /// What the manager is doing now.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let own = self.election.current();
+        let step = self.sweep.step;
+        let others = self.sweep.others.iter();
+        Status {
+            port_guid: own.guid(),
+            state: own.sm_state(),
+            priority: own.priority(),
+            up: self.up,
+            phase: (step != Step::Done).then_some(step.phase()),
+            requests: self.window.len().saturating_add(self.sweep.queue.len()),
+            sweep_started: self.summary.started,
+            engine: self.engine(),
+            mads: self.mads(),
+            others: others
+                .map(|&(port, info)| (self.sweep.subnet.port_at(port), info))
+                .collect(),
+            kept: self.sa.kept(),
+        }
+    }
+}
