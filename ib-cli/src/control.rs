@@ -21,7 +21,7 @@ use ib_sm::{Event, SubnetManager};
 use signal_hook::consts::{SIGHUP, SIGUSR1};
 
 use self::console::Console;
-use crate::{error::CliError, sm_args::SmArgs};
+use crate::{error::CliError, output::note, sm_args::SmArgs};
 
 /// How often orders are looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -68,10 +68,10 @@ impl Controlled {
         }
         self.look_at = now + LOOK;
         if self.reload.swap(false, Ordering::Relaxed) {
-            eprintln!("{}", orders::reload(&mut self.sm, &self.args, now));
+            note::say(orders::reload(&mut self.sm, &self.args, now));
         }
         if self.dump.swap(false, Ordering::Relaxed) {
-            eprintln!("{}", orders::dump(&self.sm, &self.args));
+            note::say(orders::dump(&self.sm, &self.args));
         }
         if let Some(console) = &mut self.console {
             let (sm, args) = (&mut self.sm, &self.args);

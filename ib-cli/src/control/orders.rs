@@ -11,7 +11,11 @@ use ib_smp::NodeType;
 use ib_wire::{Guid, Lid};
 use serde_json::{Value, json};
 
-use crate::{error::printable, files, output::table::Table, sm_args::SmArgs};
+use crate::{
+    files,
+    output::{note::printable, table::Table},
+    sm_args::SmArgs,
+};
 
 const HELP: &str = "\
 status                       what the manager does and keeps

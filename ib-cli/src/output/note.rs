@@ -24,7 +24,7 @@ pub fn error(text: impl Display) {
 }
 
 /// The text in one line without control characters: what is quoted of a file may hold any.
-fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() {
