@@ -41,7 +41,8 @@ pub use event::{
 pub use manager::SubnetManager;
 pub use partition::{PartitionError, Partitions};
 pub use qos_policy::{QosLevel, QosPolicy, QosPolicyError};
-pub use status::{Kept, Status};
+pub use sa::Kept;
+pub use status::Status;
 pub use subnet::Subnet;
 pub use tally::PortTally;
 

@@ -46,8 +46,6 @@ pub(crate) use self::{
     view::{Asker, View},
 };
 
-use crate::status::Kept;
-
 /// Answers of many segments at once; beyond, requesters are told to come again.
 const MAX_TRANSFERS: usize = 64;
 
@@ -63,6 +61,19 @@ pub(crate) struct SubnetAdministrator {
     services: Services,
     subscriptions: Subscriptions,
     rmpp: Rmpp,
+}
+
+/// How many things the administrator keeps for hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Multicast groups.
+    pub groups: usize,
+    /// Memberships of them.
+    pub memberships: usize,
+    /// Services.
+    pub services: usize,
+    /// Subscriptions to notices.
+    pub subscriptions: usize,
 }
 
 /// A request and what came with it.

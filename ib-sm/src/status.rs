@@ -10,6 +10,7 @@ use ib_wire::Guid;
 use crate::{
     event::{MadCounts, Phase, PortAt},
     manager::SubnetManager,
+    sa::Kept,
     sweep::Step,
 };
 
@@ -39,19 +40,6 @@ pub struct Status {
     pub others: Vec<(PortAt, SmInfo)>,
     /// What hosts told the administrator.
     pub kept: Kept,
-}
-
-/// How many things the administrator keeps for hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Multicast groups.
-    pub groups: usize,
-    /// Memberships of them.
-    pub memberships: usize,
-    /// Services.
-    pub services: usize,
-    /// Subscriptions to notices.
-    pub subscriptions: usize,
 }
 
 impl SubnetManager {
