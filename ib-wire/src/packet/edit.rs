@@ -2,13 +2,16 @@
 //!
 //! A CRC is linear: the difference that a change makes depends on the changed bits and on how many
 //! bytes follow them, not on these bytes. A packet whose CRC was wrong keeps it wrong, so that a
-//! device that edits never hides damage.
+//! device that edits never hides damage. The same holds of the checksum of IPv4.
+//!
+//! What says where the other headers and the CRCs stand cannot be edited: the kind of network in
+//! LRH.lnh, lengths that the end is counted from, the header length and the protocol of IP.
 
 use thiserror::Error;
 
 use super::{Packet, Start, shape::Shape};
 use crate::{
-    Bth, Grh, Lrh, Vl,
+    Bth, Grh, Ipv4, Ipv6, Lrh, Udp, Vl,
     crc::{Icrc, Vcrc},
     packet::ExtendedHeader,
 };
@@ -29,13 +32,20 @@ pub enum EditError {
         /// The hop limit found.
         found: u8,
     },
+    /// Another header, or the CRCs, would stand elsewhere: such a packet has to be built anew.
+    #[error("the change of {header} moves what follows it")]
+    Moves {
+        /// The header whose change was refused.
+        header: &'static str,
+    },
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
     /// Changes the LRH and the CRCs with it.
     ///
     /// # Errors
-    /// [`EditError::NoHeader`] if there is no LRH or the packet was cut short.
+    /// [`EditError::NoHeader`] if there is no LRH or the packet was cut short; [`EditError::Moves`] if
+    /// another LNH or length makes it another packet.
     pub fn edit_lrh(&mut self, change: impl FnOnce(&mut Lrh)) -> Result<(), EditError> {
         let mut header = *self.lrh().ok_or(missing(Lrh::LAYOUT.name))?;
         change(&mut header);
@@ -45,14 +55,74 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
     /// Changes the GRH and the CRCs with it.
     ///
     /// # Errors
-    /// [`EditError::NoHeader`] if there is no GRH or the packet was cut short.
+    /// [`EditError::NoHeader`] if there is no GRH or the packet was cut short; [`EditError::Moves`] if
+    /// the packet, one of RoCE v1, would end elsewhere.
     pub fn edit_grh(&mut self, change: impl FnOnce(&mut Grh)) -> Result<(), EditError> {
         let mut header = *self.grh().ok_or(missing(Grh::LAYOUT.name))?;
         change(&mut header);
         self.replace(Grh::LAYOUT.name, self.shape.net, header.as_bytes())
     }
 
-    /// Changes the BTH and the CRCs with it.
+    /// Changes the IPv4 header, and the ICRC with it; the checksum too, unless the change itself sets
+    /// another one.
+    ///
+    /// # Errors
+    /// [`EditError::NoHeader`] if there is no IPv4 header or the packet was cut short;
+    /// [`EditError::Moves`] if what follows it would stand elsewhere.
+    ///
+    /// ```
+    /// # use ib_wire::{Bth, Ipv4, OpCode, Packet, PacketBuilder, Start, Udp};
+    /// # let mut bth = Bth::default();
+    /// # bth.set_op_code(OpCode::UC_SEND_ONLY);
+    /// # let ip = Ipv4::roce_v2([10, 0, 0, 1], [10, 0, 0, 2]);
+    /// # let mut buffer = [0; 44];
+    /// # PacketBuilder::roce_v2_ipv4(ip, &[], Udp::roce_v2(7), bth).build(&mut buffer)?;
+    /// // What a router does to a packet that met congestion.
+    /// let mut packet = Packet::parse_as(Start::RoceV2Ipv4, &mut buffer[..]);
+    /// packet.edit_ipv4(|ip| {
+    ///     ip.set_ttl(ip.ttl() - 1).set_ecn(3);
+    /// })?;
+    /// assert!(packet.validate().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn edit_ipv4(&mut self, change: impl FnOnce(&mut Ipv4)) -> Result<(), EditError> {
+        let old = *self.ipv4().ok_or(missing(Ipv4::LAYOUT.name))?;
+        let mut header = old;
+        change(&mut header);
+        if header.checksum() == old.checksum() {
+            let checksum = moved_checksum(&old, &header);
+            header.set_checksum(checksum);
+        }
+        self.replace(Ipv4::LAYOUT.name, self.shape.net, header.as_bytes())
+    }
+
+    /// Changes the IPv6 header and the ICRC with it.
+    ///
+    /// # Errors
+    /// [`EditError::NoHeader`] if there is no IPv6 header or the packet was cut short;
+    /// [`EditError::Moves`] if what follows it would stand elsewhere.
+    pub fn edit_ipv6(&mut self, change: impl FnOnce(&mut Ipv6)) -> Result<(), EditError> {
+        let mut header = *self.ipv6().ok_or(missing(Ipv6::LAYOUT.name))?;
+        change(&mut header);
+        self.replace(Ipv6::LAYOUT.name, self.shape.net, header.as_bytes())
+    }
+
+    /// Changes the UDP header and the ICRC with it. The UDP checksum stays as it is given: RoCE v2
+    /// sends 0, none.
+    ///
+    /// # Errors
+    /// [`EditError::NoHeader`] if there is no UDP header or the packet was cut short;
+    /// [`EditError::Moves`] if what follows it would stand elsewhere.
+    pub fn edit_udp(&mut self, change: impl FnOnce(&mut Udp)) -> Result<(), EditError> {
+        let mut header = *self.udp().ok_or(missing(Udp::LAYOUT.name))?;
+        change(&mut header);
+        let at = self.shape.bth().saturating_sub(Udp::LEN);
+        self.replace(Udp::LAYOUT.name, at, header.as_bytes())
+    }
+
+    /// Changes the BTH and the CRCs with it. Another operation code gives the bytes behind the BTH
+    /// another meaning; they stay.
+    ///
     ///
     /// # Errors
     /// [`EditError::NoHeader`] if there is no BTH or the packet was cut short.
@@ -109,7 +179,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
     ///
     /// # Errors
     /// [`EditError::HopLimit`] if no hop is left; the packet is as it was.
-    /// [`EditError::NoHeader`] if it has no GRH or was cut short.
+    /// [`EditError::NoHeader`] if it has no GRH or was cut short; [`EditError::Moves`] if `next` makes
+    /// it another packet.
     pub fn router_hop(&mut self, next: impl FnOnce(&mut Lrh)) -> Result<(), EditError> {
         let found = self.grh().ok_or(missing(Grh::LAYOUT.name))?.hop_lmt();
         let left = match found.checked_sub(1) {
@@ -146,6 +217,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
             *change = old ^ new;
         }
         old.copy_from_slice(new);
+        let moved = Shape::of(shape.start, self.bytes.as_ref());
+        let bytes = self.bytes.as_mut();
+        if !shape.has_same_frame(&moved) {
+            let place = bytes.get_mut(at..).unwrap_or_default();
+            for (byte, change) in place.iter_mut().zip(change) {
+                *byte ^= *change;
+            }
+            return Err(EditError::Moves { header });
+        }
         let after = |end: usize| end.saturating_sub(at).saturating_sub(new.len());
         let variant = Vcrc::difference(change, after(shape.end.saturating_sub(2)));
         let mut icrc_difference = [0; 4];
@@ -172,10 +252,25 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
                 .add(Vcrc::difference(&icrc_difference, 0));
             *vcrc = moved.wire();
         }
-        // Another operation, or another LNH, puts other things behind the header.
-        self.shape = Shape::of(shape.start, self.bytes.as_ref());
+        // Another operation has other headers behind the BTH.
+        self.shape = moved;
         Ok(())
     }
+}
+
+/// The checksum of an IPv4 header after a change of it: what was wrong of it stays wrong.
+///
+/// Source: RFC 1624, equation 3.
+fn moved_checksum(old: &Ipv4, new: &Ipv4) -> u16 {
+    let (before, after) = (old.as_bytes().as_chunks().0, new.as_bytes().as_chunks().0);
+    let removed = before.iter().map(|&word| !u16::from_be_bytes(word));
+    let added = after.iter().map(|&word| u16::from_be_bytes(word));
+    let words = removed.chain(added).map(u32::from);
+    // Twenty-one words of 16 bits. The checksum itself stands on both sides, and adds nothing.
+    let sum = words.fold(u32::from(!old.checksum()), u32::wrapping_add);
+    let folded = (sum >> 16).wrapping_add(sum & 0xffff);
+    let folded = (folded >> 16).wrapping_add(folded & 0xffff);
+    !(folded as u16)
 }
 
 const fn missing(header: &'static str) -> EditError {

@@ -388,6 +388,12 @@ impl Shape {
         (at.wrapping_add(eth.layout().len) <= self.payload).then_some(at)
     }
 
+    /// Whether the other shape has its transport and its CRCs at the same places and of the same kind.
+    pub(super) fn has_same_frame(&self, other: &Self) -> bool {
+        let frame = |shape: &Self| (shape.network, shape.net, shape.bth, shape.limit, shape.end);
+        frame(self) == frame(other)
+    }
+
     /// One past the payload: before the pad, if the pad count fits.
     #[inline]
     pub(super) fn payload_end(&self, bytes: &[u8]) -> usize {
