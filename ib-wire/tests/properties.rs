@@ -59,16 +59,17 @@ proptest! {
 }
 
 #[test]
-fn generators_reach_every_operation_and_every_fault() {
+fn generators_reach_every_operation_and_every_fault_everywhere() {
     use std::collections::BTreeSet;
 
     use arbitrary::{Arbitrary, Unstructured};
     use ib_wire::{
-        OPERATIONS, Packet,
-        generate::{FaultyPacket, ValidPacket},
+        FaultKind, OPERATIONS, Packet, Start,
+        generate::{FaultyFlowControl, FaultyPacket, ValidPacket},
     };
 
     let (mut operations, mut faults) = (BTreeSet::new(), BTreeSet::new());
+    let (mut starts, mut fault_starts) = (BTreeSet::new(), BTreeSet::new());
     let mut state = 1u64;
     for _ in 0..6000 {
         let bytes: Vec<u8> = std::iter::repeat_with(|| {
@@ -77,14 +78,37 @@ fn generators_reach_every_operation_and_every_fault() {
                 .wrapping_add(1);
             (state >> 56) as u8
         })
-        .take(400)
+        .take(600)
         .collect();
         let valid = ValidPacket::arbitrary(&mut Unstructured::new(&bytes)).unwrap();
         let packet = Packet::parse_as(valid.start, valid.bytes.as_slice());
         operations.extend(packet.bth().map(|bth| bth.op_code()));
+        starts.insert(valid.start.to_string());
         let faulty = FaultyPacket::arbitrary(&mut Unstructured::new(&bytes)).unwrap();
+        faults.insert(faulty.fault);
+        fault_starts.insert((faulty.fault, faulty.start.to_string()));
+        let faulty = FaultyFlowControl::arbitrary(&mut Unstructured::new(&bytes)).unwrap();
         faults.insert(faulty.fault);
     }
     assert_eq!(operations.len(), OPERATIONS.len());
-    assert_eq!(faults.len(), 14, "{faults:?}");
+    assert_eq!(starts.len(), Start::NAMED.len());
+    assert!(faults.iter().eq(FaultKind::ALL), "{faults:?}");
+    let everywhere = [
+        FaultKind::Truncated,
+        FaultKind::HeaderStackExceedsPacket,
+        FaultKind::BadTver,
+        FaultKind::BadPadCnt,
+        FaultKind::BadPayloadLength,
+        FaultKind::UnexpectedPayload,
+        FaultKind::ReservedOpCode,
+        FaultKind::ManufacturerOpCode,
+        FaultKind::IcrcMismatch,
+    ];
+    for (fault, (_, start)) in everywhere.iter().flat_map(|fault| {
+        let starts = Start::NAMED.iter();
+        starts.map(move |start| (fault, start))
+    }) {
+        let seen = fault_starts.contains(&(*fault, start.to_string()));
+        assert!(seen, "{fault} at {start}");
+    }
 }

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use arbitrary::{Arbitrary, Unstructured};
 
 use crate::{
-    Bth, FaultKind, Grh, Packet, Start, Vl,
-    generate::{FaultyPacket, ValidPacket},
+    Bth, FaultKind, FlowControlPacket, Grh, Ipv4, Ipv6, Packet, Start, Udp, Vl,
+    generate::{FaultyFlowControl, FaultyPacket, ValidPacket},
     packet::Expected,
 };
 
@@ -119,48 +119,145 @@ pub fn valid_packets_have_no_fault(bytes: &[u8]) {
     builds_again(&packet);
 }
 
-/// Changes of headers leave a valid packet valid, and nothing but these headers and the CRCs differs.
+/// Changes of headers leave a valid packet valid, and nothing but these headers, the checksum of IPv4
+/// and the CRCs differs.
 pub fn edits_leave_packets_valid(bytes: &[u8]) {
     let mut u = Unstructured::new(bytes);
-    let (Ok(lane), Ok(bth), Ok(grh)) =
-        (u.arbitrary(), Bth::arbitrary(&mut u), u.arbitrary::<Grh>())
+    let (Ok(new), Ok(ValidPacket { start, mut bytes })) =
+        (NewHeaders::of(&mut u), ValidPacket::arbitrary(&mut u))
     else {
         return;
     };
-    let Ok(ValidPacket { start, mut bytes }) = ValidPacket::arbitrary(&mut u) else {
-        return;
-    };
     let before = bytes.clone();
-    let mut packet = Packet::parse_as(start, bytes.as_mut_slice());
     let old = Packet::parse_as(start, before.as_slice());
-    let has_lrh = packet.switch_hop(Vl::from_low_bits(lane)).is_ok();
-    assert_eq!(has_lrh, old.lrh().is_some());
-    let has_bth = packet.edit_bth(|new| {
-        let (op_code, pad_cnt) = (new.op_code(), new.pad_cnt());
-        *new = bth;
-        new.set_op_code(op_code).set_pad_cnt(pad_cnt).set_t_ver(0);
-    });
-    assert_eq!(has_bth.is_ok(), old.bth().is_some());
-    let has_grh = packet.edit_grh(|new| {
-        let (pay_len, nxt_hdr) = (new.pay_len(), new.nxt_hdr());
-        *new = grh;
-        new.set_ip_ver(6).set_pay_len(pay_len).set_nxt_hdr(nxt_hdr);
-    });
-    assert_eq!(has_grh.is_ok(), old.grh().is_some());
+    let mut packet = Packet::parse_as(start, bytes.as_mut_slice());
+    let edited = new.put_into(&mut packet);
+    let there = [
+        old.lrh().is_some(),
+        old.bth().is_some(),
+        old.grh().is_some(),
+        old.ipv4().is_some(),
+        old.ipv6().is_some(),
+        old.udp().is_some(),
+    ];
+    assert_eq!(edited, there, "{old:?}");
     let packet = Packet::parse_as(start, packet.into_bytes());
     assert!(packet.validate().is_empty(), "{packet:?}");
-    assert_eq!(packet.bth().map(Bth::psn), old.bth().map(|_| bth.psn()));
-    assert_eq!(packet.grh().map(Grh::sgid), old.grh().map(|_| grh.sgid()));
+    assert_eq!(packet.bth().map(Bth::psn), old.bth().map(|_| new.bth.psn()));
+    assert_eq!(
+        packet.grh().map(Grh::sgid),
+        old.grh().map(|_| new.grh.sgid())
+    );
+    assert_eq!(
+        packet.ipv4().map(Ipv4::src),
+        old.ipv4().map(|_| new.ipv4.src())
+    );
+    assert_eq!(
+        packet.ipv6().map(Ipv6::src),
+        old.ipv6().map(|_| new.ipv6.src())
+    );
+    assert_eq!(
+        packet.udp().map(Udp::src_port),
+        old.udp().map(|_| new.udp.src_port())
+    );
     assert_eq!(packet.payload(), old.payload());
-    assert_eq!(packet.udp(), old.udp());
+    assert_eq!(packet.ipv4_options(), old.ipv4_options());
 }
 
-/// The fault of a generated packet is among those found.
+/// Fields that a device may change in a packet on its way.
+struct NewHeaders {
+    lane: u8,
+    bth: Bth,
+    grh: Grh,
+    ipv4: Ipv4,
+    ipv6: Ipv6,
+    udp: Udp,
+}
+
+impl NewHeaders {
+    fn of(u: &mut Unstructured<'_>) -> arbitrary::Result<Self> {
+        Ok(Self {
+            lane: u.arbitrary()?,
+            bth: u.arbitrary()?,
+            grh: u.arbitrary()?,
+            ipv4: u.arbitrary()?,
+            ipv6: u.arbitrary()?,
+            udp: u.arbitrary()?,
+        })
+    }
+
+    /// Changes every header that the packet has, all fields but those that say how it goes on; whether
+    /// LRH, BTH, GRH, IPv4, IPv6 and UDP were there.
+    fn put_into(&self, packet: &mut Packet<&mut [u8]>) -> [bool; 6] {
+        let lrh = packet.switch_hop(Vl::from_low_bits(self.lane));
+        let bth = packet.edit_bth(|bth| {
+            let old = *bth;
+            *bth = self.bth;
+            bth.set_op_code(old.op_code())
+                .set_pad_cnt(old.pad_cnt())
+                .set_t_ver(old.t_ver());
+        });
+        let grh = packet.edit_grh(|grh| {
+            let old = *grh;
+            *grh = self.grh;
+            grh.set_ip_ver(old.ip_ver())
+                .set_pay_len(old.pay_len())
+                .set_nxt_hdr(old.nxt_hdr());
+        });
+        let ipv4 = packet.edit_ipv4(|ip| {
+            let old = *ip;
+            *ip = self.ipv4;
+            ip.set_version(old.version())
+                .set_ihl(old.ihl())
+                .set_total_length(old.total_length())
+                .set_fragment_offset(old.fragment_offset())
+                .set_protocol(old.protocol())
+                .set_checksum(old.checksum());
+        });
+        let ipv6 = packet.edit_ipv6(|ip| {
+            let old = *ip;
+            *ip = self.ipv6;
+            ip.set_version(old.version())
+                .set_payload_length(old.payload_length())
+                .set_next_header(old.next_header());
+        });
+        let udp = packet.edit_udp(|udp| {
+            let old = *udp;
+            *udp = self.udp;
+            udp.set_dst_port(old.dst_port()).set_length(old.length());
+        });
+        [lrh, bth, grh, ipv4, ipv6, udp].map(|edited| edited.is_ok())
+    }
+}
+
+/// A generated fault is found, and nothing else; what devices change of the packet on its way hides it
+/// from nobody.
 pub fn faults_are_found(bytes: &[u8]) {
-    let Ok(faulty) = FaultyPacket::arbitrary(&mut Unstructured::new(bytes)) else {
+    let mut u = Unstructured::new(bytes);
+    let (
+        Ok(new),
+        Ok(FaultyPacket {
+            start,
+            fault,
+            mut bytes,
+        }),
+    ) = (NewHeaders::of(&mut u), FaultyPacket::arbitrary(&mut u))
+    else {
         return;
     };
-    let faults = Packet::parse(faulty.bytes.as_slice()).validate();
-    let listed: Vec<_> = faults.iter().collect();
-    assert!(faults.has(faulty.fault), "{faulty:?}: {listed:?}");
+    let judge = |bytes: &[u8]| {
+        let faults = Packet::parse_as(start, bytes).validate();
+        let listed: Vec<_> = faults.into_iter().collect();
+        let kinds = listed.iter().map(|found| found.kind);
+        assert!(kinds.eq([fault]), "{start} {fault}: {listed:?}");
+    };
+    judge(&bytes);
+    new.put_into(&mut Packet::parse_as(start, bytes.as_mut_slice()));
+    judge(&bytes);
+    let Ok(FaultyFlowControl { fault, bytes }) = u.arbitrary() else {
+        return;
+    };
+    let faults = FlowControlPacket::validate_bytes(&bytes);
+    let kinds = faults.iter().map(|found| found.kind);
+    assert!(kinds.eq([fault]), "{fault}: {faults:?}");
 }

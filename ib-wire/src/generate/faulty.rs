@@ -1,0 +1,291 @@
+//! Packets with one fault.
+
+use alloc::vec::Vec;
+
+use arbitrary::{Arbitrary, Error, Result, Unstructured};
+
+use super::draft::{Draft, MAX_PAYLOAD, NETWORKS, operation};
+use crate::{
+    EtherType, FaultKind, GrhNxtHdr, Ipv4, OPERATIONS, OpCode, Packet, PayloadRule, ROCE_V2_PORT,
+    Start, crc, packet::Network,
+};
+
+/// A packet with one named fault: a link's, or RoCE v1 or v2 in an Ethernet frame or without.
+///
+/// [`Packet::validate`] finds this fault and nothing else. Of a [note](FaultKind::is_note) a parser may
+/// take the packet; of any other fault it has to refuse it or mark it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultyPacket {
+    /// Where the bytes start.
+    pub start: Start,
+    /// What was done to it: one of [`FaultyPacket::FAULTS`].
+    pub fault: FaultKind,
+    /// The packet.
+    pub bytes: Vec<u8>,
+}
+
+impl FaultyPacket {
+    /// Faults that a packet can have; those of flow control packets are apart, in
+    /// [`FaultyFlowControl`](super::FaultyFlowControl).
+    pub const FAULTS: &'static [FaultKind] = &[
+        FaultKind::Truncated,
+        FaultKind::LengthMismatch,
+        FaultKind::HeaderStackExceedsPacket,
+        FaultKind::BadPktLen,
+        FaultKind::BadLver,
+        FaultKind::BadTver,
+        FaultKind::BadIpVer,
+        FaultKind::BadNxtHdr,
+        FaultKind::BadPayLen,
+        FaultKind::BadIhl,
+        FaultKind::BadChecksum,
+        FaultKind::BadPadCnt,
+        FaultKind::BadPayloadLength,
+        FaultKind::UnexpectedPayload,
+        FaultKind::ReservedOpCode,
+        FaultKind::ManufacturerOpCode,
+        FaultKind::NotRoce,
+        FaultKind::IcrcMismatch,
+        FaultKind::VcrcMismatch,
+    ];
+}
+
+impl<'a> Arbitrary<'a> for FaultyPacket {
+    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
+        let fault = *u.choose(Self::FAULTS)?;
+        let network = *u.choose(networks(fault))?;
+        let (op_code, payload) = contents(u, fault)?;
+        let mut draft = Draft::of(u, network, op_code, payload)?;
+        spoil_parts(u, fault, network, &mut draft)?;
+        let mut bytes = draft.build()?;
+        spoil_whole(u, fault, draft.start, &mut bytes)?;
+        Ok(Self {
+            start: draft.start,
+            fault,
+            bytes,
+        })
+    }
+}
+
+/// Where a packet can have the fault.
+fn networks(fault: FaultKind) -> &'static [Network] {
+    use Network::{Global, Local, Raw, RawIpv6, RoceV1, RoceV2Ipv4, RoceV2Ipv6};
+    match fault {
+        FaultKind::Truncated => NETWORKS,
+        FaultKind::LengthMismatch
+        | FaultKind::BadPktLen
+        | FaultKind::BadLver
+        | FaultKind::VcrcMismatch => &[Local, Global, Raw, RawIpv6],
+        FaultKind::BadIpVer => &[Global, RoceV1, RoceV2Ipv4, RoceV2Ipv6],
+        FaultKind::BadNxtHdr => &[Global, RoceV1],
+        // The length of RoCE v1 stands nowhere else: nothing contradicts it.
+        FaultKind::BadPayLen => &[Global, RoceV2Ipv4, RoceV2Ipv6],
+        FaultKind::BadIhl | FaultKind::BadChecksum => &[RoceV2Ipv4],
+        FaultKind::NotRoce => &[RoceV2Ipv4, RoceV2Ipv6],
+        _ => &[Local, Global, RoceV1, RoceV2Ipv4, RoceV2Ipv6],
+    }
+}
+
+/// Operation and bytes of payload: those that the fault is about, any valid ones for the others.
+fn contents(u: &mut Unstructured<'_>, fault: FaultKind) -> Result<(OpCode, usize)> {
+    let any = u.int_in_range(0..=MAX_PAYLOAD)?;
+    Ok(match fault {
+        // What stands in place of a stack of headers that is too long for it.
+        FaultKind::HeaderStackExceedsPacket => {
+            (OpCode::UC_SEND_ONLY, u.int_in_range(0..=LONGEST - 4)?)
+        }
+        // No payload, so that any pad is too much.
+        FaultKind::BadPadCnt => (u.choose(OPERATIONS)?.op_code, 0),
+        FaultKind::BadPayloadLength => {
+            let operation = choose(u, |code| {
+                let known = code.operation();
+                known.is_some_and(|known| known.payload != PayloadRule::None)
+            })?;
+            let too_long = u.int_in_range(MAX_PAYLOAD + 1..=MAX_PAYLOAD + 2000)?;
+            let len = match operation.operation().map(|known| known.payload) {
+                // Whole words: the operation has no pad either.
+                Some(PayloadRule::PathMtu) => match any & !3 {
+                    256 | 512 | 1024 | 2048 | 4096 => 0,
+                    len => len,
+                },
+                Some(PayloadRule::UpToPathMtu) if u.arbitrary()? => 0,
+                _ => too_long,
+            };
+            (operation, len)
+        }
+        FaultKind::UnexpectedPayload => {
+            let operation = choose(u, |code| {
+                let known = code.operation();
+                known.is_some_and(|known| known.payload == PayloadRule::None)
+            })?;
+            (operation, any.max(1))
+        }
+        FaultKind::ReservedOpCode => {
+            let is_reserved = |code: OpCode| code.operation().is_none() && !code.is_manufacturer();
+            (choose(u, is_reserved)?, any)
+        }
+        FaultKind::ManufacturerOpCode => (choose(u, OpCode::is_manufacturer)?, any),
+        _ => operation(u)?,
+    })
+}
+
+/// Bytes of the longest stack of extended headers.
+const LONGEST: usize = OpCode::RD_CMP_SWAP.headers_len();
+
+/// One of the operation codes that `fits`, named or not.
+fn choose(u: &mut Unstructured<'_>, fits: impl Fn(OpCode) -> bool) -> Result<OpCode> {
+    let all: Vec<OpCode> = (0..=u8::MAX)
+        .map(OpCode)
+        .filter(|&code| fits(code))
+        .collect();
+    Ok(*u.choose(&all)?)
+}
+
+/// Faults of one header: it is sealed with the others, so that lengths and CRCs are right.
+fn spoil_parts(
+    u: &mut Unstructured<'_>,
+    fault: FaultKind,
+    network: Network,
+    draft: &mut Draft,
+) -> Result<()> {
+    match (fault, network) {
+        (FaultKind::BadLver, _) => {
+            draft.lrh.set_lver(u.int_in_range(1..=15)?);
+        }
+        (FaultKind::BadTver, _) => {
+            draft.bth.set_t_ver(u.int_in_range(1..=15)?);
+        }
+        (FaultKind::BadIpVer, Network::RoceV2Ipv4) => {
+            draft.ipv4.set_version(other_than(u, 4)?);
+        }
+        (FaultKind::BadIpVer, Network::RoceV2Ipv6) => {
+            draft.ipv6.set_version(other_than(u, 6)?);
+        }
+        (FaultKind::BadIpVer, _) => {
+            draft.grh.set_ip_ver(other_than(u, 6)?);
+        }
+        (FaultKind::BadNxtHdr, _) => {
+            let right = GrhNxtHdr::IBA_TRANSPORT.bits();
+            let wrong = right ^ u.int_in_range(1..=u8::MAX)?;
+            draft.grh.set_nxt_hdr(GrhNxtHdr(wrong));
+        }
+        (FaultKind::NotRoce, _) => match (u.int_in_range(0..=3)?, network) {
+            (0, _) if draft.start == Start::Ethernet => {
+                draft.set_ether_type(*u.choose(&[EtherType::ARP, EtherType(0x88cc)])?);
+            }
+            (1, Network::RoceV2Ipv4) => {
+                draft.ipv4.set_fragment_offset(u.int_in_range(1..=0x1fff)?);
+            }
+            (2, Network::RoceV2Ipv4) => {
+                draft.ipv4.set_protocol(17 ^ u.int_in_range(1..=u8::MAX)?);
+            }
+            (1 | 2, _) => {
+                draft
+                    .ipv6
+                    .set_next_header(17 ^ u.int_in_range(1..=u8::MAX)?);
+            }
+            _ => {
+                let wrong = ROCE_V2_PORT ^ u.int_in_range(1..=u16::MAX)?;
+                draft.udp.set_dst_port(wrong);
+            }
+        },
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A number of 4 bits that is not `right`.
+fn other_than(u: &mut Unstructured<'_>, right: u8) -> Result<u8> {
+    Ok(right ^ u.int_in_range(1..=15)?)
+}
+
+/// Faults of a finished packet. Edits leave the CRCs right, where they are not what is spoiled.
+fn spoil_whole(
+    u: &mut Unstructured<'_>,
+    fault: FaultKind,
+    start: Start,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    let whole = bytes.len();
+    let mut packet = Packet::parse_as(start, bytes.as_mut_slice());
+    let edited = match fault {
+        FaultKind::Truncated => {
+            bytes.truncate(u.int_in_range(0..=whole.saturating_sub(1))?);
+            Ok(())
+        }
+        FaultKind::LengthMismatch => {
+            let more = u.int_in_range(1..=64)?;
+            bytes.extend(core::iter::repeat_n(u.arbitrary::<u8>()?, more));
+            Ok(())
+        }
+        FaultKind::HeaderStackExceedsPacket => {
+            let room = packet.payload().len().saturating_add(packet.pad().len());
+            let op_code = choose(u, |code| code.headers_len() > room)?;
+            packet.edit_bth(|bth| {
+                bth.set_op_code(op_code);
+            })
+        }
+        FaultKind::BadPktLen => {
+            // Four words are less than any packet has, raw ones as well.
+            let words = u.int_in_range(0..=4)?;
+            packet.edit_lrh(|lrh| {
+                lrh.set_pkt_len(words);
+            })
+        }
+        FaultKind::BadPayLen => {
+            let change = u.int_in_range(1..=u16::MAX)?;
+            match packet.network() {
+                Network::Global => packet.edit_grh(|grh| {
+                    grh.set_pay_len(grh.pay_len() ^ change);
+                }),
+                _ => packet.edit_udp(|udp| {
+                    udp.set_length(udp.length() ^ change);
+                }),
+            }
+        }
+        FaultKind::BadIhl => {
+            let short = u.int_in_range(0..=4)?;
+            let mut headers = packet.headers();
+            let ip = headers.find(|header| header.layout.name == Ipv4::LAYOUT.name);
+            let at = ip.map(|ip| ip.offset);
+            if let Some(first) = at.and_then(|at| bytes.get_mut(at)) {
+                *first = *first & 0xf0 | short;
+            }
+            Ok(())
+        }
+        FaultKind::BadChecksum => {
+            let change = u.int_in_range(1..=u16::MAX)?;
+            packet.edit_ipv4(|ip| {
+                ip.set_checksum(ip.checksum() ^ change);
+            })
+        }
+        FaultKind::BadPadCnt => {
+            let count = u.int_in_range(1..=3)?;
+            packet.edit_bth(|bth| {
+                bth.set_pad_cnt(count);
+            })
+        }
+        FaultKind::IcrcMismatch => {
+            let payload = packet.payload_offset();
+            let crcs = if start == Start::Ib { 2 } else { 0 };
+            let at = u.int_in_range(payload..=whole.saturating_sub(crcs).saturating_sub(1))?;
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= u.int_in_range(1..=u8::MAX)?;
+            }
+            if start == Start::Ib
+                && let Some((covered, vcrc)) = bytes.split_last_chunk_mut()
+            {
+                *vcrc = crc::vcrc(covered);
+            }
+            Ok(())
+        }
+        FaultKind::VcrcMismatch => {
+            if let Some(byte) = bytes.last_mut() {
+                *byte ^= u.int_in_range(1..=u8::MAX)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    };
+    edited.map_err(|_| Error::IncorrectFormat)
+}
