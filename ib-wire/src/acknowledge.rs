@@ -1,7 +1,8 @@
 //! Acknowledgements: the packet that answers a request (IBA vol. 1, 9.7.5).
 
 use crate::{
-    Aeth, Bth, Lrh, OpCode, Packet, PacketBuilder, Qpn, Rdeth, Syndrome, Transport, packet::Network,
+    Aeth, Bth, Grh, Lrh, OpCode, Packet, PacketBuilder, Qpn, Rdeth, Syndrome, Transport, Udp,
+    packet::Network,
 };
 
 /// What an acknowledgement says.
@@ -17,7 +18,10 @@ pub struct Acknowledge {
 
 impl Acknowledge {
     /// The packet that acknowledges `request`: back the way it came, with its partition, service
-    /// level and sequence number.
+    /// level and sequence number, and with all hops before it. Congestion that the request met on its
+    /// way is not passed on as the answer's. The virtual lane is the request's, for
+    /// [`Packet::switch_hop`] to change; an Ethernet header is the caller's, for
+    /// [`PacketBuilder::link`].
     ///
     /// `None` if nothing acknowledges the request: unreliable and unknown transports, responses,
     /// multicast, and packets whose headers were cut off. A NAK of a sequence error names the packet
@@ -40,28 +44,28 @@ impl Acknowledge {
         let mut builder = match request.network() {
             Network::Local => PacketBuilder::local(turned(request.lrh()?)?, bth),
             Network::Global => {
-                let mut grh = *request.grh()?;
-                let (sgid, dgid) = (grh.sgid(), grh.dgid());
-                grh.set_sgid(dgid).set_dgid(sgid);
+                let grh = turned_grh(request.grh()?);
                 PacketBuilder::global(turned(request.lrh()?)?, grh, bth)
             }
-            Network::RoceV1 => {
-                let mut grh = *request.grh()?;
-                let (sgid, dgid) = (grh.sgid(), grh.dgid());
-                grh.set_sgid(dgid).set_dgid(sgid);
-                PacketBuilder::roce_v1(grh, bth)
-            }
+            Network::RoceV1 => PacketBuilder::roce_v1(turned_grh(request.grh()?), bth),
             Network::RoceV2Ipv4 => {
-                let mut ip = *request.ipv4()?;
-                let (src, dst) = (*ip.src(), *ip.dst());
-                ip.set_src(&dst).set_dst(&src);
-                PacketBuilder::roce_v2_ipv4(ip, &[], *request.udp()?, bth)
+                let asked = request.ipv4()?;
+                let mut ip = *asked;
+                ip.set_src(asked.dst())
+                    .set_dst(asked.src())
+                    .set_ttl(HOPS)
+                    .set_ecn(without_congestion(asked.ecn()));
+                PacketBuilder::roce_v2_ipv4(ip, &[], turned_udp(request.udp()?), bth)
             }
             Network::RoceV2Ipv6 => {
-                let mut ip = *request.ipv6()?;
-                let (src, dst) = (ip.src(), ip.dst());
-                ip.set_src(dst).set_dst(src);
-                PacketBuilder::roce_v2_ipv6(ip, *request.udp()?, bth)
+                let asked = request.ipv6()?;
+                let mut ip = *asked;
+                let class = asked.traffic_class();
+                ip.set_src(asked.dst())
+                    .set_dst(asked.src())
+                    .set_hop_limit(HOPS)
+                    .set_traffic_class(class & !3 | without_congestion(class & 3));
+                PacketBuilder::roce_v2_ipv6(ip, turned_udp(request.udp()?), bth)
             }
             Network::None | Network::Raw | Network::RawIpv6 => return None,
         };
@@ -73,6 +77,35 @@ impl Acknowledge {
         builder.with(&aeth);
         Some(builder)
     }
+}
+
+/// Hops that an answer may take, whatever was left of the request's: what [`Grh::new`] and
+/// [`Ipv4::roce_v2`](crate::Ipv4::roce_v2) give.
+const HOPS: u8 = 64;
+
+/// What the two ECN bits of an answer are: capable, if the request met congestion (RFC 3168, 5).
+const fn without_congestion(ecn: u8) -> u8 {
+    match ecn {
+        3 => 2,
+        other => other,
+    }
+}
+
+/// The UDP header of the same flow; its checksum was that of other bytes.
+fn turned_udp(udp: &Udp) -> Udp {
+    let mut turned = *udp;
+    turned.set_checksum(0);
+    turned
+}
+
+/// The GRH with source and destination exchanged, and all hops before it.
+fn turned_grh(grh: &Grh) -> Grh {
+    let mut turned = *grh;
+    turned
+        .set_sgid(grh.dgid())
+        .set_dgid(grh.sgid())
+        .set_hop_lmt(HOPS);
+    turned
 }
 
 /// The LRH with source and destination exchanged; `None` if it came to a multicast LID.

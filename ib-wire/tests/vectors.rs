@@ -459,6 +459,17 @@ fn an_acknowledgement_goes_back_the_way_the_request_came() {
             assert_eq!(answer.lrh().map(|lrh| (lrh.slid(), lrh.dlid())), ends);
             let ends = request.grh().map(|grh| (grh.dgid(), grh.sgid()));
             assert_eq!(answer.grh().map(|grh| (grh.sgid(), grh.dgid())), ends);
+            assert!(answer.grh().is_none_or(|grh| grh.hop_lmt() == 64));
+            assert!(
+                answer
+                    .ipv4()
+                    .is_none_or(|ip| ip.ttl() == 64 && ip.ecn() != 3)
+            );
+            let class = answer
+                .ipv6()
+                .map(|ip| (ip.hop_limit(), ip.traffic_class() & 3));
+            assert!(class.is_none_or(|(hops, ecn)| hops == 64 && ecn != 3));
+            assert!(answer.udp().is_none_or(|udp| udp.checksum() == 0));
             answered += 1;
         }
     }
