@@ -52,10 +52,7 @@ pub(crate) fn bad(
 
 /// A number in C's notation.
 pub(crate) fn number(text: &str) -> Option<u64> {
-    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
+    ib_wire::addr::number(text, u64::MAX)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use core::{str::FromStr, time::Duration};
 
 use ib_mad::{SmKey, TransactionId};
 use ib_routing::{RouteOptions, RoutingEngine};
-use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl};
+use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl, addr};
 use thiserror::Error;
 
 pub(crate) use self::qos::PortKind;
@@ -415,16 +415,9 @@ fn engines(value: &str) -> Result<Vec<RoutingEngine>, SetError> {
 }
 
 fn number(value: &str, max: u64) -> Result<u64, SetError> {
-    let parsed = match value.strip_prefix("0x").or(value.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => value.parse(),
-    };
-    match parsed {
-        Ok(number) if number <= max => Ok(number),
-        _ => Err(SetError::BadValue {
-            expected: "a number in the range of the option",
-        }),
-    }
+    addr::number(value, max).ok_or(SetError::BadValue {
+        expected: "a number in the range of the option",
+    })
 }
 
 fn narrow<T: TryFrom<u64> + Into<u64>>(value: &str, max: T) -> Result<T, SetError> {

@@ -58,19 +58,17 @@ impl FromStr for Destination {
     type Err = BadAddress;
 
     fn from_str(text: &str) -> Result<Self, BadAddress> {
-        let digits = text.strip_prefix("0x");
         if text.contains(':') {
             return text.parse().map(Self::Gid);
         }
         if text == "0" || text.contains(',') {
             return text.parse().map(Self::Route);
         }
-        let lid = match digits {
-            Some(digits) if digits.len() > 4 => return text.parse().map(Self::Guid),
-            Some(digits) => u16::from_str_radix(digits, 16),
-            None => text.parse(),
-        };
-        match lid.map(Lid) {
+        // A LID has four digits at most.
+        if text.starts_with("0x") && text.len() > 6 {
+            return text.parse().map(Self::Guid);
+        }
+        match text.parse::<Lid>() {
             Ok(lid) if lid.is_unicast() => Ok(Self::Lid(lid)),
             _ => Err(BadAddress {
                 name: "port",
@@ -127,6 +125,8 @@ mod tests {
             "0xc000",
             "65535",
             "-1",
+            "+1",
+            "0x+1",
             "0x0",
             "port",
             "1,2",

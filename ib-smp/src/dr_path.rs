@@ -91,10 +91,10 @@ impl FromStr for DrPath {
             name: "directed route",
             expected: "0 and up to 63 ports, as 0,1,4",
         };
-        let mut numbers = text.split(',').map(str::parse::<u8>);
-        match numbers.next() {
-            Some(Ok(0)) => numbers.try_fold(Self::OWN_NODE, |path, port| {
-                path.then(PortNum(port.map_err(|_| bad)?)).ok_or(bad)
+        let mut ports = text.split(',');
+        match ports.next() {
+            Some("0") => ports.try_fold(Self::OWN_NODE, |path, port| {
+                path.then(port.parse().map_err(|_| bad)?).ok_or(bad)
             }),
             _ => Err(bad),
         }
@@ -128,7 +128,9 @@ mod tests {
             assert_eq!(path.to_string().parse(), Ok(path));
         }
         let too_long = format!("{longest},1");
-        for text in ["", "1,4", "0,", "0,256", "0,-1", "0, 1", "0x0", &too_long] {
+        for text in [
+            "", "1,4", "0,", "0,256", "0,-1", "0, 1", "0,+1", "+0", "0x0", &too_long,
+        ] {
             assert!(text.parse::<DrPath>().is_err(), "{text}");
         }
     }

@@ -38,10 +38,19 @@ pub struct BadAddress {
     pub expected: &'static str,
 }
 
-/// The number that a text spells: decimal digits, or `0x` and hexadecimal ones. No sign, no space, at
-/// most `max`.
-fn number(text: &str, max: u64) -> Option<u64> {
-    let (digits, radix) = match text.strip_prefix("0x") {
+/// The number that a text spells, as options and files of the field have it: decimal digits, or `0x`
+/// and hexadecimal ones. `None` for a sign, a space, no digits, or more than `max`.
+///
+/// ```
+/// use ib_wire::addr::number;
+/// assert_eq!(number("0xBFFF", 0xffff), Some(49151));
+/// assert_eq!(number("49151", 0xffff), Some(49151));
+/// assert_eq!(number("+7", 0xffff), None);
+/// assert_eq!(number("65536", 0xffff), None);
+/// ```
+#[must_use]
+pub fn number(text: &str, max: u64) -> Option<u64> {
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
         None => (text, 10),
     };

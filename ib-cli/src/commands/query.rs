@@ -13,7 +13,10 @@ use ib_mad::{
 };
 use ib_smp::{DrPath, PortInfo, SmpDirected};
 use ib_transport::{MonotonicClock, ask};
-use ib_wire::{Lid, MKey, addr::BadAddress};
+use ib_wire::{
+    Lid, MKey,
+    addr::{self, BadAddress},
+};
 use serde_json::{Value, json};
 
 use self::structure::Structure;
@@ -186,11 +189,7 @@ fn find_attribute(table: &ClassTable, name: &str) -> Option<&'static AttributeEn
 }
 
 fn number(text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| {
+    addr::number(text, u64::MAX).ok_or_else(|| {
         format!(
             "{text:?} is no number of 64 bits, expected decimal digits, or 0x and hexadecimal ones"
         )
@@ -206,8 +205,7 @@ fn sm_key(text: &str) -> Result<SmKey, String> {
 }
 
 fn lid(text: &str) -> Result<Lid, String> {
-    let lid = number(text).ok().and_then(|lid| u16::try_from(lid).ok());
-    let lid = lid.map(Lid).filter(|lid| lid.is_unicast());
+    let lid = text.parse().ok().filter(|lid: &Lid| lid.is_unicast());
     lid.ok_or_else(|| format!("{text} is no LID of a port, expected 1 to 0xbfff"))
 }
 

@@ -9,7 +9,7 @@ use alloc::{
 };
 use core::net::Ipv6Addr;
 
-use ib_wire::{Gid, Guid, Mtu, QKey, Rate, Sl};
+use ib_wire::{Gid, Guid, Mtu, QKey, Rate, Sl, addr};
 
 use super::{GroupOptions, MemberKind, Membership, Partition, PartitionError};
 
@@ -227,12 +227,8 @@ fn option(
 }
 
 fn number(line: usize, text: &str, max: u64) -> Result<u64, PartitionError> {
-    let parsed = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    let number = parsed.ok().filter(|&number| number <= max);
-    number.ok_or_else(|| error(line, text, "a number, or for members also ALL or SELF"))
+    addr::number(text, max)
+        .ok_or_else(|| error(line, text, "a number, or for members also ALL or SELF"))
 }
 
 fn error(line: usize, found: &str, expected: &'static str) -> PartitionError {

@@ -4,7 +4,7 @@ use alloc::{format, string::String, vec, vec::Vec};
 use core::ops::RangeInclusive;
 
 use ib_routing::NodeType;
-use ib_wire::{Mtu, Rate, Sl};
+use ib_wire::{Mtu, Rate, Sl, addr};
 
 use super::{DEFAULT, Kind, MatchRule, PortGroup, QosLevel, QosPolicy, QosPolicyError};
 
@@ -352,12 +352,7 @@ fn level_number(line: usize, value: &str) -> Result<Sl, QosPolicyError> {
 }
 
 fn number(line: usize, value: &str, max: u64) -> Result<u64, QosPolicyError> {
-    let parsed = match value.strip_prefix("0x").or(value.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => value.parse(),
-    };
-    let in_range = parsed.ok().filter(|number| *number <= max);
-    in_range.ok_or_else(|| error(line, value, "a number in the range of the key"))
+    addr::number(value, max).ok_or_else(|| error(line, value, "a number in the range of the key"))
 }
 
 fn error(line: usize, found: &str, expected: &'static str) -> QosPolicyError {

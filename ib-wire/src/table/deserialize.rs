@@ -9,7 +9,7 @@ use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{Field, FieldKind, Layout, load::store_bits};
-use crate::Gid;
+use crate::{Gid, addr::number};
 
 /// Reads a map of fields and writes each into `bytes`.
 ///
@@ -216,16 +216,10 @@ impl<'de> Visitor<'de> for ValueMut<'_> {
 
     fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
         match self.kind {
-            FieldKind::Uint => {
-                let value = match text.strip_prefix("0x") {
-                    Some(digits) => u64::from_str_radix(digits, 16),
-                    None => text.parse(),
-                };
-                match value {
-                    Ok(value) => self.number(value),
-                    Err(_) => Err(self.bad(format_args!("`{text}`"))),
-                }
-            }
+            FieldKind::Uint => match number(text, u64::MAX) {
+                Some(value) => self.number(value),
+                None => Err(self.bad(format_args!("`{text}`"))),
+            },
             FieldKind::Gid => match text.parse::<Gid>() {
                 Ok(gid) => {
                     self.octets()?.copy_from_slice(&gid.0);
@@ -367,7 +361,9 @@ fn unescaped(mut text: &str) -> impl Iterator<Item = u8> {
 fn escape(text: &str) -> Option<(u8, &str)> {
     let digits = text.strip_prefix("\\x")?;
     let (digits, rest) = digits.split_at_checked(2)?;
-    let byte = u8::from_str_radix(digits, 16).ok()?;
+    let mut byte = [0];
+    write_hex(&mut byte, digits)?;
+    let [byte] = byte;
     (byte >= 0x80).then_some((byte, rest))
 }
 
