@@ -11,6 +11,7 @@ pub mod layered;
 pub mod parallel;
 pub mod random;
 pub mod relief;
+pub mod roots;
 pub mod spread;
 pub mod up_down;
 pub mod waves;

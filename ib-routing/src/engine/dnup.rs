@@ -3,9 +3,11 @@
 //!
 //! A switch with CAs is a leaf; routes go away from the leaves first and then towards them, on one
 //! virtual lane and without a cycle of channels. Not every fabric has such routes between all leaves:
-//! where every switch has CAs, nobody is away from them. OpenSM leaves such leaves unreachable; here
-//! the switch farthest from the leaves becomes the top of its part of the fabric, and distance from it
-//! the order, in which all reach each other. Time as minhop. Source: OpenSM's `osm_ucast_dnup.c`.
+//! one CA on a spine, and nobody of the tree is away from the leaves. OpenSM leaves such leaves
+//! unreachable, or lets packets turn as they like where all switches are leaves; here the roots that
+//! the options name or that the tree shows become the top, else the switch farthest from the leaves,
+//! and distance from the top is the order, in which all reach each other. Time as minhop. Source:
+//! OpenSM's `osm_ucast_dnup.c`.
 
 use core::cmp::Reverse;
 
@@ -13,7 +15,7 @@ use alloc::vec::Vec;
 
 use crate::{
     RoutingEngine,
-    algo::{bfs, up_down},
+    algo::{bfs, roots::roots, up_down},
     error::RouteError,
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
@@ -27,21 +29,28 @@ use crate::{
 /// # Errors
 /// None: what no cable joins stays unreachable, and the verifier's report says so.
 pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let ranks = ranks_above_leaves(fabric, lids);
-    match route_by(&ranks, fabric, lids, options) {
-        Err(RouteError::NoPath { .. }) => {
-            let ranks = ranks_below_tops(fabric, options, &ranks);
-            route_by(&ranks, fabric, lids, options)
-        }
+    let above_leaves = ranks_above_leaves(fabric, lids, options);
+    let by = |ranks: &Ranks| route_by(ranks, fabric, lids, options);
+    let no_path = |error: &RouteError| matches!(error, RouteError::NoPath { .. });
+    match by(&above_leaves) {
+        Err(error) if no_path(&error) => {}
+        routes => return routes,
+    }
+    let roots = roots(fabric, lids, options);
+    match by(&ranks_below_tops(fabric, options, &above_leaves, &roots)) {
+        // Roots may have no way to each other; below one switch there always is one.
+        Err(error) if no_path(&error) => by(&ranks_below_tops(fabric, options, &above_leaves, &[])),
         routes => routes,
     }
 }
 
 /// The ranks by which routes in place may have been made.
-pub(crate) fn possible_ranks(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> [Ranks; 2] {
-    let above_leaves = ranks_above_leaves(fabric, lids);
-    let below_tops = ranks_below_tops(fabric, options, &above_leaves);
-    [above_leaves, below_tops]
+pub(crate) fn possible_ranks(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> [Ranks; 3] {
+    let above_leaves = ranks_above_leaves(fabric, lids, options);
+    let roots = roots(fabric, lids, options);
+    let below_roots = ranks_below_tops(fabric, options, &above_leaves, &roots);
+    let below_tops = ranks_below_tops(fabric, options, &above_leaves, &[]);
+    [above_leaves, below_roots, below_tops]
 }
 
 fn route_by(
@@ -56,8 +65,9 @@ fn route_by(
 
 type Ranks = IdxVec<SwitchIdx, u16>;
 
-/// Hops from the nearest switch with CAs.
-fn ranks_above_leaves(fabric: &Fabric, lids: &LidMap) -> Ranks {
+/// Hops from the nearest switch with CAs; of neighbours with as many, the nearer to a root is the
+/// higher, so that a spine with a CA of its own still carries what leaves send each other.
+fn ranks_above_leaves(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Ranks {
     let has_ca = |&switch: &SwitchIdx| {
         lids.at_switch(switch)
             .any(|destination| !destination.is_switch())
@@ -65,15 +75,34 @@ fn ranks_above_leaves(fabric: &Fabric, lids: &LidMap) -> Ranks {
     let leaves: Vec<SwitchIdx> = fabric.switches().indices().filter(has_ca).collect();
     let mut ranks = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
     bfs::spread_out(fabric, &leaves, &mut ranks);
-    ranks
+    let mut channels = fabric.channels().iter();
+    if channels.all(|channel| ranks[channel.from] != ranks[channel.to]) {
+        return ranks;
+    }
+    let mut below = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
+    bfs::spread_out(fabric, &roots(fabric, lids, options), &mut below);
+    let heights = ranks.iter().zip(below.iter());
+    let heights = heights.map(|(&above, &below)| (above, Reverse(below)));
+    let heights: Vec<(u16, Reverse<u16>)> = heights.collect();
+    let mut known = heights.clone();
+    known.sort_unstable();
+    known.dedup();
+    let rank = |height| known.partition_point(|other| other < height) as u16;
+    heights.iter().map(rank).collect()
 }
 
-/// The nearer to the highest switch of its part of the fabric, the higher.
-fn ranks_below_tops(fabric: &Fabric, options: &RouteOptions, ranks: &Ranks) -> Ranks {
+/// The nearer to the `tops`, or to the highest switch of a part of the fabric without any, the higher.
+fn ranks_below_tops(
+    fabric: &Fabric,
+    options: &RouteOptions,
+    ranks: &Ranks,
+    tops: &[SwitchIdx],
+) -> Ranks {
     let places = places(fabric, options, ranks);
     let mut highest_first: Vec<SwitchIdx> = fabric.switches().indices().collect();
     highest_first.sort_unstable_by_key(|&switch| Reverse(places[switch]));
     let mut distance = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
+    bfs::spread_out(fabric, tops, &mut distance);
     for top in highest_first {
         if distance[top] == bfs::UNREACHED {
             bfs::spread_out(fabric, &[top], &mut distance);

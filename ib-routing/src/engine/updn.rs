@@ -12,11 +12,15 @@ use core::cmp::Reverse;
 
 use alloc::vec::Vec;
 
-use ib_wire::{Guid, Lid};
+use ib_wire::Lid;
 
 use crate::{
     RoutingEngine,
-    algo::{bfs, up_down, waves},
+    algo::{
+        bfs,
+        roots::{find_roots, named_roots, roots},
+        up_down,
+    },
     error::RouteError,
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
@@ -78,82 +82,8 @@ pub(crate) fn possible_ranks(
     lids: &LidMap,
     options: &RouteOptions,
 ) -> [IdxVec<SwitchIdx, u16>; 2] {
-    let roots = if options.roots.is_empty() {
-        find_roots(fabric, lids)
-    } else {
-        named_roots(fabric, &options.roots)
-    };
+    let roots = roots(fabric, lids, options);
     [ranks(fabric, lids, &roots), ranks(fabric, lids, &[])]
-}
-
-/// The switches that GUIDs name, of their own or of a CA cabled to them.
-#[must_use]
-pub fn named_roots(fabric: &Fabric, guids: &[Guid]) -> Vec<SwitchIdx> {
-    let mut roots: Vec<SwitchIdx> = guids
-        .iter()
-        .filter_map(|&guid| {
-            let end = fabric.port_by_guid(guid);
-            let node = fabric.node_by_guid(guid).or(end.map(|end| end.node))?;
-            fabric.switch_of(node).or_else(|| {
-                let mut ports = fabric.node(node).end_ports();
-                ports
-                    .find_map(|(port, _)| fabric.attachment(crate::PortRef { node, port }))
-                    .map(|(at, _)| at)
-            })
-        })
-        .collect();
-    roots.sort_unstable();
-    roots.dedup();
-    roots
-}
-
-/// Switches that more than nine tenths of all CA ports are equally far from, with less than one in
-/// twenty at any other distance.
-#[must_use]
-pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
-    let mut cas = IdxVec::filled(fabric.num_switches(), 0u64);
-    let mut total = 0;
-    for destination in lids
-        .destinations()
-        .iter()
-        .filter(|destination| !destination.is_switch())
-    {
-        if let Some(switch) = destination.switch {
-            cas[switch] += 1;
-            total += 1;
-        }
-    }
-    let with_cas: Vec<SwitchIdx> = fabric
-        .switches()
-        .indices()
-        .filter(|&switch| cas[switch] > 0)
-        .collect();
-    let all: Vec<SwitchIdx> = fabric.switches().indices().collect();
-    let mut roots = Vec::new();
-    for batch in all.chunks(waves::BATCH) {
-        // Distances at which a switch of the batch has more than nine tenths, a twentieth of the CAs.
-        let (mut most, mut some) = ([0; waves::BATCH], [0; waves::BATCH]);
-        let own = waves::start(fabric, batch);
-        let levels = waves::shortest(fabric, batch);
-        for sets in core::iter::once(&own).chain(levels.iter().map(|wave| &wave.reached)) {
-            let mut found = [0; waves::BATCH];
-            for &switch in &with_cas {
-                for bit in waves::bits_of(sets[switch]) {
-                    if let Some(found) = found.get_mut(bit as usize) {
-                        *found += cas[switch];
-                    }
-                }
-            }
-            for ((&found, most), some) in found.iter().zip(&mut most).zip(&mut some) {
-                *most += u32::from(found * 10 > total * 9);
-                *some += u32::from(found * 20 > total);
-            }
-        }
-        let bars = batch.iter().zip(most.iter().zip(&some));
-        let found = bars.filter(|(_, bars)| *bars == (&1, &1));
-        roots.extend(found.map(|(&switch, _)| switch));
-    }
-    roots
 }
 
 /// Hops from the nearest root. A part of the fabric without one takes its switch of the smallest LID.

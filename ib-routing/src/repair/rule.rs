@@ -41,7 +41,7 @@ impl Rule {
             both.map(|(&was, &after)| was.map_or(after, |was| before[was]))
                 .collect()
         };
-        let by_ranks = |before: &[Ranks; 2], after: &[Ranks; 2], height: fn(u16) -> i32| {
+        let by_ranks = |before: &[Ranks], after: &[Ranks], height: fn(u16) -> i32| {
             let both = before.iter().zip(after);
             both.map(|(before, after)| kept(before, after))
                 .chain(after.iter().cloned())

@@ -5,9 +5,9 @@ use alloc::{format, vec::Vec};
 use crate::{
     algo::{
         bfs::{UNREACHED, spread_out},
+        roots::named_roots,
         ways::senders,
     },
-    engine::updn::named_roots,
     error::RouteError,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
