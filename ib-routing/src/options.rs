@@ -23,8 +23,8 @@ pub struct RouteOptions {
     pub compute_nodes: Vec<Guid>,
     /// ftree, dfsssp: port GUIDs of I/O nodes.
     pub io_nodes: Vec<Guid>,
-    /// ftree: how often a route to an I/O node may go down and up again. Here a node above the leaves is
-    /// reached whatever that takes, on lanes of its own, and the number changes nothing.
+    /// ftree: hops up after hops down that a route to one of `io_nodes` may make, and only such a route;
+    /// what would need more is an error. 0 sets no limit, where OpenSM then leaves such CAs unreachable.
     pub max_reverse_hops: u8,
     /// ftree: number ports by their order and not by their numbers (`quasi_ftree_indexing`); that is
     /// how they are always numbered here.

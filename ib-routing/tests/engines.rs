@@ -1,11 +1,12 @@
 //! Single engines beside their peers: lanes, loads, refusals. What holds for all engines is `suite.rs`.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, RouteOptions, RoutingEngine, VerifyReport, format::ibnetdiscover,
-    verify,
+    Fabric, LidMap, LidOptions, NewNode, NodeIdx, PortRef, RouteOptions, RoutingEngine,
+    VerifyReport, format::ibnetdiscover, verify,
 };
+use ib_wire::{Guid, PortNum};
 
 fn fabrics() -> impl Iterator<Item = (String, Fabric)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/fabrics");
@@ -132,6 +133,92 @@ fn ftree_shares_links_out_among_compute_nodes_first() {
     };
     assert_eq!(busiest_for_compute_nodes(&RouteOptions::default()), 2);
     assert_eq!(busiest_for_compute_nodes(&listed), 1);
+}
+
+/// A tree of three levels, and two CAs on roots with no neighbour in common.
+fn tree_with_cas_on_roots() -> (Fabric, [Guid; 2]) {
+    let spec: ib_routing::generate::FabricSpec = "fat-tree:radix=8,levels=3".parse().unwrap();
+    // Every switch gets a port for a CA.
+    let text = ibnetdiscover::write(&spec.build().unwrap(), None);
+    let text = text.replace("Switch\t8 ", "Switch\t9 ");
+    let fabric = ibnetdiscover::read(&text).unwrap().fabric;
+    let below = |root: NodeIdx| -> BTreeSet<NodeIdx> {
+        let peers = fabric.node(root).ports();
+        peers
+            .filter_map(|(_, port)| Some(port.peer?.node))
+            .collect()
+    };
+    let roots = fabric.switches().iter().copied();
+    let roots: Vec<_> = roots
+        .filter(|&root| fabric.node(root).description.starts_with("L3-"))
+        .collect();
+    let other = roots
+        .iter()
+        .find(|&&root| below(root).is_disjoint(&below(roots[0])));
+    let mut builder = fabric.to_builder();
+    let guids = [Guid(0x9001), Guid(0x9002)];
+    for (guid, &root) in guids.into_iter().zip([&roots[0], other.unwrap()]) {
+        let port = PortRef {
+            node: root,
+            port: PortNum(9),
+        };
+        let ca = NewNode {
+            guid,
+            num_ports: 1,
+            ..NewNode::default()
+        };
+        let node = builder.add_node(ca).unwrap();
+        let end = PortRef {
+            node,
+            port: PortNum(1),
+        };
+        builder.port_mut(end).unwrap().guid = guid;
+        builder.add_link(end, port).unwrap();
+    }
+    (builder.build(), guids)
+}
+
+#[test]
+fn ftree_goes_back_up_to_io_nodes_only_and_as_often_as_it_may() {
+    let (fabric, storage) = tree_with_cas_on_roots();
+    let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+    let cas = lids.destinations().iter().filter(|end| !end.is_switch());
+    let options = |max_reverse_hops, io_nodes: &[Guid]| RouteOptions {
+        compute_nodes: cas
+            .clone()
+            .map(|end| end.guid)
+            .filter(|guid| !storage.contains(guid))
+            .collect(),
+        io_nodes: io_nodes.to_vec(),
+        max_reverse_hops,
+        ..RouteOptions::default()
+    };
+    let route = |options: &RouteOptions| RoutingEngine::FatTree.route(&fabric, &lids, options);
+    for (refused, why) in [
+        (
+            options(1, &storage),
+            "by 2 reverse hops, max_reverse_hops and io_guid_file allow 1",
+        ),
+        (options(2, &[]), "allow 0"),
+        (options(2, &storage[..1]), "allow 0"),
+    ] {
+        let error = route(&refused).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    for allowed in [options(0, &[]), options(2, &storage)] {
+        let report = verify(&fabric, &lids, &route(&allowed).unwrap());
+        assert!(
+            report.is_clean(),
+            "{} unreachable, {:?}",
+            report.unreachable,
+            report.cycle
+        );
+    }
+    // Two hops down to a leaf that both roots are above, two up again.
+    let routes = route(&options(2, &storage)).unwrap();
+    let ends = storage.map(|guid| cas.clone().find(|end| end.guid == guid).unwrap());
+    let path = routes.path(&fabric, ends[0].switch.unwrap(), ends[1].range.base());
+    assert_eq!(path.count(), 5);
 }
 
 #[test]

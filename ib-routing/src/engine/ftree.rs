@@ -5,7 +5,10 @@
 //! one root, the least used link at every level, and everybody sends up towards that root: on a whole
 //! tree every link down serves as many destinations as any other, and a shift of the CAs in the order
 //! of their LIDs loads no link twice. CA traffic turns from up to down only, so one virtual lane does;
-//! switches that no such path joins (roots, mostly) talk through one leaf. Time O(LIDs * switches).
+//! switches that no such path joins (roots, mostly) talk through one leaf. CAs above the leaves (name
+//! the compute nodes, or the roots) may need routes that turn from down to up, against the stream: they
+//! get lanes of their own, and [`RouteOptions::max_reverse_hops`] limits them to I/O nodes and so many
+//! hops. Time O(LIDs * switches).
 //! Source: Zahavi, Johnson, Kerbyson and Lang, "Optimized InfiniBand fat-tree routing for shift
 //! all-to-all communication patterns", 2010; Bogdanski et al., "sFtree", 2012, for switch traffic.
 
@@ -14,7 +17,7 @@ mod desk;
 mod tree;
 mod view;
 
-use alloc::vec::Vec;
+use alloc::{format, vec::Vec};
 
 use self::{
     chains::{Chains, WaysUp},
@@ -26,6 +29,7 @@ use crate::{
     algo::{lanes, parallel},
     error::RouteError,
     fabric::Fabric,
+    index::SwitchIdx,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
@@ -39,7 +43,8 @@ const BATCH: usize = 64;
 ///
 /// # Errors
 /// [`RouteError::Topology`] names the first switch with a cable that does not join neighbouring
-/// levels, and [`RouteError::NoRoot`] says that `options.roots` names no switch.
+/// levels, or one whose CAs need more reverse hops than `options` allow, and [`RouteError::NoRoot`] says
+/// that `options.roots` names no switch.
 pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
     let tree = Tree::find(fabric, lids, options)?;
     let groups = tree.siblings(lids);
@@ -54,13 +59,16 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         let view = |at: usize| {
             groups
                 .get(at)
-                .map(|targets| View::from(&tree, targets, &hubs))
+                .map(|targets| View::from(&tree, targets, &hubs, options.max_reverse_hops > 0))
         };
         let views: Vec<View> = parallel::map(options.threads, groups.len(), view)
             .into_iter()
             .flatten()
             .collect();
         turned_back |= views.iter().any(|view| view.turns_back);
+        for (targets, view) in groups.iter().zip(&views) {
+            check_reverse_hops(&tree, targets, view, lids, options)?;
+        }
         parallel::rows(
             options.threads,
             &mut desks,
@@ -80,4 +88,37 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         lanes::layer_routes(fabric, lids, options, &mut routes)?;
     }
     Ok(routes)
+}
+
+/// Only I/O nodes may be reached by routes that go up after they went down, and by so many hops up.
+fn check_reverse_hops(
+    tree: &Tree<'_>,
+    targets: &[SwitchIdx],
+    view: &View,
+    lids: &LidMap,
+    options: &RouteOptions,
+) -> Result<(), RouteError> {
+    let Some((hops, from)) = view.most_reverse_hops else {
+        return Ok(());
+    };
+    let ends = targets.iter().flat_map(|&target| lids.at_switch(target));
+    for end in ends.filter(|end| !end.is_switch()) {
+        let allowed = match options.io_nodes.contains(&end.guid) {
+            true => options.max_reverse_hops,
+            false => 0,
+        };
+        if hops > u16::from(allowed) {
+            return Err(RouteError::Topology {
+                engine: RoutingEngine::FatTree,
+                switch: tree.fabric.switch_guid(from),
+                what: format!(
+                    "its CAs reach {} (LID {}) by {hops} reverse hops, max_reverse_hops and \
+                     io_guid_file allow {allowed}",
+                    end.guid,
+                    end.range.base(),
+                ),
+            });
+        }
+    }
+    Ok(())
 }

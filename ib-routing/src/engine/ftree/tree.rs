@@ -86,6 +86,17 @@ impl<'a> Tree<'a> {
         is_leaf(a) && is_leaf(b) && above(a).eq(above(b))
     }
 
+    /// How high a switch is above the leaves.
+    pub(super) fn level(&self, switch: SwitchIdx) -> u16 {
+        self.level[switch]
+    }
+
+    /// The hops up among `hops` from one switch to another: as many more than those down as the target
+    /// is higher.
+    pub(super) fn hops_up(&self, from: SwitchIdx, to: SwitchIdx, hops: u16) -> u16 {
+        (hops + self.level[to]).saturating_sub(self.level[from]) / 2
+    }
+
     /// Where a channel ends.
     #[inline]
     pub(super) fn to(&self, channel: ChannelIdx) -> SwitchIdx {

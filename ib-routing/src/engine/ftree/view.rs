@@ -1,6 +1,7 @@
 //! The tree as seen from a group of targets: who goes down to them, who goes up, and who can do neither.
 
-use alloc::vec::Vec;
+use alloc::{collections::BTreeMap, vec::Vec};
+use core::cmp::Reverse;
 
 use super::tree::Tree;
 use crate::index::{ChannelIdx, IdxVec, SwitchIdx};
@@ -28,11 +29,15 @@ pub(super) struct View {
     pub(super) moves: IdxVec<SwitchIdx, Move>,
     /// Whether a CA's route has to turn from down to up.
     pub(super) turns_back: bool,
+    /// The CAs' switch whose route goes up most often after it went down, and how often: where the
+    /// caller limits that, and routes turn back.
+    pub(super) most_reverse_hops: Option<(u16, SwitchIdx)>,
 }
 
 impl View {
-    /// The view from the targets of a group.
-    pub(super) fn from(tree: &Tree<'_>, targets: &[SwitchIdx], hubs: &Hubs) -> Self {
+    /// The view from the targets of a group. Routes of CAs that have to turn back do so with as few
+    /// hops up as can be if these are `limited`, else like all others, at a hub.
+    pub(super) fn from(tree: &Tree<'_>, targets: &[SwitchIdx], hubs: &Hubs, limited: bool) -> Self {
         let mut this = Self::legal(tree, targets);
         let lost = |this: &Self, switch: SwitchIdx| {
             this.hops[switch] == ILLEGAL
@@ -47,12 +52,21 @@ impl View {
         let by_hub = |this: &Self, switch: SwitchIdx| {
             hubs.hub[switch].is_some_and(|hub| this.hops[hub] != ILLEGAL)
         };
-        if all.iter().all(|&switch| by_hub(&this, switch)) {
+        let counts = limited && this.turns_back;
+        if !counts && all.iter().all(|&switch| by_hub(&this, switch)) {
             for switch in all {
                 this.moves[switch] = hubs.next[switch].map_or(Move::Stay, Move::By);
             }
         } else {
-            this.find_way_back(tree);
+            let hops = targets
+                .first()
+                .map(|&target| this.find_way_back(tree, target));
+            let with_ca = hops.iter().flat_map(|hops| hops.iter_enumerated());
+            let with_ca = with_ca.filter(|(switch, _)| has_ca(switch));
+            this.most_reverse_hops = with_ca
+                .map(|(switch, &hops)| (hops, switch))
+                .max_by_key(|&(hops, switch)| (hops, Reverse(switch)))
+                .filter(|_| counts);
         }
         this
     }
@@ -64,6 +78,7 @@ impl View {
             hops: IdxVec::filled(size, ILLEGAL),
             moves: IdxVec::filled(size, Move::Stay),
             turns_back: false,
+            most_reverse_hops: None,
         };
         let Some((&first, others)) = targets.split_first() else {
             return this;
@@ -118,26 +133,33 @@ impl View {
         this
     }
 
-    /// The shortest way to a switch with a legal path, whatever its turns.
-    fn find_way_back(&mut self, tree: &Tree<'_>) {
-        let switches = tree.fabric.switches().indices();
-        let legal = switches.filter(|&switch| self.hops[switch] != ILLEGAL);
-        let mut queue: Vec<_> = legal.collect();
-        let mut met = self
-            .hops
-            .iter()
-            .map(|&hops| hops != ILLEGAL)
-            .collect::<IdxVec<_, _>>();
-        let mut at = 0;
-        while let Some(&switch) = queue.get(at) {
-            at += 1;
-            for (_, channel) in tree.fabric.channels_from(switch) {
-                if !core::mem::replace(&mut met[channel.to], true) {
-                    self.moves[channel.to] = Move::By(channel.reverse);
-                    queue.push(channel.to);
+    /// Sends switches without a legal path the shortest way, whatever its turns, and returns how many
+    /// hops up the route of each has after one down.
+    fn find_way_back(&mut self, tree: &Tree<'_>, target: SwitchIdx) -> IdxVec<SwitchIdx, u16> {
+        let mut hops = self.hops.clone();
+        let mut reverse = IdxVec::filled(hops.len(), 0);
+        let mut by_hops: BTreeMap<u16, Vec<SwitchIdx>> = BTreeMap::new();
+        for (switch, &hops) in hops.iter_enumerated().filter(|(_, hops)| **hops != ILLEGAL) {
+            by_hops.entry(hops).or_default().push(switch);
+        }
+        while let Some((far, switches)) = by_hops.pop_first() {
+            for switch in switches {
+                for (_, channel) in tree.fabric.channels_from(switch) {
+                    let from = channel.to;
+                    let hops_up = match tree.level(from) < tree.level(switch) {
+                        true => reverse[switch],
+                        false => tree.hops_up(switch, target, far),
+                    };
+                    let better = (far + 1, hops_up) < (hops[from], reverse[from]);
+                    if self.hops[from] == ILLEGAL && better {
+                        (hops[from], reverse[from]) = (far + 1, hops_up);
+                        self.moves[from] = Move::By(channel.reverse);
+                        by_hops.entry(far + 1).or_default().push(from);
+                    }
                 }
             }
         }
+        reverse
     }
 
     /// Whether a channel up leads to a switch with a shorter path.
