@@ -52,6 +52,16 @@ pub fn read<T>(
     parse(&read_text(&name)?).map_err(|error| at_line(&name, &error))
 }
 
+/// The same for formats that tell which lines they passed over: says so on stderr.
+pub fn warned<T>(
+    file: &Path,
+    parse: impl FnOnce(&str) -> Result<(T, Vec<Warning>), TopologyError>,
+) -> Result<T, CliError> {
+    let (value, warnings) = read(file, parse)?;
+    warn(file.display(), &warnings);
+    Ok(value)
+}
+
 /// The error of a text format, with file and line.
 pub fn at_line(name: &str, error: &TopologyError) -> CliError {
     // A text without anything in it has no other line to blame.

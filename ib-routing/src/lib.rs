@@ -62,7 +62,7 @@ pub use lid::{Destination, LidChanges, LidConflict, LidMap, LidOptions, Misfit};
 pub use lid_matrix::LidMatrix;
 pub use options::RouteOptions;
 pub use repair::{Repair, repair};
-pub use routes::{Routes, SlTable};
+pub use routes::{PairSls, Routes, SlTable};
 pub use routing_engine::{RoutingEngine, UnknownEngine};
 pub use verify::{VerifyReport, verify, verify_with};
 pub use vl::VlMap;

@@ -277,7 +277,11 @@ pub fn any_text_is_tables_or_an_error(bytes: &[u8]) {
     let fabric = FabricSpec::Thesis.build().expect("a fabric");
     let lids = LidMap::assign(&fabric, &LidOptions::default()).expect("few ports");
     let _ = lfts::read(&text, &fabric);
-    let _ = sls::read(&text, &mut Routes::new(RoutingEngine::File, &fabric, &lids));
+    let _ = sls::read(
+        &text,
+        &lids,
+        &mut Routes::new(RoutingEngine::File, &fabric, &lids),
+    );
     let _ = sl2vl::read(&text, &fabric);
     let _ = (
         lid_matrix::read(&text, &fabric),

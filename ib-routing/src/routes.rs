@@ -1,9 +1,12 @@
 //! Routes: the output port per (switch, LID) and the service level per (source, destination).
 
+mod pair_sls;
+
 use alloc::{vec, vec::Vec};
 
 use ib_wire::{Lid, PortNum, Sl};
 
+pub use self::pair_sls::PairSls;
 use crate::{
     fabric::Fabric,
     index::{Idx, IdxVec, SwitchIdx},
@@ -21,8 +24,8 @@ pub enum SlTable {
     ByDestination(Vec<Sl>),
     /// By the sender's switch, then by destination LID: rows of [`Routes::row_len`].
     BySwitch(Vec<Sl>),
-    /// By source LID, then by destination LID: as files and other managers have it.
-    ByPair(Vec<Sl>),
+    /// By source LID and destination LID: as files and other managers have it.
+    ByPair(PairSls),
 }
 
 /// What an engine returns: a linear forwarding table per switch, service levels, and the SLtoVL
@@ -145,15 +148,7 @@ impl Routes {
     #[must_use]
     pub fn sl(&self, source: Lid, destination: Lid) -> Sl {
         match (&self.sls, self.switch_of.get(usize::from(source.0))) {
-            (SlTable::ByPair(sls), _) => {
-                let row = sls
-                    .get(usize::from(source.0) * self.row_len..)
-                    .unwrap_or_default();
-                let row = row.get(..self.row_len).unwrap_or_default();
-                row.get(usize::from(destination.0))
-                    .copied()
-                    .unwrap_or_default()
-            }
+            (SlTable::ByPair(sls), _) => sls.sl(source, destination),
             (_, Some(&Some(switch))) => self.sl_from(switch, destination),
             (SlTable::ByDestination(_), _) => self.sl_from(SwitchIdx(0), destination),
             _ => Sl::ZERO,

@@ -1,14 +1,15 @@
 //! SLtoVL tables as text: OpenSM's `opensm-sl2vl.dump`.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write;
 
 use ib_wire::{Guid, Lid, PortNum, Vl};
 
-use super::bad;
+use super::{Warning, bad};
 use crate::{
     error::TopologyError,
     fabric::Fabric,
+    index::SwitchIdx,
     lid::LidMap,
     routes::Routes,
     vl::{SlToVl, VlMap},
@@ -80,30 +81,42 @@ fn row(out: &mut String, input: PortNum, output: PortNum, table: &SlToVl) -> cor
 
 /// Reads tables. Ports that the file leaves out map each service level to the lane of its number.
 ///
+/// All CA ports get the first table of any: one that differs is a warning, as are tables of switches
+/// that are not in the fabric and of ports that a switch lacks.
+///
 /// # Errors
 /// A row that does not hold 16 lanes, rows before the first switch, and a text without any switch or CA.
-pub fn read(text: &str, fabric: &Fabric) -> Result<VlMap, TopologyError> {
+pub fn read(text: &str, fabric: &Fabric) -> Result<(VlMap, Vec<Warning>), TopologyError> {
     let identity = *VlMap::default().injection();
     let mut map = VlMap::per_port(fabric, identity);
+    let mut warnings = Vec::new();
     let mut injection: Option<SlToVl> = None;
-    let mut owner: Option<(bool, Guid)> = None;
+    let mut owner: Option<Owner> = None;
     for (at, line) in super::lines(text) {
-        let kind = ["Switch", "Channel Adapter", "Router"]
-            .iter()
-            .find(|kind| line.starts_with(**kind));
-        if let Some(kind) = kind {
+        let mut warn = |what| warnings.push(Warning { line: at, what });
+        let kinds = ["Switch", "Channel Adapter", "Router"];
+        if let Some(kind) = kinds.iter().find(|kind| line.starts_with(**kind)) {
             let guid = line
                 .split([' ', ','])
                 .find(|word| word.starts_with("0x"))
                 .and_then(|guid| guid.parse().ok());
             let guid = guid.ok_or_else(|| bad(at, "port", line, "a GUID after the kind"))?;
-            owner = Some((*kind == "Switch", guid));
+            owner = Some(match (*kind, fabric.switch_by_guid(guid)) {
+                ("Switch", Some(switch)) => Owner::Switch(switch),
+                ("Switch", None) => {
+                    warn(format!(
+                        "switch {guid} is not in the fabric, its tables are passed over"
+                    ));
+                    Owner::Unknown
+                }
+                _ => Owner::Ca(guid),
+            });
             continue;
         }
         let Some((ports, lanes)) = line.split_once(':') else {
             continue;
         };
-        let Some((is_switch, guid)) = owner else {
+        let Some(owner) = &owner else {
             return Err(bad(at, "row", line, "a line `Switch 0x...` before it"));
         };
         let lanes: Option<Vec<Vl>> = lanes
@@ -112,28 +125,42 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<VlMap, TopologyError> {
             .collect();
         let table = lanes.and_then(|lanes| SlToVl::try_from(lanes).ok());
         let table = table.ok_or_else(|| bad(at, "row", line, "16 lanes from 0 to 15"))?;
-        let mut numbers = ports
-            .split_whitespace()
-            .map(|port| port.parse().map(PortNum));
-        match (is_switch, numbers.next(), numbers.next()) {
-            (true, Some(Ok(input)), Some(Ok(output))) => {
-                if let Some(switch) = fabric.switch_by_guid(guid) {
-                    map.set(switch, input, output, table);
-                }
+        if let Owner::Ca(guid) = owner {
+            let used = injection.get_or_insert(table);
+            if *used != table {
+                warn(format!(
+                    "{guid} has another table than the first CA, whose table stands for all"
+                ));
             }
-            (true, ..) => return Err(bad(at, "row", line, "an input and an output port")),
-            (false, ..) => injection = injection.or(Some(table)),
+            continue;
+        }
+        let mut numbers = ports.split_whitespace().map(|port| port.parse().ok());
+        let (Some(Some(input)), Some(Some(output))) = (numbers.next(), numbers.next()) else {
+            return Err(bad(at, "row", line, "an input and an output port"));
+        };
+        if let &Owner::Switch(switch) = owner {
+            let last = fabric.switch(switch).num_ports();
+            if input > last || output > last {
+                let guid = fabric.switch_guid(switch);
+                warn(format!(
+                    "switch {guid} has ports up to {last}, the row is passed over"
+                ));
+            }
+            map.set(switch, PortNum(input), PortNum(output), table);
         }
     }
     if owner.is_none() {
         let found = text.lines().next().unwrap_or_default();
-        return Err(bad(
-            1,
-            "SLtoVL",
-            found,
-            "a line `Switch 0x...` or `Channel Adapter 0x...`",
-        ));
+        let expected = "a line `Switch 0x...` or `Channel Adapter 0x...`";
+        return Err(bad(1, "SLtoVL", found, expected));
     }
     map.set_injection(injection.unwrap_or(identity));
-    Ok(map)
+    Ok((map, warnings))
+}
+
+/// Whose rows follow.
+enum Owner {
+    Switch(SwitchIdx),
+    Ca(Guid),
+    Unknown,
 }

@@ -1,16 +1,21 @@
 //! Service levels as text: one line `H <port guid> <lid>` per CA port LID in LID order, then per source
 //! LID one line `P <lid> <digits>` with a hexadecimal digit per H line.
 
-use alloc::{string::String, vec, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::String,
+    vec::Vec,
+};
 use core::fmt::Write;
 
-use ib_wire::{Lid, Sl};
+use ib_wire::{Guid, Lid, Sl};
 
-use super::bad;
+use super::{Warning, bad};
 use crate::{
     error::TopologyError,
     lid::LidMap,
-    routes::{Routes, SlTable},
+    routes::{PairSls, Routes, SlTable},
 };
 
 /// Writes the service level of every pair of CA LIDs.
@@ -43,57 +48,111 @@ pub fn write(lids: &LidMap, routes: &Routes) -> String {
 }
 
 /// Reads service levels into `routes`; `?` (no path) counts as 0. Other lines are passed over, as the
-/// file may hold tables too.
+/// file may hold tables too. What is said of LIDs that nobody here has, what is said twice, and sources
+/// of which nothing is said are warnings.
 ///
 /// # Errors
 /// A P or H line that is cut short or has letters where digits belong.
-pub fn read(text: &str, routes: &mut Routes) -> Result<(), TopologyError> {
-    let row_len = routes.row_len();
-    let mut columns: Vec<u16> = Vec::new();
-    let mut sls = vec![Sl::ZERO; row_len.saturating_mul(row_len)];
+pub fn read(text: &str, lids: &LidMap, routes: &mut Routes) -> Result<Vec<Warning>, TopologyError> {
+    let mut warnings = Vec::new();
+    let columns = read_columns(text, lids, &mut warnings)?;
+    let mut sls = PairSls::new(&columns);
+    let mut rows: BTreeMap<&str, u32> = BTreeMap::new();
     let mut highest = 0;
+    let mut sources = BTreeSet::new();
     for (at, line) in super::lines(text) {
-        let mut words = line.split_whitespace();
-        match words.next() {
-            Some("H") => {
-                let lid = words.nth(1).and_then(|lid| lid.parse().ok());
-                columns.push(lid.ok_or_else(|| bad(at, "H line", line, "`H <port guid> <lid>`"))?);
+        let Some(("P", rest)) = line.split_once(char::is_whitespace) else {
+            continue;
+        };
+        let mut words = rest.split_whitespace();
+        let source = words.next().and_then(|lid| lid.parse().ok()).map(Lid);
+        let digits = words.next().unwrap_or_default();
+        let source = source.filter(|_| digits.len() == columns.len());
+        let source =
+            source.ok_or_else(|| bad(at, "P line", line, "`P <lid>` and a digit per H line"))?;
+        let row = match rows.get(digits) {
+            Some(&row) => row,
+            None => {
+                let expected = "hexadecimal digits or ?";
+                let levels = levels(digits).ok_or_else(|| bad(at, "P line", line, expected))?;
+                highest = levels.iter().map(|sl| sl.bits()).fold(highest, u8::max);
+                *rows.entry(digits).or_insert(sls.add_row(levels))
             }
-            Some("P") => {
-                let source = words.next().and_then(|lid| lid.parse::<u16>().ok());
-                let digits = words.next().unwrap_or_default();
-                let source = source.filter(|_| digits.len() == columns.len());
-                let source = source
-                    .ok_or_else(|| bad(at, "P line", line, "`P <lid>` and a digit per H line"))?;
-                let start = usize::from(source).saturating_mul(row_len);
-                for (&lid, digit) in columns.iter().zip(digits.chars()) {
-                    let sl = match digit {
-                        '?' => 0,
-                        _ => digit
-                            .to_digit(16)
-                            .ok_or_else(|| bad(at, "P line", line, "hexadecimal digits or ?"))?,
-                    };
-                    highest = highest.max(sl);
-                    let entry = sls
-                        .get_mut(start..)
-                        .and_then(|row| row.get_mut(usize::from(lid)));
-                    if let Some(entry) = entry.filter(|_| usize::from(lid) < row_len) {
-                        *entry = Sl::from_low_bits(sl as u8);
-                    }
-                }
+        };
+        sls.set_source(source, row);
+        let what = match lids.owner(source) {
+            None => format!("nobody has LID {source}, its service levels count for nothing"),
+            Some(_) if !sources.insert(source) => {
+                format!("LID {source} has a line already, this one counts")
             }
-            _ => {}
-        }
+            Some(_) => continue,
+        };
+        warnings.push(Warning { line: at, what });
     }
-    if columns.is_empty() {
-        return Err(bad(
-            1,
-            "service levels",
-            text.lines().next().unwrap_or_default(),
-            "`H <port guid> <lid>` lines",
-        ));
+    let cas = lids.destinations().iter().filter(|end| !end.is_switch());
+    let mut silent = cas
+        .flat_map(|end| end.range.iter())
+        .filter(|lid| !sources.contains(lid));
+    if let Some(first) = silent.next() {
+        let what = match silent.count() {
+            0 => format!("LID {first} has no P line, its service level counts as 0"),
+            more => format!(
+                "LID {first} and {more} more have no P line, their service level counts as 0"
+            ),
+        };
+        let line = text.lines().count();
+        warnings.push(Warning { line, what });
     }
     let map = routes.vl_map().clone();
-    routes.set_lanes(SlTable::ByPair(sls), map, (highest as u8).saturating_add(1));
-    Ok(())
+    routes.set_lanes(SlTable::ByPair(sls), map, highest.saturating_add(1));
+    Ok(warnings)
+}
+
+/// The destinations of the H lines.
+fn read_columns(
+    text: &str,
+    lids: &LidMap,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<Lid>, TopologyError> {
+    let mut columns = Vec::new();
+    let mut known = BTreeSet::new();
+    for (at, line) in super::lines(text) {
+        let mut words = line.split_whitespace();
+        if words.next() != Some("H") {
+            continue;
+        }
+        let guid = words.next().and_then(|guid| guid.parse::<Guid>().ok());
+        let lid = words.next().and_then(|lid| lid.parse().ok()).map(Lid);
+        let (guid, lid) = guid
+            .zip(lid)
+            .ok_or_else(|| bad(at, "H line", line, "`H <port guid> <lid>`"))?;
+        columns.push(lid);
+        let owner = lids.owner(lid).map(|owner| owner.guid);
+        let what = match owner {
+            None => format!("nobody has LID {lid}, service levels towards it count for nothing"),
+            Some(owner) if owner != guid => {
+                format!("LID {lid} belongs to {owner} and not to {guid}")
+            }
+            Some(_) if !known.insert(lid) => {
+                format!("LID {lid} has a line already, this one counts")
+            }
+            Some(_) => continue,
+        };
+        warnings.push(Warning { line: at, what });
+    }
+    if columns.is_empty() {
+        let found = text.lines().next().unwrap_or_default();
+        let expected = "`H <port guid> <lid>` lines";
+        return Err(bad(1, "service levels", found, expected));
+    }
+    Ok(columns)
+}
+
+/// A service level per digit.
+fn levels(digits: &str) -> Option<Vec<Sl>> {
+    let level = |digit| match digit {
+        '?' => Some(Sl::ZERO),
+        _ => Sl::try_new(u8::try_from(char::to_digit(digit, 16)?).ok()?).ok(),
+    };
+    digits.chars().map(level).collect()
 }

@@ -141,10 +141,14 @@ fn service_levels_and_lanes_come_back() {
     let text = sls::write(&lids, &routes);
     let mut again = routes.clone();
     again.set_lanes(SlTable::Uniform(Sl::ZERO), VlMap::default(), 1);
-    sls::read(&text, &mut again).expect("what we wrote");
+    assert_eq!(
+        sls::read(&text, &lids, &mut again).expect("what we wrote"),
+        []
+    );
     assert_eq!(sls::write(&lids, &again), text);
     let tables = sl2vl::write(&fabric, &lids, &routes);
-    let map = sl2vl::read(&tables, &fabric).expect("what we wrote");
+    let (map, warnings) = sl2vl::read(&tables, &fabric).expect("what we wrote");
+    assert_eq!(warnings, []);
     let sls = again.sls().clone();
     again.set_lanes(sls, map, 5);
     assert_eq!(sl2vl::write(&fabric, &lids, &again), tables);
@@ -153,6 +157,52 @@ fn service_levels_and_lanes_come_back() {
         verify(&fabric, &lids, &again),
     );
     assert_eq!((one.dependencies, one.vls), (other.dependencies, other.vls));
+}
+
+#[test]
+fn service_levels_of_strangers_and_sources_without_a_line_are_named() {
+    let (_, lids, mut routes) = routed("torus:3x3,hosts=1", 0);
+    let written = sls::write(&lids, &routes);
+    let mut lines: Vec<&str> = written.lines().collect();
+    assert_eq!(lines.pop().map(|line| line.starts_with("P ")), Some(true));
+    let strange = lines
+        .iter()
+        .position(|line| line.starts_with("P "))
+        .expect("a P line");
+    let source = lines[strange].replacen("P ", "P 4", 1);
+    lines[strange] = &source;
+    let host = lines[0].replacen("H 0", "H f", 1);
+    lines[0] = &host;
+    let warnings = sls::read(&lines.join("\n"), &lids, &mut routes).expect("levels");
+    let named: Vec<usize> = warnings.iter().map(|warning| warning.line).collect();
+    assert_eq!(named, [1, strange + 1, lines.len()]);
+    assert!(
+        warnings[2].what.contains("and 1 more"),
+        "{}",
+        warnings[2].what
+    );
+}
+
+#[test]
+fn lanes_of_strangers_and_cas_that_differ_are_named() {
+    let (fabric, ..) = routed("thesis", 0);
+    let row = |ports: &str, vl: &str| format!("{ports} :{}\n", format!(" {vl}").repeat(16));
+    let text = [
+        "Switch 0xf2, base LID 2\n".to_owned(),
+        row("1 2", "0"),
+        row("1 200", "0"),
+        "Switch 0x77, base LID 2\n".to_owned(),
+        row("1 2", "0"),
+        "Channel Adapter 0x1, base LID 7\n".to_owned(),
+        row("0 0", "3"),
+        "Channel Adapter 0x2, base LID 8\n".to_owned(),
+        row("0 0", "3"),
+        row("0 0", "4"),
+    ];
+    let (map, warnings) = sl2vl::read(&text.concat(), &fabric).expect("tables");
+    let lines: Vec<usize> = warnings.iter().map(|warning| warning.line).collect();
+    assert_eq!(lines, [3, 4, 10]);
+    assert!(map.injection().iter().all(|vl| vl.bits() == 3));
 }
 
 #[test]

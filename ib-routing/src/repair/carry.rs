@@ -153,12 +153,7 @@ fn service_levels(
             }
             SlTable::BySwitch(all)
         }
-        SlTable::ByPair(sls) => {
-            for source in 0..len {
-                put(&mut all, &row(sls, source));
-            }
-            SlTable::ByPair(all)
-        }
+        SlTable::ByPair(sls) => SlTable::ByPair(sls.clone()),
     }
 }
 

@@ -83,10 +83,13 @@ impl FromArgs {
         let mut tables = files::read(file, |text| lfts::read(text, fabric))?;
         files::warn(file.display(), &tables.warnings);
         if let Some(file) = &self.from_sls {
-            files::read(file, |text| sls::read(text, &mut tables.routes))?;
+            files::warned(file, |text| {
+                let warnings = sls::read(text, &tables.lids, &mut tables.routes)?;
+                Ok(((), warnings))
+            })?;
         }
         if let Some(file) = &self.from_sl2vl {
-            let lanes = files::read(file, |text| sl2vl::read(text, fabric))?;
+            let lanes = files::warned(file, |text| sl2vl::read(text, fabric))?;
             let levels = tables.routes.sls().clone();
             tables.routes.set_lanes(levels, lanes, VLS);
         }
