@@ -7,6 +7,7 @@
 pub mod balance;
 pub mod certificate;
 mod deadlock;
+mod dropped;
 mod multicast;
 mod reach;
 pub(crate) mod walk;
@@ -18,6 +19,7 @@ use ib_wire::{Lid, Vl};
 pub(crate) use self::deadlock::highest_lane;
 use self::{
     deadlock::Dependencies,
+    dropped::Drops,
     reach::{Sources, Tally},
     walk::{Block, PortTable, Target, Walk},
 };
@@ -36,10 +38,13 @@ pub struct VerifyReport {
     /// Pairs of LIDs of different CA (or router) ports.
     pub pairs: u64,
     /// (source port, destination LID) pairs of all end ports without a route, though cables join them
-    /// or not. `unreachable_ca` of them are between CA ports.
+    /// or not, and those whose packets a port drops. `unreachable_ca` of them are between CA ports.
     pub unreachable: u64,
     /// Unreachable pairs of CA ports.
     pub unreachable_ca: u64,
+    /// Those of `unreachable` that have a route, and a service level that a table on it maps to VL15:
+    /// there data is dropped.
+    pub dropped: u64,
     /// (switch, LID) pairs whose route never ends.
     pub loops: u64,
     /// Whether CA-to-CA traffic cannot deadlock.
@@ -105,8 +110,19 @@ pub struct Failure {
     pub lid: Lid,
     /// The switch where it ends or comes by twice.
     pub at: SwitchIdx,
-    /// Whether it goes round in a circle; otherwise it ends at a wrong or dead port.
-    pub is_loop: bool,
+    /// What happens there.
+    pub end: End,
+}
+
+/// How a route that does not arrive ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// At a wrong or dead port.
+    Dead,
+    /// Never: it goes round in a circle.
+    Loop,
+    /// At a port that maps its service level to VL15.
+    Dropped,
 }
 
 /// LIDs of one switch that are followed together, at most: what is known of a switch for so many fills
@@ -161,6 +177,7 @@ pub fn verify_with(
             block: Block::new(fabric),
             tally: Tally::new(fabric),
             dependencies: Dependencies::new(fabric, routes, lanes),
+            drops: Drops::new(routes.vl_map(), fabric.num_switches()),
             walks: Walks {
                 one: Walk::new(fabric),
                 few: Walk::new(fabric),
@@ -189,6 +206,8 @@ struct Part {
     block: Block,
     tally: Tally,
     dependencies: Dependencies,
+    /// Where some table drops data.
+    drops: Option<Drops>,
     walks: Walks,
 }
 
@@ -235,6 +254,11 @@ impl Part {
         }
         self.tally.count(context, walk, run, of_switch);
         self.dependencies.add(context, walk, run, of_switch);
+        if let Some(drops) = &mut self.drops {
+            for (at, target) in run.iter().enumerate() {
+                self.tally.drop(drops.count(context, walk, at, target));
+            }
+        }
         true
     }
 }

@@ -6,18 +6,19 @@ use std::{
 };
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, RoutingEngine, SwitchIdx,
+    Destination, Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, RoutingEngine, SlTable,
+    SwitchIdx, VlMap,
     algo::random::Random,
     format::ibnetdiscover,
     generate::FabricSpec,
     mcast::{Tree, Trees},
     verify::{
-        Group,
+        End, Group,
         balance::{Pattern, contention, lmc_overlap},
         certificate, verify_on, verify_with,
     },
 };
-use ib_wire::{Lid, Lmc, PortNum, Sl};
+use ib_wire::{Lid, Lmc, PortNum, Sl, Vl};
 
 /// A switch's output port, by the switch and the port.
 type Out = (SwitchIdx, PortNum);
@@ -134,6 +135,85 @@ fn load_is_what_counting_all_routes_gives() {
         assert_eq!(report.max, *load.values().max().unwrap(), "{}", net.name);
         assert!((report.mean - mean).abs() < 1e-9, "{}", net.name);
         assert!((report.stdev - stdev).abs() < 1e-6, "{}", net.name);
+    }
+}
+
+/// Whether a port on the way from a source port, or that port itself, drops what is sent on `sl`.
+fn is_dropped(net: &Net, source: &Destination, target: &Destination, lid: Lid, sl: Sl) -> bool {
+    let lane = |table: &[Vl; 16]| table[usize::from(sl.bits())];
+    let map = net.routes.vl_map();
+    if !source.is_switch() && lane(map.injection()) == Vl::MANAGEMENT {
+        return true;
+    }
+    let (mut here, mut input) = (source.switch.unwrap(), source.exit);
+    for (switch, output) in net.path(here, lid) {
+        if lane(map.table(here, input, output)) == Vl::MANAGEMENT {
+            return true;
+        }
+        let peer = net
+            .fabric
+            .switch(switch)
+            .port(output)
+            .unwrap()
+            .peer
+            .unwrap();
+        (here, input) = (net.fabric.switch_of(peer.node).unwrap(), peer.port);
+    }
+    lane(map.table(here, input, target.exit)) == Vl::MANAGEMENT
+}
+
+#[test]
+fn packets_mapped_to_lane_15_are_unreachable_and_wait_for_nobody() {
+    let mut random = Random::new(15);
+    for (number, mut net) in nets(&[RoutingEngine::UpDown], 1).into_iter().enumerate() {
+        let lanes = |random: &mut Random| {
+            [(); 16].map(|()| Vl::try_new(if random.below(9) == 0 { 15 } else { 0 }).unwrap())
+        };
+        let mut map = VlMap::uniform(lanes(&mut random));
+        if number % 2 == 0 {
+            map = VlMap::per_port(&net.fabric, *map.injection());
+            for switch in net.fabric.switches().indices() {
+                for (input, _) in net.fabric.switch(switch).ports() {
+                    for (output, _) in net.fabric.switch(switch).ports() {
+                        map.set(switch, input, output, lanes(&mut random));
+                    }
+                }
+            }
+        }
+        let sls = (0..net.routes.row_len() * net.fabric.num_switches())
+            .map(|_| Sl::from_low_bits(random.below(16) as u8));
+        let sls = SlTable::BySwitch(sls.collect());
+        net.routes.set_lanes(sls, map, 16);
+        let (mut dropped, mut of_cas) = (0, 0);
+        let ends = net.lids.destinations();
+        for (source, target) in ends
+            .iter()
+            .flat_map(|one| ends.iter().map(move |two| (one, two)))
+        {
+            for lid in target.range.iter().filter(|_| source != target) {
+                let sl = net.routes.sl(source.range.base(), lid);
+                if is_dropped(&net, source, target, lid, sl) {
+                    let of_ca = !source.is_switch() && !target.is_switch();
+                    let lids = u64::from(source.range.lmc().lid_count());
+                    (dropped, of_cas) = (dropped + 1, of_cas + u64::from(of_ca) * lids);
+                }
+            }
+        }
+        let report = verify_on(1, &net.fabric, &net.lids, &net.routes);
+        assert!(dropped > 0, "{}", net.name);
+        assert_eq!(
+            (report.unreachable, report.unreachable_ca, report.dropped),
+            (dropped, of_cas, dropped),
+            "{}",
+            net.name
+        );
+        assert!(report.failures.iter().all(|end| end.end == End::Dropped));
+        assert!(
+            (report.vls, report.deadlock_free) == (1, true),
+            "{}",
+            net.name
+        );
+        assert_eq!(report, verify_on(2, &net.fabric, &net.lids, &net.routes));
     }
 }
 

@@ -13,6 +13,7 @@ use ib_routing::{
     Fabric, VerifyReport, VlMap,
     format::{lfts, sl2vl, sls},
     verify,
+    verify::End,
 };
 
 use serde::Serialize;
@@ -81,10 +82,13 @@ pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
     files::warn(args.lfts.display(), &tables.warnings);
     let mut routes = tables.routes;
     if let Some(file) = &args.sls {
-        files::read(file, |text| sls::read(text, &mut routes))?;
+        files::warned(file, |text| {
+            let warnings = sls::read(text, &tables.lids, &mut routes)?;
+            Ok(((), warnings))
+        })?;
     }
     let lanes = match &args.sl2vl {
-        Some(file) => files::read(file, |text| sl2vl::read(text, &fabric))?,
+        Some(file) => files::warned(file, |text| sl2vl::read(text, &fabric))?,
         None => VlMap::identity(DATA_VLS),
     };
     routes.set_lanes(routes.sls().clone(), lanes, DATA_VLS);
@@ -152,7 +156,11 @@ fn print_failures(
             "{} -> LID {}: {} at {}",
             fabric.switch_guid(failure.switch),
             failure.lid,
-            if failure.is_loop { "loops" } else { "ends" },
+            match failure.end {
+                End::Dead => "ends",
+                End::Loop => "loops",
+                End::Dropped => "is mapped to VL15 and dropped",
+            },
             fabric.switch_guid(failure.at)
         )?;
     }

@@ -8,7 +8,9 @@ use alloc::vec::Vec;
 use ib_wire::{Lid, Sl, Vl};
 
 use super::{
-    Context, Group, VerifyReport, multicast,
+    Context, Group, VerifyReport,
+    dropped::DROP,
+    multicast,
     walk::{LOOP, NO_CHANNEL, Target, Walk, entry_port},
 };
 use crate::{
@@ -153,6 +155,9 @@ impl Dependencies {
     }
 }
 
+/// The lanes on which packets wait, a bit each: what is mapped to VL15 is dropped instead.
+const HOLDING: u16 = !(1 << DROP);
+
 /// The dependencies of LIDs where all packets to one of them have the same lane. `graphs` are those of
 /// CA traffic and of what switches send.
 fn one_lane<const LIDS: usize>(
@@ -172,7 +177,7 @@ fn one_lane<const LIDS: usize>(
     let mut lanes = [0; LIDS];
     for (lane, target) in lanes.iter_mut().zip(targets) {
         *lane = uniform_lane(routes, routes.sl_from(SwitchIdx(0), target.lid));
-        *lanes_used |= 1 << *lane;
+        *lanes_used |= 1 << *lane & HOLDING;
     }
     for (has_ca, &lids) in has_ca.iter_mut().zip(sources.ca_lids.iter()) {
         *has_ca = if lids > 0 { u32::MAX } else { 0 };
@@ -181,7 +186,7 @@ fn one_lane<const LIDS: usize>(
         let (next, hops, ca) = (walk.next[switch], walk.hops[switch], has_ca[switch]);
         let lids = next.iter().zip(hops).zip(lanes).take(targets.len());
         for (at, ((&channel, hops), lane)) in lids.enumerate() {
-            if channel == NO_CHANNEL || hops >= LOOP {
+            if channel == NO_CHANNEL || hops >= LOOP || lane == DROP {
                 continue;
             }
             let to = table.to(channel);
@@ -207,7 +212,7 @@ fn by_source<const LIDS: usize>(
     lid: Lid,
 ) {
     for switch in lanes.indices() {
-        lanes[switch] = source_lanes(context, switch, lid);
+        lanes[switch] = source_lanes(context, switch, lid).map(|mask| mask & HOLDING);
     }
     for &switch in &walk.order {
         let Some((channel, to, after)) = step(context, walk, switch, at) else {
@@ -275,7 +280,7 @@ fn changing<const LIDS: usize>(
                 let sl = routes.sl(from, lid);
                 let vl = map.vl(switch, entry_port(source), out, sl);
                 if let Some(mask) = lane_mask(&mut lanes[switch], kind, sl) {
-                    *mask |= 1 << vl.bits();
+                    *mask |= 1 << vl.bits() & HOLDING;
                 }
             }
         }
@@ -289,6 +294,9 @@ fn changing<const LIDS: usize>(
             for (sl, &mask) in (0..).zip(by_sl).filter(|(_, mask)| **mask != 0) {
                 let sl = Sl::from_low_bits(sl);
                 let vl = map.vl(to, input, out, sl).bits();
+                if vl == DROP {
+                    continue;
+                }
                 if let Some(entry) = lane_mask(&mut lanes[to], kind, sl) {
                     *entry |= 1 << vl;
                 }
@@ -375,19 +383,22 @@ pub(crate) fn highest_lane(routes: &Routes) -> u8 {
             highest
         }
     };
+    let highest = |sls: &[Sl]| {
+        let mut used = [false; 16];
+        for sl in sls {
+            if let Some(used) = used.get_mut(usize::from(sl.bits())) {
+                *used = true;
+            }
+        }
+        let used = (0..16).zip(used).filter(|(_, used)| *used);
+        used.map(|(sl, _)| of(Sl::from_low_bits(sl)))
+            .max()
+            .unwrap_or(0)
+    };
     match routes.sls() {
         SlTable::Uniform(sl) => of(*sl),
-        SlTable::ByDestination(sls) | SlTable::BySwitch(sls) | SlTable::ByPair(sls) => {
-            let mut used = [false; 16];
-            for sl in sls {
-                if let Some(used) = used.get_mut(usize::from(sl.bits())) {
-                    *used = true;
-                }
-            }
-            let used = (0..16).zip(used).filter(|(_, used)| *used);
-            used.map(|(sl, _)| of(Sl::from_low_bits(sl)))
-                .max()
-                .unwrap_or(0)
-        }
+        SlTable::ByDestination(sls) | SlTable::BySwitch(sls) => highest(sls),
+        // What no row says counts as level 0.
+        SlTable::ByPair(sls) => highest(sls.as_slice()).max(of(Sl::ZERO)),
     }
 }

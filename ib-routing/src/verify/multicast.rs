@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use ib_wire::{Lid, PortNum, Sl};
 
+use super::dropped::DROP;
 use crate::{
     algo::dependency::{DependencyGraph, Vertex},
     fabric::Fabric,
@@ -77,7 +78,9 @@ pub(super) fn add(fabric: &Fabric, map: &VlMap, group: &Group<'_>, graph: &mut D
                     .filter(|&&input| inputs.len() == 1 || input != ends.port)
                 {
                     let lane = group.lane(map, switch, input, ends.port);
-                    graph.add(Vertex { channel, lane }, after);
+                    if lane != DROP && after.lane != DROP {
+                        graph.add(Vertex { channel, lane }, after);
+                    }
                 }
             }
         }

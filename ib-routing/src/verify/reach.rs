@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 use ib_wire::Lid;
 
 use super::{
-    Context, Failure, LinkLoad, VerifyReport, square_root,
+    Context, End, Failure, LinkLoad, VerifyReport,
+    dropped::Dropped,
+    square_root,
     walk::{DEAD, LOOP, NO_CHANNEL, PortTable, Target, Walk},
 };
 use crate::{
@@ -64,6 +66,7 @@ pub(super) struct Tally {
     reached_ca_pairs: u64,
     unreachable: u64,
     unreachable_ca: u64,
+    dropped: u64,
     loops: u64,
     max_hops: u32,
     failures: Vec<Failure>,
@@ -88,6 +91,7 @@ impl Tally {
             reached_ca_pairs: 0,
             unreachable: 0,
             unreachable_ca: 0,
+            dropped: 0,
             loops: 0,
             max_hops: 0,
             failures: Vec::new(),
@@ -229,9 +233,19 @@ impl Tally {
                     switch,
                     lid,
                     at,
-                    is_loop: hops != DEAD,
+                    end: if hops == DEAD { End::Dead } else { End::Loop },
                 });
             }
+        }
+    }
+
+    /// Counts packets that have a route and are dropped on it.
+    pub(super) fn drop(&mut self, dropped: Dropped) {
+        self.unreachable += dropped.ports;
+        self.dropped += dropped.ports;
+        self.unreachable_ca += dropped.ca_lids;
+        if self.failures.len() < NAMED_FAILURES {
+            self.failures.extend(dropped.first);
         }
     }
 
@@ -244,6 +258,7 @@ impl Tally {
         self.reached_ca_pairs += later.reached_ca_pairs;
         self.unreachable += later.unreachable;
         self.unreachable_ca += later.unreachable_ca;
+        self.dropped += later.dropped;
         self.loops += later.loops;
         self.max_hops = self.max_hops.max(later.max_hops);
         let room = NAMED_FAILURES.saturating_sub(self.failures.len());
@@ -254,6 +269,7 @@ impl Tally {
         report.pairs = self.pairs;
         report.unreachable = self.unreachable;
         report.unreachable_ca = self.unreachable_ca;
+        report.dropped = self.dropped;
         report.loops = self.loops;
         report.max_hops = self.max_hops;
         report.mean_hops = match self.reached_ca_pairs {
