@@ -12,6 +12,7 @@ use crate::fault::{Behaviour, Lie};
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
 use crate::options::Birth;
+use crate::queue::Latency;
 use crate::sim::{Happening, Sim, directed};
 
 impl Sim {
@@ -69,8 +70,7 @@ impl Sim {
             port: arrival,
         };
         if extra.is_zero() {
-            self.queue
-                .push_after(self.now, self.options.agent_latency, answer);
+            self.queue.push_after(self.now, Latency::Answer, answer);
         } else {
             let wait = self.options.agent_latency.saturating_add(extra);
             self.queue.push_later(self.now, wait, answer);

@@ -9,6 +9,7 @@ use crate::event::{DropReason, SimError, SimEvent};
 use crate::fault::Fate;
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
+use crate::queue::Latency;
 use crate::sim::{Happening, Sim};
 
 /// Doublings that a packet and its copies may go through: one on each of many links would make more of
@@ -36,8 +37,7 @@ impl Sim {
         }
         let arrival = Happening::Arrive { frame, port: peer };
         if !self.faulty || (self.options.faults.rates.smp_only && !smp) {
-            self.queue
-                .push_after(self.now, self.options.hop_latency, arrival);
+            self.queue.push_after(self.now, Latency::Hop, arrival);
             return;
         }
         // A packet that leaves an answer time later has been overtaken by whatever was behind it.

@@ -1,9 +1,9 @@
 //! What will happen in the fabric, in the order of virtual time.
 //!
-//! Nearly every event is a hop of constant latency, so its moment is never before that of the hop queued just
-//! before it: those go to first-in-first-out lanes, one per latency, which cost nothing to keep in order. Everything
-//! else (jitter, timers, scripted changes) goes to a heap. Ties break by the order of queueing: the same run
-//! gives the same order, bit for bit.
+//! Nearly every event is a hop or an answer, of constant latency each, so its moment is never before that of the one
+//! queued just before it: those go to first-in-first-out lanes, one per latency, which cost nothing to keep in
+//! order. Everything else (jitter, timers, scripted changes) goes to a heap. Ties break by the order of queueing: the
+//! same run gives the same order, bit for bit.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -11,70 +11,106 @@ use std::time::Duration;
 
 use ib_mad::Instant;
 
-/// How many different constant latencies get a lane of their own.
-const LANES: usize = 4;
+/// What takes the same time whenever it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Latency {
+    /// A packet crosses a link.
+    Hop,
+    /// An agent thinks.
+    Answer,
+}
+
+/// How many latencies there are: each has a lane of its own.
+const LANES: usize = 2;
 
 /// Events of one kind `E`, by time.
 #[derive(Debug)]
 pub(crate) struct EventQueue<E> {
-    /// As many as latencies have been met, at most [`LANES`].
-    lanes: Vec<Lane<E>>,
+    lanes: [Lane<E>; LANES],
     heap: BinaryHeap<Reverse<Entry<E>>>,
     /// The first event of all: it is looked at far more often than it changes.
-    first: Option<First>,
+    first: First,
     queued: u64,
 }
 
 #[derive(Debug)]
 struct Lane<E> {
-    latency: Duration,
+    /// In nanoseconds.
+    latency: u64,
     entries: VecDeque<Entry<E>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
-    at: Instant,
-    order: u64,
+    key: Key,
     event: E,
+}
+
+/// When an event happens, and by ties which comes first: the moment above the number of its queueing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128);
+
+impl Key {
+    /// After all events.
+    const NEVER: Self = Self(u128::MAX);
+
+    #[inline]
+    fn new(at: Instant, order: u64) -> Self {
+        Self(u128::from(at.as_nanos()) << 64 | u128::from(order))
+    }
+
+    #[inline]
+    fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 64) as u64)
+    }
 }
 
 /// Where the first event waits.
 #[derive(Clone, Copy, Debug)]
 struct First {
-    at: Instant,
-    order: u64,
+    key: Key,
     /// Its lane; [`LANES`] stands for the heap.
     lane: usize,
 }
 
+impl First {
+    const NONE: Self = Self {
+        key: Key::NEVER,
+        lane: LANES,
+    };
+}
+
 impl<E: Copy> EventQueue<E> {
-    pub(crate) fn new() -> Self {
+    /// A queue in which a hop and an answer take these times.
+    pub(crate) fn new(hop: Duration, answer: Duration) -> Self {
         Self {
-            lanes: Vec::new(),
+            lanes: [hop, answer].map(|latency| Lane {
+                latency: u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX),
+                entries: VecDeque::new(),
+            }),
             heap: BinaryHeap::new(),
-            first: None,
+            first: First::NONE,
             queued: 0,
         }
     }
 
-    /// Queues `event` for `latency` after `now`; `latency` is one of few constants.
+    /// Queues `event` for when `latency` is over.
     #[inline]
-    pub(crate) fn push_after(&mut self, now: Instant, latency: Duration, event: E) {
-        #[allow(
-            clippy::arithmetic_side_effects,
-            reason = "adding to an Instant stays at the end of time"
-        )]
-        let entry = self.entry(now + latency, event);
-        let own = self.lanes.iter().position(|lane| lane.latency == latency);
-        let own = own.unwrap_or_else(|| self.open_lane(latency));
-        if let Some(lane) = self.lanes.get_mut(own)
-            // Time never goes back, but a host may hand in a moment before the last one.
-            && lane.entries.back().is_none_or(|last| last.at <= entry.at)
-        {
-            lane.entries.push_back(entry);
-            return self.note(entry.at, entry.order, own);
+    pub(crate) fn push_after(&mut self, now: Instant, latency: Latency, event: E) {
+        let number = latency as usize;
+        let order = self.next_order();
+        let Some(lane) = self.lanes.get_mut(number) else {
+            return;
+        };
+        let at = Instant::from_nanos(now.as_nanos().saturating_add(lane.latency));
+        let key = Key::new(at, order);
+        // Time never goes back, but a host may hand in a moment before the last one.
+        if lane.entries.back().is_none_or(|last| last.key < key) {
+            lane.entries.push_back(Entry { key, event });
+            self.note(key, number);
+        } else {
+            self.push_heap(Entry { key, event });
         }
-        self.push_heap(entry);
     }
 
     /// Queues `event` for `wait` after `now`.
@@ -88,89 +124,69 @@ impl<E: Copy> EventQueue<E> {
 
     /// Queues `event` for the moment `at`.
     pub(crate) fn push_at(&mut self, at: Instant, event: E) {
-        let entry = self.entry(at, event);
-        self.push_heap(entry);
+        let key = Key::new(at, self.next_order());
+        self.push_heap(Entry { key, event });
     }
 
     /// The moment of the first event.
     #[inline]
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.first.map(|first| first.at)
+        (self.first.key != Key::NEVER).then(|| self.first.key.at())
     }
 
     /// Takes the first event if its moment is not after `now`.
     #[inline]
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<(Instant, E)> {
-        let first = self.first.filter(|first| first.at <= now)?;
-        let event = match self.lanes.get_mut(first.lane) {
+        let First { key, lane } = self.first;
+        if key.at() > now || key == Key::NEVER {
+            return None;
+        }
+        let event = match self.lanes.get_mut(lane) {
             Some(lane) => lane.entries.pop_front()?.event,
             None => self.heap.pop()?.0.event,
         };
         self.find_first();
-        Some((first.at, event))
+        Some((key.at(), event))
     }
 
-    /// The number of a new lane; there may be no room for it.
-    #[cold]
-    fn open_lane(&mut self, latency: Duration) -> usize {
-        let number = self.lanes.len();
-        if number < LANES {
-            self.lanes.push(Lane {
-                latency,
-                entries: VecDeque::new(),
-            });
-        }
-        number
+    #[inline]
+    fn next_order(&mut self) -> u64 {
+        let order = self.queued;
+        self.queued = order.wrapping_add(1);
+        order
     }
 
     /// Takes an event that has been queued into account.
     #[inline]
-    fn note(&mut self, at: Instant, order: u64, lane: usize) {
-        // A tie is won by the one that was there.
-        if self.first.is_none_or(|first| at < first.at) {
-            self.first = Some(First { at, order, lane });
+    fn note(&mut self, key: Key, lane: usize) {
+        if key < self.first.key {
+            self.first = First { key, lane };
         }
     }
 
     #[inline]
     fn find_first(&mut self) {
-        let heap = self.heap.peek().map(|Reverse(entry)| First {
-            at: entry.at,
-            order: entry.order,
-            lane: LANES,
-        });
-        self.first = heap;
-        for (index, lane) in self.lanes.iter().enumerate() {
-            if let Some(entry) = lane.entries.front()
-                && self
-                    .first
-                    .is_none_or(|first| (entry.at, entry.order) < (first.at, first.order))
-            {
-                self.first = Some(First {
-                    at: entry.at,
-                    order: entry.order,
-                    lane: index,
-                });
+        self.first = First::NONE;
+        if let Some(Reverse(entry)) = self.heap.peek() {
+            self.note(entry.key, LANES);
+        }
+        for number in 0..LANES {
+            let lane = self.lanes.get(number);
+            if let Some(entry) = lane.and_then(|lane| lane.entries.front()) {
+                self.note(entry.key, number);
             }
         }
     }
 
     fn push_heap(&mut self, entry: Entry<E>) {
+        self.note(entry.key, LANES);
         self.heap.push(Reverse(entry));
-        self.note(entry.at, entry.order, LANES);
-    }
-
-    #[inline]
-    fn entry(&mut self, at: Instant, event: E) -> Entry<E> {
-        let order = self.queued;
-        self.queued = order.wrapping_add(1);
-        Entry { at, order, event }
     }
 }
 
 impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
+        self.key.cmp(&other.key)
     }
 }
 
@@ -201,39 +217,46 @@ mod tests {
             .collect()
     }
 
+    fn queue() -> EventQueue<u32> {
+        EventQueue::new(3 * MS, 5 * MS)
+    }
+
     #[test]
     fn events_come_in_the_order_of_time_and_ties_in_the_order_of_queueing() {
-        let mut queue = EventQueue::new();
+        let mut queue = queue();
         queue.push_at(Instant::ZERO + 3 * MS, 0);
-        queue.push_after(Instant::ZERO, 5 * MS, 1);
-        queue.push_after(Instant::ZERO, 3 * MS, 2);
-        queue.push_after(Instant::ZERO + 2 * MS, MS, 3);
+        queue.push_after(Instant::ZERO, Latency::Answer, 1);
+        queue.push_after(Instant::ZERO, Latency::Hop, 2);
+        queue.push_later(Instant::ZERO + 2 * MS, MS, 3);
         queue.push_at(Instant::ZERO + MS, 4);
         assert_eq!(drain(&mut queue), [(1, 4), (3, 0), (3, 2), (3, 3), (5, 1)]);
     }
 
     #[test]
     fn an_event_is_not_taken_before_its_time() {
-        let mut queue = EventQueue::new();
-        queue.push_after(Instant::ZERO, 2 * MS, 7);
-        assert_eq!(queue.pop_due(Instant::ZERO + MS), None);
-        assert_eq!(queue.next_at(), Some(Instant::ZERO + 2 * MS));
+        let mut queue = queue();
+        queue.push_after(Instant::ZERO, Latency::Hop, 7);
+        assert_eq!(queue.pop_due(Instant::ZERO + 2 * MS), None);
+        assert_eq!(queue.next_at(), Some(Instant::ZERO + 3 * MS));
         assert_eq!(
-            queue.pop_due(Instant::ZERO + 2 * MS),
-            Some((Instant::ZERO + 2 * MS, 7))
+            queue.pop_due(Instant::ZERO + 3 * MS),
+            Some((Instant::ZERO + 3 * MS, 7))
         );
+        assert_eq!(queue.next_at(), None);
+        assert_eq!(queue.pop_due(Instant::from_nanos(u64::MAX)), None);
     }
 
     #[test]
-    fn more_latencies_than_lanes_and_time_that_steps_back_stay_in_order() {
-        let mut queue = EventQueue::new();
-        for (event, latency) in [9, 7, 5, 3, 1, 9].into_iter().enumerate() {
-            queue.push_after(Instant::ZERO + MS, latency * MS, event as u32);
+    fn time_that_steps_back_stays_in_order() {
+        let mut queue = queue();
+        for (event, moment) in [9, 7, 8, 1, 9].into_iter().enumerate() {
+            let now = Instant::ZERO + moment * MS;
+            queue.push_after(now, Latency::Hop, event as u32);
         }
-        queue.push_after(Instant::ZERO, 9 * MS, 6);
+        queue.push_after(Instant::ZERO + 4 * MS, Latency::Answer, 5);
         assert_eq!(
             drain(&mut queue),
-            [(2, 4), (4, 3), (6, 2), (8, 1), (9, 6), (10, 0), (10, 5)]
+            [(4, 3), (9, 5), (10, 1), (11, 2), (12, 0), (12, 4)]
         );
     }
 }

@@ -9,9 +9,9 @@
 
 mod client;
 mod console;
+mod poller;
 mod socket;
 
-use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,7 @@ use crate::sim::Sim;
 
 use client::Client;
 use console::{Console, Outcome};
+use poller::{Poller, Ready};
 use socket::{Credentials, Sent, Socket};
 
 /// Datagrams read from one client before the others get their turn.
@@ -135,6 +136,7 @@ pub struct Server {
     sim: Sim,
     listen: Listen,
     control: Socket,
+    poller: Poller,
     owner: Credentials,
     /// By slot; a free slot is none.
     clients: Vec<Option<Client>>,
@@ -153,10 +155,12 @@ impl Server {
     /// [`ServerError::Io`], as when another server has the name.
     pub fn bind(fabric: &Fabric, options: &ServerOptions) -> Result<Self, ServerError> {
         let control = Socket::control(&options.listen)?;
+        let poller = Poller::new()?;
         Ok(Self {
             sim: Sim::new(fabric, options.sim.clone()),
             listen: options.listen.clone(),
             control,
+            poller,
             owner: Credentials::own(),
             clients: Vec::new(),
             max_clients: options.max_clients,
@@ -183,34 +187,37 @@ impl Server {
         output: &mut dyn Write,
         stop: &AtomicBool,
     ) -> Result<(), ServerError> {
-        let waker = socket::Waker::new()?;
-        let lines = console.map(|console| read_lines(console, waker.handle()));
+        let lines = console.map(|console| read_lines(console, self.poller.alarm()));
         let mut console = Console::default();
-        let mut pending: VecDeque<String> = VecDeque::new();
+        let mut ready = Vec::new();
+        if self.started {
+            self.start()?;
+        }
         self.show_prompt(output);
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
-            if self.asleep_until.is_none_or(|until| until <= now) {
-                self.asleep_until = None;
-                if let Some(lines) = &lines {
-                    pending.extend(lines.try_iter());
-                }
-                if let Some(line) = pending.pop_front() {
-                    let outcome = console.execute(self, &line, output);
-                    self.settle();
-                    if outcome == Outcome::Quit {
-                        return Ok(());
-                    }
-                    self.show_prompt(output);
-                    continue;
-                }
-                if self.started {
-                    self.serve_control();
-                    self.serve_clients();
-                    self.settle();
-                }
+            if let Some(until) = self.asleep_until.filter(|&until| until > now) {
+                std::thread::sleep(until.since(now).min(NAP));
+                continue;
             }
-            self.sleep(&waker)?;
+            self.asleep_until = None;
+            if let Some(lines) = &lines {
+                console.enter(lines.try_iter());
+            }
+            if let Some(line) = console.next_line() {
+                let from_file = line.is_from_file();
+                let outcome = console.execute(self, line, output)?;
+                self.settle();
+                if outcome == Outcome::Quit {
+                    return Ok(());
+                }
+                if !from_file {
+                    self.show_prompt(output);
+                }
+                continue;
+            }
+            self.serve(&mut ready);
+            self.sleep(&mut ready)?;
         }
         Ok(())
     }
@@ -224,15 +231,29 @@ impl Server {
     }
 
     /// Waits until a socket has something, a timer of the fabric runs out, or a nap is over.
-    fn sleep(&self, waker: &socket::Waker) -> Result<(), ServerError> {
-        let now = self.clock.now();
-        let next = [self.sim.poll_timeout(), self.asleep_until];
-        let wait = next.into_iter().flatten().min().map(|next| next.since(now));
-        let wait = wait.unwrap_or(NAP).min(NAP);
-        let busy = self.started && self.asleep_until.is_none();
-        let clients = self.clients.iter().flatten().map(|client| &client.socket);
-        let sockets = std::iter::once(&self.control).chain(clients);
-        waker.wait(sockets.filter(|_| busy), wait)
+    fn sleep(&mut self, ready: &mut Vec<Ready>) -> Result<(), ServerError> {
+        let wait = self.sim.poll_timeout();
+        let wait = wait.map(|next| next.since(self.clock.now()));
+        self.poller.wait(wait.unwrap_or(NAP).min(NAP), ready)
+    }
+
+    /// Lets the clients in.
+    fn start(&mut self) -> Result<(), ServerError> {
+        let heard = self.poller.add(&self.control, Ready::Control);
+        heard.map_err(ServerError::new("waiting for the control socket"))?;
+        self.started = true;
+        Ok(())
+    }
+
+    /// Reads what has come, and lets the fabric do what is due.
+    fn serve(&mut self, ready: &mut Vec<Ready>) {
+        for from in ready.drain(..) {
+            match from {
+                Ready::Control => self.serve_control(),
+                Ready::Client(slot) => self.serve_client(slot),
+            }
+        }
+        self.settle();
     }
 
     fn serve_control(&mut self) {
@@ -253,20 +274,18 @@ impl Server {
         }
     }
 
-    fn serve_clients(&mut self) {
-        for slot in 0..self.clients.len() {
-            for _ in 0..TURN {
-                let Some(Some(client)) = self.clients.get_mut(slot) else {
-                    break;
-                };
-                let mut bytes = [0; Datagram::LEN + 1];
-                let Some(len) = client.socket.receive(&mut bytes) else {
-                    break;
-                };
-                if let Some(datagram) = bytes.get(..len).and_then(Datagram::parse) {
-                    let datagram = *datagram;
-                    self.take(slot, &datagram);
-                }
+    fn serve_client(&mut self, slot: usize) {
+        for _ in 0..TURN {
+            let Some(Some(client)) = self.clients.get_mut(slot) else {
+                return;
+            };
+            let mut bytes = [0; Datagram::LEN + 1];
+            let Some(len) = client.socket.receive(&mut bytes) else {
+                return;
+            };
+            if let Some(datagram) = bytes.get(..len).and_then(Datagram::parse) {
+                let datagram = *datagram;
+                self.take(slot, &datagram);
             }
         }
     }

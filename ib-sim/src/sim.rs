@@ -75,7 +75,7 @@ impl Sim {
             nodes,
             ports,
             frames: FrameStore::default(),
-            queue: EventQueue::new(),
+            queue: EventQueue::new(options.hop_latency, options.agent_latency),
             outbox: VecDeque::new(),
             events: VecDeque::new(),
             faults: FaultSource::new(options.faults.seed),

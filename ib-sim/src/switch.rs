@@ -303,10 +303,12 @@ impl Sim {
         // Only a route that ends LID routed needs the port's LID: most never look at the port.
         let all_directed = directed(&mut self.frames[frame].bytes)
             .is_none_or(|smp| smp.dr_slid().is_permissive() && smp.dr_dlid().is_permissive());
-        let lid = match node.sma.port(port) {
-            Some(own) if !all_directed => own.info().lid(),
-            _ => Lid::NONE,
+        let own = if all_directed {
+            None
+        } else {
+            node.sma.port(port)
         };
+        let lid = own.map_or(Lid::NONE, |own| own.info().lid());
         Smi {
             node_type,
             num_ports: node.num_ports,

@@ -159,6 +159,7 @@ impl Smi {
     ///
     /// # Errors
     /// As [`handle`](Self::handle).
+    #[inline]
     pub fn start(&self, smp: &mut SmpDirected, first_switch: Lid) -> Result<Step, Discard> {
         if smp.dr_slid().is_permissive() {
             return self.outgoing(smp, Source::Own);
@@ -176,6 +177,7 @@ impl Smi {
     ///
     /// # Errors
     /// As [`handle`](Self::handle).
+    #[inline]
     pub fn respond(&self, smp: &mut SmpDirected, request_slid: Lid) -> Result<Step, Discard> {
         if smp.dr_dlid().is_permissive() {
             return self.returning(smp, Source::Own);
@@ -190,6 +192,7 @@ impl Smi {
     ///
     /// # Errors
     /// The reason of the [`Discard`]; the SMP is as it was.
+    #[inline]
     pub fn handle(&self, smp: &mut SmpDirected, source: Source) -> Result<Step, Discard> {
         if smp.d() == DrDirection::OUTGOING {
             self.outgoing(smp, source)
@@ -202,6 +205,7 @@ impl Smi {
     ///
     /// # Errors
     /// The reason of the [`Discard`]; the SMP is as it was.
+    #[inline]
     pub fn outgoing(&self, smp: &mut SmpDirected, source: Source) -> Result<Step, Discard> {
         let (pointer, count) = hops(smp)?;
         if count > 0 && pointer == 0 {
@@ -239,6 +243,7 @@ impl Smi {
     ///
     /// # Errors
     /// The reason of the [`Discard`]; the SMP is as it was.
+    #[inline]
     pub fn returning(&self, smp: &mut SmpDirected, source: Source) -> Result<Step, Discard> {
         let (pointer, count) = hops(smp)?;
         let next = pointer.saturating_sub(1);

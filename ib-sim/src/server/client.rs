@@ -9,6 +9,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::event::Delivery;
 use crate::sim::Sim;
 
+use super::poller::Ready;
 use super::socket::{Sender, Sent, Socket};
 use super::{Server, with_slot};
 
@@ -161,6 +162,8 @@ impl Server {
         }
         let slot = self.free_slot()?;
         let socket = Socket::data(&self.listen, slot, id, from).ok()?;
+        let ready = Ready::Client(usize::from(slot));
+        self.poller.add(&socket, ready).ok()?;
         self.sim.attach(port, false).ok()?;
         if is_sm {
             self.sim.set_is_sm(port, true).ok()?;

@@ -2,6 +2,7 @@
 //!
 //! What is wrong with a command is a line that begins with `#`.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use ib_wire::{Guid, Lid, Lmc, PortNum};
 use crate::event::SimError;
 use crate::sim::Sim;
 
-use super::Server;
+use super::{Server, ServerError};
 
 /// Files that read files that read files: deeper is a loop.
 const MAX_DEPTH: u8 = 9;
@@ -49,38 +50,67 @@ pub(super) enum Outcome {
     Quit,
 }
 
+/// A line to carry out.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    text: String,
+    /// How many files read files until this line was read; 0: it was typed.
+    depth: u8,
+}
+
+impl Line {
+    pub(super) fn is_from_file(&self) -> bool {
+        self.depth > 0
+    }
+}
+
 /// The console's own state.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Console {
     verbose: u32,
-    depth: u8,
+    /// What is still to be carried out. The lines of a file stand before those that were typed after it.
+    pending: VecDeque<Line>,
 }
 
 /// Why a command was not carried out: printed behind `# `.
 type Refusal = String;
 
 impl Console {
+    /// Takes in lines that were typed.
+    pub(super) fn enter(&mut self, lines: impl IntoIterator<Item = String>) {
+        let lines = lines.into_iter().map(|text| Line { text, depth: 0 });
+        self.pending.extend(lines);
+    }
+
+    pub(super) fn next_line(&mut self) -> Option<Line> {
+        self.pending.pop_front()
+    }
+
     /// Carries one line out.
     pub(super) fn execute(
         &mut self,
         server: &mut Server,
-        line: &str,
+        line: Line,
         output: &mut dyn Write,
-    ) -> Outcome {
-        let line = line.trim();
+    ) -> Result<Outcome, ServerError> {
+        let Line { text, depth } = line;
+        let line = text.trim();
         if line.is_empty() || line.starts_with('#') {
-            return Outcome::Continue;
+            return Ok(Outcome::Continue);
         }
         if let Some(file) = line.strip_prefix('!') {
-            return self.execute_file(server, file.trim(), output);
+            self.read_file(file.trim(), depth, output);
+            return Ok(Outcome::Continue);
         }
         let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let mut words = Words(rest.trim());
         let mut text = Vec::new();
         let done = match name.to_ascii_lowercase().as_str() {
-            "quit" => return Outcome::Quit,
+            "quit" => return Ok(Outcome::Quit),
             "start" => {
-                server.started = true;
+                if !server.started {
+                    server.start()?;
+                }
                 Ok(())
             }
             "help" | "?" => {
@@ -111,32 +141,27 @@ impl Console {
         }
         // A console that cannot be written to is no reason to stop serving.
         let _ = output.write_all(&text).and_then(|()| output.flush());
-        Outcome::Continue
+        Ok(Outcome::Continue)
     }
 
-    fn execute_file(&mut self, server: &mut Server, file: &str, output: &mut dyn Write) -> Outcome {
-        if self.depth >= MAX_DEPTH {
+    /// Queues the lines of a file: one that waits keeps the next ones waiting too.
+    fn read_file(&mut self, file: &str, depth: u8, output: &mut dyn Write) {
+        if depth >= MAX_DEPTH {
             let _ = writeln!(output, "# {file}: files are nested too deep");
-            return Outcome::Continue;
+            return;
         }
-        let text = match std::fs::read_to_string(file) {
-            Ok(text) => text,
+        let depth = depth.saturating_add(1);
+        match std::fs::read_to_string(file) {
+            Ok(text) => {
+                for line in text.lines().rev() {
+                    let text = line.to_owned();
+                    self.pending.push_front(Line { text, depth });
+                }
+            }
             Err(error) => {
                 let _ = writeln!(output, "# {file}: {error}");
-                return Outcome::Continue;
-            }
-        };
-        self.depth = self.depth.saturating_add(1);
-        let mut outcome = Outcome::Continue;
-        for line in text.lines() {
-            outcome = self.execute(server, line, output);
-            server.settle();
-            if outcome == Outcome::Quit {
-                break;
             }
         }
-        self.depth = self.depth.saturating_sub(1);
-        outcome
     }
 
     fn set_verbose(&mut self, words: &mut Words<'_>, text: &mut Vec<u8>) -> Result<(), Refusal> {

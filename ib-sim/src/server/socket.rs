@@ -6,10 +6,8 @@ use std::net::{SocketAddr as InetAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
-use std::time::Duration;
 
 use ib_transport::ibsim::Control;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_passcred;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrAny, recvmsg};
 use zerocopy::IntoBytes;
@@ -226,57 +224,4 @@ fn udp(address: InetAddr) -> io::Result<Socket> {
     let socket = UdpSocket::bind(address)?;
     socket.set_nonblocking(true)?;
     Ok(Socket::Udp(socket))
-}
-
-/// Ends a wait from another thread.
-#[derive(Debug)]
-pub(super) struct Waker {
-    inner: UnixDatagram,
-    outer: UnixDatagram,
-}
-
-impl Waker {
-    pub(super) fn new() -> Result<Self, ServerError> {
-        let open = || {
-            let (inner, outer) = UnixDatagram::pair()?;
-            inner.set_nonblocking(true)?;
-            outer.set_nonblocking(true)?;
-            Ok(Self { inner, outer })
-        };
-        open().map_err(ServerError::new("opening a socket pair"))
-    }
-
-    /// A function that ends the wait.
-    pub(super) fn handle(&self) -> impl Fn() + Send + use<> {
-        let outer = self.outer.try_clone();
-        move || {
-            if let Ok(outer) = &outer {
-                // A full pair wakes as well.
-                let _ = outer.send(&[1]);
-            }
-        }
-    }
-
-    /// Waits until a socket has something, somebody wakes, or `timeout` is over.
-    pub(super) fn wait<'a>(
-        &self,
-        sockets: impl Iterator<Item = &'a Socket>,
-        timeout: Duration,
-    ) -> Result<(), ServerError> {
-        let mut waited: Vec<PollFd<'_>> = sockets
-            .map(|socket| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN))
-            .collect();
-        waited.push(PollFd::new(&self.inner, PollFlags::IN));
-        let timeout = Timespec {
-            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: timeout.subsec_nanos().into(),
-        };
-        match poll(&mut waited, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(ServerError::new("waiting for sockets")(error.into())),
-        }
-        let mut byte = [0; 8];
-        while self.inner.recv(&mut byte).is_ok() {}
-        Ok(())
-    }
 }
