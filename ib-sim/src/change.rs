@@ -52,6 +52,20 @@ impl Sim {
         Ok(())
     }
 
+    /// Makes a port forget its LIDs and its manager's.
+    ///
+    /// # Errors
+    /// [`SimError::NoSuchPort`].
+    pub fn forget_lids(&mut self, port: PortRef) -> Result<(), SimError> {
+        let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
+        if let Some(info) = self.info_mut(index) {
+            info.set_lid(Lid::NONE)
+                .set_lmc(Lmc::ZERO)
+                .set_master_sm_lid(Lid::NONE);
+        }
+        Ok(())
+    }
+
     /// Loses a share of the requests that come to the agents by this port: all, or those for one attribute.
     ///
     /// # Errors

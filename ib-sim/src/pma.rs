@@ -92,14 +92,15 @@ fn select_bit(id: AttributeId, name: &str, ordinal: u32) -> u32 {
 
 impl Sim {
     /// Sets a counter by the name of its attribute and field, spelled as in the specification or as ibsim's console
-    /// does, cut at the counter's width; `None` if there is no such.
+    /// does, cut at the counter's width, and gives the value that it has now; `None` if there is no such. A counter of one
+    /// lane has the lane's number behind its name: `PortVLOpPackets3`.
     pub fn set_counter(
         &mut self,
         port: PortRef,
         attribute: &str,
         field: &str,
         value: u64,
-    ) -> Option<()> {
+    ) -> Option<u64> {
         let index = self.port_idx(port)?;
         let attribute = plain(attribute);
         let mut entries = PerfAttribute::ATTRIBUTES.iter();
@@ -109,11 +110,15 @@ impl Sim {
         })?;
         let (_, windows) = windows(entry.id)?;
         let wanted = plain(field);
-        let window = windows.iter().find(|window| plain(window.name) == wanted)?;
+        let window = windows.iter().find(|window| {
+            let name = plain(window.name);
+            // A counter of one lane has the lane's number behind its name.
+            wanted == name || wanted == format!("{name}{}", window.index)
+        })?;
         let value = value.min(all_ones(window.bits));
         let counters = &mut self.ports[index].counters;
         counters.set(window.name, window.index, value);
-        Some(())
+        Some(value)
     }
 
     /// Turns the request in `frame` into its response; `false` if there is none.

@@ -282,3 +282,44 @@ fn the_console_changes_the_fabric_and_says_what_is_wrong() {
         assert!(output.contains(line), "{line:?} is not in {output:?}");
     }
 }
+
+/// What a server prints that a console tells to quit.
+fn console(commands: &str) -> String {
+    let mut server = Running::serve(&fabric(), commands);
+    let thread = server.thread.take().unwrap();
+    thread.join().unwrap()
+}
+
+#[test]
+fn a_file_of_commands_waits_where_it_says_so() {
+    let directory = std::env::temp_dir();
+    let file = directory.join(format!("ib-sim-console-{}", std::process::id()));
+    let inner = directory.join(format!("ib-sim-console-{}-inner", std::process::id()));
+    let text = format!("Verbose 1\n! {} \nVerbose 3\nQuit\n", inner.display());
+    std::fs::write(&file, text).unwrap();
+    std::fs::write(&inner, "Verbose 2\nWait 1\n").unwrap();
+    let started = std::time::Instant::now();
+    let output = console(&format!("!{}\nVerbose 4\n", file.display()));
+    let took = started.elapsed();
+    for file in [file, inner] {
+        std::fs::remove_file(file).unwrap();
+    }
+    let levels: Vec<_> = output
+        .lines()
+        .filter_map(|line| line.strip_prefix("simulator verbose level is "))
+        .collect();
+    // `Quit` in a file ends the server: what was typed behind it is not carried out.
+    assert_eq!(levels, ["1", "2", "3"], "{output}");
+    assert!(took >= Duration::from_secs(1), "{took:?}");
+}
+
+#[test]
+fn a_file_of_commands_that_reads_itself_ends() {
+    let file = std::env::temp_dir().join(format!("ib-sim-console-{}-loop", std::process::id()));
+    let text = format!("Verbose 1\n!{}\n", file.display());
+    std::fs::write(&file, text).unwrap();
+    let output = console(&format!("!{}\nQuit\n", file.display()));
+    std::fs::remove_file(file).unwrap();
+    assert_eq!(output.matches("simulator verbose level is 1").count(), 9);
+    assert!(output.contains("files are nested too deep"), "{output}");
+}

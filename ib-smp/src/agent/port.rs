@@ -271,7 +271,9 @@ impl SmaPort {
         Some(())
     }
 
-    pub(super) fn mlnx(&self) -> MlnxExtPortInfo {
+    /// The vendor's speeds of the port; all zero where it has none.
+    #[must_use]
+    pub fn mlnx(&self) -> MlnxExtPortInfo {
         self.tables
             .as_ref()
             .map_or_else(MlnxExtPortInfo::default, |tables| tables.mlnx)
