@@ -6,6 +6,7 @@
 
 mod console;
 mod orders;
+mod sa_db;
 
 use std::{
     path::PathBuf,
@@ -21,6 +22,7 @@ use ib_sm::{Event, SubnetManager};
 use signal_hook::consts::{SIGHUP, SIGUSR1};
 
 use self::console::Console;
+pub use self::sa_db::SaDb;
 use crate::{error::CliError, output::note, sm_args::SmArgs};
 
 /// How often orders are looked for.
@@ -33,6 +35,7 @@ pub struct Controlled {
     reload: Arc<AtomicBool>,
     dump: Arc<AtomicBool>,
     console: Option<Console>,
+    sa_db: Option<SaDb>,
     look_at: Instant,
 }
 
@@ -43,6 +46,7 @@ impl Controlled {
         sm: SubnetManager,
         args: SmArgs,
         socket: Option<PathBuf>,
+        sa_db: Option<SaDb>,
         now: Instant,
     ) -> Result<Self, CliError> {
         let flag = |signal: i32| {
@@ -57,6 +61,7 @@ impl Controlled {
             reload: flag(SIGHUP)?,
             dump: flag(SIGUSR1)?,
             console: socket.map(Console::open).transpose()?,
+            sa_db,
             look_at: now + LOOK,
         })
     }
@@ -76,6 +81,14 @@ impl Controlled {
         if let Some(console) = &mut self.console {
             let (sm, args) = (&mut self.sm, &self.args);
             console.serve(|line| orders::obey(sm, args, now, line));
+        }
+        self.keep(now);
+    }
+
+    /// Writes what hosts told, if it is news.
+    pub fn keep(&mut self, now: Instant) {
+        if let Some(sa_db) = &mut self.sa_db {
+            sa_db.keep(&self.sm, now);
         }
     }
 }

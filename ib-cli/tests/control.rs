@@ -190,3 +190,20 @@ fn hangup_reads_the_configuration_again_and_usr1_writes_the_dump_files() {
     running.signal("USR1");
     running.wait_for("a dump", |_| dumped.exists());
 }
+
+#[test]
+fn what_hosts_told_is_kept_in_a_file_that_a_restart_reads() {
+    let member =
+        "mcm_port: port_gid=0xfe80000000000000:0x000000000000dead scope_state=0x21 proxy_join=0x0";
+    let group = "MC Group 0xc000  (well known): mgid=0xff12401bffff0000:0x00000000ffffffff \
+        port_gid=0x0:0x0 qkey=0x00000b1b mlid=0xc000 mtu=0x84 tclass=0x00 pkey=0xffff rate=0x83 \
+        pkt_life=0x92 sl_flow_hop=0x00000000 scope_state=0x20 proxy_join=0x0";
+    let file = format!("{group}\n{member}\n");
+    let running = Running::start("sa-db", &["--sa-db", "sa.dump"], &[("sa.dump", &file)]);
+    running.wait_for("up", is_up);
+    assert_eq!(running.ask("status")["groups"], 1);
+    let read = || fs::read_to_string(running.folder.join("sa.dump")).unwrap();
+    // The port that the file names is nobody's.
+    running.wait_for("the file", |_| !read().contains("mcm_port"));
+    assert!(read().starts_with("MC Group 0xc000  (well known): mgid=0xff12401bffff0000"));
+}

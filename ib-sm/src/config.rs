@@ -20,6 +20,7 @@ pub use self::qos::{Qos, QosOptions};
 use crate::{
     partition::{Enforcement, Partitions},
     qos_policy::QosPolicy,
+    registrations::Registrations,
 };
 
 /// The options of a subnet manager.
@@ -64,6 +65,14 @@ pub struct SmConfig {
     /// Base LIDs that ports had before this manager, by port GUID: the host keeps
     /// [`SubnetManager::guid2lid`](crate::SubnetManager::guid2lid) and gives it back here after a restart.
     pub guid2lid: BTreeMap<Guid, Lid>,
+    /// What hosts told the administrator before a restart: the host keeps
+    /// [`SubnetManager::registrations`](crate::SubnetManager::registrations) and gives it back here. Another manager that
+    /// was the master meanwhile knows better: then it is dropped.
+    pub registrations: Registrations,
+    /// Where the host keeps them (`sa_db_file`).
+    pub sa_db_file: Option<String>,
+    /// Whether it writes them when they change (`sa_db_dump`).
+    pub sa_db_dump: bool,
     /// Trusts these LIDs even where another manager was the master meanwhile (`honor_guid2lid`).
     pub honor_guid2lid: bool,
     /// Gives new LIDs to all ports instead of keeping valid ones (`reassign_lids`).
@@ -161,6 +170,9 @@ impl Default for SmConfig {
             lmc: Lmc::ZERO,
             lmc_esp0: false,
             guid2lid: BTreeMap::new(),
+            registrations: Registrations::default(),
+            sa_db_file: None,
+            sa_db_dump: false,
             honor_guid2lid: false,
             reassign_lids: false,
             max_wire_smps: 32,
@@ -293,6 +305,7 @@ impl SmConfig {
         // These are the host's at the start, and the manager's own from then on.
         self.first_transaction_id = now.first_transaction_id;
         self.guid2lid.clone_from(&now.guid2lid);
+        self.registrations = Registrations::default();
         names
     }
 
@@ -311,6 +324,8 @@ impl SmConfig {
             "sm_sl" => self.sm_sl = Sl::try_new(narrow(value, 15u8)?).unwrap_or(Sl::ZERO),
             "lmc" => self.lmc = Lmc::try_new(narrow(value, 7u8)?).unwrap_or(Lmc::ZERO),
             "lmc_esp0" => self.lmc_esp0 = boolean(value)?,
+            "sa_db_file" => self.sa_db_file = (value != "(null)").then(|| value.into()),
+            "sa_db_dump" => self.sa_db_dump = boolean(value)?,
             "honor_guid2lid" => self.honor_guid2lid = boolean(value)?,
             "reassign_lids" => self.reassign_lids = boolean(value)?,
             // As in OpenSM 0 sets no limit.

@@ -24,6 +24,7 @@ pub mod partition;
 #[doc(hidden)]
 pub mod properties;
 mod qos_policy;
+mod registrations;
 mod request;
 mod sa;
 mod status;
@@ -41,6 +42,10 @@ pub use event::{
 pub use manager::SubnetManager;
 pub use partition::{PartitionError, Partitions};
 pub use qos_policy::{QosLevel, QosPolicy, QosPolicyError};
+pub use registrations::{
+    GroupRegistration, GuidRegistration, Registrations, RegistrationsError,
+    SubscriptionRegistration,
+};
 pub use sa::Kept;
 pub use status::Status;
 pub use subnet::Subnet;

@@ -130,6 +130,8 @@ impl SubnetManager {
             served: false,
         };
         manager.sweep.plan.remembered = manager.config.guid2lid.clone();
+        let kept = core::mem::take(&mut manager.config.registrations);
+        manager.sweep.restored = manager.sa.restore(now, &kept) && !kept.is_empty();
         manager.begin_sweep(now, SweepCause::Start);
         manager.run(now);
         manager

@@ -14,6 +14,7 @@ mod multi_path;
 mod path;
 mod policy;
 mod records;
+mod scope;
 mod services;
 mod subscriptions;
 mod trace;
@@ -28,16 +29,17 @@ use ib_mad::{
     SaStatus, TrapNumber, WindowConfig,
 };
 use ib_sa::{
-    GuidInfoRecord, InformInfoRecord, LinearForwardingTableRecord, LinkRecord, McMemberRecord,
-    MultiPathQuery, MultiPathRecord, MulticastForwardingTableRecord, NodeRecord, PKeyTableRecord,
-    PathRecord, PortInfoRecord, SaMad, ServiceRecord, SlToVlMappingTableRecord, SmInfoRecord,
-    SwitchInfoRecord, TraceRecord, VlArbitrationTableRecord,
+    GuidInfoRecord, InformInfoRecord, LinearForwardingTableRecord, LinkRecord, McMemberComponents,
+    McMemberRecord, MultiPathQuery, MultiPathRecord, MulticastForwardingTableRecord, NodeRecord,
+    PKeyTableRecord, PathRecord, PortInfoRecord, SaMad, ServiceRecord, SlToVlMappingTableRecord,
+    SmInfoRecord, SwitchInfoRecord, TraceRecord, VlArbitrationTableRecord,
 };
 use ib_wire::{Gid, Guid};
 
 use self::{
     answer::{Answer, Answered, chosen, reply, select},
     groups::{Candidate, GroupChange, Groups},
+    scope::Scope,
     services::Services,
     subscriptions::Subscriptions,
 };
@@ -45,6 +47,8 @@ pub(crate) use self::{
     guids::AliasGuids,
     view::{Asker, View},
 };
+
+use crate::registrations::Registrations;
 
 /// Answers of many segments at once; beyond, requesters are told to come again.
 const MAX_TRANSFERS: usize = 64;
@@ -61,6 +65,8 @@ pub(crate) struct SubnetAdministrator {
     services: Services,
     subscriptions: Subscriptions,
     rmpp: Rmpp,
+    /// Counts what may have changed what is kept.
+    version: u64,
 }
 
 /// How many things the administrator keeps for hosts.
@@ -94,7 +100,35 @@ impl SubnetAdministrator {
             services: Services::default(),
             subscriptions: Subscriptions::new(window),
             rmpp: Rmpp::new(RmppConfig::default()),
+            version: 0,
         }
+    }
+
+    /// What hosts told.
+    pub(crate) fn registrations(&self, now: Instant) -> Registrations {
+        Registrations {
+            groups: self.groups.registrations(),
+            subscriptions: self.subscriptions.registrations(),
+            services: self.services.records(now, true).collect(),
+            guids: self.guids.registrations(),
+        }
+    }
+
+    /// Takes in what hosts told before a restart. Returns whether all of it has a place.
+    pub(crate) fn restore(&mut self, now: Instant, kept: &Registrations) -> bool {
+        let groups = self.groups.restore(&kept.groups);
+        for subscription in &kept.subscriptions {
+            self.subscriptions.restore(subscription);
+        }
+        let mut services = kept.services.iter();
+        let services = services.all(|service| self.services.restore(now, service));
+        self.guids.restore(&kept.guids);
+        groups && services
+    }
+
+    /// Rises whenever anything that is kept may have changed.
+    pub(crate) const fn version(&self) -> u64 {
+        self.version
     }
 
     /// How much it keeps.
@@ -202,6 +236,7 @@ impl SubnetAdministrator {
 
     /// Forgets what ports that are no more had told.
     pub(crate) fn retain_ports(&mut self, view: View<'_>, keep: impl Fn(Guid) -> bool) {
+        self.version = self.version.wrapping_add(1);
         self.services.retain_ports(&keep);
         self.subscriptions.retain_ports(&keep);
         for change in self.groups.retain_ports(&keep) {
@@ -235,22 +270,54 @@ impl SubnetAdministrator {
 
     fn answered(&mut self, asked: Asked<'_>) -> Answered {
         let Asked { request, view, .. } = asked;
+        if matches!(request.method(), Method::SET | Method::DELETE) {
+            self.version = self.version.wrapping_add(1);
+        }
         match request.attribute_id() {
             ClassPortInfo::ID => class_port_info(request),
-            NodeRecord::ID => select(request, records::nodes(view)),
+            NodeRecord::ID => select(
+                request,
+                records::nodes(view, Scope::of_node(view, request)?),
+            ),
             PortInfoRecord::ID => {
                 let modifier = request.attribute_modifier();
-                chosen(request, records::ports(view), |record, template| {
-                    record.matches_query(template, request.component_mask(), modifier)
-                })
+                let scope = Scope::of(view, request, PortInfoRecord::endport_lid)?;
+                chosen(
+                    request,
+                    records::ports(view, scope),
+                    |record, template: &PortInfoRecord| {
+                        record.matches_query(template, request.component_mask(), modifier)
+                    },
+                )
             }
-            SwitchInfoRecord::ID => select(request, records::switches(view)),
-            LinkRecord::ID => select(request, records::links(view)),
-            LinearForwardingTableRecord::ID => select(request, records::forwarding_tables(view)),
-            MulticastForwardingTableRecord::ID => select(request, records::multicast_tables(view)),
-            SlToVlMappingTableRecord::ID => select(request, records::sl_to_vl_tables(view)),
-            VlArbitrationTableRecord::ID => select(request, records::vl_arbitration_tables(view)),
-            PKeyTableRecord::ID => select(request, records::p_key_tables(view)),
+            SwitchInfoRecord::ID => {
+                let scope = Scope::of(view, request, SwitchInfoRecord::lid)?;
+                select(request, records::switches(view, scope))
+            }
+            LinkRecord::ID => {
+                let scope = Scope::of(view, request, LinkRecord::from_lid)?;
+                select(request, records::links(view, scope))
+            }
+            LinearForwardingTableRecord::ID => {
+                let scope = Scope::of(view, request, LinearForwardingTableRecord::lid)?;
+                select(request, records::forwarding_tables(view, scope))
+            }
+            MulticastForwardingTableRecord::ID => {
+                let scope = Scope::of(view, request, MulticastForwardingTableRecord::lid)?;
+                select(request, records::multicast_tables(view, scope))
+            }
+            SlToVlMappingTableRecord::ID => {
+                let scope = Scope::of(view, request, SlToVlMappingTableRecord::lid)?;
+                select(request, records::sl_to_vl_tables(view, scope))
+            }
+            VlArbitrationTableRecord::ID => {
+                let scope = Scope::of(view, request, VlArbitrationTableRecord::lid)?;
+                select(request, records::vl_arbitration_tables(view, scope))
+            }
+            PKeyTableRecord::ID => {
+                let scope = Scope::of(view, request, PKeyTableRecord::lid)?;
+                select(request, records::p_key_tables(view, scope))
+            }
             SmInfoRecord::ID => select(request, records::managers(view)),
             GuidInfoRecord::ID => self.guid_info(asked),
             PathRecord::ID => {
@@ -281,7 +348,10 @@ impl SubnetAdministrator {
                 let record = changed.map_err(MadStatus::from_sa)?;
                 Ok(Answer::Single(request.answer(&record)))
             }
-            _ => select(request, records::guid_infos(view, &self.guids)),
+            _ => {
+                let scope = Scope::of(view, request, GuidInfoRecord::lid)?;
+                select(request, records::guid_infos(view, &self.guids, scope))
+            }
         }
     }
 
@@ -327,9 +397,9 @@ impl SubnetAdministrator {
             Method::SET => self.services.register(now, template, mask),
             Method::DELETE => self.services.delete(template, mask),
             _ => {
-                let mut records = self.services.records(now, view.is_trusted());
-                records.retain(|record| view.asker_has(record.service_p_key()));
-                return select(request, records);
+                let records = self.services.records(now, view.is_trusted());
+                let seen = records.filter(|record| view.asker_has(record.service_p_key()));
+                return select(request, seen);
             }
         };
         let record = changed.map_err(MadStatus::from_sa)?;
@@ -360,10 +430,11 @@ impl SubnetAdministrator {
                 self.groups.leave(gid, is_asker, template, mask)
             }
             _ => {
-                let records = self
-                    .groups
-                    .records(view.is_trusted(), |p_key| view.asker_has(p_key));
-                return select(request, records);
+                let given = McMemberComponents::from_bits_retain(mask.0);
+                let named = given.contains(McMemberComponents::MGID);
+                let mgid = named.then(|| template.mgid());
+                let seen = |p_key| view.asker_has(p_key);
+                return select(request, self.groups.records(mgid, view.is_trusted(), seen));
             }
         };
         let (record, change) = changed.map_err(MadStatus::from_sa)?;

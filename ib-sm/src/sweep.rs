@@ -121,6 +121,8 @@ pub(crate) struct Sweep {
     /// What a light sweep found out.
     pub(crate) changed: bool,
     first_sweep: bool,
+    /// What hosts told before a restart is known: who has not changed need not tell it again.
+    pub(crate) restored: bool,
     /// The subnet as the sweep before left it.
     pub(crate) before: Subnet,
 }
@@ -147,6 +149,7 @@ impl Sweep {
             others: Vec::new(),
             changed: false,
             first_sweep,
+            restored: false,
             before,
         };
         sweep.start_discovery();

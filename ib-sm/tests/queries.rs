@@ -5,8 +5,8 @@ mod lab;
 use ib_mad::{MadStatus, SaStatus};
 use ib_routing::RoutingEngine;
 use ib_sa::{
-    ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoRecord,
-    ServiceAssociationRecord,
+    ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoComponents,
+    PortInfoRecord, Record as _, ServiceAssociationRecord,
 };
 use ib_wire::{Gid, GidPrefix, Lid};
 use ib_wire::{Lmc, Sl};
@@ -140,4 +140,37 @@ fn a_path_on_another_service_level_is_there_where_routes_need_none_of_their_own(
     template.set_sl(sl);
     let path = client.get(&template, (mask | PathComponents::SL).into());
     assert_eq!(path.map(|path| path.sl()), Ok(sl));
+}
+
+#[test]
+fn what_a_query_names_by_lid_or_guid_is_what_all_records_have_of_it() {
+    let mut client = Client::new("gen-ring-5");
+    let nodes = client.table(&NodeRecord::default(), ComponentMask(0));
+    let ports = client.table(&PortInfoRecord::default(), ComponentMask(0));
+    for node in &nodes {
+        for mask in [
+            NodeComponents::LID,
+            NodeComponents::NODE_GUID,
+            NodeComponents::PORT_GUID,
+        ] {
+            let like: Vec<NodeRecord> = nodes
+                .iter()
+                .filter(|other| other.matches(node, mask.into()))
+                .copied()
+                .collect();
+            assert_eq!(client.table(node, mask.into()), like, "{mask:?}");
+        }
+        let mut template = PortInfoRecord::default();
+        template.set_endport_lid(node.lid());
+        let like: Vec<PortInfoRecord> = ports
+            .iter()
+            .filter(|port| port.endport_lid() == node.lid())
+            .copied()
+            .collect();
+        let mask = PortInfoComponents::ENDPORT_LID.into();
+        assert_eq!(client.table(&template, mask), like);
+    }
+    let mut nobody = nodes[0];
+    nobody.set_lid(Lid(0xbfff));
+    assert!(client.table(&nobody, NodeComponents::LID.into()).is_empty());
 }

@@ -14,7 +14,7 @@ use ib_transport::{Clock as _, MonotonicClock, Record, Tap, drive};
 
 use crate::{
     commands::up::{Watch, report},
-    control::Controlled,
+    control::{Controlled, SaDb},
     device::DeviceArgs,
     error::{CliError, Verdict},
     files,
@@ -38,6 +38,11 @@ pub struct SmCommand {
     /// after a restart. It may be missing at first
     #[arg(long, value_name = "FILE")]
     guid2lid: Option<PathBuf>,
+    /// Keep what hosts told the administrator in this file, in the format of OpenSM's opensm-sa.dump:
+    /// memberships, services and subscriptions survive a restart. It may be missing at first [default: the
+    /// sa_db_file of --config]
+    #[arg(long, value_name = "FILE")]
+    sa_db: Option<PathBuf>,
     /// Answer orders on this Unix socket while running, a line each, as `status`, `portstatus`, `resweep`;
     /// `help` lists them
     #[arg(long, value_name = "SOCKET", conflicts_with = "once")]
@@ -68,6 +73,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
     let mut config = args.sm.config()?;
     let mut kept = Guid2lid::open(args.guid2lid, &mut config)?;
+    let sa_db = SaDb::open(args.sa_db, &mut config)?;
     let clock = MonotonicClock::start();
     let classes = [
         (MgmtClass::SUBN_LID, 1, SMP),
@@ -80,7 +86,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
     let mut transport = Tap::new(port, clock, |record: &Record| recording.write(record));
     let sm = SubnetManager::new(config, clock.now());
-    let mut controlled = Controlled::new(sm, args.sm.clone(), args.control, clock.now())?;
+    let mut controlled = Controlled::new(sm, args.sm.clone(), args.control, sa_db, clock.now())?;
     let mut watch = Watch::new();
     let once = args.once;
     let dump_dir = args.sm.dump_dir.as_deref();
@@ -114,6 +120,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     })
     .map_err(CliError::input)?;
     recording.finish()?;
+    controlled.keep(clock.now());
     let sm = &controlled.sm;
     if let Some(Err(error)) = ended {
         return Err(error);

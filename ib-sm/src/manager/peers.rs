@@ -232,6 +232,9 @@ impl SubnetManager {
             self.up = false;
             self.next_sweep = None;
             self.retire();
+        } else if to == SmState::STANDBY && from != to {
+            // What was kept from before a restart: hosts have told the master what holds now.
+            self.forget_hosts();
         }
         match action {
             ElectionAction::None | ElectionAction::Configure => {}

@@ -11,12 +11,25 @@ use crate::{
     SmConfig,
     election::Election,
     event::SweepCause,
+    registrations::Registrations,
     sa::{Asker, SubnetAdministrator, View, groups::groups_of},
     subnet::Subnet,
     sweep::{Step, Sweep},
 };
 
 impl SubnetManager {
+    /// What hosts told the administrator up to now.
+    #[must_use]
+    pub fn registrations(&self, now: Instant) -> Registrations {
+        self.sa.registrations(now)
+    }
+
+    /// Rises whenever what hosts told may have changed: to write a file only when there is news.
+    #[must_use]
+    pub fn registrations_version(&self) -> u64 {
+        self.sa.version()
+    }
+
     /// Answers a query, if this manager is the master.
     pub(super) fn on_query(&mut self, now: Instant, mad: &Mad) {
         let asks = matches!(
@@ -144,6 +157,11 @@ impl SubnetManager {
         if !self.config.honor_guid2lid {
             self.sweep.plan.remembered.clear();
         }
+        self.forget_hosts();
+    }
+
+    pub(super) fn forget_hosts(&mut self) {
+        self.sweep.restored = false;
         self.sweep.plan.aliases.clear();
         self.sa = SubnetAdministrator::new(window_config(&self.config));
     }

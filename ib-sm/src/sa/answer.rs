@@ -28,7 +28,7 @@ impl Answer {
 }
 
 /// The records that are like the template of the request.
-pub(super) fn select<R: Record>(request: &SaMad, all: Vec<R>) -> Answered {
+pub(super) fn select<R: Record>(request: &SaMad, all: impl IntoIterator<Item = R>) -> Answered {
     chosen(request, all, |record, template| {
         record.matches(template, request.component_mask())
     })
@@ -37,7 +37,7 @@ pub(super) fn select<R: Record>(request: &SaMad, all: Vec<R>) -> Answered {
 /// The records that `matches` chooses, in the form that the method asks for.
 pub(super) fn chosen<R: Record>(
     request: &SaMad,
-    mut all: Vec<R>,
+    all: impl IntoIterator<Item = R>,
     matches: impl Fn(&R, &R) -> bool,
 ) -> Answered {
     let template = request
@@ -46,12 +46,15 @@ pub(super) fn chosen<R: Record>(
     if !matches!(request.method(), Method::GET | Method::GET_TABLE) {
         return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
     }
-    all.retain(|record| matches(record, template));
-    match (request.method(), all.as_slice()) {
-        (Method::GET_TABLE, records) => Ok(Answer::table(records)),
-        (_, [record]) => Ok(Answer::Single(request.answer(record))),
-        (_, []) => Err(MadStatus::from_sa(SaStatus::NO_RECORDS)),
-        _ => Err(MadStatus::from_sa(SaStatus::TOO_MANY_RECORDS)),
+    let mut fitting = all.into_iter().filter(|record| matches(record, template));
+    if request.method() == Method::GET_TABLE {
+        let records: Vec<R> = fitting.collect();
+        return Ok(Answer::table(&records));
+    }
+    match (fitting.next(), fitting.next()) {
+        (None, _) => Err(MadStatus::from_sa(SaStatus::NO_RECORDS)),
+        (Some(record), None) => Ok(Answer::Single(request.answer(&record))),
+        (Some(_), Some(_)) => Err(MadStatus::from_sa(SaStatus::TOO_MANY_RECORDS)),
     }
 }
 

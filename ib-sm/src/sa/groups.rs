@@ -18,6 +18,7 @@ use super::limits::rate;
 use crate::{
     SmConfig,
     partition::{GroupOptions, Partition},
+    registrations::GroupRegistration,
     subnet::Port,
 };
 
@@ -53,6 +54,8 @@ pub(crate) struct Groups {
     named: u32,
     /// LIDs of groups that are no more, whose trees still stand in the switches.
     pub(crate) abandoned: Vec<Lid>,
+    /// Some tree does not fit its group any more, or has none.
+    changed: bool,
 }
 
 /// What a join or leave did besides.
@@ -77,6 +80,7 @@ impl Default for Groups {
             mlids: Mlids::new(u16::MAX),
             named: 0,
             abandoned: Vec::new(),
+            changed: false,
         }
     }
 }
@@ -120,13 +124,24 @@ impl Groups {
         self.by_mgid.values()
     }
 
+    /// The group of this name.
+    pub(super) fn find(&self, mgid: Gid) -> Option<&Group> {
+        self.by_mgid.get(&mgid)
+    }
+
+    /// The first group with this LID.
+    pub(super) fn find_lid(&self, mlid: Lid) -> Option<&Group> {
+        self.iter().find(|group| group.parameters.mlid() == mlid)
+    }
+
     /// Whether a tree has to be computed.
-    pub(crate) fn have_changed(&self) -> bool {
-        !self.abandoned.is_empty() || self.by_mgid.values().any(|group| group.changed)
+    pub(crate) const fn have_changed(&self) -> bool {
+        self.changed
     }
 
     /// Says that the trees fit again.
     pub(crate) fn settle(&mut self) {
+        self.changed = false;
         self.abandoned.clear();
         for group in self.by_mgid.values_mut() {
             group.changed = false;
@@ -211,6 +226,7 @@ impl Groups {
         member.states |= wanted.join_state();
         let member = *member;
         group.changed |= new;
+        self.changed |= new;
         let record = group.record_of(candidate.gid, member);
         Ok((record, created.map(GroupChange::Created)))
     }
@@ -241,6 +257,7 @@ impl Groups {
         if member.states.is_empty() {
             group.members.remove(&port);
             group.changed = true;
+            self.changed = true;
         }
         Ok((record, self.end_if_deserted(mgid)))
     }
@@ -253,6 +270,7 @@ impl Groups {
             group.members.retain(|gid, _| keep(gid.guid()));
             if group.members.len() != before {
                 group.changed = true;
+                self.changed = true;
                 touched.push(mgid);
             }
         }
@@ -262,14 +280,66 @@ impl Groups {
             .collect()
     }
 
-    /// The records of a query: one of each group, or of each membership for who may know the members.
+    /// All groups with their members.
+    pub(crate) fn registrations(&self) -> Vec<GroupRegistration> {
+        let each = self.by_mgid.values().map(|group| {
+            let members = group.members.iter();
+            GroupRegistration {
+                group: group.parameters,
+                well_known: group.well_known,
+                members: members
+                    .map(|(&port, &member)| group.record_of(port, member))
+                    .collect(),
+            }
+        });
+        each.collect()
+    }
+
+    /// Takes in groups from before a restart. Returns whether each has its LID again.
+    pub(crate) fn restore(&mut self, kept: &[GroupRegistration]) -> bool {
+        let mut all = true;
+        for kept in kept {
+            let mut parameters = kept.group;
+            parameters
+                .set_port_gid(Gid::default())
+                .set_join_state(JoinState::empty())
+                .set_proxy_join(false);
+            let (mgid, mlid) = (parameters.mgid(), parameters.mlid());
+            if self.by_mgid.contains_key(&mgid) || !self.mlids.take(mlid) {
+                all = false;
+                continue;
+            }
+            let members = kept.members.iter().map(|member| {
+                let known = Member {
+                    states: member.join_state(),
+                    proxy_join: member.proxy_join(),
+                };
+                (member.port_gid(), known)
+            });
+            let group = Group {
+                parameters,
+                members: members.collect(),
+                well_known: kept.well_known,
+                changed: true,
+            };
+            self.by_mgid.insert(mgid, group);
+            self.changed = true;
+        }
+        all
+    }
+
+    /// The records of a query, of one group if it names one: a record of each group, or of each membership
+    /// for who may know the members.
     pub(crate) fn records(
         &self,
+        mgid: Option<Gid>,
         members: bool,
         may_see: impl Fn(PKey) -> bool,
     ) -> Vec<McMemberRecord> {
+        let one = mgid.and_then(|mgid| self.by_mgid.get(&mgid));
+        let all = mgid.is_none().then(|| self.by_mgid.values());
         let mut records = Vec::new();
-        for group in self.by_mgid.values() {
+        for group in all.into_iter().flatten().chain(one) {
             if !may_see(group.parameters.p_key()) {
                 continue;
             }
@@ -305,6 +375,7 @@ impl Groups {
         self.by_mgid.remove(&mgid);
         self.mlids.release(mlid);
         self.abandoned.push(mlid);
+        self.changed = true;
         Some(GroupChange::Deleted(mgid))
     }
 

@@ -15,7 +15,7 @@ use ib_smp::GuidInfo;
 use ib_wire::Guid;
 
 use super::View;
-use crate::subnet::PortRef;
+use crate::{registrations::GuidRegistration, subnet::PortRef};
 
 /// Bit of the first entry in a component mask; the other seven follow.
 const FIRST_ENTRY: u8 = 4;
@@ -61,6 +61,35 @@ impl AliasGuids {
     pub(crate) fn write_all_again(&mut self, port: Guid) {
         let blocks = self.blocks.range((port, 0)..=(port, u8::MAX));
         self.unwritten.extend(blocks.map(|(&at, _)| at));
+    }
+
+    /// All blocks that hosts asked for.
+    pub(crate) fn registrations(&self) -> Vec<GuidRegistration> {
+        let blocks = self.blocks.keys().map(|&(port_guid, block)| {
+            let mut record = GuidInfoRecord::default();
+            record
+                .set_block_num(block)
+                .set_guid_info(&self.block(port_guid, block));
+            GuidRegistration { port_guid, record }
+        });
+        blocks.collect()
+    }
+
+    /// Takes in blocks from before a restart; a GUID that is in two of them is left to the first.
+    pub(crate) fn restore(&mut self, kept: &[GuidRegistration]) {
+        for block in kept {
+            let (port, number) = (block.port_guid, block.record.block_num());
+            let mut guids = *block.record.guid_info();
+            for entry in 0..GuidInfo::ENTRIES {
+                let guid = guids.guid_block(entry.into()).unwrap_or_default();
+                let own = number == 0 && entry == 0;
+                if own || (guid != Guid::NONE && !self.taken.insert(guid)) {
+                    let _ = guids.set_guid_block(entry.into(), Guid::NONE);
+                }
+            }
+            self.blocks.insert((port, number), guids);
+            self.unwritten.insert((port, number));
+        }
     }
 
     /// Takes in Set or Delete(GUIDInfoRecord): the entries whose bits are set.

@@ -11,7 +11,7 @@ use ib_routing::SlTable;
 use ib_sa::{ComponentMask, McMemberRecord, PathComponents, PathRecord, Selector};
 use ib_wire::{Gid, Lid, PortNum, addr::LidRange};
 
-use super::{View, groups::Groups, limits::Limits, policy, records::end_ports};
+use super::{View, groups::Groups, limits::Limits, policy, records::end_ports, scope::Scope};
 use crate::subnet::{NodeIdx, Port, PortRef};
 
 /// Paths that a table may have.
@@ -65,9 +65,10 @@ pub(super) fn paths(
     if sgid.is_some() && sources.is_empty() {
         return Err(SaStatus::REQ_INVALID_GID);
     }
-    let group = groups.iter().map(|group| &group.parameters).find(|group| {
-        dgid.is_some_and(|gid| gid == group.mgid()) || dlid.is_some_and(|lid| lid == group.mlid())
-    });
+    let group = dgid
+        .and_then(|gid| groups.find(gid))
+        .or_else(|| groups.find_lid(dlid.filter(|lid| lid.is_multicast())?))
+        .map(|group| &group.parameters);
     if let Some(group) = group {
         let paths = sources.iter().filter_map(|&source| {
             let path = path_to_group(source, slid, group);
@@ -145,7 +146,10 @@ pub(super) fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<En
     let one = match (gid, lid) {
         (Some(gid), _) => view.port_of(gid),
         (None, Some(lid)) => view.port_with(lid),
-        (None, None) => return end_ports(view).filter_map(|(at, ..)| end(at)).collect(),
+        (None, None) => {
+            let all = end_ports(view, Scope::All);
+            return all.filter_map(|(at, ..)| end(at)).collect();
+        }
     };
     let one = one.and_then(end).filter(|end| named(end) && owns(end));
     one.into_iter().collect()

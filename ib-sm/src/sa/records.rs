@@ -1,6 +1,4 @@
-//! Records that repeat what devices told (IBA vol. 1, 15.2.5).
-
-use alloc::vec::Vec;
+//! Records that repeat what devices told (IBA vol. 1, 15.2.5), made one after the other as they are asked for.
 
 use ib_mad::SmKey;
 use ib_sa::{
@@ -14,17 +12,20 @@ use ib_smp::{
 };
 use ib_wire::{Lid, PortNum, addr::LidRange};
 
-use super::{AliasGuids, View};
+use super::{AliasGuids, View, scope::Scope};
 use crate::subnet::{Node, NodeIdx, Port, PortRef};
 
 /// End ports that have LIDs, with their nodes, as far as who asks may know of them.
-fn seen(view: View<'_>) -> impl Iterator<Item = (PortRef, &Node, LidRange)> {
-    end_ports(view).filter(move |&(at, ..)| view.sees(at))
+fn seen(view: View<'_>, scope: Scope) -> impl Iterator<Item = (PortRef, &Node, LidRange)> {
+    end_ports(view, scope).filter(move |&(at, ..)| view.sees(at))
 }
 
 /// End ports that have LIDs, with their nodes.
-pub(super) fn end_ports(view: View<'_>) -> impl Iterator<Item = (PortRef, &Node, LidRange)> {
-    view.subnet.nodes().flat_map(|(index, node)| {
+pub(super) fn end_ports(
+    view: View<'_>,
+    scope: Scope,
+) -> impl Iterator<Item = (PortRef, &Node, LidRange)> {
+    scope.nodes(view).flat_map(|(index, node)| {
         node.ports()
             .filter(|(num, _)| node.is_switch() == (num.0 == 0))
             .filter_map(move |(port, record)| {
@@ -34,8 +35,8 @@ pub(super) fn end_ports(view: View<'_>) -> impl Iterator<Item = (PortRef, &Node,
 }
 
 /// NodeRecord of every end port.
-pub(super) fn nodes(view: View<'_>) -> Vec<NodeRecord> {
-    let records = seen(view).filter_map(|(at, node, lids)| {
+pub(super) fn nodes(view: View<'_>, scope: Scope) -> impl Iterator<Item = NodeRecord> {
+    seen(view, scope).filter_map(|(at, node, lids)| {
         let mut info = node.info;
         info.set_port_guid(node.port(at.port)?.guid)
             .set_local_port_num(at.port);
@@ -45,141 +46,122 @@ pub(super) fn nodes(view: View<'_>) -> Vec<NodeRecord> {
             .set_node_info(&info)
             .set_node_description(&node.description);
         Some(record)
-    });
-    records.collect()
+    })
 }
 
 /// PortInfoRecord of every port: those of a switch go by the LID of its port 0. M_Keys are not told.
-pub(super) fn ports(view: View<'_>) -> Vec<PortInfoRecord> {
-    let mut records = Vec::new();
-    for (index, node) in view.subnet.nodes() {
-        for (port, entry) in node.ports() {
-            let (Some(mut info), Some(lid)) = (entry.info, port_lid(view, index, port)) else {
-                continue;
-            };
-            if !view.sees(end_port(node, index, port)) {
-                continue;
-            }
-            info.set_m_key(ib_wire::MKey(0));
-            let mut record = PortInfoRecord::default();
-            record
-                .set_endport_lid(lid)
-                .set_port_num(port)
-                .set_port_info(&info);
-            records.push(record);
-        }
-    }
-    records
+pub(super) fn ports(view: View<'_>, scope: Scope) -> impl Iterator<Item = PortInfoRecord> {
+    all_ports(view, scope).filter_map(|(port, lid, entry)| {
+        let mut info = entry.info?;
+        info.set_m_key(ib_wire::MKey(0));
+        let mut record = PortInfoRecord::default();
+        record
+            .set_endport_lid(lid)
+            .set_port_num(port)
+            .set_port_info(&info);
+        Some(record)
+    })
 }
 
 /// SwitchInfoRecord of every switch.
-pub(super) fn switches(view: View<'_>) -> Vec<SwitchInfoRecord> {
-    let records = seen(view).filter_map(|(_, node, lids)| {
+pub(super) fn switches(view: View<'_>, scope: Scope) -> impl Iterator<Item = SwitchInfoRecord> {
+    seen(view, scope).filter_map(|(_, node, lids)| {
         let mut record = SwitchInfoRecord::default();
         record
             .set_lid(lids.base())
             .set_switch_info(&node.switch.as_ref()?.info?);
         Some(record)
-    });
-    records.collect()
+    })
 }
 
 /// LinkRecord of every link, once in each direction.
-pub(super) fn links(view: View<'_>) -> Vec<LinkRecord> {
-    let mut records = Vec::new();
-    for (index, node) in view.subnet.nodes() {
-        for (port, entry) in node.ports() {
-            let Some(peer) = entry.peer.filter(|_| entry.is_up()) else {
-                continue;
-            };
-            let other = view.subnet.node(peer.node);
+pub(super) fn links(view: View<'_>, scope: Scope) -> impl Iterator<Item = LinkRecord> {
+    scope.nodes(view).flat_map(move |(index, node)| {
+        node.ports().filter_map(move |(port, entry)| {
+            let peer = entry.peer.filter(|_| entry.is_up())?;
+            let other = view.subnet.node(peer.node)?;
             let sees_both = view.sees(end_port(node, index, port))
-                && other.is_some_and(|other| view.sees(end_port(other, peer.node, peer.port)));
-            if !sees_both {
-                continue;
-            }
-            let from = port_lid(view, index, port);
-            let to = port_lid(view, peer.node, peer.port);
-            if let (Some(from), Some(to)) = (from, to) {
-                let mut record = LinkRecord::default();
-                record
-                    .set_from_lid(from)
-                    .set_from_port(port)
-                    .set_to_lid(to)
-                    .set_to_port(peer.port);
-                records.push(record);
-            }
-        }
-    }
-    records
+                && view.sees(end_port(other, peer.node, peer.port));
+            let mut record = LinkRecord::default();
+            record
+                .set_from_lid(port_lid(view, index, port)?)
+                .set_from_port(port)
+                .set_to_lid(port_lid(view, peer.node, peer.port)?)
+                .set_to_port(peer.port);
+            sees_both.then_some(record)
+        })
+    })
 }
 
 /// The blocks that stand in the switches.
-pub(super) fn forwarding_tables(view: View<'_>) -> Vec<LinearForwardingTableRecord> {
-    let mut records = Vec::new();
-    for (_, node, lids) in seen(view) {
-        let Some(switch) = &node.switch else {
-            continue;
-        };
-        for block in 0..LinearForwardingTable::BLOCKS {
-            let Some(&bytes) = switch.lft.block(block) else {
-                continue;
-            };
+pub(super) fn forwarding_tables(
+    view: View<'_>,
+    scope: Scope,
+) -> impl Iterator<Item = LinearForwardingTableRecord> {
+    seen(view, scope).flat_map(|(_, node, lids)| {
+        let blocks = node.switch.iter().flat_map(|switch| switch.lft.blocks());
+        blocks.map(move |(block, &bytes)| {
             let mut record = LinearForwardingTableRecord::default();
             record
                 .set_lid(lids.base())
                 .set_block_num(block)
                 .set_linear_forwarding_table(&LinearForwardingTable::from_bytes(bytes));
-            records.push(record);
-        }
-    }
-    records
+            record
+        })
+    })
 }
 
 /// The blocks of multicast tables that stand in the switches, as far as anything stands in them.
-pub(super) fn multicast_tables(view: View<'_>) -> Vec<MulticastForwardingTableRecord> {
-    let mut records = Vec::new();
-    for (_, node, lids) in seen(view) {
+pub(super) fn multicast_tables(
+    view: View<'_>,
+    scope: Scope,
+) -> impl Iterator<Item = MulticastForwardingTableRecord> {
+    seen(view, scope).flat_map(|(_, node, lids)| {
         let tables = node.switch.iter().flat_map(|switch| &switch.mft);
-        for (at, &bytes) in tables.filter(|(_, bytes)| **bytes != [0; 64]) {
+        let used = tables.filter(|(_, bytes)| **bytes != [0; 64]);
+        used.map(move |(at, &bytes)| {
             let mut record = MulticastForwardingTableRecord::default();
             record
                 .set_lid(lids.base())
                 .set_position(at.position)
                 .set_block_num(at.block)
                 .set_multicast_forwarding_table(&MulticastForwardingTable::from_bytes(bytes));
-            records.push(record);
-        }
-    }
-    records
+            record
+        })
+    })
 }
 
 /// The SLtoVL tables that were read or written: of a switch by input and output port.
-pub(super) fn sl_to_vl_tables(view: View<'_>) -> Vec<SlToVlMappingTableRecord> {
-    let mut records = Vec::new();
-    for (at, node, lids) in seen(view) {
+pub(super) fn sl_to_vl_tables(
+    view: View<'_>,
+    scope: Scope,
+) -> impl Iterator<Item = SlToVlMappingTableRecord> {
+    seen(view, scope).flat_map(|(at, node, lids)| {
         let own = node.port(at.port).and_then(|port| port.sl_to_vl);
         let own = own.map(|table| ((PortNum(0), at.port), table));
         let of_switch = node.switch.iter().flat_map(|switch| &switch.sl_to_vl);
         let all = of_switch.map(|(&ports, &table)| (ports, table));
-        for ((input, output), table) in own.into_iter().chain(all) {
-            let mut record = SlToVlMappingTableRecord::default();
-            record
-                .set_lid(lids.base())
-                .set_input_port_num(input)
-                .set_output_port_num(output)
-                .set_sl_to_vl_mapping_table(&table);
-            records.push(record);
-        }
-    }
-    records
+        own.into_iter()
+            .chain(all)
+            .map(move |((input, output), table)| {
+                let mut record = SlToVlMappingTableRecord::default();
+                record
+                    .set_lid(lids.base())
+                    .set_input_port_num(input)
+                    .set_output_port_num(output)
+                    .set_sl_to_vl_mapping_table(&table);
+                record
+            })
+    })
 }
 
 /// The VL arbitration tables that were read or written, by blocks.
-pub(super) fn vl_arbitration_tables(view: View<'_>) -> Vec<VlArbitrationTableRecord> {
-    let mut records = Vec::new();
-    for (port, lid, entry) in all_ports(view) {
-        for (block, &bytes) in entry.vl_arbitration.blocks() {
+pub(super) fn vl_arbitration_tables(
+    view: View<'_>,
+    scope: Scope,
+) -> impl Iterator<Item = VlArbitrationTableRecord> {
+    all_ports(view, scope).flat_map(|(port, lid, entry)| {
+        entry.vl_arbitration.blocks().map(move |(block, &bytes)| {
             let mut record = VlArbitrationTableRecord::default();
             record
                 .set_lid(lid)
@@ -187,52 +169,49 @@ pub(super) fn vl_arbitration_tables(view: View<'_>) -> Vec<VlArbitrationTableRec
                 // Blocks count from 1 as in the attribute's modifier; there are four.
                 .set_block_num(block.saturating_add(1) as u8)
                 .set_vl_arbitration_table(&VlArbitrationTable::from_bytes(bytes));
-            records.push(record);
-        }
-    }
-    records
+            record
+        })
+    })
 }
 
 /// The P_Key tables that were read or written, by blocks.
-pub(super) fn p_key_tables(view: View<'_>) -> Vec<PKeyTableRecord> {
-    let mut records = Vec::new();
-    for (port, lid, entry) in all_ports(view) {
-        for (block, &bytes) in entry.p_key_table.blocks() {
+pub(super) fn p_key_tables(view: View<'_>, scope: Scope) -> impl Iterator<Item = PKeyTableRecord> {
+    all_ports(view, scope).flat_map(|(port, lid, entry)| {
+        entry.p_key_table.blocks().map(move |(block, &bytes)| {
             let mut record = PKeyTableRecord::default();
             record
                 .set_lid(lid)
                 .set_block_num(block)
                 .set_port_num(port)
                 .set_p_key_table(&PartitionKeyTable::from_bytes(bytes));
-            records.push(record);
-        }
-    }
-    records
+            record
+        })
+    })
 }
 
 /// The GUIDs of every end port, by blocks: as many as its GUIDCap says.
-pub(super) fn guid_infos(view: View<'_>, aliases: &AliasGuids) -> Vec<GuidInfoRecord> {
-    let mut records = Vec::new();
-    for (at, node, lids) in seen(view) {
-        let Some(port) = node.port(at.port) else {
-            continue;
-        };
+pub(super) fn guid_infos<'a>(
+    view: View<'a>,
+    aliases: &'a AliasGuids,
+    scope: Scope,
+) -> impl Iterator<Item = GuidInfoRecord> + 'a {
+    let each = seen(view, scope).filter_map(|(at, node, lids)| Some((node.port(at.port)?, lids)));
+    each.flat_map(move |(port, lids)| {
         let count = port.info.map_or(0, |info| info.guid_cap());
-        for block in 0..count.div_ceil(GuidInfo::ENTRIES) {
+        (0..count.div_ceil(GuidInfo::ENTRIES)).map(move |block| {
             let mut record = GuidInfoRecord::default();
             record
                 .set_lid(lids.base())
                 .set_block_num(block)
                 .set_guid_info(&aliases.block(port.guid, block));
-            records.push(record);
-        }
-    }
-    records
+            record
+        })
+    })
 }
 
 /// All ports that who asks may know of, external ones of switches as well, with their LIDs.
-fn all_ports(view: View<'_>) -> impl Iterator<Item = (PortNum, Lid, &Port)> {
-    view.subnet.nodes().flat_map(move |(index, node)| {
+fn all_ports(view: View<'_>, scope: Scope) -> impl Iterator<Item = (PortNum, Lid, &Port)> {
+    scope.nodes(view).flat_map(move |(index, node)| {
         let ports = node.ports();
         let seen = ports.filter(move |&(port, _)| view.sees(end_port(node, index, port)));
         seen.filter_map(move |(port, entry)| Some((port, port_lid(view, index, port)?, entry)))
@@ -246,18 +225,17 @@ fn end_port(node: &Node, index: NodeIdx, port: PortNum) -> PortRef {
 }
 
 /// This manager and the others. The keys stay secret.
-pub(super) fn managers(view: View<'_>) -> Vec<SmInfoRecord> {
+pub(super) fn managers(view: View<'_>) -> impl Iterator<Item = SmInfoRecord> {
     let others = view.others.iter().copied();
     let all = core::iter::once((view.own_port, view.own)).chain(others);
-    let records = all.filter_map(|(port, mut info)| {
+    all.filter_map(move |(port, mut info)| {
         info.set_sm_key(SmKey(0));
         let mut record = SmInfoRecord::default();
         record
             .set_lid(port_lid(view, port.node, port.port)?)
             .set_sm_info(&info);
         Some(record)
-    });
-    records.collect()
+    })
 }
 
 /// The LID by which a port is known: a switch has one for all its ports.

@@ -4,7 +4,7 @@
 //! renews it. It ends with its lease, with a Delete, or with the port that it is on. The ServiceKey is
 //! its owner's secret: only who shows the right SM_Key is told it.
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
 
 use ib_mad::{Instant, SaStatus};
@@ -24,6 +24,8 @@ type ServiceName = (u64, Gid, u16);
 #[derive(Debug, Default)]
 pub(crate) struct Services {
     by_name: BTreeMap<ServiceName, Service>,
+    /// The leases that end, by when they do.
+    ends: BTreeSet<(Instant, ServiceName)>,
 }
 
 #[derive(Debug)]
@@ -67,8 +69,16 @@ impl Services {
         }
         let wait = Duration::from_secs(lease.into());
         let until = (lease != FOR_EVER).then(|| now.saturating_add(wait));
+        self.remove(name);
+        self.ends.extend(until.map(|at| (at, name)));
         self.by_name.insert(name, Service { record, until });
         Ok(record)
+    }
+
+    /// Takes in a service from before a restart, with what is left of its lease.
+    pub(crate) fn restore(&mut self, now: Instant, service: &ServiceRecord) -> bool {
+        let mask = ServiceComponents::all().into();
+        self.register(now, service, mask).is_ok()
     }
 
     /// Takes in Delete(ServiceRecord): the one service that the template fits.
@@ -84,13 +94,17 @@ impl Services {
             (Some(_), Some(_)) => return Err(SaStatus::TOO_MANY_RECORDS),
             (Some(service), None) => service.record,
         };
-        self.by_name.remove(&name(&record));
+        self.remove(name(&record));
         Ok(record)
     }
 
     /// All services with what is left of their leases; the keys only for who is trusted.
-    pub(crate) fn records(&self, now: Instant, trusted: bool) -> Vec<ServiceRecord> {
-        let each = self.by_name.values().map(|service| {
+    pub(crate) fn records(
+        &self,
+        now: Instant,
+        trusted: bool,
+    ) -> impl Iterator<Item = ServiceRecord> + '_ {
+        self.by_name.values().map(move |service| {
             let mut record = service.record;
             if let Some(until) = service.until {
                 let left = until.since(now).as_secs();
@@ -100,26 +114,36 @@ impl Services {
                 record.set_service_key(&[0; 16]);
             }
             record
-        });
-        each.collect()
+        })
     }
 
     /// Ends the services of ports that are no more.
     pub(crate) fn retain_ports(&mut self, keep: impl Fn(Guid) -> bool) {
-        self.by_name
-            .retain(|(_, gid, _), _| gid.is_multicast() || keep(gid.guid()));
+        let stays = |gid: &Gid| gid.is_multicast() || keep(gid.guid());
+        self.by_name.retain(|(_, gid, _), _| stays(gid));
+        self.ends.retain(|(_, (_, gid, _))| stays(gid));
     }
 
     /// Ends what has run out.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.by_name
-            .retain(|_, service| service.until.is_none_or(|until| until > now));
+        while let Some(&(at, name)) = self.ends.first().filter(|(at, _)| *at <= now) {
+            self.ends.remove(&(at, name));
+            self.by_name.remove(&name);
+        }
     }
 
     /// When the next lease ends.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let ends = self.by_name.values().filter_map(|service| service.until);
-        ends.min()
+        self.ends.first().map(|&(at, _)| at)
+    }
+
+    fn remove(&mut self, name: ServiceName) {
+        if let Some(Service {
+            until: Some(at), ..
+        }) = self.by_name.remove(&name)
+        {
+            self.ends.remove(&(at, name));
+        }
     }
 }
 
@@ -129,4 +153,50 @@ fn name(record: &ServiceRecord) -> ServiceName {
         record.service_gid(),
         record.service_p_key().0,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(id: u64, lease: u32) -> ServiceRecord {
+        let mut record = ServiceRecord::default();
+        record.set_service_id(id).set_service_lease(lease);
+        record
+    }
+
+    fn at(seconds: u64) -> Instant {
+        Instant::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn all() -> ComponentMask {
+        use ServiceComponents as C;
+        (C::SERVICE_ID | C::SERVICE_GID | C::SERVICE_LEASE).into()
+    }
+
+    #[test]
+    fn a_service_that_is_renewed_ends_with_its_last_lease() {
+        let mut services = Services::default();
+        services.register(at(0), &service(1, 10), all()).unwrap();
+        services.register(at(5), &service(1, 10), all()).unwrap();
+        services.register(at(5), &service(2, 4), all()).unwrap();
+        assert_eq!(services.poll_timeout(), Some(at(9)));
+        services.handle_timeout(at(10));
+        assert_eq!(services.len(), 1);
+        assert_eq!(services.poll_timeout(), Some(at(15)));
+        services.handle_timeout(at(15));
+        assert_eq!((services.len(), services.poll_timeout()), (0, None));
+    }
+
+    #[test]
+    fn a_service_that_is_deleted_or_whose_port_is_gone_leaves_no_timer() {
+        let mut services = Services::default();
+        services.register(at(0), &service(1, 10), all()).unwrap();
+        let mask = ServiceComponents::SERVICE_ID.into();
+        services.delete(&service(1, 0), mask).unwrap();
+        assert_eq!(services.poll_timeout(), None);
+        services.register(at(0), &service(1, 10), all()).unwrap();
+        services.retain_ports(|_| false);
+        assert_eq!(services.poll_timeout(), None);
+    }
 }

@@ -13,6 +13,8 @@ use ib_mad::{
 use ib_sa::{InformInfoRecord, SaMad};
 use ib_wire::{Gid, Guid, Lid, QKey};
 
+use crate::registrations::SubscriptionRegistration;
+
 /// Subscriptions that are kept; beyond, they are refused.
 const MAX_SUBSCRIPTIONS: usize = 1 << 16;
 /// Reports that wait; beyond, the newest are lost, as traps are.
@@ -86,6 +88,29 @@ impl Subscriptions {
             _ => return Err(MadStatus::from_sa(ib_mad::SaStatus::REQ_INVALID)),
         }
         Ok(*wanted)
+    }
+
+    /// All subscriptions with where their Reports go.
+    pub(crate) fn registrations(&self) -> Vec<SubscriptionRegistration> {
+        let addresses = self.all.iter().map(|known| known.address);
+        let records = self.records().into_iter().zip(addresses);
+        records
+            .map(|(record, address)| SubscriptionRegistration { record, address })
+            .collect()
+    }
+
+    /// Takes in a subscription from before a restart.
+    pub(crate) fn restore(&mut self, kept: &SubscriptionRegistration) {
+        if self.all.len() < MAX_SUBSCRIPTIONS {
+            self.all.push(Subscription {
+                address: kept.address,
+                gid: kept.record.subscriber_gid(),
+                enumeration: kept.record.enumeration(),
+                filter: *kept.record.inform_info(),
+            });
+            let next = kept.record.enumeration().wrapping_add(1);
+            self.next = self.next.max(next);
+        }
     }
 
     /// All subscriptions as records.

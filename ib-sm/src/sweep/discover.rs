@@ -185,6 +185,7 @@ impl Sweep {
                     before.p_key_table.clone(),
                 )
             });
+        let told_before = self.told_before(port, &info);
         if let Some(record) = self.subnet.port_mut(port) {
             record.set_info(info);
             (
@@ -193,6 +194,7 @@ impl Sweep {
                 record.vl_arbitration,
                 record.p_key_table,
             ) = before.unwrap_or_default();
+            record.reregistered |= told_before;
             let unread = record.p_key_table.is_empty();
             if leads_on && record.is_up() && record.peer.is_none() {
                 self.queue.push_back(Request::GetNodeInfo(Some(port)));
@@ -201,6 +203,22 @@ impl Sweep {
                 self.queue.push_back(Request::GetPKeyTable(port, 0));
             }
         }
+    }
+
+    /// Whether the host behind a port told this manager everything before a restart, and has known no other since.
+    fn told_before(&self, port: PortRef, info: &PortInfo) -> bool {
+        let own = match port == self.own_port {
+            true => Some(info),
+            false => self
+                .subnet
+                .port(self.own_port)
+                .and_then(|own| own.info.as_ref()),
+        };
+        let own = own.map(PortInfo::lid);
+        self.restored
+            && self.first_sweep
+            && info.port_state() == PortState::ACTIVE
+            && own.is_some_and(|lid| lid != Lid::NONE && lid == info.master_sm_lid())
     }
 
     /// Asks once more, with bit 31 of the modifier, for the ports of a device that knows NDR or XDR: the

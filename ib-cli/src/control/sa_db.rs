@@ -1,0 +1,66 @@
+//! The file in which what hosts told the administrator outlives the manager: OpenSM's `sa_db_file`.
+
+use std::{
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use ib_mad::Instant;
+use ib_sm::{Registrations, SmConfig, SubnetManager};
+use ib_smp::SmState;
+
+use crate::{error::CliError, files, output::note};
+
+/// The file, and what of it is news.
+pub struct SaDb {
+    file: PathBuf,
+    /// State of the manager and version of what it keeps when the file was written last.
+    written: Option<(SmState, u64)>,
+}
+
+impl SaDb {
+    /// Reads the file that the command line or the configuration names, if there is one already, into the
+    /// manager's configuration. `None` if nothing shall be written.
+    pub fn open(named: Option<PathBuf>, config: &mut SmConfig) -> Result<Option<Self>, CliError> {
+        let keeps = named.is_some() || config.sa_db_dump;
+        let configured = config.sa_db_file.as_deref().map(PathBuf::from);
+        let Some(file) = named.or(configured) else {
+            return Ok(None);
+        };
+        if file.exists() {
+            let name = file.display().to_string();
+            let text = files::read_text(&name)?;
+            config.registrations =
+                Registrations::parse(&text, unix_seconds()).map_err(|error| {
+                    CliError::at(
+                        format_args!("{name}:{}", error.line),
+                        format_args!("{} expected", error.expected),
+                    )
+                })?;
+        }
+        let written = None;
+        Ok(keeps.then_some(Self { file, written }))
+    }
+
+    /// Writes what hosts told, if it is news. What a standby has is nothing: another manager is told.
+    pub fn keep(&mut self, sm: &SubnetManager, now: Instant) {
+        let state = (sm.state(), sm.registrations_version());
+        let knows = match sm.state() {
+            SmState::MASTER => sm.is_up(),
+            state => state == SmState::STANDBY,
+        };
+        if !knows || self.written == Some(state) {
+            return;
+        }
+        self.written = Some(state);
+        let text = sm.registrations(now).to_text(unix_seconds());
+        if let Err(error) = files::replace(&self.file, &text) {
+            note::warn(error);
+        }
+    }
+}
+
+fn unix_seconds() -> u64 {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
+    passed.map_or(0, |passed| passed.as_secs())
+}
