@@ -34,8 +34,8 @@ wire_struct! {
     ///
     /// Source: IBA vol. 1, 16.4.2; `attributes.csv`, struct `CommunityInfo`.
     pub struct CommunityInfo("CommunityInfo", 64 bytes) {
-        /// Name of the community.
-        community_name, set_community_name: [text; 64] = 0, 512;
+        /// Name of the community: what agents take for a password.
+        community_name, set_community_name: [secret_text; 64] = 0, 512;
     }
 }
 

@@ -99,24 +99,25 @@ pub trait Record:
     /// Whether this record is one that a query with this template and mask asks for.
     ///
     /// Components whose bits are clear and bits without a component do not count. A selector says
-    /// how the value behind it is meant and counts only together with it.
+    /// how the value behind it is meant: each of the two counts only together with the other, as in
+    /// the path queries of OpenSM 3.3.23, whose MCMemberRecord queries take a selector alone as well.
     #[must_use]
     fn matches(&self, template: &Self, mask: ComponentMask) -> bool {
         let (found, wanted) = (self.as_bytes(), template.as_bytes());
+        // The selector in front of a component that has one, if the mask has it.
         let mut selector = None;
         for component in Self::Components::TABLE {
-            let selector_before = selector.take();
-            if !mask.has(component.bit) {
-                continue;
-            }
+            let is_given = mask.has(component.bit);
             if is_selector(component) {
-                selector = load_bits(wanted, component.bit_offset, component.bits)
-                    .map(|bits| Selector(bits as u8));
+                let bits = load_bits(wanted, component.bit_offset, component.bits);
+                selector = Some(bits.filter(|_| is_given).map(|bits| Selector(bits as u8)));
                 continue;
             }
-            let matches = match selector_before {
-                Some(selector) => selected(component, selector, found, wanted),
+            let matches = match selector.take() {
+                _ if !is_given => true,
                 None => equal(component, found, wanted),
+                Some(Some(selector)) => selected(component, selector, found, wanted),
+                Some(None) => true,
             };
             if !matches {
                 return false;

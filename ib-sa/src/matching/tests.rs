@@ -20,19 +20,33 @@ fn an_empty_mask_matches_every_record() {
 fn every_component_compares_its_own_bits_and_no_others() {
     fn check<R: Record>() {
         let step = if cfg!(miri) { 211 } else { 1 };
-        let zeros = R::new_zeroed();
+        let mut base = R::new_zeroed();
+        for selector in R::Components::TABLE.iter().filter(|it| is_selector(it)) {
+            // Exactly: the upper of its two bits.
+            let bit = selector.bit_offset;
+            base.as_mut_bytes()[bit / 8] |= 0x80 >> (bit % 8);
+        }
+        let selectors = |it: &Component| is_selector(it).then_some(1 << it.bit);
+        let selectors: u64 = R::Components::TABLE.iter().filter_map(selectors).sum();
+        let is_of_selector = |bit| {
+            let mut all = R::Components::TABLE.iter().filter(|it| is_selector(it));
+            all.any(|it| (it.bit_offset..it.bit_offset + it.bits).contains(&bit))
+        };
         for component in R::Components::TABLE {
             if is_selector(component) {
                 continue;
             }
-            let mask = ComponentMask(1 << component.bit);
+            let mask = ComponentMask(1 << component.bit | selectors);
             for bit in (0..size_of::<R>() * 8).step_by(step) {
-                let mut other = zeros;
+                if is_of_selector(bit) {
+                    continue;
+                }
+                let mut other = base;
                 other.as_mut_bytes()[bit / 8] ^= 0x80 >> (bit % 8);
                 let inside =
                     (component.bit_offset..component.bit_offset + component.bits).contains(&bit);
-                assert_eq!(other.matches(&zeros, mask), !inside, "{}", component.name);
-                assert_eq!(zeros.matches(&other, mask), !inside, "{}", component.name);
+                assert_eq!(other.matches(&base, mask), !inside, "{}", component.name);
+                assert_eq!(base.matches(&other, mask), !inside, "{}", component.name);
             }
         }
     }
@@ -133,7 +147,7 @@ fn rates_compare_by_speed_and_not_by_code() {
 }
 
 #[test]
-fn a_selector_without_its_value_is_ignored() {
+fn a_selector_and_its_value_count_only_together() {
     let found = group(Mtu::MTU_2048, Rate::GBPS_40, 18);
     let mut template = McMemberRecord::default();
     template
@@ -144,11 +158,26 @@ fn a_selector_without_its_value_is_ignored() {
     template.set_tclass(1);
     let mask = McMemberComponents::MTU_SELECTOR | McMemberComponents::TCLASS;
     assert!(!found.matches(&template, mask.into()));
-    template.set_mtu(Mtu::MTU_2048);
-    assert!(
-        found.matches(&template, McMemberComponents::MTU.into()),
-        "without one it is equal"
-    );
+    for value in [
+        McMemberComponents::MTU,
+        McMemberComponents::RATE,
+        McMemberComponents::PACKET_LIFE_TIME,
+    ] {
+        assert!(found.matches(&template, value.into()), "{value:?}");
+    }
+    let mut template = PathRecord::default();
+    template
+        .set_mtu(Mtu::MTU_4096)
+        .set_rate(Rate::GBPS_10)
+        .set_packet_life_time(1);
+    for value in [
+        PathComponents::MTU,
+        PathComponents::RATE,
+        PathComponents::PACKET_LIFE_TIME,
+    ] {
+        let path = PathRecord::default();
+        assert!(path.matches(&template, value.into()), "{value:?}");
+    }
 }
 
 #[test]

@@ -57,8 +57,10 @@ wire_struct! {
         dgid_count, set_dgid_count: u8 = 128, 8;
         /// The other bytes of the service ID.
         service_id_56lsb, set_service_id_56lsb: u64 = 136, 56;
-        /// The first of the GIDs: sources, then destinations; the others follow the structure.
-        sdgid, set_sdgid: Gid = 192, 128;
+        /// The first of the GIDs: sources, then destinations. The others follow the structure:
+        /// [`pack_multi_path`](crate::pack_multi_path) writes them all,
+        /// [`MultiPathQuery`](crate::MultiPathQuery) reads them.
+        sdgid, set_sdgid: [Gid; 1] = 192, 128;
     }
 }
 

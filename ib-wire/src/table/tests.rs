@@ -125,21 +125,24 @@ fn untyped_access_past_the_end_is_none() {
 fn debug_says_of_a_secret_only_how_long_it_is() {
     crate::wire_struct! {
         /// A key among others.
-        pub struct Guarded("Guarded", 5 bytes) {
+        pub struct Guarded("Guarded", 9 bytes) {
             id, set_id: u8 = 0, 8;
             key, set_key: [secret; 4] = 8, 32;
+            word, set_word: [secret_text; 4] = 40, 32;
         }
     }
     let mut guarded = Guarded::default();
     assert_eq!(
         alloc::format!("{guarded:?}"),
-        "Guarded { id: 0, key: (4 zeros) }"
+        "Guarded { id: 0, key: (4 zeros), word: (4 zeros) }"
     );
-    guarded.set_key(&[0, 90, 0, 0]);
+    guarded.set_key(&[0, 90, 0, 0]).set_word(&Text::new("open"));
     assert_eq!(
         alloc::format!("{guarded:?}"),
-        "Guarded { id: 0, key: (4 bytes) }"
+        "Guarded { id: 0, key: (4 bytes), word: (4 bytes) }"
     );
     assert_eq!(guarded.key(), &[0, 90, 0, 0]);
+    assert_eq!(guarded.word().to_string(), "open");
     assert_eq!(Guarded::FIELDS[1].kind, FieldKind::Bytes);
+    assert_eq!(Guarded::FIELDS[2].kind, FieldKind::Text);
 }

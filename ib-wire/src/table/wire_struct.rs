@@ -10,7 +10,7 @@ use core::fmt;
 /// - [`Gid`](crate::Gid), or a structure declared by this macro (its getter returns a reference);
 /// - `[bytes; N]`: raw bytes; `[text; N]`: [`Text`](crate::table::Text);
 /// - `[secret; N]`: raw bytes that are a key or may hold one: as `[bytes; N]`, but `Debug` says only
-///   how many there are;
+///   how many there are; `[secret_text; N]`: the same of text;
 /// - `[T; N]`: an array, read and written element by element, `None` past its end.
 ///
 /// A field that is a Rust keyword gets an underscore (`type_`), in Rust only.
@@ -233,6 +233,7 @@ macro_rules! wire_struct {
     (@kind [bytes; $n:literal], $bits:literal) => { $crate::table::FieldKind::Bytes };
     (@kind [secret; $n:literal], $bits:literal) => { $crate::table::FieldKind::Bytes };
     (@kind [text; $n:literal], $bits:literal) => { $crate::table::FieldKind::Text };
+    (@kind [secret_text; $n:literal], $bits:literal) => { $crate::table::FieldKind::Text };
     (@kind [$type:ident; $n:literal], $bits:literal) => {
         $crate::table::FieldKind::Array {
             element_bits: $bits / $n,
@@ -263,6 +264,9 @@ macro_rules! wire_struct {
         $crate::wire_struct!(
             @row ($($doc)*) $getter, $setter, [bytes; $n], $len, $offset, $bits
         );
+    };
+    (@row ($($doc:tt)*) $getter:ident, $setter:ident, [secret_text; $n:literal], $len:literal, $offset:literal, $bits:literal) => {
+        $crate::wire_struct!(@row ($($doc)*) $getter, $setter, [text; $n], $len, $offset, $bits);
     };
     (@row ($($doc:tt)*) $getter:ident, $setter:ident, [text; $n:literal], $len:literal, $offset:literal, $bits:literal) => {
         $($doc)*
@@ -337,6 +341,10 @@ macro_rules! wire_struct {
     };
     (@debug $self:ident, $fields:ident, $getter:ident, [secret; $n:literal]) => {
         $fields.field(stringify!($getter), &$crate::table::DebugSecret($self.$getter()));
+    };
+    (@debug $self:ident, $fields:ident, $getter:ident, [secret_text; $n:literal]) => {
+        let text = $crate::__private::zerocopy::IntoBytes::as_bytes($self.$getter());
+        $fields.field(stringify!($getter), &$crate::table::DebugSecret(text));
     };
     (@debug $self:ident, $fields:ident, $getter:ident, [text; $n:literal]) => {
         $fields.field(stringify!($getter), $self.$getter());
