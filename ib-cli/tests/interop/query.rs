@@ -2,6 +2,8 @@
 //! saquery, every line that they print.
 
 use std::{
+    fs,
+    path::Path,
     process::{Child, Stdio},
     thread,
     time::{Duration, Instant},
@@ -40,9 +42,12 @@ struct Subnet {
 
 impl Subnet {
     fn up(name: &str) -> Self {
-        let file = fabric(name);
-        let ibsim = Ibsim::start(&file).expect("ibsim is installed");
-        let node = first_ca(&file);
+        Self::up_file(&fabric(name))
+    }
+
+    fn up_file(file: &Path) -> Self {
+        let ibsim = Ibsim::start(file).expect("ibsim is installed");
+        let node = first_ca(file);
         let mut opensm = ibsim.client("opensm", &node);
         opensm.args(["-f", "/dev/null"]);
         let opensm = opensm.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
@@ -257,7 +262,7 @@ fn is_same(ours: &Value, name: &str, theirs: &str) -> bool {
 
 /// The number that smpquery and saquery print as words; alternatives with `or` between are bits.
 fn words(name: &str, text: &str) -> Option<u64> {
-    const WORDS: [(&str, &str, u64); 27] = [
+    const WORDS: [(&str, &str, u64); 28] = [
         ("type", "Channel Adapter", 1),
         ("type", "Switch", 2),
         ("type", "Router", 3),
@@ -285,6 +290,7 @@ fn words(name: &str, text: &str) -> Option<u64> {
         ("LinkDownDefState", "NOP", 0),
         ("LinkSpeedExt", "14.0625 Gbps", 1),
         ("LinkSpeedExt", "25.78125 Gbps", 2),
+        ("LinkSpeedExt", "53.125 Gbps", 4),
     ];
     let family = match name {
         "NodeType" | "node_type" => "type",
@@ -733,4 +739,121 @@ fn records_are_those_that_saquery_prints() {
 /// The structure in a record.
 fn inner(record: &Map<String, Value>, name: &str) -> Map<String, Value> {
     record[name].as_object().expect("a structure").clone()
+}
+
+/// Links of each width and speed, an adapter with two ports in use and one with a port free, an enhanced port 0, a router, names
+/// with odd characters. What ibnetdiscover prints of such a fabric is compared as well.
+const MIXED: &str = include_str!("mixed.net");
+
+#[test]
+fn ports_of_every_kind_say_what_smpquery_says() {
+    let file = std::env::temp_dir().join(format!("ib-query-{}-mixed.net", std::process::id()));
+    fs::write(&file, MIXED).expect("a directory to write to");
+    let subnet = Subnet::up_file(&file);
+    fs::remove_file(&file).expect("it is ours");
+    // From the first port of the adapter with two: itself, the odd switch, the plain one, the router, the other adapter.
+    for (route, ports) in [
+        ("0", 0..=2),
+        ("0,1", 0..=8),
+        ("0,1,3", 0..=12),
+        ("0,1,5", 0..=2),
+        ("0,1,3,12", 0..=2),
+    ] {
+        subnet.same(
+            &format!("smpquery -D nodeinfo {route}"),
+            &format!("nodeinfo --direct {route}"),
+            &NODE_INFO,
+        );
+        subnet.same(
+            &format!("smpquery -D nodedesc {route}"),
+            &format!("nodedesc --direct {route}"),
+            &[("Node Description", "node_string")],
+        );
+        for port in ports {
+            subnet.same(
+                &format!("smpquery -K -D portinfo {route} {port}"),
+                &format!("portinfo {port} --direct {route}"),
+                &PORT_INFO,
+            );
+        }
+    }
+    for route in ["0,1", "0,1,3"] {
+        subnet.same(
+            &format!("smpquery -D switchinfo {route}"),
+            &format!("switchinfo --direct {route}"),
+            &SWITCH_INFO,
+        );
+        for port in [1, 3, 8] {
+            subnet.same(
+                &format!("smpquery -D mepi {route} {port}"),
+                &format!("mlnxextportinfo {port} --direct {route}"),
+                &[],
+            );
+        }
+    }
+    // The same by the LIDs that the manager gave out.
+    for (route, port) in [
+        ("0", 1),
+        ("0,1", 0),
+        ("0,1,3", 0),
+        ("0,1,5", 1),
+        ("0,1,3,12", 1),
+    ] {
+        let lid = &subnet.query(&format!("portinfo {port} --direct {route}"))["lid"];
+        subnet.same(
+            &format!("smpquery nodeinfo {lid}"),
+            &format!("nodeinfo --lid {lid}"),
+            &NODE_INFO,
+        );
+        subnet.same(
+            &format!("smpquery -K portinfo {lid} {port}"),
+            &format!("portinfo {port} --lid {lid}"),
+            &PORT_INFO,
+        );
+    }
+    let theirs = printed(&mut subnet.ibsim.client("ibnetdiscover", &subnet.node));
+    let ours = ib(&subnet.ibsim, &subnet.node, &["discover"]);
+    let topology = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(topology(&ours), topology(&theirs));
+}
+
+/// Where smpquery finds no answer, neither does `ib query`: both end with a status that is not 0 and print no field.
+#[test]
+fn what_smpquery_cannot_read_ib_query_cannot_read_either() {
+    let subnet = Subnet::up("seed-dualstar");
+    for (tool, ours) in [
+        ("nodeinfo 40", "nodeinfo --lid 40"),
+        ("-D nodeinfo 0,1,8", "nodeinfo --direct 0,1,8"),
+        ("-D nodeinfo 0,1,200", "nodeinfo --direct 0,1,200"),
+        ("-D portinfo 0,1 10", "portinfo 10 --direct 0,1"),
+        ("-D portinfo 0,1 200", "portinfo 200 --direct 0,1"),
+        ("-D switchinfo 0", "switchinfo --direct 0"),
+    ] {
+        let words = tool.split(' ');
+        let theirs = subnet
+            .ibsim
+            .client("smpquery", &subnet.node)
+            .args(words)
+            .output();
+        let theirs = theirs.expect("the program is installed");
+        let ours = std::process::Command::new(env!("CARGO_BIN_EXE_ib"))
+            .arg("query")
+            .args(ours.split(' '))
+            .args(["--node", &subnet.node, "--device"])
+            .arg(format!("sim:{}", subnet.ibsim.name()))
+            .output()
+            .expect("the program was built");
+        let theirs_fails = !theirs.status.success();
+        assert_eq!(
+            !ours.status.success(),
+            theirs_fails,
+            "{tool}: {}{}",
+            String::from_utf8_lossy(&theirs.stdout),
+            String::from_utf8_lossy(&ours.stderr)
+        );
+        assert_eq!(ours.stdout.is_empty(), theirs_fails, "{tool}");
+    }
 }
