@@ -564,3 +564,32 @@ fn the_console_shows_the_tables_of_a_manager_as_ibsims_does() {
         }
     }
 }
+
+/// ibsim has the same mode behind `-r`. Some port of these is free.
+#[test]
+fn tools_print_the_same_over_udp() {
+    let file = fabric("real-edr-102");
+    let fabric = ibnetdiscover::read(&fs::read_to_string(&file).unwrap())
+        .unwrap()
+        .fabric;
+    let unix = Running::ours(&file);
+    let address = std::net::Ipv4Addr::LOCALHOST.into();
+    let (port, mut server) = (17_070..17_970)
+        .step_by(90)
+        .find_map(|port| {
+            let options = ServerOptions::new(Listen::Udp { address, port });
+            Some((port, Server::bind(&fabric, &options).ok()?))
+        })
+        .unwrap();
+    let stop = Arc::clone(&unix.stop);
+    std::thread::spawn(move || server.run(None, &mut std::io::sink(), &stop));
+    let commands = "ibnetdiscover; smpquery -D nodeinfo 0,1; opensm -o -f osm.log >osm.out 2>&1; echo $?; \
+        ibnetdiscover; iblinkinfo; sminfo; ibroute -D 0,1; perfquery -D 0";
+    let over_udp =
+        format!("export IBSIM_SERVER_NAME=127.0.0.1 IBSIM_SERVER_PORT={port}; {commands}");
+    let (ours, over_unix) = (unix.run(&over_udp), unix.run(commands));
+    assert!(ours.lines().count() > 300, "{ours}");
+    if let Some(difference) = difference(&comparable(&ours), &comparable(&over_unix)) {
+        panic!("{difference}");
+    }
+}

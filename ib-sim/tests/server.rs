@@ -323,3 +323,59 @@ fn a_file_of_commands_that_reads_itself_ends() {
     assert_eq!(output.matches("simulator verbose level is 1").count(), 9);
     assert!(output.contains("files are nested too deep"), "{output}");
 }
+
+/// What whoever runs this finds at the server that the environment names: run by the test below, as another user.
+#[test]
+#[ignore = "a part of `the_sockets_are_their_users_own`"]
+fn visit() {
+    let name = std::env::var("IB_SIM_VISIT").unwrap();
+    let socket = |own: &str| {
+        let own = SocketAddr::from_abstract_name(format!("{name}:{own}\0")).unwrap();
+        UnixDatagram::bind_addr(&own).unwrap()
+    };
+    let address = |of: &str| SocketAddr::from_abstract_name(format!("{name}:{of}\0")).unwrap();
+    let (control, _data) = (socket("ctl4242"), socket("in4242"));
+    let wait = Some(Duration::from_millis(500));
+    control.set_read_timeout(wait).unwrap();
+    control.connect_addr(&address("ctl")).unwrap();
+    let mut info = [0; 44];
+    info[..4].copy_from_slice(&4242u32.to_ne_bytes());
+    let request = Control::new(control_type::CONNECT, 0, &info);
+    control.send(request.as_bytes()).unwrap();
+    println!("answered: {}", control.recv(&mut [0; 512]).is_ok());
+    // The data socket of the client that was there before.
+    let stolen = socket("thief").connect_addr(&address("out0"));
+    println!("another's socket: {}", stolen.is_ok());
+}
+
+#[test]
+fn the_sockets_are_their_users_own() {
+    use std::os::unix::{fs::MetadataExt as _, process::CommandExt as _};
+    let server = Running::start("");
+    let mut client = server.attach("H");
+    // Who is another user must be able to run the program.
+    let program = std::env::temp_dir().join(&server.name);
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let visit = |user: Option<u32>| {
+        let mut command = std::process::Command::new(&program);
+        command.args(["--ignored", "--exact", "visit", "--nocapture"]);
+        command.env("IB_SIM_VISIT", &server.name).current_dir("/");
+        if let Some(user) = user {
+            command.uid(user).gid(user);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let own = visit(None);
+    assert!(own.contains("answered: true"), "{own}");
+    assert!(own.contains("another's socket: false"), "{own}");
+    // Only root can become somebody else.
+    if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+        let stranger = visit(Some(65534));
+        assert!(stranger.contains("answered: false"), "{stranger}");
+        assert!(stranger.contains("another's socket: false"), "{stranger}");
+    }
+    std::fs::remove_file(program).unwrap();
+    assert_eq!(client.guid(&[1]), Some(Guid(0x200)));
+}
