@@ -81,6 +81,17 @@ pub enum Event {
         /// The port.
         at: PortAt,
     },
+    /// A switch's forwarding table is too small for the LIDs in use: it forwards nothing to those beyond.
+    TableTooSmall {
+        /// The switch.
+        node_guid: Guid,
+        /// Which table: `LinearForwardingTable` or `MulticastForwardingTable`.
+        table: AttributeId,
+        /// Entries that it has.
+        entries: u16,
+        /// Entries that the LIDs in use take.
+        needed: u16,
+    },
     /// There are more ports than LIDs.
     LidsExhausted(ib_routing::RouteError),
     /// A node takes no part in the subnet: a switch without a linear forwarding table, or one that

@@ -5,6 +5,7 @@
 //! two steps that only compute ([`Step::Route`] and [`Step::Verify`]) run when the host next calls, so
 //! that their phases can be told apart by the host's clock.
 
+mod capacity;
 mod discover;
 mod guids;
 mod lids;

@@ -43,6 +43,15 @@ pub fn of(event: &Event) -> Option<String> {
                 "port {port_guid} is cut off from group {mgid}: no switch on the way has multicast"
             )
         }
+        Event::TableTooSmall {
+            node_guid,
+            table,
+            entries,
+            needed,
+        } => format!(
+            "switch {node_guid} has {entries} entries in its {table}, and {needed} are needed: it does not \
+             forward to the LIDs beyond"
+        ),
         Event::Refused {
             at,
             attribute_id,

@@ -39,10 +39,22 @@ impl Sweep {
             reassign,
             database: self.plan.remembered.clone(),
             manager: own.map(|port| port.guid),
+            last: self.last_lid(),
             ..LidOptions::default()
         };
-        match LidMap::assign(&self.plan.fabric, &options) {
-            Ok(lids) => self.plan.lids = lids,
+        let assigned = LidMap::assign(&self.plan.fabric, &options).or_else(|_| {
+            // Better a switch that cannot reach everybody than no subnet.
+            let all = LidOptions {
+                last: LidOptions::default().last,
+                ..options
+            };
+            LidMap::assign(&self.plan.fabric, &all)
+        });
+        match assigned {
+            Ok(lids) => {
+                self.plan.lids = lids;
+                self.report_small_linear_tables();
+            }
             Err(error) => {
                 self.errors = self.errors.saturating_add(1);
                 self.events.push_back(Event::LidsExhausted(error));

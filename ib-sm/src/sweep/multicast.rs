@@ -78,6 +78,7 @@ impl Sweep {
         }
         groups.settle();
         self.plan.trees = trees;
+        self.report_small_multicast_tables();
         self.events.extend(events);
     }
 
@@ -96,6 +97,9 @@ impl Sweep {
             for block in blocks {
                 for position in 0..=record.info.num_ports() / PORTS {
                     let at = MftModifier { position, block };
+                    if !self.holds_mft_block(node, at) {
+                        continue;
+                    }
                     let Some(wanted) = self.mft_block(node, at) else {
                         continue;
                     };
@@ -145,7 +149,7 @@ impl Sweep {
             .contains(CapabilityMask::IS_MULTICAST_FDB_TOP_SUPPORTED);
         let last = self.plan.trees.keys().next_back().and_then(block_of);
         match last {
-            _ if !capable => None,
+            _ if !capable || info.multicast_fdb_cap() == 0 => None,
             // 0 says nothing: the whole table counts, and nothing stands in it.
             None if info.multicast_fdb_top() == Lid::NONE => None,
             None => Some(Lid(Lid::MULTICAST_MIN.0.saturating_sub(1))),
@@ -154,7 +158,9 @@ impl Sweep {
                 let top = Lid::MULTICAST_MIN
                     .0
                     .saturating_add(entries.saturating_sub(1));
-                Some(Lid(top.min(Lid::MULTICAST_MAX.0)))
+                let capacity = info.multicast_fdb_cap().saturating_sub(1);
+                let most = Lid::MULTICAST_MIN.0.saturating_add(capacity);
+                Some(Lid(top.min(most).min(Lid::MULTICAST_MAX.0)))
             }
         }
     }

@@ -193,6 +193,9 @@ impl Sweep {
     /// A block of a switch's table as the routes have it.
     pub(super) fn routed_block(&self, node: NodeIdx, block: u16) -> Option<[u8; 64]> {
         let routes = self.plan.routes.as_ref()?;
+        if !self.holds_lft_block(node, block) {
+            return None;
+        }
         let switch = self.routed(node)?;
         let start = usize::from(block).saturating_mul(64);
         routes.lft(switch).get(start..)?.first_chunk().copied()
@@ -242,6 +245,7 @@ impl Sweep {
     /// The highest LID, and not below what the switch forwards already until the tables are written.
     fn wanted_top(&self, node: NodeIdx) -> Option<Lid> {
         let max = self.plan.routes.as_ref()?.max_lid();
+        let max = max.min(self.last_lid_of(node));
         let now = self.subnet.node(node)?.switch.as_ref()?.info?;
         Some(match self.step {
             Step::LowerTops | Step::RegroupTops => max,

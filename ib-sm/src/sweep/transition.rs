@@ -252,7 +252,11 @@ impl Sweep {
         let nodes = self.subnet.switches();
         let nodes = nodes.filter_map(|(node, switch)| Some((switch.routed?, node)));
         let nodes: BTreeMap<SwitchIdx, NodeIdx> = nodes.collect();
-        let of_node = |write: Write| Some((*nodes.get(&write.switch)?, write.block));
+        let of_node = |write: Write| {
+            let &node = nodes.get(&write.switch)?;
+            self.holds_lft_block(node, write.block)
+                .then_some((node, write.block))
+        };
         let close: Vec<_> = close.filter_map(of_node).collect();
         let change = Event::TablesChange {
             entries,
