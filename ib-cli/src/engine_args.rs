@@ -19,28 +19,28 @@ pub struct EngineArgs {
     max_vls: Option<u8>,
     /// Numbers of switches, `GUID NUMBER` a line, where GUIDs shall not break ties (updn)
     #[arg(long, value_name = "FILE")]
-    ids_guid_file: Option<PathBuf>,
+    pub ids_guid_file: Option<PathBuf>,
     /// Let the roots of trees talk to each other, at the cost of the guarantee (updn, dnup)
     #[arg(long)]
     connect_roots: bool,
     /// Port GUIDs of compute nodes (ftree, dfsssp)
     #[arg(long, value_name = "FILE")]
-    cn_guid_file: Option<PathBuf>,
+    pub cn_guid_file: Option<PathBuf>,
     /// Port GUIDs of I/O nodes (ftree, dfsssp)
     #[arg(long, value_name = "FILE")]
-    io_guid_file: Option<PathBuf>,
+    pub io_guid_file: Option<PathBuf>,
     /// How often a route to an I/O node may go down and up again (ftree)
     #[arg(long, value_name = "N")]
     max_reverse_hops: Option<u8>,
     /// Hops that links count, `GUID PORT HOPS` a line
     #[arg(long, value_name = "FILE")]
-    hop_weights_file: Option<PathBuf>,
+    pub hop_weights_file: Option<PathBuf>,
     /// The order in which ports of switches are tried, `GUID PORT PORT...` a line (minhop, dor)
     #[arg(long, value_name = "FILE")]
-    port_search_ordering_file: Option<PathBuf>,
+    pub port_search_ordering_file: Option<PathBuf>,
     /// Ports whose routes do not count in the balance, `GUID PORT` a line
     #[arg(long, value_name = "FILE")]
-    ignore_guids: Option<PathBuf>,
+    pub ignore_guids: Option<PathBuf>,
     /// Begin the search for the least used port after the last one found
     #[arg(long)]
     port_shifting: bool,
@@ -49,7 +49,7 @@ pub struct EngineArgs {
     scatter_ports: Option<u64>,
     /// Port GUIDs to route first, in this order
     #[arg(long, value_name = "FILE")]
-    guid_routing_order_file: Option<PathBuf>,
+    pub guid_routing_order_file: Option<PathBuf>,
     /// The first service level to use (lash)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=15))]
     lash_start_vl: Option<u8>,

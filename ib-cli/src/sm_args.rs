@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ib_sm::{ConfigError, Partitions, QosPolicy, SmConfig};
+use ib_sm::{ConfigError, OptionFiles, Partitions, QosPolicy, SmConfig};
 
 use crate::{error::CliError, files::read_text, output::note, route_args::RouteArgs};
+
+/// Where OpenSM's template says that partitions are.
+const PARTITIONS: &str = "/etc/opensm/partitions.conf";
 
 /// The options of a subnet manager.
 #[derive(Clone, Debug, Args)]
@@ -29,6 +32,47 @@ pub struct SmArgs {
 }
 
 impl SmArgs {
+    /// How to route, with the files that the configuration names where the command line names none.
+    fn route_files(&self, named: &OptionFiles) -> RouteArgs {
+        let mut route = self.route.clone();
+        let RouteArgs {
+            roots,
+            torus_config,
+            engines,
+            ..
+        } = &mut route;
+        let torus = named.torus_config.as_ref();
+        let torus = torus.filter(|file| Path::new(file.as_str()).exists());
+        for (given, named) in [
+            (roots, named.root_guid_file.as_ref()),
+            (torus_config, torus),
+            (&mut engines.cn_guid_file, named.cn_guid_file.as_ref()),
+            (&mut engines.io_guid_file, named.io_guid_file.as_ref()),
+            (&mut engines.ids_guid_file, named.ids_guid_file.as_ref()),
+            (
+                &mut engines.guid_routing_order_file,
+                named.guid_routing_order_file.as_ref(),
+            ),
+            (
+                &mut engines.hop_weights_file,
+                named.hop_weights_file.as_ref(),
+            ),
+            (
+                &mut engines.port_search_ordering_file,
+                named.port_search_ordering_file.as_ref(),
+            ),
+            (
+                &mut engines.ignore_guids,
+                named.port_prof_ignore_file.as_ref(),
+            ),
+        ] {
+            if given.is_none() {
+                *given = named.map(PathBuf::from);
+            }
+        }
+        route
+    }
+
     /// The manager's configuration: the file's, then what the command line says.
     pub fn config(&self) -> Result<SmConfig, CliError> {
         let mut config = match &self.config {
@@ -42,8 +86,10 @@ impl SmArgs {
         if self.route.lmc.bits() != 0 {
             config.lmc = self.route.lmc;
         }
-        self.route.apply(&mut config.route_options)?;
+        self.route_files(&config.files)
+            .apply(&mut config.route_options)?;
         let named = config.partition_config_file.as_deref().map(Path::new);
+        let named = named.filter(|file| *file != Path::new(PARTITIONS) || is_there(file));
         if let Some(file) = self.partitions.as_deref().or(named) {
             config.partitions = read_partitions(file)?;
         }
@@ -56,6 +102,18 @@ impl SmArgs {
         }
         Ok(config)
     }
+}
+
+/// Whether a file of OpenSM's template is there: OpenSM goes without those that are not.
+fn is_there(file: &Path) -> bool {
+    let exists = file.exists();
+    if !exists {
+        note::warn(format_args!(
+            "{}: not there, and done without",
+            file.display()
+        ));
+    }
+    exists
 }
 
 fn read_partitions(file: &Path) -> Result<Partitions, CliError> {

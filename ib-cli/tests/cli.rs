@@ -771,3 +771,34 @@ fn a_node_that_cannot_be_is_named_once() {
         "{stderr}"
     );
 }
+
+#[test]
+fn files_that_a_configuration_names_are_read_or_named() {
+    let folder = std::env::temp_dir().join(format!("ib-config-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| {
+        let file = folder.join(name);
+        std::fs::write(&file, text).unwrap();
+        file.display().to_string()
+    };
+    let roots = write("roots", "0x0000000000000001\n");
+    // As `opensm -c` writes it, where the partitions are not there.
+    let config = write(
+        "good.conf",
+        &format!(
+            "routing_engine updn,no_fallback\nroot_guid_file {roots}\n\
+             partition_config_file /etc/opensm/partitions.conf\ntorus_config /not/there\n"
+        ),
+    );
+    let output = ib(&["up", "--fabric", "-", "--config", &config], GOOD);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let bad = write("bad.conf", "root_guid_file /not/there\n");
+    refused(
+        &["up", "--fabric", "-", "--config", &bad],
+        GOOD,
+        "error: /not/there: ",
+        "read",
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -5,6 +5,8 @@
 //! file (`opensm.conf`): `key value` lines, `#` comments. Nothing random comes from inside the
 //! engine: the first transaction ID stands here too.
 
+mod files;
+mod links;
 mod qos;
 
 use alloc::{collections::BTreeMap, string::String, vec, vec::Vec};
@@ -16,7 +18,11 @@ use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl, addr};
 use thiserror::Error;
 
 pub(crate) use self::qos::PortKind;
-pub use self::qos::{Qos, QosOptions};
+pub use self::{
+    files::OptionFiles,
+    links::ForcedLinks,
+    qos::{Qos, QosOptions},
+};
 use crate::{
     partition::{Enforcement, Partitions},
     qos_policy::QosPolicy,
@@ -36,6 +42,8 @@ pub struct SmConfig {
     pub routing_engines: Vec<RoutingEngine>,
     /// Options of the routing engines; the number of VLs comes from the fabric.
     pub route_options: RouteOptions,
+    /// Files that the options name.
+    pub files: OptionFiles,
     /// Gives up where none of the engines can route the fabric, instead of installing `minhop`.
     pub no_fallback: bool,
     /// Keeps the routes that still hold after cables or switches are lost or hosts come, instead of
@@ -113,6 +121,8 @@ pub struct SmConfig {
     pub local_phy_errors_threshold: u8,
     /// Threshold of buffer overruns for trap 130 (`overrun_errors_threshold`).
     pub overrun_errors_threshold: u8,
+    /// Widths and speeds that links may use (`force_link_width`, `force_link_speed`, `force_link_speed_ext`).
+    pub forced_links: ForcedLinks,
     /// Highest code of OperationalVLs to use: 1 is VL0, 5 is VL0..VL14 (`max_op_vls`).
     pub max_op_vls: u8,
 
@@ -143,8 +153,12 @@ pub struct SmConfig {
     /// Leaves P_Keys at the index where they are (`keep_pkey_indexes`).
     pub keep_pkey_indexes: bool,
 
+    /// Tells switches where their multicast tables end, if they can be told (`use_mfttop`).
+    pub use_mfttop: bool,
     /// Keeps no multicast groups (`disable_multicast`).
     pub disable_multicast: bool,
+    /// Lets hosts join a group only with parameters that are the group's (`mcgroup_join_validation`).
+    pub mcgroup_join_validation: bool,
     /// Lets hosts create an IPoIB group only under a name that carries its P_Key
     /// (`ipoib_mcgroup_creation_validation`).
     pub ipoib_mcgroup_creation_validation: bool,
@@ -158,6 +172,7 @@ impl Default for SmConfig {
             first_transaction_id: TransactionId(1),
             routing_engines: vec![RoutingEngine::Auto],
             route_options: RouteOptions::default(),
+            files: OptionFiles::default(),
             no_fallback: false,
             use_ucast_cache: true,
             subnet_prefix: GidPrefix::DEFAULT,
@@ -191,6 +206,7 @@ impl Default for SmConfig {
             leaf_vl_stall_count: 7,
             local_phy_errors_threshold: 8,
             overrun_errors_threshold: 8,
+            forced_links: ForcedLinks::default(),
             max_op_vls: 5,
             qos: Qos::default(),
             qos_policy: QosPolicy::default(),
@@ -204,7 +220,9 @@ impl Default for SmConfig {
             part_enforce: Enforcement::Both,
             allow_both_pkeys: false,
             keep_pkey_indexes: true,
+            use_mfttop: true,
             disable_multicast: false,
+            mcgroup_join_validation: true,
             ipoib_mcgroup_creation_validation: true,
             sm_assigned_guid: 0,
         }
@@ -326,7 +344,7 @@ impl SmConfig {
             "lmc_esp0" => self.lmc_esp0 = boolean(value)?,
             "sa_db_file" => self.sa_db_file = (value != "(null)").then(|| value.into()),
             "sa_db_dump" => self.sa_db_dump = boolean(value)?,
-            "honor_guid2lid" => self.honor_guid2lid = boolean(value)?,
+            "honor_guid2lid" | "honor_guid2lid_file" => self.honor_guid2lid = boolean(value)?,
             "reassign_lids" => self.reassign_lids = boolean(value)?,
             // As in OpenSM 0 sets no limit.
             "max_wire_smps" => {
@@ -339,6 +357,34 @@ impl SmConfig {
                 let seconds = number(value, u64::from(u32::MAX))?;
                 self.sweep_interval = (seconds != 0).then(|| Duration::from_secs(seconds));
             }
+            "connect_roots" => self.route_options.connect_roots = boolean(value)?,
+            "port_shifting" => self.route_options.port_shifting = boolean(value)?,
+            // As in OpenSM 0 does not scatter.
+            "scatter_ports" => {
+                let seed = number(value, u64::from(u32::MAX))?;
+                self.route_options.scatter_ports = (seed != 0).then_some(seed);
+            }
+            "max_reverse_hops" => {
+                self.route_options.max_reverse_hops = narrow(value, u8::MAX)?;
+            }
+            "port_profile_switch_nodes" => {
+                self.route_options.port_profile_switch_nodes = boolean(value)?;
+            }
+            "quasi_ftree_indexing" => {
+                self.route_options.quasi_ftree_indexing = boolean(value)?;
+            }
+            "do_mesh_analysis" => self.route_options.do_mesh_analysis = boolean(value)?,
+            "lash_start_vl" => self.route_options.lash_start_vl = narrow(value, 15u8)?,
+            "nue_max_num_vls" => self.route_options.nue_max_num_vls = narrow(value, 15u8)?,
+            "nue_include_switches" => {
+                self.route_options.nue_include_switches = boolean(value)?;
+            }
+            "force_link_width" => self.forced_links.set_width(narrow(value, u8::MAX)?),
+            "force_link_speed" => self.forced_links.set_speed(narrow(value, 15u8)?),
+            "force_link_speed_ext" => {
+                self.forced_links.set_speed_ext(narrow(value, 31u8)?);
+            }
+            "use_mfttop" => self.use_mfttop = boolean(value)?,
             "use_ucast_cache" => self.use_ucast_cache = boolean(value)?,
             "force_heavy_sweep" => self.force_heavy_sweep = boolean(value)?,
             "sweep_on_trap" => self.sweep_on_trap = boolean(value)?,
@@ -390,11 +436,13 @@ impl SmConfig {
             "no_partition_enforcement" => {}
             "allow_both_pkeys" => self.allow_both_pkeys = boolean(value)?,
             "keep_pkey_indexes" => self.keep_pkey_indexes = boolean(value)?,
+            "mcgroup_join_validation" => self.mcgroup_join_validation = boolean(value)?,
             "disable_multicast" => self.disable_multicast = boolean(value)?,
             "ipoib_mcgroup_creation_validation" => {
                 self.ipoib_mcgroup_creation_validation = boolean(value)?;
             }
             "sm_assigned_guid" => self.sm_assigned_guid = narrow(value, u8::MAX)?,
+            _ if self.files.set(key, value) => {}
             _ => match key.strip_prefix("qos_") {
                 Some(name) => self.qos.set(name, value)?,
                 None => return Err(SetError::UnknownKey),
@@ -473,6 +521,26 @@ mod tests {
         assert_eq!(alloc::format!("{config:?}"), alloc::format!("{expected:?}"));
         assert_eq!(unknown.len(), 1);
         assert_eq!((unknown[0].line, unknown[0].key.as_str()), (5, "guid"));
+    }
+
+    #[test]
+    fn options_of_engines_links_and_files_are_read() {
+        let text = "connect_roots TRUE\nscatter_ports 7\nmax_reverse_hops 3\nforce_link_speed 15\n\
+                    force_link_width 2\nforce_link_speed_ext 30\nroot_guid_file roots.txt\n\
+                    cn_guid_file (null)\nhonor_guid2lid_file TRUE\nuse_mfttop FALSE\n";
+        let (config, unknown) = SmConfig::parse(text).unwrap();
+        assert!(unknown.is_empty(), "{unknown:?}");
+        assert!(config.route_options.connect_roots);
+        assert_eq!(config.route_options.scatter_ports, Some(7));
+        assert_eq!(config.route_options.max_reverse_hops, 3);
+        // 15 means all, which ports have anyway.
+        assert_eq!(config.forced_links.speed, None);
+        assert_eq!(config.forced_links.width, Some(ib_smp::LinkWidths::X4));
+        let off = ib_smp::LinkSpeedsExt::DISABLED;
+        assert_eq!(config.forced_links.speed_ext, Some(off));
+        assert_eq!(config.files.root_guid_file.as_deref(), Some("roots.txt"));
+        assert_eq!(config.files.cn_guid_file, None);
+        assert!(config.honor_guid2lid && !config.use_mfttop);
     }
 
     #[test]

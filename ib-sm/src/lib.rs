@@ -33,7 +33,7 @@ mod sweep;
 mod tally;
 mod trap;
 
-pub use config::{ConfigError, Qos, QosOptions, SmConfig, UnknownOption};
+pub use config::{ConfigError, ForcedLinks, OptionFiles, Qos, QosOptions, SmConfig, UnknownOption};
 pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 pub use event::{
     Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortAt, PortCounts, Silent, Summary,

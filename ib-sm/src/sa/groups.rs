@@ -203,7 +203,7 @@ impl Groups {
         let known = self.by_mgid.get(&wanted.mgid());
         let created = match known {
             Some(group) => {
-                fits(group, candidate.port, wanted, given)?;
+                fits(config, group, candidate.port, wanted, given)?;
                 None
             }
             None => {
@@ -453,6 +453,7 @@ impl Groups {
 
 /// Whether a port may join a group as it asks to.
 fn fits(
+    config: &SmConfig,
     group: &Group,
     port: &Port,
     wanted: &McMemberRecord,
@@ -473,7 +474,8 @@ fn fits(
         | C::RATE
         | C::PACKET_LIFE_TIME_SELECTOR
         | C::PACKET_LIFE_TIME;
-    let same = group.parameters.matches(wanted, (given & compared).into());
+    let same = !config.mcgroup_join_validation
+        || group.parameters.matches(wanted, (given & compared).into());
     let info = port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
     let (mtu, speed) = (group.parameters.mtu(), group.parameters.rate());
     let can = info.mtu_cap() >= mtu

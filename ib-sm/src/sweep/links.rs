@@ -95,11 +95,18 @@ impl Sweep {
         let mut set = self.target(config, port)?;
         set.set_port_state(state)
             .set_port_physical_state(PortPhysicalState::NO_CHANGE)
-            .set_link_down_default_state(LinkDownDefaultState::NO_CHANGE)
-            .set_link_width_enabled(LinkWidths::empty())
-            .set_link_speed_enabled(LinkSpeeds::empty())
-            .set_link_speed_ext_enabled(LinkSpeedsExt::empty())
-            .set_link_speed_ext_enabled2(LinkSpeedsExt2::empty());
+            .set_link_down_default_state(LinkDownDefaultState::NO_CHANGE);
+        // What is enabled already stays so: not every value that is read there is legal to write.
+        if set.link_width_enabled() == info.link_width_enabled() {
+            set.set_link_width_enabled(LinkWidths::empty());
+        }
+        if set.link_speed_enabled() == info.link_speed_enabled() {
+            set.set_link_speed_enabled(LinkSpeeds::empty());
+        }
+        if set.link_speed_ext_enabled() == info.link_speed_ext_enabled() {
+            set.set_link_speed_ext_enabled(LinkSpeedsExt::empty());
+        }
+        set.set_link_speed_ext_enabled2(LinkSpeedsExt2::empty());
         if set.operational_vls() == info.operational_vls() {
             set.set_operational_vls(VlCap(0));
         }
@@ -145,6 +152,7 @@ impl Sweep {
         if let Some(limits) = limits {
             info.set_neighbor_mtu(limits.mtu)
                 .set_operational_vls(limits.vls);
+            config.forced_links.apply(&mut info);
             if config.qos.enabled
                 && let Some(kind) = self.kind_of(port)
             {

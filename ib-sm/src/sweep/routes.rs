@@ -235,6 +235,7 @@ impl Sweep {
             info.set_linear_fdb_top(top);
         }
         if matches!(self.step, Step::LowerTops | Step::RegroupTops)
+            && config.use_mfttop
             && let Some(top) = self.multicast_top(node, &info)
         {
             info.set_multicast_fdb_top(top);

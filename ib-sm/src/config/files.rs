@@ -1,0 +1,52 @@
+//! The files that an option file names: the host reads them.
+
+use alloc::string::String;
+
+/// Names of files, under OpenSM's keys; `None` where none is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OptionFiles {
+    /// Root switches (updn, dnup, ftree).
+    pub root_guid_file: Option<String>,
+    /// Compute nodes (ftree, dfsssp).
+    pub cn_guid_file: Option<String>,
+    /// I/O nodes (ftree, dfsssp).
+    pub io_guid_file: Option<String>,
+    /// Numbers of switches (updn).
+    pub ids_guid_file: Option<String>,
+    /// Ports to route first.
+    pub guid_routing_order_file: Option<String>,
+    /// Hops that links count.
+    pub hop_weights_file: Option<String>,
+    /// The order in which ports are tried.
+    pub port_search_ordering_file: Option<String>,
+    /// Ports whose routes do not count in the balance.
+    pub port_prof_ignore_file: Option<String>,
+    /// Configuration of torus-2QoS.
+    pub torus_config: Option<String>,
+    /// Routers by the prefixes of the subnets that they lead to.
+    pub prefix_routes_file: Option<String>,
+    /// Where the tables are written.
+    pub dump_files_dir: Option<String>,
+}
+
+impl OptionFiles {
+    /// Takes the value of a key, if it is one of these; `(null)` is none.
+    pub(super) fn set(&mut self, key: &str, value: &str) -> bool {
+        let file = match key {
+            "root_guid_file" => &mut self.root_guid_file,
+            "cn_guid_file" => &mut self.cn_guid_file,
+            "io_guid_file" => &mut self.io_guid_file,
+            "ids_guid_file" => &mut self.ids_guid_file,
+            "guid_routing_order_file" => &mut self.guid_routing_order_file,
+            "hop_weights_file" => &mut self.hop_weights_file,
+            "port_search_ordering_file" => &mut self.port_search_ordering_file,
+            "port_prof_ignore_file" => &mut self.port_prof_ignore_file,
+            "torus_config" => &mut self.torus_config,
+            "prefix_routes_file" => &mut self.prefix_routes_file,
+            "dump_files_dir" => &mut self.dump_files_dir,
+            _ => return false,
+        };
+        *file = (value != "(null)").then(|| value.into());
+        true
+    }
+}
