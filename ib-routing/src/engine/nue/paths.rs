@@ -1,0 +1,330 @@
+//! The search for paths in the channel dependency graphs of the lanes, one destination after the other.
+
+use alloc::{vec, vec::Vec};
+
+use super::{Arrangement, NONE};
+use crate::{
+    algo::{
+        balance::{is_even, room},
+        channel_graph::ChannelGraph,
+        choices::Choices,
+        demands::{Demand, Demands},
+        relief::Relief,
+        ways::{Step, Towards, Ways},
+    },
+    fabric::Fabric,
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+};
+
+/// The paths towards one LID.
+pub(super) struct Paths<'a> {
+    fabric: &'a Fabric,
+    demands: &'a Demands,
+    load: IdxVec<ChannelIdx, u64>,
+    /// The channel each switch takes, and where it leads.
+    channel: IdxVec<SwitchIdx, ChannelIdx>,
+    hops: IdxVec<SwitchIdx, u32>,
+    weight: IdxVec<SwitchIdx, u64>,
+    flow: IdxVec<SwitchIdx, u64>,
+    /// Switches with a path, in the order in which they got it: next hops come first.
+    settled: Vec<SwitchIdx>,
+    stuck: Vec<SwitchIdx>,
+    backwards: Vec<ChannelIdx>,
+}
+
+/// Hops of a switch that has no path yet.
+const UNSETTLED: u32 = u32::MAX;
+
+/// Load along the path of such a switch: more than any path has, and room for more.
+const UNREACHED: u64 = 1 << 48;
+
+impl<'a> Paths<'a> {
+    pub(super) fn new(fabric: &'a Fabric, demands: &'a Demands) -> Self {
+        let switches = fabric.num_switches();
+        Self {
+            fabric,
+            demands,
+            load: IdxVec::filled(fabric.channels().len(), 0),
+            channel: IdxVec::filled(switches, NONE),
+            hops: IdxVec::filled(switches, UNSETTLED),
+            weight: IdxVec::filled(switches, UNREACHED),
+            flow: IdxVec::filled(switches, 0),
+            settled: Vec::new(),
+            stuck: Vec::new(),
+            backwards: Vec::new(),
+        }
+    }
+
+    /// Finds the paths to all `targets`: ranges of trees, each to one switch. `None` if more trees to
+    /// CAs than `patience` have paths that are not shortest.
+    pub(super) fn find_all(
+        mut self,
+        ways: &Ways,
+        targets: &[(usize, usize)],
+        lanes: &mut [ChannelGraph<'_>],
+        mut patience: usize,
+    ) -> Option<Arrangement> {
+        let (fabric, demands) = (self.fabric, self.demands);
+        let mut choices = Choices::new(fabric, demands.trees.len());
+        let mut lane_of = vec![0; demands.trees.len()];
+        for (turn, &(first, end)) in targets.iter().enumerate() {
+            let number = turn % lanes.len().max(1);
+            let trees = demands.trees.get(first..end).unwrap_or_default();
+            let Some(lane) = lanes.get_mut(number) else {
+                break;
+            };
+            for (tree, demand) in (first..).zip(trees) {
+                let shortest = self.find(ways.towards(demand.target), lane, demand);
+                if !shortest && demand.weight > 0 {
+                    patience = patience.checked_sub(1)?;
+                }
+                self.add_load(demand.weight);
+                for &switch in self.settled.iter().skip(1) {
+                    choices.set(tree, switch, self.channel[switch]);
+                }
+                if let Some(entry) = lane_of.get_mut(tree) {
+                    // There are 15 lanes at most.
+                    *entry = number as u8;
+                }
+            }
+        }
+        let relief = Relief {
+            fabric,
+            ways,
+            demands,
+            slack: 1,
+            room: room(choices.len()),
+        };
+        let mut load = self.load;
+        if !is_even(&load) {
+            relief.run(&mut choices, &mut load, |tree, from, to| {
+                let lane = lane_of.get(tree).map(|&lane| usize::from(lane));
+                let lane = lane.and_then(|lane| lanes.get_mut(lane));
+                lane.is_some_and(|lane| lane.admit(from, to))
+            });
+        }
+        Some(Arrangement {
+            choices,
+            load,
+            lanes: lane_of,
+        })
+    }
+
+    /// Finds the paths of one tree. Says whether all are shortest.
+    fn find(&mut self, ways: Towards<'_>, lane: &mut ChannelGraph<'_>, demand: &Demand) -> bool {
+        let target = demand.target;
+        self.begin(target);
+        self.stuck.clear();
+        for visit in ways.visits() {
+            let (switch, steps) = (visit.switch, ways.steps(visit));
+            let channels = steps.iter().map(|step| step.channel);
+            let settled = if demand.weight == 0 {
+                self.take_known(switch, channels, lane)
+            } else {
+                self.take_first(switch, steps, lane) || self.take_lightest(switch, channels, lane)
+            };
+            if !settled {
+                self.stuck.push(switch);
+            }
+        }
+        let shortest = self.stuck.is_empty();
+        let fabric = self.fabric;
+        if demand.weight == 0 {
+            self.free_stuck(|paths, switch| {
+                paths.take_known(switch, channels_from(fabric, switch), lane)
+            });
+        }
+        let freed = self.free_stuck(|paths, switch| {
+            paths.take_lightest(switch, channels_from(fabric, switch), lane)
+        });
+        if !freed {
+            self.climb(lane, target);
+        }
+        shortest
+    }
+
+    /// Takes the lightest step, if its dependency is admitted.
+    #[inline]
+    fn take_first(
+        &mut self,
+        switch: SwitchIdx,
+        steps: &[Step],
+        lane: &mut ChannelGraph<'_>,
+    ) -> bool {
+        let Some(step) = self.lightest(steps) else {
+            return false;
+        };
+        let next = self.channel[step.to];
+        let fits = next == NONE || lane.admit(step.channel, next);
+        if fits {
+            self.settle(switch, step.channel);
+        }
+        fits
+    }
+
+    /// Takes the shortest way that adds no dependency: next to no load leads to a switch, and what its
+    /// paths would add stands in the way of others.
+    fn take_known(
+        &mut self,
+        switch: SwitchIdx,
+        channels: impl Iterator<Item = ChannelIdx>,
+        lane: &ChannelGraph<'_>,
+    ) -> bool {
+        let known = channels.filter(|&channel| {
+            let to = self.fabric.channel(channel).to;
+            let next = self.channel[to];
+            self.hops[to] != UNSETTLED && (next == NONE || lane.contains(channel, next))
+        });
+        let best = known.min_by_key(|&channel| self.hops[self.fabric.channel(channel).to]);
+        if let Some(channel) = best {
+            self.settle(switch, channel);
+        }
+        best.is_some()
+    }
+
+    /// The lightest step to a switch with a path: all of those are equally far from the target.
+    #[inline]
+    fn lightest(&self, steps: &[Step]) -> Option<Step> {
+        let of = |step: &Step| self.weight[step.to] + self.load[step.channel];
+        if let [only] = steps {
+            return (of(only) < UNREACHED).then_some(*only);
+        }
+        // The step's number is the key's low byte (a switch has 254 ports at most), so that the
+        // minimum needs no branch.
+        let keys = (0..)
+            .zip(steps)
+            .map(|(number, step)| of(step) << 8 | number);
+        let best = keys.fold(u64::MAX, u64::min);
+        if best >> 8 >= UNREACHED {
+            return None;
+        }
+        steps.get((best & 0xff) as usize).copied()
+    }
+
+    fn begin(&mut self, target: SwitchIdx) {
+        self.hops.fill(UNSETTLED);
+        self.hops[target] = 0;
+        self.weight.fill(UNREACHED);
+        self.weight[target] = 0;
+        self.channel[target] = NONE;
+        self.settled.clear();
+        self.settled.push(target);
+    }
+
+    fn settle(&mut self, switch: SwitchIdx, channel: ChannelIdx) {
+        let next = self.fabric.channel(channel).to;
+        self.channel[switch] = channel;
+        self.hops[switch] = self.hops[next] + 1;
+        self.weight[switch] = self.weight[next] + self.load[channel];
+        self.settled.push(switch);
+    }
+
+    /// Takes the shortest, then lightest of `channels` whose dependency is admitted.
+    fn take_lightest(
+        &mut self,
+        switch: SwitchIdx,
+        channels: impl Iterator<Item = ChannelIdx> + Clone,
+        lane: &mut ChannelGraph<'_>,
+    ) -> bool {
+        loop {
+            let mut best = (UNSETTLED, u64::MAX, NONE);
+            for channel in channels.clone() {
+                let next = self.fabric.channel(channel).to;
+                let weight = self.weight[next] + self.load[channel];
+                let found = (self.hops[next], weight, channel);
+                if found < best
+                    && (self.channel[next] == NONE || !lane.refuses(channel, self.channel[next]))
+                {
+                    best = found;
+                }
+            }
+            let (hops, _, channel) = best;
+            if hops == UNSETTLED {
+                return false;
+            }
+            if hops == 0 || lane.admit(channel, self.channel[self.fabric.channel(channel).to]) {
+                self.settle(switch, channel);
+                return true;
+            }
+        }
+    }
+
+    /// Lets switches that found no shortest way `take` any, as often as that brings some of them on;
+    /// false if some are left.
+    fn free_stuck(&mut self, mut take: impl FnMut(&mut Self, SwitchIdx) -> bool) -> bool {
+        let mut stuck = core::mem::take(&mut self.stuck);
+        let mut before = usize::MAX;
+        while stuck.len() < before && !stuck.is_empty() {
+            before = stuck.len();
+            stuck.retain(|&switch| !take(self, switch));
+        }
+        self.stuck = stuck;
+        self.stuck.is_empty()
+    }
+
+    /// Paths that rise in the topological order: a pass over the channels from the last place to the
+    /// first gives every switch the highest channel that leads to one with a path already. A later
+    /// channel replaces it if it is a shorter way and nobody has come to depend on the first.
+    fn climb(&mut self, lane: &mut ChannelGraph<'_>, target: SwitchIdx) {
+        self.begin(target);
+        let mut backwards = core::mem::take(&mut self.backwards);
+        lane.list_backwards(&mut backwards);
+        let fabric = self.fabric;
+        let mut used = IdxVec::filled(fabric.num_switches(), false);
+        for &channel in &backwards {
+            let ends = fabric.channel(channel);
+            let hops = self.hops[ends.to];
+            if hops == UNSETTLED || used[ends.from] || ends.from == target {
+                continue;
+            }
+            if hops + 1 < self.hops[ends.from] {
+                used[ends.to] = true;
+                self.hops[ends.from] = hops + 1;
+                self.channel[ends.from] = channel;
+            }
+        }
+        self.backwards = backwards;
+        self.settled.clear();
+        let reached = fabric
+            .switches()
+            .indices()
+            .filter(|&switch| self.hops[switch] != UNSETTLED);
+        self.settled.extend(reached);
+        let hops = &self.hops;
+        self.settled.sort_by_key(|&switch| hops[switch]);
+        for at in 1..self.settled.len() {
+            let Some(&switch) = self.settled.get(at) else {
+                break;
+            };
+            let channel = self.channel[switch];
+            let next = fabric.channel(channel).to;
+            self.weight[switch] = self.weight[next] + self.load[channel];
+            if next != target {
+                lane.admit(channel, self.channel[next]);
+            }
+        }
+    }
+
+    /// Sends the routes of all CAs to `lids` LIDs, the farthest switch first.
+    fn add_load(&mut self, lids: u64) {
+        if lids == 0 {
+            return;
+        }
+        self.flow.refill(self.demands.senders.iter().copied());
+        for &switch in self.settled.iter().skip(1).rev() {
+            let channel = self.channel[switch];
+            let routes = self.flow[switch];
+            self.load[channel] += routes * lids;
+            self.flow[self.fabric.channel(channel).to] += routes;
+        }
+    }
+}
+
+/// All channels that leave a switch.
+fn channels_from(
+    fabric: &Fabric,
+    switch: SwitchIdx,
+) -> impl Iterator<Item = ChannelIdx> + Clone + use<> {
+    let (first, end) = fabric.channel_range(switch);
+    (first.0..end.0).map(ChannelIdx)
+}
