@@ -16,17 +16,13 @@ mod flows;
 #[cfg(not(target_has_atomic = "64"))]
 mod halves;
 mod ring;
+mod space;
 
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
 use ib_wire::{Guid, PortNum};
 
-use self::{
-    batch::Batch,
-    bundle::Bundles,
-    desk::{Desk, Space},
-    flows::Flows,
-};
+use self::{batch::Batch, bundle::Bundles, desk::Desk, flows::Flows, space::Space};
 use crate::{
     algo::{
         parallel,

@@ -8,9 +8,10 @@ use ib_wire::PortNum;
 use super::{
     Plan, Way,
     batch::Batch,
-    bundle::{Bundle, Places},
-    flows::{LANES, Pen, in_each, lanes_of, sum_of, words_of},
-    ring::{Candidate, Ring},
+    bundle::Places,
+    flows::{Pen, in_each, sum_of, words_of},
+    ring::Candidate,
+    space::{Lead, Space},
 };
 use crate::{algo::waves::Wave, index::SwitchIdx};
 
@@ -25,40 +26,9 @@ pub(super) struct Desk<'a> {
     dealt: usize,
 }
 
-/// Room that a worker needs, whatever the switch.
-pub(super) struct Space {
-    worker: usize,
-    /// The bundles that lead to some destination.
-    leads: Vec<Lead>,
-    ring: Ring,
-    /// The port that each column got.
-    row: Vec<u8>,
-    /// Switches that other LIDs of the same port go through.
-    used: Vec<SwitchIdx>,
-}
-
-impl Space {
-    pub(super) fn new(worker: usize) -> Self {
-        Self {
-            worker,
-            leads: Vec::new(),
-            ring: Ring::new(),
-            row: Vec::new(),
-            used: Vec::new(),
-        }
-    }
-}
-
-/// A bundle, and the destinations that it leads to.
-#[derive(Clone, Copy)]
-struct Lead {
-    bundle: Bundle,
-    set: u64,
-}
-
 /// What the choices of a switch in one wave share.
-struct Choice<'a> {
-    plan: &'a Plan<'a>,
+pub(super) struct Choice<'a> {
+    pub(super) plan: &'a Plan<'a>,
     batch: &'a Batch<'a>,
     ways: &'a [Way],
     pen: Pen<'a>,
@@ -365,20 +335,10 @@ fn take_the_first(batch: &Batch<'_>, wave: &Wave, here: u64, ways: &[Way], lft: 
     }
 }
 
-/// Repeats the first `step` entries to the end.
-fn repeat(row: &mut [u8], step: usize) {
-    let mut done = step;
-    while done < row.len() {
-        let more = done.min(row.len() - done);
-        row.copy_within(..more, done);
-        done += more;
-    }
-}
-
 impl Choice<'_> {
     /// The routes that pass the switch towards each LID of a word.
     #[inline]
-    fn flows(&self, word: usize) -> u64 {
+    pub(super) fn flows(&self, word: usize) -> u64 {
         self.batch
             .flows
             .word(self.row + word)
@@ -391,105 +351,5 @@ impl Choice<'_> {
         words
             .next()
             .map_or(0, |(word, mask)| sum_of(self.flows(word) & mask) as u16)
-    }
-}
-
-impl Space {
-    #[inline]
-    fn fill(&mut self, columns: Range<usize>, port: u8) {
-        match self.row.get_mut(columns) {
-            // Mostly the LID of one switch.
-            Some([entry]) => *entry = port,
-            Some(entries) => entries.fill(port),
-            None => {}
-        }
-    }
-
-    /// Gives each LID to the candidate that is then the least loaded; `flow` routes go to each.
-    #[inline]
-    fn deal_alike(&mut self, weight: u16, flow: u16, pen: Option<Pen<'_>>, columns: Range<usize>) {
-        if weight == 0 {
-            // No CA's packet comes by: any will do.
-            let port = self.ring.first().port;
-            return self.fill(columns, port);
-        }
-        if self.ring.len() == 1 {
-            let weight = u64::from(weight) * columns.len() as u64;
-            return self.deal_to_only(Some(weight), pen, columns, |_| in_each(flow));
-        }
-        let row = self.row.get_mut(columns.clone()).unwrap_or_default();
-        let step = usize::from(self.ring.len());
-        let all_alike = self
-            .ring
-            .take_turns(row.len(), weight, flow, |turn, port, to| {
-                if let Some(entry) = row.get_mut(turn) {
-                    *entry = port;
-                }
-                if let Some(pen) = pen {
-                    let columns = (columns.start + turn..columns.end).step_by(step);
-                    pen.add_each(to, columns, flow);
-                }
-            });
-        if all_alike {
-            return repeat(row, step);
-        }
-        for (column, entry) in columns.zip(row) {
-            let (port, to) = self.ring.take(weight, flow);
-            *entry = port;
-            if let Some(pen) = pen {
-                pen.add(to, column, flow);
-            }
-        }
-    }
-
-    /// The same, where each LID has its own number of routes.
-    fn deal_mixed(&mut self, choice: &Choice<'_>, pen: Option<Pen<'_>>, columns: Range<usize>) {
-        let count_only = choice.plan.count_only;
-        if self.ring.len() == 1 {
-            let weight = count_only.then_some(columns.len() as u64);
-            return self.deal_to_only(weight, pen, columns, |word| choice.flows(word));
-        }
-        let port = self.ring.first().port;
-        self.fill(columns.clone(), port);
-        for (word, mask) in words_of(columns) {
-            let flows = choice.flows(word) & mask;
-            let counted = if count_only { mask } else { flows };
-            for (lane, flow) in lanes_of(counted, flows) {
-                let (port, to) = self.ring.take(choice.plan.weight(true, flow), flow);
-                let column = word * LANES + lane;
-                if let Some(entry) = self.row.get_mut(column) {
-                    *entry = port;
-                }
-                if let Some(pen) = pen {
-                    pen.add(to, column, flow);
-                }
-            }
-        }
-    }
-
-    /// Gives all LIDs to the only candidate, which is then heavier by `weight`, or by the routes.
-    #[inline]
-    fn deal_to_only(
-        &mut self,
-        weight: Option<u64>,
-        pen: Option<Pen<'_>>,
-        columns: Range<usize>,
-        flows: impl Fn(usize) -> u64,
-    ) {
-        let only = self.ring.first();
-        let mut sent = 0;
-        for (word, mask) in words_of(columns.clone()) {
-            let flow = flows(word) & mask;
-            sent += sum_of(flow);
-            if let Some(pen) = pen.filter(|_| flow != 0) {
-                pen.add_word(only.row + word, flow);
-            }
-        }
-        only.sent += sent;
-        if !only.ignored {
-            only.load += weight.unwrap_or(sent);
-        }
-        let port = only.port;
-        self.fill(columns, port);
     }
 }
