@@ -41,6 +41,9 @@ use crate::{
 /// Entries of a fabric that is routed several times, to keep the best.
 const SMALL: usize = 4096;
 
+/// Searches that are kept at the same time, at most.
+const SEARCHES: usize = 8;
+
 /// Attempts that begin with the knowledge of the one before. A fourth was seen to gain nothing.
 const FORESIGHT: usize = 3;
 
@@ -83,16 +86,16 @@ pub fn spread(
     options: &RouteOptions,
     classes: Option<&IdxVec<ChannelIdx, u8>>,
     routes: &mut Routes,
-    mut search: impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
+    search: impl Fn(&[SwitchIdx]) -> Result<Levels, RouteError> + Sync,
 ) -> Result<(), RouteError> {
     let mut plan = Plan::new(fabric, lids, options, classes, routes.engine());
-    let mut best = attempt(&plan, routes, &mut search)?;
+    let mut best = attempt(&plan, routes, &search)?;
     // Switches that choose for themselves alone can leave a channel far above the mean.
     if !plan.one_neighbour && !best.is_even() {
         let mut last = best.clone();
         for _ in 0..FORESIGHT {
             plan.foresee(&last);
-            last = retry(&plan, &mut best, routes, &mut search)?;
+            last = retry(&plan, &mut best, routes, &search)?;
         }
         plan.head_start.fill(0);
         // Where sources do not divide evenly, a switch that only counts destinations may do better, and
@@ -108,7 +111,7 @@ pub fn spread(
             for count_only in [true, false] {
                 if !best.is_even() && (number > 0 || count_only) {
                     plan.count_only = count_only;
-                    retry(&plan, &mut best, routes, &mut search)?;
+                    retry(&plan, &mut best, routes, &search)?;
                 }
             }
             random.shuffle(&mut plan.order);
@@ -142,7 +145,7 @@ fn retry(
     plan: &Plan<'_>,
     best: &mut Attempt,
     routes: &mut Routes,
-    search: &mut impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
+    search: &(impl Fn(&[SwitchIdx]) -> Result<Levels, RouteError> + Sync),
 ) -> Result<Attempt, RouteError> {
     let mut other = Routes::new(routes.engine(), plan.fabric, plan.lids);
     let found = attempt(plan, &mut other, search)?;
@@ -157,26 +160,30 @@ fn retry(
 fn attempt(
     plan: &Plan<'_>,
     routes: &mut Routes,
-    search: &mut impl FnMut(&[SwitchIdx]) -> Result<Levels, RouteError>,
+    search: &(impl Fn(&[SwitchIdx]) -> Result<Levels, RouteError> + Sync),
 ) -> Result<Attempt, RouteError> {
     let (threads, row_len) = (plan.options.threads, routes.row_len());
     let (mut loads, mut sent) = (plan.head_start.clone(), vec![0; plan.ways.len()]);
     let mut desks = Desk::for_all(plan, &mut loads, &mut sent);
-    let mut flows = Flows::new(
-        plan.fabric.num_switches(),
-        parallel::workers(threads, desks.len()),
-    );
-    for targets in plan.order.chunks(BATCH) {
-        let batch = Batch::new(plan, targets, &mut flows);
-        for wave in search(targets)?.iter().rev() {
-            parallel::rows(
-                threads,
-                &mut desks,
-                routes.rows_mut(),
-                row_len,
-                Space::new,
-                |space, desk, lft| desk.deal(plan, &batch, wave, space, lft),
-            );
+    let workers = parallel::workers(threads, desks.len());
+    let mut flows = Flows::new(plan.fabric.num_switches(), workers);
+    let batches: Vec<&[SwitchIdx]> = plan.order.chunks(BATCH).collect();
+    // Searches know nothing of each other, so each worker makes one; what they find takes memory.
+    for batches in batches.chunks(workers.clamp(1, SEARCHES)) {
+        let levels = |at: usize| batches.get(at).map(|targets| search(targets));
+        let found = parallel::map(threads, batches.len(), levels);
+        for (targets, levels) in batches.iter().zip(found.into_iter().flatten()) {
+            let batch = Batch::new(plan, targets, &mut flows);
+            for wave in levels?.iter().rev() {
+                parallel::rows(
+                    threads,
+                    &mut desks,
+                    routes.rows_mut(),
+                    row_len,
+                    Space::new,
+                    |space, desk, lft| desk.deal(plan, &batch, wave, space, lft),
+                );
+            }
         }
     }
     Ok(Attempt { sent })
