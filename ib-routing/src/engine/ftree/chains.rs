@@ -30,6 +30,8 @@ pub(super) struct Group {
     slots: Vec<u32>,
     /// Neighbouring LIDs: the first, and the number of its chain.
     runs: Vec<(Lid, usize)>,
+    /// Neighbouring LIDs of one target.
+    of_target: Vec<(SwitchIdx, Range<usize>)>,
 }
 
 impl Group {
@@ -37,6 +39,11 @@ impl Group {
         let follows = self.targets.last().map(|(_, last)| last.0.wrapping_add(1));
         if follows != Some(chain.lid.0) {
             self.runs.push((chain.lid, self.slots.len()));
+        }
+        let lid = usize::from(chain.lid.0);
+        match self.of_target.last_mut() {
+            Some((target, lids)) if *target == chain.target && lids.end == lid => lids.end += 1,
+            _ => self.of_target.push((chain.target, lid..lid + 1)),
         }
         self.targets.push((chain.target, chain.lid));
         self.slots.push(chain.slot);
@@ -46,6 +53,11 @@ impl Group {
     pub(super) fn chains(&self) -> impl Iterator<Item = Chain> {
         let targets = self.targets.iter().zip(&self.slots);
         targets.map(|(&(target, lid), &slot)| Chain { target, lid, slot })
+    }
+
+    /// Stretches of neighbouring LIDs of one target.
+    pub(super) fn of_targets(&self) -> impl Iterator<Item = (SwitchIdx, Range<usize>)> {
+        self.of_target.iter().cloned()
     }
 
     /// Stretches of neighbouring LIDs, with their slots.
@@ -96,19 +108,23 @@ impl Chains {
             of_group: vec![Group::default(); groups.len()],
             down: Vec::new(),
         };
-        let mut load = IdxVec::filled(tree.fabric.channels().len(), 0);
+        let mut load = Loads::new(tree);
         let mut served = vec![0; ways.roots];
-        for wanted in 0..4 {
+        let wanted = match (compute.is_empty(), io.is_empty()) {
+            (true, true) => 2..4,
+            _ => 0..4,
+        };
+        for wanted in wanted {
             for (group, chains) in groups.iter().zip(&mut this.of_group) {
                 for &target in group {
                     let ends = lids.at_switch(target).filter(|end| kind(end) == wanted);
                     for lid in ends.flat_map(|end| end.range.iter()) {
                         let count = u32::from(wanted < 3);
                         let mut root = target;
-                        while let Some(down) = least_loaded_down(tree, &load, root) {
-                            load[down] += count;
-                            this.down.push((lid, down));
-                            root = tree.fabric.channel(down).from;
+                        while let Some(up) = load.add_to_least(tree, root, count) {
+                            let up = tree.fabric.channel(up);
+                            this.down.push((lid, up.reverse));
+                            root = up.to;
                         }
                         let root = ways.number[root];
                         let turn = served.get_mut(root as usize).map_or(0, |served| {
@@ -136,15 +152,31 @@ impl Chains {
     }
 }
 
-/// The channel that comes down to `switch` with the fewest destinations on it.
-fn least_loaded_down(
-    tree: &Tree<'_>,
-    load: &IdxVec<ChannelIdx, u32>,
-    switch: SwitchIdx,
-) -> Option<ChannelIdx> {
-    let ups = tree.up.of(switch).iter();
-    ups.map(|&up| tree.fabric.channel(up).reverse)
-        .min_by_key(|&down| load[down])
+/// How many destinations come down to each switch, by the channels up from it: one list, so that the
+/// least is found without a jump.
+struct Loads(Vec<u32>);
+
+impl Loads {
+    fn new(tree: &Tree<'_>) -> Self {
+        Self(vec![0; tree.up.len()])
+    }
+
+    /// Adds to the first of the channels with the least, and returns it as the channel up.
+    #[inline]
+    fn add_to_least(
+        &mut self,
+        tree: &Tree<'_>,
+        switch: SwitchIdx,
+        count: u32,
+    ) -> Option<ChannelIdx> {
+        let loads = self.0.get_mut(tree.up.places(switch)).unwrap_or_default();
+        let (at, load) = loads
+            .iter_mut()
+            .enumerate()
+            .min_by_key(|(_, load)| **load)?;
+        *load += count;
+        tree.up.of(switch).get(at).copied()
+    }
 }
 
 /// Turns on parallel links that are told apart: the links between two switches are fewer, mostly.
@@ -170,9 +202,11 @@ impl WaysUp {
         let switches = tree.fabric.switches().indices();
         let roots: Vec<_> = switches.clone().filter(is_root).collect();
         let mut number = IdxVec::filled(tree.fabric.num_switches(), 0);
-        let mut lists = vec![Vec::new(); roots.len() * tree.fabric.num_switches()];
         let mut met = IdxVec::filled(tree.fabric.num_switches(), None);
         let mut queue = Vec::new();
+        // The ports up that lead to a root, by the place of switch and root.
+        let mut leads: Vec<(usize, u8)> = Vec::new();
+        let mut counts = vec![0u32; roots.len() * tree.fabric.num_switches()];
         for (place, &root) in roots.iter().enumerate() {
             number[root] = place as u32;
             queue.clear();
@@ -182,9 +216,10 @@ impl WaysUp {
                 at += 1;
                 for &channel in tree.down.of(switch) {
                     let channel = tree.fabric.channel(channel);
-                    let list = lists.get_mut(channel.to.at() * roots.len() + place);
-                    if let Some(list) = list {
-                        list.push(channel.to_port.0);
+                    let cell = channel.to.at() * roots.len() + place;
+                    if let Some(count) = counts.get_mut(cell) {
+                        *count += 1;
+                        leads.push((cell, channel.to_port.0));
                     }
                     if met[channel.to].replace(root) != Some(root) {
                         queue.push(channel.to);
@@ -195,34 +230,57 @@ impl WaysUp {
         let mut this = Self {
             number,
             roots: roots.len(),
-            width: common_multiple(lists.iter().map(Vec::len)),
+            width: common_multiple(counts.iter().map(|&count| count as usize)),
             ports: Vec::new(),
             complete: IdxVec::new(),
         };
-        for switch in switches {
-            this.add_row(tree, switch, &lists);
-        }
+        this.fill(tree, &counts, &leads);
         this
     }
 
-    fn add_row(&mut self, tree: &Tree<'_>, switch: SwitchIdx, lists: &[Vec<u8>]) {
-        let row = switch.at() * self.roots..(switch.at() + 1) * self.roots;
-        let ups = tree.up.of(switch).iter();
-        let ups: Vec<u8> = ups.map(|&up| tree.fabric.channel(up).port.0).collect();
-        let anywhere = tree.senders[switch] == 0;
-        let mut complete = true;
-        for (root, list) in lists.get(row).unwrap_or_default().iter().enumerate() {
-            for turn in 0..self.width as usize {
-                let port = match list.as_slice() {
-                    [] if anywhere => ups.get((root + turn) % ups.len().max(1)),
-                    list => list.get(turn % list.len().max(1)),
-                };
-                complete &= port.is_some();
-                self.ports
-                    .push(port.copied().unwrap_or(PortNum::UNREACHABLE.0));
+    /// Lists the ports of each switch by root and turn.
+    fn fill(&mut self, tree: &Tree<'_>, counts: &[u32], leads: &[(usize, u8)]) {
+        let width = self.width as usize;
+        self.ports = vec![PortNum::UNREACHABLE.0; counts.len() * width];
+        let mut listed = vec![0u8; counts.len()];
+        for &(cell, port) in leads {
+            let Some(turn) = listed.get_mut(cell) else {
+                continue;
+            };
+            let turns = self.ports.get_mut(cell * width..(cell + 1) * width);
+            if let Some(entry) = turns.unwrap_or_default().get_mut(usize::from(*turn)) {
+                *entry = port;
             }
+            // A switch has 254 ports at most.
+            *turn += 1;
         }
-        self.complete.push(complete);
+        for switch in tree.fabric.switches().indices() {
+            let first = switch.at() * self.roots;
+            let ups = tree.up.of(switch);
+            let anywhere = tree.senders[switch] == 0 && !ups.is_empty();
+            let mut complete = true;
+            for root in 0..self.roots {
+                let count = counts.get(first + root).map_or(0, |&count| count as usize);
+                let start = (first + root) * width;
+                let turns = self.ports.get_mut(start..start + width);
+                let turns = turns.unwrap_or_default();
+                match count {
+                    0 if anywhere => {
+                        let ups = ups.iter().cycle().skip(root % ups.len());
+                        for (entry, &up) in turns.iter_mut().zip(ups) {
+                            *entry = tree.fabric.channel(up).port.0;
+                        }
+                    }
+                    0 => complete = false,
+                    _ => {
+                        for turn in count..width {
+                            turns.copy_within(turn - count..turn - count + 1, turn);
+                        }
+                    }
+                }
+            }
+            self.complete.push(complete);
+        }
     }
 
     /// The ports up from a switch, by slot.

@@ -1,6 +1,6 @@
 //! The table of one switch.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
 use ib_wire::{Lid, PortNum};
 
@@ -14,7 +14,7 @@ use crate::index::{ChannelIdx, SwitchIdx};
 /// What one switch knows.
 pub(super) struct Desk {
     switch: SwitchIdx,
-    /// LIDs on each channel up that were sent there for want of their root's.
+    /// LIDs on each channel up that were sent there for want of their root's; empty before the first.
     load: Vec<u32>,
 }
 
@@ -24,7 +24,7 @@ impl Desk {
         let switches = tree.fabric.switches().indices();
         let desks = switches.map(|switch| Self {
             switch,
-            load: vec![0; tree.up.of(switch).len()],
+            load: Vec::new(),
         });
         desks.collect()
     }
@@ -47,15 +47,10 @@ impl Desk {
                 }
             }
             Move::ToTarget => {
-                let mut last = None;
-                for chain in group.chains() {
-                    let channel = match last {
-                        Some((target, channel)) if target == chain.target => channel,
-                        _ => tree.down_to(self.switch, chain.target),
-                    };
-                    last = Some((chain.target, channel));
-                    if let Some(channel) = channel {
-                        set(lft, chain.lid, tree.fabric.channel(channel).port.0);
+                for (target, lids) in group.of_targets() {
+                    if let Some(channel) = tree.down_to(self.switch, target) {
+                        let port = tree.fabric.channel(channel).port.0;
+                        lft.get_mut(lids).unwrap_or_default().fill(port);
                     }
                 }
             }
@@ -96,6 +91,7 @@ impl Desk {
         let port = ways.from(self.switch).get(chain.slot as usize).copied();
         let own = port.and_then(|port| tree.fabric.channel_at(self.switch, PortNum(port)));
         let channel = own.filter(nearer).or_else(|| {
+            self.load.resize(tree.up.of(self.switch).len(), 0);
             let ups = tree.up.of(self.switch).iter().zip(&mut self.load);
             let (up, load) = ups
                 .filter(|(up, _)| nearer(up))

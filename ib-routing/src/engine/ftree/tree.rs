@@ -1,6 +1,7 @@
 //! The levels of a tree: leaves are 0, and every cable goes one level up or down.
 
 use alloc::{format, vec::Vec};
+use core::ops::Range;
 
 use crate::{
     algo::{
@@ -131,10 +132,19 @@ impl Lists {
 
     #[inline]
     pub(super) fn of(&self, switch: SwitchIdx) -> &[ChannelIdx] {
+        self.channels.get(self.places(switch)).unwrap_or_default()
+    }
+
+    /// Where the list of a switch stands among all.
+    #[inline]
+    pub(super) fn places(&self, switch: SwitchIdx) -> Range<usize> {
         let (start, end) = (self.first[switch], self.first[SwitchIdx(switch.0 + 1)]);
-        self.channels
-            .get(start as usize..end as usize)
-            .unwrap_or_default()
+        start as usize..end as usize
+    }
+
+    /// Channels in all lists.
+    pub(super) fn len(&self) -> usize {
+        self.channels.len()
     }
 }
 
