@@ -56,6 +56,7 @@ pub fn write(lids: &LidMap, routes: &Routes) -> String {
 pub fn read(text: &str, lids: &LidMap, routes: &mut Routes) -> Result<Vec<Warning>, TopologyError> {
     let mut warnings = Vec::new();
     let columns = read_columns(text, lids, &mut warnings)?;
+    let known: BTreeSet<Lid> = columns.iter().copied().collect();
     let mut sls = PairSls::new(&columns);
     let mut rows: BTreeMap<&str, u32> = BTreeMap::new();
     let mut highest = 0;
@@ -81,6 +82,8 @@ pub fn read(text: &str, lids: &LidMap, routes: &mut Routes) -> Result<Vec<Warnin
         };
         sls.set_source(source, row);
         let what = match lids.owner(source) {
+            // Its H line said so.
+            None if known.contains(&source) => continue,
             None => format!("nobody has LID {source}, its service levels count for nothing"),
             Some(_) if !sources.insert(source) => {
                 format!("LID {source} has a line already, this one counts")
@@ -116,6 +119,8 @@ fn read_columns(
 ) -> Result<Vec<Lid>, TopologyError> {
     let mut columns = Vec::new();
     let mut known = BTreeSet::new();
+    // LIDs that nobody has: the first with its line, and how many more.
+    let mut strangers: Option<(usize, Lid, usize)> = None;
     for (at, line) in super::lines(text) {
         let mut words = line.split_whitespace();
         if words.next() != Some("H") {
@@ -129,7 +134,13 @@ fn read_columns(
         columns.push(lid);
         let owner = lids.owner(lid).map(|owner| owner.guid);
         let what = match owner {
-            None => format!("nobody has LID {lid}, service levels towards it count for nothing"),
+            None => {
+                match &mut strangers {
+                    Some((_, _, more)) => *more += 1,
+                    none => *none = Some((at, lid, 0)),
+                }
+                continue;
+            }
             Some(owner) if owner != guid => {
                 format!("LID {lid} belongs to {owner} and not to {guid}")
             }
@@ -139,6 +150,16 @@ fn read_columns(
             Some(_) => continue,
         };
         warnings.push(Warning { line: at, what });
+    }
+    if let Some((line, lid, more)) = strangers {
+        let what = format!(
+            "nobody has LID {lid}{}, service levels of and towards it count for nothing",
+            match more {
+                0 => String::new(),
+                more => format!(" (as {more} more)"),
+            }
+        );
+        warnings.push(Warning { line, what });
     }
     if columns.is_empty() {
         let found = text.lines().next().unwrap_or_default();
