@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bringup;
+mod cores;
 mod crc;
 mod dissect;
 mod mad;

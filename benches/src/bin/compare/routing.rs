@@ -2,13 +2,16 @@
 //!
 //! Both sides route on one core, by turns, and the figures are processor time: a busy machine takes the
 //! same share from neither. OpenSM's tables go through the same verification as ours, so that no time stands
-//! alone.
+//! alone. What more cores bring is measured beside ourselves.
 
 use std::{env, time::Duration};
 
-use ib_routing::{LidMap, LidOptions, RouteOptions, RoutingEngine, generate::FabricSpec, verify};
+use ib_routing::{
+    Fabric, LidMap, LidOptions, RouteOptions, RoutingEngine, generate::FabricSpec, verify,
+};
 
 use crate::{
+    cores,
     measure::{Sample, processor_time},
     opensm::{OpenSm, torus_config},
     quality::{Qualities, Quality},
@@ -70,17 +73,32 @@ pub(crate) fn rows() -> Vec<Row> {
             Row::without_peer(SUBJECT, case, format!("failed: {error}"), UNIT, None)
         }));
     }
+    for (what, fabric) in cores::CASES {
+        let case = format!("{what}-{fabric}-cores");
+        if !case.contains(&only) {
+            continue;
+        }
+        eprintln!("  {case}");
+        let row =
+            build(fabric).and_then(|fabric| cores::measure(SUBJECT, what, &fabric, case.clone()));
+        rows.push(row.unwrap_or_else(|error| {
+            Row::without_peer(SUBJECT, case, format!("failed: {error}"), UNIT, None)
+        }));
+    }
     rows
 }
 
 type Error = Box<dyn std::error::Error>;
 
+/// The fabric of a name in [`FABRICS`].
+fn build(name: &str) -> Result<Fabric, Error> {
+    let spec = FABRICS.iter().find(|(known, _)| *known == name);
+    let spec = spec.map_or("", |(_, spec)| spec);
+    Ok(spec.parse::<FabricSpec>()?.build()?)
+}
+
 fn measure(engine: &str, fabric: &str, case: &str) -> Result<Row, Error> {
-    let spec = FABRICS.iter().find(|(name, _)| *name == fabric);
-    let fabric = spec
-        .map_or("", |(_, spec)| spec)
-        .parse::<FabricSpec>()?
-        .build()?;
+    let fabric = build(fabric)?;
     let lids = LidMap::assign(&fabric, &LidOptions::default())?;
     let options = RouteOptions {
         threads: 1,
