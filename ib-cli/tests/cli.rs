@@ -695,6 +695,26 @@ fn encoding_recomputes_lengths_pad_and_crcs() {
 }
 
 #[test]
+fn encoding_keeps_the_bytes_of_a_pad_that_fits() {
+    // One byte of payload, and three bytes of pad that are not zero.
+    let document = |payload: &str| {
+        format!(
+            r#"{{"headers":[{{"name":"LRH","offset":0,"fields":{{"lnh":2}}}},{{"name":"BTH","offset":8,"fields":{{"op_code":4}}}}],"payload":"{payload}","pad":"29903a"}}"#
+        )
+    };
+    let encoded = |payload| {
+        let encoded = ib(&["encode"], document(payload));
+        String::from_utf8(encoded.stdout).unwrap().trim()[40..48].to_owned()
+    };
+    assert_eq!(encoded("cd"), "cd29903a");
+    assert_eq!(
+        encoded("cdef"),
+        "cdef0000",
+        "two bytes of pad are needed, not three"
+    );
+}
+
+#[test]
 fn encoding_a_link_packet_recomputes_its_crc() {
     let packet = "03ce0397";
     let document = r#"{"headers":[{"name":"FlowControlPacket","offset":0,"fields":{"op":0,"fctbs":974,"vl":0,"fccl":919,"lpcrc":0}}]}"#;

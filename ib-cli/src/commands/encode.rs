@@ -156,7 +156,7 @@ impl Encoder {
             place.write(&mut bytes)?;
         }
         if is_packet && !self.raw {
-            return sealed(&placed, bytes, end);
+            return sealed(&placed, bytes, end, &document.pad);
         }
         for digits in [&document.icrc, &document.vcrc].into_iter().flatten() {
             hex::decode_into(&mut bytes, digits.found.as_bytes())?;
@@ -219,8 +219,14 @@ impl Place<'_> {
     }
 }
 
-/// The packet with its pad, lengths and CRCs; `end` is where its payload ends.
-fn sealed(placed: &[Place<'_>], mut bytes: Vec<u8>, end: usize) -> Result<Vec<u8>, String> {
+/// The packet with its pad, lengths and CRCs; `end` is where its payload ends. The bytes of the pad are
+/// those of the document where it has as many as the payload needs, else zeros.
+fn sealed(
+    placed: &[Place<'_>],
+    mut bytes: Vec<u8>,
+    end: usize,
+    digits: &str,
+) -> Result<Vec<u8>, String> {
     let outermost = placed.iter().find(|place| place.offset == 0);
     let first = outermost.map_or("", |place| place.layout.name);
     if first == FlowControlPacket::LAYOUT.name {
@@ -246,6 +252,10 @@ fn sealed(placed: &[Place<'_>], mut bytes: Vec<u8>, end: usize) -> Result<Vec<u8
         .find(|place| place.layout.name == Bth::LAYOUT.name);
     if let Some(bth) = bth {
         let pad = end.saturating_sub(payload_start(placed)).wrapping_neg() % 4;
+        hex::decode_into(&mut bytes, digits.as_bytes())?;
+        if bytes.len() != end + pad {
+            bytes.truncate(end);
+        }
         bytes.resize(end + pad, 0);
         let view = bytes.get_mut(bth.offset..).unwrap_or_default();
         let (view, _) = Bth::parse_mut(view, bth.offset).map_err(|error| error.to_string())?;
