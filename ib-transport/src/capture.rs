@@ -202,12 +202,12 @@ fn pcapng_frame<R: Read>(
         let Some(block) = reader.next_block() else {
             return Ok(None);
         };
-        let (interface, timestamp, original_len, direction, data) =
+        let (interface, timestamp, original_len, direction, mut data) =
             match block.map_err(|error| reason(error, frames))? {
                 Block::EnhancedPacket(packet) => {
                     let units = packet.timestamp.as_nanos();
                     (
-                        packet.interface_id,
+                        Some(packet.interface_id),
                         units,
                         packet.original_len,
                         direction(&packet.options),
@@ -215,10 +215,11 @@ fn pcapng_frame<R: Read>(
                     )
                 }
                 Block::SimplePacket(packet) => {
-                    (0, 0, packet.original_len, None, packet.data.into_owned())
+                    let data = packet.data.into_owned();
+                    (None, 0, packet.original_len, None, data)
                 }
                 Block::Packet(packet) => (
-                    packet.interface_id.into(),
+                    Some(packet.interface_id.into()),
                     packet.timestamp.into(),
                     packet.original_len,
                     None,
@@ -226,16 +227,26 @@ fn pcapng_frame<R: Read>(
                 ),
                 _ => continue,
             };
-        let index = usize::try_from(interface).unwrap_or(usize::MAX);
-        let Some(interface) = reader.interfaces().get(index) else {
+        let number = interface.unwrap_or(0);
+        let index = usize::try_from(number).unwrap_or(usize::MAX);
+        let Some(described) = reader.interfaces().get(index) else {
             return Err(CaptureError::Format {
                 frame: frames.saturating_add(1),
-                reason: format!("interface {interface} was not described before"),
+                reason: format!("interface {number} was not described before"),
             });
         };
+        if interface.is_none() {
+            // A simple packet does not say how much of its data is the frame, and how much fills up
+            // words.
+            let most = match described.snaplen {
+                0 => u32::MAX,
+                most => most,
+            };
+            data.truncate(usize::try_from(original_len.min(most)).unwrap_or(usize::MAX));
+        }
         return Ok(Some(Frame {
-            link: LinkType::from_data_link(interface.linktype),
-            timestamp: since_1970(timestamp, interface),
+            link: LinkType::from_data_link(described.linktype),
+            timestamp: since_1970(timestamp, described),
             original_len,
             direction,
             data: Cow::Owned(data),
@@ -267,7 +278,8 @@ fn direction(options: &[EnhancedPacketOption<'_>]) -> Option<Direction> {
     }
 }
 
-/// A time stamp in the interface's units: microseconds unless an option says otherwise.
+/// A time stamp in the interface's units: microseconds unless an option says otherwise. Another option
+/// says how many seconds to add, which may be below zero.
 fn since_1970(units: u128, interface: &InterfaceDescriptionBlock<'_>) -> Duration {
     let resolution = interface.options.iter().find_map(|option| match option {
         InterfaceDescriptionOption::IfTsResol(resolution) => Some(*resolution),
@@ -278,7 +290,19 @@ fn since_1970(units: u128, interface: &InterfaceDescriptionBlock<'_>) -> Duratio
     let base: u128 = if resolution & 0x80 == 0 { 10 } else { 2 };
     let per_second = base.checked_pow(exponent).unwrap_or(u128::MAX);
     let nanos = units.saturating_mul(1_000_000_000) / per_second.max(1);
-    Duration::from_nanos(nanos.try_into().unwrap_or(u64::MAX))
+    let offset = interface.options.iter().find_map(|option| match option {
+        // The library gives the bits.
+        InterfaceDescriptionOption::IfTsOffset(seconds) => Some(seconds.cast_signed()),
+        _ => None,
+    });
+    let since = Duration::from_nanos(nanos.try_into().unwrap_or(u64::MAX));
+    let offset = offset.unwrap_or(0);
+    let seconds = Duration::from_secs(offset.unsigned_abs());
+    if offset < 0 {
+        since.saturating_sub(seconds)
+    } else {
+        since.saturating_add(seconds)
+    }
 }
 
 fn reason(error: PcapError, frames: u64) -> CaptureError {

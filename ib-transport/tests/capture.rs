@@ -112,3 +112,113 @@ fn a_capture_that_ends_inside_its_header_has_no_frame_to_blame() {
         }
     }
 }
+
+/// A block of a pcapng file, in either order of bytes.
+fn block(is_big: bool, kind: u32, body: &[u8]) -> Vec<u8> {
+    let number = |value: u32| match is_big {
+        true => value.to_be_bytes(),
+        false => value.to_le_bytes(),
+    };
+    let padded = body.len().next_multiple_of(4);
+    let len = number(padded as u32 + 12);
+    let mut bytes = [number(kind), len].concat();
+    bytes.extend_from_slice(body);
+    bytes.resize(8 + padded, 0x77);
+    bytes.extend_from_slice(&len);
+    bytes
+}
+
+/// Section and interface of InfiniBand whose frames are cut at `snap_len`, with these options.
+fn section(is_big: bool, snap_len: u32, options: &[(u16, &[u8])]) -> Vec<u8> {
+    let half = |value: u16| match is_big {
+        true => value.to_be_bytes(),
+        false => value.to_le_bytes(),
+    };
+    let word = |value: u32| match is_big {
+        true => value.to_be_bytes(),
+        false => value.to_le_bytes(),
+    };
+    let version = [half(1), half(0)].concat();
+    let header = [&word(0x1a2b_3c4d)[..], &version, &[0xff; 8]].concat();
+    let mut interface = [&half(247)[..], &half(0), &word(snap_len)].concat();
+    for (code, value) in options {
+        interface.extend([half(*code), half(value.len() as u16)].concat());
+        interface.extend_from_slice(value);
+        interface.resize(interface.len().next_multiple_of(4), 0);
+    }
+    // The end of the options.
+    interface.extend([0; 4]);
+    let first = block(is_big, 0x0a0d_0d0a, &header);
+    [first, block(is_big, 1, &interface)].concat()
+}
+
+#[test]
+fn a_simple_packet_ends_where_its_length_or_the_snap_length_says() {
+    for is_big in [false, true] {
+        for (snap_len, len, kept) in [(0, 26, 26), (65535, 27, 27), (20, 26, 20), (17, 26, 17)] {
+            let number = match is_big {
+                true => u32::to_be_bytes(len),
+                false => u32::to_le_bytes(len),
+            };
+            let frame = [&number[..], &vec![5; kept]].concat();
+            let bytes = [section(is_big, snap_len, &[]), block(is_big, 3, &frame)].concat();
+            let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+            let frame = reader.next_frame().unwrap().unwrap();
+            assert_eq!(frame.data.len(), kept, "{len} at {snap_len}");
+            assert_eq!(frame.original_len, len);
+            assert!(reader.next_frame().unwrap().is_none());
+        }
+    }
+}
+
+#[test]
+fn time_stamps_have_the_resolution_and_the_offset_of_their_interface() {
+    let seconds = |seconds: i64| seconds.to_be_bytes();
+    for (options, expected) in [
+        (&[][..], Duration::from_micros(9_000_000)),
+        (&[(9, &[9][..])], Duration::from_nanos(9_000_000)),
+        (&[(9, &[0x80 | 10])], Duration::from_secs(9_000_000) / 1024),
+        (&[(14, &seconds(1000))], Duration::from_secs(1009)),
+        (&[(14, &seconds(-5))], Duration::from_secs(4)),
+        (&[(14, &seconds(i64::MIN))], Duration::ZERO),
+    ] {
+        let frame = [0, 0, 9_000_000, 4, 4].map(u32::to_be_bytes).concat();
+        let frame = [&frame[..], &[5; 4]].concat();
+        let bytes = [section(true, 0, options), block(true, 6, &frame)].concat();
+        let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+        let frame = reader.next_frame().unwrap().unwrap();
+        assert_eq!(frame.timestamp, expected, "{options:?}");
+    }
+}
+
+#[test]
+fn a_link_type_may_say_that_frames_end_with_their_check_sequence() {
+    let mut bytes = CaptureWriter::pcap(Vec::new(), LinkType::ETHERNET)
+        .unwrap()
+        .into_inner();
+    // Four bytes of FCS: 4 in the top bits, and the flag that they count.
+    let link = 1 | 1 << 26 | 4 << 28;
+    let is_big = bytes[0] == 0xa1;
+    bytes[20..24].copy_from_slice(&if is_big {
+        u32::to_be_bytes(link)
+    } else {
+        u32::to_le_bytes(link)
+    });
+    bytes.extend(
+        [0, 0, 4, 4]
+            .map(|word: u32| {
+                if is_big {
+                    word.to_be_bytes()
+                } else {
+                    word.to_le_bytes()
+                }
+            })
+            .concat(),
+    );
+    bytes.extend([7; 4]);
+    let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+    assert_eq!(
+        reader.next_frame().unwrap().unwrap().link,
+        LinkType::ETHERNET
+    );
+}

@@ -37,9 +37,10 @@ impl LinkType {
     /// Linux "cooked" capture, second version, 20 bytes before the payload.
     pub const LINUX_SLL2: Self = Self(276);
 
-    /// The registry's numbers have 16 bits; a larger one becomes the largest, which names no link.
+    /// The registry's numbers have 16 bits; those above say in a pcap file how long the frame check
+    /// sequence is that every frame ends with.
     pub(super) fn from_data_link(link: DataLink) -> Self {
-        Self(u32::from(link).try_into().unwrap_or(u16::MAX))
+        Self(u32::from(link) as u16)
     }
 }
 
