@@ -8,10 +8,9 @@ use crate::fabric::Fabric;
 #[cfg(feature = "std")]
 const FEW: usize = 64;
 
-/// Neighbouring items that one worker gets, before the next gets as many: neighbours cost alike, as
-/// the switches of one level of a tree are numbered one after the other.
+/// Parts of its rows that a thread works on one after the other.
 #[cfg(feature = "std")]
-const BLOCK: usize = 8;
+const PARTS: usize = 4;
 
 /// Most threads that work together: more wait for each other, and each costs memory.
 #[cfg(feature = "std")]
@@ -69,26 +68,16 @@ pub fn rows<S: Send, T: Send, W>(
     if threads != 1 && items.len() >= FEW {
         use rayon::prelude::*;
         return on_threads(threads, || {
-            // The same items to the same worker in call after call: what it knows of them is in its cache.
-            let workers = rayon::current_num_threads().max(1);
-            let each = items.len() / workers + BLOCK;
-            let mut parts: Vec<Vec<(&mut S, &mut [T])>> = Vec::new();
-            parts.resize_with(workers, || Vec::with_capacity(each));
-            let rows = items.iter_mut().zip(data.chunks_mut(len));
-            for (at, row) in rows.enumerate() {
-                if let Some(part) = parts.get_mut(at / BLOCK % workers) {
-                    part.push(row);
-                }
-            }
-            parts
-                .into_par_iter()
-                .enumerate()
-                .for_each(|(worker, part)| {
-                    let mut space = space(worker);
-                    for (item, row) in part {
-                        work(&mut space, item, row);
-                    }
-                });
+            // Each part has its own space: more than a few a thread would cost more than they even out.
+            let part = items.len() / (PARTS * rayon::current_num_threads()).max(1);
+            let rows = items
+                .par_iter_mut()
+                .zip(data.par_chunks_mut(len))
+                .with_min_len(part.max(16));
+            rows.for_each_init(
+                || space(rayon::current_thread_index().unwrap_or(0)),
+                |space, (item, row)| work(space, item, row),
+            );
         });
     }
     let _ = threads;
