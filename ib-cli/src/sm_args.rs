@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ib_sm::{ConfigError, OptionFiles, Partitions, QosPolicy, SmConfig};
+use ib_sm::{ConfigError, OptionFiles, Partitions, PrefixRoutes, QosPolicy, SmConfig};
 
 use crate::{error::CliError, files::read_text, output::note, route_args::RouteArgs};
 
 /// Where OpenSM's template says that partitions are.
 const PARTITIONS: &str = "/etc/opensm/partitions.conf";
+/// And routers; most subnets have none.
+const PREFIX_ROUTES: &str = "/etc/opensm/prefix-routes.conf";
 
 /// The options of a subnet manager.
 #[derive(Clone, Debug, Args)]
@@ -93,6 +95,11 @@ impl SmArgs {
         if let Some(file) = self.partitions.as_deref().or(named) {
             config.partitions = read_partitions(file)?;
         }
+        let routes = config.files.prefix_routes_file.as_deref().map(Path::new);
+        if let Some(file) = routes.filter(|file| *file != Path::new(PREFIX_ROUTES) || file.exists())
+        {
+            config.prefix_routes = read_prefix_routes(file)?;
+        }
         if let Some(file) = config
             .qos_policy_file
             .as_deref()
@@ -122,6 +129,16 @@ fn read_partitions(file: &Path) -> Result<Partitions, CliError> {
         CliError::at(
             format_args!("{name}:{}", error.line),
             format_args!("`{}`, expected {}", error.found, error.expected),
+        )
+    })
+}
+
+fn read_prefix_routes(file: &Path) -> Result<PrefixRoutes, CliError> {
+    let name = file.display().to_string();
+    PrefixRoutes::parse(&read_text(&name)?).map_err(|error| {
+        CliError::at(
+            format_args!("{name}:{}", error.line),
+            "expected a subnet prefix and the GUID of a router's port, or `*`",
         )
     })
 }

@@ -25,6 +25,7 @@ pub use self::{
 };
 use crate::{
     partition::{Enforcement, Partitions},
+    prefix_routes::PrefixRoutes,
     qos_policy::QosPolicy,
     registrations::Registrations,
 };
@@ -142,6 +143,8 @@ pub struct SmConfig {
     /// Does not ask hosts to subscribe and join again (`no_clients_rereg`).
     pub no_clients_rereg: bool,
 
+    /// Which router leads to which other subnet; the host reads `prefix_routes_file`.
+    pub prefix_routes: PrefixRoutes,
     /// Who may talk to whom.
     pub partitions: Partitions,
     /// The file that says so: the host reads it (`partition_config_file`).
@@ -215,6 +218,7 @@ impl Default for SmConfig {
             polling_retry_number: 4,
             ignore_other_sm: false,
             no_clients_rereg: false,
+            prefix_routes: PrefixRoutes::default(),
             partitions: Partitions::default(),
             partition_config_file: None,
             part_enforce: Enforcement::Both,

@@ -20,6 +20,7 @@ pub mod election;
 mod event;
 mod manager;
 pub mod partition;
+mod prefix_routes;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
@@ -41,6 +42,7 @@ pub use event::{
 };
 pub use manager::SubnetManager;
 pub use partition::{PartitionError, Partitions};
+pub use prefix_routes::{PrefixRoute, PrefixRoutes, PrefixRoutesError};
 pub use qos_policy::{QosLevel, QosPolicy, QosPolicyError};
 pub use registrations::{
     GroupRegistration, GuidRegistration, Registrations, RegistrationsError,

@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 use ib_mad::{Method, SaStatus};
 use ib_routing::SlTable;
 use ib_sa::{ComponentMask, McMemberRecord, PathComponents, PathRecord, Selector};
-use ib_wire::{Gid, Lid, PortNum, addr::LidRange};
+use ib_smp::NodeType;
+use ib_wire::{Gid, GidPrefix, Lid, PortNum, addr::LidRange};
 
 use super::{View, groups::Groups, limits::Limits, policy, records::end_ports, scope::Scope};
 use crate::subnet::{NodeIdx, Port, PortRef};
@@ -76,7 +77,10 @@ pub(super) fn paths(
         });
         return Ok(paths.collect());
     }
-    let destinations = ends(view, dgid, dlid);
+    let destinations = match dgid.filter(|&gid| is_elsewhere(view, gid)) {
+        Some(gid) => router_to(view, gid, dlid).into_iter().collect(),
+        None => ends(view, dgid, dlid),
+    };
     if dgid.is_some() && destinations.is_empty() {
         return Err(SaStatus::REQ_INVALID_GID);
     }
@@ -153,6 +157,34 @@ pub(super) fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<En
     };
     let one = one.and_then(end).filter(|end| named(end) && owns(end));
     one.into_iter().collect()
+}
+
+/// Whether a GID is one of another subnet: neither of this one's prefix nor of the one that every port answers to.
+fn is_elsewhere(view: View<'_>, gid: Gid) -> bool {
+    let prefixes = [view.config.subnet_prefix, GidPrefix::DEFAULT];
+    !gid.is_multicast() && !prefixes.contains(&gid.prefix())
+}
+
+/// The router that leads to a port of another subnet, under that port's name: the first that the prefix routes
+/// name and that is there.
+fn router_to(view: View<'_>, gid: Gid, dlid: Option<Lid>) -> Option<End<'_>> {
+    let is_router = |end: &End<'_>| {
+        let node = view.subnet.node(end.at.node);
+        node.is_some_and(|node| node.info.node_type() == NodeType::ROUTER)
+    };
+    let mut named = view
+        .config
+        .prefix_routes
+        .to(gid.prefix())
+        .filter_map(|route| {
+            let all = match route.guid {
+                Some(guid) => ends(view, Some(Gid::new(view.config.subnet_prefix, guid)), dlid),
+                None => ends(view, None, dlid),
+            };
+            all.into_iter().find(is_router)
+        });
+    let router = named.next()?;
+    Some(End { gid, ..router })
 }
 
 /// Which LIDs of two ends make a path each: the first of both, the second of both, and so on, so that
@@ -246,6 +278,11 @@ fn path(
         .set_slid(slid)
         .set_dlid(dlid)
         .set_reversible(true)
+        // Only a packet that leaves the subnet passes routers.
+        .set_hop_limit(match is_elsewhere(view, destination.gid) {
+            true => u8::MAX,
+            false => 0,
+        })
         .set_p_key(source.port.shared_p_key(destination.port, None)?)
         .set_sl(view.plan.routes.as_ref()?.sl(slid, dlid))
         .set_mtu_selector(Selector::EXACTLY)

@@ -1,0 +1,93 @@
+//! Which router leads to which subnet: OpenSM's `prefix-routes.conf`.
+//!
+//! A line is a subnet prefix and the GUID of a router's port, both in hexadecimal; `*` in place of the prefix is any
+//! subnet, in place of the GUID any router. The first line that fits and names a router of the fabric counts.
+
+use alloc::vec::Vec;
+
+use ib_wire::{GidPrefix, Guid};
+use thiserror::Error;
+
+/// The lines of the file, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PrefixRoutes(pub Vec<PrefixRoute>);
+
+/// One line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefixRoute {
+    /// The subnet; `None` is any.
+    pub prefix: Option<GidPrefix>,
+    /// A port of the router; `None` is any router.
+    pub guid: Option<Guid>,
+}
+
+/// A line that is not what it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: a subnet prefix and the GUID of a router's port expected, or `*`")]
+pub struct PrefixRoutesError {
+    /// Line, counted from 1.
+    pub line: usize,
+}
+
+impl PrefixRoutes {
+    /// Reads the file; `#` begins a comment.
+    ///
+    /// # Errors
+    /// [`PrefixRoutesError`] at the first line that is something else.
+    pub fn parse(text: &str) -> Result<Self, PrefixRoutesError> {
+        let mut routes = Vec::new();
+        for (line, content) in (1..).zip(text.lines()) {
+            let content = content.split('#').next().unwrap_or_default();
+            let mut words = content.split_whitespace();
+            let Some(prefix) = words.next() else {
+                continue;
+            };
+            let error = PrefixRoutesError { line };
+            let guid = words.next().ok_or(error)?;
+            routes.push(PrefixRoute {
+                prefix: number(prefix).ok_or(error)?.map(GidPrefix),
+                guid: number(guid).ok_or(error)?.map(Guid),
+            });
+            if words.next().is_some() {
+                return Err(error);
+            }
+        }
+        Ok(Self(routes))
+    }
+
+    /// The lines about a subnet.
+    pub(crate) fn to(&self, prefix: GidPrefix) -> impl Iterator<Item = &PrefixRoute> {
+        let fits = move |route: &&PrefixRoute| route.prefix.is_none_or(|own| own == prefix);
+        self.0.iter().filter(fits)
+    }
+}
+
+/// A number in hexadecimal, or `*`; `None` if it is neither.
+fn number(word: &str) -> Option<Option<u64>> {
+    if word == "*" {
+        return Some(None);
+    }
+    let digits = word.strip_prefix("0x").unwrap_or(word);
+    u64::from_str_radix(digits, 16).ok().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_in_their_order_and_a_bad_one_is_named() {
+        let text = "# routers\n0xfec0000000000001 0x0002c90300000001\n\n* * # any\n";
+        let routes = PrefixRoutes::parse(text).unwrap();
+        let prefix = GidPrefix(0xfec0_0000_0000_0001);
+        assert_eq!(routes.to(prefix).count(), 2);
+        assert_eq!(routes.to(GidPrefix(5)).count(), 1);
+        for bad in ["0x1", "0x1 0x2 0x3", "subnet 0x1"] {
+            let text = alloc::format!("* *\n{bad}\n");
+            assert_eq!(
+                PrefixRoutes::parse(&text),
+                Err(PrefixRoutesError { line: 2 })
+            );
+        }
+    }
+}
