@@ -6,8 +6,8 @@
 
 use std::error::Error;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -18,10 +18,11 @@ use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_sim::{Sim, SimOptions};
 use ib_smp::{DrPath, NodeInfo, SmpDirected};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
-use ib_transport::interop::{Ibsim, client};
+use ib_transport::interop::{Ibsim, client, is_listening, unique_name};
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
 use ib_wire::PortNum;
 
+use crate::dissect::program_ib;
 use crate::measure::{Sample, figures_by_turns, is_installed};
 use crate::row::Row;
 
@@ -59,6 +60,7 @@ pub(crate) fn rows() -> Vec<Row> {
 /// Unmodified programs on our server and on ibsim. Every run has a server of its own: a second one finds a subnet that
 /// is up already.
 fn programs() -> Result<Vec<Row>, Failure> {
+    let ib = program_ib().ok_or("`ib` is not built: cargo build --release --bin ib")?;
     let cluster = ibnetdiscover::read(&fs::read_to_string(CLUSTER)?)?.fabric;
     let port = host(&cluster).ok_or("the fabric has no host")?;
     let node = cluster.nodes()[port.node].name.as_str();
@@ -81,9 +83,8 @@ fn programs() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (case, peer, program, arguments, install) in cases {
         let ours = || {
-            let server = OurServer::start(&cluster)?;
-            let directory = std::env::temp_dir();
-            let command = client(program, &server.name, node, &directory);
+            let server = OurProgram::start(&ib)?;
+            let command = client(program, &server.name, node, &server.directory);
             seconds(command, arguments)
         };
         let theirs = || {
@@ -195,6 +196,46 @@ fn rate(
         }
     }
     Ok(f64::from(count) / start.elapsed().as_secs_f64())
+}
+
+/// `ib sim` with a socket name and a directory of its own, as [`Ibsim`] has them; killed when dropped.
+struct OurProgram {
+    child: Child,
+    name: String,
+    directory: PathBuf,
+}
+
+impl OurProgram {
+    fn start(ib: &Path) -> Result<Self, Failure> {
+        let name = unique_name();
+        let directory = std::env::temp_dir().join(&name);
+        fs::create_dir_all(&directory)?;
+        let mut command = Command::new(ib);
+        command
+            .args(["sim", "--fabric", CLUSTER, "--socket", &name])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
+        let mut started = Self {
+            child: command.spawn()?,
+            name,
+            directory,
+        };
+        while !is_listening(&started.name) {
+            if let Some(status) = started.child.try_wait()? {
+                return Err(format!("{command:?}: {status}").into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(started)
+    }
+}
+
+impl Drop for OurProgram {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
 }
 
 /// Our server, in a thread of its own.
