@@ -166,8 +166,8 @@ fn half_a_line_and_a_flood_hold_up_nobody() {
 
 #[test]
 fn hangup_reads_the_configuration_again_and_usr1_writes_the_dump_files() {
-    let conf = "sm_priority 3\n";
-    let options = ["--config", "opensm.conf", "--dump-dir", "dump"];
+    let conf = "sm_priority 3\ndump_files_dir dump\n";
+    let options = ["--config", "opensm.conf"];
     let running = Running::start("signals", &options, &[("opensm.conf", conf)]);
     running.wait_for("up", is_up);
     assert_eq!(running.ask("status")["priority"], 3);
@@ -179,14 +179,14 @@ fn hangup_reads_the_configuration_again_and_usr1_writes_the_dump_files() {
         message.contains("nothing changes: opensm.conf:1"),
         "{message}"
     );
-    write("sm_priority 7\n");
+    write("sm_priority 7\ndump_files_dir dump\n");
     running.signal("HUP");
     running.wait_for("priority 7", |running| {
         running.ask("status")["priority"] == 7
     });
     running.wait_for("up again", is_up);
     let dumped: &Path = &running.folder.join("dump/opensm-subnet.lst");
-    fs::remove_file(dumped).unwrap();
+    assert!(!dumped.exists());
     running.signal("USR1");
     running.wait_for("a dump", |_| dumped.exists());
 }

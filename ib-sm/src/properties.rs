@@ -13,19 +13,22 @@ use ib_mad::{Engine, Input, Instant, Mad, MadAddress, Method, MgmtClass};
 use ib_smp::{DrDirection, NodeInfo, NodeType, SmpDirected};
 use ib_wire::{Guid, Lid, PortNum};
 
-use crate::{ConfigError, Partitions, QosPolicy, SmConfig, SubnetManager};
+use crate::{
+    ConfigError, Partitions, PrefixRoutes, QosPolicy, Registrations, SmConfig, SubnetManager,
+};
 
 /// Most calls of a run.
 const MAX_STEPS: usize = 4096;
 
-/// Whatever an option file, a partition file or a policy says: it is read, or refused with a line that
-/// it has.
+/// Whatever the files of a manager say: they are read, or refused with a line that they have.
 pub fn any_configuration_is_read_or_refused(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let lines = text.lines().count();
     let refused = [
         Partitions::parse(&text).err().map(|error| error.line),
         QosPolicy::parse(&text).err().map(|error| error.line),
+        PrefixRoutes::parse(&text).err().map(|error| error.line),
+        Registrations::parse(&text, 0).err().map(|error| error.line),
         SmConfig::parse(&text).err().map(|error| match error {
             ConfigError::NoValue { line, .. } | ConfigError::BadValue { line, .. } => line,
         }),

@@ -16,6 +16,9 @@ proptest! {
                 Just("port-group\n"), Just("name: x\n"), Just("sl: 3\n"), Just("any, pkey 0x12-0x10 : 1\n"),
                 Just("sdp, port-num 1-0xffff : 2\n"), Just("default : 0\n"), Just("end-port-group\n"),
                 Just("end-port-groups\n"), Just("Default=0x7fff, ipoib : ALL=full ;\n"), Just("lmc 2\n"),
+                Just("MC Group 0xc001 \"\": mgid=0xff12401bffff0000:0x1"), Just(" port_gid=0xfe80:0x1"), Just("\n"),
+                Just("mcm_port"), Just("Service Record: id=0x1"), Just("InformInfo Record: gid=0x1:0x1 "),
+                Just("GUIDInfo Record: base_guid=0x1 lid=0x0001 block_num=0x0"), Just("0xfe80000000000000 *\n"),
             ], 0..40).prop_map(|parts| parts.concat()),
         ],
     ) {

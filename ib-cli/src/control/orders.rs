@@ -3,7 +3,7 @@
 //! A line is one order. Its answer is text that ends with an empty line; behind `json ` it is one JSON
 //! document on one line.
 
-use std::fmt::Display;
+use std::{fmt::Display, path::Path};
 
 use ib_mad::Instant;
 use ib_sm::{PortAt, PortTally, SubnetManager};
@@ -123,10 +123,12 @@ pub fn reload(sm: &mut SubnetManager, args: &SmArgs, now: Instant) -> String {
     }
 }
 
-/// Writes the dump files, if a directory for them is named.
+/// Writes the dump files, if the command line or the configuration names a directory for them.
 pub fn dump(sm: &SubnetManager, args: &SmArgs) -> String {
-    let (Some(directory), Some(routes)) = (args.dump_dir.as_deref(), sm.routes()) else {
-        return "nothing to write: no --dump-dir, or no routes yet".to_owned();
+    let configured = sm.config().files.dump_files_dir.as_deref().map(Path::new);
+    let directory = args.dump_dir.as_deref().or(configured);
+    let (Some(directory), Some(routes)) = (directory, sm.routes()) else {
+        return "nothing to write: no --dump-dir or dump_files_dir, or no routes yet".to_owned();
     };
     match files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast()) {
         Ok(()) => format!("wrote the dump files to {}", directory.display()),

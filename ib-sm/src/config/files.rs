@@ -25,7 +25,7 @@ pub struct OptionFiles {
     pub torus_config: Option<String>,
     /// Routers by the prefixes of the subnets that they lead to.
     pub prefix_routes_file: Option<String>,
-    /// Where the tables are written.
+    /// Where the tables are written when somebody asks for them.
     pub dump_files_dir: Option<String>,
 }
 
