@@ -1,7 +1,8 @@
 //! Exercises the user MAD interface of the running kernel on the first port that has one.
 //!
 //! Two openings of the port talk to each other through QP1: registration, request and answer, time-out,
-//! a long message by the kernel's RMPP, and, when the port disappears, its removal. Prints one line a step.
+//! a long message by the kernel's RMPP, which the first read has no room for (ENOSPC), and, when the port
+//! disappears, its removal. Prints one line a step.
 
 use std::{error::Error, io::Write, path::PathBuf, time::Duration};
 

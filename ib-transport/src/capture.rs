@@ -29,6 +29,7 @@ use thiserror::Error;
 mod content;
 
 use crate::tap::Direction;
+use content::check_sequence_len;
 pub use content::{Content, ErfHeader, ErfType, Frame, LinkType};
 
 /// First bytes of every pcapng section.
@@ -183,14 +184,16 @@ fn pcap_frame<R: Read>(
         TsResolution::MicroSecond => u64::from(packet.ts_frac).saturating_mul(1000),
         TsResolution::NanoSecond => packet.ts_frac.into(),
     };
-    Ok(Some(Frame {
+    let mut frame = Frame {
         link: LinkType::from_data_link(header.datalink),
         timestamp: Duration::from_secs(packet.ts_sec.into())
             .saturating_add(Duration::from_nanos(nanos)),
         original_len: packet.orig_len,
         direction: None,
         data: packet.data,
-    }))
+    };
+    frame.cut_check_sequence(check_sequence_len(header.datalink));
+    Ok(Some(frame))
 }
 
 fn pcapng_frame<R: Read>(
@@ -244,13 +247,20 @@ fn pcapng_frame<R: Read>(
             };
             data.truncate(usize::try_from(original_len.min(most)).unwrap_or(usize::MAX));
         }
-        return Ok(Some(Frame {
+        let mut frame = Frame {
             link: LinkType::from_data_link(described.linktype),
             timestamp: since_1970(timestamp, described),
             original_len,
             direction,
             data: Cow::Owned(data),
-        }));
+        };
+        // In bits.
+        let check_sequence = described.options.iter().find_map(|option| match option {
+            InterfaceDescriptionOption::IfFcsLen(bits) => Some(u32::from(bits / 8)),
+            _ => None,
+        });
+        frame.cut_check_sequence(check_sequence.unwrap_or(0));
+        return Ok(Some(frame));
     }
 }
 

@@ -192,33 +192,41 @@ fn time_stamps_have_the_resolution_and_the_offset_of_their_interface() {
 }
 
 #[test]
-fn a_link_type_may_say_that_frames_end_with_their_check_sequence() {
-    let mut bytes = CaptureWriter::pcap(Vec::new(), LinkType::ETHERNET)
-        .unwrap()
-        .into_inner();
-    // Four bytes of FCS: 4 in the top bits, and the flag that they count.
-    let link = 1 | 1 << 26 | 4 << 28;
-    let is_big = bytes[0] == 0xa1;
-    bytes[20..24].copy_from_slice(&if is_big {
-        u32::to_be_bytes(link)
-    } else {
-        u32::to_le_bytes(link)
-    });
-    bytes.extend(
-        [0, 0, 4, 4]
-            .map(|word: u32| {
-                if is_big {
-                    word.to_be_bytes()
-                } else {
-                    word.to_le_bytes()
-                }
-            })
-            .concat(),
-    );
-    bytes.extend([7; 4]);
+fn check_sequences_that_a_capture_kept_are_no_part_of_the_packet() {
+    // Two words of 16 bits, and the flag that they count.
+    let link = u32::to_le_bytes(1 | 1 << 26 | 2 << 28);
+    let magic = 0xa1b2_c3d4_u32.to_le_bytes();
+    let header = [
+        &magic[..],
+        &[2, 0, 4, 0],
+        &[0; 8],
+        &[0xff, 0xff, 0, 0],
+        &link,
+    ]
+    .concat();
+    // Whole, and cut short in the check sequence, before it, and long before it.
+    for (kept, packet) in [(20_u8, 16), (18, 16), (16, 16), (7, 7)] {
+        let lengths = [0, 0, u32::from(kept), 20].map(u32::to_le_bytes).concat();
+        let frame = vec![5; kept.into()];
+        let bytes = [&header[..], &lengths, &frame].concat();
+        let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+        let frame = reader.next_frame().unwrap().unwrap();
+        assert_eq!(frame.link, LinkType::ETHERNET);
+        assert_eq!((frame.data.len(), frame.original_len), (packet, 16));
+    }
+    let interface = [
+        &[0, 1, 0, 0][..],
+        &[0; 4],
+        &[0, 13, 0, 1, 32, 0, 0, 0],
+        &[0; 4],
+    ]
+    .concat();
+    let frame = [0, 0, 0, 20, 20].map(u32::to_be_bytes).concat();
+    let frame = [&frame[..], &[5; 20]].concat();
+    let section = [&[0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0][..], &[0xff; 8]].concat();
+    let blocks = [(0x0a0d_0d0a, section), (1, interface), (6, frame)];
+    let bytes = blocks.map(|(kind, body)| block(true, kind, &body)).concat();
     let mut reader = CaptureReader::new(&bytes[..]).unwrap();
-    assert_eq!(
-        reader.next_frame().unwrap().unwrap().link,
-        LinkType::ETHERNET
-    );
+    let frame = reader.next_frame().unwrap().unwrap();
+    assert_eq!((frame.data.len(), frame.original_len), (16, 16));
 }

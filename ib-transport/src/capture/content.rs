@@ -37,8 +37,7 @@ impl LinkType {
     /// Linux "cooked" capture, second version, 20 bytes before the payload.
     pub const LINUX_SLL2: Self = Self(276);
 
-    /// The registry's numbers have 16 bits; those above say in a pcap file how long the frame check
-    /// sequence is that every frame ends with.
+    /// The registry's numbers have 16 bits; of those above see [`check_sequence_len`].
     pub(super) fn from_data_link(link: DataLink) -> Self {
         Self(u32::from(link) as u16)
     }
@@ -55,8 +54,35 @@ pub struct Frame<'a> {
     pub original_len: u32,
     /// Which way it went, where the file says so.
     pub direction: Option<Direction>,
-    /// The bytes that were kept.
+    /// The bytes that were kept, without an Ethernet frame's check sequence.
     pub data: Cow<'a, [u8]>,
+}
+
+impl Frame<'_> {
+    /// Cuts off the check sequence of an Ethernet frame, of so many octets: behind RoCE v1 nothing but the end
+    /// of the frame says where the packet ends. A frame that was cut short has lost it, or some of it.
+    pub(super) fn cut_check_sequence(&mut self, octets: u32) {
+        if self.link != LinkType::ETHERNET {
+            return;
+        }
+        let packet = self.original_len.saturating_sub(octets);
+        self.original_len = packet;
+        let packet = usize::try_from(packet).unwrap_or(usize::MAX);
+        match &mut self.data {
+            Cow::Borrowed(data) => *data = data.get(..packet).unwrap_or(data),
+            Cow::Owned(data) => data.truncate(packet),
+        }
+    }
+}
+
+/// Octets of check sequence that every frame of a pcap file ends with: a flag in the link type says that
+/// its top four bits count words of 16 bits. Source: pcap-savefile(5).
+pub(super) fn check_sequence_len(link: DataLink) -> u32 {
+    let bits = u32::from(link);
+    match bits & 1 << 26 {
+        0 => 0,
+        _ => bits >> 28 << 1,
+    }
 }
 
 /// Where the packet in a frame starts.
