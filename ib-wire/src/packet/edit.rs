@@ -123,7 +123,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
     /// Changes the BTH and the CRCs with it. Another operation code gives the bytes behind the BTH
     /// another meaning; they stay.
     ///
-    ///
     /// # Errors
     /// [`EditError::NoHeader`] if there is no BTH or the packet was cut short.
     ///
