@@ -641,6 +641,37 @@ fn raw_encoding_gives_back_datagrams_of_any_class_and_length() {
 }
 
 #[test]
+fn attributes_of_vendors_are_decoded_where_they_lie_and_come_back() {
+    let attributes = [
+        (0x81, 0xff60, "MlnxCableInfo", 64),
+        (0x01, 0xff52, "MlnxRegisterAccessSMP", 64),
+        (0x01, 0xff53, "MlnxSemaphoreLock", 64),
+        (0x04, 0xff00, "PortCountersCong", 64),
+        (0x0a, 0x0017, "MlnxGeneralInfo", 32),
+        (0x0a, 0x0050, "MlnxConfigSpace", 32),
+    ];
+    let case = |&(class, attribute, ..): &(u8, u16, &str, u64)| {
+        let bytes: Vec<u8> = (0..=255u8).map(|at| at.wrapping_mul(29) ^ class).collect();
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!(
+            "01{class:02x}0181{}{attribute:04x}{}",
+            &text[8..32],
+            &text[36..]
+        )
+    };
+    let cases: Vec<String> = attributes.iter().map(case).collect();
+    comes_back(&["mad"], &cases);
+    let decoded = ib(&["decode", "mad", "--json"], cases.join("\n"));
+    let lines = std::str::from_utf8(&decoded.stdout).unwrap().lines();
+    for ((_, _, name, offset), line) in attributes.iter().zip(lines) {
+        let document: serde_json::Value = serde_json::from_str(line).unwrap();
+        let header = &document["headers"][1];
+        assert_eq!(header["name"], *name);
+        assert_eq!(header["offset"], *offset, "{name}");
+    }
+}
+
+#[test]
 fn tables_that_a_kernel_put_together_are_whole_however_short() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../ib-wire/testdata/vectors/");
     let text = std::fs::read_to_string(format!("{folder}mads.jsonl")).unwrap();

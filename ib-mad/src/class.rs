@@ -28,6 +28,7 @@ code_points! {
         SNMP               = 0x08 => "SNMP",
         /// Vendor range 1.
         VENDOR1_09         = 0x09 => "Vendor1_09",
+        /// Mellanox's, as tools take it.
         VENDOR1_0A         = 0x0a => "Vendor1_0A",
         VENDOR1_0B         = 0x0b => "Vendor1_0B",
         VENDOR1_0C         = 0x0c => "Vendor1_0C",

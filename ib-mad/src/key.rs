@@ -49,6 +49,11 @@ secret_key! {
     BKey
 }
 
+secret_key! {
+    /// Key that guards a device in its vendor's class; 0: none.
+    VsKey
+}
+
 #[cfg(test)]
 mod tests {
     extern crate std;

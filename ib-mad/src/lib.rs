@@ -34,6 +34,7 @@ mod key;
 mod mad;
 mod message;
 mod method;
+mod mlnx;
 mod notice;
 mod perf;
 #[cfg(feature = "arbitrary")]
@@ -74,13 +75,14 @@ pub use format::{
 };
 pub use header::{MadHeader, TransactionId};
 pub use inform_info::InformInfo;
-pub use key::{BKey, CcKey, SmKey};
+pub use key::{BKey, CcKey, SmKey, VsKey};
 pub use mad::{GrhAddress, Input, Mad, MadAddress};
 pub use message::{
     BmAttribute, CLASSES, CcAttribute, CmAttribute, CongestionLog, DevMgtAttribute, LAYOUTS,
     Message, PerfAttribute, SnmpAttribute,
 };
 pub use method::Method;
+pub use mlnx::*;
 pub use notice::*;
 pub use perf::*;
 pub use redirect::redirect_address;

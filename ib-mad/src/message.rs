@@ -9,19 +9,21 @@ use crate::{
     CongestionControlMad, CongestionControlTable, CongestionControlTableEntry, CongestionInfo,
     CongestionKeyInfo, CongestionLogCa, CongestionLogEventCa, CongestionLogEventSwitch,
     CongestionLogSwitch, DeviceMgmtMad, DiagCode, DiagnosticTimeout, Drep, Dreq, Gmp, InformInfo,
-    IoControllerProfile, IoUnitInfo, Lap, MadHeader, MgmtClass, Mra, Notice, NoticeDetails64,
-    NoticeDetails128, NoticeDetails129, NoticeDetails144, NoticeDetails145, NoticeDetails256,
-    NoticeDetails257, NoticeDetails259, NoticeDetailsBm259, NoticeDetailsBm260, NoticeDetailsCc0,
-    NoticeSm, PduInfo, PerformanceMad, PortCounters, PortCountersExtended,
-    PortExtendedSpeedsCounters, PortExtendedSpeedsCountersRsFec, PortFlowCtlCounters,
-    PortOpRcvCounters, PortRcvConCtrl, PortRcvDataSl, PortRcvErrorDetails, PortSamplesControl,
-    PortSamplesResult, PortSamplesResultExtended, PortSlRcvBecn, PortSlRcvFecn, PortVlOpData,
-    PortVlOpPackets, PortVlXmitFlowCtlUpdateErrors, PortVlXmitTimeCong, PortVlXmitWaitCounters,
-    PortXmitConCtrl, PortXmitDataSl, PortXmitDiscardDetails, Rej, Rep, Req, RmppAbort, RmppAck,
-    RmppData, RmppHeader, RmppStop, Rtu, ServiceEntries, ServiceEntry, SidrRep, SidrReq,
-    SwPortVlCongestion, SwitchCongestionSetting, SwitchPortCongestionSetting,
-    SwitchPortCongestionSettingElement, Timestamp, VendorRange1Mad, VendorRange2Mad,
-    attribute_table,
+    IoControllerProfile, IoUnitInfo, Lap, MadHeader, MgmtClass, MlnxAccessRegisterGmp,
+    MlnxAttribute, MlnxConfigCounterGroup, MlnxConfigSpace, MlnxConfigSpaceRecord,
+    MlnxCounterGroupInfo, MlnxGeneralInfo, MlnxOperationTlv, MlnxRegisterAccess, MlnxRegisterTlv,
+    MlnxVendorMad, Mra, Notice, NoticeDetails64, NoticeDetails128, NoticeDetails129,
+    NoticeDetails144, NoticeDetails145, NoticeDetails256, NoticeDetails257, NoticeDetails259,
+    NoticeDetailsBm259, NoticeDetailsBm260, NoticeDetailsCc0, NoticeSm, PduInfo, PerformanceMad,
+    PortCounters, PortCountersCong, PortCountersExtended, PortExtendedSpeedsCounters,
+    PortExtendedSpeedsCountersRsFec, PortFlowCtlCounters, PortOpRcvCounters, PortRcvConCtrl,
+    PortRcvDataSl, PortRcvErrorDetails, PortSamplesControl, PortSamplesResult,
+    PortSamplesResultExtended, PortSlRcvBecn, PortSlRcvFecn, PortVlOpData, PortVlOpPackets,
+    PortVlXmitFlowCtlUpdateErrors, PortVlXmitTimeCong, PortVlXmitWaitCounters, PortXmitConCtrl,
+    PortXmitDataSl, PortXmitDiscardDetails, Rej, Rep, Req, RmppAbort, RmppAck, RmppData,
+    RmppHeader, RmppStop, Rtu, ServiceEntries, ServiceEntry, SidrRep, SidrReq, SwPortVlCongestion,
+    SwitchCongestionSetting, SwitchPortCongestionSetting, SwitchPortCongestionSettingElement,
+    Timestamp, VendorRange1Mad, VendorRange2Mad, attribute_table,
 };
 
 /// Every structure of this crate that the specification's tables have.
@@ -83,6 +85,7 @@ pub const LAYOUTS: &[&Layout] = &[
     PortSlRcvBecn::LAYOUT,
     PortXmitConCtrl::LAYOUT,
     PortVlXmitTimeCong::LAYOUT,
+    PortCountersCong::LAYOUT,
     CongestionInfo::LAYOUT,
     CongestionKeyInfo::LAYOUT,
     CongestionLogEventSwitch::LAYOUT,
@@ -113,6 +116,15 @@ pub const LAYOUTS: &[&Layout] = &[
     BmSend::LAYOUT,
     NoticeDetailsBm259::LAYOUT,
     NoticeDetailsBm260::LAYOUT,
+    MlnxGeneralInfo::LAYOUT,
+    MlnxConfigSpace::LAYOUT,
+    MlnxConfigSpaceRecord::LAYOUT,
+    MlnxAccessRegisterGmp::LAYOUT,
+    MlnxCounterGroupInfo::LAYOUT,
+    MlnxConfigCounterGroup::LAYOUT,
+    MlnxOperationTlv::LAYOUT,
+    MlnxRegisterTlv::LAYOUT,
+    MlnxRegisterAccess::LAYOUT,
 ];
 
 /// The classes of this layer, for [`describe`](crate::describe).
@@ -142,6 +154,11 @@ pub const CLASSES: &[ClassTable] = &[
         MgmtClass::CONGESTION_CONTROL,
         CongestionControlMad::LAYOUT,
         CcAttribute::ATTRIBUTES,
+    ),
+    table(
+        MgmtClass::VENDOR1_0A,
+        VendorRange1Mad::LAYOUT,
+        MlnxAttribute::ATTRIBUTES,
     ),
 ];
 
@@ -186,7 +203,9 @@ pub enum Message<'a> {
     /// Congestion control. A log is a switch's or a CA's: ask
     /// [`log`](CongestionControlMad::log).
     Cc(&'a CongestionControlMad, CcAttribute<'a>),
-    /// A vendor class without an OUI.
+    /// Mellanox's vendor class.
+    Mlnx(&'a MlnxVendorMad, MlnxAttribute<'a>),
+    /// Another vendor class without an OUI.
     Vendor1(&'a VendorRange1Mad),
     /// A vendor class with an OUI.
     Vendor2(&'a VendorRange2Mad),
@@ -211,6 +230,9 @@ impl<'a> Message<'a> {
             MgmtClass::CONGESTION_CONTROL => {
                 Self::Cc(transmute_ref!(bytes), CcAttribute::parse(id, bytes))
             }
+            MgmtClass::VENDOR1_0A => {
+                Self::Mlnx(transmute_ref!(bytes), MlnxAttribute::parse(id, bytes))
+            }
             class if class.is_vendor_range_1() => Self::Vendor1(transmute_ref!(bytes)),
             class if class.is_vendor_range_2() => Self::Vendor2(transmute_ref!(bytes)),
             _ => Self::Other(gmp),
@@ -227,6 +249,7 @@ impl<'a> Message<'a> {
             Self::Cm(mad, _) => mad.as_bytes(),
             Self::Snmp(mad, _) | Self::Other(mad) => mad.as_bytes(),
             Self::Cc(mad, _) => mad.as_bytes(),
+            Self::Mlnx(mad, _) => mad.as_bytes(),
             Self::Vendor1(mad) => mad.as_bytes(),
             Self::Vendor2(mad) => mad.as_bytes(),
         }
@@ -288,6 +311,7 @@ attribute_table! {
         "PortVLXmitTimeCong", 0x0035 => PortVlXmitTimeCong(PortVlXmitTimeCong): GET, SET, GET_RESP;
         "PortXmitDataSL", 0x0036 => PortXmitDataSl(PortXmitDataSl): GET, SET, GET_RESP;
         "PortRcvDataSL", 0x0037 => PortRcvDataSl(PortRcvDataSl): GET, SET, GET_RESP;
+        "PortCountersCong", 0xff00 => PortCountersCong(PortCountersCong): GET, SET, GET_RESP;
     }
 }
 

@@ -9,6 +9,7 @@ mod delta;
 mod details;
 mod extended_speeds;
 mod port_counters;
+mod port_counters_cong;
 mod port_counters_extended;
 mod port_samples;
 
@@ -30,6 +31,7 @@ pub use extended_speeds::{
     extended_speeds_select,
 };
 pub use port_counters::{CounterSelect, CounterSelect2, PortCounters};
+pub use port_counters_cong::{PortCountersCong, PortCountersCongModifier, PortCountersCongSelect};
 pub use port_counters_extended::{CounterSelectExtended, PortCountersExtended};
 pub use port_samples::{
     PortSamplesControl, PortSamplesResult, PortSamplesResultExtended, SampleStatus,

@@ -4,6 +4,8 @@ mod guid_info;
 mod hierarchy_info;
 mod led_info;
 mod linear_forwarding_table;
+mod mlnx_cable_info;
+mod mlnx_device;
 mod mlnx_ext_port_info;
 mod multicast_forwarding_table;
 mod node_description;
@@ -22,6 +24,10 @@ pub use guid_info::GuidInfo;
 pub use hierarchy_info::HierarchyInfo;
 pub use led_info::LedInfo;
 pub use linear_forwarding_table::LinearForwardingTable;
+pub use mlnx_cable_info::{MlnxCableInfo, MlnxCableStatus};
+pub use mlnx_device::{
+    MlnxConfigSpaceSmp, MlnxRegisterAccessSmp, MlnxSemaphoreLock, MlnxSemaphoreOp,
+};
 pub use mlnx_ext_port_info::{MlnxExtPortInfo, VendorLinkSpeeds};
 pub use multicast_forwarding_table::{MftModifier, MulticastForwardingTable};
 pub use node_description::NodeDescription;

@@ -4,7 +4,8 @@ use ib_mad::{ClassTable, MgmtClass, NoticeSm, attribute_table};
 use ib_wire::table::Layout;
 
 use crate::{
-    GuidInfo, HierarchyInfo, LedInfo, LidPortBlock, LinearForwardingTable, MlnxExtPortInfo,
+    GuidInfo, HierarchyInfo, LedInfo, LidPortBlock, LinearForwardingTable, MlnxCableInfo,
+    MlnxConfigSpaceSmp, MlnxExtPortInfo, MlnxRegisterAccessSmp, MlnxSemaphoreLock,
     MulticastForwardingTable, NodeDescription, NodeInfo, PartitionKeyTable, PortInfo,
     PortInfoExtended, RandomForwardingTable, SlToVlMappingTable, SmInfo, SmpDirected, SmpLidRouted,
     SwitchInfo, VendorDiag, VlArbitrationEntry, VlArbitrationTable,
@@ -33,6 +34,10 @@ pub const LAYOUTS: &[&Layout] = &[
     PortInfoExtended::LAYOUT,
     HierarchyInfo::LAYOUT,
     MlnxExtPortInfo::LAYOUT,
+    MlnxCableInfo::LAYOUT,
+    MlnxConfigSpaceSmp::LAYOUT,
+    MlnxRegisterAccessSmp::LAYOUT,
+    MlnxSemaphoreLock::LAYOUT,
 ];
 
 /// Every class of this crate, its format and its attributes: the two forms of an SMP.
@@ -124,6 +129,10 @@ attribute_table! {
         "VendorDiag", 0x0030 => VendorDiag(VendorDiag): GET, GET_RESP;
         "LedInfo", 0x0031 => LedInfo(LedInfo): GET, SET, GET_RESP;
         "PortInfoExtended", 0x0033 => PortInfoExtended(PortInfoExtended): GET, SET, GET_RESP;
+        "MlnxConfigSpaceAccess", 0xFF50 => MlnxConfigSpaceAccess(MlnxConfigSpaceSmp): GET, SET, GET_RESP;
+        "MlnxRegisterAccess", 0xFF52 => MlnxRegisterAccess(MlnxRegisterAccessSmp): SET, GET_RESP;
+        "MlnxSemaphoreLock", 0xFF53 => MlnxSemaphoreLock(MlnxSemaphoreLock): GET, SET, GET_RESP;
+        "MlnxCableInfo", 0xFF60 => MlnxCableInfo(MlnxCableInfo): GET, GET_RESP;
         "MlnxExtPortInfo", 0xFF90 => MlnxExtPortInfo(MlnxExtPortInfo): GET, SET, GET_RESP;
     }
     untyped {

@@ -39,6 +39,8 @@ fn code_points_agree_with_the_enums() {
         "LINK_SPEED_EXT_ACTIVE": LinkSpeedExt,
         "LINK_WIDTH": LinkWidth,
         "M_KEY_PROTECT": MKeyProtect,
+        "MLNX_CABLE_STATUS": MlnxCableStatus,
+        "MLNX_SEMAPHORE_OP": MlnxSemaphoreOp,
         "NODE_TYPE": NodeType,
         "PORT_PHYS_STATE": PortPhysicalState,
         "PORT_STATE": PortState,

@@ -90,7 +90,8 @@ fn a_call_writes_each_attribute_where_its_table_says() {
             PortXmitDiscardDetails PortOpRcvCounters PortFlowCtlCounters PortVlOpPackets PortVlOpData
             PortVlXmitFlowCtlUpdateErrors PortVlXmitWaitCounters PortCountersExtended
             PortSamplesResultExtended PortExtendedSpeedsCounters SwPortVlCongestion PortRcvConCtrl
-            PortSlRcvFecn PortSlRcvBecn PortXmitConCtrl PortVlXmitTimeCong PortXmitDataSl PortRcvDataSl;
+            PortSlRcvFecn PortSlRcvBecn PortXmitConCtrl PortVlXmitTimeCong PortXmitDataSl PortRcvDataSl
+            PortCountersCong;
         BM: ClassPortInfo Notice BKeyInfo;
         DEV_MGT: ClassPortInfo Notice IoUnitInfo IoControllerProfile ServiceEntries DiagnosticTimeout
             DiagCode;
@@ -99,6 +100,8 @@ fn a_call_writes_each_attribute_where_its_table_says() {
         CONGESTION_CONTROL: ClassPortInfo Notice CongestionInfo CongestionKeyInfo CongestionLogSwitch
             SwitchCongestionSetting SwitchPortCongestionSetting CaCongestionSetting
             CongestionControlTable Timestamp;
+        VENDOR1_0A: MlnxGeneralInfo MlnxConfigSpace MlnxAccessRegisterGmp MlnxCounterGroupInfo
+            MlnxConfigCounterGroup;
     );
     let can_be_asked = |entry: &&crate::AttributeEntry| {
         entry.layout.is_some() && entry.methods.contains(&Method::GET)
