@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use ib_routing::{
     Fabric, LidMap, LidOptions, NewNode, NodeIdx, PortRef, RouteOptions, RoutingEngine,
-    VerifyReport, format::ibnetdiscover, verify,
+    VerifyReport,
+    format::ibnetdiscover,
+    generate::{FabricSpec, remove_links},
+    verify,
 };
 use ib_wire::{Guid, PortNum};
 
@@ -322,11 +325,88 @@ const OPENSM: &[(&str, u64, u64, u8, u64)] = &[
     ("real-fdr10-152", 472, 2832, 1, 472),
 ];
 
+/// A generated fabric, the share of its links that is removed in percent, and the seed of the choice.
+type Damaged = (&'static str, f64, u64);
+
+/// The same of damaged fabrics.
+const OPENSM_DAMAGED: &[(Damaged, u64, u64, u8, u64)] = &[
+    (("fat-tree:radix=8,levels=2", 10.0, 1), 52, 96, 1, 52),
+    (("fat-tree:radix=8,levels=2", 10.0, 2), 48, 96, 2, 48),
+    (("fat-tree:radix=8,levels=3", 5.0, 1), 248, 1472, 4, 988),
+    (("fat-tree:radix=8,levels=3", 5.0, 2), 264, 1792, 4, 1380),
+    (("fat-tree:radix=6,levels=3", 15.0, 1), 153, 351, 4, 153),
+    (("fat-tree:radix=6,levels=3", 15.0, 2), 153, 297, 5, 153),
+    (("torus:4x4x4,hosts=1", 5.0, 1), 54, 64, 5, 139),
+    (("torus:4x4x4,hosts=1", 5.0, 2), 61, 68, 5, 109),
+    (("torus:6x6,hosts=2", 10.0, 1), 228, 272, 4, 512),
+    (("torus:6x6,hosts=2", 10.0, 2), 186, 264, 5, 374),
+    (("mesh:5x5,hosts=2", 10.0, 1), 178, 204, 3, 312),
+    (("mesh:5x5,hosts=2", 10.0, 2), 276, 360, 1, 342),
+    (("hypercube:dim=5,hosts=2", 10.0, 1), 106, 112, 3, 178),
+    (("hypercube:dim=5,hosts=2", 10.0, 2), 106, 108, 3, 180),
+    (("dragonfly:a=4,p=2,h=2", 10.0, 1), 172, 176, 4, 272),
+    (("dragonfly:a=4,p=2,h=2", 10.0, 2), 130, 140, 4, 310),
+    (
+        ("jellyfish:switches=30,degree=5,hosts=2,seed=3", 10.0, 1),
+        96,
+        140,
+        3,
+        154,
+    ),
+    (
+        ("jellyfish:switches=30,degree=5,hosts=2,seed=3", 10.0, 2),
+        86,
+        108,
+        3,
+        268,
+    ),
+    (
+        ("random:switches=24,links=50,hosts=40,seed=7", 10.0, 1),
+        36_800,
+        54_400,
+        2,
+        60_080,
+    ),
+    (("torus:3x3x3,hosts=2", 15.0, 1), 70, 76, 2, 200),
+    (("torus:3x3x3,hosts=2", 15.0, 2), 68, 68, 2, 98),
+    (
+        ("fat-tree:radix=12,levels=2,parallel=2", 20.0, 1),
+        60,
+        180,
+        1,
+        60,
+    ),
+    (
+        ("fat-tree:radix=12,levels=2,parallel=2", 20.0, 2),
+        96,
+        180,
+        1,
+        90,
+    ),
+];
+
+/// All fabrics with OpenSM's figures.
+fn beside_opensm() -> impl Iterator<Item = (String, Fabric, u64, u64, u8, u64)> {
+    let whole = OPENSM.iter().map(|&(name, sssp, lash, vls, nue)| {
+        let fabric = named(name);
+        (name.to_owned(), fabric, sssp, lash, vls, nue)
+    });
+    let damaged = OPENSM_DAMAGED
+        .iter()
+        .map(|&(damaged, sssp, lash, vls, nue)| {
+            let (spec, percent, seed) = damaged;
+            let whole = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+            let fabric = remove_links(&whole, percent, seed);
+            (format!("{damaged:?}"), fabric, sssp, lash, vls, nue)
+        });
+    whole.chain(damaged)
+}
+
 #[test]
 fn load_of_sssp_and_dfsssp_is_at_most_opensms() {
-    for &(name, opensm, ..) in OPENSM {
+    for (name, fabric, opensm, ..) in beside_opensm() {
         for engine in [RoutingEngine::Sssp, RoutingEngine::Dfsssp] {
-            let load = route(engine, &named(name)).unwrap().link_load.max;
+            let load = route(engine, &fabric).unwrap().link_load.max;
             assert!(load <= opensm, "{name} {engine}: {load}, OpenSM {opensm}");
         }
     }
@@ -334,8 +414,8 @@ fn load_of_sssp_and_dfsssp_is_at_most_opensms() {
 
 #[test]
 fn load_and_lanes_of_lash_are_at_most_opensms() {
-    for &(name, _, opensm, opensm_vls, _) in OPENSM {
-        let report = route(RoutingEngine::Lash, &named(name)).unwrap();
+    for (name, fabric, _, opensm, opensm_vls, _) in beside_opensm() {
+        let report = route(RoutingEngine::Lash, &fabric).unwrap();
         let load = report.link_load.max;
         assert!(load <= opensm, "{name}: {load}, OpenSM {opensm}");
         let vls = report.vls;
@@ -345,11 +425,8 @@ fn load_and_lanes_of_lash_are_at_most_opensms() {
 
 #[test]
 fn load_of_nue_on_one_lane_is_at_most_opensms() {
-    for &(name, .., opensm) in OPENSM {
-        let load = route(RoutingEngine::Nue, &named(name))
-            .unwrap()
-            .link_load
-            .max;
+    for (name, fabric, .., opensm) in beside_opensm() {
+        let load = route(RoutingEngine::Nue, &fabric).unwrap().link_load.max;
         assert!(load <= opensm, "{name}: {load}, OpenSM {opensm}");
     }
 }

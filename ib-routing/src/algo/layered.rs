@@ -37,6 +37,17 @@ pub enum Manner {
     Frugal,
 }
 
+/// What makes one of several results the best. The first wins among equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// The lowest load.
+    Load,
+    /// The lowest load on no more lanes than [`Manner::ByPort`] needs.
+    LoadOnFewLanes,
+    /// The fewest lanes, then the lowest load.
+    Lanes,
+}
+
 /// Which trees to choose, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -46,9 +57,8 @@ pub struct Plan {
     pub tree_per_switch: bool,
     /// What to try first, and what if all of that needs too many lanes.
     pub manners: [&'static [Manner]; 2],
-    /// What counts among the results that are not half as busy again as the evenest: few lanes, and not
-    /// the load.
-    pub save_lanes: bool,
+    /// What makes a result the best.
+    pub aim: Aim,
     /// Paths from and to switches must fit too: they cannot share a lane with a cycle.
     pub with_switches: bool,
     /// The first service level (and lane) to use.
@@ -91,18 +101,30 @@ pub fn route(
 }
 
 impl Plan {
-    /// Chooses among routes, each with its highest load. The first wins among equals.
-    fn best(&self, mut results: Vec<(u64, Routes)>) -> Option<Routes> {
-        let lowest = results.iter().map(|&(load, _)| load).min()?;
-        if self.save_lanes {
-            results.retain(|&(load, _)| load <= lowest + lowest / 2);
+    /// Chooses by the plan's aim.
+    fn best(&self, mut results: Vec<Found>) -> Option<Routes> {
+        let by_port = results.iter().find(|found| found.manner == Manner::ByPort);
+        let limit = by_port.map_or(u8::MAX, |found| found.routes.vls());
+        if self.aim == Aim::LoadOnFewLanes {
+            results.retain(|found| found.routes.vls() <= limit);
         }
-        let value = |(load, routes): &(u64, Routes)| {
-            let vls = if self.save_lanes { routes.vls() } else { 0 };
-            (vls, *load)
+        let lanes = |found: &Found| match self.aim {
+            Aim::Load | Aim::LoadOnFewLanes => 0,
+            Aim::Lanes => found.routes.vls(),
         };
-        results.into_iter().min_by_key(value).map(|(_, best)| best)
+        results
+            .into_iter()
+            .min_by_key(|found| (lanes(found), found.load))
+            .map(|found| found.routes)
     }
+}
+
+/// Routes that fit the lanes.
+struct Found {
+    manner: Manner,
+    /// The highest of all channels.
+    load: u64,
+    routes: Routes,
 }
 
 struct Run<'a> {
@@ -116,8 +138,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Routes with the highest load; `None` if the lanes do not suffice.
-    fn route(&self, manner: Manner) -> Option<(u64, Routes)> {
+    /// Routes by trees chosen in this manner; `None` if the lanes do not suffice.
+    fn route(&self, manner: Manner) -> Option<Found> {
         let Self {
             plan,
             fabric,
@@ -188,6 +210,10 @@ impl Run<'_> {
             SlTable::Uniform(start)
         };
         routes.set_lanes(sls, VlMap::default(), plan.first_lane + vls);
-        Some((max_load(&load), routes))
+        Some(Found {
+            manner,
+            load: max_load(&load),
+            routes,
+        })
     }
 }

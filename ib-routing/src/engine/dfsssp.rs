@@ -8,7 +8,7 @@
 
 use crate::{
     RoutingEngine,
-    algo::layered::{self, Manner, Plan},
+    algo::layered::{self, Aim, Manner, Plan},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
@@ -23,7 +23,7 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         engine: RoutingEngine::Dfsssp,
         tree_per_switch: false,
         manners: [&[Manner::Balanced], &[Manner::ByPort, Manner::Frugal]],
-        save_lanes: false,
+        aim: Aim::Load,
         with_switches: false,
         first_lane: 0,
         lanes: options.vls(),

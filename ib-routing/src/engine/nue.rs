@@ -28,7 +28,7 @@ use crate::{
         choices::Choices,
         demands::Demands,
         lanes::channels_up_and_down,
-        layered::{self, Manner, Plan},
+        layered::{self, Aim, Manner, Plan},
         random::Random,
         ways::Ways,
     },
@@ -50,7 +50,7 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
             engine: RoutingEngine::Nue,
             tree_per_switch: false,
             manners: [&[Manner::Balanced], &[]],
-            save_lanes: false,
+            aim: Aim::Load,
             with_switches: true,
             first_lane: 0,
             lanes: vls,
@@ -97,14 +97,11 @@ struct Arrangement {
 
 /// Finds paths in several orders of the destinations, as many as there is time for, and takes the
 /// best. The order decides which dependencies are admitted: where cycles are met, targets that are
-/// neighbours, one after the other, leave the last of them little.
+/// neighbours, one after the other, leave the last of them little. So does the root of the escape
+/// paths, and every other round has another one.
 fn arrange(fabric: &Fabric, ways: &Ways, demands: &Demands, vls: u8) -> Arrangement {
     let layout = DependencyLayout::new(fabric);
-    let escape = Escape::new(fabric, &demands.senders);
-    // Up is towards the root, so that neither escape paths nor up*/down* paths contradict the order.
-    let order = channels_up_and_down(fabric, &escape.order);
-    let mut lane = ChannelGraph::new(&layout, &order);
-    escape.admit(fabric, &mut lane);
+    let roots = escape::roots(fabric, &demands.senders);
     let mut targets = Vec::new();
     let mut first = 0;
     for trees in demands
@@ -130,7 +127,17 @@ fn arrange(fabric: &Fabric, ways: &Ways, demands: &Demands, vls: u8) -> Arrangem
         if let (1.., Some(targets)) = (round, targets.get_mut(..to_cas)) {
             random.shuffle(targets);
         }
-        let mut lanes = vec![lane.clone(); usize::from(vls)];
+        let mut roots = roots.clone();
+        if round % 2 == 1 {
+            let other = random.below(roots.len());
+            roots.swap(0, other);
+        }
+        let escape = Escape::new(fabric, &roots);
+        // Up is towards the root, so that neither escape paths nor up*/down* paths contradict the order.
+        let order = channels_up_and_down(fabric, &escape.order);
+        let mut lane = ChannelGraph::new(&layout, &order);
+        escape.admit(fabric, &mut lane);
+        let mut lanes = vec![lane; usize::from(vls)];
         let paths = Paths::new(fabric, demands);
         let Some(found) = paths.find_all(ways, &targets, &mut lanes, patience) else {
             continue;

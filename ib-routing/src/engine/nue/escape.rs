@@ -9,6 +9,14 @@ use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
+/// All switches, those with CAs first: in a fat tree with such a root only paths through the root's own
+/// pod go up after going down, and stand in the way of few others.
+pub(super) fn roots(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> Vec<SwitchIdx> {
+    let mut roots: Vec<SwitchIdx> = fabric.switches().indices().collect();
+    roots.sort_by_key(|&switch| senders[switch] == 0);
+    roots
+}
+
 /// A spanning tree of every part of the fabric, along which escape paths lead.
 pub(super) struct Escape {
     /// All switches, each root before the rest of its part, the nearest first.
@@ -18,16 +26,12 @@ pub(super) struct Escape {
 }
 
 impl Escape {
-    /// Trees of shortest paths to the roots. A root has CAs if any switch of its part has: in a fat tree
-    /// only paths through the root's own pod then go up after going down, and stand in the way of few
-    /// others.
-    pub(super) fn new(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> Self {
+    /// Trees of shortest paths to the first of `roots`, and to the first in every part that it is not in.
+    pub(super) fn new(fabric: &Fabric, roots: &[SwitchIdx]) -> Self {
         let mut parent = IdxVec::filled(fabric.num_switches(), NONE);
         let mut met = IdxVec::filled(fabric.num_switches(), false);
         let mut order = Vec::new();
-        let with_cas = |&switch: &SwitchIdx| senders[switch] > 0;
-        let roots = fabric.switches().indices();
-        for root in roots.clone().filter(with_cas).chain(roots) {
+        for &root in roots {
             if met[root] {
                 continue;
             }
