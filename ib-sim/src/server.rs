@@ -44,7 +44,7 @@ const NAP: Duration = Duration::from_millis(100);
 pub enum Listen {
     /// Abstract Unix sockets under this name: the value of `IBSIM_SOCKNAME`.
     Unix(String),
-    /// UDP: control at this port, slot K at the K + 1st after it, as `ibsim -r` has it.
+    /// UDP: control at this port, slot K at the K + 1st after it, as `ibsim -r` has it. Clients of ibsim speak no TCP.
     Udp {
         /// Address to bind to.
         address: IpAddr,

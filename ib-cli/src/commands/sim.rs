@@ -30,7 +30,7 @@ pub struct SimArgs {
         hide_env = true
     )]
     socket: String,
-    /// Listen on UDP from this port on instead: what clients have in IBSIM_SERVER_PORT
+    /// Listen on UDP from this port on instead, as `ibsim -r`: what clients have in IBSIM_SERVER_PORT
     #[arg(long, value_name = "PORT")]
     udp: Option<u16>,
     /// Serve at once, without waiting for `Start` on the console [default]

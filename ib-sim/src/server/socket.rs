@@ -1,4 +1,7 @@
 //! Datagram sockets of the server: abstract Unix ones and UDP.
+//!
+//! There are no streams: ibsim's clients open `SOCK_DGRAM` sockets only, over `PF_LOCAL` or, in remote mode, `PF_INET`
+//! (ibsim 0.10 and 0.12: `umad2sim/sim_client.c`, `sim_init`; the server alike: `ibsim/ibsim.c`, `sim_init_conn`).
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
