@@ -4,8 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use ib_mad::{Attribute, AttributeId, PortOpRcvCounters, PortVlOpData, PortVlOpPackets};
+use ib_wire::{OpCode, Vl};
+
 use crate::event::DropReason;
 use crate::frame::Frame;
+
+/// Under this name the operations stand that attributes count, by the low byte of the attribute's ID.
+const OPERATION: &str = "op_code";
 
 /// Counters that seldom count, by name and by lane or service level.
 type Rare = BTreeMap<(&'static str, u8), u64>;
@@ -21,6 +27,10 @@ pub struct Counters {
     pub xmit_pkts: u64,
     /// Packets received.
     pub rcv_pkts: u64,
+    /// Packets to unicast and directed-route LIDs sent, and counted in `xmit_pkts` too.
+    pub unicast_xmit_pkts: u64,
+    /// Packets to unicast and directed-route LIDs received, and counted in `rcv_pkts` too.
+    pub unicast_rcv_pkts: u64,
     /// Packets to multicast LIDs sent, and counted in `xmit_pkts` too.
     pub multicast_xmit_pkts: u64,
     /// Packets to multicast LIDs received, and counted in `rcv_pkts` too.
@@ -41,8 +51,8 @@ impl Counters {
             "port_rcv_pkts" => self.rcv_pkts,
             "port_multicast_xmit_pkts" => self.multicast_xmit_pkts,
             "port_multicast_rcv_pkts" => self.multicast_rcv_pkts,
-            "port_unicast_xmit_pkts" => self.xmit_pkts.saturating_sub(self.multicast_xmit_pkts),
-            "port_unicast_rcv_pkts" => self.rcv_pkts.saturating_sub(self.multicast_rcv_pkts),
+            "port_unicast_xmit_pkts" => self.unicast_xmit_pkts,
+            "port_unicast_rcv_pkts" => self.unicast_rcv_pkts,
             // Lives as long as the map needs it: the key's text is compared, not its address.
             name => {
                 let mut rare = self.rare.iter().flat_map(|rare| rare.iter());
@@ -60,12 +70,8 @@ impl Counters {
             "port_rcv_pkts" => self.rcv_pkts = value,
             "port_multicast_xmit_pkts" => self.multicast_xmit_pkts = value,
             "port_multicast_rcv_pkts" => self.multicast_rcv_pkts = value,
-            "port_unicast_xmit_pkts" => {
-                self.xmit_pkts = value.saturating_add(self.multicast_xmit_pkts);
-            }
-            "port_unicast_rcv_pkts" => {
-                self.rcv_pkts = value.saturating_add(self.multicast_rcv_pkts);
-            }
+            "port_unicast_xmit_pkts" => self.unicast_xmit_pkts = value,
+            "port_unicast_rcv_pkts" => self.unicast_rcv_pkts = value,
             name => {
                 self.rare
                     .get_or_insert_default()
@@ -88,6 +94,8 @@ impl Counters {
         self.xmit_data = self.xmit_data.saturating_add(words);
         if frame.dest_lid.is_multicast() {
             self.multicast_xmit_pkts = self.multicast_xmit_pkts.saturating_add(1);
+        } else {
+            self.unicast_xmit_pkts = self.unicast_xmit_pkts.saturating_add(1);
         }
         if !frame.is_smp() {
             self.count("port_xmit_data_sl", frame.sl.bits(), words);
@@ -101,13 +109,67 @@ impl Counters {
         self.rcv_data = self.rcv_data.saturating_add(words);
         if frame.dest_lid.is_multicast() {
             self.multicast_rcv_pkts = self.multicast_rcv_pkts.saturating_add(1);
+        } else {
+            self.unicast_rcv_pkts = self.unicast_rcv_pkts.saturating_add(1);
         }
         if !frame.is_smp() {
-            let lane = frame.lane.bits();
+            self.count_marks(frame);
             self.count("port_rcv_data_sl", frame.sl.bits(), words);
+        }
+        // SMPs are datagrams: they count where a manager has asked for that operation, so something is there.
+        if self.rare.is_some() {
+            self.count_operation(frame);
+        }
+    }
+
+    /// Counts what a switch on the way, or the far end, says of congestion.
+    fn count_marks(&mut self, frame: &Frame) {
+        let Some(data) = &frame.data else { return };
+        let sl = frame.sl.bits();
+        if data.fecn {
+            self.count("port_pkt_rcv_fecn", 0, 1);
+            self.count("port_sl_rcv_fecn", sl, 1);
+        }
+        if data.becn {
+            self.count("port_pkt_rcv_becn", 0, 1);
+            self.count("port_sl_rcv_becn", sl, 1);
+        }
+    }
+
+    /// Counts a packet for the attributes that are told which operation to count.
+    fn count_operation(&mut self, frame: &Frame) {
+        let op_code = match &frame.data {
+            None => Some(OpCode::UD_SEND_ONLY),
+            Some(data) => data.op_code,
+        };
+        let Some(op_code) = op_code else { return };
+        let lane = if frame.is_smp() {
+            Vl::MANAGEMENT
+        } else {
+            frame.lane
+        };
+        let (lane, words) = (lane.bits(), u64::from(frame.words));
+        if self.operation(PortOpRcvCounters::ID) == op_code {
+            self.count("port_op_rcv_pkts", 0, 1);
+            self.count("port_op_rcv_data", 0, words);
+        }
+        if self.operation(PortVlOpPackets::ID) == op_code {
             self.count("port_vl_op_packets", lane, 1);
+        }
+        if self.operation(PortVlOpData::ID) == op_code {
             self.count("port_vl_op_data", lane, words);
         }
+    }
+
+    /// The operation that an attribute counts: the OpCode that was written with it, 0 before.
+    pub(crate) fn operation(&self, attribute: AttributeId) -> OpCode {
+        let [_, attribute] = attribute.0.to_be_bytes();
+        OpCode(self.get(OPERATION, attribute).to_be_bytes()[7])
+    }
+
+    pub(crate) fn set_operation(&mut self, attribute: AttributeId, op_code: OpCode) {
+        let [_, attribute] = attribute.0.to_be_bytes();
+        self.set(OPERATION, attribute, op_code.0.into());
     }
 
     /// Counts a packet that ended here, where the specification has a counter for the reason.
@@ -120,12 +182,12 @@ impl Counters {
             DropReason::TooManyHops => ("port_xmit_discards", "port_sw_lifetime_limit_discards"),
             DropReason::NoRoute => ("port_rcv_switch_relay_errors", "port_dlid_mapping_errors"),
             DropReason::SamePort => ("port_rcv_switch_relay_errors", "port_looping_errors"),
-            DropReason::Vl15Overrun => return self.count("vl15_dropped", 0, 1),
             DropReason::NoLane => ("port_rcv_switch_relay_errors", "port_vl_mapping_errors"),
-            DropReason::BitError => {
-                self.count("symbol_error_counter", 0, 1);
+            DropReason::Vl15Overrun => return self.count("vl15_dropped", 0, 1),
+            DropReason::BitError | DropReason::Icrc => {
                 ("port_rcv_errors", "port_local_physical_errors")
             }
+            DropReason::Malformed => ("port_rcv_errors", "port_malformed_packet_errors"),
             _ => return,
         };
         self.count(total, 0, 1);

@@ -49,7 +49,7 @@ pub enum SimEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// The port has no link, or it went down under way.
+    /// The port has no link, or the link went down under way.
     LinkDown,
     /// The node is switched off.
     NodeDown,
@@ -79,6 +79,8 @@ pub enum DropReason {
     Icrc,
     /// The payload is larger than the link's MTU.
     TooLong,
+    /// The receiving port takes no packet of this length, or none on this lane.
+    Malformed,
     /// A fault of the schedule.
     Lost,
     /// A bit error that the CRC found.

@@ -52,6 +52,8 @@ impl Sim {
             return self.drop_frame(peer, frame, DropReason::Lost);
         }
         if fate.bit_error {
+            let counters = &mut self.ports[peer].counters;
+            counters.count("symbol_error_counter", 0, 1);
             self.physical_error(peer);
             return self.drop_frame(peer, frame, DropReason::BitError);
         }
@@ -77,9 +79,9 @@ impl Sim {
             .push_later(self.now, wait, Happening::Arrive { frame, port: peer });
     }
 
-    /// A port has received a packet with a bit error. Good packets make up for bad ones; more bad ones than
+    /// A port has received a packet with a wrong CRC. Good packets make up for bad ones; more bad ones than
     /// PortInfo.LocalPhyErrors are a local link integrity error (IBA vol. 1, 7.12.2).
-    fn physical_error(&mut self, port: PortIdx) {
+    pub(crate) fn physical_error(&mut self, port: PortIdx) {
         let info = self.agent_port(port).map(ib_smp::SmaPort::info);
         let threshold = info.map_or(0, |info| info.local_phy_errors());
         let entry = &mut self.ports[port];

@@ -93,6 +93,9 @@ impl Sim {
             spoiled: faults.has(FaultKind::VcrcMismatch),
             broken: faults.has(FaultKind::IcrcMismatch),
             raw: matches!(lrh.lnh(), Lnh::RAW | Lnh::IPV6),
+            op_code: bth.map(|bth| bth.op_code()),
+            fecn: bth.is_some_and(|bth| bth.fecn()),
+            becn: bth.is_some_and(|bth| bth.becn()),
         }));
         self.stats.sent = self.stats.sent.wrapping_add(1);
         self.send_by_lid(index, frame);

@@ -2,19 +2,22 @@
 //!
 //! A counter is kept once, in 64 bits, under its name in the specification's tables; the attributes are windows on it: the
 //! same count appears in PortCounters, stopped at all ones, and in PortCountersExtended. Every packet counts, SMPs
-//! too: PortXmitData speaks of all lanes.
+//! too: PortXmitData speaks of all lanes. A link of this fabric has no credits and no error correction: what counts
+//! those can be written and stays as it was written.
 
 use ib_mad::{
     Attribute, AttributeId, ClassCapabilities, ClassPortInfo, MadStatus, Method, PerfAttribute,
-    PerfCapabilities, PerformanceMad, PortCounters, PortCountersExtended, PortSamplesControl,
-    PortSamplesResult, PortSamplesResultExtended,
+    PerfCapabilities, PerfCapabilities2, PerformanceMad, PortCounters, PortCountersExtended,
+    PortExtendedSpeedsCounters, PortSamplesControl, PortSamplesResult, PortSamplesResultExtended,
+    extended_speeds_select,
 };
 use ib_routing::{NodeIdx, PortRef};
-use ib_wire::PortNum;
 use ib_wire::table::{FieldKind, Layout, load_bits, store_bits};
+use ib_wire::{OpCode, PortNum};
 
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
+use crate::options::Birth;
 use crate::sim::Sim;
 
 /// PortSelect of all ports of a switch together.
@@ -26,7 +29,7 @@ struct Window {
     index: u8,
     bit_offset: usize,
     bits: usize,
-    /// Its bit in CounterSelect, or in CounterSelect2 from 16 on.
+    /// Its bit in CounterSelect, or in CounterSelect2 from 16 on where that is an attribute's second mask.
     select: u32,
 }
 
@@ -84,6 +87,9 @@ fn select_bit(id: AttributeId, name: &str, ordinal: u32) -> u32 {
         (PortCounters::ID, "qp1_dropped") => 17,
         // What is behind it in the layout is before it in CounterSelect.
         (PortCounters::ID, _) if ordinal > 11 => ordinal.saturating_sub(1),
+        (PortExtendedSpeedsCounters::ID, _) => {
+            extended_speeds_select(name).map_or(u32::MAX, u64::trailing_zeros)
+        }
         // CounterSelect of PortCountersExtended has 8 bits, CounterSelect2 those behind.
         (PortCountersExtended::ID, _) if ordinal > 7 => ordinal.saturating_add(8),
         _ => ordinal,
@@ -156,7 +162,8 @@ impl Sim {
         let switch = self.nodes[node].is_switch;
         if id == ClassPortInfo::ID && !set {
             *data = [0; 192];
-            for (to, from) in data.iter_mut().zip(class_port_info(switch).as_bytes()) {
+            let info = class_port_info(switch, self.options.birth);
+            for (to, from) in data.iter_mut().zip(info.as_bytes()) {
                 *to = *from;
             }
             return MadStatus::OK;
@@ -174,10 +181,19 @@ impl Sim {
         if ports.is_empty() {
             return MadStatus::INVALID_FIELD_VALUE;
         }
+        let by_operation = layout.field("op_code").is_some();
         if set {
             for &port in &ports {
                 self.write_counters(port, layout, &windows, data);
+                if by_operation {
+                    let op_code = OpCode(data.first().copied().unwrap_or(0));
+                    self.ports[port].counters.set_operation(id, op_code);
+                }
             }
+        }
+        // OpCode is the first byte of the attributes that have it.
+        if by_operation && let (Some(first), Some(&port)) = (data.first_mut(), ports.first()) {
+            *first = self.ports[port].counters.operation(id).0;
         }
         data.iter_mut().skip(layout.len).for_each(|byte| *byte = 0);
         for window in &windows {
@@ -206,12 +222,13 @@ impl Sim {
             let field = layout.field(name)?;
             load_bits(data, field.bit_offset, field.bits)
         };
-        let first = field("counter_select").unwrap_or(0xffff) & 0xffff;
+        let first = field("counter_select").unwrap_or(0);
+        // The second mask stands behind 16 bits; an attribute with more bits in the first has no second.
         let selected = field("counter_select2").unwrap_or(0) << 16 | first;
         for window in windows {
-            // Lanes beyond the bits of CounterSelect go with the first 16.
-            let bit = if window.index > 15 { 0 } else { window.select };
-            let named = selected.checked_shr(bit).is_some_and(|bits| bits & 1 == 1);
+            let named = selected
+                .checked_shr(window.select)
+                .is_some_and(|bits| bits & 1 == 1);
             if named && let Some(value) = load_bits(data, window.bit_offset, window.bits) {
                 let counters = &mut self.ports[port].counters;
                 counters.set(window.name, window.index, value);
@@ -220,14 +237,22 @@ impl Sim {
     }
 }
 
-fn class_port_info(switch: bool) -> ClassPortInfo {
+fn class_port_info(switch: bool, birth: Birth) -> ClassPortInfo {
     let mut can = PerfCapabilities::IS_EXTENDED_WIDTH_SUPPORTED
         | PerfCapabilities::PORT_COUNTERS_XMIT_WAIT_SUPPORTED;
     can.set(PerfCapabilities::ALL_PORT_SELECT, switch);
+    let mut can2 = PerfCapabilities2::empty();
+    if birth == Birth::Specified {
+        // ibsim shows the counters and does not say so.
+        can |= PerfCapabilities::IS_QP1_DROPPED_SUPPORTED
+            | PerfCapabilities::IS_CAPABILITY_MASK2_SUPPORTED;
+        can2 |= PerfCapabilities2::IS_ADDITIONAL_PORT_COUNTERS_EXTENDED_SUPPORTED;
+    }
     let mut info = ClassPortInfo::default();
     info.set_base_version(1)
         .set_class_version(1)
-        .set_capability_mask(ClassCapabilities::from_bits_retain(can.bits()));
+        .set_capability_mask(ClassCapabilities::from_bits_retain(can.bits()))
+        .set_capability_mask2(can2.bits());
     info
 }
 

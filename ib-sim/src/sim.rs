@@ -334,10 +334,15 @@ impl Sim {
         mad_of(&self.frames[frame])
     }
 
-    /// Ends a packet at `port`.
+    /// Ends a packet at `port`, whose counters tell of it.
     pub(crate) fn drop_frame(&mut self, port: PortIdx, frame: FrameIdx, reason: DropReason) {
-        self.stats.dropped = self.stats.dropped.wrapping_add(1);
         self.ports[port].counters.count_drop(reason);
+        self.lose(port, frame, reason);
+    }
+
+    /// Ends a packet at `port`; no counter tells of it.
+    pub(crate) fn lose(&mut self, port: PortIdx, frame: FrameIdx, reason: DropReason) {
+        self.stats.dropped = self.stats.dropped.wrapping_add(1);
         if let Some(data) = self.frames[frame].data.take() {
             self.end_packet(port, *data, Some(reason));
         } else if self.options.drop_events {

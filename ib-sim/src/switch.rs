@@ -25,15 +25,16 @@ impl Sim {
             Some(DropReason::LinkDown)
         } else if !here.powered {
             Some(DropReason::NodeDown)
-        } else if arrived.hops > self.max_hops {
-            Some(DropReason::TooManyHops)
         } else {
             None
         };
         if let Some(reason) = fault {
-            return self.drop_frame(port, frame, reason);
+            // What does not arrive is no discard of the port that it was for.
+            return self.lose(port, frame, reason);
         }
-        entry.physical_errors = entry.physical_errors.saturating_sub(1);
+        if !arrived.data.as_ref().is_some_and(|data| data.spoiled) {
+            entry.physical_errors = entry.physical_errors.saturating_sub(1);
+        }
         entry.counters.count_received(arrived);
         if arrived.is_smp() {
             let class = MgmtClass(arrived.bytes[1]);
@@ -45,7 +46,12 @@ impl Sim {
                 DropReason::PKey => {
                     self.p_key_violation(port, frame, Some("port_rcv_constraint_errors"))
                 }
-                _ => self.drop_frame(port, frame, reason),
+                DropReason::BitError => {
+                    self.physical_error(port);
+                    self.drop_frame(port, frame, reason)
+                }
+                DropReason::Malformed => self.drop_frame(port, frame, reason),
+                _ => self.lose(port, frame, reason),
             };
         }
         if !self.nodes[node].is_switch {
@@ -68,14 +74,21 @@ impl Sim {
             PortState::ARMED => sma.data_received(number),
             _ => return Err(DropReason::PortNotActive),
         }
-        let (enforced, filtered) = sma.port(number).map_or((false, false), |port| {
-            let info = port.info();
-            let enforced = info.partition_enforcement_inbound();
-            (enforced, info.filter_raw_inbound())
-        });
+        let (enforced, filtered, lanes, mtu) =
+            sma.port(number).map_or((false, false, 1, 256), |port| {
+                let info = port.info();
+                let enforced = info.partition_enforcement_inbound();
+                let lanes = info.operational_vls().count().unwrap_or(1);
+                let mtu = info.mtu_cap().bytes().unwrap_or(256);
+                (enforced, info.filter_raw_inbound(), lanes, mtu)
+            });
         self.heed(node);
         if self.spoiled(frame) {
             return Err(DropReason::BitError);
+        }
+        let arrived = &self.frames[frame];
+        if arrived.lane.bits() >= lanes || arrived.payload > mtu {
+            return Err(DropReason::Malformed);
         }
         if filtered && self.nodes[node].is_switch && self.is_raw(frame) {
             let counters = &mut self.ports[port].counters;
@@ -99,6 +112,10 @@ impl Sim {
             return self.forward(node, None, frame);
         }
         self.set_lane(PortNum::MANAGEMENT, end_port, frame);
+        if !self.has_lane(end_port, frame) {
+            // A switch counts what it cannot relay; here nothing was received.
+            return self.lose(end_port, frame, DropReason::NoLane);
+        }
         self.leave(end_port, frame);
     }
 
@@ -125,8 +142,17 @@ impl Sim {
         if Some(out) == arrival {
             return self.drop_frame(here, frame, DropReason::SamePort);
         }
+        self.relay(here, out, frame);
+    }
+
+    /// Takes a packet from the port that it came by to the one that it leaves by.
+    fn relay(&mut self, here: PortIdx, out: PortIdx, frame: FrameIdx) {
         self.set_lane(self.ports[here].number, out, frame);
-        self.leave(out, frame);
+        if self.has_lane(out, frame) {
+            self.leave(out, frame);
+        } else {
+            self.drop_frame(here, frame, DropReason::NoLane);
+        }
     }
 
     fn forward_multicast(&mut self, node: NodeIdx, arrival: Option<PortIdx>, frame: FrameIdx) {
@@ -168,8 +194,7 @@ impl Sim {
             if out == management {
                 self.receive(management, here, copy);
             } else {
-                self.set_lane(input, out, copy);
-                self.leave(out, copy);
+                self.relay(here, out, copy);
             }
         }
         self.release_original(frame);
@@ -195,17 +220,26 @@ impl Sim {
         packet.lane = self.nodes[out.node].vl(input, out.number, packet.sl);
     }
 
+    /// Whether a data packet's lane is one that works at the port that it leaves by.
+    fn has_lane(&self, out: PortIdx, frame: FrameIdx) -> bool {
+        let packet = &self.frames[frame];
+        let Some(port) = self.agent_port(out).filter(|_| !packet.is_smp()) else {
+            return true;
+        };
+        let lanes = port.info().operational_vls().count().unwrap_or(1);
+        packet.lane != Vl::MANAGEMENT && packet.lane.bits() < lanes
+    }
+
     /// Sends a packet out of a port after the checks that are due there.
     fn leave(&mut self, out: PortIdx, frame: FrameIdx) {
         let packet = &self.frames[frame];
+        if packet.hops >= self.max_hops {
+            return self.drop_frame(out, frame, DropReason::TooManyHops);
+        }
         if !packet.is_smp()
             && let Some(port) = self.agent_port(out)
         {
             let info = port.info();
-            let lanes = info.operational_vls().count().unwrap_or(1);
-            if packet.lane == Vl::MANAGEMENT || packet.lane.bits() >= lanes {
-                return self.drop_frame(out, frame, DropReason::NoLane);
-            }
             let mtu = info.neighbor_mtu().bytes().unwrap_or(256);
             if packet.payload > mtu {
                 return self.drop_frame(out, frame, DropReason::TooLong);

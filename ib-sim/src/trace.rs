@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ib_mad::Instant;
 use ib_routing::PortRef;
-use ib_wire::Vl;
+use ib_wire::{OpCode, Vl};
 
 use crate::event::DropReason;
 
@@ -23,6 +23,12 @@ pub(crate) struct DataPacket {
     pub(crate) broken: bool,
     /// It has no transport header, so no partition either.
     pub(crate) raw: bool,
+    /// What it does; none of a raw packet.
+    pub(crate) op_code: Option<OpCode>,
+    /// A switch on its way was congested.
+    pub(crate) fecn: bool,
+    /// The way that its sender's packets take was congested.
+    pub(crate) becn: bool,
 }
 
 /// The way of a data packet through the fabric.

@@ -49,16 +49,29 @@ impl Sim {
     }
 
     pub(crate) fn link_troubled(&mut self, port: PortIdx, trouble: LinkTrouble) {
+        let info = self.agent_port(port).map(ib_smp::SmaPort::info);
+        let overruns = info.map_or(1, |info| info.overrun_errors().max(1));
         let counters = &mut self.ports[port].counters;
         match trouble {
             LinkTrouble::LocalLinkIntegrity => {
                 counters.count("local_link_integrity_errors", 0, 1);
             }
+            // That many flow control periods in a row, each with a packet that found no room.
             LinkTrouble::ExcessiveBufferOverrun => {
                 counters.count("excessive_buffer_overrun_errors", 0, 1);
+                counters.count("port_buffer_overrun_errors", 0, overruns.into());
+                counters.count("port_rcv_errors", 0, overruns.into());
             }
-            // No counter of a port tells of it.
-            LinkTrouble::FlowControlUpdateWatchdog => {}
+            // The trouble names no lane; a link has lane 0 always.
+            LinkTrouble::FlowControlUpdateWatchdog => {
+                counters.count("port_vl_xmit_flow_ctl_update_errors", 0, 1);
+            }
+        }
+        // Each of the three makes the link recover by training, which both ends complete.
+        let peer = self.ports[port].peer.filter(|_| self.ports[port].up);
+        for end in peer.into_iter().chain(peer.map(|_| port)) {
+            let counters = &mut self.ports[end].counters;
+            counters.count("link_error_recovery_counter", 0, 1);
         }
         let entry = &self.ports[port];
         let (node, number) = (entry.node, entry.number);

@@ -49,13 +49,13 @@ wire_struct! {
         qp1_dropped,                     set_qp1_dropped:                     u16            = 160, 16;
         /// Management packets dropped for lack of resources. Saturates.
         vl15_dropped,                    set_vl15_dropped:                    u16            = 176, 16;
-        /// Words of 4 bytes sent, management packets left out. Saturates.
+        /// Words of 4 bytes sent, link packets left out. Saturates.
         port_xmit_data,                  set_port_xmit_data:                  u32            = 192, 32;
-        /// Words of 4 bytes received, management packets left out. Saturates.
+        /// Words of 4 bytes received, link packets left out. Saturates.
         port_rcv_data,                   set_port_rcv_data:                   u32            = 224, 32;
-        /// Packets sent, management packets left out. Saturates.
+        /// Packets sent, link packets left out. Saturates.
         port_xmit_pkts,                  set_port_xmit_pkts:                  u32            = 256, 32;
-        /// Packets received, management packets left out. Saturates.
+        /// Packets received, link packets left out. Saturates.
         port_rcv_pkts,                   set_port_rcv_pkts:                   u32            = 288, 32;
         /// Ticks in which there was something to send and no credit or arbitration. Saturates.
         port_xmit_wait,                  set_port_xmit_wait:                  u32            = 320, 32;

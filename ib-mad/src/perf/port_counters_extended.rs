@@ -21,13 +21,13 @@ wire_struct! {
         counter_select,                  set_counter_select:                  CounterSelectExtended = 16, 16;
         /// In a Set: which of the error counters to write.
         counter_select2,                 set_counter_select2:                 u32                   = 32, 32;
-        /// Words of 4 bytes sent, management packets left out.
+        /// Words of 4 bytes sent, link packets left out.
         port_xmit_data,                  set_port_xmit_data:                  u64                   = 64, 64;
-        /// Words of 4 bytes received, management packets left out.
+        /// Words of 4 bytes received, link packets left out.
         port_rcv_data,                   set_port_rcv_data:                   u64                   = 128, 64;
-        /// Packets sent, management packets left out.
+        /// Packets sent, link packets left out.
         port_xmit_pkts,                  set_port_xmit_pkts:                  u64                   = 192, 64;
-        /// Packets received, management packets left out.
+        /// Packets received, link packets left out.
         port_rcv_pkts,                   set_port_rcv_pkts:                   u64                   = 256, 64;
         /// Unicast packets sent.
         port_unicast_xmit_pkts,          set_port_unicast_xmit_pkts:          u64                   = 320, 64;

@@ -5,6 +5,8 @@
     reason = "each test file is a crate of its own and uses a part"
 )]
 
+pub mod data;
+
 use ib_mad::{Attribute, AttributeId, Mad, MadAddress, Method};
 use ib_routing::{Fabric, FabricBuilder, NewNode, NodeIdx, NodeType, PortRef};
 use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
