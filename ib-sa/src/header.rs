@@ -5,7 +5,7 @@
 //! table, not their size.
 
 use ib_mad::{
-    AttributeId, MadHeader, MadStatus, Method, MgmtClass, RespTime, RmppStatus, RmppType, SmKey,
+    AttributeId, MadStatus, Method, MgmtClass, RespTime, RmppStatus, RmppType, SmKey,
     TransactionId, mad_format,
 };
 use ib_wire::wire_struct;
@@ -80,17 +80,5 @@ impl SaMad {
             .set_method(method)
             .set_attribute_id(attribute_id);
         mad
-    }
-
-    /// The common MAD header.
-    #[inline]
-    #[must_use]
-    pub fn header(&self) -> MadHeader {
-        MadHeader::from_bytes(
-            *self
-                .as_bytes()
-                .first_chunk()
-                .unwrap_or(&[0; MadHeader::LEN]),
-        )
     }
 }

@@ -25,7 +25,7 @@ pub use guid_info::{GuidInfoComponents, GuidInfoRecord};
 pub use inform_info::{InformInfoComponents, InformInfoRecord};
 pub use linear_forwarding_table::{LinearForwardingTableComponents, LinearForwardingTableRecord};
 pub use link::{LinkComponents, LinkRecord};
-pub use mc_member::{JoinState, McMemberComponents, McMemberRecord, MulticastScope};
+pub use mc_member::{JoinState, McMemberComponents, McMemberRecord};
 pub use multi_path::{MultiPathComponents, MultiPathRecord};
 pub use multicast_forwarding_table::{
     MulticastForwardingTableComponents, MulticastForwardingTableRecord,

@@ -4,7 +4,7 @@
 //! lost. The LID-routed form (class 0x01) needs working forwarding tables; the directed-route form
 //! (class 0x81) carries its own list of ports and works before any LID exists.
 
-use ib_mad::{AttributeId, MadHeader, MadStatus, Method, MgmtClass, TransactionId, mad_format};
+use ib_mad::{AttributeId, MadStatus, Method, MgmtClass, TransactionId, mad_format};
 use ib_wire::{Lid, MKey, code_points, wire_struct};
 
 use crate::DrPath;
@@ -94,18 +94,6 @@ impl SmpLidRouted {
             .set_attribute_modifier(attribute_modifier);
         smp
     }
-
-    /// The common MAD header.
-    #[inline]
-    #[must_use]
-    pub fn header(&self) -> MadHeader {
-        MadHeader::from_bytes(
-            *self
-                .as_bytes()
-                .first_chunk()
-                .unwrap_or(&[0; MadHeader::LEN]),
-        )
-    }
 }
 
 impl SmpDirected {
@@ -129,19 +117,6 @@ impl SmpDirected {
             .set_hop_count(path.hop_count())
             .set_initial_path(path.initial_path());
         smp
-    }
-
-    /// The common MAD header. Its `status` has the D bit on top, and its `class_specific` holds hop
-    /// pointer and hop count.
-    #[inline]
-    #[must_use]
-    pub fn header(&self) -> MadHeader {
-        MadHeader::from_bytes(
-            *self
-                .as_bytes()
-                .first_chunk()
-                .unwrap_or(&[0; MadHeader::LEN]),
-        )
     }
 }
 

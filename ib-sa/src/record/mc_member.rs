@@ -5,7 +5,7 @@
 
 use ib_mad::{Attribute, AttributeId};
 use ib_wire::{
-    Gid, Lid, Mtu, PKey, QKey, Rate, Sl, code_points, flags_value, table::Layout, wire_struct,
+    Gid, Lid, Mtu, MulticastScope, PKey, QKey, Rate, Sl, flags_value, table::Layout, wire_struct,
 };
 
 use crate::{Record, Selector, components};
@@ -26,17 +26,6 @@ bitflags::bitflags! {
 }
 
 flags_value!(JoinState: u8);
-
-code_points! {
-    /// How far a multicast group reaches.
-    pub struct MulticastScope(u8) {
-        /// Inside the subnet; what IPoIB takes.
-        LINK_LOCAL         = 2 => "LinkLocal",
-        SITE_LOCAL         = 5 => "SiteLocal",
-        ORGANIZATION_LOCAL = 8 => "OrganizationLocal",
-        GLOBAL             = 14 => "Global",
-    }
-}
 
 wire_struct! {
     /// A multicast group and a member of it.

@@ -8,12 +8,9 @@ use alloc::{format, string::String};
 use core::fmt::Write as _;
 
 use ib_mad::{InformInfo, MadAddress, RespTime};
-use ib_sa::{
-    GuidInfoRecord, InformInfoRecord, JoinState, McMemberRecord, MulticastScope, Selector,
-    ServiceRecord,
-};
+use ib_sa::{GuidInfoRecord, InformInfoRecord, JoinState, McMemberRecord, Selector, ServiceRecord};
 use ib_smp::GuidInfo;
-use ib_wire::{Gid, Guid, Lid, Mtu, PKey, QKey, Qpn, Rate, Sl, table::Text};
+use ib_wire::{Gid, Guid, Lid, Mtu, MulticastScope, PKey, QKey, Qpn, Rate, Sl, table::Text};
 use thiserror::Error;
 
 use super::{GroupRegistration, GuidRegistration, Registrations, SubscriptionRegistration};

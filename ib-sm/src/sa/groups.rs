@@ -12,7 +12,7 @@ use alloc::{
 use ib_mad::SaStatus;
 use ib_routing::mcast::Mlids;
 use ib_sa::{ComponentMask, JoinState, McMemberComponents, McMemberRecord, Record, Selector};
-use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, QKey, Rate};
+use ib_wire::{Gid, GidPrefix, Guid, Lid, MulticastScope, PKey, QKey, Rate};
 
 use super::limits::rate;
 use crate::{
@@ -446,7 +446,7 @@ impl Groups {
             .set_sl(wanted.sl())
             .set_flow_label(wanted.flow_label())
             .set_hop_limit(wanted.hop_limit())
-            .set_scope(ib_sa::MulticastScope((mgid.bits() >> 112) as u8 & 0xf));
+            .set_scope(MulticastScope((mgid.bits() >> 112) as u8 & 0xf));
         Ok(parameters)
     }
 }
@@ -581,6 +581,6 @@ fn group_of(
             LINK_LOCAL => 0,
             _ => u8::MAX,
         })
-        .set_scope(ib_sa::MulticastScope(scope));
+        .set_scope(MulticastScope(scope));
     record
 }
