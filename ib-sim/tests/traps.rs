@@ -5,13 +5,14 @@ mod lab;
 use std::time::Duration;
 
 use ib_mad::{
-    Attribute, Mad, MadAddress, Method, MgmtClass, NoticeDetails64, NoticeDetails145,
-    NoticeDetails257, NoticeDetails259, NoticeSm, ProducerType,
+    Attribute, Mad, MadAddress, Method, MgmtClass, NoticeDetails64, NoticeDetails128,
+    NoticeDetails129, NoticeDetails144, NoticeDetails145, NoticeDetails256, NoticeDetails257,
+    NoticeDetails259, NoticeSm, NoticeType, ProducerType,
 };
 use ib_sim::{FaultRates, SimOptions};
-use ib_smp::{LinkTrouble, MKeyProtect, NodeInfo, PartitionKeyTable, SmpLidRouted};
+use ib_smp::{CapabilityMask, LinkTrouble, MKeyProtect, NodeInfo, PartitionKeyTable, SmpLidRouted};
 use ib_transport::{Clock, MadTransport};
-use ib_wire::{Gid, Guid, Lid, MKey, PKey, PortNum, QKey, Sl};
+use ib_wire::{Gid, Guid, Lid, MKey, PKey, PortNum, QKey, Qpn, Sl};
 
 use lab::{Host, S1, S2, T, at};
 
@@ -40,9 +41,13 @@ fn numbered(host: &mut Host, number: u16) -> NoticeSm {
     notice
 }
 
+/// The M_Key of the port that is guarded.
+const KEY: MKey = MKey(0x1234);
+
 fn repress(host: &mut Host, trap: &Mad) {
     let mut smp = SmpLidRouted::from_bytes(trap.bytes);
-    smp.set_method(Method::TRAP_REPRESS);
+    // A TrapRepress needs the M_Key as a Set does; ports without one do not look at it.
+    smp.set_method(Method::TRAP_REPRESS).set_m_key(KEY);
     let mut mad = Mad::new(MadAddress::smi(trap.address.lid));
     mad.bytes = *smp.as_bytes();
     assert_eq!(host.exchange(&mad), None, "TrapRepress has no answer");
@@ -68,7 +73,7 @@ fn link_trouble_is_counted_and_told() {
             .with(|sim| sim.trouble_link(at(S2, 5), trouble).unwrap());
         let notice = numbered(&mut host, number);
         assert_eq!(notice.issuer_lid(), Lid(3));
-        let details = ib_mad::NoticeDetails129::from_bytes(*notice.data_details());
+        let details = NoticeDetails129::from_bytes(*notice.data_details());
         assert_eq!(
             (details.lidaddr(), details.port_num()),
             (Lid(3), PortNum(5))
@@ -133,7 +138,7 @@ fn a_new_name_and_a_manager_that_starts_are_local_changes() {
 fn a_wrong_m_key_is_told_by_the_port_that_it_guards() {
     let mut host = host();
     host.change_port(&[1, 7, 5], 1, |info| {
-        info.set_m_key(MKey(0x1234))
+        info.set_m_key(KEY)
             .set_m_key_protect_bits(MKeyProtect::GET_CLOSED);
     });
     // The trap is what comes instead of an answer.
@@ -142,7 +147,7 @@ fn a_wrong_m_key_is_told_by_the_port_that_it_guards() {
     mad.bytes = *smp.as_bytes();
     host.transport.send(&mad).unwrap();
     let notice = numbered(&mut host, 256);
-    let details = ib_mad::NoticeDetails256::from_bytes(*notice.data_details());
+    let details = NoticeDetails256::from_bytes(*notice.data_details());
     assert_eq!(details.lidaddr(), Lid(1));
     assert_eq!(details.attribute_id(), NodeInfo::ID);
 }
@@ -231,6 +236,248 @@ fn a_host_may_let_its_port_send_any_trap() {
             .set_data_details(details.as_bytes());
         host.sim.with(|sim| sim.trap(at(T, 1), &notice).unwrap());
         assert_eq!(numbered(&mut host, number), notice);
+    }
+}
+
+/// Something that happens, and the notice that tells of it.
+struct Told {
+    number: u16,
+    kind: NoticeType,
+    producer: ProducerType,
+    issuer: u16,
+    happen: fn(&mut Host),
+    details: fn(&Host) -> [u8; 54],
+}
+
+fn enforce_at_s2(host: &mut Host) {
+    let mut table = PartitionKeyTable::default();
+    table.set_p_key_block(0, PKey(0x8001)).unwrap();
+    host.set(&[1, 7], PartitionKeyTable::ID, 2 << 16, table.as_bytes())
+        .unwrap();
+    host.change_port(&[1, 7], 2, |info| {
+        info.set_partition_enforcement_inbound(true);
+    });
+    host.transport.send(&gmp(QKey::GSI)).unwrap();
+}
+
+fn trouble_at_s2(host: &Host, trouble: LinkTrouble) {
+    host.sim
+        .with(|sim| sim.trouble_link(at(S2, 5), trouble).unwrap());
+}
+
+fn of_s2(_: &Host) -> [u8; 54] {
+    let mut details = NoticeDetails129::default();
+    details.set_lidaddr(Lid(3)).set_port_num(PortNum(5));
+    *details.as_bytes()
+}
+
+/// A wrong key from H's QP1 to T's.
+fn wrong_key(key: u32) -> [u8; 54] {
+    let mut details = NoticeDetails257::default();
+    details
+        .set_lidaddr1(Lid(1))
+        .set_lidaddr2(Lid(9))
+        .set_key(key)
+        .set_qp1(Qpn::GSI)
+        .set_qp2(Qpn::GSI);
+    *details.as_bytes()
+}
+
+/// What T's port can do, as trap 144 tells it.
+fn capabilities(host: &Host) -> NoticeDetails144 {
+    let info = host.sim.with(|sim| *sim.port(at(T, 1)).unwrap().info());
+    let mut details = NoticeDetails144::default();
+    details
+        .set_lidaddr(Lid(9))
+        .set_capability_mask(info.capability_mask().bits())
+        .set_capability_mask2(info.capability_mask2().bits());
+    details
+}
+
+const TOLD: [Told; 11] = [
+    Told {
+        number: 128,
+        kind: NoticeType::URGENT,
+        producer: ProducerType::SWITCH,
+        issuer: 3,
+        happen: |host| host.sim.with(|sim| sim.unlink(at(S2, 5)).unwrap()),
+        details: |_| {
+            let mut details = NoticeDetails128::default();
+            details.set_lidaddr(Lid(3));
+            *details.as_bytes()
+        },
+    },
+    Told {
+        number: 129,
+        kind: NoticeType::URGENT,
+        producer: ProducerType::SWITCH,
+        issuer: 3,
+        happen: |host| trouble_at_s2(host, LinkTrouble::LocalLinkIntegrity),
+        details: of_s2,
+    },
+    Told {
+        number: 130,
+        kind: NoticeType::URGENT,
+        producer: ProducerType::SWITCH,
+        issuer: 3,
+        happen: |host| trouble_at_s2(host, LinkTrouble::ExcessiveBufferOverrun),
+        details: of_s2,
+    },
+    Told {
+        number: 131,
+        kind: NoticeType::URGENT,
+        producer: ProducerType::SWITCH,
+        issuer: 3,
+        happen: |host| trouble_at_s2(host, LinkTrouble::FlowControlUpdateWatchdog),
+        details: of_s2,
+    },
+    Told {
+        number: 144,
+        kind: NoticeType::INFORMATIONAL,
+        producer: ProducerType::CA,
+        issuer: 9,
+        happen: |host| host.sim.with(|sim| sim.set_is_sm(at(T, 1), true).unwrap()),
+        details: |host| {
+            let details = capabilities(host);
+            let mask = CapabilityMask::from_bits_retain(details.capability_mask());
+            assert!(mask.contains(CapabilityMask::IS_SM));
+            *details.as_bytes()
+        },
+    },
+    Told {
+        number: 144,
+        kind: NoticeType::INFORMATIONAL,
+        producer: ProducerType::CA,
+        issuer: 9,
+        happen: |host| host.sim.with(|sim| sim.set_description(T, "new").unwrap()),
+        details: |host| {
+            let mut details = capabilities(host);
+            details
+                .set_other_local_changes(true)
+                .set_node_description_change(true);
+            *details.as_bytes()
+        },
+    },
+    Told {
+        number: 145,
+        kind: NoticeType::INFORMATIONAL,
+        producer: ProducerType::CA,
+        issuer: 9,
+        happen: |host| {
+            host.sim
+                .with(|sim| sim.set_system_image_guid(T, Guid(0xbeef)).unwrap());
+        },
+        details: |_| {
+            let mut details = NoticeDetails145::default();
+            details
+                .set_lidaddr(Lid(9))
+                .set_system_image_guid(Guid(0xbeef));
+            *details.as_bytes()
+        },
+    },
+    Told {
+        number: 256,
+        kind: NoticeType::SECURITY,
+        producer: ProducerType::CA,
+        issuer: 9,
+        happen: |host| {
+            host.change_port(&[1, 7, 5], 1, |info| {
+                info.set_m_key(KEY)
+                    .set_m_key_protect_bits(MKeyProtect::GET_CLOSED);
+            });
+            let mut smp = SmpLidRouted::new(Method::GET, NodeInfo::ID, 5);
+            smp.set_m_key(MKey(0x4321));
+            let mut mad = Mad::new(MadAddress::smi(Lid(9)));
+            mad.bytes = *smp.as_bytes();
+            host.transport.send(&mad).unwrap();
+        },
+        details: |_| {
+            let mut details = NoticeDetails256::default();
+            details
+                .set_lidaddr(Lid(1))
+                .set_method(Method::GET)
+                .set_attribute_id(NodeInfo::ID)
+                .set_attribute_modifier(5)
+                .set_m_key(MKey(0x4321));
+            *details.as_bytes()
+        },
+    },
+    Told {
+        number: 257,
+        kind: NoticeType::SECURITY,
+        producer: ProducerType::CA,
+        issuer: 9,
+        happen: |host| {
+            let mut table = PartitionKeyTable::default();
+            table.set_p_key_block(0, PKey(0x8001)).unwrap();
+            host.set(&[1, 7, 5], PartitionKeyTable::ID, 0, table.as_bytes())
+                .unwrap();
+            host.transport.send(&gmp(QKey::GSI)).unwrap();
+        },
+        details: |_| wrong_key(0xffff),
+    },
+    Told {
+        number: 258,
+        kind: NoticeType::SECURITY,
+        producer: ProducerType::CA,
+        issuer: 9,
+        happen: |host| host.transport.send(&gmp(QKey(7))).unwrap(),
+        details: |_| wrong_key(7),
+    },
+    Told {
+        number: 259,
+        kind: NoticeType::SECURITY,
+        producer: ProducerType::SWITCH,
+        issuer: 3,
+        happen: enforce_at_s2,
+        details: |_| {
+            let mut details = NoticeDetails259::default();
+            details
+                .set_lidaddr1(Lid(1))
+                .set_lidaddr2(Lid(9))
+                .set_p_key(PKey::DEFAULT_FULL)
+                .set_qp1(Qpn::GSI)
+                .set_qp2(Qpn::GSI)
+                .set_swlidaddr(Lid(3))
+                .set_port_num(PortNum(2));
+            *details.as_bytes()
+        },
+    },
+];
+
+/// 4.096 us * 2^16.
+const SUBNET_TIME_OUT: Duration = Duration::from_nanos(4096 << 16);
+
+#[test]
+fn each_trap_tells_what_happened_every_subnet_time_out_until_it_is_repressed() {
+    for told in TOLD {
+        let mut host = host();
+        for (route, port) in [(&[1, 7][..], 0), (&[1, 7, 5], 1)] {
+            host.change_port(route, port, |info| {
+                info.set_subnet_timeout(16);
+            });
+        }
+        (told.happen)(&mut host);
+        let (first, notice) = trap(&mut host).unwrap();
+        let mut expected = NoticeSm::default();
+        expected
+            .set_is_generic(true)
+            .set_type(told.kind)
+            .set_producer_type(told.producer.bits())
+            .set_trap_number(told.number)
+            .set_issuer_lid(Lid(told.issuer))
+            .set_data_details(&(told.details)(&host));
+        assert_eq!(notice, expected, "{}", told.number);
+        assert_eq!(first.address.lid, Lid(told.issuer));
+        let mut heard = host.sim.clock().now();
+        for _ in 0..3 {
+            assert_eq!(host.receive(), Some(first), "{}", told.number);
+            let now = host.sim.clock().now();
+            assert_eq!(now.since(heard), SUBNET_TIME_OUT, "{}", told.number);
+            heard = now;
+        }
+        repress(&mut host, &first);
+        assert!((0..5).all(|_| host.receive().is_none()), "{}", told.number);
     }
 }
 
