@@ -1,34 +1,54 @@
 //! Hexadecimal text into bytes, at the speed of the input.
 
-/// Appends the bytes of `digits` to `to`; blanks between bytes are left out.
+/// Appends the bytes of `digits` to `to`.
 ///
-/// Says what is wrong, and leaves `to` as it was, if a character is no digit or a digit has no
-/// partner.
+/// Says what is wrong as [`decode_to`] does, and leaves `to` as it was.
 pub fn decode_into(to: &mut Vec<u8>, digits: &[u8]) -> Result<(), String> {
     let start = to.len();
-    let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
-    if !append(to, digits) {
-        to.truncate(start);
-        // Dumps of other tools put blanks, colons or commas between the bytes.
-        let plain: Vec<u8> = digits
-            .iter()
-            .copied()
-            .filter(|byte| !matches!(byte, b' ' | b'\t' | b':' | b','))
-            .collect();
-        if !append(to, &plain) {
-            to.truncate(start);
-            return Err(complaint(&plain));
-        }
-    }
-    Ok(())
+    to.resize(start + room_for(digits), 0);
+    let decoded = decode_to(to.get_mut(start..).unwrap_or_default(), digits);
+    to.truncate(start + decoded.as_ref().map_or(0, |len| *len));
+    decoded.map(drop)
 }
 
-fn append(to: &mut Vec<u8>, digits: &[u8]) -> bool {
-    let start = to.len();
-    to.resize(start + digits.len() / 2, 0);
-    let out = to.get_mut(start..).unwrap_or_default();
+/// Room that the bytes of `digits` need.
+pub fn room_for(digits: &[u8]) -> usize {
+    digits.len() / 2
+}
+
+/// Writes the bytes of `digits` to the start of `room`, and says how many they are; blanks between
+/// bytes are left out.
+///
+/// Says what is wrong if a character is no digit, a digit has no partner, or the room does not do.
+#[inline]
+pub fn decode_to(room: &mut [u8], digits: &[u8]) -> Result<usize, String> {
+    let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
+    if write(room, digits) {
+        return Ok(digits.len() / 2);
+    }
+    decode_dump(room, digits)
+}
+
+/// As [`decode_to`]: dumps of other tools put blanks, colons or commas between the bytes.
+#[cold]
+fn decode_dump(room: &mut [u8], digits: &[u8]) -> Result<usize, String> {
+    let plain: Vec<u8> = digits
+        .iter()
+        .copied()
+        .filter(|byte| !matches!(byte, b' ' | b'\t' | b':' | b','))
+        .collect();
+    if write(room, &plain) {
+        Ok(plain.len() / 2)
+    } else {
+        Err(complaint(&plain))
+    }
+}
+
+#[inline]
+fn write(room: &mut [u8], digits: &[u8]) -> bool {
+    let room = room.get_mut(..digits.len() / 2);
     // The crate takes a prefix off as well: a second one leaves fewer digits than there is room.
-    const_hex::decode_to_slice(digits, out).is_ok()
+    room.is_some_and(|room| const_hex::decode_to_slice(digits, room).is_ok())
 }
 
 fn complaint(digits: &[u8]) -> String {

@@ -173,7 +173,8 @@ impl Write for Line {
 
 /// Writes into room that was made before: what does not fit is lost, so the room must do.
 ///
-/// It keeps its place in a register where a [`Line`] would keep it in memory.
+/// It keeps its place in a register where a [`Line`] would keep it in memory: nothing that is called out
+/// of line is given the pen itself, but one of its own, [`aside`](Self::aside).
 #[derive(Debug)]
 pub struct Pen<'a> {
     room: &'a mut [u8],
@@ -205,8 +206,19 @@ impl Pen<'_> {
     pub fn constant(&mut self, text: &Constant) {
         self.block(&text.first, text.len.into());
         if let Some(rest) = &text.rest {
-            self.rest(rest);
+            self.aside(|pen| pen.rest(rest));
         }
+    }
+
+    /// Goes on where `write` stops.
+    #[inline(always)]
+    pub fn aside(&mut self, write: impl FnOnce(&mut Pen<'_>)) {
+        let mut pen = Pen {
+            room: self.room.get_mut(self.len..).unwrap_or_default(),
+            len: 0,
+        };
+        write(&mut pen);
+        self.len += pen.len;
     }
 
     #[inline(never)]
@@ -224,7 +236,7 @@ impl Pen<'_> {
         if high < 1000 {
             self.small(high as usize);
         } else {
-            self.millions(high);
+            self.aside(|pen| pen.millions(high));
         }
         self.three_digits(low as usize);
     }

@@ -17,6 +17,7 @@ const BATCH: usize = 1 << 15;
 /// Cases that are decoded together.
 #[derive(Debug, Default)]
 pub struct Batch {
+    /// The cases, and room that was theirs in another batch: it is not cleared for the next.
     bytes: Vec<u8>,
     /// Where each case ends, and where its bytes start in the packet.
     ends: Vec<(usize, Start)>,
@@ -35,18 +36,42 @@ impl Batch {
 
     /// Forgets the cases.
     pub fn clear(&mut self) {
-        self.bytes.clear();
         self.ends.clear();
     }
 
+    /// Length of all cases.
+    #[inline]
+    fn len(&self) -> usize {
+        self.ends.last().map_or(0, |&(end, _)| end)
+    }
+
+    /// Room for `len` bytes of the next case.
+    #[inline]
+    fn room(&mut self, len: usize) -> &mut [u8] {
+        let start = self.len();
+        let end = start + len;
+        if self.bytes.len() < end {
+            self.bytes.resize(end.max(2 * BATCH), 0);
+        }
+        self.bytes.get_mut(start..end).unwrap_or_default()
+    }
+
     fn push(&mut self, start: Start, case: &[u8]) {
-        self.bytes.extend_from_slice(case);
-        self.ends.push((self.bytes.len(), start));
+        self.room(case.len()).copy_from_slice(case);
+        self.ends.push((self.len() + case.len(), start));
+    }
+
+    /// The case that these digits are.
+    #[inline]
+    fn push_digits(&mut self, start: Start, digits: &[u8]) -> Result<(), String> {
+        let len = hex::decode_to(self.room(hex::room_for(digits)), digits)?;
+        self.ends.push((self.len() + len, start));
+        Ok(())
     }
 
     fn is_full(&self) -> bool {
         // Lines without digits fill no bytes.
-        self.bytes.len() >= BATCH || self.ends.len() >= BATCH
+        self.len() >= BATCH || self.ends.len() >= BATCH
     }
 }
 
@@ -100,10 +125,8 @@ impl Cases {
     pub fn read(&mut self, batch: &mut Batch) -> Result<bool, CliError> {
         match self {
             Self::Argument(digits, start) => {
-                let mut bytes = Vec::new();
-                hex::decode_into(&mut bytes, digits.trim().as_bytes())
-                    .map_err(|what| CliError::at("the argument HEX", what))?;
-                batch.push(*start, &bytes);
+                let pushed = batch.push_digits(*start, digits.trim().as_bytes());
+                pushed.map_err(|what| CliError::at("the argument HEX", what))?;
                 Ok(true)
             }
             Self::Lines(lines) => lines.read(batch),
@@ -203,10 +226,8 @@ fn decode(
     } else {
         line
     };
-    hex::decode_into(&mut batch.bytes, line.trim_ascii())
-        .map_err(|what| CliError::at(format_args!("-:{number}"), what))?;
-    batch.ends.push((batch.bytes.len(), start));
-    Ok(())
+    let pushed = batch.push_digits(start, line.trim_ascii());
+    pushed.map_err(|what| CliError::at(format_args!("-:{number}"), what))
 }
 
 /// The packet and where it starts; `None` if the frame carries another protocol.

@@ -134,18 +134,18 @@ impl Value {
             Self::Wide { bit_offset, bits } => {
                 let bits = usize::from(bits);
                 let value = load_bits(bytes, bit_offset as usize, bits).unwrap_or(0);
-                pen.hex(value, bits.div_ceil(4));
+                pen.aside(|pen| pen.hex(value, bits.div_ceil(4)));
             }
             Self::Gid { start } => {
                 if let Some(gid) = octets(start, 16).first_chunk() {
-                    pen.gid(Gid(*gid));
+                    pen.aside(|pen| pen.gid(Gid(*gid)));
                 }
             }
-            Self::Bytes { start, len } => pen.hex_bytes(octets(start, len)),
+            Self::Bytes { start, len } => pen.aside(|pen| pen.hex_bytes(octets(start, len))),
             Self::Text { start, len } => {
                 let octets = octets(start, len);
                 let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
-                pen.json_bytes(text);
+                pen.aside(|pen| pen.json_bytes(text));
             }
         }
     }
