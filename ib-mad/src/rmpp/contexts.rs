@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use ib_wire::Gid;
 
 use super::{
     RmppAck, RmppConfig, RmppError, RmppHeader, RmppMessage, RmppReceiver, RmppSender, RmppStatus,
@@ -17,6 +18,8 @@ use crate::{Engine, Input, Instant, Mad, Method, MgmtClass};
 pub struct RmppKey {
     /// LID of the other end.
     pub lid: u16,
+    /// GID of the other end, where it is told by one: a router's LID stands for many.
+    pub gid: Option<Gid>,
     /// Queue pair of the other end.
     pub qpn: u32,
     /// Low half of the transaction ID.
@@ -36,6 +39,7 @@ impl RmppKey {
         let header = mad.header();
         Self {
             lid: mad.address.lid.0,
+            gid: mad.address.grh.map(|grh| grh.gid),
             qpn: mad.address.qpn.bits(),
             transaction: header.transaction_id().low(),
             class: header.mgmt_class(),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{
     CLASS_HEADER_AT, PAYLOAD, RmppAck, RmppConfig, RmppData, RmppError, RmppHeader, RmppMessage,
     RmppStatus, RmppType,
-    segment::{bare, ending, ending_mad},
+    segment::{bare, ending, ending_mad, is_of_another_version},
 };
 use crate::{Instant, Mad, Method};
 
@@ -98,7 +98,7 @@ impl RmppReceiver {
         if matches!(self.state, State::Ended(_) | State::Forgotten) {
             return None;
         }
-        if header.rmpp_version() != 1 {
+        if is_of_another_version(&header) {
             self.refuse(RmppStatus::UNSUPPORTED_VERSION);
             return None;
         }

@@ -105,7 +105,7 @@ impl RmppSender {
         let Some(header) = mad.rmpp().copied().filter(|_| self.outcome.is_none()) else {
             return;
         };
-        if header.rmpp_version() != 1 {
+        if is_of_another_version(&header) {
             return self.end(RmppStatus::UNSUPPORTED_VERSION);
         }
         match header.rmpp_type() {
@@ -273,6 +273,12 @@ pub(super) fn write(mad: &mut Mad, at: usize, bytes: &[u8]) {
     for (to, from) in room.iter_mut().zip(bytes) {
         *to = *from;
     }
+}
+
+/// Whether the packet is to be answered with an ABORT for its version. An ABORT of any version is none:
+/// it is never answered.
+pub(super) fn is_of_another_version(header: &RmppHeader) -> bool {
+    header.rmpp_version() != 1 && header.rmpp_type() != RmppType::ABORT
 }
 
 /// The status of a STOP or ABORT that may end a transfer; `Err` with the status to answer with if it

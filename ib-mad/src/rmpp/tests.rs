@@ -3,10 +3,10 @@
 use core::time::Duration;
 
 use bytes::Bytes;
-use ib_wire::{Lid, Sl};
+use ib_wire::{Gid, Lid, Qpn, Sl};
 
 use super::*;
-use crate::{Engine, Input, Instant, MadAddress, Method, TransactionId};
+use crate::{Engine, GrhAddress, Input, Instant, MadAddress, Method, TransactionId};
 
 fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
@@ -395,14 +395,162 @@ fn each_fault_of_a_segment_has_its_abort() {
 
 #[test]
 fn an_abort_is_never_answered() {
-    for status in [0, 1, 118, 127, 200] {
+    for (version, status) in [(1, 0), (1, 1), (1, 118), (1, 127), (1, 200), (2, 127)] {
         let answer = answer_to(|_, header| {
             header
+                .set_rmpp_version(version)
                 .set_rmpp_type(RmppType::ABORT)
                 .set_rmpp_status(RmppStatus(status));
         });
-        assert_eq!(answer, None, "{status}");
+        assert_eq!(answer, None, "{version} {status}");
     }
+}
+
+#[test]
+fn a_stop_is_answered_only_if_its_status_is_none_of_a_stop() {
+    let answer = |status| {
+        answer_to(|_, header| {
+            header.set_rmpp_type(RmppType::STOP).set_rmpp_status(status);
+        })
+    };
+    assert_eq!(answer(RmppStatus::RESOURCES_EXHAUSTED), None);
+    let abort = answer(RmppStatus(2)).unwrap();
+    assert_eq!(abort.rmpp_type(), RmppType::ABORT);
+    assert_eq!(abort.rmpp_status(), RmppStatus::ILLEGAL_STATUS);
+}
+
+#[test]
+fn a_sender_ends_with_the_status_of_its_peer() {
+    let ended = |version, kind, status| {
+        let (mut sender, _) = sender_after(1, 2, 0);
+        let mut header = RmppHeader::default();
+        header
+            .set_rmpp_version(version)
+            .set_rmpp_type(kind)
+            .set_active(true)
+            .set_rmpp_status(RmppStatus(status));
+        sender.handle_mad(at(1), &segment::bare(&template(Method::GET_TABLE), &header));
+        assert_eq!(sender.poll_timeout(), None);
+        let said = sender.poll_transmit(at(1));
+        (sender.outcome().unwrap().unwrap_err(), said)
+    };
+    for (version, kind, status, reported) in [
+        (1, RmppType::STOP, 1, 1),
+        (1, RmppType::ABORT, 118, 118),
+        (1, RmppType::ABORT, 127, 127),
+        (2, RmppType::ABORT, 125, 125),
+        // No status of an ABORT.
+        (1, RmppType::ABORT, 1, 124),
+        (1, RmppType::ABORT, 128, 124),
+    ] {
+        let status = RmppStatus(status);
+        let error = RmppError::EndedByPeer {
+            status: RmppStatus(reported),
+        };
+        assert_eq!(ended(version, kind, status.bits()), (error, None));
+    }
+    // A STOP that is none: the abort goes with the stream, its method is that of the data.
+    let (error, abort) = ended(1, RmppType::STOP, 7);
+    let status = RmppStatus::ILLEGAL_STATUS;
+    assert_eq!(error, RmppError::Ended { status });
+    let abort = abort.unwrap();
+    assert_eq!(abort.header().method(), Method::GET_TABLE_RESP);
+    assert_eq!(segment_of(&abort), (RmppType::ABORT, 0, 0));
+}
+
+#[test]
+fn lengths_of_all_segments_but_the_last_may_say_anything() {
+    let sender = RmppSender::new(config(), &template(Method::GET_TABLE_RESP), data(500)).unwrap();
+    for length in [0, 1, 220, u32::MAX] {
+        let [first, middle, last] = [1, 2, 3].map(|number| sender.segment_for_test(number));
+        let mut receiver = RmppReceiver::new(config(), &first).unwrap();
+        for mut mad in [first, middle] {
+            let mut header = *mad.rmpp().unwrap();
+            header.set_data2(length);
+            segment::write(&mut mad, HEADER_AT, header.as_bytes());
+            assert_eq!(receiver.handle_mad(at(0), &mad), None, "{length}");
+            assert!(receiver.memory() < 4096, "{length}");
+        }
+        let message = receiver.handle_mad(at(0), &last).unwrap();
+        assert_eq!(message.data, data(500), "{length}");
+    }
+}
+
+#[test]
+fn a_complete_transfer_is_acknowledged_again_until_it_is_forgotten() {
+    let sender = RmppSender::new(config(), &template(Method::GET_TABLE_RESP), data(500)).unwrap();
+    let mut rmpp = Rmpp::new(config());
+    for number in 1..=3 {
+        rmpp.handle_mad(at(0), &sender.segment_for_test(number));
+        let _ = rmpp.poll_transmit(at(0));
+    }
+    assert!(matches!(rmpp.poll_event(), Some(RmppEvent::Received(_))));
+    for number in [3, 1, 2] {
+        rmpp.handle_mad(at(5), &sender.segment_for_test(number));
+        let ack = rmpp.poll_transmit(at(5)).unwrap();
+        let (kind, acknowledged, window_last) = segment_of(&ack);
+        assert_eq!((kind, acknowledged), (RmppType::ACK, 3), "{number}");
+        assert!(window_last >= 3);
+    }
+    let kept = at(0) + config().keep_time;
+    assert_eq!(rmpp.poll_timeout(), Some(kept));
+    rmpp.handle_timeout(kept);
+    assert_eq!((rmpp.receiving(), rmpp.poll_event()), (0, None));
+    rmpp.handle_mad(kept, &sender.segment_for_test(3));
+    assert_eq!(rmpp.poll_transmit(kept), None);
+}
+
+#[test]
+fn transfers_differ_by_peer_transaction_class_version_and_method() {
+    let first = |change: fn(&mut Mad)| {
+        let mut head = template(Method::GET_TABLE_RESP);
+        change(&mut head);
+        let sender = RmppSender::new(config(), &head, data(500)).unwrap();
+        sender.segment_for_test(1)
+    };
+    let behind_a_router = |mad: &mut Mad, last: u8| {
+        let mut gid = Gid::default();
+        gid.0[15] = last;
+        mad.address.grh = Some(GrhAddress {
+            gid,
+            gid_index: 0,
+            hop_limit: 1,
+            traffic_class: 0,
+            flow_label: 0,
+        });
+    };
+    let mut mads = vec![
+        first(|_| {}),
+        first(|mad| mad.address.lid = Lid(5)),
+        first(|mad| mad.address.qpn = Qpn::try_new(7).unwrap()),
+        first(|mad| {
+            mad.header_mut().set_transaction_id(TransactionId(1));
+        }),
+        first(|mad| {
+            mad.header_mut().set_class_version(3);
+        }),
+        first(|mad| {
+            mad.header_mut().set_method(Method::GET_MULTI_RESP);
+        }),
+        first(|mad| {
+            mad.header_mut().set_mgmt_class(MgmtClass::VENDOR2_30);
+        }),
+    ];
+    for last in [1, 2] {
+        let mut mad = first(|_| {});
+        behind_a_router(&mut mad, last);
+        mads.push(mad);
+    }
+    let mut rmpp = Rmpp::new(config());
+    for (index, mad) in mads.iter().enumerate() {
+        assert!(rmpp.handle_mad(at(0), mad));
+        assert_eq!(rmpp.receiving(), index + 1);
+    }
+    // The same once more are no new ones.
+    for mad in &mads {
+        assert!(rmpp.handle_mad(at(0), mad));
+    }
+    assert_eq!(rmpp.receiving(), mads.len());
 }
 
 #[test]
