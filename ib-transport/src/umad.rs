@@ -32,7 +32,8 @@ pub use device::{Device, DevicePort, LinkLayer, devices, umad_is_loaded};
 
 use self::{
     abi::{BUFFER_LEN, UserMadHeader},
-    choice::{Halves, no_port, no_smi},
+    choice::{Halves, check, no_port},
+    device::{ABI_VERSION, abi_version},
     node::{Node, announce},
     sys::Fd,
 };
@@ -104,21 +105,22 @@ impl UmadPort {
     /// Opens a port and registers `classes` on it. `clock` is the one that the engine is driven by.
     ///
     /// # Errors
-    /// Each says what to do: no module, no port, no permission, Ethernet, class taken by another program.
+    /// Each says what to do: no module, no port, no permission, no link, Ethernet, class taken by another
+    /// program.
     pub fn open(
         options: &UmadOptions,
         classes: &[AgentClass],
         clock: MonotonicClock,
     ) -> Result<Self, TransportError> {
         let devices = devices().unwrap_or_default();
-        let Some(chosen) = options.wanted.choose(&devices) else {
-            return Err(no_port(&devices, &options.wanted));
+        let abi_version = abi_version();
+        let speaks = |_: &_| abi_version.is_some_and(|version| version >= ABI_VERSION);
+        let Some(chosen) = options.wanted.choose(&devices).filter(speaks) else {
+            return Err(no_port(&devices, &options.wanted, abi_version));
         };
         let (device, port) = chosen;
         let halves = Halves::of(&devices, chosen);
-        if halves.smi.is_none() && classes.iter().any(|class| class.qpn() == Qpn::SMI) {
-            return Err(no_smi(device, port, &devices));
-        }
+        check(&devices, chosen, halves.smi.is_some(), classes)?;
         let (smi_device, smi_port) = halves.smi.unwrap_or(halves.gsi);
         let (gsi_device, gsi_port) = halves.gsi;
         let mut opened = Self {
@@ -291,3 +293,6 @@ impl AsFd for UmadPort {
         self.node.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests;

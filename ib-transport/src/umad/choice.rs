@@ -1,8 +1,11 @@
 //! Which port to open, and what to say where there is none.
 
-use ib_wire::Guid;
+use ib_wire::{Guid, Qpn};
 
-use super::device::{Device, DevicePort, LinkLayer, umad_is_loaded};
+use super::{
+    AgentClass,
+    device::{ABI_VERSION, Device, DevicePort, LinkLayer},
+};
 use crate::TransportError;
 
 /// The port that the user names: by device, number, GUID, all or none of them.
@@ -55,6 +58,9 @@ impl<'a> Halves<'a> {
         let (_, port) = chosen;
         let twin = |has_smi: bool| {
             let guid = port.guid().filter(|guid| guid.0 != 0)?;
+            if port.link_layer != LinkLayer::InfiniBand {
+                return None;
+            }
             ports(devices).find(|(_, twin)| {
                 twin.guid() == Some(guid)
                     && twin.link_layer == LinkLayer::InfiniBand
@@ -88,140 +94,98 @@ fn ports(devices: &[Device]) -> impl DoubleEndedIterator<Item = (&Device, &Devic
         .flat_map(move |device: &Device| device.ports.iter().map(of(device)))
 }
 
+/// Why a port cannot carry `classes`, if it cannot.
+///
+/// # Errors
+/// [`NoPort`](TransportError::NoPort): subnet management where there is no QP0, or nothing but other classes
+/// on an InfiniBand port that is not Active. Subnet management passes in every state: it is what brings a
+/// port up. A simulator's states are those of the moment at which we attached, and say nothing.
+pub(super) fn check(
+    devices: &[Device],
+    (device, port): (&Device, &DevicePort),
+    has_smi: bool,
+    classes: &[AgentClass],
+) -> Result<(), TransportError> {
+    let wants_smi = classes.iter().any(|class| class.qpn() == Qpn::SMI);
+    if wants_smi && !has_smi {
+        return Err(no_smi(device, port, devices));
+    }
+    let is_simulator = device.hca_type.as_deref() == Some("simulator");
+    match port.trouble() {
+        Some(trouble)
+            if !wants_smi && !is_simulator && port.link_layer == LinkLayer::InfiniBand =>
+        {
+            let reason = format!("{} is {trouble}", name(device, port));
+            Err(TransportError::NoPort { reason })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Why no subnet management passes through this port.
-pub(super) fn no_smi(device: &Device, port: &DevicePort, devices: &[Device]) -> TransportError {
-    let name = format!("{}/{}", device.name, port.number);
+fn no_smi(device: &Device, port: &DevicePort, devices: &[Device]) -> TransportError {
+    let name_ = name(device, port);
     let reason = if port.link_layer != LinkLayer::InfiniBand {
-        let others: Vec<String> = ports(devices)
+        let others = ports(devices)
             .filter(|(_, port)| port.has_smi())
-            .map(|(device, port)| format!("{}/{}", device.name, port.number))
-            .collect();
-        let others = if others.is_empty() {
-            "none".to_owned()
-        } else {
-            others.join(", ")
-        };
+            .map(|(device, port)| name(device, port));
         format!(
-            "{name} has link layer {}: no subnet management there; InfiniBand ports are: {others}",
-            port.link_layer
+            "{name_} has link layer {}: no subnet management there; InfiniBand ports are: {}",
+            port.link_layer,
+            listed(others)
         )
     } else {
-        format!("{name} has its subnet management interface disabled")
+        format!(
+            "{name_} has its subnet management interface disabled (IsSMDisabled), and no other device here \
+             has it for this port"
+        )
     };
     TransportError::NoPort { reason }
 }
 
-/// Why none of the ports is the one that is wanted.
-pub(super) fn no_port(devices: &[Device], wanted: &Wanted) -> TransportError {
-    let reason = if devices.is_empty() && !umad_is_loaded() {
-        "the module ib_umad is not loaded (`modprobe ib_umad`), and there is no RDMA device"
-            .to_owned()
-    } else if !umad_is_loaded() {
-        "the module ib_umad is not loaded: `modprobe ib_umad`".to_owned()
-    } else {
-        let known: Vec<String> = ports(devices)
-            .map(|(device, port)| format!("{}/{} ({})", device.name, port.number, port.link_layer))
-            .collect();
-        let wanted = match (wanted.guid, &wanted.device, wanted.port) {
-            (Some(guid), ..) => format!("no port with GUID {guid}"),
-            (None, Some(device), Some(port)) => format!("no port {device}/{port}"),
-            (None, Some(device), None) => format!("no device {device} with a port"),
-            (None, None, _) => "no usable InfiniBand port".to_owned(),
-        };
-        let known = if known.is_empty() {
-            "none".to_owned()
-        } else {
-            known.join(", ")
-        };
-        format!("{wanted}; ports here: {known}")
+/// Why none of the ports is the one that is wanted; `abi_version` is the module's.
+pub(super) fn no_port(
+    devices: &[Device],
+    wanted: &Wanted,
+    abi_version: Option<u32>,
+) -> TransportError {
+    let reason = match abi_version {
+        None if devices.is_empty() => {
+            "the module ib_umad is not loaded (`modprobe ib_umad`), and there is no RDMA device"
+                .to_owned()
+        }
+        None => "the module ib_umad is not loaded: `modprobe ib_umad`".to_owned(),
+        Some(version) if version < ABI_VERSION => format!(
+            "the kernel's ib_umad has interface version {version}, this program speaks \
+             {ABI_VERSION}"
+        ),
+        Some(_) => {
+            let wanted = match (wanted.guid, &wanted.device, wanted.port) {
+                (Some(guid), ..) => format!("no port with GUID {guid}"),
+                (None, Some(device), Some(port)) => format!("no port {device}/{port}"),
+                (None, Some(device), None) => format!("no device {device} with a port"),
+                (None, None, Some(port)) => format!("no device with an InfiniBand port {port}"),
+                (None, None, None) => "no usable InfiniBand port".to_owned(),
+            };
+            let known = ports(devices)
+                .map(|(device, port)| format!("{} ({})", name(device, port), port.link_layer));
+            format!("{wanted}; ports here: {}", listed(known))
+        }
     };
     TransportError::NoPort { reason }
+}
+
+fn name(device: &Device, port: &DevicePort) -> String {
+    format!("{}/{}", device.name, port.number)
+}
+
+fn listed(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use ib_wire::Gid;
-
-    use super::*;
-
-    fn port(number: u8, link_layer: LinkLayer, state: u8, phys_state: u8) -> DevicePort {
-        DevicePort {
-            number,
-            umad: Some(0),
-            link_layer,
-            state: Some(state),
-            phys_state: Some(phys_state),
-            lid: None,
-            sm_lid: None,
-            gid: Some(Gid([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number])),
-            cap_mask: Some(0),
-            rate: None,
-        }
-    }
-
-    fn device(name: &str, ports: Vec<DevicePort>) -> Device {
-        Device {
-            name: name.to_owned(),
-            node_type: 1,
-            node_guid: None,
-            hca_type: None,
-            ports,
-        }
-    }
-
-    #[test]
-    fn without_a_name_the_first_active_infiniband_port_is_chosen() {
-        let devices = [
-            device("a", vec![port(1, LinkLayer::Ethernet, 4, 5)]),
-            device(
-                "b",
-                vec![
-                    port(1, LinkLayer::InfiniBand, 2, 5),
-                    port(2, LinkLayer::InfiniBand, 4, 5),
-                ],
-            ),
-            device("c", vec![port(1, LinkLayer::InfiniBand, 4, 5)]),
-        ];
-        let chosen = |device: Option<&str>, port, guid| {
-            let wanted = Wanted {
-                device: device.map(str::to_owned),
-                port,
-                guid,
-            };
-            wanted
-                .choose(&devices)
-                .map(|(device, port)| (device.name.as_str(), port.number))
-        };
-        assert_eq!(chosen(None, None, None), Some(("b", 2)));
-        assert_eq!(chosen(None, Some(1), None), Some(("c", 1)));
-        assert_eq!(chosen(Some("b"), Some(1), None), Some(("b", 1)));
-        // A port that the user names is returned even if it is Ethernet, for an error that says so.
-        assert_eq!(chosen(Some("a"), None, None), Some(("a", 1)));
-        assert_eq!(chosen(Some("d"), None, None), None);
-        assert_eq!(chosen(None, None, Some(Guid(2))), Some(("b", 2)));
-        assert_eq!(chosen(Some("c"), None, Some(Guid(2))), None);
-    }
-
-    #[test]
-    fn a_port_that_is_split_over_two_devices_is_found_by_its_guid() {
-        let mut general = port(1, LinkLayer::InfiniBand, 4, 5);
-        general.cap_mask = Some(1 << 10);
-        let mut foreign = port(2, LinkLayer::InfiniBand, 4, 5);
-        foreign.cap_mask = Some(0);
-        let devices = [
-            device("mlx5_0", vec![general]),
-            device("smi_0", vec![port(1, LinkLayer::InfiniBand, 4, 5)]),
-            device("mlx5_1", vec![foreign]),
-        ];
-        let names = |from: usize| {
-            let port = &devices[from].ports[0];
-            let halves = Halves::of(&devices, (&devices[from], port));
-            let name = |(device, _): (&Device, _)| device.name.clone();
-            (halves.smi.map(name), name(halves.gsi))
-        };
-        let split = (Some("smi_0".to_owned()), "mlx5_0".to_owned());
-        assert_eq!(names(0), split);
-        assert_eq!(names(1), split);
-        assert_eq!(names(2), (Some("mlx5_1".to_owned()), "mlx5_1".to_owned()));
-    }
-}
+mod tests;

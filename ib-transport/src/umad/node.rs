@@ -1,10 +1,11 @@
 //! One open `/dev/infiniband/umadN`: its agents, and the header that stands before each datagram.
 
 use std::{
+    ffi::c_int,
     io,
     ops::Range,
     os::fd::{AsFd, BorrowedFd},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use ib_mad::MgmtClass;
@@ -17,54 +18,86 @@ use super::{
     },
     agent::{AgentClass, Rmpp, is_rmpp_class},
     device::{Device, DevicePort},
-    sys::Fd,
+    sys::{Fd, UserMadFile},
 };
 use crate::TransportError;
 
 /// The user MAD file of one port.
-pub(super) struct Node {
+pub(super) struct Node<F: UserMadFile = Fd> {
     /// Device and port, for errors.
     name: String,
-    file: Fd,
+    file: F,
     header_len: usize,
     agents: Vec<(MgmtClass, u32)>,
 }
 
 impl Node {
+    /// A file with its agents, as after [`open`](Self::open) and [`register`](Self::register).
+    #[cfg(test)]
+    pub(super) fn ready(file: Fd, agents: &[(MgmtClass, u32)]) -> Self {
+        Self {
+            name: "mlx5_0/1".to_owned(),
+            file,
+            header_len: UserMadHeader::LEN,
+            agents: agents.to_vec(),
+        }
+    }
+
     /// Opens the file of a port.
     pub(super) fn open(device: &Device, port: &DevicePort) -> Result<Self, TransportError> {
         let name = format!("{}/{}", device.name, port.number);
         let Some(umad) = port.umad else {
             return Err(TransportError::NoPort {
-                reason: format!("{name} has no umad node; is the module ib_umad loaded?"),
+                reason: format!(
+                    "{name} ({}) has no user MAD device: iWARP has none, others if ib_umad is loaded \
+                     (`modprobe ib_umad`)",
+                    port.link_layer
+                ),
             });
         };
-        let file = open(format!("/dev/infiniband/umad{umad}").into())?;
-        let header_len = if device.hca_type.as_deref() == Some("simulator") {
-            // ibsim's library accepts ENABLE_PKEY but keeps the old header.
-            UserMadHeader::OLD_LEN
-        } else if file.ioctl_plain(ENABLE_PKEY).is_ok() {
-            UserMadHeader::LEN
-        } else {
-            UserMadHeader::OLD_LEN
-        };
-        Ok(Self {
+        let file = open(format!("/dev/infiniband/umad{umad}").into(), Fd::open)?;
+        let is_simulator = device.hca_type.as_deref() == Some("simulator");
+        Ok(Self::over(file, name, is_simulator))
+    }
+}
+
+impl<F: UserMadFile> Node<F> {
+    /// Takes an open file over, before anything is registered on it.
+    fn over(file: F, name: String, is_simulator: bool) -> Self {
+        // ibsim's library accepts ENABLE_PKEY but keeps the old header.
+        let has_index = !is_simulator && file.ioctl_plain(ENABLE_PKEY).is_ok();
+        Self {
             name,
             file,
-            header_len,
+            header_len: match has_index {
+                true => UserMadHeader::LEN,
+                false => UserMadHeader::OLD_LEN,
+            },
             agents: Vec::new(),
-        })
+        }
     }
 
     /// Registers one more class.
     pub(super) fn register(&mut self, class: &AgentClass) -> Result<(), TransportError> {
-        let id = self
-            .register_agent2(class)
-            .or_else(|error| match error.raw_os_error() {
-                // Kernels without the second call, and ibsim's library.
-                Some(libc::ENOTTY | libc::EINVAL) | None => self.register_agent(class),
-                _ => Err(error),
-            });
+        let id = match self.register_agent2(class) {
+            Ok(id) => {
+                // As the first call of a file it switches to the long header by itself.
+                if self.agents.is_empty() {
+                    self.header_len = UserMadHeader::LEN;
+                }
+                Ok(id)
+            }
+            // Kernels without the second call, and ibsim's library.
+            Err(error)
+                if matches!(
+                    error.raw_os_error(),
+                    None | Some(libc::ENOTTY | libc::EINVAL)
+                ) =>
+            {
+                self.register_agent(class)
+            }
+            Err(error) => Err(error),
+        };
         match id {
             Ok(id) => {
                 self.agents.push((class.mgmt_class, id));
@@ -211,13 +244,13 @@ impl Node {
     }
 }
 
-impl AsFd for Node {
+impl<F: UserMadFile> AsFd for Node<F> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 }
 
-impl Drop for Node {
+impl<F: UserMadFile> Drop for Node<F> {
     fn drop(&mut self) {
         for &(_, id) in &self.agents {
             let mut id = id;
@@ -230,30 +263,32 @@ impl Drop for Node {
 /// Opens the file that announces a subnet manager on a port while it is open.
 pub(super) fn announce(port: &DevicePort) -> Result<Option<Fd>, TransportError> {
     let path = |umad| PathBuf::from(format!("/dev/infiniband/issm{umad}"));
-    port.umad.map(|umad| open(path(umad))).transpose()
+    port.umad.map(|umad| open(path(umad), Fd::open)).transpose()
 }
 
 /// Longest message that is taken in: far more than the SA's answer for the largest subnet.
 const MAX_MESSAGE: usize = 1 << 28;
 
-fn open(path: PathBuf) -> Result<Fd, TransportError> {
-    Fd::open(&path, libc::O_RDWR | libc::O_NONBLOCK).map_err(|source| {
-        let action = match source.raw_os_error() {
-            Some(libc::EACCES | libc::EPERM) => {
-                format!(
-                    "open {} (needs root, or a udev rule that gives access)",
-                    path.display()
-                )
+/// Opens `path` by `call` for reading and writing; neither waits.
+fn open<F>(
+    path: PathBuf,
+    call: impl FnOnce(&Path, c_int) -> io::Result<F>,
+) -> Result<F, TransportError> {
+    call(&path, libc::O_RDWR | libc::O_NONBLOCK).map_err(|source| {
+        let hint = match source.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => " (needs root, or a udev rule that gives access)",
+            Some(libc::EAGAIN) => " (another subnet manager announces itself there)",
+            Some(libc::ENXIO | libc::ENODEV) => " (the device was removed)",
+            Some(libc::ENOENT) => {
+                " (sysfs names the port, but its device file is not here: is udev running, and is \
+                 /dev/infiniband part of this container?)"
             }
-            Some(libc::EAGAIN) => {
-                format!(
-                    "open {} (another subnet manager announces itself there)",
-                    path.display()
-                )
-            }
-            _ => format!("open {}", path.display()),
+            _ => "",
         };
-        TransportError::Io { action, source }
+        TransportError::Io {
+            action: format!("open {}{hint}", path.display()),
+            source,
+        }
     })
 }
 
@@ -270,3 +305,6 @@ fn register_hint(error: &io::Error, class: &AgentClass) -> &'static str {
         _ => "the kernel refused the registration",
     }
 }
+
+#[cfg(test)]
+mod tests;
