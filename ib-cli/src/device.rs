@@ -63,11 +63,13 @@ pub enum DevicePort {
 }
 
 impl DeviceArgs {
-    /// Opens the port for these classes and the methods that are wanted unasked.
+    /// Opens the port for these classes and the methods that are wanted unasked. `timeout` is the engine's for
+    /// one request.
     pub fn open(
         &self,
         classes: &[(MgmtClass, u8, &'static [Method])],
         announce_sm: bool,
+        timeout: Duration,
         clock: MonotonicClock,
     ) -> Result<DevicePort, CliError> {
         let device = self.device.as_deref();
@@ -91,8 +93,8 @@ impl DeviceArgs {
                 port: self.port,
                 guid,
             },
+            timeout: UmadOptions::below(timeout),
             announce_sm,
-            ..UmadOptions::default()
         };
         let classes: Vec<AgentClass> = classes
             .iter()

@@ -345,8 +345,9 @@ impl<R: Request> Engine for Client<R> {
         match input {
             Input::Mad(mad) => self.handle_mad(now, mad),
             // A lost segment is repeated by its transfer.
-            Input::SendFailed(mad) if mad.rmpp().is_some() => {}
+            Input::SendFailed(mad) | Input::Returned(mad) if mad.rmpp().is_some() => {}
             Input::SendFailed(mad) => self.window.handle_send_failed(mad),
+            Input::Returned(mad) => self.window.handle_returned(mad),
         }
         self.settle(now);
     }

@@ -135,6 +135,9 @@ pub struct GrhAddress {
 pub enum Input<'a> {
     /// A datagram arrived; its address is the sender's.
     Mad(&'a Mad),
-    /// The transport could not send this datagram, or learned at once that it has no way.
+    /// The transport could not send this datagram.
     SendFailed(&'a Mad),
+    /// The layer below gave a datagram of ours back, by its header at least: it waited for the answer in vain,
+    /// or learned that there is no way.
+    Returned(&'a Mad),
 }

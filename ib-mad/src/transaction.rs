@@ -191,14 +191,12 @@ impl<C> TransactionWindow<C> {
 
     /// Takes in that a datagram could not be sent: its time-out is over at once.
     pub fn handle_send_failed(&mut self, mad: &Mad) {
-        let header = mad.header();
-        let id = header.transaction_id();
-        if let Some(index) = self.slab.find(id.low(), header.mgmt_class())
-            && self.slab.state(index) == Some(State::InFlight)
-        {
-            self.timers.remove(index);
-            self.attempt_over(index, FailureReason::NotSent);
-        }
+        self.attempt_lost(mad, FailureReason::NotSent);
+    }
+
+    /// The layer below waited for the answer in vain: the attempt timed out, early by our own clock.
+    pub fn handle_returned(&mut self, mad: &Mad) {
+        self.attempt_lost(mad, FailureReason::TimedOut);
     }
 
     /// The next request that was given up.
@@ -396,6 +394,7 @@ impl<C> Engine for TransactionWindow<C> {
                 self.events.push_back(event);
             }
             Input::SendFailed(mad) => self.handle_send_failed(mad),
+            Input::Returned(mad) => self.handle_returned(mad),
         }
     }
 

@@ -517,6 +517,7 @@ impl Engine for Discovery {
                 Received::Unsolicited | Received::Pending | Received::Stale => {}
             },
             Input::SendFailed(mad) => self.window.handle_send_failed(mad),
+            Input::Returned(mad) => self.window.handle_returned(mad),
         }
         self.run();
     }

@@ -418,6 +418,10 @@ impl Engine for SubnetManager {
                 self.window.handle_send_failed(mad);
                 self.sa.handle_send_failed(mad);
             }
+            Input::Returned(mad) => {
+                self.window.handle_returned(mad);
+                self.sa.handle_send_failed(mad);
+            }
         }
         self.on_failures(now);
         self.run(now);

@@ -1,16 +1,26 @@
 //! Exercises the user MAD interface of the running kernel on the first port that has one.
 //!
-//! Two openings of the port talk to each other through QP1: registration, request and answer, time-out,
-//! a long message by the kernel's RMPP, which the first read has no room for (ENOSPC), and, when the port
-//! disappears, its removal. Prints one line a step.
+//! Two openings of the port talk to each other through QP1: registration, request and answer, many of them
+//! without an allocation, time-out, a long message by the kernel's RMPP, reads that have no room for it, and,
+//! when the port disappears, its removal. Prints one line a step.
 
-use std::{error::Error, io::Write, path::PathBuf, time::Duration};
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    error::Error,
+    fs::File,
+    io::{Read, Write},
+    os::fd::AsFd,
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
 
 use ib_mad::{
-    AttributeId, GrhAddress, Instant, MadAddress, MadHeader, Method, MgmtClass, TransactionId,
+    AttributeId, GrhAddress, Instant, Mad, MadAddress, MadHeader, Method, MgmtClass, TransactionId,
 };
 use ib_transport::{
-    Clock, MonotonicClock, TransportError,
+    Clock, MadTransport, MonotonicClock, Received, TransportError,
     umad::{AgentClass, Message, Rmpp, UmadOptions, UmadPort, Wanted, devices},
 };
 use ib_wire::{Lid, Sl};
@@ -20,6 +30,26 @@ const CLASS: MgmtClass = MgmtClass(0x32);
 const OUI: u32 = 0x00_1405;
 /// Bytes before the data of a vendor message: common header, RMPP header, OUI.
 const HEADERS: usize = 40;
+
+/// The system's allocator, with a count of what is asked of it.
+struct Counting(AtomicUsize);
+
+// SAFETY: every call is the system allocator's own.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps this trait's contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: `memory` came from `alloc`, which is the system's.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting(AtomicUsize::new(0));
 
 fn main() -> Result<(), Box<dyn Error>> {
     let clock = MonotonicClock::start();
@@ -87,6 +117,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     done("answered a request");
 
+    let before = ALLOCATOR.0.load(Ordering::Relaxed);
+    for transaction in 100..200 {
+        exchange(&mut asks, &mut answers, own, transaction, soon())?;
+    }
+    match ALLOCATOR.0.load(Ordering::Relaxed) - before {
+        0 => done("exchanged 100 requests and answers without an allocation"),
+        count => return Err(format!("{count} allocations in 100 exchanges").into()),
+    }
+
     asks.send_message(&own, &message(Method::GET, 2, 256 - HEADERS))?;
     expect(&mut answers, soon())?;
     let returned = expect(&mut asks, soon())?;
@@ -105,6 +144,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let request = expect(&mut answers, soon())?;
     let long = reply(&request, 1000);
     answers.send_message(&request.address, &long)?;
+    read_without_room(&asks, HEADERS + 1000)?;
     let joined = expect(&mut asks, soon())?;
     if joined.bytes.get(HEADERS..) != long.get(HEADERS..) {
         return Err(format!("{} bytes of a long answer", joined.bytes.len()).into());
@@ -119,6 +159,76 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err(error @ TransportError::Closed { .. }) => done(&format!("noticed: {error}")),
         other => return Err(format!("the removal brought {other:?}").into()),
     }
+    Ok(())
+}
+
+/// One request and its answer, each in a datagram.
+fn exchange(
+    asks: &mut UmadPort,
+    answers: &mut UmadPort,
+    address: MadAddress,
+    transaction: u64,
+    deadline: Option<Instant>,
+) -> Result<(), TransportError> {
+    let mut mad = Mad::new(address);
+    header(mad.header_mut(), Method::GET, transaction);
+    mad.bytes[36..HEADERS].copy_from_slice(&OUI.to_be_bytes());
+    asks.send(&mad)?;
+    let answered = match answers.recv(deadline)? {
+        Some(Received::Mad(mut request)) => {
+            request.header_mut().set_method(Method::GET_RESP);
+            answers.send(&request)?;
+            asks.recv(deadline)?
+        }
+        other => other,
+    };
+    match answered {
+        Some(Received::Mad(answer))
+            if answer.header().transaction_id().low() == transaction as u32 =>
+        {
+            Ok(())
+        }
+        _ => Err(TransportError::Unreachable {
+            reason: "no answer",
+        }),
+    }
+}
+
+/// Reads a queued message of `length` bytes into buffers that are too short for it, by the file itself: the
+/// kernel says how long it is (ENOSPC) or that not even its first segment has room (EINVAL), and keeps it.
+fn read_without_room(port: &UmadPort, length: usize) -> Result<(), Box<dyn Error>> {
+    const USER_HEADER: usize = 64;
+    let mut file = File::from(port.as_fd().try_clone_to_owned()?);
+    let mut outcome = |room: usize| {
+        let mut buffer = vec![0xa5; room];
+        for _ in 0..300 {
+            match file.read(&mut buffer) {
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                Err(error) => return Ok((error.raw_os_error(), buffer)),
+                Ok(n) => return Err(format!("a read of {n} bytes into {room}")),
+            }
+        }
+        Err("nothing arrived".to_owned())
+    };
+    let needed = USER_HEADER + length;
+    // All but one byte; the first segment alone; that again.
+    for room in [needed - 1, USER_HEADER + 256, USER_HEADER + 256] {
+        let (error, buffer) = outcome(room)?;
+        let says = u32::from_ne_bytes(buffer[16..20].try_into()?) as usize;
+        let first = MadHeader::parse(&buffer[USER_HEADER..], 0)?.0;
+        if error != Some(libc::ENOSPC) || says != needed || first.mgmt_class() != CLASS {
+            return Err(format!("{room} bytes of room for {needed}: {error:?}, {says}").into());
+        }
+    }
+    let (error, _) = outcome(USER_HEADER + 255)?;
+    if error != Some(libc::EINVAL) {
+        return Err(format!("no room for a segment: {error:?}").into());
+    }
+    done(&format!(
+        "was told of {needed} bytes three times where there was no room (ENOSPC)"
+    ));
     Ok(())
 }
 
@@ -141,16 +251,20 @@ fn message(method: Method, transaction: u64, data_len: usize) -> Vec<u8> {
     bytes[..HEADERS].fill(0);
     let oui = OUI.to_be_bytes();
     bytes[36..HEADERS].copy_from_slice(&oui);
-    if let Ok((header, _)) = MadHeader::parse_mut(&mut bytes, 0) {
-        header
-            .set_base_version(1)
-            .set_mgmt_class(CLASS)
-            .set_class_version(1)
-            .set_method(method)
-            .set_transaction_id(TransactionId(transaction))
-            .set_attribute_id(AttributeId(0x10));
+    if let Ok((head, _)) = MadHeader::parse_mut(&mut bytes, 0) {
+        header(head, method, transaction);
     }
     bytes
+}
+
+fn header(header: &mut MadHeader, method: Method, transaction: u64) {
+    header
+        .set_base_version(1)
+        .set_mgmt_class(CLASS)
+        .set_class_version(1)
+        .set_method(method)
+        .set_transaction_id(TransactionId(transaction))
+        .set_attribute_id(AttributeId(0x10));
 }
 
 /// The answer to `request`, by RMPP where it is longer than one datagram.

@@ -66,7 +66,7 @@ where
         match transport.recv(deadline)? {
             Some(Received::Mad(mad)) => engine.handle_input(clock.now(), Input::Mad(&mad)),
             Some(Received::Returned(mad)) => {
-                engine.handle_input(clock.now(), Input::SendFailed(&mad));
+                engine.handle_input(clock.now(), Input::Returned(&mad));
             }
             None if deadline.is_none() => return Ok(None),
             None => engine.handle_timeout(clock.now()),

@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use ib_mad::{Instant, Mad, MadAddress, MadHeader, Method, MgmtClass};
+use ib_mad::{Instant, Mad, MadAddress, MadHeader, Method, MgmtClass, WindowConfig};
 use ib_wire::Qpn;
 
 pub use agent::{AgentClass, Rmpp};
@@ -57,17 +57,29 @@ pub struct UmadOptions {
     pub wanted: Wanted,
     /// How long the kernel waits for the answer to a request before it gives it back.
     ///
-    /// Below the engine's own time-out: the kernel refuses a request whose transaction ID is still waiting.
+    /// [`below`](Self::below) the engine's own time-out: the kernel refuses a request whose transaction ID is
+    /// still waiting.
     pub timeout: Duration,
     /// Announces a subnet manager on this port: sets IsSM in its CapabilityMask while open.
     pub announce_sm: bool,
 }
 
+impl UmadOptions {
+    /// How long the kernel may wait for an engine whose requests time out after `engine`: a bit less, by
+    /// more than the kernel's timers round.
+    #[must_use]
+    pub fn below(engine: Duration) -> Duration {
+        let gap = (engine / 20).max(Duration::from_millis(10));
+        engine.saturating_sub(gap).max(Duration::from_millis(1))
+    }
+}
+
 impl Default for UmadOptions {
+    /// For the transaction window's own default.
     fn default() -> Self {
         Self {
             wanted: Wanted::default(),
-            timeout: Duration::from_millis(190),
+            timeout: Self::below(WindowConfig::default().timeout),
             announce_sm: false,
         }
     }

@@ -46,13 +46,14 @@ Examples:
 pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
     let clock = MonotonicClock::start();
     let classes = [(MgmtClass::SUBN_DIRECTED, 1, &[][..])];
-    let mut port = args.device.open(&classes, false, clock)?;
     let mut config = DiscoveryConfig {
         m_key: args.m_key,
         max_hops: args.max_hops,
         ..DiscoveryConfig::default()
     };
     args.patience.apply(&mut config.window);
+    let timeout = config.window.timeout;
+    let mut port = args.device.open(&classes, false, timeout, clock)?;
     let mut discovery = Discovery::new(config);
     drive(&mut discovery, &mut port, &clock, |_, event| match event {
         DiscoveryEvent::Done => ControlFlow::Break(()),

@@ -108,7 +108,9 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
     let mut config = ClientConfig::default();
     args.patience.apply(&mut config.window);
     let mut asker = Asker {
-        port: args.device.open(&classes, false, clock)?,
+        port: args
+            .device
+            .open(&classes, false, config.window.timeout, clock)?,
         clock,
         client: Client::new(config),
         m_key: args.m_key,

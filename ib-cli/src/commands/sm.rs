@@ -80,7 +80,8 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         (MgmtClass::SUBN_DIRECTED, 1, SMP),
         (MgmtClass::SUBN_ADM, 2, SA),
     ];
-    let port = args.device.open(&classes, true, clock)?;
+    let timeout = config.transaction_timeout;
+    let port = args.device.open(&classes, true, timeout, clock)?;
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;

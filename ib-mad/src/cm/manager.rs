@@ -318,7 +318,7 @@ impl Engine for CommunicationManager {
         match input {
             Input::Mad(mad) => self.handle_mad(now, mad),
             // What was not sent is lost as on the way: its time-out repeats it.
-            Input::SendFailed(_) => {}
+            Input::SendFailed(_) | Input::Returned(_) => {}
         }
     }
 

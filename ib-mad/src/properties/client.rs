@@ -170,6 +170,9 @@ pub fn every_call_ends_once(bytes: &[u8]) {
                 let given_up = lab.client.cancel(MgmtClass::SUBN_ADM, id);
                 lab.ended += usize::from(given_up.is_some());
             }
+            (6, Some(mad)) if which >= 64 => {
+                lab.client.handle_input(lab.now, Input::Returned(&mad));
+            }
             (6, Some(mad)) => lab.client.handle_input(lab.now, Input::SendFailed(&mad)),
             _ => {
                 lab.now = lab.now + Duration::from_millis(u64::from(which) * 8);

@@ -53,6 +53,7 @@ pub fn every_request_ends_once(bytes: &[u8]) {
             (2, Some(mad)) => answer(&mut window, now, &mad, MadStatus::OK),
             (3, Some(mad)) => answer(&mut window, now, &mad, MadStatus::BUSY),
             (4, Some(mad)) => answer(&mut window, now, &mad, MadStatus::REDIRECT),
+            (5, Some(mad)) if which >= 128 => window.handle_input(now, Input::Returned(&mad)),
             (5, Some(mad)) => window.handle_input(now, Input::SendFailed(&mad)),
             (6, Some(mad)) => {
                 let mut forged = mad;

@@ -110,6 +110,18 @@ impl<C> TransactionWindow<C> {
         })
     }
 
+    /// The attempt that sent `mad` ends before its time.
+    pub(super) fn attempt_lost(&mut self, mad: &Mad, reason: FailureReason) {
+        let header = mad.header();
+        let id = header.transaction_id();
+        if let Some(index) = self.slab.find(id.low(), header.mgmt_class())
+            && self.slab.state(index) == Some(State::InFlight)
+        {
+            self.timers.remove(index);
+            self.attempt_over(index, reason);
+        }
+    }
+
     /// An attempt came to nothing.
     pub(super) fn attempt_over(&mut self, index: Index, reason: FailureReason) {
         let Some(entry) = self.slab.get_mut(index) else {

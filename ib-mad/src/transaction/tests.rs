@@ -298,20 +298,25 @@ fn a_busy_responder_rests_and_gives_its_place_to_others() {
 }
 
 #[test]
-fn a_failed_send_is_an_early_time_out() {
-    let mut window = window();
-    window.request(&get(1), 7).unwrap();
-    for _ in 0..3 {
-        let mad = window.poll_transmit(at(0)).unwrap();
-        window.handle_send_failed(&mad);
+fn what_is_not_sent_or_comes_back_is_an_early_time_out() {
+    for reason in [FailureReason::NotSent, FailureReason::TimedOut] {
+        let mut window = window();
+        window.request(&get(1), 7).unwrap();
+        for _ in 0..3 {
+            let mad = window.poll_transmit(at(0)).unwrap();
+            window.handle_input(
+                at(0),
+                match reason {
+                    FailureReason::NotSent => Input::SendFailed(&mad),
+                    _ => Input::Returned(&mad),
+                },
+            );
+        }
+        assert_eq!(window.poll_transmit(at(0)), None);
+        let failure = window.poll_failure().unwrap();
+        assert_eq!((failure.reason, failure.attempts), (reason, 3));
+        assert_eq!(window.poll_timeout(), None);
     }
-    assert_eq!(window.poll_transmit(at(0)), None);
-    let failure = window.poll_failure().unwrap();
-    assert_eq!(
-        (failure.reason, failure.attempts),
-        (FailureReason::NotSent, 3)
-    );
-    assert_eq!(window.poll_timeout(), None);
 }
 
 #[test]

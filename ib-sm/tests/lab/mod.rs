@@ -210,7 +210,7 @@ impl Running {
                 }
                 Some(Received::Returned(mad)) => {
                     let now = self.clock.now();
-                    self.sm.handle_input(now, ib_mad::Input::SendFailed(&mad));
+                    self.sm.handle_input(now, ib_mad::Input::Returned(&mad));
                 }
                 None => self.sm.handle_timeout(self.clock.now()),
             }

@@ -241,3 +241,12 @@ fn a_signal_ends_no_wait() {
     assert!(came.load(std::sync::atomic::Ordering::SeqCst));
     sender.join().unwrap();
 }
+
+#[test]
+fn the_kernel_waits_a_bit_less_than_the_engine() {
+    for (engine, kernel) in [(200, 190), (1_000, 950), (50, 40), (5, 1), (0, 1)] {
+        let below = UmadOptions::below(Duration::from_millis(engine));
+        assert_eq!(below, Duration::from_millis(kernel), "{engine} ms");
+    }
+    assert_eq!(UmadOptions::default().timeout.as_millis(), 190);
+}
