@@ -3,14 +3,19 @@
 mod lab;
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ib_sim::{FaultRates, Sim, SimOptions};
+use ib_mad::{Instant, Mad, TransactionId};
+use ib_sim::server::{Listen, Server, ServerOptions};
+use ib_sim::{FaultRates, Sim, SimClock, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
+use ib_transport::ibsim::{IbsimOptions, IbsimPort};
 use ib_transport::{
-    Clock, Direction, MadTransport, Record, RecordWriter, Replay, Tap, TransportError, drive,
-    read_records,
+    Clock, Direction, MadTransport, MonotonicClock, Received, Record, RecordWriter, Replay, Tap,
+    TappedClock, TransportError, drive, read_records,
 };
 use ib_wire::Lid;
 
@@ -18,10 +23,12 @@ use lab::Lab;
 
 /// Sweeps that a run lasts.
 const SWEEPS: usize = 3;
+/// Time between them: short, as some runs are in real time.
+const INTERVAL: Duration = Duration::from_millis(500);
 
 fn config() -> SmConfig {
     SmConfig {
-        sweep_interval: Some(Duration::from_secs(10)),
+        sweep_interval: Some(INTERVAL),
         ..SmConfig::default()
     }
 }
@@ -49,6 +56,12 @@ fn run<T: MadTransport, C: Clock>(
 
 /// The events of a run on a fabric with these faults, and what was tapped meanwhile.
 fn tapped(rates: FaultRates, seed: u64) -> (Vec<String>, Vec<Record>) {
+    let (transport, clock) = simulated(rates, seed);
+    tap(transport, clock)
+}
+
+/// A port of a fabric with these faults, in virtual time.
+fn simulated(rates: FaultRates, seed: u64) -> (SimTransport, SimClock) {
     let fabric = Lab::new("seed-dualstar").fabric;
     let mut options = SimOptions::default();
     options.faults.rates = rates;
@@ -63,12 +76,86 @@ fn tapped(rates: FaultRates, seed: u64) -> (Vec<String>, Vec<Record>) {
         node: host,
         port: ib_wire::PortNum(1),
     };
+    (sim.attach(port).unwrap(), sim.clock())
+}
+
+/// The events of a run over `transport`, and what was tapped meanwhile.
+fn tap<T: MadTransport, C: Clock + Clone>(transport: T, clock: C) -> (Vec<String>, Vec<Record>) {
     let records = RefCell::new(Vec::new());
-    let tap = |record: &Record| records.borrow_mut().push(*record);
-    let mut transport = Tap::new(sim.attach(port).unwrap(), sim.clock(), tap);
-    let (events, outcome) = run(&mut transport, &sim.clock());
+    let sink = |record: &Record| records.borrow_mut().push(*record);
+    let mut transport = Tap::new(transport, clock.clone(), sink);
+    let (events, outcome) = run(&mut transport, &clock);
     assert_eq!(outcome.unwrap(), Some(()), "{:?}", events.last());
     (events, records.into_inner())
+}
+
+/// An event without how long it took: what a real clock measured between two datagrams is in no recording.
+fn without_times(event: &str) -> String {
+    match (event.find("started: "), event.find("mads: ")) {
+        (Some(from), Some(to)) => [&event[..from], &event[to..]].concat(),
+        _ => event.to_owned(),
+    }
+}
+
+/// The file of what was tapped.
+fn file_of(records: &[Record]) -> Vec<u8> {
+    let mut writer = RecordWriter::new(Vec::new(), Lid(1), Duration::ZERO).unwrap();
+    for record in records {
+        writer.write(record).unwrap();
+    }
+    writer.into_inner()
+}
+
+/// Plays a file to a second manager: its events, how the run ended, and what was not played.
+fn played(file: &[u8]) -> (Vec<String>, Result<Option<()>, TransportError>, usize) {
+    let recording = read_records(file).unwrap();
+    assert_eq!(recording.passed_over, 0);
+    let mut replay = Replay::new(recording.records);
+    let clock = replay.clock();
+    let (events, outcome) = run(&mut replay, &clock);
+    (events, outcome, replay.left())
+}
+
+/// What the kernel's interface makes of a transport: its own number in the upper half of a request's
+/// transaction ID, now and then a request that it refuses, and requests without an answer that come back by
+/// their header, before the engine's own time-out.
+struct KernelLike<T> {
+    inner: T,
+    sent: u32,
+    returned: VecDeque<Mad>,
+}
+
+impl<T: MadTransport> MadTransport for KernelLike<T> {
+    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+        const AGENT: u64 = 0x0002_0000_0000;
+        self.sent += 1;
+        if self.sent.is_multiple_of(41) {
+            return Err(TransportError::Unreachable {
+                reason: "the kernel refused it",
+            });
+        }
+        let mut changed = *mad;
+        if !mad.header().method().is_response() {
+            let low = u64::from(mad.header().transaction_id().low());
+            changed
+                .header_mut()
+                .set_transaction_id(TransactionId(AGENT | low));
+            if self.sent.is_multiple_of(37) {
+                let mut header = Mad::new(mad.address);
+                header.bytes[..24].copy_from_slice(&changed.bytes[..24]);
+                self.returned.push_back(header);
+                return Ok(());
+            }
+        }
+        self.inner.send(&changed)
+    }
+
+    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+        match self.returned.pop_front() {
+            Some(mad) => Ok(Some(Received::Returned(mad))),
+            None => self.inner.recv(deadline),
+        }
+    }
 }
 
 /// Every way in which a datagram can suffer, one by one and together.
@@ -145,18 +232,88 @@ fn a_replay_brings_a_manager_to_the_same_decisions() {
 fn a_replay_of_a_file_is_as_good() {
     for (trouble, rates) in troubles() {
         let (events, records) = tapped(rates, 5);
-        let mut writer = RecordWriter::new(Vec::new(), Lid(1), Duration::ZERO).unwrap();
-        for record in &records {
-            writer.write(record).unwrap();
-        }
-        let file = writer.into_inner();
-        let (read, passed_over) = read_records(&file[..]).unwrap();
-        assert_eq!((read.len(), passed_over), (records.len(), 0), "{trouble}");
-        let mut replay = Replay::new(read);
-        let clock = replay.clock();
-        let (again, outcome) = run(&mut replay, &clock);
+        let (again, outcome, left) = played(&file_of(&records));
         assert_eq!(outcome.unwrap(), Some(()), "{trouble}");
-        assert_eq!(events, again, "{trouble}");
+        assert_eq!((left, events), (0, again), "{trouble}");
+    }
+}
+
+#[test]
+fn what_the_kernels_interface_refuses_and_returns_is_played_as_it_was() {
+    for (trouble, rates) in troubles() {
+        let (inner, clock) = simulated(rates, 9);
+        let transport = KernelLike {
+            inner,
+            sent: 0,
+            returned: VecDeque::new(),
+        };
+        let (events, records) = tap(transport, clock);
+        for direction in [Direction::Refused, Direction::Returned] {
+            let count = records
+                .iter()
+                .filter(|record| record.direction == direction);
+            assert!(count.count() > 2, "{trouble}: {direction:?}");
+        }
+        let (again, outcome, left) = played(&file_of(&records));
+        assert_eq!(outcome.unwrap(), Some(()), "{trouble}");
+        assert_eq!((left, events), (0, again), "{trouble}");
+    }
+}
+
+#[test]
+fn a_recording_that_was_cut_inside_a_frame_is_played_up_to_there() {
+    let (events, records) = tapped(FaultRates::NONE, 3);
+    let file = file_of(&records);
+    for length in [file.len() - 7, file.len() / 2, file.len() / 3 + 1] {
+        let (again, outcome, left) = played(&file[..length]);
+        assert_eq!(left, 0, "{length} of {} bytes", file.len());
+        assert!(
+            events.starts_with(&again),
+            "{length} of {} bytes",
+            file.len()
+        );
+        // The manager goes on where the recording ends: with a datagram, or with waiting.
+        assert!(
+            matches!(
+                outcome,
+                Ok(Some(())) | Ok(None) | Err(TransportError::Diverged { expected: None, .. })
+            ),
+            "{outcome:?}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_in_real_time_over_a_socket_is_played_as_it_was() {
+    for (trouble, rates) in troubles() {
+        let name = format!("ib-sm-replay-{}-{trouble}", std::process::id());
+        let mut options = ServerOptions::new(Listen::Unix(name.clone()));
+        options.sim.faults.rates = rates;
+        options.sim.faults.seed = 11;
+        let fabric = Lab::new("seed-dualstar").fabric;
+        let mut server = Server::bind(&fabric, &options).unwrap();
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let serving = scope.spawn(|| server.run(None, &mut std::io::sink(), &stop));
+            let clock = MonotonicClock::start();
+            let options = IbsimOptions {
+                server: name,
+                announce_sm: true,
+                ..IbsimOptions::default()
+            };
+            let port = IbsimPort::attach(&options, clock).unwrap();
+            let (events, records) = tap(port, TappedClock::new(clock));
+            stop.store(true, Ordering::Relaxed);
+            serving.join().unwrap().unwrap();
+            let (again, outcome, left) = played(&file_of(&records));
+            assert!(matches!(outcome, Ok(Some(()))), "{trouble}: {outcome:?}");
+            assert_eq!(left, 0, "{trouble}");
+            let decisions = |events: &[String]| -> Vec<String> {
+                events.iter().map(|event| without_times(event)).collect()
+            };
+            assert_eq!(decisions(&events), decisions(&again), "{trouble}");
+        });
     }
 }
 

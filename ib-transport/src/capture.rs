@@ -270,18 +270,22 @@ const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
 /// Comment on a datagram of ours that the layer below gave back.
 const RETURNED: &str = "returned to the sender: no answer";
+/// Comment on a datagram of ours that never went out.
+const REFUSED: &str = "refused by the layer below: not sent";
 
 fn direction(options: &[EnhancedPacketOption<'_>]) -> Option<Direction> {
-    let returned = |option: &EnhancedPacketOption<'_>| match option {
-        EnhancedPacketOption::Comment(comment) => comment == RETURNED,
-        _ => false,
+    let says = |text: &str| {
+        options.iter().any(
+            |option| matches!(option, EnhancedPacketOption::Comment(comment) if comment == text),
+        )
     };
     let flags = options.iter().find_map(|option| match option {
         EnhancedPacketOption::Flags(flags) => Some(flags & 3),
         _ => None,
     });
     match flags? {
-        INBOUND if options.iter().any(returned) => Some(Direction::Returned),
+        INBOUND if says(RETURNED) => Some(Direction::Returned),
+        INBOUND if says(REFUSED) => Some(Direction::Refused),
         INBOUND => Some(Direction::Received),
         OUTBOUND => Some(Direction::Sent),
         _ => None,
@@ -444,6 +448,10 @@ impl<W: Write> CaptureWriter<W> {
                         Some(Direction::Received) => vec![EnhancedPacketOption::Flags(INBOUND)],
                         Some(Direction::Returned) => vec![
                             EnhancedPacketOption::Comment(RETURNED.into()),
+                            EnhancedPacketOption::Flags(INBOUND),
+                        ],
+                        Some(Direction::Refused) => vec![
+                            EnhancedPacketOption::Comment(REFUSED.into()),
                             EnhancedPacketOption::Flags(INBOUND),
                         ],
                     },

@@ -10,6 +10,18 @@ use crate::{MadTransport, Received, TransportError};
 pub trait Clock {
     /// This moment; never before an earlier answer.
     fn now(&self) -> Instant;
+
+    /// The moment at which the engine sent, which has just been asked what it sends.
+    fn sent(&self) -> Instant {
+        self.now()
+    }
+
+    /// Takes in that a wait until `deadline` ended, with a datagram or without one; the moment at which it
+    /// did, for the engine.
+    fn wake(&self, deadline: Option<Instant>, arrived: bool) -> Instant {
+        let _ = (deadline, arrived);
+        self.now()
+    }
 }
 
 /// The system's monotonic clock; its epoch is its creation.

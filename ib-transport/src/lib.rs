@@ -19,7 +19,7 @@ pub mod umad;
 
 pub use drive::{Clock, MonotonicClock, ask, drive};
 pub use replay::{Replay, ReplayClock};
-pub use tap::{Direction, Record, RecordWriter, Tap, read_records};
+pub use tap::{Direction, Record, RecordWriter, Recording, Tap, TappedClock, read_records};
 pub use transport::{MadTransport, Received, TransportError};
 
 #[cfg(doctest)]

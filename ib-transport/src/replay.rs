@@ -33,18 +33,50 @@ pub struct Replay {
 }
 
 /// The time of a [`Replay`].
+///
+/// The first look after a wait is the moment of what ended it, the looks after that are that of the datagram
+/// which the engine sends next: the moments that a [`TappedClock`](crate::TappedClock) told.
 #[derive(Clone, Debug, Default)]
-pub struct ReplayClock(Rc<Cell<Instant>>);
+pub struct ReplayClock(Rc<Cell<Moments>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    now: Instant,
+    /// Whether a wait has ended that the engine has not taken in.
+    woke: bool,
+    /// When the engine sends, if that is what comes next.
+    next_send: Option<Instant>,
+}
 
 impl ReplayClock {
-    fn advance(&self, to: Instant) {
-        self.0.set(self.0.get().max(to));
+    /// This moment of the recording, whoever looks.
+    fn stands(&self) -> Instant {
+        self.0.get().now
+    }
+
+    fn advance(&self, to: Instant, woke: bool, next_send: Option<Instant>) {
+        let now = self.stands().max(to);
+        self.0.set(Moments {
+            now,
+            woke,
+            next_send,
+        });
     }
 }
 
 impl Clock for ReplayClock {
     fn now(&self) -> Instant {
-        self.0.get()
+        let moments = self.0.get();
+        if moments.woke {
+            self.0.set(Moments {
+                woke: false,
+                ..moments
+            });
+            return moments.now;
+        }
+        moments
+            .next_send
+            .map_or(moments.now, |next| next.max(moments.now))
     }
 }
 
@@ -52,13 +84,15 @@ impl Replay {
     /// A transport that plays `records`, which are in the order of time.
     #[must_use]
     pub fn new(records: impl IntoIterator<Item = Record>) -> Self {
-        let records: VecDeque<Record> = records.into_iter().collect();
-        let clock = ReplayClock::default();
+        let replay = Self {
+            records: records.into_iter().collect(),
+            clock: ReplayClock::default(),
+        };
         // The recording's clock may have been running for long: time starts with it.
-        if let Some(first) = records.front() {
-            clock.advance(first.at);
+        if let Some(first) = replay.records.front() {
+            replay.clock.advance(first.at, false, None);
         }
-        Self { records, clock }
+        replay
     }
 
     /// The clock to drive the engine by.
@@ -72,55 +106,62 @@ impl Replay {
     pub fn left(&self) -> usize {
         self.records.len()
     }
+
+    /// When the engine sends next, if that is what comes next.
+    fn next_send(&self) -> Option<Instant> {
+        let next = self.records.front()?;
+        (next.direction == Direction::Sent).then_some(next.at)
+    }
+
+    /// Takes the next record if it is one that `fits`.
+    fn take(&mut self, fits: impl FnOnce(&Record) -> bool) -> Option<Record> {
+        let record = *self.records.front().filter(|record| fits(record))?;
+        self.records.pop_front();
+        Some(record)
+    }
 }
 
 impl MadTransport for Replay {
     /// # Errors
-    /// [`Diverged`](TransportError::Diverged) if the recording has another datagram here.
+    /// [`Diverged`](TransportError::Diverged) if the recording has another datagram here, or ends here;
+    /// [`Unreachable`](TransportError::Unreachable) where the layer below refused it.
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
-        // What arrived between two sends of one burst was recorded between them, too.
-        let sent = self
-            .records
-            .iter()
-            .position(|record| record.direction == Direction::Sent)
-            .and_then(|index| self.records.remove(index));
-        let diverged = |expected: Option<Mad>| TransportError::Diverged {
-            sent: Box::new(*mad),
-            expected: expected.map(Box::new),
+        let sent = self.take(|record| record.direction == Direction::Sent && record.mad == *mad);
+        let Some(sent) = sent else {
+            let mut expected = self.records.iter();
+            let expected = expected.find(|record| record.direction == Direction::Sent);
+            return Err(TransportError::Diverged {
+                sent: Box::new(*mad),
+                expected: expected.map(|record| Box::new(record.mad)),
+            });
         };
-        match sent {
-            Some(record) if record.mad == *mad => {
-                self.clock.advance(record.at);
-                Ok(())
-            }
-            Some(record) => Err(diverged(Some(record.mad))),
-            None => Err(diverged(None)),
+        let refused = self.take(|record| record.direction == Direction::Refused);
+        self.clock.advance(sent.at, false, self.next_send());
+        match refused {
+            None => Ok(()),
+            Some(_) => Err(TransportError::Unreachable {
+                reason: "it was refused when it was recorded",
+            }),
         }
     }
 
     fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        let next = self
-            .records
-            .iter()
-            .position(|record| record.direction != Direction::Sent);
-        let due = |record: &Record| deadline.is_none_or(|deadline| record.at <= deadline);
-        let record = next
-            .filter(|&index| self.records.get(index).is_some_and(due))
-            .and_then(|index| self.records.remove(index));
-        Ok(match record {
-            Some(record) => {
-                self.clock.advance(record.at);
-                Some(match record.direction {
-                    Direction::Returned => Received::Returned(record.mad),
-                    _ => Received::Mad(record.mad),
-                })
-            }
-            None => {
-                if let Some(deadline) = deadline {
-                    self.clock.advance(deadline);
-                }
-                None
-            }
-        })
+        // Where the engine sent next, its timer had run out.
+        let until = deadline.map(|deadline| deadline.max(self.clock.stands()));
+        let due = |record: &Record| {
+            record.direction != Direction::Sent && until.is_none_or(|until| record.at <= until)
+        };
+        let record = self.take(due);
+        let at = record.map(|record| record.at).or(deadline);
+        if let Some(at) = at {
+            self.clock.advance(at, true, self.next_send());
+        }
+        Ok(record.map(|record| match record.direction {
+            Direction::Returned => Received::Returned(record.mad),
+            _ => Received::Mad(record.mad),
+        }))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,12 @@
 //! Listening in: every datagram that passes a transport, with its time and direction.
 
+mod clock;
 mod packet;
 
 use ib_mad::{Instant, Mad};
 
-pub use packet::{RecordWriter, read_records};
+pub use clock::TappedClock;
+pub use packet::{RecordWriter, Recording, read_records};
 
 use crate::{Clock, MadTransport, Received, TransportError};
 
@@ -17,6 +19,8 @@ pub enum Direction {
     Received,
     /// The layer below gave it back to us: it was sent before, and no answer came.
     Returned,
+    /// The layer below refused what we just sent: it never went out.
+    Refused,
 }
 
 /// One datagram that passed.
@@ -32,7 +36,8 @@ pub struct Record {
 
 /// A transport that shows each datagram to `sink` before it passes it on.
 ///
-/// What [`Replay`](crate::Replay) is given back brings an engine to the same decisions.
+/// What [`Replay`](crate::Replay) is given back brings an engine to the same decisions: in virtual time as it
+/// is, in real time if the engine is driven by a [`TappedClock`].
 #[derive(Debug)]
 pub struct Tap<T, C, S> {
     transport: T,
@@ -46,7 +51,7 @@ where
     C: Clock,
     S: FnMut(&Record),
 {
-    /// Wraps `transport`; `clock` is the one that the engine is driven by.
+    /// Wraps `transport`; `clock` is the one that the engine is driven by, or a clone of it.
     pub const fn new(transport: T, clock: C, sink: S) -> Self {
         Self {
             transport,
@@ -60,9 +65,9 @@ where
         self.transport
     }
 
-    fn show(&mut self, direction: Direction, mad: &Mad) {
+    fn show(&mut self, at: Instant, direction: Direction, mad: &Mad) {
         (self.sink)(&Record {
-            at: self.clock.now(),
+            at,
             direction,
             mad: *mad,
         });
@@ -76,19 +81,21 @@ where
     S: FnMut(&Record),
 {
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
-        self.show(Direction::Sent, mad);
+        let at = self.clock.sent();
+        self.show(at, Direction::Sent, mad);
         let sent = self.transport.send(mad);
         if let Err(TransportError::Unreachable { .. }) = sent {
-            self.show(Direction::Returned, mad);
+            self.show(at, Direction::Refused, mad);
         }
         sent
     }
 
     fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
         let received = self.transport.recv(deadline)?;
+        let at = self.clock.wake(deadline, received.is_some());
         match &received {
-            Some(Received::Mad(mad)) => self.show(Direction::Received, mad),
-            Some(Received::Returned(mad)) => self.show(Direction::Returned, mad),
+            Some(Received::Mad(mad)) => self.show(at, Direction::Received, mad),
+            Some(Received::Returned(mad)) => self.show(at, Direction::Returned, mad),
             None => {}
         }
         Ok(received)

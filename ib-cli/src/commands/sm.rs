@@ -10,7 +10,7 @@ use std::{
 use ib_mad::{Method, MgmtClass};
 use ib_routing::format::guid2lid;
 use ib_sm::{Event, SmConfig, SubnetManager};
-use ib_transport::{Clock as _, MonotonicClock, Record, Tap, drive};
+use ib_transport::{Clock as _, MonotonicClock, Record, Tap, TappedClock, drive};
 
 use crate::{
     commands::up::{Watch, report},
@@ -85,7 +85,11 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
-    let mut transport = Tap::new(port, clock, |record: &Record| recording.write(record));
+    // What is recorded can be replayed: the engine sees no other moments than the file has.
+    let clock = TappedClock::new(clock);
+    let mut transport = Tap::new(port, clock.clone(), |record: &Record| {
+        recording.write(record)
+    });
     let sm = SubnetManager::new(config, clock.now());
     let mut controlled = Controlled::new(sm, args.sm.clone(), args.control, sa_db, clock.now())?;
     let mut watch = Watch::new();

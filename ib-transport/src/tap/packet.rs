@@ -168,18 +168,34 @@ impl<W: Write> RecordWriter<W> {
     }
 }
 
-/// Reads the records of a file that [`RecordWriter`] wrote: what [`Replay`](crate::Replay) plays.
-///
-/// Frames that carry no management datagram, or do not say which way they went, are passed over and
-/// counted.
+/// What a file of records holds.
+#[derive(Debug, Default)]
+pub struct Recording {
+    /// The datagrams, in the order in which they passed: what [`Replay`](crate::Replay) plays.
+    pub records: Vec<Record>,
+    /// Frames that carry no management datagram, or do not say which way they went.
+    pub passed_over: usize,
+    /// Where the file ends inside a frame, as that of a program that was killed does: all before is there.
+    pub cut: Option<CaptureError>,
+}
+
+/// Reads the records of a file that [`RecordWriter`] wrote.
 ///
 /// # Errors
 /// Of the capture's format, or the reader's.
-pub fn read_records<R: Read>(reader: R) -> Result<(Vec<Record>, usize), CaptureError> {
+pub fn read_records<R: Read>(reader: R) -> Result<Recording, CaptureError> {
     let mut reader = CaptureReader::new(reader)?;
-    let mut records = Vec::new();
-    let mut passed_over = 0;
-    while let Some(frame) = reader.next_frame()? {
+    let mut recording = Recording::default();
+    loop {
+        let frame = match reader.next_frame() {
+            Ok(Some(frame)) => frame,
+            Ok(None) => break,
+            Err(cut @ CaptureError::CutShort { .. }) => {
+                recording.cut = Some(cut);
+                break;
+            }
+            Err(error) => return Err(error),
+        };
         let nanos = u64::try_from(frame.timestamp.as_nanos()).unwrap_or(u64::MAX);
         let record = match (frame.content(), frame.direction) {
             (Some(Content::InfiniBand(packet)), Some(direction)) => {
@@ -188,11 +204,11 @@ pub fn read_records<R: Read>(reader: R) -> Result<(Vec<Record>, usize), CaptureE
             _ => None,
         };
         match record {
-            Some(record) => records.push(record),
-            None => passed_over += 1,
+            Some(record) => recording.records.push(record),
+            None => recording.passed_over += 1,
         }
     }
-    Ok((records, passed_over))
+    Ok(recording)
 }
 
 #[cfg(test)]
@@ -227,8 +243,13 @@ mod tests {
         [MadAddress::DIRECTED, MadAddress::smi(Lid(7)), global]
             .into_iter()
             .flat_map(|address| {
-                [Direction::Sent, Direction::Received, Direction::Returned]
-                    .map(|direction| record(direction, address))
+                [
+                    Direction::Sent,
+                    Direction::Received,
+                    Direction::Returned,
+                    Direction::Refused,
+                ]
+                .map(|direction| record(direction, address))
             })
             .collect()
     }
@@ -255,6 +276,34 @@ mod tests {
             writer.write(record).unwrap();
         }
         let file = writer.into_inner();
-        assert_eq!(read_records(&file[..]).unwrap(), (records, 0));
+        let recording = read_records(&file[..]).unwrap();
+        assert_eq!((recording.records, recording.passed_over), (records, 0));
+        assert!(recording.cut.is_none());
+    }
+
+    #[test]
+    fn a_file_that_was_cut_anywhere_gives_all_that_is_whole() {
+        let records = records();
+        let file_of = |records: &[Record]| {
+            let mut writer = RecordWriter::new(Vec::new(), Lid(17), Duration::ZERO).unwrap();
+            for record in records {
+                writer.write(record).unwrap();
+            }
+            writer.into_inner()
+        };
+        let file = file_of(&records);
+        let end = |whole| file_of(&records[..whole]).len();
+        let ends: Vec<usize> = (0..=records.len()).map(end).collect();
+        for length in ends[0]..file.len() {
+            let recording = read_records(&file[..length]).unwrap();
+            let whole = ends.iter().filter(|&&end| end <= length).count() - 1;
+            assert_eq!(recording.records, records[..whole], "{length} bytes");
+            let frame = whole as u64 + 1;
+            match recording.cut {
+                None => assert_eq!(ends[whole], length),
+                Some(CaptureError::CutShort { frame: cut, .. }) => assert_eq!(cut, frame),
+                other => panic!("{length} bytes: {other:?}"),
+            }
+        }
     }
 }
