@@ -5,7 +5,7 @@ mod lab;
 use std::{ops::ControlFlow, thread, time::Duration};
 
 use ib_mad::{Attribute, Instant, Mad, MadStatus, Method};
-use ib_routing::{Fabric, LinkSpeed, NodeType, PortRef, format::ibnetdiscover};
+use ib_routing::{Fabric, LinkSpeed, NodeIdx, NodeType, PortRef, format::ibnetdiscover};
 use ib_sim::{Behaviour, Lie, SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent};
 use ib_smp::{DrDirection, LinkSpeedsExt, NodeInfo, PortInfo, SmpDirected};
@@ -92,6 +92,106 @@ fn a_silent_node_is_listed_with_the_way_to_it() {
     };
     assert_eq!(silent.node_guid, None);
     assert!(silent.path.hop_count() >= 2);
+}
+
+/// A fabric whose last CA, which is not the asker, does not as it should; `from` asks.
+fn with_odd_host(file: &str, odd: impl FnOnce(&mut Sim, NodeIdx)) -> (Fabric, SharedSim, NodeIdx) {
+    let fabric = Lab::new(file).fabric;
+    let sim = Sim::new(&fabric, SimOptions::default()).share();
+    let cas = fabric.nodes().iter_enumerated();
+    let cas = cas.filter(|(_, node)| node.type_ == NodeType::Ca);
+    let last = cas.map(|(node, _)| node).max().unwrap();
+    assert_ne!(last, host(&fabric).node);
+    sim.with(|sim| odd(sim, last));
+    (fabric, sim, last)
+}
+
+#[test]
+fn a_host_that_lies_hides_nobody_else() {
+    let lies = [
+        Lie::NodeType,
+        Lie::NumPorts(0),
+        Lie::NumPorts(255),
+        Lie::ChangingGuid,
+        Lie::Guid(Guid::NONE),
+        Lie::Status,
+        Lie::Garbage,
+    ];
+    for lie in lies {
+        let (fabric, sim, liar) = with_odd_host("gen-ring-5", |sim, node| {
+            sim.set_behaviour(node, Behaviour::Lying(lie));
+        });
+        let (found, _) = discover(&sim, host(&fabric));
+        assert!(found.counters.sent < 2_000, "{lie:?}: {:?}", found.counters);
+        for (index, node) in fabric.nodes().iter_enumerated() {
+            let is_there = found.fabric.node_by_guid(node.guid).is_some();
+            assert!(is_there || index == liar, "{lie:?}: {}", node.name);
+        }
+    }
+}
+
+#[test]
+fn a_guid_that_two_nodes_have_hides_nobody_else() {
+    let fabric = Lab::new("gen-ring-5").fabric;
+    let stolen = host(&fabric).node;
+    let guid = fabric.node(stolen).guid;
+    let (fabric, sim, thief) = with_odd_host("gen-ring-5", |sim, node| {
+        sim.set_guid(node, guid).unwrap();
+    });
+    let (found, _) = discover(&sim, host(&fabric));
+    for (index, node) in fabric.nodes().iter_enumerated() {
+        let is_there = found.fabric.node_by_guid(node.guid).is_some();
+        assert!(is_there || index == thief, "{}", node.name);
+    }
+}
+
+#[test]
+fn a_loopback_plug_is_a_link_to_oneself() {
+    let mut plug = None;
+    let (fabric, sim, _) = with_odd_host("gen-ring-5", |sim, node| {
+        let ports: Vec<_> = sim.ports_of(node).map(|port| port.at()).collect();
+        let there = ports.into_iter().find_map(|port| sim.peer(port)).unwrap();
+        // The plug takes the host's place.
+        sim.unlink(there).unwrap();
+        sim.link(there, there).unwrap();
+        sim.advance(Instant::ZERO + Duration::from_secs(1));
+        plug = Some(there);
+    });
+    let plug = plug.unwrap();
+    let (found, _) = discover(&sim, host(&fabric));
+    assert_eq!(found.fabric.nodes().len(), fabric.nodes().len() - 1);
+    let node = found.fabric.node_by_guid(fabric.node(plug.node).guid);
+    let node = node.unwrap();
+    let port = found.fabric.node(node).port(plug.port).unwrap();
+    let own = PortRef {
+        node,
+        port: plug.port,
+    };
+    assert_eq!(port.peer, Some(own));
+}
+
+#[test]
+fn time_outs_of_silent_nodes_overlap() {
+    let fabric = Lab::new("gen-torus-4x4x4").fabric;
+    let from = host(&fabric);
+    let hosts = fabric.nodes().iter_enumerated();
+    let hosts = hosts.filter(|(node, entry)| entry.type_ == NodeType::Ca && *node != from.node);
+    let hosts: Vec<_> = hosts.map(|(node, _)| node).collect();
+    // How long a walk takes when so many hosts are silent.
+    let takes = |silent: usize| {
+        let sim = Sim::new(&fabric, SimOptions::default()).share();
+        sim.with(|sim| {
+            for &node in hosts.iter().take(silent) {
+                sim.set_behaviour(node, Behaviour::Silent);
+            }
+        });
+        let (found, _) = discover(&sim, from);
+        assert_eq!(found.silent.len(), silent);
+        sim.clock().now().since(Instant::ZERO)
+    };
+    let (none, one, twenty) = (takes(0), takes(1), takes(20));
+    assert!(one > Duration::from_millis(100), "{one:?}");
+    assert!(twenty < one + none * 2, "{twenty:?}, {one:?}, {none:?}");
 }
 
 #[test]
