@@ -12,9 +12,9 @@ mod port_counters;
 mod port_counters_cong;
 mod port_counters_extended;
 mod port_samples;
+mod saturation;
 
 use bitflags::bitflags;
-use ib_wire::table::{Layout, load_bits};
 
 pub use by_lane::{
     PortRcvDataSl, PortVlXmitFlowCtlUpdateErrors, PortVlXmitWaitCounters, PortXmitDataSl,
@@ -36,6 +36,7 @@ pub use port_counters_extended::{CounterSelectExtended, PortCountersExtended};
 pub use port_samples::{
     PortSamplesControl, PortSamplesResult, PortSamplesResultExtended, SampleStatus,
 };
+pub use saturation::{CounterName, Counters};
 
 bitflags! {
     /// What a performance management agent can do: its `ClassPortInfo.capability_mask`.
@@ -79,19 +80,12 @@ bitflags! {
     }
 }
 
-/// Whether the counter `name` of an attribute has all bits set; `None` if it is no counter.
-fn is_saturated(layout: &Layout, bytes: &[u8], name: &str) -> Option<bool> {
-    let field = layout.field(name)?;
-    if !is_counter(name) {
-        return None;
-    }
-    let value = load_bits(bytes, field.bit_offset, field.bits)?;
-    Some(value == ones(field.bits)?)
-}
-
 /// Whether the field `name` of an attribute counts something.
 fn is_counter(name: &str) -> bool {
-    !name.starts_with("reserved") && !name.ends_with("_select") && !name.ends_with("_select2")
+    !name.starts_with("reserved")
+        && !name.ends_with("_select")
+        && !name.ends_with("_select2")
+        && !matches!(name, "op_code" | "port_check_rate")
 }
 
 /// Where a counter of `bits` bits stays; `None` for more than 64.

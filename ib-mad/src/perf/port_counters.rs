@@ -67,15 +67,6 @@ impl Attribute for PortCounters {
     const LAYOUT: &'static Layout = Self::LAYOUT;
 }
 
-impl PortCounters {
-    /// Whether the counter `name` has reached all ones, so that its true value is unknown; `None` if
-    /// it is no counter of this attribute.
-    #[must_use]
-    pub fn is_saturated(&self, name: &str) -> Option<bool> {
-        super::is_saturated(Self::LAYOUT, &self.0, name)
-    }
-}
-
 bitflags! {
     /// Which of the counters of [`PortCounters`] a Set writes (`counter_select`).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
