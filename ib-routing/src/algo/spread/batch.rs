@@ -101,7 +101,8 @@ impl<'a> Batch<'a> {
     /// Copies the columns of a set of destinations to their places in a table.
     #[inline]
     pub(super) fn copy_out(&self, set: u64, row: &[u8], lft: &mut [u8]) {
-        self.each_part(set, lft, |columns, entries| {
+        let columns = self.cas(set).chain(self.switches(set));
+        self.each_part(columns, lft, |columns, entries| {
             match (entries, row.get(columns)) {
                 // Mostly the LID of one switch.
                 ([entry], Some([port])) => *entry = *port,
@@ -114,18 +115,32 @@ impl<'a> Batch<'a> {
     /// Writes one port for all LIDs of a set of destinations.
     #[inline]
     pub(super) fn fill_out(&self, set: u64, port: u8, lft: &mut [u8]) {
-        self.each_part(set, lft, |_, entries| match entries {
+        let columns = self.cas(set).chain(self.switches(set));
+        self.each_part(columns, lft, |_, entries| match entries {
             [entry] => *entry = port,
             [one, other] => (*one, *other) = (port, port),
             entries => entries.fill(port),
         });
     }
 
-    /// The columns of a set of destinations, as far as they are neighbours in a table too, with their
-    /// places there.
+    /// Writes one port for the own LIDs of a set of destinations without CAs.
     #[inline]
-    fn each_part(&self, set: u64, lft: &mut [u8], mut part: impl FnMut(Range<usize>, &mut [u8])) {
-        for columns in self.cas(set).chain(self.switches(set)) {
+    pub(super) fn fill_own(&self, set: u64, port: u8, lft: &mut [u8]) {
+        self.each_part(self.switches(set), lft, |_, entries| match entries {
+            [entry] => *entry = port,
+            entries => entries.fill(port),
+        });
+    }
+
+    /// Stretches of columns, as far as they are neighbours in a table too, with their places there.
+    #[inline]
+    fn each_part(
+        &self,
+        columns: impl Iterator<Item = Range<usize>>,
+        lft: &mut [u8],
+        mut part: impl FnMut(Range<usize>, &mut [u8]),
+    ) {
+        for columns in columns.filter(|columns| !columns.is_empty()) {
             let first = self
                 .runs
                 .partition_point(|run| run.column + run.len <= columns.start);

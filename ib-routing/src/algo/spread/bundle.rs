@@ -28,11 +28,23 @@ impl Places {
         }
     }
 
-    /// The places in order.
+    /// Whether there is one place only.
     #[inline]
-    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
-        let words = (0..).step_by(64).zip(self.0);
-        words.flat_map(|(first, word)| bits_of(word).map(move |bit| first + bit as usize))
+    pub(super) fn is_single(&self) -> bool {
+        let [a, b, c, d] = self.0;
+        let (once, twice) = (a | b | c | d, a & b | c & d | (a | b) & (c | d));
+        twice == 0 && once.is_power_of_two()
+    }
+
+    /// Calls `visit` with the places in order: loops in each other, where an iterator would have to
+    /// remember its state between any two places.
+    #[inline]
+    pub(super) fn for_each(&self, mut visit: impl FnMut(usize)) {
+        for (first, word) in (0..).step_by(64).zip(self.0) {
+            for bit in bits_of(word) {
+                visit(first + bit as usize);
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use ib_wire::PortNum;
 use super::{
     Plan, Way,
     batch::Batch,
-    bundle::Places,
+    bundle::{Bundle, Places},
     flows::{Pen, in_each, sum_of, words_of},
     ring::Candidate,
     space::{Lead, Space},
@@ -40,8 +40,6 @@ pub(super) struct Choice<'a> {
     passed: u64,
     /// Destinations that any routes pass here to.
     flowing: u64,
-    /// Destinations with LIDs that weigh anything.
-    counted: u64,
 }
 
 impl<'a> Desk<'a> {
@@ -65,12 +63,12 @@ impl<'a> Desk<'a> {
     }
 
     /// Lets the switch choose for the destinations that it reaches in this wave.
-    pub(super) fn deal(
+    pub(super) fn deal<'p>(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &'p Plan<'_>,
         batch: &Batch<'_>,
         wave: &Wave,
-        space: &mut Space,
+        space: &mut Space<'p>,
         lft: &mut [u8],
     ) {
         let here = wave.reached[self.switch];
@@ -81,21 +79,32 @@ impl<'a> Desk<'a> {
         if plan.no_choice {
             return take_the_first(batch, wave, here, ways, lft);
         }
-        space.row.resize(batch.columns(), 0);
+        let counted = plan.counted(batch.with_cas);
         let (mut once, mut twice) = (0, 0);
+        let mut idle = here & !counted;
         space.leads.clear();
         for (class, via) in &wave.via {
             for bundle in plan.bundles.of(self.switch) {
                 let set = via[bundle.to] & here;
-                if set != 0 && bundle.class == *class {
+                if set == 0 || bundle.class != *class {
+                    continue;
+                }
+                if set & idle != 0 {
+                    batch.fill_own(set & idle, self.least_of(bundle, ways), lft);
+                    idle &= !set;
+                }
+                let set = set & counted;
+                if set != 0 {
                     (once, twice) = (once | set, twice | (once & set));
-                    space.leads.push(Lead {
-                        bundle: *bundle,
-                        set,
-                    });
+                    space.leads.push(Lead { bundle, set });
                 }
             }
         }
+        let here = here & counted;
+        if here == 0 {
+            return;
+        }
+        space.row.resize(batch.columns(), 0);
         let own = plan.sources[self.switch];
         let passed = batch.flows.passed(self.switch);
         let from_here = if own > 0 { batch.with_cas } else { 0 };
@@ -108,7 +117,6 @@ impl<'a> Desk<'a> {
             own,
             passed,
             flowing: from_here | passed,
-            counted: plan.counted(batch.with_cas),
         };
         if plan.one_neighbour {
             self.deal_in_order(&choice, space);
@@ -118,8 +126,22 @@ impl<'a> Desk<'a> {
         batch.copy_out(here, &space.row, lft);
     }
 
+    /// The least loaded channel of a bundle, for LIDs that nobody counts.
+    #[inline]
+    fn least_of(&self, bundle: &Bundle, ways: &[Way]) -> u8 {
+        let (mut least, mut port) = (u64::MAX, PortNum::UNREACHABLE);
+        bundle.places.for_each(|place| {
+            if let (Some(way), Some(&load)) = (ways.get(place), self.loads.get(place))
+                && load < least
+            {
+                (least, port) = (load, way.port);
+            }
+        });
+        port.0
+    }
+
     /// The destinations of one neighbour after the other, over all channels to it.
-    fn deal_in_order(&mut self, choice: &Choice<'_>, space: &mut Space) {
+    fn deal_in_order(&mut self, choice: &Choice<'_>, space: &mut Space<'_>) {
         let leads = core::mem::take(&mut space.leads);
         let mut done = 0;
         for lead in &leads {
@@ -133,7 +155,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Destinations with the same candidates together; those of `single` are led to by one bundle.
-    fn deal_by_load(&mut self, choice: &Choice<'_>, here: u64, single: u64, space: &mut Space) {
+    fn deal_by_load(&mut self, choice: &Choice<'_>, here: u64, single: u64, space: &mut Space<'_>) {
         let leads = core::mem::take(&mut space.leads);
         let mut ways = leads.as_slice();
         // Bundles before the one that is looked at lead to no destination that is left.
@@ -145,7 +167,7 @@ impl<'a> Desk<'a> {
             let own = &lead.bundle.places;
             let only_here = mine & single;
             // Who has one channel to choose from goes first, so that others see its load.
-            if only_here != 0 && own.iter().nth(1).is_none() {
+            if only_here != 0 && own.is_single() {
                 mine &= !single;
                 self.deal_group(choice, own, only_here, space);
             }
@@ -172,11 +194,14 @@ impl<'a> Desk<'a> {
     }
 
     /// Gives every LID of a group of destinations to one of the called channels.
-    fn deal_group(&mut self, choice: &Choice<'_>, called: &Places, group: u64, space: &mut Space) {
+    fn deal_group(
+        &mut self,
+        choice: &Choice<'_>,
+        called: &Places,
+        group: u64,
+        space: &mut Space<'_>,
+    ) {
         let Choice { plan, batch, .. } = choice;
-        if group & choice.counted == 0 {
-            return self.deal_uncounted(choice, called, group, space);
-        }
         let pen = self.seat(choice, called, group, space);
         if plan.looks_at_all() {
             for columns in batch.cas(group) {
@@ -207,17 +232,6 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Gives all LIDs of a group that nobody counts to the least loaded channel.
-    fn deal_uncounted(&self, choice: &Choice<'_>, called: &Places, group: u64, space: &mut Space) {
-        let load = |place: &usize| self.loads.get(*place).copied().unwrap_or(u64::MAX);
-        let least = called.iter().min_by_key(load);
-        let way = least.and_then(|place| choice.ways.get(place));
-        let port = way.map_or(PortNum::UNREACHABLE, |way| way.port).0;
-        for columns in choice.batch.switches(group) {
-            space.fill(columns, port);
-        }
-    }
-
     /// Lets the called channels queue up for a group of destinations. Returns where the next switches
     /// learn what comes to them, if they have anything left to choose.
     #[inline]
@@ -226,32 +240,33 @@ impl<'a> Desk<'a> {
         choice: &Choice<'c>,
         called: &Places,
         group: u64,
-        space: &mut Space,
+        space: &mut Space<'_>,
     ) -> Option<Pen<'c>> {
         let Choice { batch, pen, .. } = choice;
         let mut goes_on = false;
         space.ring.clear();
-        for place in called.iter() {
-            let (Some(way), Some(&load)) = (choice.ways.get(place), self.loads.get(place)) else {
-                continue;
-            };
-            goes_on |= group & !batch.own[way.to] != 0;
-            space.ring.seat(Candidate {
-                load,
-                sent: 0,
-                row: batch.flows.row(way.to),
-                port: way.port.0,
-                place: place as u8,
-                ignored: way.ignored,
-            });
-        }
+        called.for_each(|place| {
+            if let (Some(way), Some(&load)) = (choice.ways.get(place), self.loads.get(place)) {
+                goes_on |= group & !batch.own[way.to] != 0;
+                space.ring.seat(Candidate {
+                    load,
+                    sent: 0,
+                    row: batch.flows.row(way.to),
+                    port: way.port.0,
+                    place: place as u8,
+                    ignored: way.ignored,
+                });
+            }
+        });
         space.ring.line_up();
         if !goes_on {
             return None;
         }
-        for way in called.iter().filter_map(|place| choice.ways.get(place)) {
-            pen.note(way.to, group & choice.flowing);
-        }
+        called.for_each(|place| {
+            if let Some(way) = choice.ways.get(place) {
+                pen.note(way.to, group & choice.flowing);
+            }
+        });
         Some(*pen)
     }
 
@@ -263,7 +278,7 @@ impl<'a> Desk<'a> {
         is_ca: bool,
         pen: Option<Pen<'_>>,
         columns: Range<usize>,
-        space: &mut Space,
+        space: &mut Space<'_>,
     ) {
         let Choice {
             plan, batch, ways, ..

@@ -56,11 +56,14 @@ pub(super) fn lanes_of(mut mask: u64, word: u64) -> impl Iterator<Item = (usize,
 #[inline]
 pub(super) fn words_of(columns: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
     let words = columns.start / LANES..columns.end.div_ceil(LANES);
+    let (first, end) = (words.start, words.end);
+    // Only the outermost words hold columns of others.
+    let head = u64::MAX << (columns.start % LANES * LANE_BITS);
+    let tail = u64::MAX >> (columns.end.wrapping_neg() % LANES * LANE_BITS);
     words.map(move |word| {
-        let from = columns.start.saturating_sub(word * LANES);
-        let to = (columns.end - word * LANES).min(LANES);
-        let above = u64::MAX << (from * LANE_BITS);
-        (word, above & u64::MAX >> ((LANES - to) * LANE_BITS))
+        let from = if word == first { head } else { u64::MAX };
+        let to = if word + 1 == end { tail } else { u64::MAX };
+        (word, from & to)
     })
 }
 
@@ -201,15 +204,16 @@ impl Pen<'_> {
         }
     }
 
-    /// Adds routes to some columns of a row.
+    /// Adds routes to every `step`th of some columns of a row.
     #[inline]
-    pub(super) fn add_each(&self, row: usize, columns: impl Iterator<Item = usize>, routes: u16) {
+    pub(super) fn add_each(&self, row: usize, columns: Range<usize>, step: usize, routes: u16) {
         let words = self.sheet.and_then(|sheet| sheet.words.get(row..));
         let words = words.unwrap_or_default();
-        for column in columns {
-            if let Some(word) = words.get(column / LANES) {
-                self.add_to(word, u64::from(routes) << (column % LANES * LANE_BITS));
-            }
+        let routes = u64::from(routes);
+        let mut column = columns.start;
+        while let Some(word) = words.get(column / LANES).filter(|_| column < columns.end) {
+            self.add_to(word, routes << (column % LANES * LANE_BITS));
+            column += step;
         }
     }
 

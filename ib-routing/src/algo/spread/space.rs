@@ -12,10 +12,10 @@ use super::{
 use crate::index::SwitchIdx;
 
 /// Room that a worker needs, whatever the switch.
-pub(super) struct Space {
+pub(super) struct Space<'a> {
     pub(super) worker: usize,
     /// The bundles that lead to some destination.
-    pub(super) leads: Vec<Lead>,
+    pub(super) leads: Vec<Lead<'a>>,
     pub(super) ring: Ring,
     /// The port that each column got.
     pub(super) row: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct Space {
     pub(super) used: Vec<SwitchIdx>,
 }
 
-impl Space {
+impl<'a> Space<'a> {
     pub(super) fn new(worker: usize) -> Self {
         Self {
             worker,
@@ -37,12 +37,12 @@ impl Space {
 
 /// A bundle, and the destinations that it leads to.
 #[derive(Clone, Copy)]
-pub(super) struct Lead {
-    pub(super) bundle: Bundle,
+pub(super) struct Lead<'a> {
+    pub(super) bundle: &'a Bundle,
     pub(super) set: u64,
 }
 
-impl Space {
+impl Space<'_> {
     #[inline]
     pub(super) fn fill(&mut self, columns: Range<usize>, port: u8) {
         match self.row.get_mut(columns) {
@@ -80,8 +80,7 @@ impl Space {
                     *entry = port;
                 }
                 if let Some(pen) = pen {
-                    let columns = (columns.start + turn..columns.end).step_by(step);
-                    pen.add_each(to, columns, flow);
+                    pen.add_each(to, columns.start + turn..columns.end, step, flow);
                 }
             });
         if all_alike {
