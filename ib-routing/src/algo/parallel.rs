@@ -54,12 +54,14 @@ pub fn workers(threads: usize, items: usize) -> usize {
 }
 
 /// Gives every item of `items`, with the `len` entries of `data` that belong to it, to `work`, with a
-/// space to work in that `space` makes for the worker of a number below [`workers`].
+/// space to work in: `own` where the caller works alone, else one that `space` makes for the worker of
+/// a number below [`workers`].
 pub fn rows<S: Send, T: Send, W>(
     threads: usize,
     items: &mut [S],
     data: &mut [T],
     len: usize,
+    own: &mut W,
     space: impl Fn(usize) -> W + Sync + Send,
     work: impl Fn(&mut W, &mut S, &mut [T]) + Sync + Send,
 ) {
@@ -80,10 +82,9 @@ pub fn rows<S: Send, T: Send, W>(
             );
         });
     }
-    let _ = threads;
-    let mut space = space(0);
+    let _ = (threads, &space);
     for (item, row) in items.iter_mut().zip(data.chunks_mut(len)) {
-        work(&mut space, item, row);
+        work(own, item, row);
     }
 }
 

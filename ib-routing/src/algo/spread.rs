@@ -44,6 +44,9 @@ const SMALL: usize = 4096;
 /// Searches that are kept at the same time, at most.
 const SEARCHES: usize = 8;
 
+/// Choices of a wave below which one thread is through before others have begun.
+const FEW_CHOICES: u32 = 4096;
+
 /// Attempts that begin with the knowledge of the one before. A fourth was seen to gain nothing.
 const FORESIGHT: usize = 3;
 
@@ -167,6 +170,7 @@ fn attempt(
     let mut desks = Desk::for_all(plan, &mut loads, &mut sent);
     let workers = parallel::workers(threads, desks.len());
     let mut flows = Flows::new(plan.fabric.num_switches(), workers);
+    let mut space = Space::new(0);
     let batches: Vec<&[SwitchIdx]> = plan.order.chunks(BATCH).collect();
     // Searches know nothing of each other, so each worker makes one; what they find takes memory.
     for batches in batches.chunks(workers.clamp(1, SEARCHES)) {
@@ -175,11 +179,13 @@ fn attempt(
         for (targets, levels) in batches.iter().zip(found.into_iter().flatten()) {
             let batch = Batch::new(plan, targets, &mut flows);
             for wave in levels?.iter().rev() {
+                let alone = workers == 1 || wave.choices() < FEW_CHOICES;
                 parallel::rows(
-                    threads,
+                    if alone { 1 } else { threads },
                     &mut desks,
                     routes.rows_mut(),
                     row_len,
+                    &mut space,
                     Space::new,
                     |space, desk, lft| desk.deal(plan, &batch, wave, space, lft),
                 );

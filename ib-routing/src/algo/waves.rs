@@ -26,6 +26,14 @@ pub struct Wave {
     pub via: Vec<(u8, Sets)>,
 }
 
+impl Wave {
+    /// How many pairs of a switch and a target there are in it.
+    #[must_use]
+    pub fn choices(&self) -> u32 {
+        self.reached.iter().map(|set| set.count_ones()).sum()
+    }
+}
+
 /// Steps of a search, the nearest first. Candidates lead to switches of earlier waves.
 pub type Levels = Vec<Wave>;
 

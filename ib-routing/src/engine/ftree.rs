@@ -74,6 +74,7 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
             &mut desks,
             routes.rows_mut(),
             row_len,
+            &mut (),
             |_| (),
             |(), desk, lft| {
                 for (view, group) in views.iter().zip(chains) {

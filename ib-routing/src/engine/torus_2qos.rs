@@ -102,6 +102,7 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
         &mut desks,
         routes.rows_mut(),
         row_len,
+        &mut (),
         |_| (),
         |(), desk, lft| desk.fill(&table, &targets, lft),
     );
