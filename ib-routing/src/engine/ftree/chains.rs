@@ -106,9 +106,9 @@ impl Chains {
         };
         let mut this = Self {
             of_group: vec![Group::default(); groups.len()],
-            down: Vec::new(),
+            down: Vec::with_capacity(lids.num_lids()),
         };
-        let mut load = Loads::new(tree);
+        let mut turns = Turns::new(tree);
         let mut served = vec![0; ways.roots];
         let wanted = match (compute.is_empty(), io.is_empty()) {
             (true, true) => 2..4,
@@ -119,17 +119,18 @@ impl Chains {
                 for &target in group {
                     let ends = lids.at_switch(target).filter(|end| kind(end) == wanted);
                     for lid in ends.flat_map(|end| end.range.iter()) {
-                        let count = u32::from(wanted < 3);
+                        let counts = wanted < 3;
                         let mut root = target;
-                        while let Some(up) = load.add_to_least(tree, root, count) {
+                        while let Some(up) = turns.take(tree, root, counts) {
                             let up = tree.fabric.channel(up);
                             this.down.push((lid, up.reverse));
                             root = up.to;
                         }
                         let root = ways.number[root];
                         let turn = served.get_mut(root as usize).map_or(0, |served| {
-                            *served += count;
-                            *served - count
+                            let turn = *served;
+                            *served += u32::from(counts);
+                            turn
                         });
                         chains.push(Chain {
                             target,
@@ -152,30 +153,25 @@ impl Chains {
     }
 }
 
-/// How many destinations come down to each switch, by the channels up from it: one list, so that the
-/// least is found without a jump.
-struct Loads(Vec<u32>);
+/// Whose turn it is among the channels up from each switch: the first of those by which the fewest
+/// destinations come down.
+struct Turns(IdxVec<SwitchIdx, u32>);
 
-impl Loads {
+impl Turns {
     fn new(tree: &Tree<'_>) -> Self {
-        Self(vec![0; tree.up.len()])
+        Self(IdxVec::filled(tree.fabric.num_switches(), 0))
     }
 
-    /// Adds to the first of the channels with the least, and returns it as the channel up.
+    /// The channel up whose turn it is; the next one's comes if the destination `counts`.
     #[inline]
-    fn add_to_least(
-        &mut self,
-        tree: &Tree<'_>,
-        switch: SwitchIdx,
-        count: u32,
-    ) -> Option<ChannelIdx> {
-        let loads = self.0.get_mut(tree.up.places(switch)).unwrap_or_default();
-        let (at, load) = loads
-            .iter_mut()
-            .enumerate()
-            .min_by_key(|(_, load)| **load)?;
-        *load += count;
-        tree.up.of(switch).get(at).copied()
+    fn take(&mut self, tree: &Tree<'_>, switch: SwitchIdx, counts: bool) -> Option<ChannelIdx> {
+        let (ups, turn) = (tree.up.of(switch), &mut self.0[switch]);
+        let up = ups.get(*turn as usize).copied()?;
+        *turn += u32::from(counts);
+        if *turn as usize == ups.len() {
+            *turn = 0;
+        }
+        Some(up)
     }
 }
 

@@ -47,8 +47,9 @@ impl Desk {
                 }
             }
             Move::ToTarget => {
+                let mut place = 0;
                 for (target, lids) in group.of_targets() {
-                    if let Some(channel) = tree.down_to(self.switch, target) {
+                    if let Some(channel) = tree.down_to_next(self.switch, target, &mut place) {
                         let port = tree.fabric.channel(channel).port.0;
                         lft.get_mut(lids).unwrap_or_default().fill(port);
                     }

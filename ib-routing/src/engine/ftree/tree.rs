@@ -1,7 +1,6 @@
 //! The levels of a tree: leaves are 0, and every cable goes one level up or down.
 
 use alloc::{format, vec::Vec};
-use core::ops::Range;
 
 use crate::{
     algo::{
@@ -106,8 +105,27 @@ impl<'a> Tree<'a> {
 
     /// The first channel down from one switch to another.
     pub(super) fn down_to(&self, from: SwitchIdx, to: SwitchIdx) -> Option<ChannelIdx> {
-        let mut down = self.down.of(from).iter().copied();
-        down.find(|&channel| self.to(channel) == to)
+        self.down_to_next(from, to, &mut 0)
+    }
+
+    /// The same, beginning with the one at `place` and going round: who asks for switches in the order
+    /// of their cables finds each at once.
+    #[inline]
+    pub(super) fn down_to_next(
+        &self,
+        from: SwitchIdx,
+        to: SwitchIdx,
+        place: &mut usize,
+    ) -> Option<ChannelIdx> {
+        let down = self.down.of(from);
+        let (before, after) = down.split_at_checked(*place)?;
+        let leads = |channel: &ChannelIdx| self.to(*channel) == to;
+        let found = match after.iter().position(leads) {
+            Some(at) => *place + at,
+            None => before.iter().position(leads)?,
+        };
+        *place = found;
+        down.get(found).copied()
     }
 }
 
@@ -132,19 +150,9 @@ impl Lists {
 
     #[inline]
     pub(super) fn of(&self, switch: SwitchIdx) -> &[ChannelIdx] {
-        self.channels.get(self.places(switch)).unwrap_or_default()
-    }
-
-    /// Where the list of a switch stands among all.
-    #[inline]
-    pub(super) fn places(&self, switch: SwitchIdx) -> Range<usize> {
         let (start, end) = (self.first[switch], self.first[SwitchIdx(switch.0 + 1)]);
-        start as usize..end as usize
-    }
-
-    /// Channels in all lists.
-    pub(super) fn len(&self) -> usize {
-        self.channels.len()
+        let own = self.channels.get(start as usize..end as usize);
+        own.unwrap_or_default()
     }
 }
 
