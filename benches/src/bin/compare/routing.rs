@@ -121,8 +121,10 @@ fn measure(engine: &str, fabric: &str, case: &str) -> Result<Row, Error> {
         let (begin, mut turn) = (processor_time(), 0);
         while turn < REPETITIONS || processor_time() - begin < TURN {
             let start = processor_time();
-            routes = engine.route(&fabric, &lids, &options)?;
+            let made = engine.route(&fabric, &lids, &options)?;
             ours.push((processor_time() - start).as_secs_f64() * 1e3);
+            // Both clocks stand while the tables before are freed.
+            routes = made;
             turn += 1;
         }
     }
