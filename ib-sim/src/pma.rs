@@ -23,6 +23,9 @@ use crate::sim::Sim;
 /// PortSelect of all ports of a switch together.
 const ALL_PORTS: u8 = 255;
 
+/// Attributes from here on are a vendor's own; these agents are nobody's.
+const FIRST_OF_VENDORS: AttributeId = AttributeId(0xff00);
+
 /// One counter as an attribute shows it.
 struct Window {
     name: &'static str,
@@ -41,7 +44,7 @@ fn windows(id: AttributeId) -> Option<(&'static Layout, Vec<Window>)> {
         PortSamplesResultExtended::ID,
         ClassPortInfo::ID,
     ];
-    if samples.contains(&id) {
+    if samples.contains(&id) || id >= FIRST_OF_VENDORS {
         return None;
     }
     let entry = PerfAttribute::ATTRIBUTES

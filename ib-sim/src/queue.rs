@@ -138,11 +138,12 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<(Instant, E)> {
         let First { key, lane } = self.first;
-        if key.at() > now || key == Key::NEVER {
+        if key.at() > now {
             return None;
         }
         let event = match self.lanes.get_mut(lane) {
             Some(lane) => lane.entries.pop_front()?.event,
+            // Where nothing waits at all, the heap is empty.
             None => self.heap.pop()?.0.event,
         };
         self.find_first();

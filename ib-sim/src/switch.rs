@@ -32,7 +32,8 @@ impl Sim {
             // What does not arrive is no discard of the port that it was for.
             return self.lose(port, frame, reason);
         }
-        if !arrived.data.as_ref().is_some_and(|data| data.spoiled) {
+        // Good packets make up for bad ones.
+        if entry.physical_errors != 0 && !arrived.data.as_ref().is_some_and(|data| data.spoiled) {
             entry.physical_errors = entry.physical_errors.saturating_sub(1);
         }
         entry.counters.count_received(arrived);

@@ -31,6 +31,8 @@ fn host() -> Host {
     host
 }
 
+const FIRST_OF_VENDORS: AttributeId = AttributeId(0xff00);
+
 /// A counter of an attribute.
 #[derive(Clone, Debug)]
 struct Counter {
@@ -53,7 +55,9 @@ fn counters() -> Vec<Counter> {
     ];
     let mut found = Vec::new();
     for entry in PerfAttribute::ATTRIBUTES {
-        let Some(layout) = entry.layout.filter(|_| !others.contains(&entry.id)) else {
+        // A vendor's attributes are not for the agents of this fabric.
+        let own = entry.id < FIRST_OF_VENDORS && !others.contains(&entry.id);
+        let Some(layout) = entry.layout.filter(|_| own) else {
             continue;
         };
         for field in layout.fields {
@@ -868,6 +872,17 @@ fn ports_that_are_not_there_have_no_counters() {
                     "port {port}: {counter:?}"
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn attributes_that_the_agent_does_not_have_are_refused() {
+    let mut host = host();
+    for id in [AttributeId(0x0013), FIRST_OF_VENDORS, AttributeId(0xffff)] {
+        for method in [Method::GET, Method::SET] {
+            let (status, _) = ask(&mut host, 3, method, id, &[1; 192]);
+            assert_eq!(status, MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE, "{id:?}");
         }
     }
 }
