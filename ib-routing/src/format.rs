@@ -55,5 +55,16 @@ pub(crate) fn number(text: &str) -> Option<u64> {
     ib_wire::addr::number(text, u64::MAX)
 }
 
+/// A number in C's notation that fits.
+pub(crate) fn small<T: TryFrom<u64>>(text: &str) -> Option<T> {
+    number(text).and_then(|value| value.try_into().ok())
+}
+
+/// A number in hexadecimal digits that fits, `0x` before them or not.
+pub(crate) fn hexadecimal<T: TryFrom<u64>>(text: &str) -> Option<T> {
+    let value = ib_wire::addr::hexadecimal(text, u64::MAX);
+    value.and_then(|value| value.try_into().ok())
+}
+
 #[cfg(test)]
 mod tests;

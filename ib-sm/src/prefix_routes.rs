@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use ib_wire::{GidPrefix, Guid};
+use ib_wire::{GidPrefix, Guid, addr};
 use thiserror::Error;
 
 /// The lines of the file, in their order.
@@ -67,8 +67,7 @@ fn number(word: &str) -> Option<Option<u64>> {
     if word == "*" {
         return Some(None);
     }
-    let digits = word.strip_prefix("0x").unwrap_or(word);
-    u64::from_str_radix(digits, 16).ok().map(Some)
+    addr::hexadecimal(word, u64::MAX).map(Some)
 }
 
 #[cfg(test)]
@@ -82,7 +81,7 @@ mod tests {
         let prefix = GidPrefix(0xfec0_0000_0000_0001);
         assert_eq!(routes.to(prefix).count(), 2);
         assert_eq!(routes.to(GidPrefix(5)).count(), 1);
-        for bad in ["0x1", "0x1 0x2 0x3", "subnet 0x1"] {
+        for bad in ["0x1", "0x1 0x2 0x3", "subnet 0x1", "+1 0x2", "0x1 0x+2"] {
             let text = alloc::format!("* *\n{bad}\n");
             assert_eq!(
                 PrefixRoutes::parse(&text),

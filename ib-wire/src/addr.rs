@@ -50,14 +50,34 @@ pub struct BadAddress {
 /// ```
 #[must_use]
 pub fn number(text: &str, max: u64) -> Option<u64> {
-    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => (digits, 16),
-        None => (text, 10),
-    };
-    let is_digit = |digit: char| digit.is_digit(radix);
-    let value = digits.chars().all(is_digit).then_some(digits)?;
-    let value = u64::from_str_radix(value, radix).ok()?;
-    (value <= max).then_some(value)
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => of_digits(digits, 16, max),
+        None => of_digits(text, 10, max),
+    }
+}
+
+/// The number that a text spells in hexadecimal digits, with `0x` before them or not: how the field's tools
+/// print GUIDs, and files of tables their entries. `None` as of [`number`].
+///
+/// ```
+/// use ib_wire::addr::hexadecimal;
+/// assert_eq!(hexadecimal("0xff", 0xff), Some(255));
+/// assert_eq!(hexadecimal("ff", 0xff), Some(255));
+/// assert_eq!(hexadecimal("+f", 0xff), None);
+/// assert_eq!(hexadecimal("0x+f", 0xff), None);
+/// assert_eq!(hexadecimal("100", 0xff), None);
+/// ```
+#[must_use]
+pub fn hexadecimal(text: &str, max: u64) -> Option<u64> {
+    let bare = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    of_digits(bare.unwrap_or(text), 16, max)
+}
+
+/// Digits and nothing else: the standard library's readers take a sign.
+fn of_digits(digits: &str, radix: u32, max: u64) -> Option<u64> {
+    let are_digits = digits.chars().all(|digit| digit.is_digit(radix));
+    let value = u64::from_str_radix(digits, radix).ok();
+    value.filter(|&value| are_digits && value <= max)
 }
 
 /// Declares that a newtype over an integer is a field's value, `serde` number, arbitrary, and read from

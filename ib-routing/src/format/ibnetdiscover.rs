@@ -475,7 +475,7 @@ impl Reader {
 fn guid_in_name(name: &str) -> Option<Guid> {
     let (kind, digits) = name.split_once('-')?;
     let known = matches!(kind, "S" | "H" | "R") && digits.len() == 16;
-    let value = u64::from_str_radix(digits, 16).ok().filter(|_| known)?;
+    let value = super::hexadecimal(digits).filter(|_| known)?;
     Some(Guid(value))
 }
 

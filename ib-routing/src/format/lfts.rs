@@ -243,7 +243,7 @@ fn entry(line: &str) -> Option<(Lid, PortNum, Option<(Guid, bool)>)> {
         .and_then(|lid| u16::try_from(lid).ok())?;
     let port = match words.next()? {
         "UNREACHABLE" | "---" => 255,
-        port => port.parse::<u8>().ok()?,
+        port => super::small(port)?,
     };
     let owner = line.split_once("portguid ").and_then(|(kind, rest)| {
         let guid = rest.split([':', ' ', ')']).next()?.parse().ok()?;

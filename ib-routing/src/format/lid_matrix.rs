@@ -66,7 +66,7 @@ fn row(line: &str) -> Option<(Lid, Vec<u8>)> {
     let lid = lid.starts_with("0x").then(|| number(lid)).flatten()?;
     let lid = u16::try_from(lid).ok()?;
     let hops = hops.split_whitespace();
-    let hops: Option<Vec<u8>> = hops.map(|hops| u8::from_str_radix(hops, 16).ok()).collect();
+    let hops: Option<Vec<u8>> = hops.map(super::hexadecimal).collect();
     Some((Lid(lid), hops.filter(|hops| hops.len() <= 256)?))
 }
 

@@ -36,7 +36,7 @@ pub fn read_port_order(text: &str) -> Result<BTreeMap<Guid, Vec<PortNum>>, Topol
             let mut words = line.split_whitespace();
             let guid = words.next().and_then(|guid| guid.parse().ok());
             let ports: Option<Vec<PortNum>> =
-                words.map(|word| word.parse().ok().map(PortNum)).collect();
+                words.map(|word| super::small(word).map(PortNum)).collect();
             guid.zip(ports)
                 .ok_or_else(|| bad(at, "port order", line, "a GUID and its ports"))
         })
@@ -58,9 +58,6 @@ pub fn read_ports(text: &str) -> Result<Vec<(Guid, PortNum)>, TopologyError> {
 
 fn guid_and_port<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<(Guid, PortNum)> {
     let guid = words.next()?.parse().ok()?;
-    let port = words
-        .next()
-        .and_then(number)
-        .and_then(|port| u8::try_from(port).ok())?;
+    let port = words.next().and_then(super::small)?;
     Some((guid, PortNum(port)))
 }

@@ -121,7 +121,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<(VlMap, Vec<Warning>), Topolo
         };
         let lanes: Option<Vec<Vl>> = lanes
             .split_whitespace()
-            .map(|vl| Vl::try_new(vl.parse().ok()?).ok())
+            .map(|vl| Vl::try_new(super::small(vl)?).ok())
             .collect();
         let table = lanes.and_then(|lanes| SlToVl::try_from(lanes).ok());
         let table = table.ok_or_else(|| bad(at, "row", line, "16 lanes from 0 to 15"))?;
@@ -134,7 +134,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<(VlMap, Vec<Warning>), Topolo
             }
             continue;
         }
-        let mut numbers = ports.split_whitespace().map(|port| port.parse().ok());
+        let mut numbers = ports.split_whitespace().map(super::small);
         let (Some(Some(input)), Some(Some(output))) = (numbers.next(), numbers.next()) else {
             return Err(bad(at, "row", line, "an input and an output port"));
         };

@@ -66,7 +66,7 @@ pub fn read(text: &str, lids: &LidMap, routes: &mut Routes) -> Result<Vec<Warnin
             continue;
         };
         let mut words = rest.split_whitespace();
-        let source = words.next().and_then(|lid| lid.parse().ok()).map(Lid);
+        let source = words.next().and_then(super::small).map(Lid);
         let digits = words.next().unwrap_or_default();
         let source = source.filter(|_| digits.len() == columns.len());
         let source =
@@ -127,7 +127,7 @@ fn read_columns(
             continue;
         }
         let guid = words.next().and_then(|guid| guid.parse::<Guid>().ok());
-        let lid = words.next().and_then(|lid| lid.parse().ok()).map(Lid);
+        let lid = words.next().and_then(super::small).map(Lid);
         let (guid, lid) = guid
             .zip(lid)
             .ok_or_else(|| bad(at, "H line", line, "`H <port guid> <lid>`"))?;

@@ -62,7 +62,7 @@ pub fn read(text: &str) -> Result<Fabric, TopologyError> {
                 let mut words = rest.split_whitespace();
                 words.find_map(|word| word.strip_prefix(name))
             };
-            let lanes = word("PHY=").and_then(|width| width.strip_suffix('x')?.parse().ok());
+            let lanes = word("PHY=").and_then(|width| super::small(width.strip_suffix('x')?));
             port.width = lanes.and_then(LinkWidth::from_lanes);
             let speed = |speed: &str| SPEEDS.iter().find(|(_, name)| *name == speed);
             port.speed = word("SPD=").and_then(speed).map(|&(speed, _)| speed);
@@ -103,10 +103,10 @@ impl<'a> End<'a> {
         })?;
         let kind = head.split_whitespace().next()?;
         let kind = kind.strip_suffix("-SM").unwrap_or(kind);
-        let field = |name: &str| {
+        let field = |name: &str| -> Option<u64> {
             let mut words = head.split_whitespace();
             let digits = words.find_map(|word| word.strip_prefix(name)?.strip_prefix(':'))?;
-            u64::from_str_radix(digits, 16).ok()
+            super::hexadecimal(digits)
         };
         let device = field("DevID")?;
         let device = if device > 0xffff {
@@ -131,8 +131,8 @@ impl<'a> End<'a> {
             vendor_id: field("VenID")?.try_into().ok()?,
             device_id: device.try_into().ok()?,
             description,
-            lid: Lid(u16::from_str_radix(lid, 16).ok()?),
-            port: PortNum(u8::from_str_radix(port.trim(), 16).ok()?),
+            lid: Lid(super::hexadecimal(lid)?),
+            port: PortNum(super::hexadecimal(port.trim())?),
         };
         Some((end, rest))
     }

@@ -471,3 +471,43 @@ fn pictures_name_every_node_and_cable() {
         matrix.to_string()
     );
 }
+
+#[test]
+fn a_sign_is_no_part_of_a_number() {
+    use port_lists::{read_hop_weights, read_port_order, read_ports};
+
+    let (fabric, lids, mut routes) = routed("thesis", 0);
+    let matrix = |text: &str| {
+        let mut nodes = fabric.nodes().iter();
+        let switch = nodes.find(|node| node.type_.is_switch());
+        let guid = switch.expect("a switch").guid;
+        lid_matrix::read(&alloc::format!("Switch: guid {guid}\n{text}\n"), &fabric).is_ok()
+    };
+    assert!(matrix("0x0001: 01 ff") && !matrix("0x0001: +1 ff") && !matrix("0x+001: 01 ff"));
+    let list = subnet_list::write(&fabric, &lids);
+    assert!(subnet_list::read(&list).is_ok());
+    for field in ["Ports:", "NodeGUID:", "VenID:", "DevID:", "LID:", "PN:"] {
+        let signed = list.replacen(field, &alloc::format!("{field}+"), 1);
+        assert_ne!(signed, list, "{field}");
+        assert!(subnet_list::read(&signed).is_err(), "{field}");
+    }
+    assert!(read_port_order("0x1 2 3").is_ok() && read_port_order("0x1 +2 3").is_err());
+    assert!(read_ports("0x1 2").is_ok() && read_ports("0x1 +2").is_err());
+    assert!(read_hop_weights("0x1 2 3").is_ok() && read_hop_weights("0x1 2 +3").is_err());
+    let sls_text = sls::write(&lids, &routes);
+    let signed = sls_text.replacen("P ", "P +", 1);
+    assert!(sls::read(&sls_text, &lids, &mut routes).is_ok());
+    assert!(sls::read(&signed, &lids, &mut routes).is_err());
+    for (name, guid) in [("H-0010000000000010", true), ("H-+010000000000010", false)] {
+        let text = alloc::format!("Switch 2 \"S-0000000000000001\"\n[1] \"{name}\"[1]\n");
+        let read = ibnetdiscover::read(&text);
+        let named = read.is_ok_and(|topology| {
+            let nodes = topology.fabric.nodes();
+            nodes
+                .iter()
+                .any(|node| node.guid == Guid(0x0010_0000_0000_0010))
+        });
+        assert!(!named || guid, "{name}");
+    }
+    assert!(ibnetdiscover::read("switchguid=0x+1\nSwitch 1 \"S-0000000000000001\"\n").is_err());
+}

@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 
 use ib_smp::{SlToVlMappingTable, VlArbitrationEntry, VlArbitrationHalf, VlArbitrationTable};
-use ib_wire::Vl;
+use ib_wire::{Vl, addr};
 
 use super::{SetError, narrow};
 
@@ -175,8 +175,9 @@ fn weights(value: &str) -> Result<Vec<(Vl, u8)>, SetError> {
     };
     let entries = value.split(',').map(|pair| {
         let (lane, weight) = pair.split_once(':')?;
-        let lane = lane.trim().parse().ok().filter(|lane| *lane < 15)?;
-        Some((Vl::try_new(lane).ok()?, weight.trim().parse().ok()?))
+        let lane = addr::number(lane.trim(), 14)?;
+        let weight = addr::number(weight.trim(), u8::MAX.into())?;
+        Some((Vl::try_new(lane as u8).ok()?, weight as u8))
     });
     let entries: Option<Vec<_>> = entries.collect();
     match entries {
@@ -188,8 +189,8 @@ fn weights(value: &str) -> Result<Vec<(Vl, u8)>, SetError> {
 /// `0,1,2,...`: 16 lanes; 15 drops.
 fn lanes(value: &str) -> Result<[Vl; 16], SetError> {
     let lanes = value.split(',').map(|lane| {
-        let lane = lane.trim().parse().ok()?;
-        Vl::try_new(lane).ok()
+        let lane = addr::number(lane.trim(), 15)?;
+        Vl::try_new(lane as u8).ok()
     });
     let lanes: Option<Vec<_>> = lanes.collect();
     lanes

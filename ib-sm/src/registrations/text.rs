@@ -10,7 +10,7 @@ use core::fmt::Write as _;
 use ib_mad::{InformInfo, MadAddress, RespTime};
 use ib_sa::{GuidInfoRecord, InformInfoRecord, JoinState, McMemberRecord, Selector, ServiceRecord};
 use ib_smp::GuidInfo;
-use ib_wire::{Gid, Guid, Lid, Mtu, MulticastScope, PKey, QKey, Qpn, Rate, Sl, table::Text};
+use ib_wire::{Gid, Guid, Lid, Mtu, MulticastScope, PKey, QKey, Qpn, Rate, Sl, addr, table::Text};
 use thiserror::Error;
 
 use super::{GroupRegistration, GuidRegistration, Registrations, SubscriptionRegistration};
@@ -398,5 +398,6 @@ impl<'a> Fields<'a> {
 }
 
 fn hexadecimal(word: &str) -> Option<u64> {
-    u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
+    let is_hexadecimal = word.starts_with("0x");
+    addr::number(word, u64::MAX).filter(|_| is_hexadecimal)
 }

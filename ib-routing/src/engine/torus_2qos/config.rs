@@ -5,6 +5,7 @@ use alloc::{format, string::String, vec::Vec};
 use ib_wire::{Guid, Lid};
 
 use super::place::{AXES, Radix};
+use crate::format::{hexadecimal, small};
 
 /// What a configuration says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Config {
             }
             match keyword {
                 "x_dateline" | "y_dateline" | "z_dateline" => {
-                    let position = words.next().and_then(|word| word.parse().ok());
+                    let position = words.next().and_then(small);
                     let position = position.ok_or_else(|| at("expected a number"))?;
                     let axis = usize::from(keyword.starts_with('y'))
                         + 2 * usize::from(keyword.starts_with('z'));
@@ -90,7 +91,7 @@ impl Config {
                 }
                 "next_seed" => config.seeds.push(Seed::default()),
                 "port_order" => {
-                    for port in words.map_while(|word| word.parse().ok()) {
+                    for port in words.map_while(small) {
                         if !config.port_order.contains(&port) {
                             config.port_order.push(port);
                         }
@@ -117,11 +118,7 @@ fn link_keyword(keyword: &str) -> Option<(usize, bool)> {
 }
 
 fn guid(word: &str) -> Option<Guid> {
-    let digits = word
-        .strip_prefix("0x")
-        .or_else(|| word.strip_prefix("0X"))
-        .unwrap_or(word);
-    u64::from_str_radix(digits, 16).ok().map(Guid)
+    hexadecimal(word).map(Guid)
 }
 
 #[cfg(test)]

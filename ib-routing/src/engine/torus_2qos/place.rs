@@ -1,5 +1,7 @@
 //! Coordinates in a torus, and the way around one dimension.
 
+use crate::format::small;
+
 /// Dimensions of a torus.
 pub(super) const AXES: usize = 3;
 
@@ -37,7 +39,7 @@ impl Radix {
             _ => torus,
         };
         let digits = word.trim_end_matches(['m', 'M', 't', 'T']);
-        let size = digits.parse().ok().filter(|&size| size > 0)?;
+        let size = small(digits).filter(|&size| size > 0)?;
         Some(Self {
             size,
             ring: ring && size > 2,

@@ -278,7 +278,7 @@ impl PortLine {
                     _ => {}
                 }
             } else if let Some((width, speed)) = word.split_once('x')
-                && let Ok(lanes) = width.parse::<u8>()
+                && let Some(lanes) = crate::format::small(width)
             {
                 self.width = LinkWidth::from_lanes(lanes);
                 self.speed = speed.parse().ok();
@@ -409,10 +409,9 @@ fn number(field: &'static str, text: &str, max: u64) -> Result<u64, Kind> {
 
 fn hex_guid(field: &'static str, digits: &str) -> Result<Guid, Kind> {
     let digits = digits.trim();
-    let bare = digits.strip_prefix("0x").unwrap_or(digits);
-    u64::from_str_radix(bare, 16)
+    crate::format::hexadecimal(digits)
         .map(Guid)
-        .map_err(|_| Kind::BadValue {
+        .ok_or_else(|| Kind::BadValue {
             field,
             found: shorten(digits),
             expected: "up to 16 hexadecimal digits",
