@@ -5,6 +5,7 @@ use std::{
     fmt::Display,
     fs,
     io::{self, Read as _, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
 };
 
@@ -87,10 +88,25 @@ pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
 /// Writes a whole file in place of an older one: whoever reads it, and whatever happens meanwhile, there is
 /// the old text or the new one.
 pub fn replace(file: &Path, text: &str) -> Result<(), CliError> {
+    replace_with_mode(file, text, 0o666)
+}
+
+/// The same for a text with keys in it, which nobody but the user may read.
+pub fn replace_secret(file: &Path, text: &str) -> Result<(), CliError> {
+    replace_with_mode(file, text, 0o600)
+}
+
+fn replace_with_mode(file: &Path, text: &str, mode: u32) -> Result<(), CliError> {
     let mut name = file.as_os_str().to_owned();
     name.push(".new");
     let new = Path::new(&name);
-    let written = fs::File::create(new)
+    // What an earlier run left there half written keeps its own mode: it is not written into.
+    let _ = fs::remove_file(new);
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(new)
         .and_then(|mut to| {
             to.write_all(text.as_bytes())?;
             to.sync_all()
@@ -123,4 +139,30 @@ pub fn dump(
         write(&directory.join(name), &text)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_with_keys_is_its_users_alone_whatever_was_there() {
+        let directory = std::env::temp_dir().join(format!("ib-files-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let file = directory.join("opensm-sa.dump");
+        // An older file that all may read, and the rest of a run that ended while it wrote.
+        fs::write(&file, "old").unwrap();
+        fs::write(directory.join("opensm-sa.dump.new"), "half").unwrap();
+        for text in ["key 0x1\n", "key 0x2\n"] {
+            replace_secret(&file, text).unwrap();
+            let mode = fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        assert!(replace_secret(&directory.join("none/file"), "").is_err());
+        fs::remove_dir_all(&directory).unwrap();
+    }
 }

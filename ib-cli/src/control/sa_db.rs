@@ -42,7 +42,7 @@ impl SaDb {
         Ok(keeps.then_some(Self { file, written }))
     }
 
-    /// Writes what hosts told, if it is news. What a standby has is nothing: another manager is told.
+    /// Writes what hosts told, keys of services among it, if it is news. What a standby has is nothing: another manager is told.
     pub fn keep(&mut self, sm: &SubnetManager, now: Instant) {
         let state = (sm.state(), sm.registrations_version());
         let knows = match sm.state() {
@@ -54,7 +54,7 @@ impl SaDb {
         }
         self.written = Some(state);
         let text = sm.registrations(now).to_text(unix_seconds());
-        if let Err(error) = files::replace(&self.file, &text) {
+        if let Err(error) = files::replace_secret(&self.file, &text) {
             note::warn(error);
         }
     }
