@@ -25,8 +25,6 @@ pub enum ElectionInput<'a> {
         /// The sender's SMInfo.
         sender: &'a SmInfo,
     },
-    /// The manager's own port went down.
-    OwnPortDown,
 }
 
 /// What a manager is to do.
@@ -147,7 +145,6 @@ impl Election {
                 _ => (SmState::DISCOVERING, Action::Sweep),
             },
             (SmState::STANDBY, Input::PollFailed) => (SmState::DISCOVERING, Action::Sweep),
-            (SmState::MASTER, Input::OwnPortDown) => (SmState::DISCOVERING, Action::Sweep),
             (state, Input::Control { order, sender }) => self.obey(state, order, sender)?,
             (state, _) => (state, Action::None),
         };

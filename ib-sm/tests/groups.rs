@@ -8,9 +8,9 @@ use ib_mad::{MadStatus, SaStatus};
 use ib_routing::PortRef;
 use ib_sa::{
     ComponentMask, JoinState, McMemberComponents as C, McMemberRecord,
-    MulticastForwardingTableRecord, PathComponents, PathRecord,
+    MulticastForwardingTableRecord, PathComponents, PathRecord, Selector,
 };
-use ib_wire::{Gid, GidPrefix, Lid, PKey, PortNum, QKey};
+use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, QKey, Rate};
 use lab::{Lab, client::Client};
 
 /// IPoIB's broadcast group of the default partition.
@@ -297,4 +297,59 @@ fn without_multicast_nothing_is_kept() {
     let mut client = Client::of(running);
     let groups = client.table(&McMemberRecord::default(), ComponentMask(0));
     assert!(groups.is_empty());
+}
+
+#[test]
+fn a_value_without_its_selector_says_nothing_of_a_new_group() {
+    let mut client = Client::new("gen-ring-5");
+    let (_, port) = hosts(&client)[0];
+    let mut created = |mgid: u128, given: C| {
+        let mut wanted = member(mgid, port);
+        wanted
+            .set_mtu_selector(Selector::EXACTLY)
+            .set_mtu(Mtu::MTU_256)
+            .set_rate_selector(Selector::EXACTLY)
+            .set_rate(Rate::GBPS_2_5);
+        let mask = create_bits().0 | ComponentMask::from(given).0;
+        let record = client.set(&wanted, ComponentMask(mask)).unwrap();
+        (record.mtu(), record.rate())
+    };
+    let own = created(0xff12_401b_ffff_0000_0000_0000_0000_0001, C::empty());
+    assert_ne!(own, (Mtu::MTU_256, Rate::GBPS_2_5));
+    let values = C::MTU | C::RATE;
+    assert_eq!(
+        created(0xff12_401b_ffff_0000_0000_0000_0000_0002, values),
+        own
+    );
+    let selectors = C::MTU_SELECTOR | C::RATE_SELECTOR;
+    assert_eq!(
+        created(
+            0xff12_401b_ffff_0000_0000_0000_0000_0003,
+            values | selectors
+        ),
+        (Mtu::MTU_256, Rate::GBPS_2_5)
+    );
+}
+
+#[test]
+fn a_join_with_other_parameters_is_refused_unless_that_is_not_looked_at() {
+    const MGID: u128 = 0xff12_401b_ffff_0000_0000_0000_0000_0001;
+    for validates in [true, false] {
+        let lab = Lab::new("gen-ring-5");
+        let lab = lab.config(|config| config.mcgroup_join_validation = validates);
+        let mut client = Client::of(lab.up());
+        let ports = hosts(&client);
+        let group = client
+            .set(&member(MGID, ports[0].1), create_bits())
+            .unwrap();
+        let mut other = member(MGID, ports[1].1);
+        other.set_q_key(QKey(0x9999));
+        let mask = ComponentMask(join_bits().0 | ComponentMask::from(C::Q_KEY).0);
+        let joined = client.set(&other, mask);
+        match validates {
+            true => assert!(joined.is_err()),
+            // What it gets are the group's parameters all the same.
+            false => assert_eq!(joined.unwrap().q_key(), group.q_key()),
+        }
+    }
 }

@@ -409,14 +409,13 @@ impl Groups {
         };
         let info = candidate.port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
         let (mtu, speed) = (info.neighbor_mtu(), rate(&info).unwrap_or(Rate::GBPS_10));
-        let mtu = match given.contains(C::MTU) {
-            true => selector(given, C::MTU_SELECTOR, wanted.mtu_selector())
-                .choose_mtu(wanted.mtu(), mtu),
+        // A value without its selector says nothing: the creator's port decides, as with OpenSM 3.3.23.
+        let mtu = match given.contains(C::MTU | C::MTU_SELECTOR) {
+            true => wanted.mtu_selector().choose_mtu(wanted.mtu(), mtu),
             false => Some(mtu),
         };
-        let speed = match given.contains(C::RATE) {
-            true => selector(given, C::RATE_SELECTOR, wanted.rate_selector())
-                .choose_rate(wanted.rate(), speed),
+        let speed = match given.contains(C::RATE | C::RATE_SELECTOR) {
+            true => wanted.rate_selector().choose_rate(wanted.rate(), speed),
             false => Some(speed),
         };
         let life = match given.contains(C::PACKET_LIFE_TIME) {
