@@ -5,8 +5,9 @@
 //! ones. Those by ports are LASH as published, and of the three the least busy count that need no more
 //! lanes than these: neither load nor lanes are ever more than its own.
 //! With `do_mesh_analysis` the fewest lanes count, and trees are not chosen by load: what it is meant
-//! for, meshes and tori, has trees that need fewer lanes. Time O(switches * channels). Source: Skeie, Lysne and Theiss,
-//! "Layered Shortest Path (LASH) Routing in Irregular System Area Networks", 2002.
+//! for, meshes and tori, has trees that need fewer lanes. Time O(switches * channels).
+//! Source: Skeie, Lysne and Theiss, "Layered Shortest Path (LASH) Routing in Irregular System Area
+//! Networks", 2002.
 
 use crate::{
     RoutingEngine,

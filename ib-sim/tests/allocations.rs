@@ -1,0 +1,112 @@
+//! What a datagram costs on its way: no memory. The transports are counted by an allocator that is this
+//! process's own.
+#![cfg(target_os = "linux")]
+
+mod lab;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ib_mad::{Attribute, Mad, MadAddress, Method};
+use ib_sim::server::{Listen, Server, ServerOptions};
+use ib_sim::{Sim, SimOptions};
+use ib_smp::{NodeInfo, SmpDirected};
+use ib_transport::ibsim::{IbsimOptions, IbsimPort};
+use ib_transport::{Clock, MadTransport, MonotonicClock, Received, Record, Tap};
+
+use lab::{H, at, fabric, path};
+
+/// The system's allocator, with a count of what each thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is the system allocator's own; the counter is a thread's plain number, whose use allocates
+// nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.set(ASKED.get().wrapping_add(1));
+        // SAFETY: the caller keeps this trait's contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: `memory` came from `alloc`, which is the system's.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Exchanges a hundred datagrams after the first ones have made room, and counts what this thread asks for.
+fn asked_for_hundred(transport: &mut impl MadTransport, clock: &impl Clock) -> usize {
+    let mut mad = Mad::new(MadAddress::DIRECTED);
+    let request = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(&[1, 7, 5]));
+    mad.bytes = *request.as_bytes();
+    let mut exchange = || {
+        transport.send(&mad).unwrap();
+        let deadline = clock.now().saturating_add(Duration::from_secs(5));
+        let answer = transport.recv(Some(deadline)).unwrap();
+        assert!(matches!(answer, Some(Received::Mad(_))), "{answer:?}");
+    };
+    for _ in 0..100 {
+        exchange();
+    }
+    let before = ASKED.get();
+    for _ in 0..100 {
+        exchange();
+    }
+    ASKED.get() - before
+}
+
+#[test]
+fn the_allocator_is_counted() {
+    let before = ASKED.get();
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(ASKED.get() - before, 1);
+}
+
+#[test]
+fn an_exchange_in_the_process_asks_for_no_memory() {
+    let sim = Sim::new(&fabric(), SimOptions::default()).share();
+    let mut transport = sim.attach(at(H, 1)).unwrap();
+    assert_eq!(asked_for_hundred(&mut transport, &sim.clock()), 0);
+}
+
+#[test]
+fn a_tap_asks_for_no_memory() {
+    let sim = Sim::new(&fabric(), SimOptions::default()).share();
+    let transport = sim.attach(at(H, 1)).unwrap();
+    let mut seen = 0;
+    let mut tap = Tap::new(transport, sim.clock(), |_: &Record| seen += 1);
+    assert_eq!(asked_for_hundred(&mut tap, &sim.clock()), 0);
+    drop(tap);
+    assert_eq!(seen, 400);
+}
+
+#[test]
+fn an_exchange_over_the_socket_asks_for_no_memory() {
+    let name = format!("ib-sim-allocations-{}", std::process::id());
+    let options = ServerOptions::new(Listen::Unix(name.clone()));
+    let mut server = Server::bind(&fabric(), &options).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let thread = std::thread::spawn(move || server.run(None, &mut io::sink(), &stopped));
+    let clock = MonotonicClock::start();
+    let options = IbsimOptions {
+        server: name,
+        node: "H".to_owned(),
+        announce_sm: false,
+    };
+    let mut port = IbsimPort::attach(&options, clock).unwrap();
+    assert_eq!(asked_for_hundred(&mut port, &clock), 0);
+    stop.store(true, Ordering::Relaxed);
+    thread.join().unwrap().unwrap();
+}
