@@ -1,16 +1,14 @@
-//! What a datagram costs on its way: no memory. The transports are counted by an allocator that is this
-//! process's own.
+//! What a datagram costs on its way: no memory. `allocation-counter` counts what this thread asks for.
 #![cfg(target_os = "linux")]
 
 mod lab;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use allocation_counter::measure;
 use ib_mad::{Attribute, Mad, MadAddress, Method};
 use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_sim::{Sim, SimOptions};
@@ -20,33 +18,8 @@ use ib_transport::{Clock, MadTransport, MonotonicClock, Received, Record, Tap};
 
 use lab::{H, at, fabric, path};
 
-/// The system's allocator, with a count of what each thread asks of it.
-struct Counting;
-
-thread_local! {
-    static ASKED: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is the system allocator's own; the counter is a thread's plain number, whose use allocates
-// nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ASKED.set(ASKED.get().wrapping_add(1));
-        // SAFETY: the caller keeps this trait's contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: `memory` came from `alloc`, which is the system's.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 /// Exchanges a hundred datagrams after the first ones have made room, and counts what this thread asks for.
-fn asked_for_hundred(transport: &mut impl MadTransport, clock: &impl Clock) -> usize {
+fn asked_for_hundred(transport: &mut impl MadTransport, clock: &impl Clock) -> u64 {
     let mut mad = Mad::new(MadAddress::DIRECTED);
     let request = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(&[1, 7, 5]));
     mad.bytes = *request.as_bytes();
@@ -59,18 +32,18 @@ fn asked_for_hundred(transport: &mut impl MadTransport, clock: &impl Clock) -> u
     for _ in 0..100 {
         exchange();
     }
-    let before = ASKED.get();
-    for _ in 0..100 {
-        exchange();
-    }
-    ASKED.get() - before
+    let asked = measure(|| {
+        for _ in 0..100 {
+            exchange();
+        }
+    });
+    asked.count_total
 }
 
 #[test]
 fn the_allocator_is_counted() {
-    let before = ASKED.get();
-    drop(std::hint::black_box(Box::new(1)));
-    assert_eq!(ASKED.get() - before, 1);
+    let asked = measure(|| drop(std::hint::black_box(Box::new(1))));
+    assert_eq!(asked.count_total, 1);
 }
 
 #[test]
