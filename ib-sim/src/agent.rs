@@ -8,12 +8,12 @@ use ib_smp::{Arrival, NodeInfo, NodeType, SmInfo, Sma, Verdict};
 use ib_wire::{Guid, Lid};
 
 use crate::event::DropReason;
-use crate::fault::{Behaviour, Lie};
+use crate::fault::{Behaviour, Corruption};
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
-use crate::options::Birth;
+use crate::options::DeviceProfile;
 use crate::queue::Latency;
-use crate::sim::{Happening, Sim, directed};
+use crate::sim::{Event, Sim, directed};
 
 impl Sim {
     /// An SMP has reached its end: the agent's, or the host's if a manager is to see it.
@@ -25,26 +25,26 @@ impl Sim {
         if for_manager {
             return self.deliver(end_port, frame);
         }
-        self.think(arrival, frame);
+        self.queue_reply(arrival, frame);
     }
 
     /// Whether SMInfo is for the host of a port. Without a host the agent says that it does not know it; ibsim
     /// returns the request to its sender.
     fn manager_answers(&self, end_port: PortIdx) -> bool {
-        self.ports[end_port].hosted || self.options.birth == Birth::Ibsim
+        self.ports[end_port].hosted || self.options.profile == DeviceProfile::Ibsim
     }
 
     /// A general management packet has reached its end port.
     pub(crate) fn receive_gmp(&mut self, end_port: PortIdx, frame: FrameIdx) {
         let header = self.header(frame);
         if header.mgmt_class() == MgmtClass::PERF && !header.method().is_response() {
-            return self.think(end_port, frame);
+            return self.queue_reply(end_port, frame);
         }
         self.deliver(end_port, frame);
     }
 
     /// Queues the answer for when the agent is done.
-    fn think(&mut self, arrival: PortIdx, frame: FrameIdx) {
+    fn queue_reply(&mut self, arrival: PortIdx, frame: FrameIdx) {
         if let Some(rate) = self.ports[arrival].drop_rate.as_deref().copied() {
             let asked = self.header(frame).attribute_id();
             let concerned = rate.attribute.is_none_or(|id| id == asked);
@@ -54,18 +54,18 @@ impl Sim {
         }
         let node = self.ports[arrival].node;
         if self.frames[frame].is_smp() {
-            let thinking = &mut self.nodes[node].thinking;
-            if *thinking >= self.options.vl15_buffers {
+            let pending_smps = &mut self.nodes[node].pending_smps;
+            if *pending_smps >= self.options.vl15_buffers {
                 return self.drop_frame(arrival, frame, DropReason::Vl15Overrun);
             }
-            *thinking = thinking.saturating_add(1);
+            *pending_smps = pending_smps.saturating_add(1);
         }
         let extra = match self.nodes[node].behaviour {
             Behaviour::Silent => Duration::ZERO,
             Behaviour::Slow(extra) => extra,
-            Behaviour::Honest | Behaviour::Lying(_) => Duration::ZERO,
+            Behaviour::Honest | Behaviour::Byzantine(_) => Duration::ZERO,
         };
-        let answer = Happening::Answer {
+        let answer = Event::Answer {
             frame,
             port: arrival,
         };
@@ -82,8 +82,8 @@ impl Sim {
         let node = self.ports[arrival].node;
         let smp = self.frames[frame].is_smp();
         if smp {
-            let thinking = &mut self.nodes[node].thinking;
-            *thinking = thinking.saturating_sub(1);
+            let pending_smps = &mut self.nodes[node].pending_smps;
+            *pending_smps = pending_smps.saturating_sub(1);
         }
         if !self.nodes[node].powered {
             return self.drop_frame(arrival, frame, DropReason::NodeDown);
@@ -101,8 +101,8 @@ impl Sim {
         }
         self.stats.answered = self.stats.answered.wrapping_add(1);
         let behaviour = self.nodes[node].behaviour;
-        if let Behaviour::Lying(lie) = behaviour {
-            self.lie(lie, frame);
+        if let Behaviour::Byzantine(corruption) = behaviour {
+            self.corrupt_reply(corruption, frame);
         }
         let end_port = self.end_port(arrival);
         if smp && self.frames[frame].bytes[1] == MgmtClass::SUBN_DIRECTED.0 {
@@ -149,7 +149,7 @@ impl Sim {
         if answered {
             self.nodes[node].smps_answered = self.nodes[node].smps_answered.wrapping_add(1);
         }
-        self.heed(node);
+        self.process_sma_events(node);
         answered
     }
 
@@ -159,30 +159,30 @@ impl Sim {
     }
 
     /// Spoils an answer.
-    fn lie(&mut self, lie: Lie, frame: FrameIdx) {
+    fn corrupt_reply(&mut self, corruption: Corruption, frame: FrameIdx) {
         let wrong = self.faults.next();
         let id = self.header(frame).attribute_id();
         let Some(smp) = directed(&mut self.frames[frame].bytes) else {
             return;
         };
-        match lie {
-            Lie::Status => {
+        match corruption {
+            Corruption::Status => {
                 smp.set_status(MadStatus::INVALID_FIELD_VALUE);
             }
-            Lie::Garbage => {
+            Corruption::Garbage => {
                 smp.set_smp_data(&[0xff; 64]);
             }
             _ if id != NodeInfo::ID => {}
-            Lie::NodeType => alter_node_info(smp, |info| {
+            Corruption::NodeType => alter_node_info(smp, |info| {
                 info.set_node_type(NodeType(9));
             }),
-            Lie::NumPorts(ports) => alter_node_info(smp, |info| {
+            Corruption::NumPorts(ports) => alter_node_info(smp, |info| {
                 info.set_num_ports(ports);
             }),
-            Lie::ChangingGuid => alter_node_info(smp, |info| {
+            Corruption::ChangingGuid => alter_node_info(smp, |info| {
                 info.set_node_guid(Guid(wrong)).set_port_guid(Guid(wrong));
             }),
-            Lie::Guid(guid) => alter_node_info(smp, |info| {
+            Corruption::Guid(guid) => alter_node_info(smp, |info| {
                 info.set_node_guid(guid).set_port_guid(guid);
             }),
         }

@@ -22,7 +22,7 @@ pub struct Delivery {
 /// What happened in the fabric that a host may want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SimEvent {
+pub enum Notification {
     /// A datagram ended before its destination; only with [`SimOptions::drop_events`](crate::SimOptions::drop_events).
     Dropped {
         /// The host's port that sent it, or that sent the request that it answers.

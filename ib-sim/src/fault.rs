@@ -175,13 +175,13 @@ pub enum Behaviour {
     /// Every answer takes this much longer.
     Slow(Duration),
     /// What they answer is wrong.
-    Lying(Lie),
+    Byzantine(Corruption),
 }
 
-/// What a lying node says.
+/// How a byzantine node corrupts its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Lie {
+pub enum Corruption {
     /// NodeInfo has a type that does not exist.
     NodeType,
     /// NodeInfo claims this many ports.
@@ -198,7 +198,7 @@ pub enum Lie {
 
 /// What happens to one packet on one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fate {
+pub(crate) struct FaultDraw {
     pub(crate) lost: bool,
     pub(crate) bit_error: bool,
     pub(crate) duplicated: bool,
@@ -219,24 +219,24 @@ impl FaultSource {
         Self { state: seed }
     }
 
-    pub(crate) fn fate(&mut self, rates: &FaultRates, overtaken_after: Duration) -> Fate {
-        let mut fate = Fate {
+    pub(crate) fn draw(&mut self, rates: &FaultRates, overtaken_after: Duration) -> FaultDraw {
+        let mut draw = FaultDraw {
             lost: self.happens(rates.loss),
             bit_error: self.happens(rates.bit_error),
             duplicated: self.happens(rates.duplicate),
-            ..Fate::default()
+            ..FaultDraw::default()
         };
         if self.happens(rates.delay) {
             let nanos = u64::try_from(rates.max_delay.as_nanos()).unwrap_or(u64::MAX);
-            fate.wait = Duration::from_nanos(self.next().checked_rem(nanos).unwrap_or(0));
+            draw.wait = Duration::from_nanos(self.next().checked_rem(nanos).unwrap_or(0));
         }
         if self.happens(rates.reorder) {
-            fate.wait = fate.wait.saturating_add(overtaken_after);
+            draw.wait = draw.wait.saturating_add(overtaken_after);
         }
         if self.happens(rates.corrupt) {
-            fate.flipped_bit = usize::try_from(self.next() % 2048).ok();
+            draw.flipped_bit = usize::try_from(self.next() % 2048).ok();
         }
-        fate
+        draw
     }
 
     pub(crate) fn next(&mut self) -> u64 {

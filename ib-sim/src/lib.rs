@@ -15,13 +15,13 @@
     )
 )]
 
+mod admin;
 mod agent;
-mod birth;
-mod change;
 mod counters;
 mod event;
 mod fault;
 mod frame;
+mod initial_state;
 mod link;
 mod node;
 mod options;
@@ -43,10 +43,10 @@ mod transport;
 mod trap;
 
 pub use counters::Counters;
-pub use event::{Delivery, DropReason, SimError, SimEvent, SimStats};
-pub use fault::{Behaviour, FaultRates, FaultSpec, FaultSpecError, Lie};
+pub use event::{Delivery, DropReason, Notification, SimError, SimStats};
+pub use fault::{Behaviour, Corruption, FaultRates, FaultSpec, FaultSpecError};
 pub use node::{SimNode, SimPort};
-pub use options::{Birth, PortGuids, SimOptions};
+pub use options::{DeviceProfile, PortGuids, SimOptions};
 pub use packet::PacketError;
 pub use sim::{Sim, SimInput};
 pub use trace::{PacketEnd, PacketFate, PacketHop, PacketId, PacketTrace};

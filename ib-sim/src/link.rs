@@ -5,12 +5,12 @@ use ib_routing::PortRef;
 use ib_smp::{LinkMode, LinkTrouble, PortPhysicalState, PortState, SmaEvent};
 use ib_wire::PortNum;
 
-use crate::event::{DropReason, SimError, SimEvent};
-use crate::fault::Fate;
+use crate::event::{DropReason, Notification, SimError};
+use crate::fault::FaultDraw;
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
 use crate::queue::Latency;
-use crate::sim::{Happening, Sim};
+use crate::sim::{Event, Sim};
 
 /// Doublings that a packet and its copies may go through: one on each of many links would make more of
 /// them than there is memory.
@@ -35,7 +35,7 @@ impl Sim {
         if sent.data.is_some() {
             self.trace_hop(out, peer, frame);
         }
-        let arrival = Happening::Arrive { frame, port: peer };
+        let arrival = Event::Arrive { frame, port: peer };
         if !self.faulty || (self.options.faults.rates.smp_only && !smp) {
             self.queue.push_after(self.now, Latency::Hop, arrival);
             return;
@@ -43,22 +43,22 @@ impl Sim {
         // A packet that leaves an answer time later has been overtaken by whatever was behind it.
         let overtaken = self.options.hop_latency.saturating_mul(4);
         let overtaken = overtaken.saturating_add(self.options.agent_latency);
-        let fate = self.faults.fate(&self.options.faults.rates, overtaken);
-        self.suffer(peer, frame, fate);
+        let draw = self.faults.draw(&self.options.faults.rates, overtaken);
+        self.apply_faults(peer, frame, draw);
     }
 
-    fn suffer(&mut self, peer: PortIdx, frame: FrameIdx, fate: Fate) {
-        if fate.lost {
+    fn apply_faults(&mut self, peer: PortIdx, frame: FrameIdx, draw: FaultDraw) {
+        if draw.lost {
             return self.drop_frame(peer, frame, DropReason::Lost);
         }
-        if fate.bit_error {
+        if draw.bit_error {
             let counters = &mut self.ports[peer].counters;
             counters.count("symbol_error_counter", 0, 1);
             self.physical_error(peer);
             return self.drop_frame(peer, frame, DropReason::BitError);
         }
-        let wait = self.options.hop_latency.saturating_add(fate.wait);
-        if fate.duplicated
+        let wait = self.options.hop_latency.saturating_add(draw.wait);
+        if draw.duplicated
             && self.frames[frame].doublings < MOST_DOUBLINGS
             && let Some(copy) = self.copy_frame(frame)
         {
@@ -66,17 +66,17 @@ impl Sim {
                 let doublings = &mut self.frames[twin].doublings;
                 *doublings = doublings.saturating_add(1);
             }
-            let arrival = Happening::Arrive {
+            let arrival = Event::Arrive {
                 frame: copy,
                 port: peer,
             };
             self.queue.push_later(self.now, wait, arrival);
         }
-        if let Some(bit) = fate.flipped_bit {
+        if let Some(bit) = draw.flipped_bit {
             self.flip_bit(frame, bit);
         }
         self.queue
-            .push_later(self.now, wait, Happening::Arrive { frame, port: peer });
+            .push_later(self.now, wait, Event::Arrive { frame, port: peer });
     }
 
     /// A port has received a packet with a wrong CRC. Good packets make up for bad ones; more bad ones than
@@ -179,7 +179,7 @@ impl Sim {
         let training = end.training;
         let wait = self.options.training_time;
         self.queue
-            .push_later(self.now, wait, Happening::Trained { port, training });
+            .push_later(self.now, wait, Event::Trained { port, training });
     }
 
     /// A training has ended.
@@ -228,11 +228,11 @@ impl Sim {
     /// Reports a port's change of state.
     fn state_changed(&mut self, port: PortIdx, from: PortState, to: PortState) {
         let port = self.at(port);
-        self.report(SimEvent::PortState { port, from, to });
+        self.report(Notification::PortState { port, from, to });
     }
 
     /// Does what a node's agent asks of its device.
-    pub(crate) fn heed(&mut self, node: ib_routing::NodeIdx) {
+    pub(crate) fn process_sma_events(&mut self, node: ib_routing::NodeIdx) {
         while let Some(event) = self.nodes[node].sma.poll_event() {
             match event {
                 SmaEvent::PortState { port, state } => {
@@ -243,7 +243,7 @@ impl Sim {
                         _ => PortState::INITIALIZE,
                     };
                     let to = state;
-                    self.report(SimEvent::PortState { port: at, from, to });
+                    self.report(Notification::PortState { port: at, from, to });
                 }
                 SmaEvent::LinkDown {
                     port,
@@ -268,7 +268,7 @@ impl Sim {
         self.send_traps(node);
     }
 
-    fn report(&mut self, event: SimEvent) {
+    fn report(&mut self, event: Notification) {
         if self.options.events {
             self.events.push_back(event);
         }

@@ -28,7 +28,7 @@ pub struct SimNode {
     /// When its agent is woken for its next trap.
     pub(crate) wakes_at: Option<Instant>,
     /// SMPs that its agent has before it.
-    pub(crate) thinking: u32,
+    pub(crate) pending_smps: u32,
     /// The sampling of its counters, once a manager has asked for one.
     pub(crate) sampler: Option<Box<Sampler>>,
 }

@@ -28,7 +28,7 @@ pub struct SimOptions {
     /// Which port GUIDs the CAs have.
     pub port_guids: PortGuids,
     /// The attributes that a node is born with.
-    pub birth: Birth,
+    pub profile: DeviceProfile,
     /// Whether NDR and XDR switches show extended speeds only to a manager that says it knows them (bit 31 of PortInfo's
     /// modifier), as real ones do.
     pub hidden_extended_speeds: bool,
@@ -55,7 +55,7 @@ impl Default for SimOptions {
             partition_cap: 128,
             partition_enforcement_cap: 64,
             port_guids: PortGuids::AsGiven,
-            birth: Birth::Specified,
+            profile: DeviceProfile::Specified,
             hidden_extended_speeds: false,
             traps: true,
             trap_attempts: 5,
@@ -77,7 +77,7 @@ pub enum PortGuids {
 
 /// The values of the attributes before a subnet manager writes any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Birth {
+pub enum DeviceProfile {
     /// What the specification names as defaults, and what adapters and switches of today show.
     #[default]
     Specified,

@@ -17,7 +17,7 @@ use ib_wire::{OpCode, PortNum};
 
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
-use crate::options::Birth;
+use crate::options::DeviceProfile;
 use crate::sim::Sim;
 
 /// PortSelect of all ports of a switch together.
@@ -165,7 +165,7 @@ impl Sim {
         let switch = self.nodes[node].is_switch;
         if id == ClassPortInfo::ID && !set {
             *data = [0; 192];
-            let info = class_port_info(switch, self.options.birth);
+            let info = class_port_info(switch, self.options.profile);
             for (to, from) in data.iter_mut().zip(info.as_bytes()) {
                 *to = *from;
             }
@@ -240,12 +240,12 @@ impl Sim {
     }
 }
 
-fn class_port_info(switch: bool, birth: Birth) -> ClassPortInfo {
+fn class_port_info(switch: bool, profile: DeviceProfile) -> ClassPortInfo {
     let mut can = PerfCapabilities::IS_EXTENDED_WIDTH_SUPPORTED
         | PerfCapabilities::PORT_COUNTERS_XMIT_WAIT_SUPPORTED;
     can.set(PerfCapabilities::ALL_PORT_SELECT, switch);
     let mut can2 = PerfCapabilities2::empty();
-    if birth == Birth::Specified {
+    if profile == DeviceProfile::Specified {
         // ibsim shows the counters and does not say so.
         can |= PerfCapabilities::IS_QP1_DROPPED_SUPPORTED
             | PerfCapabilities::IS_CAPABILITY_MASK2_SUPPORTED;

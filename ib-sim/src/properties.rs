@@ -13,7 +13,7 @@ use ib_routing::{Fabric, FabricBuilder, NewNode, NodeIdx, NodeType, PortRef};
 use ib_smp::SmpDirected;
 use ib_wire::{Guid, Lid, PortNum, Qpn};
 
-use crate::{Behaviour, Delivery, FaultRates, Lie, Sim, SimEvent, SimOptions};
+use crate::{Behaviour, Corruption, Delivery, FaultRates, Notification, Sim, SimOptions};
 
 /// Switches of the ring; each has a host.
 const SWITCHES: u8 = 4;
@@ -52,7 +52,7 @@ fn ring() -> Fabric {
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     delivered: Vec<Delivery>,
-    events: Vec<SimEvent>,
+    events: Vec<Notification>,
 }
 
 impl Log {
@@ -175,10 +175,10 @@ fn behaviour(choice: u8) -> Behaviour {
     match choice % 8 {
         0 => Behaviour::Silent,
         1 => Behaviour::Slow(Duration::from_millis(choice.into())),
-        2 => Behaviour::Lying(Lie::Garbage),
-        3 => Behaviour::Lying(Lie::ChangingGuid),
-        4 => Behaviour::Lying(Lie::NumPorts(choice)),
-        5 => Behaviour::Lying(Lie::Status),
+        2 => Behaviour::Byzantine(Corruption::Garbage),
+        3 => Behaviour::Byzantine(Corruption::ChangingGuid),
+        4 => Behaviour::Byzantine(Corruption::NumPorts(choice)),
+        5 => Behaviour::Byzantine(Corruption::Status),
         _ => Behaviour::Honest,
     }
 }

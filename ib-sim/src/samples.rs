@@ -17,7 +17,7 @@ use ib_wire::PortNum;
 use crate::counters::Counters;
 use crate::node::PortIdx;
 use crate::sampler::{COUNTERS, Sampler};
-use crate::sim::{Happening, Sim};
+use crate::sim::{Event, Sim};
 
 /// A tick is (code + 1) * 4 ns: ten symbols of a link at 2.5 Gb/s; this is a microsecond.
 const TICK_CODE: u8 = 249;
@@ -155,7 +155,7 @@ impl Sim {
         }));
         let wait = TICK.saturating_mul(control.sample_start());
         self.queue
-            .push_later(self.now, wait, Happening::Sample { node, sampling });
+            .push_later(self.now, wait, Event::Sample { node, sampling });
     }
 
     /// The time to start has come, or the time to end.
@@ -174,7 +174,7 @@ impl Sim {
             sampler.status = SampleStatus::RUNNING;
             let wait = TICK.saturating_mul(sampler.control.sample_interval());
             self.queue
-                .push_later(self.now, wait, Happening::Sample { node, sampling });
+                .push_later(self.now, wait, Event::Sample { node, sampling });
         } else {
             sampler.status = SampleStatus::DONE;
         }

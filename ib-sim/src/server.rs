@@ -24,8 +24,8 @@ use ib_transport::ibsim::{Control, Datagram};
 use ib_transport::{Clock, MonotonicClock};
 use thiserror::Error;
 
-use crate::event::{Delivery, SimEvent};
-use crate::options::{Birth, PortGuids, SimOptions};
+use crate::event::{Delivery, Notification};
+use crate::options::{DeviceProfile, PortGuids, SimOptions};
 use crate::sim::Sim;
 
 use client::Client;
@@ -34,10 +34,10 @@ use poller::{Poller, Ready};
 use socket::{Credentials, Sent, Socket};
 
 /// Datagrams read from one client before the others get their turn.
-const TURN: usize = 64;
+const MAX_BURST: usize = 64;
 
 /// Longest sleep: how soon a request to stop is seen.
-const NAP: Duration = Duration::from_millis(100);
+const MAX_WAIT: Duration = Duration::from_millis(100);
 
 /// Where the server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// Options that make a server like ibsim: its attributes at birth, its port GUIDs, no latencies.
+    /// Options that make a server like ibsim: its initial attributes, its port GUIDs, no latencies.
     #[must_use]
     pub fn new(listen: Listen) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl ServerOptions {
                 agent_latency: Duration::ZERO,
                 training_time: Duration::ZERO,
                 port_guids: PortGuids::NodePlusPort,
-                birth: Birth::Ibsim,
+                profile: DeviceProfile::Ibsim,
                 linear_fdb_cap: 30720,
                 multicast_fdb_cap: 1024,
                 partition_cap: 64,
@@ -197,7 +197,7 @@ impl Server {
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             if let Some(until) = self.asleep_until.filter(|&until| until > now) {
-                std::thread::sleep(until.since(now).min(NAP));
+                std::thread::sleep(until.since(now).min(MAX_WAIT));
                 continue;
             }
             self.asleep_until = None;
@@ -234,7 +234,8 @@ impl Server {
     fn sleep(&mut self, ready: &mut Vec<Ready>) -> Result<(), ServerError> {
         let wait = self.sim.poll_timeout();
         let wait = wait.map(|next| next.since(self.clock.now()));
-        self.poller.wait(wait.unwrap_or(NAP).min(NAP), ready)
+        self.poller
+            .wait(wait.unwrap_or(MAX_WAIT).min(MAX_WAIT), ready)
     }
 
     /// Lets the clients in.
@@ -257,7 +258,7 @@ impl Server {
     }
 
     fn serve_control(&mut self) {
-        for _ in 0..TURN {
+        for _ in 0..MAX_BURST {
             let mut bytes = [0; Control::LEN + 1];
             let Some((len, from)) = self.control.receive_control(&mut bytes) else {
                 return;
@@ -275,7 +276,7 @@ impl Server {
     }
 
     fn serve_client(&mut self, slot: usize) {
-        for _ in 0..TURN {
+        for _ in 0..MAX_BURST {
             let Some(Some(client)) = self.clients.get_mut(slot) else {
                 return;
             };
@@ -315,7 +316,7 @@ impl Server {
                 self.hand_out(&delivery);
             }
             while let Some(event) = self.sim.poll_event() {
-                if let SimEvent::Dropped { mad, .. } = event {
+                if let Notification::Dropped { mad, .. } = event {
                     self.return_to_sender(&mad);
                 }
             }

@@ -8,10 +8,10 @@ use ib_routing::{Fabric, NodeIdx, PortRef};
 use ib_smp::{PortInfo, SmaPort, SmpDirected};
 use ib_wire::{Guid, Lid, PKey, PortNum, Qpn, Vl};
 
-use crate::birth;
-use crate::event::{Delivery, DropReason, SimError, SimEvent, SimStats};
+use crate::event::{Delivery, DropReason, Notification, SimError, SimStats};
 use crate::fault::{Behaviour, FaultRates, FaultSource};
 use crate::frame::{Frame, FrameIdx, FrameStore};
+use crate::initial_state;
 use crate::node::{PortEntry, PortIdx, SimNode, SimPort, has_lid};
 use crate::options::SimOptions;
 use crate::queue::EventQueue;
@@ -19,7 +19,7 @@ use crate::trace::Traces;
 
 /// What waits in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Happening {
+pub(crate) enum Event {
     /// A packet comes out of the link of this port.
     Arrive { frame: FrameIdx, port: PortIdx },
     /// An agent has thought about the request that came in by this port.
@@ -52,9 +52,9 @@ pub struct Sim {
     pub(crate) nodes: IdxVec<NodeIdx, SimNode>,
     pub(crate) ports: IdxVec<PortIdx, PortEntry>,
     pub(crate) frames: FrameStore,
-    pub(crate) queue: EventQueue<Happening>,
+    pub(crate) queue: EventQueue<Event>,
     pub(crate) outbox: VecDeque<(PortIdx, FrameIdx)>,
-    pub(crate) events: VecDeque<SimEvent>,
+    pub(crate) events: VecDeque<Notification>,
     pub(crate) faults: FaultSource,
     /// Whether packets suffer at all: saves the question per hop.
     pub(crate) faulty: bool,
@@ -67,7 +67,7 @@ impl Sim {
     /// A fabric with the nodes and cables of `fabric`: all links trained, no LID assigned, no table written.
     #[must_use]
     pub fn new(fabric: &Fabric, options: SimOptions) -> Self {
-        let (nodes, ports) = birth::nodes_and_ports(fabric, &options);
+        let (nodes, ports) = initial_state::nodes_and_ports(fabric, &options);
         // A path without a loop passes each switch at most once.
         let max_hops = u16::try_from(fabric.num_switches().saturating_add(2)).unwrap_or(u16::MAX);
         Self {
@@ -213,7 +213,7 @@ impl Sim {
         let number = self.ports[index].number;
         self.sma_of(port.node)?
             .set_capability_mask(now, number, mask);
-        self.heed(port.node);
+        self.process_sma_events(port.node);
         Ok(())
     }
 
@@ -247,14 +247,14 @@ impl Sim {
 
     /// Does all that is due at `now`, in the order of time.
     pub fn advance(&mut self, now: Instant) {
-        while let Some((at, happening)) = self.queue.pop_due(now) {
+        while let Some((at, event)) = self.queue.pop_due(now) {
             self.now = self.now.max(at);
-            match happening {
-                Happening::Arrive { frame, port } => self.arrive(port, frame),
-                Happening::Answer { frame, port } => self.answer(port, frame),
-                Happening::Trained { port, training } => self.trained(port, training),
-                Happening::Traps { node } => self.traps_due(node),
-                Happening::Sample { node, sampling } => self.sample(node, sampling),
+            match event {
+                Event::Arrive { frame, port } => self.arrive(port, frame),
+                Event::Answer { frame, port } => self.answer(port, frame),
+                Event::Trained { port, training } => self.trained(port, training),
+                Event::Traps { node } => self.traps_due(node),
+                Event::Sample { node, sampling } => self.sample(node, sampling),
             }
         }
         self.now = self.now.max(now);
@@ -347,7 +347,7 @@ impl Sim {
             self.end_packet(port, *data, Some(reason));
         } else if self.options.drop_events {
             let sent = &self.frames[frame];
-            let event = SimEvent::Dropped {
+            let event = Notification::Dropped {
                 origin: self.at(PortIdx(sent.origin)),
                 at: self.at(port),
                 reason,
@@ -414,7 +414,7 @@ impl Sim {
 impl Engine for Sim {
     type Input<'a> = SimInput<'a>;
     type Transmit = Delivery;
-    type Event = SimEvent;
+    type Event = Notification;
 
     fn handle_input(&mut self, now: Instant, input: SimInput<'_>) {
         self.advance(now);
@@ -440,7 +440,7 @@ impl Engine for Sim {
         self.queue.next_at()
     }
 
-    fn poll_event(&mut self) -> Option<SimEvent> {
+    fn poll_event(&mut self) -> Option<Notification> {
         self.events.pop_front()
     }
 }

@@ -9,7 +9,7 @@ use ib_wire::{Lid, PortNum, QKey, Qpn, Vl};
 use crate::event::DropReason;
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
-use crate::options::Birth;
+use crate::options::DeviceProfile;
 use crate::sim::{Sim, directed};
 
 impl Sim {
@@ -83,7 +83,7 @@ impl Sim {
                 let mtu = info.mtu_cap().bytes().unwrap_or(256);
                 (enforced, info.filter_raw_inbound(), lanes, mtu)
             });
-        self.heed(node);
+        self.process_sma_events(node);
         if self.spoiled(frame) {
             return Err(DropReason::BitError);
         }
@@ -283,7 +283,7 @@ impl Sim {
         if packet.dest_qp != Qpn::GSI {
             return self.deliver(end_port, frame);
         }
-        if packet.q_key != QKey::GSI && self.options.birth == Birth::Specified {
+        if packet.q_key != QKey::GSI && self.options.profile == DeviceProfile::Specified {
             return self.q_key_violation(end_port, frame);
         }
         self.receive_gmp(end_port, frame);

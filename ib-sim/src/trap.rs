@@ -11,7 +11,7 @@ use ib_wire::Guid;
 use crate::event::{DropReason, SimError};
 use crate::frame::FrameIdx;
 use crate::node::PortIdx;
-use crate::sim::{Happening, Sim};
+use crate::sim::{Event, Sim};
 
 impl Sim {
     /// Lets a port's agent send a trap of its host's choice, as a test of a manager needs it.
@@ -20,10 +20,10 @@ impl Sim {
     /// [`SimError::NoSuchPort`].
     pub fn trap(&mut self, port: PortRef, notice: &NoticeSm) -> Result<(), SimError> {
         let index = self.port_idx(port).ok_or(SimError::NoSuchPort { port })?;
-        let teller = self.ports[self.end_port(index)].number;
+        let reporting_port = self.ports[self.end_port(index)].number;
         let now = self.now;
-        self.sma_of(port.node)?.raise(now, teller, notice);
-        self.heed(port.node);
+        self.sma_of(port.node)?.raise(now, reporting_port, notice);
+        self.process_sma_events(port.node);
         Ok(())
     }
 
@@ -44,7 +44,7 @@ impl Sim {
     pub fn set_system_image_guid(&mut self, node: NodeIdx, guid: Guid) -> Result<(), SimError> {
         let now = self.now;
         self.sma_of(node)?.set_system_image_guid(now, guid);
-        self.heed(node);
+        self.process_sma_events(node);
         Ok(())
     }
 
@@ -76,7 +76,7 @@ impl Sim {
         let entry = &self.ports[port];
         let (node, number) = (entry.node, entry.number);
         self.nodes[node].sma.link_trouble(self.now, number, trouble);
-        self.heed(node);
+        self.process_sma_events(node);
     }
 
     /// A packet's P_Key is not in the table of `port`: it counts and the agent tells (trap 257, of a switch's external
@@ -97,7 +97,7 @@ impl Sim {
         self.nodes[node]
             .sma
             .p_key_violation(now, number, p_key, &violation);
-        self.heed(node);
+        self.process_sma_events(node);
         self.drop_frame(port, frame, DropReason::PKey);
     }
 
@@ -110,7 +110,7 @@ impl Sim {
         self.nodes[node]
             .sma
             .q_key_violation(now, number, q_key, &violation);
-        self.heed(node);
+        self.process_sma_events(node);
         self.drop_frame(end_port, frame, DropReason::QKey);
     }
 
@@ -148,7 +148,7 @@ impl Sim {
             && sender.wakes_at.is_none_or(|at| due < at)
         {
             sender.wakes_at = Some(due);
-            self.queue.push_at(due, Happening::Traps { node });
+            self.queue.push_at(due, Event::Traps { node });
         }
     }
 

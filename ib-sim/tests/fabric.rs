@@ -7,7 +7,7 @@ use std::time::Duration;
 use ib_mad::{
     Attribute, Mad, MadAddress, Method, MgmtClass, NoticeSm, PerformanceMad, PortCounters,
 };
-use ib_sim::{Behaviour, FaultRates, Lie, Sim, SimOptions};
+use ib_sim::{Behaviour, Corruption, FaultRates, Sim, SimOptions};
 use ib_smp::{NodeInfo, PortInfo, PortState, SmpLidRouted};
 use ib_transport::Clock;
 use ib_wire::{Guid, Lid, PortNum, Sl};
@@ -182,7 +182,7 @@ fn silent_slow_and_lying_nodes_do_as_they_are_told() {
     let asked = host.sim.clock().now();
     assert!(ask(&mut host).is_some());
     assert!(host.sim.clock().now().since(asked) >= Duration::from_millis(300));
-    behave(&host, Behaviour::Lying(Lie::Guid(Guid(0x200))));
+    behave(&host, Behaviour::Byzantine(Corruption::Guid(Guid(0x200))));
     let answer = ask(&mut host).unwrap();
     let info = NodeInfo::from_bytes(*answer.smp_data().first_chunk().unwrap());
     assert_eq!(info.node_guid(), Guid(0x200));

@@ -5,7 +5,7 @@ mod lab;
 use std::time::Duration;
 
 use ib_mad::{Attribute, Mad, MadAddress, MadStatus, Method, TransactionId};
-use ib_sim::{Behaviour, FaultRates, Lie, Sim, SimOptions};
+use ib_sim::{Behaviour, Corruption, FaultRates, Sim, SimOptions};
 use ib_smp::{
     LinkSpeedExt, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, SmpDirected, SmpLidRouted,
 };
@@ -202,33 +202,45 @@ fn a_silent_switch_still_forwards() {
 fn each_lie_is_told_and_nothing_else() {
     let mut host = with(FaultRates::NONE);
     let honest = node_info(&mut host, &[1]);
-    let lie = |host: &mut Host, lie| {
+    let corrupted = |host: &mut Host, corruption| {
         host.sim
-            .with(|sim| sim.set_behaviour(S1, Behaviour::Lying(lie)));
+            .with(|sim| sim.set_behaviour(S1, Behaviour::Byzantine(corruption)));
         host.get(&[1], NodeInfo::ID, 0).unwrap()
     };
     let info = |smp: SmpDirected| NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap());
 
     let mut expected = honest;
     expected.set_node_type(NodeType(9));
-    assert_eq!(info(lie(&mut host, Lie::NodeType)), expected);
+    assert_eq!(info(corrupted(&mut host, Corruption::NodeType)), expected);
 
     let mut expected = honest;
     expected.set_num_ports(255);
-    assert_eq!(info(lie(&mut host, Lie::NumPorts(255))), expected);
+    assert_eq!(
+        info(corrupted(&mut host, Corruption::NumPorts(255))),
+        expected
+    );
 
-    let first = info(lie(&mut host, Lie::ChangingGuid)).node_guid();
-    assert_ne!(first, info(lie(&mut host, Lie::ChangingGuid)).node_guid());
+    let first = info(corrupted(&mut host, Corruption::ChangingGuid)).node_guid();
+    assert_ne!(
+        first,
+        info(corrupted(&mut host, Corruption::ChangingGuid)).node_guid()
+    );
 
     let mut expected = honest;
     expected
         .set_node_guid(Guid(0x400))
         .set_port_guid(Guid(0x400));
-    assert_eq!(info(lie(&mut host, Lie::Guid(Guid(0x400)))), expected);
+    assert_eq!(
+        info(corrupted(&mut host, Corruption::Guid(Guid(0x400)))),
+        expected
+    );
 
-    let answer = lie(&mut host, Lie::Status);
+    let answer = corrupted(&mut host, Corruption::Status);
     assert_eq!(answer.status(), MadStatus::INVALID_FIELD_VALUE);
-    assert_eq!(*lie(&mut host, Lie::Garbage).smp_data(), [0xff; 64]);
+    assert_eq!(
+        *corrupted(&mut host, Corruption::Garbage).smp_data(),
+        [0xff; 64]
+    );
 }
 
 #[test]

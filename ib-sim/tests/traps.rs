@@ -99,7 +99,7 @@ fn more_bit_errors_than_the_threshold_are_a_local_link_integrity_error() {
         host.sim
             .with(|sim| sim.port(at(S1, 4)).unwrap().counters().get(name, 0))
     };
-    // S1's port 4 is where H's packets come in; its threshold is that of its birth: 8.
+    // S1's port 4 is where H's packets come in; its threshold is its initial one: 8.
     host.sim.with(|sim| sim.set_fault_rates(rates));
     for bad in 1..=9u8 {
         assert_eq!(integrity(&host), 0, "after {} bad packets", bad - 1);
@@ -489,7 +489,7 @@ fn a_trap_is_repeated_until_it_is_repressed_or_given_up() {
     let sent = host.sim.clock().now();
     let (second, _) = (0..3).find_map(|_| trap(&mut host)).unwrap();
     assert_eq!(first, second);
-    // SubnetTimeOut is 18 at birth: 4.096 us * 2^18.
+    // SubnetTimeOut is 18 initially: 4.096 us * 2^18.
     let interval = host.sim.clock().now().since(sent);
     assert!(interval > Duration::from_millis(1000) && interval < Duration::from_millis(1200));
     repress(&mut host, &first);

@@ -6,7 +6,7 @@ use std::{ops::ControlFlow, thread, time::Duration};
 
 use ib_mad::{Attribute, Instant, Mad, MadStatus, Method};
 use ib_routing::{Fabric, LinkSpeed, NodeIdx, NodeType, PortRef, format::ibnetdiscover};
-use ib_sim::{Behaviour, Lie, SharedSim, Sim, SimOptions, SimTransport};
+use ib_sim::{Behaviour, Corruption, SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent};
 use ib_smp::{DrDirection, LinkSpeedsExt, NodeInfo, PortInfo, SmpDirected};
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received, TransportError, drive};
@@ -108,24 +108,28 @@ fn with_odd_host(file: &str, odd: impl FnOnce(&mut Sim, NodeIdx)) -> (Fabric, Sh
 
 #[test]
 fn a_host_that_lies_hides_nobody_else() {
-    let lies = [
-        Lie::NodeType,
-        Lie::NumPorts(0),
-        Lie::NumPorts(255),
-        Lie::ChangingGuid,
-        Lie::Guid(Guid::NONE),
-        Lie::Status,
-        Lie::Garbage,
+    let corruptions = [
+        Corruption::NodeType,
+        Corruption::NumPorts(0),
+        Corruption::NumPorts(255),
+        Corruption::ChangingGuid,
+        Corruption::Guid(Guid::NONE),
+        Corruption::Status,
+        Corruption::Garbage,
     ];
-    for lie in lies {
+    for corruption in corruptions {
         let (fabric, sim, liar) = with_odd_host("gen-ring-5", |sim, node| {
-            sim.set_behaviour(node, Behaviour::Lying(lie));
+            sim.set_behaviour(node, Behaviour::Byzantine(corruption));
         });
         let (found, _) = discover(&sim, host(&fabric));
-        assert!(found.counters.sent < 2_000, "{lie:?}: {:?}", found.counters);
+        assert!(
+            found.counters.sent < 2_000,
+            "{corruption:?}: {:?}",
+            found.counters
+        );
         for (index, node) in fabric.nodes().iter_enumerated() {
             let is_there = found.fabric.node_by_guid(node.guid).is_some();
-            assert!(is_there || index == liar, "{lie:?}: {}", node.name);
+            assert!(is_there || index == liar, "{corruption:?}: {}", node.name);
         }
     }
 }
@@ -210,7 +214,7 @@ fn two_switches_that_change_their_guids_are_named_and_the_walk_ends() {
         let second = peers.map(|peer| peer.node).find(|&node| is_switch(node));
         let second = second.unwrap();
         for liar in [first, second] {
-            sim.set_behaviour(liar, Behaviour::Lying(Lie::ChangingGuid));
+            sim.set_behaviour(liar, Behaviour::Byzantine(Corruption::ChangingGuid));
         }
         [first, second]
     });

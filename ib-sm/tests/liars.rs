@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ib_mad::Method;
 use ib_routing::{NodeIdx, generate::FabricSpec};
-use ib_sim::{Behaviour, FaultRates, Lie};
+use ib_sim::{Behaviour, Corruption, FaultRates};
 use ib_sm::{Event, PortAt};
 use ib_smp::NodeInfo;
 use ib_wire::Guid;
@@ -44,17 +44,17 @@ fn guid(running: &Running, node: NodeIdx) -> Guid {
     running.node(node, |node| node.guid())
 }
 
-/// A ring in which the last host lies, after its first sweep and all retries.
-fn with_lying_host(lie: Lie) -> (Running, NodeIdx) {
+/// A ring in which the last host is byzantine, after its first sweep and all retries.
+fn with_byzantine_host(corruption: Corruption) -> (Running, NodeIdx) {
     let mut running = ring().start();
     let host = last(&running, false);
     running
         .sim
-        .with(|sim| sim.set_behaviour(host, Behaviour::Lying(lie)));
+        .with(|sim| sim.set_behaviour(host, Behaviour::Byzantine(corruption)));
     running.run_for(Duration::from_secs(30));
-    assert!(running.has_swept(), "{lie:?}");
+    assert!(running.has_swept(), "{corruption:?}");
     let fabric = running.sm.summary().fabric;
-    assert_eq!(fabric.switches, 5, "{lie:?}");
+    assert_eq!(fabric.switches, 5, "{corruption:?}");
     (running, host)
 }
 
@@ -78,12 +78,12 @@ fn others_work(running: &Running, host: NodeIdx) {
 #[test]
 fn impossible_node_info_names_the_port_in_front_and_the_field() {
     let cases = [
-        (Lie::NumPorts(0), "num_ports"),
-        (Lie::Garbage, "local_port_num"),
-        (Lie::Guid(Guid::NONE), "node_guid"),
+        (Corruption::NumPorts(0), "num_ports"),
+        (Corruption::Garbage, "local_port_num"),
+        (Corruption::Guid(Guid::NONE), "node_guid"),
     ];
-    for (lie, expected) in cases {
-        let (running, host) = with_lying_host(lie);
+    for (corruption, expected) in cases {
+        let (running, host) = with_byzantine_host(corruption);
         let behind = in_front_of(&running, host);
         let named = running.events.iter().any(|event| match event {
             Event::Implausible {
@@ -95,8 +95,8 @@ fn impossible_node_info_names_the_port_in_front_and_the_field() {
         });
         // All ones are 255 ports, and port 255 is one of them.
         assert!(
-            named || lie == Lie::Garbage,
-            "{lie:?}: {:?}",
+            named || corruption == Corruption::Garbage,
+            "{corruption:?}: {:?}",
             running.events
         );
         others_work(&running, host);
@@ -105,7 +105,7 @@ fn impossible_node_info_names_the_port_in_front_and_the_field() {
 
 #[test]
 fn a_refusal_names_who_refused() {
-    let (running, host) = with_lying_host(Lie::Status);
+    let (running, host) = with_byzantine_host(Corruption::Status);
     let behind = in_front_of(&running, host);
     let named = running
         .events
@@ -117,9 +117,13 @@ fn a_refusal_names_who_refused() {
 
 #[test]
 fn other_lies_of_a_host_stop_nobody() {
-    let lies = [Lie::NodeType, Lie::NumPorts(255), Lie::ChangingGuid];
-    for lie in lies {
-        let (running, host) = with_lying_host(lie);
+    let corruptions = [
+        Corruption::NodeType,
+        Corruption::NumPorts(255),
+        Corruption::ChangingGuid,
+    ];
+    for corruption in corruptions {
+        let (running, host) = with_byzantine_host(corruption);
         others_work(&running, host);
     }
 }
@@ -136,7 +140,7 @@ fn a_guid_that_somebody_else_has_is_named_with_the_port_in_front() {
             }),
         };
         let stolen = guid(&running, victim);
-        let (running, host) = with_lying_host(Lie::Guid(stolen));
+        let (running, host) = with_byzantine_host(Corruption::Guid(stolen));
         let behind = in_front_of(&running, host);
         let named = running.events.iter().any(|event| match event {
             Event::DuplicateGuid {
@@ -164,7 +168,7 @@ fn switches_that_change_their_guid_end_the_discovery_all_the_same() {
     for liar in [first, second] {
         running
             .sim
-            .with(|sim| sim.set_behaviour(liar, Behaviour::Lying(Lie::ChangingGuid)));
+            .with(|sim| sim.set_behaviour(liar, Behaviour::Byzantine(Corruption::ChangingGuid)));
     }
     running.run_for(Duration::from_secs(1));
     assert!(running.has_swept());

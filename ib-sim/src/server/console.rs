@@ -3,7 +3,7 @@
 //! What a command shows stands in ibsim's columns, for scripts that read it. What is wrong with a command is a line
 //! that begins with `#`; a comment is printed as it is.
 
-mod change;
+mod admin;
 mod dump;
 mod route;
 mod words;
@@ -131,14 +131,14 @@ impl Console {
             }
             "dump" => dump::dump(sim, &mut words, &mut text),
             "route" => route::route(sim, &mut words, &mut text),
-            "link" => change::link(sim, &mut words),
-            "unlink" => change::unlink(sim, &mut words),
-            "relink" => change::relink(sim, &mut words),
-            "clear" => change::clear(sim, &mut words),
-            "guid" => change::guid(sim, &mut words),
-            "error" => change::error(sim, &mut words),
-            "performanceset" => change::performance_set(sim, &mut words, &mut text),
-            "baselid" => change::base_lid(sim, &mut words),
+            "link" => admin::link(sim, &mut words),
+            "unlink" => admin::unlink(sim, &mut words),
+            "relink" => admin::relink(sim, &mut words),
+            "clear" => admin::clear(sim, &mut words),
+            "guid" => admin::guid(sim, &mut words),
+            "error" => admin::error(sim, &mut words),
+            "performanceset" => admin::performance_set(sim, &mut words, &mut text),
+            "baselid" => admin::base_lid(sim, &mut words),
             "attached" => attached(server, &mut text),
             "x" => disconnect(server, &mut words),
             "verbose" => self.set_verbose(&mut words, &mut text),

@@ -13,7 +13,7 @@ use ib_wire::{GidPrefix, Guid, Mtu, PortNum};
 use crate::counters::Counters;
 use crate::fault::Behaviour;
 use crate::node::{PortEntry, PortIdx, SimNode};
-use crate::options::{Birth, PortGuids, SimOptions};
+use crate::options::{DeviceProfile, PortGuids, SimOptions};
 
 /// All nodes of `fabric` and all their ports; a node's ports stand together, from port 0 on.
 pub(crate) fn nodes_and_ports(
@@ -69,7 +69,7 @@ pub(crate) fn nodes_and_ports(
             powered: true,
             smps_answered: 0,
             wakes_at: None,
-            thinking: 0,
+            pending_smps: 0,
             sampler: None,
         });
     }
@@ -78,9 +78,9 @@ pub(crate) fn nodes_and_ports(
 
 fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     let switch = node.type_.is_switch();
-    let system_image_guid = match options.birth {
+    let system_image_guid = match options.profile {
         // ibsim takes the node's own where the file names none.
-        Birth::Ibsim if node.system_image_guid == Guid::NONE => node.guid,
+        DeviceProfile::Ibsim if node.system_image_guid == Guid::NONE => node.guid,
         _ => node.system_image_guid,
     };
     let mut info = NodeInfo::default();
@@ -118,10 +118,10 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     if switch && options.hidden_extended_speeds && is_fast(node) {
         sma = sma.with_hidden_extended_speeds();
     }
-    match options.birth {
+    match options.profile {
         // ibsim answers for this attribute on every node.
-        Birth::Ibsim => sma.with_mlnx_ext_port_info(),
-        Birth::Specified => sma,
+        DeviceProfile::Ibsim => sma.with_mlnx_ext_port_info(),
+        DeviceProfile::Specified => sma,
     }
 }
 
@@ -140,11 +140,11 @@ fn port_agent(
 ) -> SmaPort {
     let info = port_info(node, number, port, peer, options);
     let external = node.type_.is_switch() && number != PortNum::MANAGEMENT;
-    let guid = match options.birth {
+    let guid = match options.profile {
         // On ibsim the ports of a switch are in the default partition, too.
-        Birth::Ibsim => port_guid(node, number, port, options),
-        Birth::Specified if external => Guid::NONE,
-        Birth::Specified => port_guid(node, number, port, options),
+        DeviceProfile::Ibsim => port_guid(node, number, port, options),
+        DeviceProfile::Specified if external => Guid::NONE,
+        DeviceProfile::Specified => port_guid(node, number, port, options),
     };
     let agent = SmaPort::new(info, guid);
     if peer.is_some() && port.speed == Some(LinkSpeed::Fdr10) {
@@ -159,7 +159,7 @@ fn port_agent(
 }
 
 fn switch_info(node: &Node, options: &SimOptions) -> SwitchInfo {
-    let specified = options.birth == Birth::Specified;
+    let specified = options.profile == DeviceProfile::Specified;
     let none = if specified {
         PortNum::UNREACHABLE
     } else {
@@ -197,7 +197,7 @@ fn port_info(
     peer: Option<&Port>,
     options: &SimOptions,
 ) -> PortInfo {
-    let specified = options.birth == Birth::Specified;
+    let specified = options.profile == DeviceProfile::Specified;
     let switch = node.type_.is_switch();
     let management = switch && number == PortNum::MANAGEMENT;
     let end_port = management || !switch;
@@ -215,10 +215,10 @@ fn port_info(
         })
         .set_neighbor_mtu(Mtu::MTU_2048)
         .set_vl_stall_count(7)
-        .set_local_phy_errors(match options.birth {
-            Birth::Specified => 8,
-            Birth::Ibsim if peer.is_some() || end_port => 0,
-            Birth::Ibsim => 4,
+        .set_local_phy_errors(match options.profile {
+            DeviceProfile::Specified => 8,
+            DeviceProfile::Ibsim if peer.is_some() || end_port => 0,
+            DeviceProfile::Ibsim => 4,
         });
     if specified {
         info.set_overrun_errors(8);
@@ -269,7 +269,7 @@ fn port_info(
 }
 
 fn capabilities(management: bool, options: &SimOptions) -> CapabilityMask {
-    let specified = options.birth == Birth::Specified;
+    let specified = options.profile == DeviceProfile::Specified;
     let mut mask = CapabilityMask::IS_SL_MAPPING_SUPPORTED
         | CapabilityMask::IS_EXTENDED_SPEEDS_SUPPORTED
         | CapabilityMask::IS_CAPABILITY_MASK2_SUPPORTED;

@@ -36,7 +36,7 @@ impl Sim {
     pub fn set_description(&mut self, node: NodeIdx, description: &str) -> Result<(), SimError> {
         let now = self.now;
         self.sma_of(node)?.change_node_description(now, description);
-        self.heed(node);
+        self.process_sma_events(node);
         Ok(())
     }
 
