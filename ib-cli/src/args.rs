@@ -1,12 +1,8 @@
-//! What can be said on the command line: the commands, and the options that several of them share.
+//! The command line: a subcommand, and the options that all of them have.
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
-use crate::commands::{
-    check::CheckArgs, decode::DecodeArgs, discover::DiscoverArgs, encode::EncodeArgs,
-    generate::GenerateArgs, query::QueryArgs, route::RouteCommand, sim::SimArgs, sm::SmCommand,
-    up::UpArgs, whatif::WhatifArgs,
-};
+use crate::commands::Command;
 
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
 ///
@@ -32,18 +28,3 @@ const EXAMPLES: &str = "\
 Two to begin with:
   ib up                                      a fabric in the simulator, brought up and verified
   ib discover                                the fabric that this host is on";
-
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    Up(Box<UpArgs>),
-    Sm(Box<SmCommand>),
-    Sim(SimArgs),
-    Route(Box<RouteCommand>),
-    Check(CheckArgs),
-    Whatif(Box<WhatifArgs>),
-    Discover(DiscoverArgs),
-    Query(QueryArgs),
-    Generate(GenerateArgs),
-    Decode(DecodeArgs),
-    Encode(EncodeArgs),
-}

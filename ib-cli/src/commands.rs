@@ -12,34 +12,57 @@ pub mod sm;
 pub mod up;
 pub mod whatif;
 
+use clap::Subcommand;
+
 use crate::{
-    args::{Args, Command},
+    args::Args,
     error::{CliError, Verdict},
 };
 
-/// Runs the command that the arguments name.
-pub fn run(args: Args) -> Result<Verdict, CliError> {
-    let without_document = match args.command {
-        Command::Sim(_) => Some("sim"),
-        Command::Encode(_) => Some("encode"),
-        _ => None,
+/// Declares the subcommands: a row names a variant of [`Command`], and the module and type of its arguments.
+///
+/// Each module has `pub fn run(args, json: bool) -> Result<Verdict, CliError>`. The help text of a command is the
+/// documentation of its type.
+macro_rules! commands {
+    ($($variant:ident => $module:ident::$args:ident,)*) => {
+        /// A subcommand and its arguments.
+        #[derive(Debug, Subcommand)]
+        pub enum Command {
+            $($variant(Box<$module::$args>),)*
+        }
+
+        /// Runs the command that the arguments name.
+        ///
+        /// # Errors
+        /// Those of the command.
+        pub fn run(args: Args) -> Result<Verdict, CliError> {
+            match args.command {
+                $(Command::$variant(command) => $module::run(*command, args.json),)*
+            }
+        }
     };
-    if let Some(name) = without_document.filter(|_| args.json) {
+}
+
+commands! {
+    Up => up::UpArgs,
+    Sm => sm::SmCommand,
+    Sim => sim::SimArgs,
+    Route => route::RouteCommand,
+    Check => check::CheckArgs,
+    Whatif => whatif::WhatifArgs,
+    Discover => discover::DiscoverArgs,
+    Query => query::QueryArgs,
+    Generate => generate::GenerateArgs,
+    Decode => decode::DecodeArgs,
+    Encode => encode::EncodeArgs,
+}
+
+/// Refuses `--json` for a command whose output is not a JSON document.
+pub fn refuse_json(command: &str, json: bool) -> Result<(), CliError> {
+    if json {
         return Err(CliError::input(format_args!(
-            "--json: `ib {name}` prints no document, expected a command that does"
+            "--json: `ib {command}` prints no document, expected a command that does"
         )));
     }
-    match args.command {
-        Command::Up(up) => up::run(*up, args.json),
-        Command::Check(check) => check::run(check, args.json),
-        Command::Sm(sm) => sm::run(*sm, args.json),
-        Command::Sim(sim) => sim::run(sim),
-        Command::Whatif(whatif) => whatif::run(*whatif, args.json),
-        Command::Discover(discover) => discover::run(discover, args.json),
-        Command::Query(query) => query::run(query, args.json),
-        Command::Decode(decode) => decode::run(decode, args.json),
-        Command::Encode(encode) => encode::run(encode),
-        Command::Generate(generate) => generate::run(generate, args.json),
-        Command::Route(route) => route::run(*route, args.json),
-    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! What reaches a running manager from its host: signals, and questions on a Unix socket.
 //!
 //! The manager does no I/O, and the loop that drives it waits for datagrams. So the two are joined by an
-//! engine around the engine, which looks for orders a few times a second, between datagrams and not beside
+//! engine around the engine, which polls for commands a few times a second, between datagrams and not beside
 //! them: nothing here needs a lock.
 
 mod console;
@@ -23,23 +23,23 @@ use signal_hook::consts::{SIGHUP, SIGUSR1};
 
 use self::console::Console;
 pub use self::sa_db::SaDb;
-use crate::{error::CliError, output::note, sm_args::SmArgs};
+use crate::{error::CliError, output::stderr, sm_args::SmArgs};
 
-/// How often orders are looked for.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often commands are polled for.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A manager and what its host may order.
-pub struct Controlled {
+pub struct ManagedSm {
     pub sm: SubnetManager,
     args: SmArgs,
     reload: Arc<AtomicBool>,
     dump: Arc<AtomicBool>,
     console: Option<Console>,
     sa_db: Option<SaDb>,
-    look_at: Instant,
+    next_poll: Instant,
 }
 
-impl Controlled {
+impl ManagedSm {
     /// Listens to SIGHUP (read the configuration again and sweep), SIGUSR1 (write the dump files), and on a
     /// socket if one is named.
     pub fn new(
@@ -62,25 +62,25 @@ impl Controlled {
             dump: flag(SIGUSR1)?,
             console: socket.map(Console::open).transpose()?,
             sa_db,
-            look_at: now + LOOK,
+            next_poll: now + POLL_INTERVAL,
         })
     }
 
-    /// Does what was ordered since the last look.
-    fn look(&mut self, now: Instant) {
-        if now < self.look_at {
+    /// Does what was ordered since the last poll.
+    fn poll_commands(&mut self, now: Instant) {
+        if now < self.next_poll {
             return;
         }
-        self.look_at = now + LOOK;
+        self.next_poll = now + POLL_INTERVAL;
         if self.reload.swap(false, Ordering::Relaxed) {
-            note::say(orders::reload(&mut self.sm, &self.args, now));
+            stderr::info(orders::reload(&mut self.sm, &self.args, now));
         }
         if self.dump.swap(false, Ordering::Relaxed) {
-            note::say(orders::dump(&self.sm, &self.args));
+            stderr::info(orders::dump(&self.sm, &self.args));
         }
         if let Some(console) = &mut self.console {
             let (sm, args) = (&mut self.sm, &self.args);
-            console.serve(|line| orders::obey(sm, args, now, line));
+            console.serve(|line| orders::execute(sm, args, now, line));
         }
         self.keep(now);
     }
@@ -93,19 +93,19 @@ impl Controlled {
     }
 }
 
-impl Engine for Controlled {
+impl Engine for ManagedSm {
     type Input<'a> = Input<'a>;
     type Transmit = Mad;
     type Event = Event;
 
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         self.sm.handle_input(now, input);
-        self.look(now);
+        self.poll_commands(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.sm.handle_timeout(now);
-        self.look(now);
+        self.poll_commands(now);
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
@@ -114,7 +114,7 @@ impl Engine for Controlled {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let next = self.sm.poll_timeout();
-        Some(next.map_or(self.look_at, |at| at.min(self.look_at)))
+        Some(next.map_or(self.next_poll, |at| at.min(self.next_poll)))
     }
 
     fn poll_event(&mut self) -> Option<Event> {

@@ -38,7 +38,7 @@ pub struct DeviceArgs {
 
 /// How long answers are waited for.
 #[derive(Clone, Copy, Debug, Args)]
-pub struct PatienceArgs {
+pub struct TimeoutArgs {
     /// Time to wait for an answer before it is asked for again, in milliseconds. The waiting for several
     /// nodes overlaps
     #[arg(long, value_name = "MS", default_value_t = 200)]
@@ -48,7 +48,7 @@ pub struct PatienceArgs {
     retries: u32,
 }
 
-impl PatienceArgs {
+impl TimeoutArgs {
     /// Lets the window wait that long.
     pub fn apply(self, window: &mut WindowConfig) {
         window.timeout = Duration::from_millis(self.timeout);

@@ -18,7 +18,7 @@ use ib_routing::{
     },
 };
 
-use crate::{error::CliError, output::note};
+use crate::{error::CliError, output::stderr};
 
 /// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:
 /// node descriptions carry them.
@@ -73,7 +73,7 @@ pub fn at_line(name: &str, error: &TopologyError) -> CliError {
 /// Says on stderr which lines were passed over.
 pub fn warn(name: impl Display, warnings: &[Warning]) {
     for warning in warnings {
-        note::warn(format_args!("{name}:{}: {}", warning.line, warning.what));
+        stderr::warn(format_args!("{name}:{}: {}", warning.line, warning.what));
     }
 }
 

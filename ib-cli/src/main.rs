@@ -40,14 +40,14 @@ use std::process::ExitCode;
 
 use clap::{Command, CommandFactory as _, FromArgMatches as _};
 
-use crate::{args::Args, error::CliError, output::note};
+use crate::{args::Args, error::CliError, output::stderr};
 
 /// Exit status after Ctrl-C: 128 and the signal's number, as a shell reports it.
 const INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
     if let Err(error) = ctrlc::set_handler(|| std::process::exit(INTERRUPTED)) {
-        note::warn(format_args!("Ctrl-C will not end cleanly: {error}"));
+        stderr::warn(format_args!("Ctrl-C will not end cleanly: {error}"));
     }
     let matches = taking_negatives(Args::command()).try_get_matches();
     let args = match matches.and_then(|matches| Args::from_arg_matches(&matches)) {
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         Ok(verdict) => verdict.exit_code(),
         Err(CliError::OutputClosed) => ExitCode::SUCCESS,
         Err(error) => {
-            note::error(error);
+            stderr::error(error);
             ExitCode::from(2)
         }
     }
@@ -79,7 +79,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         return match error.print() {
             // A reader that has gone does not want the help.
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                note::error(CliError::from(error));
+                stderr::error(CliError::from(error));
                 ExitCode::from(2)
             }
             _ => ExitCode::SUCCESS,
@@ -99,6 +99,6 @@ fn usage(error: &clap::Error) -> ExitCode {
             None => line.to_owned(),
         })
         .collect();
-    note::say(lines.join(" "));
+    stderr::info(lines.join(" "));
     ExitCode::from(2)
 }

@@ -14,7 +14,7 @@ use crate::{
     engine_args::EngineArgs,
     error::CliError,
     files::{self, read_text},
-    output::note,
+    output::stderr,
 };
 
 /// The options that say how to route.
@@ -114,5 +114,5 @@ impl RouteArgs {
 
 /// Says that an engine could not route the fabric. The error names the engine.
 pub fn warn_fallback(error: &RouteError) {
-    note::warn(format_args!("{error}; the next engine is tried"));
+    stderr::warn(format_args!("{error}; the next engine is tried"));
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ib_sm::{ConfigError, OptionFiles, Partitions, PrefixRoutes, QosPolicy, SmConfig};
 
-use crate::{error::CliError, files::read_text, output::note, route_args::RouteArgs};
+use crate::{error::CliError, files::read_text, output::stderr, route_args::RouteArgs};
 
 /// Where OpenSM's template says that partitions are.
 const PARTITIONS: &str = "/etc/opensm/partitions.conf";
@@ -115,7 +115,7 @@ impl SmArgs {
 fn is_there(file: &Path) -> bool {
     let exists = file.exists();
     if !exists {
-        note::warn(format_args!(
+        stderr::warn(format_args!(
             "{}: not there, and done without",
             file.display()
         ));
@@ -172,7 +172,7 @@ fn read_config(file: &Path) -> Result<SmConfig, CliError> {
         error => CliError::at(&name, error),
     })?;
     for option in unknown {
-        note::warn(format_args!(
+        stderr::warn(format_args!(
             "{name}:{}: option `{}` has no meaning here",
             option.line, option.key
         ));

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use crate::{
     commands::query::m_key,
-    device::{DeviceArgs, PatienceArgs},
+    device::{DeviceArgs, TimeoutArgs},
     error::{CliError, Verdict},
-    output::{json, note, topology},
+    output::{json, stderr, topology},
 };
 
 /// Walk the fabric by directed routes and print it in ibnetdiscover's format, or as JSON.
@@ -32,7 +32,7 @@ pub struct DiscoverArgs {
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = m_key)]
     m_key: MKey,
     #[command(flatten)]
-    patience: PatienceArgs,
+    timeout: TimeoutArgs,
     #[command(flatten)]
     device: DeviceArgs,
 }
@@ -51,7 +51,7 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
         max_hops: args.max_hops,
         ..DiscoveryConfig::default()
     };
-    args.patience.apply(&mut config.window);
+    args.timeout.apply(&mut config.window);
     let timeout = config.window.timeout;
     let mut port = args.device.open(&classes, false, timeout, clock)?;
     let mut discovery = Discovery::new(config);
@@ -74,8 +74,8 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
     for silent in &found.silent {
         let path = &silent.path;
         match silent.node_guid {
-            Some(guid) => note::warn(format_args!("no answer from {guid} (at {path})")),
-            None => note::warn(format_args!("no answer from the node at {path}")),
+            Some(guid) => stderr::warn(format_args!("no answer from {guid} (at {path})")),
+            None => stderr::warn(format_args!("no answer from the node at {path}")),
         }
     }
     Ok(Verdict::of(found.silent.is_empty()))

@@ -18,6 +18,7 @@ use serde::{Deserialize, de::DeserializeSeed as _};
 use serde_json::value::RawValue;
 
 use crate::{
+    commands::refuse_json,
     dissect,
     error::{CliError, Verdict},
     files::without_mark,
@@ -48,7 +49,8 @@ Examples:
                                              the same digits again
   ib encode - < edited.json                  lengths, pad and CRCs anew";
 
-pub fn run(args: EncodeArgs) -> Result<Verdict, CliError> {
+pub fn run(args: EncodeArgs, json: bool) -> Result<Verdict, CliError> {
+    refuse_json("encode", json)?;
     let encoder = Encoder::new(args.raw);
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut text = Line::default();

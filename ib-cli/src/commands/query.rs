@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 
 use self::structure::Structure;
 use crate::{
-    device::{DeviceArgs, DevicePort, PatienceArgs},
+    device::{DeviceArgs, DevicePort, TimeoutArgs},
     error::{CliError, Verdict},
     field_name::plain,
-    output::{json, note},
+    output::{json, stderr},
 };
 
 /// Read one attribute of a node, or records of subnet administration.
@@ -58,7 +58,7 @@ pub struct QueryArgs {
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = sm_key)]
     sm_key: SmKey,
     #[command(flatten)]
-    patience: PatienceArgs,
+    timeout: TimeoutArgs,
     #[command(flatten)]
     device: DeviceArgs,
 }
@@ -106,7 +106,7 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
         (MgmtClass::SUBN_ADM, 2, &[]),
     ];
     let mut config = ClientConfig::default();
-    args.patience.apply(&mut config.window);
+    args.timeout.apply(&mut config.window);
     let mut asker = Asker {
         port: args
             .device
@@ -138,7 +138,7 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
             if as_json {
                 json::print(&mut out, &json!({ "error": reason }))?;
             } else {
-                note::say(reason);
+                stderr::info(reason);
             }
             return Ok(Verdict::Fails);
         }

@@ -10,6 +10,7 @@ use clap::builder::NonEmptyStringValueParser;
 use ib_sim::server::{Listen, ServerOptions, serve};
 
 use crate::{
+    commands::refuse_json,
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
 };
@@ -46,7 +47,8 @@ Examples:
   LD_PRELOAD=libumad2sim.so opensm           any program of libibumad
   ib discover --device sim:lab               or this one, without a preload";
 
-pub fn run(args: SimArgs) -> Result<Verdict, CliError> {
+pub fn run(args: SimArgs, json: bool) -> Result<Verdict, CliError> {
+    refuse_json("sim", json)?;
     if args.fabric.fabric == "-" {
         return Err(CliError::input(
             "--fabric -: stdin is the console, expected a file or a generator",

@@ -13,12 +13,12 @@ use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_transport::{Clock as _, MonotonicClock, Record, Tap, TappedClock, drive};
 
 use crate::{
-    commands::up::{Watch, report},
-    control::{Controlled, SaDb},
+    commands::up::{ProgressObserver, report},
+    control::{ManagedSm, SaDb},
     device::DeviceArgs,
     error::{CliError, Verdict},
     files,
-    output::{note, report::seconds},
+    output::{report::seconds, stderr},
     recording::Recording,
     sm_args::SmArgs,
 };
@@ -91,13 +91,13 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         recording.write(record)
     });
     let sm = SubnetManager::new(config, clock.now());
-    let mut controlled = Controlled::new(sm, args.sm.clone(), args.control, sa_db, clock.now())?;
-    let mut watch = Watch::new();
+    let mut managed = ManagedSm::new(sm, args.sm.clone(), args.control, sa_db, clock.now())?;
+    let mut observer = ProgressObserver::new();
     let once = args.once;
     let dump_dir = args.sm.dump_dir.as_deref();
-    let ended = drive(&mut controlled, &mut transport, &clock, |host, event| {
+    let ended = drive(&mut managed, &mut transport, &clock, |host, event| {
         let sm = &host.sm;
-        let flow = watch.event(&event);
+        let flow = observer.event(&event);
         if matches!(event, Event::SubnetUp(_))
             && let Err(error) = kept.keep(sm)
         {
@@ -110,7 +110,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
             };
         }
         if let Event::SubnetUp(summary) = &event {
-            note::say(format_args!(
+            stderr::info(format_args!(
                 "subnet up: {} switches, {} CAs, {} links",
                 summary.fabric.switches, summary.fabric.cas, summary.fabric.links
             ));
@@ -125,15 +125,15 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     })
     .map_err(CliError::input)?;
     recording.finish()?;
-    controlled.keep(clock.now());
-    let sm = &controlled.sm;
+    managed.keep(clock.now());
+    let sm = &managed.sm;
     if let Some(Err(error)) = ended {
         return Err(error);
     }
     if let (Some(directory), Some(routes)) = (dump_dir, sm.routes()) {
         files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())?;
     }
-    let mut times = watch.seconds();
+    let mut times = observer.seconds();
     times.total = seconds(began.elapsed());
     let report = report(sm, times);
     let mut out = io::stdout().lock();

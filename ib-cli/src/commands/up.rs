@@ -23,10 +23,9 @@ use crate::{
     fabric_spec::FabricArgs,
     files,
     output::{
-        note,
         progress::Progress,
         report::{Report, RoutesReport, Seconds, seconds},
-        warning,
+        stderr, warning,
     },
     recording::Recording,
     sm_args::SmArgs,
@@ -95,24 +94,24 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         .attach(at)
         .map_err(|error| CliError::at("--sm", error))?;
     let mut sm = SubnetManager::new(config, clock.now());
-    let mut watch = Watch::new();
-    let mut watched = |_: &mut SubnetManager, event| watch.event(&event);
+    let mut observer = ProgressObserver::new();
+    let mut on_event = |_: &mut SubnetManager, event| observer.event(&event);
     let driven = match args.sm.pcap.as_deref() {
         // Whoever records nothing need not copy every datagram.
-        None => drive(&mut sm, &mut transport, &clock, &mut watched),
+        None => drive(&mut sm, &mut transport, &clock, &mut on_event),
         Some(file) => {
             let mut recording = Recording::create(Some(file), Duration::ZERO)?;
             let mut tap = Tap::new(transport, clock.clone(), |record: &Record| {
                 recording.write(record);
             });
-            let driven = drive(&mut sm, &mut tap, &clock, &mut watched);
+            let driven = drive(&mut sm, &mut tap, &clock, &mut on_event);
             recording.finish()?;
             driven
         }
     };
     driven.map_err(|error| CliError::at("the simulator", error))?;
 
-    let mut times = watch.seconds();
+    let mut times = observer.seconds();
     times.total = seconds(began.elapsed());
     let report = report(&sm, times);
     if let (Some(directory), Some(routes)) = (&args.sm.dump_dir, sm.routes()) {
@@ -167,7 +166,7 @@ pub fn report(sm: &SubnetManager, times: Seconds) -> Report {
 }
 
 /// Watches the manager: wall time of each phase, and what a person should know.
-pub struct Watch {
+pub struct ProgressObserver {
     times: [Duration; Phase::ALL.len()],
     phase: Option<(Phase, Instant)>,
     attempts: u32,
@@ -176,7 +175,7 @@ pub struct Watch {
     warned: BTreeSet<String>,
 }
 
-impl Watch {
+impl ProgressObserver {
     /// Watches from now on.
     pub fn new() -> Self {
         Self {
@@ -194,7 +193,7 @@ impl Watch {
         if let Some(warning) = warning::of(event)
             && self.warned.insert(warning.clone())
         {
-            note::warn(warning);
+            stderr::warn(warning);
         }
         match event {
             Event::PhaseStarted(phase) => {

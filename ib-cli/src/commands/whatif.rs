@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
-    output::{json, note, progress::Progress, table::Table},
+    output::{json, progress::Progress, stderr, table::Table},
     route_args::RouteArgs,
 };
 
@@ -127,7 +127,7 @@ pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
         .filter(|failure| failure.recomputed.is_some());
     for failure in anew {
         let reason = failure.recomputed.as_deref().unwrap_or_default();
-        note::warn(format_args!(
+        stderr::warn(format_args!(
             "{}: all routes computed anew: {reason}",
             failure.fails
         ));

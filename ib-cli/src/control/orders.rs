@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     files,
-    output::{note::printable, table::Table},
+    output::{stderr::printable, table::Table},
     sm_args::SmArgs,
 };
 
@@ -55,7 +55,7 @@ impl Answer {
 }
 
 /// Does what a line says and returns what to print.
-pub fn obey(sm: &mut SubnetManager, args: &SmArgs, now: Instant, line: &str) -> String {
+pub fn execute(sm: &mut SubnetManager, args: &SmArgs, now: Instant, line: &str) -> String {
     match line.strip_prefix("json ") {
         Some(order) => format!("{}\n", answer(sm, args, now, order.trim()).json),
         None => format!("{}\n\n", answer(sm, args, now, line).text),

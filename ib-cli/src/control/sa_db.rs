@@ -9,7 +9,7 @@ use ib_mad::Instant;
 use ib_sm::{Registrations, SmConfig, SubnetManager};
 use ib_smp::SmState;
 
-use crate::{error::CliError, files, output::note};
+use crate::{error::CliError, files, output::stderr};
 
 /// The file, and what of it is news.
 pub struct SaDb {
@@ -55,7 +55,7 @@ impl SaDb {
         self.written = Some(state);
         let text = sm.registrations(now).to_text(unix_seconds());
         if let Err(error) = files::replace_secret(&self.file, &text) {
-            note::warn(error);
+            stderr::warn(error);
         }
     }
 }

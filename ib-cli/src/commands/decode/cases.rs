@@ -9,7 +9,7 @@ use std::{
 use ib_transport::capture::{CaptureReader, Content};
 use ib_wire::{EtherType, Ethernet, ROCE_V2_PORT, Start, Udp, Vlan};
 
-use crate::{error::CliError, files::without_mark, hex, output::note};
+use crate::{error::CliError, files::without_mark, hex, output::stderr};
 
 /// How many bytes of cases make a batch: with their text they stay in the processor's cache.
 const BATCH: usize = 1 << 15;
@@ -155,7 +155,7 @@ impl Cases {
         if let Self::Capture { skipped, name, .. } = self
             && skipped > 0
         {
-            note::say(format_args!(
+            stderr::info(format_args!(
                 "{name}: {skipped} frames of other protocols skipped"
             ));
         }

@@ -10,7 +10,7 @@ use ib_wire::{
 };
 
 use super::{Answer, Asker, number, structure::Structure};
-use crate::{error::CliError, field_name::plain, output::note};
+use crate::{error::CliError, field_name::plain, output::stderr};
 
 /// A record of subnet administration, for queries by name.
 struct RecordKind {
@@ -101,7 +101,7 @@ fn records_of(record: &RecordKind, answer: &Response) -> Vec<Structure> {
         if distance == 0 {
             return Vec::new();
         }
-        note::warn(format_args!(
+        stderr::warn(format_args!(
             "what carried the answer has no RMPP: only the first {} bytes of the table have come, and \
              records behind the table's end may be rubbish",
             answer.data().len()

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::{
     error::CliError,
     files,
-    output::{note, table::Table},
+    output::{stderr, table::Table},
     route_args::{RouteArgs, warn_fallback},
 };
 
@@ -89,7 +89,7 @@ fn complain(faults: &[ClusterFault], file_of: &[&PathBuf]) -> CliError {
     let mut faults = faults.iter().map(text);
     let first = faults.next().unwrap_or_default();
     for more in faults {
-        note::warn(more);
+        stderr::warn(more);
     }
     CliError::Input(first)
 }

@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::{
     error::CliError,
     files,
-    output::{note, report::CycleLink, table::Table},
+    output::{report::CycleLink, stderr, table::Table},
     route_args::RouteArgs,
 };
 
@@ -117,7 +117,7 @@ impl FromArgs {
         let repaired =
             repair(old, fabric, lids, &options, self.rebalance).map_err(CliError::input)?;
         if let Some(reason) = &repaired.recomputed {
-            note::warn(format_args!("all routes computed anew: {reason}"));
+            stderr::warn(format_args!("all routes computed anew: {reason}"));
         }
         Ok(repaired.routes)
     }

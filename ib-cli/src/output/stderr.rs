@@ -1,26 +1,26 @@
-//! Lines on stderr: for whoever watches, not for what reads stdout.
+//! Lines on standard error: news, warnings and errors for a person; standard output has the results alone.
 
 use std::{
     fmt::Display,
     io::{self, Write as _},
 };
 
-/// One line on stderr, whatever characters the text holds.
+/// Prints one line on standard error. Control characters of the text are escaped.
 ///
-/// Where stderr is closed the line is lost, and the work goes on: `eprintln!` would end it.
-pub fn say(text: impl Display) {
+/// If standard error is closed, the line is lost and the work goes on; `eprintln!` would end it.
+pub fn info(text: impl Display) {
     let line = printable(&text.to_string());
     let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// A warning: the work goes on, and its result may not be what was meant.
 pub fn warn(text: impl Display) {
-    say(format_args!("warning: {text}"));
+    info(format_args!("warning: {text}"));
 }
 
 /// An error: the work ends here, with status 2.
 pub fn error(text: impl Display) {
-    say(format_args!("error: {text}"));
+    info(format_args!("error: {text}"));
 }
 
 /// The text in one line without control characters: what is quoted of a file may hold any.
