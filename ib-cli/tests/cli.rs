@@ -817,7 +817,9 @@ fn a_node_that_cannot_be_is_named_once() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert_eq!(
-        stderr.matches("its node_guid cannot be").count(),
+        stderr
+            .matches("node_guid in its NodeInfo is impossible")
+            .count(),
         1,
         "{stderr}"
     );

@@ -1,8 +1,11 @@
-//! What a subnet manager tells its host.
+//! Events that a subnet manager reports to its host.
 //!
 //! The engine logs nothing: every decision that a person may ask about is an [`Event`], in the order
-//! in which it was taken. [`Event::SubnetUp`] ends a sweep after which every port that answers is
-//! configured; it carries a [`Summary`].
+//! in which it was taken. Each has a [`Display`](fmt::Display), one line of English, and a
+//! [`Severity`], so that a host does not have to spell it. [`Event::SubnetUp`] ends a sweep after which
+//! every port that answers is configured; it carries a [`Summary`].
+
+mod text;
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{fmt, time::Duration};
@@ -11,6 +14,8 @@ use ib_mad::{AttributeId, Instant, MadStatus, NoticeSm};
 use ib_routing::RoutingEngine;
 use ib_smp::SmState;
 use ib_wire::{Gid, Guid, Lid, PortNum};
+
+pub use self::text::Severity;
 
 /// Something that happened in the manager.
 #[derive(Clone, Debug)]
@@ -35,31 +40,32 @@ pub enum Event {
         /// The node.
         node_guid: Guid,
     },
-    /// Something did not answer, retries included.
-    Silent(Silent),
+    /// A request was not answered, retries included.
+    Unresponsive(Unresponsive),
     /// Two nodes answer with one GUID, or a cable was moved while it was looked at.
     DuplicateGuid {
         /// The GUID that is claimed twice.
         node_guid: Guid,
-        /// The port through which the second claim was heard.
-        behind: Option<PortAt>,
+        /// The port through which the second claim came; `None`: the manager's own node.
+        found_via: Option<PortAt>,
     },
-    /// NodeInfo says what cannot be: the node is left out.
-    Implausible {
-        /// The port behind which it was heard; `None`: the manager's own node.
-        behind: Option<PortAt>,
+    /// A node's NodeInfo holds an impossible value: the node is excluded from the subnet.
+    InvalidNodeInfo {
+        /// The port through which it was found; `None`: the manager's own node.
+        found_via: Option<PortAt>,
         /// The GUID that it claims.
         node_guid: Guid,
-        /// The field that cannot be, by its name in the specification's tables.
+        /// The field with the impossible value, by its name in the specification's tables.
         field: &'static str,
     },
-    /// A node gave another GUID when it was asked again: it is left out, and what is behind it is not asked for.
+    /// A node gave another GUID when it was asked again: it is excluded, and nodes that are reached through it only
+    /// are not discovered.
     GuidChanged {
-        /// The port behind which it was heard; `None`: the manager's own node.
-        behind: Option<PortAt>,
-        /// What it said first.
+        /// The port through which it was found; `None`: the manager's own node.
+        found_via: Option<PortAt>,
+        /// The GUID in its first answer.
         before: Guid,
-        /// What it says now.
+        /// The GUID in its last answer.
         now: Guid,
     },
     /// A port was given a LID that it did not have.
@@ -94,9 +100,9 @@ pub enum Event {
     },
     /// There are more ports than LIDs.
     LidsExhausted(ib_routing::RouteError),
-    /// A node takes no part in the subnet: a switch without a linear forwarding table, or one that
-    /// did not tell its sizes.
-    LeftOut {
+    /// A node is excluded from the subnet: a switch without a linear forwarding table, or one that
+    /// did not answer for its SwitchInfo.
+    Excluded {
         /// The node.
         node_guid: Guid,
     },
@@ -168,10 +174,18 @@ pub enum Event {
     },
     /// The state in the election changed.
     SmStateChanged {
-        /// Before.
+        /// State before.
         from: SmState,
-        /// Now.
+        /// State now.
         to: SmState,
+    },
+    /// An active manager has another SM_Key: neither yields to the other, so the subnet may have two masters. Reported after
+    /// each discovery that finds it.
+    SmKeyMismatch {
+        /// The port that the other manager sits on.
+        at: PortAt,
+        /// State of the other manager.
+        state: SmState,
     },
     /// Every port that answers is configured and active.
     SubnetUp(Box<Summary>),
@@ -194,15 +208,15 @@ impl fmt::Display for PortAt {
     }
 }
 
-/// Something that did not answer.
+/// A request that was not answered, and the port that it was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Silent {
+pub struct Unresponsive {
     /// For an unknown node the port in front of it, else the port that was asked. `None`: the
     /// manager's own port.
     pub at: Option<PortAt>,
-    /// Whether the node behind `at` was asked, of which nothing else is known.
+    /// Whether the unknown node at the other end of `at`'s link was asked, instead of `at` itself.
     pub neighbor: bool,
-    /// What was asked for.
+    /// The attribute that was asked for.
     pub attribute_id: AttributeId,
 }
 
@@ -286,8 +300,8 @@ pub struct Summary {
     pub mads: MadCounts,
     /// Ports by their state after the sweep.
     pub ports: PortCounts,
-    /// What did not answer.
-    pub silent: Vec<Silent>,
+    /// Requests that were not answered, one for each node.
+    pub unresponsive: Vec<Unresponsive>,
     /// How many Sets were refused or not answered.
     pub errors: usize,
 }

@@ -37,8 +37,8 @@ mod trap;
 pub use config::{ConfigError, ForcedLinks, OptionFiles, Qos, QosOptions, SmConfig, UnknownOption};
 pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 pub use event::{
-    Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortAt, PortCounts, Silent, Summary,
-    SweepCause,
+    Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortAt, PortCounts, Severity, Summary,
+    SweepCause, Unresponsive,
 };
 pub use manager::SubnetManager;
 pub use partition::{PartitionError, Partitions};

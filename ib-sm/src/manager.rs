@@ -335,7 +335,7 @@ impl SubnetManager {
         };
         self.summary.engine = plan.routes.as_ref().map(Routes::engine);
         self.summary.ports = self.sweep.port_counts();
-        self.summary.silent = self.sweep.silent.clone();
+        self.summary.unresponsive = self.sweep.unresponsive.clone();
         self.summary.errors = self.sweep.errors;
         self.summary.mads = self.mads().since(self.mads_before);
         self.serve_what_was_found();

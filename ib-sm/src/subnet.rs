@@ -69,7 +69,7 @@ pub struct Node {
     /// The shortest directed route to it.
     pub path: DrPath,
     /// The port behind which it was heard first; `None` for the own node.
-    pub(crate) heard_behind: Option<PortRef>,
+    pub(crate) found_via: Option<PortRef>,
     /// How far its GUID can be trusted.
     pub(crate) trust: Trust,
     /// Its PortInfo has speeds that it shows only to who knows them.
@@ -153,7 +153,7 @@ impl Subnet {
             description: NodeDescription::default(),
             info,
             path,
-            heard_behind: None,
+            found_via: None,
             trust: Trust::Given,
             extended_speeds: false,
             silent: false,
@@ -228,7 +228,7 @@ impl Subnet {
             return true;
         }
         let first = self.node(index);
-        let way = core::iter::successors(first, |node| self.node(node.heard_behind?.node));
+        let way = core::iter::successors(first, |node| self.node(node.found_via?.node));
         // A route has 63 hops.
         way.take(64).all(|node| node.trust != Trust::Lost)
     }

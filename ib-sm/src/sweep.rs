@@ -37,7 +37,7 @@ pub(crate) use self::{
 };
 use crate::{
     SmConfig,
-    event::{Event, Phase, PortCounts, Silent},
+    event::{Event, Phase, PortCounts, Unresponsive},
     request::{Request, directed},
     sa::groups::Groups,
     subnet::{NodeIdx, PortRef, Subnet},
@@ -107,7 +107,7 @@ pub(crate) struct Sweep {
     /// Requests that wait for room in the window.
     pub(crate) queue: VecDeque<Request>,
     pub(crate) events: VecDeque<Event>,
-    pub(crate) silent: Vec<Silent>,
+    pub(crate) unresponsive: Vec<Unresponsive>,
     /// What went wrong and may go right in another sweep.
     pub(crate) errors: usize,
     /// The manager's own port.
@@ -140,7 +140,7 @@ impl Sweep {
             subnet: Subnet::default(),
             queue: VecDeque::new(),
             events: VecDeque::new(),
-            silent: Vec::new(),
+            unresponsive: Vec::new(),
             errors: 0,
             own_port: PortRef::management(NodeIdx::OWN),
             // What is installed stays valid until there is something better.
@@ -396,13 +396,13 @@ impl Sweep {
                 .and_then(|port| self.subnet.node_mut(port.node))
                 .is_none_or(|node| !core::mem::replace(&mut node.silent, true));
         if first {
-            let silent = Silent {
+            let unresponsive = Unresponsive {
                 at: at.map(|port| self.subnet.port_at(port)),
                 neighbor,
                 attribute_id: request.attribute_id(),
             };
-            self.silent.push(silent);
-            self.events.push_back(Event::Silent(silent));
+            self.unresponsive.push(unresponsive);
+            self.events.push_back(Event::Unresponsive(unresponsive));
         }
     }
 

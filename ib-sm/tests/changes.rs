@@ -99,8 +99,8 @@ fn a_node_that_wakes_up_is_found_by_the_next_light_sweep() {
         host
     });
     let summary = running.run_until_up();
-    assert_eq!(summary.silent.len(), 1);
-    assert_eq!(summary.silent[0].attribute_id, NodeInfo::ID);
+    assert_eq!(summary.unresponsive.len(), 1);
+    assert_eq!(summary.unresponsive[0].attribute_id, NodeInfo::ID);
     let cas = summary.fabric.cas;
     running
         .sim

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ib_mad::{Attribute, Method};
 use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef};
 use ib_sim::Behaviour;
-use ib_sm::{Event, Silent};
+use ib_sm::{Event, Unresponsive};
 use ib_smp::{LinearForwardingTable, PortState};
 use ib_wire::{Guid, PortNum};
 use lab::{Lab, Running};
@@ -71,12 +71,12 @@ fn a_silent_node_is_listed_and_the_rest_comes_up() {
         .into();
     let summary = running.run_until_up();
     assert_eq!(nodes_up(&running), total - 3);
-    assert_eq!(summary.silent.len(), 3, "{:?}", summary.silent);
+    assert_eq!(summary.unresponsive.len(), 3, "{:?}", summary.unresponsive);
     running.sim.with(|sim| {
         for node in silent {
             let port = sim.ports_of(node).find_map(|port| sim.peer(port.at()));
             let peer = port.unwrap();
-            let at = Silent {
+            let at = Unresponsive {
                 at: Some(ib_sm::PortAt {
                     node_guid: sim.node(peer.node).unwrap().guid(),
                     port_num: peer.port,
@@ -84,7 +84,7 @@ fn a_silent_node_is_listed_and_the_rest_comes_up() {
                 neighbor: true,
                 attribute_id: ib_smp::NodeInfo::ID,
             };
-            assert!(summary.silent.contains(&at), "{at:?}");
+            assert!(summary.unresponsive.contains(&at), "{at:?}");
         }
     });
     // The time-outs overlap: 4 attempts of 200 ms, and not once for each node.

@@ -86,8 +86,8 @@ fn impossible_node_info_names_the_port_in_front_and_the_field() {
         let (running, host) = with_byzantine_host(corruption);
         let behind = in_front_of(&running, host);
         let named = running.events.iter().any(|event| match event {
-            Event::Implausible {
-                behind: Some(at),
+            Event::InvalidNodeInfo {
+                found_via: Some(at),
                 field,
                 ..
             } => behind.contains(at) && *field == expected,
@@ -145,7 +145,7 @@ fn a_guid_that_somebody_else_has_is_named_with_the_port_in_front() {
         let named = running.events.iter().any(|event| match event {
             Event::DuplicateGuid {
                 node_guid,
-                behind: Some(at),
+                found_via: Some(at),
             } => *node_guid == stolen && behind.contains(at),
             _ => false,
         });
@@ -181,7 +181,7 @@ fn switches_that_change_their_guid_end_the_discovery_all_the_same() {
         .collect();
     let named = running.events.iter().any(|event| match event {
         Event::GuidChanged {
-            behind: Some(at),
+            found_via: Some(at),
             before,
             now,
         } => {
@@ -266,7 +266,7 @@ fn a_storm_of_all_faults_ends_with_the_fabric_up_once_it_is_over() {
         assert!(running.sm.is_up(), "seed {seed}");
         let summary = running.sm.summary();
         assert_eq!(summary.ports.not_active, 0, "seed {seed}");
-        assert_eq!(summary.silent, [], "seed {seed}");
+        assert_eq!(summary.unresponsive, [], "seed {seed}");
     }
 }
 

@@ -170,7 +170,7 @@ fn status(sm: &SubnetManager, now: Instant) -> Answer {
             "active": summary.ports.active, "not_active": summary.ports.not_active,
         },
         "errors": summary.errors,
-        "silent": summary.silent.len(),
+        "silent": summary.unresponsive.len(),
         "mads": {
             "sent": status.mads.sent, "received": status.mads.received,
             "retried": status.mads.retried, "timed_out": status.mads.timed_out,
@@ -207,7 +207,7 @@ fn status(sm: &SubnetManager, now: Instant) -> Answer {
             summary.ports.active, summary.ports.not_active
         ),
     );
-    row("silent", &summary.silent.len());
+    row("silent", &summary.unresponsive.len());
     row("errors", &summary.errors);
     row(
         "MADs",

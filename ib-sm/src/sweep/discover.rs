@@ -52,8 +52,8 @@ impl Sweep {
         let arrived_at = info.local_port_num();
         if let Some(field) = impossible_field(from, info) {
             self.errors = self.errors.saturating_add(1);
-            self.events.push_back(Event::Implausible {
-                behind: from.map(|port| self.subnet.port_at(port)),
+            self.events.push_back(Event::InvalidNodeInfo {
+                found_via: from.map(|port| self.subnet.port_at(port)),
                 node_guid: info.node_guid(),
                 field,
             });
@@ -62,7 +62,7 @@ impl Sweep {
         let node = match self.subnet.add(*info, path) {
             Ok(node) => {
                 if let Some(record) = self.subnet.node_mut(node) {
-                    record.heard_behind = from;
+                    record.found_via = from;
                 }
                 if self.before.find(info.node_guid()).is_none() {
                     self.events.push_back(Event::NodeAppeared {
@@ -307,7 +307,7 @@ impl Sweep {
         self.errors = self.errors.saturating_add(1);
         self.events.push_back(Event::DuplicateGuid {
             node_guid: info.node_guid(),
-            behind: from.map(|port| self.subnet.port_at(port)),
+            found_via: from.map(|port| self.subnet.port_at(port)),
         });
         // Either somebody has this GUID a second time, or the node in front is one that was met before under another.
         if let Some(from) = from
@@ -324,13 +324,13 @@ impl Sweep {
         let Some(record) = self.subnet.node(node) else {
             return;
         };
-        let (before, behind) = (record.info.node_guid(), record.heard_behind);
+        let (before, found_via) = (record.info.node_guid(), record.found_via);
         let now = info.node_guid();
         if now != before {
             self.subnet.distrust(node);
             self.errors = self.errors.saturating_add(1);
             self.events.push_back(Event::GuidChanged {
-                behind: behind.map(|port| self.subnet.port_at(port)),
+                found_via: found_via.map(|port| self.subnet.port_at(port)),
                 before,
                 now,
             });

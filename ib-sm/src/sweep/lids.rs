@@ -94,7 +94,7 @@ impl Sweep {
             let entry = if takes_part(node) && self.subnet.is_steady(index) {
                 builder.add_node(new_node(node)).ok()
             } else {
-                self.events.push_back(Event::LeftOut {
+                self.events.push_back(Event::Excluded {
                     node_guid: node.info.node_guid(),
                 });
                 None
