@@ -48,7 +48,7 @@ pub use registrations::{
     GroupRegistration, GuidRegistration, Registrations, RegistrationsError,
     SubscriptionRegistration,
 };
-pub use sa::Kept;
+pub use sa::RegistrationCounts;
 pub use status::Status;
 pub use subnet::Subnet;
 pub use tally::PortTally;

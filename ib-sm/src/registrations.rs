@@ -1,4 +1,4 @@
-//! What hosts told the administrator, to be kept beyond its life: memberships of multicast groups, services,
+//! What hosts registered with the administrator, to be kept beyond its life: memberships of multicast groups, services,
 //! subscriptions and alias GUIDs (IBA vol. 1, 15.4).
 //!
 //! A host that keeps [`SubnetManager::registrations`](crate::SubnetManager::registrations) and gives them back as
@@ -15,7 +15,7 @@ use ib_wire::Guid;
 
 pub use self::text::RegistrationsError;
 
-/// What hosts told the administrator.
+/// What hosts registered with the administrator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Registrations {
     /// Multicast groups and who is in them.

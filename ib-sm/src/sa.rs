@@ -1,10 +1,10 @@
-//! The subnet administrator: answers questions about the subnet, and keeps what hosts tell it
+//! The subnet administrator: answers queries about the subnet, and keeps what hosts register with it
 //! (IBA vol. 1, 15.4).
 //!
 //! A query is one record as a template and a mask of the components that count. Get wants exactly
 //! one record, GetTable any number, as one message of many segments. Answers come from what the last
-//! sweep found; while none has ended, a requester is told to come again. Who does not show the right
-//! SM_Key is told only of ports that it shares a partition with.
+//! sweep found; until one has ended the answer is BUSY. Without the right SM_Key a requester sees only
+//! ports in its own partitions.
 
 mod answer;
 pub(crate) mod groups;
@@ -45,19 +45,19 @@ use self::{
 };
 pub(crate) use self::{
     guids::AliasGuids,
-    view::{Asker, View},
+    view::{Requester, View},
 };
 
 use crate::registrations::Registrations;
 
-/// Answers of many segments at once; beyond, requesters are told to come again.
+/// Answers of many segments at once; beyond, the answer is BUSY.
 const MAX_TRANSFERS: usize = 64;
 
 /// CapabilityMask of the class: optional records, multicast, several paths, and PortInfoRecords by
 /// single bits of their CapabilityMask. Source: `capability_masks.csv`.
 const CAPABILITIES: u16 = 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13;
 
-/// What hosts told, and the answers on their way.
+/// What hosts registered, and the answers that are being sent.
 #[derive(Debug)]
 pub(crate) struct SubnetAdministrator {
     pub(crate) groups: Groups,
@@ -69,9 +69,9 @@ pub(crate) struct SubnetAdministrator {
     version: u64,
 }
 
-/// How many things the administrator keeps for hosts.
+/// Numbers of registrations that the administrator keeps for hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct RegistrationCounts {
     /// Multicast groups.
     pub groups: usize,
     /// Memberships of them.
@@ -84,7 +84,7 @@ pub struct Kept {
 
 /// A request and what came with it.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct RequestContext<'a> {
     now: Instant,
     mad: &'a Mad,
     request: &'a SaMad,
@@ -104,7 +104,7 @@ impl SubnetAdministrator {
         }
     }
 
-    /// What hosts told.
+    /// What hosts registered.
     pub(crate) fn registrations(&self, now: Instant) -> Registrations {
         Registrations {
             groups: self.groups.registrations(),
@@ -114,7 +114,7 @@ impl SubnetAdministrator {
         }
     }
 
-    /// Takes in what hosts told before a restart. Returns whether all of it has a place.
+    /// Takes in what hosts registered before a restart. Returns whether all of it has a place.
     pub(crate) fn restore(&mut self, now: Instant, kept: &Registrations) -> bool {
         let groups = self.groups.restore(&kept.groups);
         for subscription in &kept.subscriptions {
@@ -131,9 +131,9 @@ impl SubnetAdministrator {
         self.version
     }
 
-    /// How much it keeps.
-    pub(crate) fn kept(&self) -> Kept {
-        Kept {
+    /// How many registrations it keeps.
+    pub(crate) fn counts(&self) -> RegistrationCounts {
+        RegistrationCounts {
             groups: self.groups.iter().count(),
             memberships: self.groups.iter().map(|group| group.ports().count()).sum(),
             services: self.services.len(),
@@ -152,14 +152,14 @@ impl SubnetAdministrator {
         let Some(view) = view else {
             return Some(reply(mad, &request.refuse(MadStatus::BUSY)));
         };
-        let asked = Asked {
+        let context = RequestContext {
             now,
             mad,
             request,
-            view: view.asked_by(mad.address.lid, request.sm_key()),
+            view: view.requested_by(mad.address.lid, request.sm_key()),
         };
-        let answered = self.answered(asked);
-        self.send(asked, answered)
+        let answered = self.answered(context);
+        self.send(context, answered)
     }
 
     /// Takes in a datagram of a transfer or an answer to a Report. Returns whether it is one.
@@ -190,15 +190,15 @@ impl SubnetAdministrator {
         data: &[u8],
     ) -> Option<Mad> {
         let (request, _) = SaMad::parse(&first.bytes, 0).ok()?;
-        let view = view?.asked_by(first.address.lid, request.sm_key());
-        let asked = Asked {
+        let view = view?.requested_by(first.address.lid, request.sm_key());
+        let context = RequestContext {
             now,
             mad: first,
             request,
             view,
         };
-        let answered = multi_path(asked, data);
-        self.send(asked, answered)
+        let answered = multi_path(context, data);
+        self.send(context, answered)
     }
 
     /// Tells subscribers what a device reported.
@@ -234,7 +234,7 @@ impl SubnetAdministrator {
         self.announce(view, trap, mgid);
     }
 
-    /// Forgets what ports that are no more had told.
+    /// Drops the registrations of ports that are gone.
     pub(crate) fn retain_ports(&mut self, view: View<'_>, keep: impl Fn(Guid) -> bool) {
         self.version = self.version.wrapping_add(1);
         self.services.retain_ports(&keep);
@@ -268,8 +268,8 @@ impl SubnetAdministrator {
         segment.or_else(|| self.subscriptions.poll_transmit(now))
     }
 
-    fn answered(&mut self, asked: Asked<'_>) -> Answered {
-        let Asked { request, view, .. } = asked;
+    fn answered(&mut self, context: RequestContext<'_>) -> Answered {
+        let RequestContext { request, view, .. } = context;
         if matches!(request.method(), Method::SET | Method::DELETE) {
             self.version = self.version.wrapping_add(1);
         }
@@ -319,7 +319,7 @@ impl SubnetAdministrator {
                 select(request, records::p_key_tables(view, scope))
             }
             SmInfoRecord::ID => select(request, records::managers(view)),
-            GuidInfoRecord::ID => self.guid_info(asked),
+            GuidInfoRecord::ID => self.guid_info(context),
             PathRecord::ID => {
                 let template = request.template::<PathRecord>().map_err(unreadable)?;
                 let mask = request.component_mask();
@@ -328,17 +328,17 @@ impl SubnetAdministrator {
                 chosen(request, paths, |_, _| true)
             }
             TraceRecord::ID => self.trace(request, view),
-            MultiPathRecord::ID => multi_path(asked, request.data()),
-            InformInfo::ID => self.subscribe(asked),
+            MultiPathRecord::ID => multi_path(context, request.data()),
+            InformInfo::ID => self.subscribe(context),
             InformInfoRecord::ID => select(request, self.subscriptions.records()),
-            ServiceRecord::ID => self.service(asked),
-            McMemberRecord::ID => self.mc_member(asked),
+            ServiceRecord::ID => self.service(context),
+            McMemberRecord::ID => self.mc_member(context),
             _ => Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE),
         }
     }
 
-    fn guid_info(&mut self, asked: Asked<'_>) -> Answered {
-        let Asked { request, view, .. } = asked;
+    fn guid_info(&mut self, context: RequestContext<'_>) -> Answered {
+        let RequestContext { request, view, .. } = context;
         let template = request.template::<GuidInfoRecord>().map_err(unreadable)?;
         let mask = request.component_mask();
         match request.method() {
@@ -366,15 +366,15 @@ impl SubnetAdministrator {
         Ok(Answer::table(&hops))
     }
 
-    fn subscribe(&mut self, asked: Asked<'_>) -> Answered {
-        let Asked {
+    fn subscribe(&mut self, context: RequestContext<'_>) -> Answered {
+        let RequestContext {
             request, mad, view, ..
-        } = asked;
+        } = context;
         if request.method() != Method::SET {
             return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
         }
         let (wanted, _) = InformInfo::parse(request.data(), 0).map_err(unreadable)?;
-        let Some(gid) = view.asker_gid() else {
+        let Some(gid) = view.requester_gid() else {
             return Err(MadStatus::from_sa(SaStatus::REQ_INVALID));
         };
         let kept = self.subscriptions.set(mad.address, gid, wanted)?;
@@ -387,10 +387,10 @@ impl SubnetAdministrator {
         Ok(Answer::Single(response))
     }
 
-    fn service(&mut self, asked: Asked<'_>) -> Answered {
-        let Asked {
+    fn service(&mut self, context: RequestContext<'_>) -> Answered {
+        let RequestContext {
             request, view, now, ..
-        } = asked;
+        } = context;
         let template = request.template::<ServiceRecord>().map_err(unreadable)?;
         let mask = request.component_mask();
         let changed = match request.method() {
@@ -398,7 +398,7 @@ impl SubnetAdministrator {
             Method::DELETE => self.services.delete(template, mask),
             _ => {
                 let records = self.services.records(now, view.is_trusted());
-                let seen = records.filter(|record| view.asker_has(record.service_p_key()));
+                let seen = records.filter(|record| view.requester_has(record.service_p_key()));
                 return select(request, seen);
             }
         };
@@ -406,8 +406,8 @@ impl SubnetAdministrator {
         Ok(Answer::Single(request.answer(&record)))
     }
 
-    fn mc_member(&mut self, asked: Asked<'_>) -> Answered {
-        let Asked { request, view, .. } = asked;
+    fn mc_member(&mut self, context: RequestContext<'_>) -> Answered {
+        let RequestContext { request, view, .. } = context;
         let template = request.template::<McMemberRecord>().map_err(unreadable)?;
         let mask = request.component_mask();
         let changed = match request.method() {
@@ -417,7 +417,7 @@ impl SubnetAdministrator {
                 let candidate = port.map(|port| Candidate {
                     gid: view.gid(port),
                     port,
-                    is_asker: view.asker_gid() == Some(view.gid(port)),
+                    is_requester: view.requester_gid() == Some(view.gid(port)),
                 });
                 let candidate = candidate.ok_or(MadStatus::from_sa(SaStatus::REQ_INVALID_GID))?;
                 self.groups.join(view.config, candidate, template, mask)
@@ -426,14 +426,14 @@ impl SubnetAdministrator {
                 let port = view.port_of(template.port_gid());
                 let port = port.and_then(|port| view.subnet.port(port));
                 let gid = port.map_or(template.port_gid(), |port| view.gid(port));
-                let is_asker = view.asker_gid() == Some(gid);
-                self.groups.leave(gid, is_asker, template, mask)
+                let is_requester = view.requester_gid() == Some(gid);
+                self.groups.leave(gid, is_requester, template, mask)
             }
             _ => {
                 let given = McMemberComponents::from_bits_retain(mask.0);
                 let named = given.contains(McMemberComponents::MGID);
                 let mgid = named.then(|| template.mgid());
-                let seen = |p_key| view.asker_has(p_key);
+                let seen = |p_key| view.requester_has(p_key);
                 return select(request, self.groups.records(mgid, view.is_trusted(), seen));
             }
         };
@@ -445,10 +445,10 @@ impl SubnetAdministrator {
     }
 
     /// Sends an answer, or lets RMPP do so.
-    fn send(&mut self, asked: Asked<'_>, answered: Answered) -> Option<Mad> {
-        let Asked {
+    fn send(&mut self, context: RequestContext<'_>, answered: Answered) -> Option<Mad> {
+        let RequestContext {
             request, mad, now, ..
-        } = asked;
+        } = context;
         let table = match answered {
             Ok(Answer::Single(response)) => return Some(reply(mad, &response)),
             Ok(Answer::Table(table)) => table,
@@ -488,8 +488,8 @@ fn class_port_info(request: &SaMad) -> Answered {
     Ok(Answer::Single(response))
 }
 
-fn multi_path(asked: Asked<'_>, data: &[u8]) -> Answered {
-    let Asked { request, view, .. } = asked;
+fn multi_path(context: RequestContext<'_>, data: &[u8]) -> Answered {
+    let RequestContext { request, view, .. } = context;
     if request.method() != Method::GET_MULTI {
         return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
     }

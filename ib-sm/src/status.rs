@@ -10,7 +10,7 @@ use ib_wire::Guid;
 use crate::{
     event::{MadCounts, Phase, PortAt},
     manager::SubnetManager,
-    sa::Kept,
+    sa::RegistrationCounts,
     sweep::Step,
 };
 
@@ -38,8 +38,8 @@ pub struct Status {
     pub mads: MadCounts,
     /// The other managers that the last discovery met, with where they sit.
     pub others: Vec<(PortAt, SmInfo)>,
-    /// What hosts told the administrator.
-    pub kept: Kept,
+    /// Numbers of what hosts registered with the administrator.
+    pub registered: RegistrationCounts,
 }
 
 impl SubnetManager {
@@ -62,7 +62,7 @@ impl SubnetManager {
             others: others
                 .map(|&(port, info)| (self.sweep.subnet.port_at(port), info))
                 .collect(),
-            kept: self.sa.kept(),
+            registered: self.sa.counts(),
         }
     }
 }

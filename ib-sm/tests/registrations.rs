@@ -1,4 +1,4 @@
-//! What hosts told the administrator outlives it: memberships, services, subscriptions, alias GUIDs.
+//! What hosts registered outlives the administrator: memberships, services, subscriptions, alias GUIDs.
 
 mod lab;
 
@@ -86,8 +86,8 @@ fn ask_for_alias(client: &mut Client) {
     client.set(&record, mask.into()).unwrap();
 }
 
-/// A host that told the administrator everything that it can be told.
-fn told() -> Client {
+/// A host that registered everything that can be registered.
+fn registered() -> Client {
     let mut client = Client::of(Lab::new("gen-ring-5").up());
     join(&mut client);
     subscribe(&mut client);
@@ -130,7 +130,7 @@ fn asked_to_register(client: &Client) -> usize {
 
 #[test]
 fn what_is_written_is_read_again() {
-    let client = told();
+    let client = registered();
     let before = kept(&client);
     // IPoIB's broadcast group is there as well, with nobody in it.
     assert_eq!(before.groups.len(), 2);
@@ -145,7 +145,7 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn leases_run_on_while_there_is_no_manager() {
-    let text = kept(&told()).to_text(WRITTEN);
+    let text = kept(&registered()).to_text(WRITTEN);
     let later = Registrations::parse(&text, WRITTEN + 400).unwrap();
     let lease = later.services[0].service_lease();
     assert!((590..=600).contains(&lease), "{lease}");
@@ -154,8 +154,8 @@ fn leases_run_on_while_there_is_no_manager() {
 }
 
 #[test]
-fn a_restarted_administrator_knows_what_it_was_told_and_asks_nobody_to_register_again() {
-    let mut client = told();
+fn a_restarted_administrator_keeps_registrations_and_requests_no_reregistration() {
+    let mut client = registered();
     let before = kept(&client);
     restart(&mut client, before.clone());
     let after = kept(&client);
@@ -167,19 +167,22 @@ fn a_restarted_administrator_knows_what_it_was_told_and_asks_nobody_to_register_
     // Without the file everybody is asked.
     restart(&mut client, Registrations::default());
     assert!(asked_to_register(&client) > 0);
-    assert_eq!(client.running.sm.status().kept.memberships, 0);
+    assert_eq!(client.running.sm.status().registered.memberships, 0);
 }
 
 #[test]
-fn what_ports_had_told_that_are_gone_is_forgotten() {
-    let mut client = told();
+fn registrations_of_ports_that_are_gone_are_dropped() {
+    let mut client = registered();
     let before = kept(&client);
     let port = client.port;
     client.running.sim.with(|sim| sim.unlink(port).unwrap());
     restart(&mut client, before);
     let status = client.running.sm.status();
-    assert_eq!((status.kept.memberships, status.kept.services), (0, 0));
-    assert_eq!(status.kept.subscriptions, 0);
+    assert_eq!(
+        (status.registered.memberships, status.registered.services),
+        (0, 0)
+    );
+    assert_eq!(status.registered.subscriptions, 0);
 }
 
 /// As OpenSM 3.3.23 writes it.

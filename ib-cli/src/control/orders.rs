@@ -175,10 +175,10 @@ fn status(sm: &SubnetManager, now: Instant) -> Answer {
             "sent": status.mads.sent, "received": status.mads.received,
             "retried": status.mads.retried, "timed_out": status.mads.timed_out,
         },
-        "groups": status.kept.groups,
-        "memberships": status.kept.memberships,
-        "services": status.kept.services,
-        "subscriptions": status.kept.subscriptions,
+        "groups": status.registered.groups,
+        "memberships": status.registered.memberships,
+        "services": status.registered.services,
+        "subscriptions": status.registered.subscriptions,
         "others": others,
     });
     let mut table = Table::new(["manager", ""]);
@@ -220,10 +220,10 @@ fn status(sm: &SubnetManager, now: Instant) -> Answer {
         "kept",
         &format_args!(
             "{} groups with {} memberships, {} services, {} subscriptions",
-            status.kept.groups,
-            status.kept.memberships,
-            status.kept.services,
-            status.kept.subscriptions
+            status.registered.groups,
+            status.registered.memberships,
+            status.registered.services,
+            status.registered.subscriptions
         ),
     );
     for (at, info) in &status.others {

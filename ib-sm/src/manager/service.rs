@@ -12,7 +12,7 @@ use crate::{
     election::Election,
     event::SweepCause,
     registrations::Registrations,
-    sa::{Asker, SubnetAdministrator, View, groups::groups_of},
+    sa::{Requester, SubnetAdministrator, View, groups::groups_of},
     subnet::Subnet,
     sweep::{Step, Sweep},
 };
@@ -95,9 +95,9 @@ impl SubnetManager {
             .flat_map(|partition| groups_of(&self.config, partition));
         let asked: Vec<_> = asked.collect();
         let names = asked.iter().map(|group| group.mgid()).collect();
-        let ended = self.sa.groups.release_all_but(&names);
+        let ended = self.sa.groups.retain_static(&names);
         let created = asked.into_iter();
-        let created = created.filter_map(|group| self.sa.groups.establish(group));
+        let created = created.filter_map(|group| self.sa.groups.ensure_static(group));
         let changes: Vec<_> = ended.into_iter().chain(created).collect();
         for change in changes {
             self.sa.announce_group(view, change);
@@ -187,6 +187,6 @@ pub(super) fn view<'a>(config: &'a SmConfig, sweep: &'a Sweep, election: &Electi
         own_port: sweep.own_port,
         own: election.current(),
         others: &sweep.others,
-        asker: Asker::Stranger,
+        requester: Requester::Unknown,
     }
 }

@@ -70,7 +70,7 @@ pub(crate) enum GroupChange {
 pub(crate) struct Candidate<'a> {
     pub(crate) gid: Gid,
     pub(crate) port: &'a Port,
-    pub(crate) is_asker: bool,
+    pub(crate) is_requester: bool,
 }
 
 impl Default for Groups {
@@ -158,7 +158,7 @@ impl Groups {
     }
 
     /// Makes a group that stays, unless it is there.
-    pub(crate) fn establish(&mut self, parameters: McMemberRecord) -> Option<GroupChange> {
+    pub(crate) fn ensure_static(&mut self, parameters: McMemberRecord) -> Option<GroupChange> {
         let mgid = parameters.mgid();
         if let Some(group) = self.by_mgid.get_mut(&mgid) {
             group.well_known = true;
@@ -170,7 +170,7 @@ impl Groups {
 
     /// Lets go of the groups that stayed for a partition which no longer asks for them: they live on as long as
     /// they have full members.
-    pub(crate) fn release_all_but(&mut self, asked: &BTreeSet<Gid>) -> Vec<GroupChange> {
+    pub(crate) fn retain_static(&mut self, asked: &BTreeSet<Gid>) -> Vec<GroupChange> {
         let mut released = Vec::new();
         for (&mgid, group) in &mut self.by_mgid {
             if group.well_known && !asked.contains(&mgid) {
@@ -180,7 +180,7 @@ impl Groups {
         }
         let ended = released.into_iter();
         ended
-            .filter_map(|mgid| self.end_if_deserted(mgid))
+            .filter_map(|mgid| self.delete_if_empty(mgid))
             .collect()
     }
 
@@ -218,9 +218,9 @@ impl Groups {
         let new = matches!(member, alloc::collections::btree_map::Entry::Vacant(_));
         let member = member.or_insert(Member {
             states: JoinState::empty(),
-            proxy_join: !candidate.is_asker,
+            proxy_join: !candidate.is_requester,
         });
-        if !(candidate.is_asker || member.proxy_join) {
+        if !(candidate.is_requester || member.proxy_join) {
             return Err(SaStatus::REQ_INVALID);
         }
         member.states |= wanted.join_state();
@@ -235,7 +235,7 @@ impl Groups {
     pub(crate) fn leave(
         &mut self,
         port: Gid,
-        is_asker: bool,
+        is_requester: bool,
         wanted: &McMemberRecord,
         mask: ComponentMask,
     ) -> Result<(McMemberRecord, Option<GroupChange>), SaStatus> {
@@ -247,7 +247,7 @@ impl Groups {
         let mgid = wanted.mgid();
         let group = self.by_mgid.get_mut(&mgid).ok_or(SaStatus::REQ_INVALID)?;
         let member = group.members.get_mut(&port).ok_or(SaStatus::REQ_INVALID)?;
-        let may = is_asker || member.proxy_join;
+        let may = is_requester || member.proxy_join;
         if !may || !member.states.intersects(wanted.join_state()) {
             return Err(SaStatus::REQ_INVALID);
         }
@@ -259,7 +259,7 @@ impl Groups {
             group.changed = true;
             self.changed = true;
         }
-        Ok((record, self.end_if_deserted(mgid)))
+        Ok((record, self.delete_if_empty(mgid)))
     }
 
     /// Ends the memberships of ports that are no more.
@@ -276,7 +276,7 @@ impl Groups {
         }
         let ended = touched.into_iter();
         ended
-            .filter_map(|mgid| self.end_if_deserted(mgid))
+            .filter_map(|mgid| self.delete_if_empty(mgid))
             .collect()
     }
 
@@ -334,13 +334,13 @@ impl Groups {
         &self,
         mgid: Option<Gid>,
         members: bool,
-        may_see: impl Fn(PKey) -> bool,
+        may_access: impl Fn(PKey) -> bool,
     ) -> Vec<McMemberRecord> {
         let one = mgid.and_then(|mgid| self.by_mgid.get(&mgid));
         let all = mgid.is_none().then(|| self.by_mgid.values());
         let mut records = Vec::new();
         for group in all.into_iter().flatten().chain(one) {
-            if !may_see(group.parameters.p_key()) {
+            if !may_access(group.parameters.p_key()) {
                 continue;
             }
             if members {
@@ -366,7 +366,7 @@ impl Groups {
         Ok(())
     }
 
-    fn end_if_deserted(&mut self, mgid: Gid) -> Option<GroupChange> {
+    fn delete_if_empty(&mut self, mgid: Gid) -> Option<GroupChange> {
         let group = self.by_mgid.get(&mgid)?;
         if group.well_known || group.has_full_member() {
             return None;

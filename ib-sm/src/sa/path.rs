@@ -94,8 +94,8 @@ pub(super) fn paths(
         false => usize::MAX,
     };
     let mut found = Vec::new();
-    for &source in sources.iter().filter(|source| view.sees(source.at)) {
-        for &destination in destinations.iter().filter(|end| view.sees(end.at)) {
+    for &source in sources.iter().filter(|source| view.may_access(source.at)) {
+        for &destination in destinations.iter().filter(|end| view.may_access(end.at)) {
             let paths = lid_pairs(source, slid, destination, dlid).filter_map(|(slid, dlid)| {
                 let path = path(view, source, destination, slid, dlid);
                 asked_for(view, source, Some(destination), path?, template, given)

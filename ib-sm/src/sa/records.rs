@@ -1,4 +1,4 @@
-//! Records that repeat what devices told (IBA vol. 1, 15.2.5), made one after the other as they are asked for.
+//! Records made from attributes that devices reported (IBA vol. 1, 15.2.5), one after the other as they are asked for.
 
 use ib_mad::SmKey;
 use ib_sa::{
@@ -17,7 +17,7 @@ use crate::subnet::{Node, NodeIdx, Port, PortRef};
 
 /// End ports that have LIDs, with their nodes, as far as who asks may know of them.
 fn seen(view: View<'_>, scope: Scope) -> impl Iterator<Item = (PortRef, &Node, LidRange)> {
-    end_ports(view, scope).filter(move |&(at, ..)| view.sees(at))
+    end_ports(view, scope).filter(move |&(at, ..)| view.may_access(at))
 }
 
 /// End ports that have LIDs, with their nodes.
@@ -49,7 +49,7 @@ pub(super) fn nodes(view: View<'_>, scope: Scope) -> impl Iterator<Item = NodeRe
     })
 }
 
-/// PortInfoRecord of every port: those of a switch go by the LID of its port 0. M_Keys are not told.
+/// PortInfoRecord of every port: those of a switch go by the LID of its port 0. M_Keys are left out.
 pub(super) fn ports(view: View<'_>, scope: Scope) -> impl Iterator<Item = PortInfoRecord> {
     all_ports(view, scope).filter_map(|(port, lid, entry)| {
         let mut info = entry.info?;
@@ -80,15 +80,15 @@ pub(super) fn links(view: View<'_>, scope: Scope) -> impl Iterator<Item = LinkRe
         node.ports().filter_map(move |(port, entry)| {
             let peer = entry.peer.filter(|_| entry.is_up())?;
             let other = view.subnet.node(peer.node)?;
-            let sees_both = view.sees(end_port(node, index, port))
-                && view.sees(end_port(other, peer.node, peer.port));
+            let may_access_both = view.may_access(end_port(node, index, port))
+                && view.may_access(end_port(other, peer.node, peer.port));
             let mut record = LinkRecord::default();
             record
                 .set_from_lid(port_lid(view, index, port)?)
                 .set_from_port(port)
                 .set_to_lid(port_lid(view, peer.node, peer.port)?)
                 .set_to_port(peer.port);
-            sees_both.then_some(record)
+            may_access_both.then_some(record)
         })
     })
 }
@@ -213,7 +213,7 @@ pub(super) fn guid_infos<'a>(
 fn all_ports(view: View<'_>, scope: Scope) -> impl Iterator<Item = (PortNum, Lid, &Port)> {
     scope.nodes(view).flat_map(move |(index, node)| {
         let ports = node.ports();
-        let seen = ports.filter(move |&(port, _)| view.sees(end_port(node, index, port)));
+        let seen = ports.filter(move |&(port, _)| view.may_access(end_port(node, index, port)));
         seen.filter_map(move |(port, entry)| Some((port, port_lid(view, index, port)?, entry)))
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! A service is registered by Set and is named by its ID, its GID and its partition; registering it again
 //! renews it. It ends with its lease, with a Delete, or with the port that it is on. The ServiceKey is
-//! its owner's secret: only who shows the right SM_Key is told it.
+//! its owner's secret: answers carry it only for a request with the right SM_Key.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! What the administrator answers from, and what of it who asks may see.
+//! What the administrator answers from, and what of it a requester may access.
 
 use ib_mad::SmKey;
 use ib_smp::SmInfo;
@@ -19,31 +19,31 @@ pub(crate) struct View<'a> {
     pub(crate) own_port: PortRef,
     pub(crate) own: SmInfo,
     pub(crate) others: &'a [(PortRef, SmInfo)],
-    pub(crate) asker: Asker,
+    pub(crate) requester: Requester,
 }
 
-/// Who asks.
+/// The sender of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Asker {
-    /// Who is not known, or nobody in particular.
+pub(crate) enum Requester {
+    /// No port of the subnet.
     #[default]
-    Stranger,
-    /// A port of the subnet; it sees what it shares a partition with.
+    Unknown,
+    /// A port of the subnet: it may access what it shares a partition with.
     Port(PortRef),
-    /// The same with the right SM_Key: it sees everything.
+    /// The request carries the right SM_Key: it may access everything.
     Trusted(Option<PortRef>),
 }
 
 impl<'a> View<'a> {
-    /// The view of who sends from `lid` with this key.
-    pub(super) fn asked_by(self, lid: Lid, sm_key: SmKey) -> Self {
+    /// The view of a requester with this LID and key.
+    pub(super) fn requested_by(self, lid: Lid, sm_key: SmKey) -> Self {
         let port = self.port_with(lid);
-        let asker = match port {
-            _ if sm_key != SmKey(0) && sm_key == self.config.sm_key => Asker::Trusted(port),
-            Some(port) => Asker::Port(port),
-            None => Asker::Stranger,
+        let requester = match port {
+            _ if sm_key != SmKey(0) && sm_key == self.config.sm_key => Requester::Trusted(port),
+            Some(port) => Requester::Port(port),
+            None => Requester::Unknown,
         };
-        Self { asker, ..self }
+        Self { requester, ..self }
     }
 
     /// The port that owns a LID.
@@ -83,42 +83,42 @@ impl<'a> View<'a> {
         own.map_or(Gid::default(), |port| self.gid(port))
     }
 
-    /// The GID of who asks, if it is a port of the subnet.
-    pub(super) fn asker_gid(self) -> Option<Gid> {
-        self.asker_port().map(|port| self.gid(port))
+    /// The GID of the requester, if it is a port of the subnet.
+    pub(super) fn requester_gid(self) -> Option<Gid> {
+        self.requester_port().map(|port| self.gid(port))
     }
 
-    /// Whether who asks showed the right key.
+    /// Whether the request carries the right key.
     pub(super) const fn is_trusted(self) -> bool {
-        matches!(self.asker, Asker::Trusted(_))
+        matches!(self.requester, Requester::Trusted(_))
     }
 
-    /// Whether who asks may know of this port.
-    pub(super) fn sees(self, port: PortRef) -> bool {
-        match self.asker {
-            Asker::Trusted(_) => true,
-            Asker::Stranger => false,
-            Asker::Port(asker) if asker == port => true,
-            Asker::Port(asker) => {
-                let ports = (self.subnet.port(asker), self.subnet.port(port));
-                let (Some(asker), Some(port)) = ports else {
+    /// Whether the requester may access records of this port.
+    pub(super) fn may_access(self, port: PortRef) -> bool {
+        match self.requester {
+            Requester::Trusted(_) => true,
+            Requester::Unknown => false,
+            Requester::Port(requester) if requester == port => true,
+            Requester::Port(requester) => {
+                let ports = (self.subnet.port(requester), self.subnet.port(port));
+                let (Some(requester), Some(port)) = ports else {
                     return false;
                 };
-                asker.shared_p_key(port, None).is_some()
+                requester.shared_p_key(port, None).is_some()
             }
         }
     }
 
-    /// Whether who asks is in this partition.
-    pub(super) fn asker_has(self, p_key: PKey) -> bool {
+    /// Whether the requester is in this partition.
+    pub(super) fn requester_has(self, p_key: PKey) -> bool {
         let has = |port: &Port| p_key.base() == 0 || port.has_p_key(p_key);
-        self.is_trusted() || self.asker_port().is_some_and(has)
+        self.is_trusted() || self.requester_port().is_some_and(has)
     }
 
-    fn asker_port(self) -> Option<&'a Port> {
-        match self.asker {
-            Asker::Port(port) | Asker::Trusted(Some(port)) => self.subnet.port(port),
-            Asker::Stranger | Asker::Trusted(None) => None,
+    fn requester_port(self) -> Option<&'a Port> {
+        match self.requester {
+            Requester::Port(port) | Requester::Trusted(Some(port)) => self.subnet.port(port),
+            Requester::Unknown | Requester::Trusted(None) => None,
         }
     }
 }

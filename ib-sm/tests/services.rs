@@ -1,4 +1,4 @@
-//! What hosts tell the subnet administrator: services, subscriptions, alias GUIDs; and the paths that it
+//! What hosts register with the subnet administrator: services, subscriptions, alias GUIDs; and the paths that it
 //! traces.
 
 mod lab;
