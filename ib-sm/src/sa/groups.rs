@@ -1,8 +1,10 @@
-//! Multicast groups: who is a member of what (IBA vol. 1, 10.5 and 15.2.5.17).
+//! Multicast groups and their members (IBA vol. 1, 10.5 and 15.2.5.17).
 //!
 //! A group lives from the join that creates it to the leave of its last full member; those that the
 //! partitions ask for, such as IPoIB's broadcast group, are there before anybody joins and stay. A member
 //! is a port with a set of join states: another join adds to it, a leave takes away from it.
+
+mod parameters;
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -11,21 +13,11 @@ use alloc::{
 
 use ib_mad::SaStatus;
 use ib_routing::mcast::Mlids;
-use ib_sa::{ComponentMask, JoinState, McMemberComponents, McMemberRecord, Record, Selector};
-use ib_wire::{Gid, GidPrefix, Guid, Lid, MulticastScope, PKey, QKey, Rate};
+use ib_sa::{ComponentMask, JoinState, McMemberComponents, McMemberRecord};
+use ib_wire::{Gid, Guid, Lid, PKey};
 
-use super::limits::rate;
-use crate::{
-    SmConfig,
-    partition::{GroupOptions, Partition},
-    registrations::GroupRegistration,
-    subnet::Port,
-};
-
-/// First 16 bits of a group that the administrator names itself, behind `FF1s`: 0xA01B.
-const OWN_SIGNATURE: u16 = 0xa01b;
-/// The same of IPoIB's groups, by IP version.
-const IPOIB_SIGNATURES: [u16; 2] = [0x401b, 0x601b];
+pub(crate) use self::parameters::groups_of;
+use crate::{SmConfig, registrations::GroupRegistration, subnet::Port};
 
 /// One group.
 #[derive(Clone, Debug)]
@@ -203,11 +195,17 @@ impl Groups {
         let known = self.by_mgid.get(&wanted.mgid());
         let created = match known {
             Some(group) => {
-                fits(config, group, candidate.port, wanted, given)?;
+                parameters::fits(config, &group.parameters, candidate.port, wanted, given)?;
                 None
             }
             None => {
-                let parameters = self.parameters(config, candidate, wanted, given)?;
+                let named = &mut self.named;
+                let own_mgid = |scope| {
+                    *named = named.wrapping_add(1);
+                    parameters::own_mgid(scope, config.subnet_prefix, *named)
+                };
+                let parameters =
+                    parameters::of_new_group(config, candidate, wanted, given, own_mgid)?;
                 self.create(parameters, false)?;
                 Some(parameters.mgid())
             }
@@ -378,208 +376,4 @@ impl Groups {
         self.changed = true;
         Some(GroupChange::Deleted(mgid))
     }
-
-    /// What a group that a join creates is like: as the request says, else as the port can.
-    fn parameters(
-        &mut self,
-        config: &SmConfig,
-        candidate: Candidate<'_>,
-        wanted: &McMemberRecord,
-        given: McMemberComponents,
-    ) -> Result<McMemberRecord, SaStatus> {
-        use McMemberComponents as C;
-        if !given.contains(C::Q_KEY | C::P_KEY | C::SL | C::FLOW_LABEL | C::TCLASS) {
-            return Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
-        }
-        let full = JoinState::FULL_MEMBER | JoinState::SEND_ONLY_FULL_MEMBER;
-        if !wanted.join_state().intersects(full) || !candidate.port.has_p_key(wanted.p_key()) {
-            return Err(SaStatus::REQ_INVALID);
-        }
-        let scope = match given.contains(C::SCOPE) {
-            true => wanted.scope().0,
-            false => 2,
-        };
-        let mgid = match wanted.mgid() {
-            mgid if mgid.bits() == 0 => {
-                self.named = self.named.wrapping_add(1);
-                own_mgid(scope, config.subnet_prefix, self.named)
-            }
-            mgid if may_be_created(config, mgid, wanted.p_key()) => mgid,
-            _ => return Err(SaStatus::REQ_INVALID),
-        };
-        let info = candidate.port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
-        let (mtu, speed) = (info.neighbor_mtu(), rate(&info).unwrap_or(Rate::GBPS_10));
-        // A value without its selector says nothing: the creator's port decides, as with OpenSM 3.3.23.
-        let mtu = match given.contains(C::MTU | C::MTU_SELECTOR) {
-            true => wanted.mtu_selector().choose_mtu(wanted.mtu(), mtu),
-            false => Some(mtu),
-        };
-        let speed = match given.contains(C::RATE | C::RATE_SELECTOR) {
-            true => wanted.rate_selector().choose_rate(wanted.rate(), speed),
-            false => Some(speed),
-        };
-        let life = match given.contains(C::PACKET_LIFE_TIME) {
-            true => selector(
-                given,
-                C::PACKET_LIFE_TIME_SELECTOR,
-                wanted.packet_life_time_selector(),
-            )
-            .choose_packet_life_time(wanted.packet_life_time(), config.packet_life_time),
-            false => Some(config.packet_life_time),
-        };
-        let (Some(mtu), Some(speed), Some(life)) = (mtu, speed, life) else {
-            return Err(SaStatus::REQ_INVALID);
-        };
-        let mut parameters = McMemberRecord::default();
-        parameters
-            .set_mgid(mgid)
-            .set_q_key(wanted.q_key())
-            .set_mtu_selector(Selector::EXACTLY)
-            .set_mtu(mtu)
-            .set_tclass(wanted.tclass())
-            .set_p_key(wanted.p_key())
-            .set_rate_selector(Selector::EXACTLY)
-            .set_rate(speed)
-            .set_packet_life_time_selector(Selector::EXACTLY)
-            .set_packet_life_time(life)
-            .set_sl(wanted.sl())
-            .set_flow_label(wanted.flow_label())
-            .set_hop_limit(wanted.hop_limit())
-            .set_scope(MulticastScope((mgid.bits() >> 112) as u8 & 0xf));
-        Ok(parameters)
-    }
-}
-
-/// Whether a port may join a group as it asks to.
-fn fits(
-    config: &SmConfig,
-    group: &Group,
-    port: &Port,
-    wanted: &McMemberRecord,
-    given: McMemberComponents,
-) -> Result<(), SaStatus> {
-    use McMemberComponents as C;
-    let compared = C::Q_KEY
-        | C::MLID
-        | C::TCLASS
-        | C::P_KEY
-        | C::SL
-        | C::FLOW_LABEL
-        | C::HOP_LIMIT
-        | C::SCOPE
-        | C::MTU_SELECTOR
-        | C::MTU
-        | C::RATE_SELECTOR
-        | C::RATE
-        | C::PACKET_LIFE_TIME_SELECTOR
-        | C::PACKET_LIFE_TIME;
-    let same = !config.mcgroup_join_validation
-        || group.parameters.matches(wanted, (given & compared).into());
-    let info = port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
-    let (mtu, speed) = (group.parameters.mtu(), group.parameters.rate());
-    let can = info.mtu_cap() >= mtu
-        && rate(&info).is_none_or(|rate| rate.cmp_rate(speed).is_none_or(|order| order.is_ge()));
-    match same && can && port.has_p_key(group.parameters.p_key()) {
-        true => Ok(()),
-        false => Err(SaStatus::REQ_INVALID),
-    }
-}
-
-/// Without a selector a value is meant as it stands.
-fn selector(given: McMemberComponents, bit: McMemberComponents, selector: Selector) -> Selector {
-    match given.contains(bit) {
-        true => selector,
-        false => Selector::EXACTLY,
-    }
-}
-
-/// The name of a group whose creator leaves it to the administrator: `FF1s:A01B`, the prefix, a count.
-fn own_mgid(scope: u8, prefix: GidPrefix, count: u32) -> Gid {
-    let head = 0xff10 | u128::from(scope & 0xf);
-    let bits = head << 112
-        | u128::from(OWN_SIGNATURE) << 96
-        | u128::from(prefix.0) << 32
-        | u128::from(count);
-    Gid(bits.to_be_bytes())
-}
-
-/// Whether a host may create a group of this name: a multicast GID with a scope that exists. Groups
-/// that the administrator names are its own, and IPoIB's carry their P_Key.
-fn may_be_created(config: &SmConfig, mgid: Gid, p_key: PKey) -> bool {
-    let [_, scope, high, low, key @ ..] = mgid.0;
-    let signature = u16::from_be_bytes([high, low]);
-    let scope = scope & 0xf;
-    if !mgid.is_multicast() || matches!(scope, 0 | 0xf) || signature == OWN_SIGNATURE {
-        return false;
-    }
-    let ipoib = IPOIB_SIGNATURES.contains(&signature);
-    let [high, low, ..] = key;
-    !ipoib
-        || !config.ipoib_mcgroup_creation_validation
-        || u16::from_be_bytes([high, low]) == p_key.0 | 0x8000
-}
-
-/// The groups that a partition asks for: IPoIB's broadcast group (RFC 4391, 4:
-/// `FF1s:401B:pppp::FFFF:FFFF`), and those that its rules name.
-pub(crate) fn groups_of<'a>(
-    config: &'a SmConfig,
-    partition: &'a Partition,
-) -> impl Iterator<Item = McMemberRecord> + 'a {
-    let broadcast = u128::from(IPOIB_SIGNATURES[0]) << 96 | 0xff12 << 112 | 0xffff_ffff;
-    let broadcast = Gid(broadcast.to_be_bytes());
-    let ipoib = partition
-        .ipoib
-        .iter()
-        .map(move |options| (broadcast, options));
-    let named = partition
-        .groups
-        .iter()
-        .map(|(mgid, options)| (*mgid, options));
-    let all = ipoib.chain(named);
-    all.flat_map(move |(mgid, options)| {
-        let as_named = options.scopes.is_empty().then(|| mgid.0[1] & 0xf);
-        let scopes = options.scopes.iter().copied().chain(as_named);
-        scopes.map(move |scope| group_of(config, partition, options, mgid, scope))
-    })
-}
-
-fn group_of(
-    config: &SmConfig,
-    partition: &Partition,
-    options: &GroupOptions,
-    mgid: Gid,
-    scope: u8,
-) -> McMemberRecord {
-    const LINK_LOCAL: u8 = 2;
-    let p_key = PKey(partition.base | 0x8000);
-    let mut bytes = mgid.0;
-    bytes[1] = bytes[1] & 0xf0 | scope;
-    let is_ipoib = IPOIB_SIGNATURES.contains(&u16::from_be_bytes([bytes[2], bytes[3]]));
-    if is_ipoib && bytes[4..6] == [0, 0] {
-        bytes[4..6].copy_from_slice(&p_key.0.to_be_bytes());
-    }
-    let q_key = options.q_key.unwrap_or(match is_ipoib {
-        true => QKey(0x0b1b),
-        false => QKey(0),
-    });
-    let mut record = McMemberRecord::default();
-    record
-        .set_mgid(Gid(bytes))
-        .set_q_key(q_key)
-        .set_mtu_selector(Selector::EXACTLY)
-        .set_mtu(options.mtu)
-        .set_tclass(options.tclass)
-        .set_p_key(p_key)
-        .set_rate_selector(Selector::EXACTLY)
-        .set_rate(options.rate)
-        .set_packet_life_time_selector(Selector::EXACTLY)
-        .set_packet_life_time(config.subnet_timeout)
-        .set_sl(options.sl)
-        .set_flow_label(options.flow_label)
-        .set_hop_limit(match scope {
-            LINK_LOCAL => 0,
-            _ => u8::MAX,
-        })
-        .set_scope(MulticastScope(scope));
-    record
 }
