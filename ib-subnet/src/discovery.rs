@@ -1,0 +1,268 @@
+//! Discovery without management: which nodes a subnet has and how they are cabled (IBA vol. 1, 14.4.3).
+//!
+//! It does what `ibnetdiscover` does, as an engine of its own: it only reads, so it may run beside any subnet
+//! manager, and it needs no LIDs. Devices that do not answer cost one time-out together, and are listed.
+
+mod discovered;
+mod vendor;
+
+use alloc::{collections::VecDeque, vec::Vec};
+
+use ib_mad::{
+    Engine, InFlight, Input, Instant, Mad, Received, RequestOptions, TransactionWindow,
+    WindowConfig,
+};
+use ib_smp::DrPath;
+use ib_wire::{Guid, MKey};
+
+pub use self::discovered::{Discovered, SilentPort};
+pub(crate) use self::vendor::has_vendor_speeds;
+use crate::{FabricIndex, Finding, Read, ReadTarget, Subnet, Unresponsive, Walk, WalkOptions};
+
+/// How a discovery is done.
+#[derive(Clone, Debug)]
+pub struct DiscoveryConfig {
+    /// Key for ports that guard themselves; 0 by default.
+    pub m_key: MKey,
+    /// Nodes further away, in hops, are not asked; `None`, the default: as far as directed routes reach (63).
+    pub max_hops: Option<u8>,
+    /// Reads the vendor's attribute that tells FDR10 from QDR, of devices that may run it; true by default.
+    pub vendor_speeds: bool,
+    /// Reads forwarding tables and P_Key tables as well; false by default.
+    pub tables: bool,
+    /// Reads SMInfo of ports that a subnet manager sits on; false by default.
+    pub managers: bool,
+    /// Time-outs, repetitions, requests in flight, first transaction ID.
+    pub window: WindowConfig,
+}
+
+impl Default for DiscoveryConfig {
+    fn default() -> Self {
+        Self {
+            m_key: MKey(0),
+            max_hops: None,
+            vendor_speeds: true,
+            tables: false,
+            managers: false,
+            window: WindowConfig {
+                in_flight: InFlight::Adaptive { min: 4, max: 64 },
+                per_destination: 8,
+                ..WindowConfig::default()
+            },
+        }
+    }
+}
+
+/// What a discovery reports while it walks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DiscoveryEvent {
+    /// A node answered for the first time.
+    NodeFound {
+        /// Its GUID.
+        node_guid: Guid,
+        /// Hops from the own node.
+        hops: u8,
+    },
+    /// A device left a request unanswered.
+    Silent(SilentPort),
+    /// More than one node answers with this GUID: only the first one is in the result.
+    DuplicateGuid {
+        /// The GUID.
+        node_guid: Guid,
+    },
+    /// A node gave another GUID when it was asked again: what is behind it is not asked for any more.
+    GuidChanged {
+        /// The directed route to it.
+        path: DrPath,
+        /// Its first GUID.
+        before: Guid,
+        /// Its GUID now.
+        now: Guid,
+    },
+    /// Every answer is in, or given up.
+    Done,
+}
+
+/// Walks a subnet along directed routes and reads what it consists of.
+///
+/// Drive it until [`DiscoveryEvent::Done`], then take the result by [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Discovery {
+    window: TransactionWindow<Read>,
+    subnet: Subnet,
+    walk: Walk,
+    silent: Vec<SilentPort>,
+    duplicate_guids: Vec<Guid>,
+    events: VecDeque<DiscoveryEvent>,
+    done: bool,
+}
+
+impl Discovery {
+    /// A discovery that begins with the own node.
+    #[must_use]
+    pub fn new(config: DiscoveryConfig) -> Self {
+        let mut subnet = Subnet::default();
+        let options = WalkOptions {
+            m_key: config.m_key,
+            max_hops: config.max_hops,
+            vendor_speeds: config.vendor_speeds,
+            tables: config.tables,
+            managers: config.managers,
+            ..WalkOptions::default()
+        };
+        Self {
+            window: TransactionWindow::new(config.window),
+            walk: Walk::everything(&mut subnet, options),
+            subnet,
+            silent: Vec::new(),
+            duplicate_guids: Vec::new(),
+            events: VecDeque::new(),
+            done: false,
+        }
+    }
+
+    /// Whether every answer is in, or given up.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// What was found so far.
+    #[must_use]
+    pub const fn subnet(&self) -> &Subnet {
+        &self.subnet
+    }
+
+    /// The result so far.
+    #[must_use]
+    pub fn finish(self) -> Discovered {
+        let takes_part = |_, _: &_| true;
+        let index = FabricIndex::build(&self.subnet, takes_part, |_| true);
+        let own = self.subnet.own_port();
+        Discovered {
+            from: own.and_then(|own| index.port(own)),
+            fabric: index.into_fabric(),
+            subnet: self.subnet,
+            silent: self.silent,
+            duplicate_guids: self.duplicate_guids,
+            counters: self.window.counters(),
+        }
+    }
+
+    /// Moves what waits into the window, and notices the end.
+    fn run(&mut self) {
+        while let Some(failure) = self.window.poll_failure() {
+            self.walk.handle_failure(&mut self.subnet, failure.context);
+        }
+        while self.window.room() > 0 {
+            let Some((read, mad)) = self.walk.next_read(&self.subnet) else {
+                break;
+            };
+            let options = RequestOptions {
+                destination: destination(read),
+                ..RequestOptions::default()
+            };
+            // There is room.
+            let _ = self.window.request_with(&mad, options, read);
+        }
+        while let Some(finding) = self.walk.poll_finding() {
+            self.report(finding);
+        }
+        if self.window.is_empty() && self.walk.is_empty() && !self.done {
+            self.done = true;
+            self.events.push_back(DiscoveryEvent::Done);
+        }
+    }
+
+    fn report(&mut self, finding: Finding) {
+        let event = match finding {
+            Finding::NodeFound(id) => match self.subnet.node(id) {
+                Some(node) => DiscoveryEvent::NodeFound {
+                    node_guid: node.info().node_guid(),
+                    hops: node.path().hop_count(),
+                },
+                None => return,
+            },
+            Finding::Unresponsive(device) => self.list(device.path, known_guid(&device)),
+            Finding::Refused { at, .. } => {
+                let known = at.and_then(|at| self.subnet.find(at.node_guid));
+                let Some(node) = known.filter(|&id| self.subnet.set_silent(id)) else {
+                    return;
+                };
+                let path = self.subnet.node(node).map(|node| *node.path());
+                self.list(path.unwrap_or_default(), at.map(|at| at.node_guid))
+            }
+            Finding::DuplicateGuid { node_guid, .. } => {
+                if !self.duplicate_guids.contains(&node_guid) {
+                    self.duplicate_guids.push(node_guid);
+                }
+                DiscoveryEvent::DuplicateGuid { node_guid }
+            }
+            Finding::GuidChanged {
+                path, before, now, ..
+            } => DiscoveryEvent::GuidChanged { path, before, now },
+            Finding::InvalidNodeInfo { .. } | Finding::Manager { .. } => return,
+        };
+        self.events.push_back(event);
+    }
+
+    fn list(&mut self, path: DrPath, node_guid: Option<Guid>) -> DiscoveryEvent {
+        let silent = SilentPort { path, node_guid };
+        self.silent.push(silent.clone());
+        DiscoveryEvent::Silent(silent)
+    }
+}
+
+/// The GUID of a device that did not answer, if it ever gave one.
+fn known_guid(device: &Unresponsive) -> Option<Guid> {
+    let at = device.at.filter(|_| !device.neighbor)?;
+    Some(at.node_guid)
+}
+
+/// By what the window bounds the requests to one device.
+fn destination(read: Read) -> Option<u64> {
+    match read.target {
+        ReadTarget::Port(port) => Some(port.node.index() as u64),
+        ReadTarget::OwnNode | ReadTarget::Behind(_) => None,
+    }
+}
+
+impl Engine for Discovery {
+    type Input<'a> = Input<'a>;
+    type Transmit = Mad;
+    type Event = DiscoveryEvent;
+
+    fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        match input {
+            Input::Mad(mad) => match self.window.handle_mad(now, mad) {
+                Received::Answer(answer) => {
+                    self.walk
+                        .handle_answer(&mut self.subnet, answer.context, mad);
+                }
+                Received::Unsolicited | Received::Pending | Received::Stale => {}
+            },
+            Input::SendFailed(mad) => self.window.handle_send_failed(mad),
+            Input::Returned(mad) => self.window.handle_returned(mad),
+        }
+        self.run();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.window.handle_timeout(now);
+        self.run();
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        self.run();
+        self.window.poll_transmit(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.window.poll_timeout()
+    }
+
+    fn poll_event(&mut self) -> Option<DiscoveryEvent> {
+        self.events.pop_front()
+    }
+}

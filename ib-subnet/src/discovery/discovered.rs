@@ -1,0 +1,82 @@
+//! What a discovery has found, and the order in which people list it.
+
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
+
+use ib_mad::WindowCounters;
+use ib_routing::{Fabric, NodeIdx, PortRef};
+use ib_smp::DrPath;
+use ib_wire::Guid;
+
+use crate::Subnet;
+
+/// A device that did not answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentPort {
+    /// The directed route that was asked along.
+    pub path: DrPath,
+    /// GUID of the node; `None` if it never answered.
+    pub node_guid: Option<Guid>,
+}
+
+/// The result of a [`Discovery`](crate::Discovery).
+#[derive(Clone, Debug)]
+pub struct Discovered {
+    /// The observed state.
+    pub subnet: Subnet,
+    /// The same as a fabric, for routing and for the file formats.
+    pub fabric: Fabric,
+    /// The own port; `None` if not even the own node answered.
+    pub from: Option<PortRef>,
+    /// Devices that did not answer.
+    pub silent: Vec<SilentPort>,
+    /// GUIDs that more than one node answered with.
+    pub duplicate_guids: Vec<Guid>,
+    /// Datagrams that it took.
+    pub counters: WindowCounters,
+}
+
+impl Discovered {
+    /// The nodes breadth-first from the own one, the ports of each in order. Unlike the order in which answers
+    /// came in, this one depends on the cables alone.
+    #[must_use]
+    pub fn breadth_first(&self) -> Vec<NodeIdx> {
+        let mut order = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut queue: VecDeque<NodeIdx> = self.from.map(|from| from.node).into_iter().collect();
+        seen.extend(&queue);
+        while let Some(index) = queue.pop_front() {
+            order.push(index);
+            let node = self.fabric.node(index);
+            for (number, port) in node.ports() {
+                let here = PortRef {
+                    node: index,
+                    port: number,
+                };
+                // Adapters do not forward: only the own one's cable was followed.
+                if let Some(peer) = port.peer
+                    && (node.type_.is_switch() || self.from == Some(here))
+                    && seen.insert(peer.node)
+                {
+                    queue.push_back(peer.node);
+                }
+            }
+        }
+        order
+    }
+
+    /// The nodes in the order in which `ibnetdiscover` lists them: switches, CAs, routers, of each kind
+    /// the last one of [`breadth_first`](Self::breadth_first) first.
+    #[must_use]
+    pub fn listed(&self) -> Vec<NodeIdx> {
+        use ib_routing::NodeType::{Ca, Router, Switch};
+        let order = self.breadth_first();
+        let of = |type_| {
+            let nodes = order.iter().rev().copied();
+            nodes.filter(move |&node| self.fabric.node(node).type_ == type_)
+        };
+        [Switch, Ca, Router].into_iter().flat_map(of).collect()
+    }
+}

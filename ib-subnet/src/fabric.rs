@@ -1,0 +1,167 @@
+//! The observed subnet as a fabric: what LIDs are assigned in and routes are computed for.
+
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use ib_routing::{Fabric, FabricBuilder, LinkSpeed, NewNode, NodeIdx, PortRef, SwitchIdx};
+use ib_smp::{CapabilityMask, NodeDescription, NodeInfo, NodeType};
+use ib_wire::{Guid, PortNum};
+
+use crate::{
+    Node, NodeId, PortId, Subnet,
+    link_speed::{active_speed, active_width},
+};
+
+/// A fabric, and where the nodes of the subnet are in it.
+#[derive(Clone, Debug, Default)]
+pub struct FabricIndex {
+    fabric: Fabric,
+    nodes: Vec<Option<NodeIdx>>,
+}
+
+impl FabricIndex {
+    /// The fabric of the nodes that `takes_part` chooses and of the cables that `is_link` chooses by one of their
+    /// ends.
+    #[must_use]
+    pub fn build(
+        subnet: &Subnet,
+        takes_part: impl Fn(NodeId, &Node) -> bool,
+        is_link: impl Fn(PortId) -> bool,
+    ) -> Self {
+        let mut builder = FabricBuilder::new();
+        let mut nodes = Vec::new();
+        for (id, node) in subnet.nodes() {
+            nodes.resize(id.index().saturating_add(1), None);
+            if let (true, Some(slot)) = (takes_part(id, node), nodes.last_mut()) {
+                // A subnet holds each GUID once.
+                *slot = builder.add_node(new_node(node)).ok();
+            }
+        }
+        let place = |port: PortId| {
+            Some(PortRef {
+                node: (*nodes.get(port.node.index())?)?,
+                port: port.port,
+            })
+        };
+        for (here, node, record) in subnet.ports() {
+            let Some(end) = place(here) else { continue };
+            if let Some(entry) = builder.port_mut(end) {
+                if record.guid() != Guid::NONE {
+                    entry.guid = record.guid();
+                }
+                if let Some(info) = record.info() {
+                    if !node.is_switch() || here.port == PortNum::MANAGEMENT {
+                        (entry.lid, entry.lmc) = (info.lid(), info.lmc());
+                    }
+                    let speed = active_speed(info, has_extended_speeds(node, here.port));
+                    let speed = speed.filter(|_| !record.is_fdr10());
+                    entry.width = active_width(info);
+                    entry.speed = speed.or(record.is_fdr10().then_some(LinkSpeed::Fdr10));
+                }
+            }
+            if let Some(peer) = record.peer().filter(|_| is_link(here)).and_then(place) {
+                // A cable is met at both ends; the second time changes nothing.
+                let _ = builder.add_link(end, peer);
+            }
+        }
+        Self {
+            fabric: builder.build(),
+            nodes,
+        }
+    }
+
+    /// The fabric.
+    #[must_use]
+    pub const fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// Takes the fabric out.
+    #[must_use]
+    pub fn into_fabric(self) -> Fabric {
+        self.fabric
+    }
+
+    /// A node in the fabric, if it takes part.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> Option<NodeIdx> {
+        *self.nodes.get(id.index())?
+    }
+
+    /// A switch in the fabric, if it takes part.
+    #[must_use]
+    pub fn switch(&self, id: NodeId) -> Option<SwitchIdx> {
+        self.fabric.switch_of(self.node(id)?)
+    }
+
+    /// A port in the fabric, if its node takes part.
+    #[must_use]
+    pub fn port(&self, port: PortId) -> Option<PortRef> {
+        Some(PortRef {
+            node: self.node(port.node)?,
+            port: port.port,
+        })
+    }
+}
+
+fn new_node(node: &Node) -> NewNode {
+    let info = node.info();
+    let switch_info = node.switch().and_then(|switch| switch.info());
+    NewNode {
+        type_: node_type(info),
+        guid: info.node_guid(),
+        num_ports: info.num_ports(),
+        system_image_guid: info.system_image_guid(),
+        vendor_id: info.vendor_id(),
+        device_id: info.device_id(),
+        description: description(node.description()),
+        enhanced_port_0: switch_info.is_some_and(|info| info.enhanced_port0()),
+        ..NewNode::default()
+    }
+}
+
+/// Whether the extended speeds of a port mean something: its own capabilities say so, or those of port 0 of its
+/// switch.
+fn has_extended_speeds(node: &Node, port: PortNum) -> bool {
+    let end_port = if node.is_switch() {
+        PortNum::MANAGEMENT
+    } else {
+        port
+    };
+    let info = node.port(end_port).and_then(|port| port.info());
+    info.is_some_and(|info| {
+        info.capability_mask()
+            .contains(CapabilityMask::IS_EXTENDED_SPEEDS_SUPPORTED)
+    })
+}
+
+/// NodeDescription in one line: control characters, which hosts may write into it, become spaces.
+#[must_use]
+pub fn description(of: &NodeDescription) -> String {
+    let text = of.node_string().to_string();
+    text.replace(char::is_control, " ")
+}
+
+/// The type of a node; one without a name ends links as a CA does.
+#[must_use]
+pub fn node_type(info: &NodeInfo) -> ib_routing::NodeType {
+    match info.node_type() {
+        NodeType::SWITCH => ib_routing::NodeType::Switch,
+        NodeType::ROUTER => ib_routing::NodeType::Router,
+        _ => ib_routing::NodeType::Ca,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_is_one_line() {
+        let mut text = NodeDescription::default();
+        text.set_node_string(&ib_wire::table::Text::new("node-7 HCA-1\n[1] \"x\"[1]\r\n"));
+        assert_eq!(description(&text), "node-7 HCA-1 [1] \"x\"[1]  ");
+    }
+}

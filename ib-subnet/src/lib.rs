@@ -1,0 +1,46 @@
+//! What is known of an InfiniBand subnet, and the discovery that finds it out, without I/O.
+//!
+//! [`Subnet`] is the observed state: nodes, ports, cables, and every attribute block that a device is known
+//! to hold. It lives as long as its user; a node keeps its [`NodeId`] from walk to walk. [`Walk`] is the
+//! walker: it yields what to read next and takes in the answers. [`Discovery`] joins a subnet, a walk of
+//! everything and a transaction window into an [`Engine`](ib_mad::Engine) for tools that only read.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+extern crate alloc;
+
+mod block;
+mod discovery;
+mod fabric;
+mod known_table;
+mod link_speed;
+mod node;
+mod port_summary;
+mod read;
+mod subnet;
+mod walk;
+
+pub use block::{Block, arbitration_block};
+pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
+pub use fabric::{FabricIndex, description, node_type};
+pub use known_table::KnownTable;
+pub use link_speed::{active_speed, active_width, supported_speed, supported_width};
+pub use node::{Node, Port, Switch};
+pub use port_summary::PortSummary;
+pub use read::{Read, ReadTarget};
+pub use subnet::{NodeId, PathChanges, PortAt, PortId, Subnet};
+pub use walk::{Finding, Scope, Unresponsive, Walk, WalkOptions, WalkOutcome};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -1,0 +1,323 @@
+//! Nodes and ports of a subnet, as far as they are known.
+
+use alloc::{collections::BTreeMap, vec, vec::Vec};
+
+use ib_smp::{
+    DrPath, MftModifier, NodeDescription, NodeInfo, NodeType, PortInfo, PortState,
+    SlToVlMappingTable, SwitchInfo,
+};
+use ib_wire::{Guid, PKey, PortNum, addr::LidRange};
+
+use crate::{KnownTable, PortId};
+
+/// One node of a subnet.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub(crate) info: NodeInfo,
+    pub(crate) description: NodeDescription,
+    pub(crate) switch: Option<Switch>,
+    pub(crate) path: DrPath,
+    pub(crate) found_via: Option<PortId>,
+    pub(crate) trust: Trust,
+    pub(crate) all_speeds: AllSpeeds,
+    pub(crate) silent: bool,
+    /// The walk in which the node was last read.
+    pub(crate) read_in: u32,
+    pub(crate) ports: Vec<Port>,
+}
+
+/// How far a node's GUID can be trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// No answer contradicts it.
+    #[default]
+    Given,
+    /// A cable behind the node ends where another one does already, so its NodeInfo is read once more.
+    Checked,
+    /// The second NodeInfo had another GUID.
+    Lost,
+}
+
+/// Whether a device is asked for the speeds beyond HDR, by bit 31 of PortInfo's modifier.
+///
+/// Older devices refuse the bit, so it is set only for those that announce such speeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AllSpeeds {
+    /// The device announced none.
+    #[default]
+    Unasked,
+    /// The bit is set.
+    Asked,
+    /// The device announced the speeds and refused the bit all the same.
+    Refused,
+}
+
+/// What only a switch has.
+#[derive(Clone, Debug, Default)]
+pub struct Switch {
+    pub(crate) info: Option<SwitchInfo>,
+    pub(crate) lft: KnownTable,
+    pub(crate) mft: BTreeMap<MftModifier, [u8; 64]>,
+    pub(crate) is_fresh: bool,
+    pub(crate) sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
+}
+
+/// One port of a node.
+#[derive(Clone, Debug, Default)]
+pub struct Port {
+    pub(crate) info: Option<PortInfo>,
+    pub(crate) guid: Guid,
+    pub(crate) peer: Option<PortId>,
+    pub(crate) path: Option<DrPath>,
+    pub(crate) neighbor_silent: bool,
+    pub(crate) lids: Option<LidRange>,
+    pub(crate) reregistered: bool,
+    pub(crate) was_active: bool,
+    pub(crate) fdr10: bool,
+    pub(crate) sl_to_vl: Option<SlToVlMappingTable>,
+    pub(crate) vl_arbitration: KnownTable,
+    pub(crate) p_key_table: KnownTable,
+    /// The walk in which PortInfo was last read.
+    pub(crate) read_in: u32,
+    /// The walk in which PortInfo of an end port was last asked for.
+    pub(crate) asked_in: u32,
+    /// The walk in which the cable was last confirmed.
+    pub(crate) linked_in: u32,
+}
+
+impl Node {
+    pub(crate) fn new(info: NodeInfo, path: DrPath) -> Self {
+        let is_switch = info.node_type() == NodeType::SWITCH;
+        Self {
+            switch: is_switch.then(Switch::default),
+            ports: vec![Port::default(); usize::from(info.num_ports()).saturating_add(1)],
+            description: NodeDescription::default(),
+            info,
+            path,
+            found_via: None,
+            trust: Trust::Given,
+            all_speeds: AllSpeeds::Unasked,
+            silent: false,
+            read_in: 0,
+        }
+    }
+
+    /// NodeInfo, as the port that answered first gave it.
+    #[must_use]
+    pub const fn info(&self) -> &NodeInfo {
+        &self.info
+    }
+
+    /// NodeDescription; zeros until it is known.
+    #[must_use]
+    pub const fn description(&self) -> &NodeDescription {
+        &self.description
+    }
+
+    /// What only a switch has; `None` for a CA or router.
+    #[must_use]
+    pub const fn switch(&self) -> Option<&Switch> {
+        self.switch.as_ref()
+    }
+
+    /// The directed route over which the node is reached.
+    #[must_use]
+    pub const fn path(&self) -> &DrPath {
+        &self.path
+    }
+
+    /// The port whose cable leads to the node on [`path`](Self::path); `None` for the own node.
+    #[must_use]
+    pub const fn found_via(&self) -> Option<PortId> {
+        self.found_via
+    }
+
+    /// Whether the node left a request unanswered since the last walk began.
+    #[must_use]
+    pub const fn is_silent(&self) -> bool {
+        self.silent
+    }
+
+    /// Whether PortInfo of this device is read with bit 31 of the modifier, which shows speeds beyond HDR.
+    #[must_use]
+    pub fn shows_all_speeds(&self) -> bool {
+        self.all_speeds == AllSpeeds::Asked
+    }
+
+    /// A port by its number. A CA or router has none with number 0.
+    #[must_use]
+    pub fn port(&self, port: PortNum) -> Option<&Port> {
+        self.ports.get(usize::from(port.0))
+    }
+
+    /// All ports from 0, in order; port 0 of a CA is unused.
+    pub fn ports(&self) -> impl Iterator<Item = (PortNum, &Port)> {
+        (0..=u8::MAX).map(PortNum).zip(&self.ports)
+    }
+
+    /// Whether it is a switch.
+    #[must_use]
+    pub const fn is_switch(&self) -> bool {
+        self.switch.is_some()
+    }
+}
+
+impl Switch {
+    /// SwitchInfo, once it is known.
+    #[must_use]
+    pub const fn info(&self) -> Option<&SwitchInfo> {
+        self.info.as_ref()
+    }
+
+    /// The linear forwarding table as far as the switch is known to hold it.
+    #[must_use]
+    pub const fn lft(&self) -> &KnownTable {
+        &self.lft
+    }
+
+    /// The multicast forwarding table as far as the switch is known to hold it, by block and position.
+    #[must_use]
+    pub const fn mft(&self) -> &BTreeMap<MftModifier, [u8; 64]> {
+        &self.mft
+    }
+
+    /// Whether the switch had just been started when it was first seen: blocks that were not written since
+    /// then hold nothing.
+    #[must_use]
+    pub const fn is_fresh(&self) -> bool {
+        self.is_fresh
+    }
+
+    /// SLtoVL tables by input and output port, as far as they are known.
+    #[must_use]
+    pub const fn sl_to_vl(&self) -> &BTreeMap<(PortNum, PortNum), SlToVlMappingTable> {
+        &self.sl_to_vl
+    }
+}
+
+impl Port {
+    /// PortInfo, once it is known. ClientReregister is cleared, as it reads back as it was written.
+    #[must_use]
+    pub const fn info(&self) -> Option<&PortInfo> {
+        self.info.as_ref()
+    }
+
+    /// The port's GUID; zero for the external ports of a switch.
+    #[must_use]
+    pub const fn guid(&self) -> Guid {
+        self.guid
+    }
+
+    /// The other end of its cable, if that is known.
+    #[must_use]
+    pub const fn peer(&self) -> Option<PortId> {
+        self.peer
+    }
+
+    /// Whether the link is up and the node behind it does not answer.
+    #[must_use]
+    pub const fn is_neighbor_silent(&self) -> bool {
+        self.neighbor_silent
+    }
+
+    /// The LIDs that were assigned to an end port.
+    #[must_use]
+    pub const fn lids(&self) -> Option<LidRange> {
+        self.lids
+    }
+
+    /// Whether the host on the port was asked to subscribe and join again since its port came up.
+    #[must_use]
+    pub const fn is_reregistered(&self) -> bool {
+        self.reregistered
+    }
+
+    /// Whether the port was Active when it was first seen: a manager has configured it before, so its tables
+    /// are worth reading.
+    #[must_use]
+    pub const fn was_active(&self) -> bool {
+        self.was_active
+    }
+
+    /// Whether the vendor's attribute says that the link runs at FDR10, which PortInfo shows as QDR.
+    #[must_use]
+    pub const fn is_fdr10(&self) -> bool {
+        self.fdr10
+    }
+
+    /// Of a CA or router port: its SLtoVL table, if it is known.
+    #[must_use]
+    pub const fn sl_to_vl(&self) -> Option<&SlToVlMappingTable> {
+        self.sl_to_vl.as_ref()
+    }
+
+    /// The VL arbitration table as far as it is known: blocks 0 and 1 are the low-priority halves, 2 and 3
+    /// the high-priority ones.
+    #[must_use]
+    pub const fn vl_arbitration(&self) -> &KnownTable {
+        &self.vl_arbitration
+    }
+
+    /// The P_Key table as far as it is known.
+    #[must_use]
+    pub const fn p_key_table(&self) -> &KnownTable {
+        &self.p_key_table
+    }
+
+    /// Records PortInfo. A port that is not Active may have been restarted, so what its tables hold is
+    /// unknown then.
+    pub(crate) fn set_info(&mut self, mut info: PortInfo) {
+        info.set_client_reregister(false);
+        self.info = Some(info);
+    }
+
+    /// Makes everything unknown that a restart of the port changes.
+    pub(crate) fn forget_tables(&mut self) {
+        self.reregistered = false;
+        self.was_active = false;
+        self.sl_to_vl = None;
+        self.vl_arbitration = KnownTable::default();
+        self.p_key_table = KnownTable::default();
+    }
+
+    /// The keys of the partitions that the port is in. A table that was never read holds the default key, as
+    /// after a reset.
+    pub fn p_keys(&self) -> impl Iterator<Item = PKey> + '_ {
+        let blocks = self.p_key_table.blocks();
+        let known = blocks.flat_map(|(_, bytes)| bytes.as_chunks().0);
+        let known = known.map(|&key| PKey(u16::from_be_bytes(key)));
+        let default = self.p_key_table.is_empty().then_some(PKey::DEFAULT_FULL);
+        known.filter(|key| key.base() != 0).chain(default)
+    }
+
+    /// Whether the port is in the partition of a key, as a full or a limited member.
+    #[must_use]
+    pub fn has_p_key(&self, p_key: PKey) -> bool {
+        self.p_keys().any(|own| own.base() == p_key.base())
+    }
+
+    /// The key by which packets pass between two ports: that of the partition of `wanted` if one is named,
+    /// else the first that both have. The member bit is that of this port.
+    #[must_use]
+    pub fn shared_p_key(&self, other: &Self, wanted: Option<PKey>) -> Option<PKey> {
+        self.p_keys().find(|own| {
+            wanted.is_none_or(|wanted| wanted.base() == own.base())
+                && other.p_keys().any(|key| key.matches(*own))
+        })
+    }
+
+    /// Logical state as it was last seen; Down if PortInfo is unknown.
+    #[must_use]
+    pub fn state(&self) -> PortState {
+        self.info.map_or(PortState::DOWN, |info| info.port_state())
+    }
+
+    /// Whether the link is up: Initialize, Armed or Active.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        matches!(
+            self.state(),
+            PortState::INITIALIZE | PortState::ARMED | PortState::ACTIVE
+        )
+    }
+}

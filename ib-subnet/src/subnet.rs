@@ -1,0 +1,481 @@
+//! The nodes of a subnet, their cables, and the routes that reach them.
+//!
+//! A node is known by its GUID and has a number, [`NodeId`], that stays the same as long as the subnet remembers
+//! it: a node that vanishes and comes back has its old number. Directed routes are derived from the cables,
+//! breadth-first from the own node; a cable that goes makes them stale, and [`Subnet::refresh_paths`] derives
+//! them again and says which nodes cannot be reached any more.
+
+use alloc::{
+    collections::{BTreeMap, VecDeque},
+    vec,
+    vec::Vec,
+};
+use core::fmt;
+
+use ib_smp::{DrPath, NodeInfo};
+use ib_wire::{Guid, MKey, PortNum, addr::LidRange};
+
+use crate::{
+    Node, Port, Switch,
+    node::{AllSpeeds, Trust},
+};
+
+/// Nodes that are gone and keep their numbers; beyond, the one that went first loses its own.
+const MAX_REMEMBERED: usize = 4096;
+
+/// Number of a node in a [`Subnet`]; it stays the same from walk to walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    /// The number as an index: numbers are dense, from 0.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A port of a node in a [`Subnet`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId {
+    /// The node.
+    pub node: NodeId,
+    /// Its port.
+    pub port: PortNum,
+}
+
+impl PortId {
+    /// Port 0 of a switch.
+    #[must_use]
+    pub const fn management(node: NodeId) -> Self {
+        Self {
+            node,
+            port: PortNum::MANAGEMENT,
+        }
+    }
+}
+
+/// A port by the GUID of its node and its number, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortAt {
+    /// GUID of the node.
+    pub node_guid: Guid,
+    /// Number of the port.
+    pub port_num: PortNum,
+}
+
+impl fmt::Display for PortAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]", self.node_guid, self.port_num)
+    }
+}
+
+/// What [`Subnet::refresh_paths`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathChanges {
+    /// Nodes whose directed route is another one now.
+    pub moved: Vec<NodeId>,
+    /// Nodes that no cable joins to the own node any more.
+    pub unreachable: Vec<NodeId>,
+}
+
+/// What is known of a subnet.
+#[derive(Clone, Debug, Default)]
+pub struct Subnet {
+    nodes: Vec<Option<Node>>,
+    by_guid: BTreeMap<Guid, NodeId>,
+    by_port_guid: BTreeMap<Guid, PortId>,
+    own: Option<PortId>,
+    /// GUIDs of nodes that are gone, in the order in which they went.
+    gone: VecDeque<Guid>,
+    /// Number of the last walk that began.
+    walk: u32,
+    /// Whether any node has lost its trust: nearly never.
+    distrusts: bool,
+    paths_stale: bool,
+}
+
+impl Subnet {
+    /// The port that the reader sits on, once the own node has answered.
+    #[must_use]
+    pub const fn own_port(&self) -> Option<PortId> {
+        self.own
+    }
+
+    /// The node with this GUID.
+    #[must_use]
+    pub fn find(&self, node_guid: Guid) -> Option<NodeId> {
+        let id = *self.by_guid.get(&node_guid)?;
+        self.node(id).map(|_| id)
+    }
+
+    /// The end port with this GUID.
+    #[must_use]
+    pub fn find_port(&self, port_guid: Guid) -> Option<PortId> {
+        self.by_port_guid.get(&port_guid).copied()
+    }
+
+    /// All nodes with their numbers, in the order of these.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        let numbered = (0..).map(NodeId).zip(&self.nodes);
+        numbered.filter_map(|(id, node)| Some((id, node.as_ref()?)))
+    }
+
+    /// All switches with their numbers, in the order of these.
+    pub fn switches(&self) -> impl Iterator<Item = (NodeId, &Switch)> {
+        self.nodes()
+            .filter_map(|(id, node)| Some((id, node.switch.as_ref()?)))
+    }
+
+    /// All ports with their nodes, in order; port 0 of a CA, which does not exist, is among them.
+    pub fn ports(&self) -> impl Iterator<Item = (PortId, &Node, &Port)> {
+        self.nodes().flat_map(|(id, node)| {
+            let ports = node.ports();
+            ports.map(move |(port, record)| (PortId { node: id, port }, node, record))
+        })
+    }
+
+    /// One node.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.index())?.as_ref()
+    }
+
+    /// One port.
+    #[must_use]
+    pub fn port(&self, port: PortId) -> Option<&Port> {
+        self.node(port.node)?.port(port.port)
+    }
+
+    /// What only a switch has, of one switch.
+    #[must_use]
+    pub fn switch(&self, id: NodeId) -> Option<&Switch> {
+        self.node(id)?.switch.as_ref()
+    }
+
+    /// Whether a port has LIDs: a port of a CA or router, or port 0 of a switch.
+    #[must_use]
+    pub fn is_end_port(&self, port: PortId) -> bool {
+        let node = self.node(port.node);
+        node.is_some_and(|node| node.is_switch() == (port.port == PortNum::MANAGEMENT))
+    }
+
+    /// The directed route to a port's agent; a switch has one for all its ports.
+    #[must_use]
+    pub fn path(&self, port: PortId) -> Option<DrPath> {
+        let node = self.node(port.node)?;
+        match node.switch {
+            Some(_) => Some(node.path),
+            None => node.port(port.port)?.path,
+        }
+    }
+
+    /// The port by its node's GUID, for people.
+    #[must_use]
+    pub fn port_at(&self, port: PortId) -> PortAt {
+        PortAt {
+            node_guid: self
+                .node(port.node)
+                .map_or(Guid::NONE, |node| node.info.node_guid()),
+            port_num: port.port,
+        }
+    }
+
+    /// The M_Key by which a port's device is addressed: the one that it showed, as another manager may have set
+    /// it, else `own`.
+    #[must_use]
+    pub fn m_key(&self, port: PortId, own: MKey) -> MKey {
+        let shown = || {
+            let node = self.node(port.node)?;
+            let guarding = match node.is_switch() {
+                true => PortNum::MANAGEMENT,
+                false => port.port,
+            };
+            let key = node.port(guarding)?.info.as_ref()?.m_key();
+            (key != MKey(0)).then_some(key)
+        };
+        shown().unwrap_or(own)
+    }
+
+    /// Whether both ends of a port's cable are known and up.
+    #[must_use]
+    pub fn is_link(&self, port: PortId) -> bool {
+        let ends = || {
+            let here = self.port(port)?;
+            Some(here.is_up() && self.port(here.peer?)?.is_up())
+        };
+        ends().unwrap_or(false)
+    }
+
+    /// Whether a node, and every node on the route to it, gives the same GUID whenever it is asked. Behind one
+    /// that does not, the same nodes are found again and again under new GUIDs.
+    #[must_use]
+    pub fn is_steady(&self, id: NodeId) -> bool {
+        if !self.distrusts {
+            return true;
+        }
+        let first = self.node(id);
+        let route = core::iter::successors(first, |node| self.node(node.found_via?.node));
+        route
+            .take(usize::from(DrPath::MAX_HOPS).saturating_add(1))
+            .all(|node| node.trust != Trust::Lost)
+    }
+
+    /// Records the LIDs that an end port was assigned.
+    pub fn assign_lids(&mut self, port: PortId, lids: Option<LidRange>) {
+        if let Some(port) = self.port_mut(port) {
+            port.lids = lids;
+        }
+    }
+
+    /// Records that the host on a port was asked to subscribe and join again, or need not be asked.
+    pub fn set_reregistered(&mut self, port: PortId) {
+        if let Some(port) = self.port_mut(port) {
+            port.reregistered = true;
+        }
+    }
+
+    /// Makes every host be asked again to subscribe and join, as after another manager was the master.
+    pub fn forget_registrations(&mut self) {
+        let ports = self.nodes.iter_mut().flatten();
+        for port in ports.flat_map(|node| &mut node.ports) {
+            port.reregistered = false;
+        }
+    }
+
+    /// Records that a node left a request unanswered. Returns whether it is the first one since the last walk
+    /// began: one time-out says enough about a node.
+    pub fn set_silent(&mut self, id: NodeId) -> bool {
+        let node = self.node_mut(id);
+        node.is_some_and(|node| !core::mem::replace(&mut node.silent, true))
+    }
+
+    /// Reserves memory for the blocks of a switch's linear table up to `last`.
+    pub fn reserve_lft(&mut self, id: NodeId, last: u16) {
+        if let Some(switch) = self.switch_mut(id) {
+            switch.lft.reserve(last);
+        }
+    }
+
+    /// Derives the directed routes from the cables if one of them went since the last time, breadth-first from
+    /// the own node, ports in order.
+    pub fn refresh_paths(&mut self) -> PathChanges {
+        if !core::mem::take(&mut self.paths_stale) {
+            return PathChanges::default();
+        }
+        self.derive_paths()
+    }
+
+    fn derive_paths(&mut self) -> PathChanges {
+        let mut changes = PathChanges::default();
+        let Some(own) = self.own else {
+            return changes;
+        };
+        let mut reached = vec![false; self.nodes.len()];
+        if let Some(own) = reached.get_mut(own.node.index()) {
+            *own = true;
+        }
+        let mut queue = VecDeque::from([own.node]);
+        while let Some(id) = queue.pop_front() {
+            let Some(node) = self.node(id) else { continue };
+            let forwards = node.is_switch();
+            let path = node.path;
+            let cables: Vec<(PortNum, PortId)> = node
+                .ports()
+                .filter(|&(port, _)| forwards || (id == own.node && port == own.port))
+                .filter_map(|(port, record)| Some((port, record.peer?)))
+                .collect();
+            for (port, peer) in cables {
+                let (Some(next), via) = (path.then(port), PortId { node: id, port }) else {
+                    continue;
+                };
+                let first = reached.get_mut(peer.node.index());
+                let first = first.is_some_and(|reached| !core::mem::replace(reached, true));
+                let Some(far) = self.node_mut(peer.node) else {
+                    continue;
+                };
+                if !far.is_switch()
+                    && peer.node != own.node
+                    && let Some(port) = far.ports.get_mut(usize::from(peer.port.0))
+                {
+                    port.path = Some(next);
+                }
+                if !first {
+                    continue;
+                }
+                far.found_via = Some(via);
+                if far.path != next {
+                    far.path = next;
+                    changes.moved.push(peer.node);
+                }
+                queue.push_back(peer.node);
+            }
+        }
+        let nodes = self.nodes();
+        let unreachable = nodes.filter(|(id, _)| reached.get(id.index()) == Some(&false));
+        changes.unreachable = unreachable.map(|(id, _)| id).collect();
+        changes
+    }
+
+    /// Begins a walk: silent nodes are asked again. Before a walk of everything all GUIDs are trusted again.
+    pub(crate) fn begin_walk(&mut self, everything: bool) -> u32 {
+        self.walk = self.walk.wrapping_add(1);
+        for node in self.nodes.iter_mut().flatten() {
+            node.silent = false;
+            if everything {
+                node.trust = Trust::Given;
+                node.all_speeds = AllSpeeds::Unasked;
+            }
+        }
+        if everything {
+            self.distrusts = false;
+        }
+        self.walk
+    }
+
+    pub(crate) const fn set_own_port(&mut self, own: PortId) {
+        self.own = Some(own);
+    }
+
+    /// Adds a node that is not known, or renews what is known of one that gives another type or number of
+    /// ports under the same GUID.
+    pub(crate) fn add(&mut self, info: NodeInfo, path: DrPath) -> NodeId {
+        let guid = info.node_guid();
+        let remembered = self.by_guid.get(&guid).copied();
+        let id = remembered.unwrap_or_else(|| self.free_number());
+        if remembered.is_some() {
+            self.remove_at(id);
+            self.gone.retain(|&gone| gone != guid);
+        }
+        self.by_guid.insert(guid, id);
+        if let Some(slot) = self.nodes.get_mut(id.index()) {
+            *slot = Some(Node::new(info, path));
+        }
+        id
+    }
+
+    fn free_number(&mut self) -> NodeId {
+        if self.gone.len() >= MAX_REMEMBERED
+            && let Some(id) = self
+                .gone
+                .pop_front()
+                .and_then(|guid| self.by_guid.remove(&guid))
+        {
+            return id;
+        }
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.nodes.push(None);
+        id
+    }
+
+    /// Forgets all that is known of a node but its number.
+    pub(crate) fn remove(&mut self, id: NodeId) {
+        if let Some(guid) = self.node(id).map(|node| node.info.node_guid()) {
+            self.remove_at(id);
+            self.gone.push_back(guid);
+        }
+    }
+
+    fn remove_at(&mut self, id: NodeId) {
+        let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::take) else {
+            return;
+        };
+        for (port, record) in node.ports() {
+            let here = PortId { node: id, port };
+            if self.by_port_guid.get(&record.guid) == Some(&here) {
+                self.by_port_guid.remove(&record.guid);
+            }
+            if let Some(peer) = record.peer.and_then(|peer| self.port_mut(peer))
+                && peer.peer == Some(here)
+            {
+                peer.peer = None;
+            }
+        }
+        self.paths_stale = true;
+    }
+
+    /// Joins two ports by a cable that the walk at work has seen. Returns false, and changes nothing, if the same
+    /// walk saw another cable at one of them.
+    pub(crate) fn link(&mut self, a: PortId, b: PortId) -> bool {
+        let walk = self.walk;
+        let mut stale = Vec::new();
+        for (here, other) in [(a, b), (b, a)] {
+            let Some(port) = self.port(here) else {
+                return false;
+            };
+            match port.peer {
+                Some(peer) if peer != other && port.linked_in == walk => {
+                    return false;
+                }
+                Some(peer) if peer != other => stale.push(here),
+                _ => {}
+            }
+        }
+        for port in stale {
+            self.unlink(port);
+        }
+        for (port, other) in [(a, b), (b, a)] {
+            if let Some(port) = self.port_mut(port) {
+                port.peer = Some(other);
+                port.linked_in = walk;
+                port.neighbor_silent = false;
+            }
+        }
+        true
+    }
+
+    /// Whether a cable that an earlier walk saw ends at one of two ports, and not at the other.
+    pub(crate) fn has_older_cable(&self, a: PortId, b: PortId) -> bool {
+        let other = |here, there| {
+            let port: Option<&Port> = self.port(here);
+            port.is_some_and(|port| port.peer.is_some_and(|peer| peer != there))
+        };
+        other(a, b) || other(b, a)
+    }
+
+    /// Takes the cable at a port away, from both its ends.
+    pub(crate) fn unlink(&mut self, port: PortId) {
+        let peer = self.port_mut(port).and_then(|record| record.peer.take());
+        let Some(peer) = peer else { return };
+        self.paths_stale = true;
+        if let Some(there) = self.port_mut(peer)
+            && there.peer == Some(port)
+        {
+            there.peer = None;
+        }
+    }
+
+    /// Names an end port.
+    pub(crate) fn set_port_guid(&mut self, at: PortId, port_guid: Guid) {
+        let Some(port) = self.port_mut(at) else {
+            return;
+        };
+        let before = core::mem::replace(&mut port.guid, port_guid);
+        if before != port_guid && self.by_port_guid.get(&before) == Some(&at) {
+            self.by_port_guid.remove(&before);
+        }
+        // Of two ports with one GUID, the GUID names the one that was found first.
+        self.by_port_guid.entry(port_guid).or_insert(at);
+    }
+
+    /// Records that a node's GUID cannot be trusted.
+    pub(crate) fn distrust(&mut self, id: NodeId) {
+        self.distrusts = true;
+        if let Some(node) = self.node_mut(id) {
+            node.trust = Trust::Lost;
+        }
+    }
+
+    pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.nodes.get_mut(id.index())?.as_mut()
+    }
+
+    pub(crate) fn switch_mut(&mut self, id: NodeId) -> Option<&mut Switch> {
+        self.node_mut(id)?.switch.as_mut()
+    }
+
+    pub(crate) fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
+        let node = self.node_mut(port.node)?;
+        node.ports.get_mut(usize::from(port.port.0))
+    }
+}

@@ -1,0 +1,382 @@
+//! The walk: what to read next of a subnet, and what the answers say (IBA vol. 1, 14.4.3 and 14.4.4).
+//!
+//! A [`Walk`] owns no datagram and no window. Its user asks for the [next read](Walk::next_read), sends it, and
+//! gives the answer back, or says that there was none. Reads wait in one queue in the order in which they came
+//! up, so a walk of everything is breadth-first and reaches each node by a shortest route, however many reads
+//! are in flight. One NodeInfo confirms both ends of a cable: it names the far port.
+//!
+//! There are three scopes. [`Scope::Everything`] reads every node again. [`Scope::Ports`] reads only the
+//! switches and ports that something marked as changed, and goes on from there where it finds what it did not
+//! know: what is not marked stays as it was. [`Scope::Changes`] reads SwitchInfo of each switch, whose
+//! PortStateChange says whether a port changed since the bit was cleared, and marks what to read then.
+//! An answer that contradicts what is known makes a partial walk [inconsistent](WalkOutcome::inconsistent);
+//! a walk of everything has to follow.
+
+mod answers;
+
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
+
+use ib_mad::{Attribute, AttributeId, Mad, MadAddress, MadStatus, Method};
+use ib_smp::{DrPath, NodeInfo, PortInfo, PortInfoModifier, SmInfo, SmpDirected, SwitchInfo};
+use ib_wire::{Guid, MKey, PortNum};
+
+use crate::{NodeId, PortAt, PortId, Read, ReadTarget, Subnet};
+
+/// How a walk is done.
+#[derive(Clone, Debug)]
+pub struct WalkOptions {
+    /// Key for devices that guard themselves and have shown none; 0 by default.
+    pub m_key: MKey,
+    /// Nodes further away, in hops, are not asked; `None`, the default: as far as directed routes reach (63).
+    pub max_hops: Option<u8>,
+    /// Cables at these ports, by node GUID and port, are not followed: nothing beyond them is addressed. Empty
+    /// by default.
+    pub boundary: BTreeSet<(Guid, PortNum)>,
+    /// Reads the vendor's attribute that tells FDR10 from QDR, of devices that may run it; false by default.
+    pub vendor_speeds: bool,
+    /// Reads forwarding tables up to their top, and P_Key tables of end ports, where they are unknown, as a
+    /// manager needs; false by default.
+    pub tables: bool,
+    /// Reads SMInfo of ports that a subnet manager sits on; false by default.
+    pub managers: bool,
+}
+
+impl Default for WalkOptions {
+    fn default() -> Self {
+        Self {
+            m_key: MKey(0),
+            max_hops: None,
+            boundary: BTreeSet::new(),
+            vendor_speeds: false,
+            tables: false,
+            managers: false,
+        }
+    }
+}
+
+/// What a walk reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every node, from the own one on.
+    Everything,
+    /// Marked switches and ports, and what is new behind them.
+    Ports,
+    /// Whether anything changed: SwitchInfo of every switch, and ports whose neighbor did not answer.
+    Changes,
+}
+
+/// Something that a walk found out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finding {
+    /// A node answered that the subnet did not hold.
+    NodeFound(NodeId),
+    /// A device left a request unanswered, repetitions included.
+    Unresponsive(Unresponsive),
+    /// Two nodes answer with one GUID, or a cable was moved while it was looked at.
+    DuplicateGuid {
+        /// The GUID.
+        node_guid: Guid,
+        /// The port behind which it answered the second time.
+        behind: Option<PortAt>,
+    },
+    /// NodeInfo has a value that cannot be; the node is ignored.
+    InvalidNodeInfo {
+        /// The port behind which it answered; `None`: the own node.
+        behind: Option<PortAt>,
+        /// The GUID that it gives.
+        node_guid: Guid,
+        /// The field, by its name in the specification's tables.
+        field: &'static str,
+    },
+    /// A node gave another GUID when it was asked again. It is ignored, and nothing behind it is read.
+    GuidChanged {
+        /// The directed route to it.
+        path: DrPath,
+        /// The port behind which it answered; `None`: the own node.
+        behind: Option<PortAt>,
+        /// Its first GUID.
+        before: Guid,
+        /// Its GUID now.
+        now: Guid,
+    },
+    /// A device refused a read, or its answer cannot be read.
+    Refused {
+        /// The device; `None`: the own node.
+        at: Option<PortAt>,
+        /// What was read.
+        attribute_id: AttributeId,
+        /// The status of the response.
+        status: MadStatus,
+    },
+    /// Another subnet manager answered.
+    Manager {
+        /// The port that it sits on.
+        port: PortId,
+        /// Its SMInfo.
+        info: SmInfo,
+    },
+}
+
+/// A device that did not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unresponsive {
+    /// The directed route that was asked along.
+    pub path: DrPath,
+    /// For an unknown node the port in front of it, else the port that was asked. `None`: the own node.
+    pub at: Option<PortAt>,
+    /// Whether the unknown node behind `at` was asked.
+    pub neighbor: bool,
+    /// The attribute that was asked for.
+    pub attribute_id: AttributeId,
+}
+
+/// The end of a walk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WalkOutcome {
+    /// Nodes that no cable joins to the own node at some time of the walk, though the subnet held them.
+    pub unreachable: BTreeSet<Guid>,
+    /// Nodes that the subnet held and that are not there any more.
+    pub vanished: Vec<Guid>,
+    /// Switches and ports that a look for changes marked.
+    pub marked: BTreeSet<PortId>,
+    /// Whether answers contradict what is known, so that everything has to be read.
+    pub inconsistent: bool,
+}
+
+/// A walk at work.
+#[derive(Debug)]
+pub struct Walk {
+    options: WalkOptions,
+    scope: Scope,
+    /// The number that [`Subnet::begin_walk`] gave.
+    number: u32,
+    queue: VecDeque<Read>,
+    findings: VecDeque<Finding>,
+    outcome: WalkOutcome,
+}
+
+impl Walk {
+    /// A walk of everything.
+    #[must_use]
+    pub fn everything(subnet: &mut Subnet, options: WalkOptions) -> Self {
+        let mut walk = Self::new(subnet, Scope::Everything, options);
+        walk.ask(ReadTarget::OwnNode, NodeInfo::ID, 0);
+        walk
+    }
+
+    /// A walk over marked ports: of a switch, whatever the port, all its ports are read.
+    #[must_use]
+    pub fn ports(
+        subnet: &mut Subnet,
+        marked: impl IntoIterator<Item = PortId>,
+        options: WalkOptions,
+    ) -> Self {
+        let mut walk = Self::new(subnet, Scope::Ports, options);
+        for port in marked {
+            match subnet.node(port.node) {
+                Some(node) if node.is_switch() => walk.read_switch(subnet, port.node),
+                Some(_) => walk.ask(ReadTarget::Port(port), PortInfo::ID, port.port.0.into()),
+                None => walk.outcome.inconsistent = true,
+            }
+        }
+        walk
+    }
+
+    /// A look for changes.
+    #[must_use]
+    pub fn changes(subnet: &mut Subnet, managers: &[PortId], options: WalkOptions) -> Self {
+        let mut walk = Self::new(subnet, Scope::Changes, options);
+        if let Some(own) = subnet.own_port() {
+            walk.ask(ReadTarget::Port(own), PortInfo::ID, own.port.0.into());
+        }
+        for (node, _) in subnet.switches() {
+            let target = ReadTarget::Port(PortId::management(node));
+            walk.ask(target, SwitchInfo::ID, 0);
+        }
+        for (port, _, record) in subnet.ports() {
+            if record.is_up() && record.peer().is_none() && record.is_neighbor_silent() {
+                walk.ask(ReadTarget::Behind(port), NodeInfo::ID, 0);
+            }
+        }
+        for &port in managers {
+            walk.ask(ReadTarget::Port(port), SmInfo::ID, 0);
+        }
+        walk
+    }
+
+    fn new(subnet: &mut Subnet, scope: Scope, options: WalkOptions) -> Self {
+        Self {
+            number: subnet.begin_walk(scope == Scope::Everything),
+            options,
+            scope,
+            queue: VecDeque::new(),
+            findings: VecDeque::new(),
+            outcome: WalkOutcome::default(),
+        }
+    }
+
+    /// What this walk reads.
+    #[must_use]
+    pub const fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Reads that wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether no read waits; others may be in flight.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// The next thing that was found out.
+    pub fn poll_finding(&mut self) -> Option<Finding> {
+        self.findings.pop_front()
+    }
+
+    /// The next read, with its datagram. Reads whose answer came another way meanwhile, and those of devices that
+    /// cannot be reached or trusted any more, are left out.
+    pub fn next_read(&mut self, subnet: &Subnet) -> Option<(Read, Mad)> {
+        while let Some(read) = self.queue.pop_front() {
+            if let Some(mad) = self.build(subnet, read) {
+                return Some((read, mad));
+            }
+        }
+        None
+    }
+
+    /// Puts a read back: its datagram went along a route that has broken.
+    pub fn read_again(&mut self, read: Read) {
+        self.queue.push_front(read);
+    }
+
+    /// Derives the directed routes again if a cable went. Reads in flight to the nodes that it returns go along
+    /// a route that has changed: they have to be [read again](Self::read_again).
+    pub fn refresh_paths(&mut self, subnet: &mut Subnet) -> Vec<NodeId> {
+        let changes = subnet.refresh_paths();
+        let guids = changes.unreachable.iter();
+        let guids = guids.filter_map(|&id| Some(subnet.node(id)?.info().node_guid()));
+        self.outcome.unreachable.extend(guids);
+        let mut nodes = changes.moved;
+        nodes.extend(changes.unreachable);
+        nodes
+    }
+
+    /// Ends the walk, all its reads being answered or given up: nodes that are not there any more leave the
+    /// subnet.
+    pub fn finish(mut self, subnet: &mut Subnet) -> WalkOutcome {
+        if self.scope == Scope::Changes {
+            return self.outcome;
+        }
+        self.refresh_paths(subnet);
+        let mut gone: Vec<NodeId> = Vec::new();
+        for (id, node) in subnet.nodes() {
+            let missed = self.scope == Scope::Everything && node.read_in != self.number;
+            if missed || self.outcome.unreachable.contains(&node.info.node_guid()) {
+                gone.push(id);
+            }
+        }
+        // A node that was cut off for a while and is joined again was found anew.
+        gone.retain(|&id| {
+            subnet
+                .node(id)
+                .is_none_or(|node| node.read_in != self.number)
+        });
+        for id in gone {
+            if let Some(node) = subnet.node(id) {
+                self.outcome.vanished.push(node.info.node_guid());
+            }
+            subnet.remove(id);
+        }
+        self.refresh_paths(subnet);
+        self.outcome
+    }
+
+    fn ask(&mut self, target: ReadTarget, attribute: AttributeId, modifier: u32) {
+        self.queue.push_back(Read {
+            target,
+            attribute,
+            modifier,
+        });
+    }
+
+    /// Queues what a switch is made of.
+    fn read_switch(&mut self, subnet: &mut Subnet, id: NodeId) {
+        let Some(node) = subnet.node_mut(id) else {
+            return;
+        };
+        node.read_in = self.number;
+        let num_ports = node.info.num_ports();
+        self.ask(ReadTarget::Port(PortId::management(id)), SwitchInfo::ID, 0);
+        for port in (0..=num_ports).map(PortNum) {
+            let target = ReadTarget::Port(PortId { node: id, port });
+            self.ask(target, PortInfo::ID, port.0.into());
+        }
+    }
+
+    fn build(&self, subnet: &Subnet, read: Read) -> Option<Mad> {
+        let path = self.path_of(subnet, read.target)?;
+        let mut modifier = read.modifier;
+        if let ReadTarget::Port(port) = read.target {
+            let node = subnet.node(port.node)?;
+            // One time-out says enough about a node.
+            let asks_again = read.attribute == NodeInfo::ID;
+            if !asks_again && (node.silent || !subnet.is_steady(port.node)) {
+                return None;
+            }
+            if read.attribute == PortInfo::ID {
+                modifier = PortInfoModifier {
+                    port: port.port,
+                    extended_speeds: node.shows_all_speeds(),
+                }
+                .bits();
+            }
+        }
+        let m_key = match read.target {
+            ReadTarget::Port(port) => subnet.m_key(port, self.options.m_key),
+            ReadTarget::Behind(_) | ReadTarget::OwnNode => self.options.m_key,
+        };
+        let mut smp = SmpDirected::new(Method::GET, read.attribute, modifier, &path);
+        smp.set_m_key(m_key);
+        Some(Mad {
+            address: MadAddress::DIRECTED,
+            bytes: *smp.as_bytes(),
+        })
+    }
+
+    /// The directed route of a read. `None` for a device behind a port whose neighbor is known meanwhile, beyond
+    /// the boundary, further away than asked for, or further than a route reaches.
+    fn path_of(&self, subnet: &Subnet, target: ReadTarget) -> Option<DrPath> {
+        match target {
+            ReadTarget::OwnNode => Some(DrPath::OWN_NODE),
+            ReadTarget::Port(port) => subnet.path(port),
+            ReadTarget::Behind(port) => {
+                let record = subnet.port(port)?;
+                let is_known = record.peer.is_some() && record.linked_in == self.number;
+                let at = subnet.port_at(port);
+                let is_outside = self.options.boundary.contains(&(at.node_guid, at.port_num));
+                if is_known || is_outside || !subnet.is_steady(port.node) {
+                    return None;
+                }
+                let path = subnet.path(port)?;
+                let is_too_far = self
+                    .options
+                    .max_hops
+                    .is_some_and(|max| path.hop_count() >= max);
+                if is_too_far {
+                    None
+                } else {
+                    path.then(port.port)
+                }
+            }
+        }
+    }
+}

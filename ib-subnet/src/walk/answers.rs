@@ -1,0 +1,641 @@
+//! What the answers of a walk say, and which reads follow from them.
+
+use ib_mad::{Attribute, Mad};
+use ib_smp::{
+    CapabilityMask, DrPath, LinearForwardingTable, MlnxExtPortInfo, NodeDescription, NodeInfo,
+    NodeType, PKeyModifier, PartitionKeyTable, PortInfo, PortInfoModifier, PortPhysicalState,
+    PortState, SmInfo, SmpDirected, SwitchInfo, VendorLinkSpeeds,
+};
+use ib_wire::{Guid, Lid, PortNum};
+
+use super::{Finding, Scope, Unresponsive, Walk};
+use crate::{
+    Block, KnownTable, NodeId, PortId, Read, ReadTarget, Subnet,
+    discovery::has_vendor_speeds,
+    link_speed::{active_speed, has_speeds_beyond_hdr},
+    node::{AllSpeeds, Trust},
+};
+
+impl Walk {
+    /// Takes in the answer to a read.
+    pub fn handle_answer(&mut self, subnet: &mut Subnet, read: Read, mad: &Mad) {
+        let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
+            return;
+        };
+        let is_ok = smp.status().is_ok() && smp.attribute_id() == read.attribute;
+        let understood = if is_ok {
+            self.take_in(subnet, read, smp)
+        } else {
+            self.is_optional(subnet, read, smp)
+        };
+        if !understood {
+            self.findings.push_back(Finding::Refused {
+                at: read.target.port().map(|port| subnet.port_at(port)),
+                attribute_id: read.attribute,
+                status: smp.status(),
+            });
+            if self.scope == Scope::Changes {
+                self.mark_failed(subnet, read);
+            }
+        }
+    }
+
+    /// Takes in that a read was given up.
+    pub fn handle_failure(&mut self, subnet: &mut Subnet, read: Read) {
+        let neighbor = matches!(read.target, ReadTarget::Behind(_));
+        match read.target {
+            _ if self.scope == Scope::Changes => {
+                self.mark_failed(subnet, read);
+                return;
+            }
+            // Another manager need not answer, nor a device that does not know the vendor's attribute.
+            ReadTarget::Port(_)
+                if read.attribute == SmInfo::ID || read.attribute == MlnxExtPortInfo::ID =>
+            {
+                return;
+            }
+            // The second question to a node that is suspected: its first answer counts.
+            ReadTarget::Port(_) if read.attribute == NodeInfo::ID => return,
+            ReadTarget::Behind(port) => {
+                subnet.unlink(port);
+                if let Some(port) = subnet.port_mut(port) {
+                    port.neighbor_silent = true;
+                }
+            }
+            ReadTarget::Port(port) => {
+                if !subnet.set_silent(port.node) {
+                    return;
+                }
+            }
+            ReadTarget::OwnNode => {}
+        }
+        let path = self.path_asked(subnet, read.target);
+        self.findings.push_back(Finding::Unresponsive(Unresponsive {
+            path: path.unwrap_or(DrPath::OWN_NODE),
+            at: read.target.port().map(|port| subnet.port_at(port)),
+            neighbor,
+            attribute_id: read.attribute,
+        }));
+    }
+
+    fn take_in(&mut self, subnet: &mut Subnet, read: Read, smp: &SmpDirected) -> bool {
+        let data = smp.smp_data();
+        match read.target {
+            ReadTarget::OwnNode => self.take_in_node_info(subnet, None, data),
+            ReadTarget::Behind(port) if self.scope == Scope::Changes => {
+                self.outcome.marked.insert(port);
+                true
+            }
+            ReadTarget::Behind(port) => self.take_in_node_info(subnet, Some(port), data),
+            ReadTarget::Port(port) => match read.attribute {
+                NodeInfo::ID => match NodeInfo::parse(data, 0) {
+                    Ok((info, _)) => {
+                        self.on_node_info_again(subnet, port.node, info);
+                        true
+                    }
+                    Err(_) => false,
+                },
+                NodeDescription::ID => {
+                    if let Some(node) = subnet.node_mut(port.node) {
+                        node.description = NodeDescription::from_bytes(*data);
+                    }
+                    true
+                }
+                SwitchInfo::ID => match SwitchInfo::parse(data, 0) {
+                    Ok((info, _)) if self.scope == Scope::Changes => {
+                        self.compare_switch_info(subnet, port, info);
+                        true
+                    }
+                    Ok((info, _)) => {
+                        self.on_switch_info(subnet, port.node, info);
+                        true
+                    }
+                    Err(_) => false,
+                },
+                PortInfo::ID => {
+                    let modifier = PortInfoModifier::from_bits(smp.attribute_modifier());
+                    let extended = modifier.is_some_and(|modifier| modifier.extended_speeds);
+                    let info = PortInfo::from_bytes(*data);
+                    if self.scope == Scope::Changes {
+                        self.compare_own_port(subnet, port, &info);
+                    } else {
+                        self.on_port_info(subnet, port, info, extended);
+                    }
+                    true
+                }
+                PartitionKeyTable::ID => {
+                    self.on_p_key_table(subnet, port, read.modifier, data);
+                    true
+                }
+                SmInfo::ID => match SmInfo::parse(data, 0) {
+                    Ok((info, _)) => {
+                        let finding = Finding::Manager { port, info: *info };
+                        self.findings.push_back(finding);
+                        true
+                    }
+                    Err(_) => false,
+                },
+                MlnxExtPortInfo::ID => {
+                    if let (Ok((info, _)), Some(port)) =
+                        (MlnxExtPortInfo::parse(data, 0), subnet.port_mut(port))
+                    {
+                        port.fdr10 = info.link_speed_active().contains(VendorLinkSpeeds::FDR10);
+                    }
+                    true
+                }
+                _ => {
+                    let block = Block {
+                        port,
+                        attribute: read.attribute,
+                        modifier: read.modifier,
+                    };
+                    subnet.record(block, data);
+                    true
+                }
+            },
+        }
+    }
+
+    /// Whether a refusal is nothing to report: of an attribute that a device may lack, or of the bit that shows
+    /// speeds beyond HDR, without which it is asked once more.
+    fn is_optional(&mut self, subnet: &mut Subnet, read: Read, smp: &SmpDirected) -> bool {
+        let ReadTarget::Port(port) = read.target else {
+            return false;
+        };
+        match read.attribute {
+            MlnxExtPortInfo::ID | SmInfo::ID => true,
+            PortInfo::ID => {
+                let modifier = PortInfoModifier::from_bits(smp.attribute_modifier());
+                let extended = modifier.is_some_and(|modifier| modifier.extended_speeds);
+                if extended && let Some(node) = subnet.node_mut(port.node) {
+                    node.all_speeds = AllSpeeds::Refused;
+                    self.queue.push_back(read);
+                }
+                extended
+            }
+            _ => false,
+        }
+    }
+
+    fn take_in_node_info(
+        &mut self,
+        subnet: &mut Subnet,
+        behind: Option<PortId>,
+        data: &[u8; 64],
+    ) -> bool {
+        let target = behind.map_or(ReadTarget::OwnNode, ReadTarget::Behind);
+        let (Ok((info, _)), path) = (NodeInfo::parse(data, 0), self.path_asked(subnet, target))
+        else {
+            return false;
+        };
+        if let Some(path) = path {
+            self.on_node_info(subnet, behind, path, info);
+        }
+        true
+    }
+
+    fn on_node_info(
+        &mut self,
+        subnet: &mut Subnet,
+        behind: Option<PortId>,
+        path: DrPath,
+        info: &NodeInfo,
+    ) {
+        if let Some(field) = impossible_field(behind, info) {
+            self.findings.push_back(Finding::InvalidNodeInfo {
+                behind: behind.map(|port| subnet.port_at(port)),
+                node_guid: info.node_guid(),
+                field,
+            });
+            if let Some(port) = behind {
+                subnet.unlink(port);
+            }
+            return;
+        }
+        let Some(id) = self.identify(subnet, behind, path, info) else {
+            return;
+        };
+        let here = PortId {
+            node: id,
+            port: info.local_port_num(),
+        };
+        if info.node_type() != NodeType::SWITCH {
+            self.add_end_port(subnet, here, behind, path, info);
+        }
+        let Some(behind) = behind else { return };
+        // A cable that a partial walk did not look at and that contradicts this one: one of the two is not true.
+        if self.scope == Scope::Ports && subnet.has_older_cable(behind, here) {
+            let is_settled = |port| {
+                subnet
+                    .port(port)
+                    .is_some_and(|port| port.read_in == self.number)
+            };
+            self.outcome.inconsistent |= !(is_settled(behind) && is_settled(here));
+        }
+        if !subnet.link(behind, here) {
+            self.claimed_twice(subnet, Some(behind), info);
+        }
+    }
+
+    /// The node that a NodeInfo is about, read again or for the first time if that is needed; `None` if two nodes
+    /// have its GUID.
+    fn identify(
+        &mut self,
+        subnet: &mut Subnet,
+        behind: Option<PortId>,
+        path: DrPath,
+        info: &NodeInfo,
+    ) -> Option<NodeId> {
+        let known = subnet.find(info.node_guid());
+        let same_kind = |node: &crate::Node| {
+            node.info.node_type() == info.node_type() && node.info.num_ports() == info.num_ports()
+        };
+        match known.and_then(|id| Some((id, subnet.node(id)?))) {
+            Some((_, node)) if node.read_in == self.number && !same_kind(node) => {
+                self.claimed_twice(subnet, behind, info);
+                None
+            }
+            Some((id, node)) if node.read_in == self.number => Some(id),
+            Some((id, node)) if same_kind(node) => {
+                // A port that stayed Active had its link all the time, so the node was not restarted.
+                let may_be_restarted = behind.is_none_or(|port| {
+                    let port = subnet.port(port);
+                    port.is_none_or(|port| port.state() != PortState::ACTIVE || port.peer.is_none())
+                });
+                if self.scope == Scope::Everything {
+                    if let Some(node) = subnet.node_mut(id) {
+                        node.path = path;
+                        node.found_via = behind;
+                    }
+                }
+                if self.scope == Scope::Everything || may_be_restarted {
+                    if let Some(node) = subnet.node_mut(id) {
+                        node.info = *info;
+                    }
+                    self.read_node(subnet, id, info.local_port_num());
+                }
+                Some(id)
+            }
+            _ => {
+                let id = subnet.add(*info, path);
+                if let Some(node) = subnet.node_mut(id) {
+                    node.found_via = behind;
+                }
+                if known.is_none() {
+                    self.findings.push_back(Finding::NodeFound(id));
+                }
+                self.read_node(subnet, id, info.local_port_num());
+                Some(id)
+            }
+        }
+        .inspect(|&id| {
+            if behind.is_none() {
+                let port = match info.node_type() {
+                    NodeType::SWITCH => PortNum::MANAGEMENT,
+                    _ => info.local_port_num(),
+                };
+                subnet.set_own_port(PortId { node: id, port });
+            }
+        })
+    }
+
+    /// Queues what a node is asked, whatever it is.
+    fn read_node(&mut self, subnet: &mut Subnet, id: NodeId, port: PortNum) {
+        let Some(node) = subnet.node_mut(id) else {
+            return;
+        };
+        node.read_in = self.number;
+        let (is_switch, guid) = (node.is_switch(), node.info.port_guid());
+        self.ask(
+            ReadTarget::Port(PortId { node: id, port }),
+            NodeDescription::ID,
+            0,
+        );
+        if is_switch {
+            subnet.set_port_guid(PortId::management(id), guid);
+            self.read_switch(subnet, id);
+        }
+    }
+
+    /// Records the port of a CA or router through which it answered, and reads it once in this walk.
+    fn add_end_port(
+        &mut self,
+        subnet: &mut Subnet,
+        here: PortId,
+        behind: Option<PortId>,
+        path: DrPath,
+        info: &NodeInfo,
+    ) {
+        let is_everything = self.scope == Scope::Everything;
+        let number = self.number;
+        let is_restarted = behind.is_none_or(|port| {
+            subnet
+                .port(port)
+                .is_none_or(|port| port.state() != PortState::ACTIVE)
+        });
+        let Some(port) = subnet.port_mut(here) else {
+            return;
+        };
+        if port.asked_in == number {
+            return;
+        }
+        let is_new = port.path.is_none();
+        if is_new || is_everything || is_restarted {
+            port.asked_in = number;
+            port.path = Some(path);
+            subnet.set_port_guid(here, info.port_guid());
+            self.ask(ReadTarget::Port(here), PortInfo::ID, here.port.0.into());
+        }
+    }
+
+    fn claimed_twice(&mut self, subnet: &mut Subnet, behind: Option<PortId>, info: &NodeInfo) {
+        if self.scope == Scope::Ports {
+            self.outcome.inconsistent = true;
+            return;
+        }
+        self.findings.push_back(Finding::DuplicateGuid {
+            node_guid: info.node_guid(),
+            behind: behind.map(|port| subnet.port_at(port)),
+        });
+        // Either two nodes have this GUID, or the node in front is one that answered before under another GUID.
+        if let Some(behind) = behind
+            && let Some(in_front) = subnet.node_mut(behind.node)
+            && in_front.trust == Trust::Given
+        {
+            in_front.trust = Trust::Checked;
+            let port = match in_front.is_switch() {
+                true => PortId::management(behind.node),
+                false => behind,
+            };
+            self.queue.push_front(Read {
+                target: ReadTarget::Port(port),
+                attribute: NodeInfo::ID,
+                modifier: 0,
+            });
+        }
+    }
+
+    fn on_node_info_again(&mut self, subnet: &mut Subnet, id: NodeId, info: &NodeInfo) {
+        let Some(node) = subnet.node(id) else { return };
+        let (before, now) = (node.info.node_guid(), info.node_guid());
+        let (path, via) = (node.path, node.found_via);
+        if now != before {
+            subnet.distrust(id);
+            self.findings.push_back(Finding::GuidChanged {
+                path,
+                behind: via.map(|port| subnet.port_at(port)),
+                before,
+                now,
+            });
+        }
+    }
+
+    fn on_switch_info(&mut self, subnet: &mut Subnet, id: NodeId, info: &SwitchInfo) {
+        let top = info.linear_fdb_top();
+        let Some(switch) = subnet.switch_mut(id) else {
+            return;
+        };
+        // A switch that was restarted has lost its top, and with it what its tables held.
+        let known_top = switch.info.map(|known| known.linear_fdb_top());
+        if known_top != Some(top) {
+            switch.lft = KnownTable::default();
+            switch.mft.clear();
+            switch.sl_to_vl.clear();
+            switch.is_fresh = top == Lid::NONE;
+        }
+        switch.info = Some(*info);
+        if !self.options.tables || top == Lid::NONE {
+            return;
+        }
+        // Above the top the bytes mean nothing.
+        let (last, _) = LinearForwardingTable::block_of(top);
+        let unknown: alloc::vec::Vec<u16> = (0..=last)
+            .filter(|&block| switch.lft.block(block).is_none())
+            .collect();
+        for block in unknown {
+            let target = ReadTarget::Port(PortId::management(id));
+            self.ask(target, LinearForwardingTable::ID, block.into());
+        }
+    }
+
+    fn on_port_info(&mut self, subnet: &mut Subnet, port: PortId, info: PortInfo, extended: bool) {
+        if self.reads_all_speeds(subnet, port, &info, extended) {
+            return;
+        }
+        let is_end_port = subnet.is_end_port(port);
+        let own = subnet.own_port();
+        let number = self.number;
+        let Some(node) = subnet.node(port.node) else {
+            return;
+        };
+        let leads_on = match node.is_switch() {
+            true => port.port != PortNum::MANAGEMENT,
+            false => own == Some(port),
+        };
+        let node_info = node.info;
+        let extended_speeds = node.port(match node.is_switch() {
+            true => PortNum::MANAGEMENT,
+            false => port.port,
+        });
+        let extended_speeds = extended_speeds
+            .and_then(|port| port.info)
+            .or_else(|| is_end_port.then_some(info))
+            .is_some_and(|info| {
+                info.capability_mask()
+                    .contains(CapabilityMask::IS_EXTENDED_SPEEDS_SUPPORTED)
+            });
+        let Some(record) = subnet.port_mut(port) else {
+            return;
+        };
+        let first_in_this_walk = core::mem::replace(&mut record.read_in, number) != number;
+        let is_new = record.info.is_none();
+        let was_active = record.state() == PortState::ACTIVE;
+        let is_active = info.port_state() == PortState::ACTIVE;
+        // A port that is Active has not been restarted.
+        if !is_active {
+            record.forget_tables();
+        }
+        record.was_active |= is_new && is_active;
+        record.fdr10 &= is_active;
+        record.set_info(info);
+        let (is_up, has_peer) = (record.is_up(), record.peer.is_some());
+        let unread_keys = record.p_key_table.is_empty();
+        // The own mask has IsSM as well.
+        let is_managed = info.capability_mask().contains(CapabilityMask::IS_SM);
+        if self.options.managers
+            && is_managed
+            && is_end_port
+            && own != Some(port)
+            && first_in_this_walk
+        {
+            self.ask(ReadTarget::Port(port), SmInfo::ID, 0);
+        }
+        if self.options.tables && is_end_port && unread_keys {
+            self.ask(ReadTarget::Port(port), PartitionKeyTable::ID, 0);
+        }
+        let is_linked = info.port_physical_state() == PortPhysicalState::LINK_UP;
+        if self.options.vendor_speeds
+            && is_linked
+            && has_vendor_speeds(&node_info)
+            && active_speed(&info, extended_speeds) == Some(ib_routing::LinkSpeed::Qdr)
+        {
+            self.ask(
+                ReadTarget::Port(port),
+                MlnxExtPortInfo::ID,
+                port.port.0.into(),
+            );
+        }
+        if !leads_on {
+            return;
+        }
+        if !is_up {
+            subnet.unlink(port);
+            if let Some(record) = subnet.port_mut(port) {
+                record.neighbor_silent = false;
+            }
+            return;
+        }
+        // The link of a port that stayed Active was up all the time, so its cable is the same.
+        let is_settled = self.scope == Scope::Ports && has_peer && was_active && is_active;
+        if is_settled {
+            if let Some(record) = subnet.port_mut(port) {
+                record.linked_in = number;
+            }
+        } else {
+            self.ask(ReadTarget::Behind(port), NodeInfo::ID, 0);
+        }
+    }
+
+    /// Asks once more, with bit 31 of the modifier, for the ports of a device that knows NDR or XDR: older devices
+    /// refuse the bit. What port 0 of a switch says, or one of its ports shows, goes for all its ports. Returns
+    /// whether this answer lacks the speeds.
+    fn reads_all_speeds(
+        &mut self,
+        subnet: &mut Subnet,
+        port: PortId,
+        info: &PortInfo,
+        extended: bool,
+    ) -> bool {
+        let is_fast = has_speeds_beyond_hdr(info, subnet.is_end_port(port));
+        let number = self.number;
+        let Some(node) = subnet.node_mut(port.node) else {
+            return false;
+        };
+        if is_fast && node.all_speeds == AllSpeeds::Unasked {
+            node.all_speeds = AllSpeeds::Asked;
+            // Answers that came before this one lack the speeds as well.
+            let earlier = node.ports();
+            let earlier = earlier.filter(|(_, port)| port.info.is_some() && port.read_in == number);
+            let earlier: alloc::vec::Vec<PortNum> = earlier.map(|(number, _)| number).collect();
+            for number in earlier {
+                let target = ReadTarget::Port(PortId {
+                    port: number,
+                    ..port
+                });
+                self.ask(target, PortInfo::ID, number.0.into());
+            }
+        }
+        let lacks = subnet
+            .node(port.node)
+            .is_some_and(|node| node.all_speeds == AllSpeeds::Asked)
+            && !extended;
+        if lacks {
+            self.ask(ReadTarget::Port(port), PortInfo::ID, port.port.0.into());
+        }
+        lacks
+    }
+
+    /// Records a block of a P_Key table. Tables are filled from the front: where a block ends with a free entry,
+    /// nothing follows it.
+    fn on_p_key_table(
+        &mut self,
+        subnet: &mut Subnet,
+        port: PortId,
+        modifier: u32,
+        data: &[u8; 64],
+    ) {
+        let Some(at) = PKeyModifier::from_bits(modifier) else {
+            return;
+        };
+        let entries = subnet.node(port.node).map_or(0, |node| match &node.switch {
+            Some(switch) if port.port != PortNum::MANAGEMENT => switch
+                .info
+                .map_or(0, |info| info.partition_enforcement_cap()),
+            _ => node.info.partition_cap(),
+        });
+        let attribute = PartitionKeyTable::ID;
+        subnet.record(
+            Block {
+                port,
+                attribute,
+                modifier,
+            },
+            data,
+        );
+        let next = at.block.saturating_add(1);
+        if !data.ends_with(&[0, 0]) && next < entries.div_ceil(PartitionKeyTable::ENTRIES) {
+            let next = PKeyModifier { block: next, ..at };
+            self.ask(ReadTarget::Port(port), attribute, next.bits());
+        }
+    }
+
+    /// Marks a switch whose SwitchInfo is not as it was.
+    fn compare_switch_info(&mut self, subnet: &Subnet, port: PortId, info: &SwitchInfo) {
+        let known = subnet.switch(port.node).and_then(|switch| switch.info);
+        // A switch that was restarted has lost its top.
+        let is_other = known.is_none_or(|known| known.linear_fdb_top() != info.linear_fdb_top());
+        if is_other || info.port_state_change() {
+            self.outcome.marked.insert(port);
+        }
+    }
+
+    /// Marks the own port if its link is not as it was.
+    fn compare_own_port(&mut self, subnet: &Subnet, port: PortId, info: &PortInfo) {
+        let known = subnet.port(port).map(crate::Port::state);
+        if known != Some(info.port_state()) {
+            self.outcome.marked.insert(port);
+        }
+    }
+
+    /// Marks what a look for changes could not read: the device, and the switches around it, whose ports say
+    /// whether its cables are still there.
+    fn mark_failed(&mut self, subnet: &Subnet, read: Read) {
+        let ReadTarget::Port(port) = read.target else {
+            return;
+        };
+        if read.attribute == SmInfo::ID {
+            return;
+        }
+        self.outcome.marked.insert(port);
+        if let Some(node) = subnet.node(port.node) {
+            let peers = node.ports().filter_map(|(_, port)| port.peer);
+            let around = peers.filter(|peer| subnet.switch(peer.node).is_some());
+            self.outcome.marked.extend(around);
+        }
+    }
+
+    /// The route that an answer came over, whether or not the read would still be sent.
+    fn path_asked(&self, subnet: &Subnet, target: ReadTarget) -> Option<DrPath> {
+        match target {
+            ReadTarget::OwnNode => Some(DrPath::OWN_NODE),
+            ReadTarget::Port(port) => subnet.path(port),
+            ReadTarget::Behind(port) => subnet.path(port)?.then(port.port),
+        }
+    }
+}
+
+/// The field of NodeInfo whose value cannot be. A type without a name is none of them: it may get one.
+fn impossible_field(behind: Option<PortId>, info: &NodeInfo) -> Option<&'static str> {
+    // Only the own node, if it is a switch, is reached without a link.
+    let by_no_link = behind.is_none() && info.node_type() == NodeType::SWITCH;
+    let local = info.local_port_num();
+    if info.node_guid() == Guid::NONE {
+        Some("node_guid")
+    } else if info.num_ports() == 0 {
+        Some("num_ports")
+    } else if local.0 > info.num_ports() || (local.0 == 0 && !by_no_link) {
+        Some("local_port_num")
+    } else {
+        None
+    }
+}
