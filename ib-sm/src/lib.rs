@@ -15,7 +15,6 @@
 extern crate alloc;
 
 mod config;
-mod discovery;
 pub mod election;
 mod event;
 mod manager;
@@ -35,7 +34,6 @@ mod tally;
 mod trap;
 
 pub use config::{ConfigError, ForcedLinks, OptionFiles, Qos, QosOptions, SmConfig, UnknownOption};
-pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 pub use event::{
     Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortAt, PortCounts, Severity, Summary,
     SweepCause, Unresponsive,

@@ -31,8 +31,7 @@ use ib_wire::{MKey, PortNum};
 
 use self::transition::Transition;
 pub(crate) use self::{
-    discover::knows_extended_speeds,
-    lids::{description, node_type, speed, width},
+    lids::{node_type, speed, width},
     routes::Plan,
 };
 use crate::{

@@ -7,7 +7,7 @@ use std::{
 
 use ib_mad::MgmtClass;
 use ib_routing::format::ibnetdiscover;
-use ib_sm::{Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
+use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 use ib_transport::{MonotonicClock, drive};
 use ib_wire::MKey;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use crate::{
 
 /// Walk the fabric by directed routes and print it in ibnetdiscover's format, or as JSON.
 ///
-/// Only reads: it may run beside any subnet manager. Status 1 if a node did not answer.
+/// Only reads: it may run beside any subnet manager. Status 1 if a node did not answer, or if two nodes have one GUID.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DiscoverArgs {
@@ -66,6 +66,9 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
         let mut document = topology::document(&found.fabric, found.listed());
         let silent = found.silent.iter().map(silent).collect();
         document.insert("silent".to_owned(), silent);
+        let duplicates = found.duplicate_guids.iter().copied();
+        let duplicates = duplicates.map(topology::guid).collect();
+        document.insert("duplicate_guids".to_owned(), duplicates);
         json::print(&mut out, &document)?;
     } else {
         let text = ibnetdiscover::write_nodes(&found.fabric, found.from, found.listed());
@@ -78,7 +81,13 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
             None => stderr::warn(format_args!("no answer from the node at {path}")),
         }
     }
-    Ok(Verdict::of(found.silent.is_empty()))
+    for guid in &found.duplicate_guids {
+        stderr::warn(format_args!(
+            "more than one node answers with GUID {guid}: only the first one is printed"
+        ));
+    }
+    let is_whole = found.silent.is_empty() && found.duplicate_guids.is_empty();
+    Ok(Verdict::of(is_whole))
 }
 
 /// A node that did not answer, by the way to it.

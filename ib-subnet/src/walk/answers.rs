@@ -262,11 +262,11 @@ impl Walk {
                     let port = subnet.port(port);
                     port.is_none_or(|port| port.state() != PortState::ACTIVE || port.peer.is_none())
                 });
-                if self.scope == Scope::Everything {
-                    if let Some(node) = subnet.node_mut(id) {
-                        node.path = path;
-                        node.found_via = behind;
-                    }
+                if self.scope == Scope::Everything
+                    && let Some(node) = subnet.node_mut(id)
+                {
+                    node.path = path;
+                    node.found_via = behind;
                 }
                 if self.scope == Scope::Everything || may_be_restarted {
                     if let Some(node) = subnet.node_mut(id) {

@@ -1,17 +1,40 @@
 //! Discovery without management, in virtual time.
 
-mod lab;
-
-use std::{ops::ControlFlow, thread, time::Duration};
+use std::{ops::ControlFlow, path::PathBuf, thread, time::Duration};
 
 use ib_mad::{Attribute, Instant, Mad, MadStatus, Method};
 use ib_routing::{Fabric, LinkSpeed, NodeIdx, NodeType, PortRef, format::ibnetdiscover};
 use ib_sim::{Behaviour, Corruption, SharedSim, Sim, SimOptions, SimTransport};
-use ib_sm::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent};
 use ib_smp::{DrDirection, LinkSpeedsExt, NodeInfo, PortInfo, SmpDirected};
+use ib_subnet::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent};
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received, TransportError, drive};
 use ib_wire::{Guid, Lid, PortNum};
-use lab::{Lab, fabric_files};
+
+/// The fabric files that come with ib-routing.
+fn fabric_files() -> Vec<PathBuf> {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../ib-routing/testdata/fabrics"
+    );
+    let entries = std::fs::read_dir(folder).unwrap();
+    let files = entries.map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "net"))
+        .collect();
+    files.sort();
+    assert!(files.len() > 20, "the fabrics are missing");
+    files
+}
+
+/// A fabric by the name of its file.
+fn fabric_of(name: &str) -> Fabric {
+    let files = fabric_files();
+    let file = files
+        .iter()
+        .find(|path| path.ends_with(format!("{name}.net")));
+    let text = std::fs::read_to_string(file.expect(name)).unwrap();
+    ibnetdiscover::read(&text).unwrap().fabric
+}
 
 /// The first port of a CA that has a cable.
 fn host(fabric: &Fabric) -> PortRef {
@@ -79,7 +102,7 @@ fn every_file_is_found_as_far_as_cables_lead() {
 
 #[test]
 fn a_silent_node_is_listed_with_the_way_to_it() {
-    let fabric = Lab::new("gen-ring-5").fabric;
+    let fabric = fabric_of("gen-ring-5");
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let from = host(&fabric);
     let mut nodes = fabric.nodes().iter_enumerated();
@@ -96,7 +119,7 @@ fn a_silent_node_is_listed_with_the_way_to_it() {
 
 /// A fabric whose last CA, which is not the asker, does not as it should; `from` asks.
 fn with_odd_host(file: &str, odd: impl FnOnce(&mut Sim, NodeIdx)) -> (Fabric, SharedSim, NodeIdx) {
-    let fabric = Lab::new(file).fabric;
+    let fabric = fabric_of(file);
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let cas = fabric.nodes().iter_enumerated();
     let cas = cas.filter(|(_, node)| node.type_ == NodeType::Ca);
@@ -136,7 +159,7 @@ fn a_host_that_lies_hides_nobody_else() {
 
 #[test]
 fn a_guid_that_two_nodes_have_hides_nobody_else() {
-    let fabric = Lab::new("gen-ring-5").fabric;
+    let fabric = fabric_of("gen-ring-5");
     let stolen = host(&fabric).node;
     let guid = fabric.node(stolen).guid;
     let (fabric, sim, thief) = with_odd_host("gen-ring-5", |sim, node| {
@@ -176,7 +199,7 @@ fn a_loopback_plug_is_a_link_to_oneself() {
 
 #[test]
 fn time_outs_of_silent_nodes_overlap() {
-    let fabric = Lab::new("gen-torus-4x4x4").fabric;
+    let fabric = fabric_of("gen-torus-4x4x4");
     let from = host(&fabric);
     let hosts = fabric.nodes().iter_enumerated();
     let hosts = hosts.filter(|(node, entry)| entry.type_ == NodeType::Ca && *node != from.node);
@@ -200,7 +223,7 @@ fn time_outs_of_silent_nodes_overlap() {
 
 #[test]
 fn two_switches_that_change_their_guids_are_named_and_the_walk_ends() {
-    let fabric = Lab::new("gen-torus-5x5").fabric;
+    let fabric = fabric_of("gen-torus-5x5");
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let from = host(&fabric);
     let liars = sim.with(|sim| {
@@ -266,7 +289,7 @@ impl MadTransport for RealTime {
 
 #[test]
 fn time_outs_of_silent_nodes_overlap_by_the_wall_clock() {
-    let fabric = Lab::new("gen-torus-4x4x4").fabric;
+    let fabric = fabric_of("gen-torus-4x4x4");
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let from = host(&fabric);
     let hosts = fabric.nodes().iter_enumerated().skip(1);
@@ -304,7 +327,7 @@ fn speeds_that_only_a_manager_that_knows_them_is_shown_are_found() {
         (LinkSpeed::Hdr, true),
     ];
     for (speed, hidden) in cases {
-        let original = Lab::new("gen-ring-5").fabric;
+        let original = fabric_of("gen-ring-5");
         let mut builder = original.to_builder();
         for (a, b) in original.links() {
             for end in [a, b] {

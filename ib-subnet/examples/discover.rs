@@ -3,7 +3,7 @@
 use std::{env, error::Error, ops::ControlFlow};
 
 use ib_routing::format::ibnetdiscover;
-use ib_sm::{Discovery, DiscoveryConfig, DiscoveryEvent};
+use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent};
 use ib_transport::{
     MonotonicClock, drive,
     ibsim::{IbsimOptions, IbsimPort},
