@@ -7,7 +7,7 @@
     reason = "a property that does not hold panics: that is how tests and fuzzers learn of it"
 )]
 
-use alloc::{format, string::String, vec::Vec};
+use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
 use arbitrary::Unstructured;
 use ib_wire::{Guid, Lid, Lmc, PortNum};
@@ -15,12 +15,14 @@ use ib_wire::{Guid, Lid, Lmc, PortNum};
 use crate::{
     Fabric, FabricBuilder, LidMap, LidOptions, Misfit, NewNode, NodeType, PortRef, RouteError,
     RouteOptions, Routes, RoutingEngine, SwitchIdx,
+    algo::random::Random,
     cluster::{self, Clusters, Union},
     format::{
         guid_list, guid2lid, ibnetdiscover, lfts, lid_matrix, mcfdbs, port_lists, sl2vl, sls,
         subnet_list,
     },
     generate::FabricSpec,
+    update::heal::{HealingProgress, heal},
     verify::{certificate, verify_on},
 };
 
@@ -269,6 +271,171 @@ pub fn any_tables_are_judged(bytes: &[u8]) {
         }
     }
     assert_eq!(report.unreachable, unreachable);
+}
+
+/// Whatever fails, is cabled anew or was not written, the writes of a healing take no path away and close no
+/// loop, in any order that their dependencies permit, and at the end all is connected that the new routes
+/// connect.
+pub fn healing_takes_no_path_away(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let mut next = |below: usize| usize::from(input.arbitrary::<u8>().unwrap_or(0)) % below.max(1);
+    let engines = [
+        RoutingEngine::MinHop,
+        RoutingEngine::UpDown,
+        RoutingEngine::Sssp,
+    ];
+    let (old_engine, new_engine, lmc) = (engines[next(3)], engines[next(3)], next(3) as u8);
+    let (failures, everywhere, seed) = (1 + next(5), next(2) == 0, next(256));
+    let mut random = Random::new(seed as u64);
+    let old_fabric = random_fabric(&mut input);
+    let options = LidOptions {
+        lmc: Lmc::try_new(lmc).expect("an LMC"),
+        ..LidOptions::default()
+    };
+    let old_lids = LidMap::assign(&old_fabric, &options).expect("few ports");
+    let options = RouteOptions {
+        threads: 1,
+        ..RouteOptions::default()
+    };
+    let old = old_engine
+        .route(&old_fabric, &old_lids, &options)
+        .expect("any fabric is routed");
+    let fabric = damaged(&old_fabric, failures, &mut random);
+    let ranges = old_lids
+        .destinations()
+        .iter()
+        .map(|port| (port.end, port.range));
+    let lids = LidMap::of_ranges(&fabric, ranges);
+    let new = new_engine
+        .route(&fabric, &lids, &options)
+        .expect("any fabric is routed");
+    let mut installed = new.clone();
+    for switch in fabric.switches().indices() {
+        installed.lft_mut(switch).copy_from_slice(old.lft(switch));
+    }
+    // Writes that were lost: entries of one switch lead nowhere, or if all are looked at anywhere.
+    let held = if everywhere {
+        [0, 1, 2, 255]
+    } else {
+        [0, 0, 255, 255]
+    };
+    let lost = SwitchIdx(random.below(fabric.num_switches()) as u32);
+    for _ in 0..random.below(4) {
+        let lid = Lid(1 + random.below(usize::from(lids.max_lid().0)) as u16);
+        installed.set_port(lost, lid, PortNum(held[random.below(4)]));
+    }
+    let neighbours = |fabric: &Fabric, switch| -> Vec<_> {
+        let channels = fabric.channels_from(switch);
+        channels
+            .map(|(_, channel)| (channel.port, channel.to, channel.to_port))
+            .collect()
+    };
+    let has_changed = |&switch: &SwitchIdx| {
+        let cables = [&old_fabric, &fabric].map(|fabric| neighbours(fabric, switch));
+        everywhere || switch == lost || cables[0] != cables[1]
+    };
+    let changed: Vec<SwitchIdx> = fabric.switches().indices().filter(has_changed).collect();
+    let healing = heal(&fabric, &lids, &installed, &new, &changed);
+    let before = Outcomes::of(&fabric, &lids, &installed);
+    for entry in healing.entries() {
+        let arrived = before.arriving.contains(&(entry.lid, entry.switch));
+        assert!(!arrived, "{entry:?} arrived before");
+        assert_eq!(entry.port, new.port(entry.switch, entry.lid));
+        assert_eq!(healing.port(entry.switch, entry.lid), Some(entry.port));
+    }
+    let mut progress = HealingProgress::new(&healing);
+    let mut ready: Vec<usize> = progress.first().collect();
+    let (mut tables, mut outcomes, mut written) = (installed.clone(), before, 0);
+    while !ready.is_empty() {
+        let number = ready.swap_remove(random.below(ready.len()));
+        let step = healing.writes()[number].step;
+        let start = usize::from(step.block) * 64;
+        let held = installed.lft(step.switch)[start..start + 64]
+            .try_into()
+            .expect("a block");
+        let block = healing.block(number, held);
+        assert_ne!(tables.lft(step.switch)[start..start + 64], block);
+        tables.lft_mut(step.switch)[start..start + 64].copy_from_slice(&block);
+        let after = Outcomes::of(&fabric, &lids, &tables);
+        assert!(
+            after.arriving.is_superset(&outcomes.arriving),
+            "write {number}"
+        );
+        assert!(
+            outcomes.looping.is_superset(&after.looping),
+            "write {number}"
+        );
+        (outcomes, written) = (after, written + 1);
+        ready.extend(progress.answered(number));
+    }
+    assert_eq!(written, healing.writes().len());
+    let wanted = Outcomes::of(&fabric, &lids, &new);
+    assert!(outcomes.arriving.is_superset(&wanted.arriving));
+    let mut applied = installed;
+    healing.apply(&mut applied);
+    assert_eq!(applied, tables);
+}
+
+/// Where packets from each switch to each LID end.
+struct Outcomes {
+    arriving: BTreeSet<(Lid, SwitchIdx)>,
+    looping: BTreeSet<(Lid, SwitchIdx)>,
+}
+
+impl Outcomes {
+    fn of(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> Self {
+        let (mut arriving, mut looping) = (BTreeSet::new(), BTreeSet::new());
+        for target in lids.destinations().iter() {
+            for lid in target.range.iter() {
+                for switch in fabric.switches().indices() {
+                    let path = routes.path(fabric, switch, lid);
+                    let end = target.switch.map(|switch| (switch, target.exit));
+                    if end.is_some() && path.last() == end {
+                        arriving.insert((lid, switch));
+                    } else if routes.path(fabric, switch, lid).count() > fabric.num_switches() {
+                        looping.insert((lid, switch));
+                    }
+                }
+            }
+        }
+        Self { arriving, looping }
+    }
+}
+
+/// A fabric after some cables and switches failed and some ports were cabled anew.
+fn damaged(fabric: &Fabric, failures: usize, random: &mut Random) -> Fabric {
+    let mut builder = fabric.to_builder();
+    let cables: Vec<_> = fabric.links().collect();
+    let port = |random: &mut Random| PortRef {
+        node: fabric.switches().as_slice()[random.below(fabric.num_switches())],
+        port: PortNum(1 + random.below(8) as u8),
+    };
+    for _ in 0..failures {
+        match random.below(6) {
+            0 => {
+                let node = port(random).node;
+                (1..=8).for_each(|port| {
+                    builder.remove_link(PortRef {
+                        node,
+                        port: PortNum(port),
+                    })
+                });
+            }
+            1 => {
+                let (one, other) = (port(random), port(random));
+                let _ = builder.add_link(one, other);
+            }
+            2 if !cables.is_empty() => {
+                // A cable moves to another port, as a host that is plugged in elsewhere.
+                let (one, other) = cables[random.below(cables.len())];
+                builder.remove_link(one);
+                let _ = builder.add_link(port(random), other);
+            }
+            _ if !cables.is_empty() => builder.remove_link(cables[random.below(cables.len())].0),
+            _ => {}
+        }
+    }
+    builder.build()
 }
 
 /// Any text is tables, service levels and lists, or an error.

@@ -5,9 +5,11 @@
 //! do. Otherwise a switch must wait for those that its new route leads through: then a packet that
 //! meets a new entry meets only new ones from there on. Where the LIDs of a block ask for opposite
 //! orders there is none, and the traffic to those LIDs has to be drained first. [`transition`] adds
-//! what is needed that nothing deadlocks on the way either; [`check`] simulates an order.
+//! what is needed that nothing deadlocks on the way either; [`check`] simulates an order. After a failure
+//! [`heal`](heal::heal) comes first: it writes what carries no traffic any more, without waiting.
 
 pub mod check;
+pub mod heal;
 pub mod transition;
 
 use alloc::{

@@ -1,0 +1,275 @@
+//! Healing: new entries, at once, for the switches that a failure left without a path.
+//!
+//! After a failure a forwarding entry is in one of three states. It is *broken* if a packet that follows
+//! the installed tables from its switch does not arrive over the cables that are alive. It is *moved* if
+//! the packet arrives, but the new routes want another port. Otherwise it is good. Broken entries carry no
+//! traffic that could be harmed, so nothing has to be drained or waited for: [`heal`] lists the writes that
+//! give each of them its new port, and leaves all others as they are. Moved entries are left for
+//! [`transition`](super::transition), from the tables that [`Healing::apply`] makes.
+//!
+//! # Why no packet loops and no path is lost
+//!
+//! Take one LID. An entry is written only when the entry at its new next hop arrives. No entry that arrives
+//! is ever written, and a packet on its way passes only such entries, so what arrives once arrives always:
+//! the pairs without a path never become more. A loop would consist of entries that do not arrive, and those
+//! are the installed ones still: no write can close one. It does not matter that the new next hop may hold an
+//! old entry where the new routes have another one: if it arrives, then over switches that arrive, and the
+//! switch to be written is none of them. Nor does the mixture leave anything out: the new path of a broken
+//! switch leads over broken switches up to the first that arrives, or to the destination, and they are
+//! written from there backwards.
+//!
+//! A device takes 64 entries in one write. Of entries of one block that wait for different switches, all are
+//! written together when the last of them may be; where two blocks wait for each other, one of them is written
+//! twice.
+//!
+//! Pitfall: old and new routes that are free of deadlock each can close a cycle of channels together. Healing
+//! does not prevent that, as a destination without a path is worse than a cycle that ends with the
+//! head-of-queue lifetime: verify the tables after [`Healing::apply`] to know.
+//!
+//! Time O(switches to look at * LIDs * hops) to find what broke, and O(ports of a switch) for each broken
+//! entry.
+
+mod broken;
+mod schedule;
+
+use alloc::{vec, vec::Vec};
+use core::ops::Range;
+
+use ib_wire::{Lid, PortNum};
+
+use self::{broken::Finder, schedule::Schedule};
+use super::{BLOCK, Step};
+use crate::{fabric::Fabric, index::SwitchIdx, lid::LidMap, routes::Routes};
+
+/// An entry to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HealedEntry {
+    /// The switch.
+    pub switch: SwitchIdx,
+    /// The destination.
+    pub lid: Lid,
+    /// The new output port.
+    pub port: PortNum,
+    /// The number of the write that carries it first.
+    pub write: usize,
+}
+
+/// A block to write to a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealingWrite {
+    /// The switch and the block.
+    pub step: Step,
+    /// Longest chain of writes that have to be answered before this one: 0 for those that wait for none.
+    pub stage: u32,
+    /// The entries of this switch and block, written now or later.
+    entries: Range<usize>,
+    /// The writes that have to be answered first.
+    after: Range<usize>,
+}
+
+/// What to write after a failure, and in which order.
+///
+/// Writes are numbered from 0, each after those that it waits for. [`HealingProgress`] says which may be
+/// sent as answers come in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Healing {
+    /// By block, switch and LID.
+    entries: Vec<HealedEntry>,
+    writes: Vec<HealingWrite>,
+    after: Vec<usize>,
+    unreachable: u64,
+}
+
+/// Finds the entries of `installed` that no longer arrive and orders the writes that mend them.
+///
+/// `fabric` and `lids` are what is alive now, and both `installed` and `new` are tables by the numbers of
+/// its switches. `changed` are the switches at which something may have changed since `installed` connected
+/// all that cables joined: a port went down, came up or leads elsewhere, a write was not answered
+/// or not sent, or the switch is new. Switches that are gone need no mention, nor do LIDs whose port is new or moved. Where it is not
+/// known what changed, all switches of the fabric are named.
+/// What `new` does not connect is left as it is, and counted as [`unreachable`](Healing::unreachable).
+#[must_use]
+pub fn heal(
+    fabric: &Fabric,
+    lids: &LidMap,
+    installed: &Routes,
+    new: &Routes,
+    changed: &[SwitchIdx],
+) -> Healing {
+    let mut finder = Finder::new(fabric, installed, new, changed);
+    let mut schedule = Schedule::default();
+    let mut block = 0;
+    for target in lids.destinations().iter() {
+        for lid in target.range.iter() {
+            if lid.0 / BLOCK != block {
+                schedule.close_block(&mut finder.found);
+                block = lid.0 / BLOCK;
+            }
+            finder.find(lid, target);
+        }
+    }
+    schedule.close_block(&mut finder.found);
+    Healing {
+        unreachable: finder.unreachable,
+        ..schedule.healing
+    }
+}
+
+impl Healing {
+    /// Whether nothing is to be written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// The writes by number, each after those that it waits for.
+    #[must_use]
+    pub fn writes(&self) -> &[HealingWrite] {
+        &self.writes
+    }
+
+    /// The numbers of the writes that have to be answered before write `number` is sent, in order.
+    #[must_use]
+    pub fn after(&self, number: usize) -> &[usize] {
+        let write = self.writes.get(number);
+        write
+            .and_then(|write| self.after.get(write.after.clone()))
+            .unwrap_or_default()
+    }
+
+    /// All entries to write, by block, switch and LID.
+    #[must_use]
+    pub fn entries(&self) -> &[HealedEntry] {
+        &self.entries
+    }
+
+    /// The entries that a switch has new once write `number` is done, by LID: those of earlier writes to
+    /// the same block included.
+    pub fn entries_of(&self, number: usize) -> impl Iterator<Item = HealedEntry> + '_ {
+        let write = self.writes.get(number);
+        let entries = write.and_then(|write| self.entries.get(write.entries.clone()));
+        let entries = entries.unwrap_or_default().iter().copied();
+        entries.filter(move |entry| entry.write <= number)
+    }
+
+    /// What write `number` puts into the block, where the switch held `installed` before the first write.
+    #[must_use]
+    pub fn block(&self, number: usize, installed: [u8; 64]) -> [u8; 64] {
+        let mut block = installed;
+        for entry in self.entries_of(number) {
+            if let Some(port) = block.get_mut(usize::from(entry.lid.0 % BLOCK)) {
+                *port = entry.port.0;
+            }
+        }
+        block
+    }
+
+    /// The new port of an entry that is healed; `None` for all that stay as they are.
+    #[must_use]
+    pub fn port(&self, switch: SwitchIdx, lid: Lid) -> Option<PortNum> {
+        let key = |entry: &HealedEntry| (entry.lid.0 / BLOCK, entry.switch, entry.lid);
+        let wanted = (lid.0 / BLOCK, switch, lid);
+        let at = self.entries.binary_search_by_key(&wanted, key).ok()?;
+        self.entries.get(at).map(|entry| entry.port)
+    }
+
+    /// Makes of the installed tables those that the switches have after the last write.
+    pub fn apply(&self, installed: &mut Routes) {
+        for entry in &self.entries {
+            installed.set_port(entry.switch, entry.lid, entry.port);
+        }
+    }
+
+    /// (switch, LID) pairs that neither the installed nor the new tables connect.
+    #[must_use]
+    pub const fn unreachable(&self) -> u64 {
+        self.unreachable
+    }
+}
+
+/// How far a healing is: which writes may be sent.
+///
+/// ```
+/// use std::collections::VecDeque;
+/// use ib_routing::update::heal::{Healing, HealingProgress};
+///
+/// fn run(healing: &Healing, mut write: impl FnMut(usize)) {
+///     let mut progress = HealingProgress::new(healing);
+///     let mut queue: VecDeque<usize> = progress.first().collect();
+///     while let Some(number) = queue.pop_front() {
+///         write(number); // send it, wait for the answer
+///         queue.extend(progress.answered(number));
+///     }
+/// }
+/// run(&Healing::default(), |_| unreachable!());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct HealingProgress {
+    /// By write: the answers that it waits for.
+    waiting: Vec<u32>,
+    /// Where the followers of each write begin; one entry more than writes.
+    first_follower: Vec<usize>,
+    followers: Vec<usize>,
+}
+
+impl HealingProgress {
+    /// Nothing is written yet.
+    #[must_use]
+    pub fn new(healing: &Healing) -> Self {
+        let numbers = 0..healing.writes.len();
+        let mut first_follower = vec![0; healing.writes.len() + 1];
+        for &first in &healing.after {
+            if let Some(count) = first_follower.get_mut(first + 1) {
+                *count += 1;
+            }
+        }
+        let mut total = 0;
+        for count in &mut first_follower {
+            total += *count;
+            *count = total;
+        }
+        let mut next = first_follower.clone();
+        let mut followers = vec![0; healing.after.len()];
+        for number in numbers.clone() {
+            for &first in healing.after(number) {
+                if let Some(at) = next.get_mut(first) {
+                    if let Some(follower) = followers.get_mut(*at) {
+                        *follower = number;
+                    }
+                    *at += 1;
+                }
+            }
+        }
+        Self {
+            waiting: numbers
+                .map(|number| healing.after(number).len() as u32)
+                .collect(),
+            first_follower,
+            followers,
+        }
+    }
+
+    /// The writes that wait for none.
+    pub fn first(&self) -> impl Iterator<Item = usize> + '_ {
+        let numbered = self.waiting.iter().enumerate();
+        numbered.filter_map(|(number, waiting)| (*waiting == 0).then_some(number))
+    }
+
+    /// Notes that write `number` is answered: returns the writes that may be sent now. To be called once for
+    /// each write, and not for a write that failed: what waits for it is then never sent.
+    pub fn answered(&mut self, number: usize) -> Vec<usize> {
+        let range = match self.first_follower.get(number..) {
+            Some(&[start, end, ..]) => start..end,
+            _ => 0..0,
+        };
+        let followers = self.followers.get(range).unwrap_or_default();
+        let mut ready = Vec::new();
+        for &follower in followers {
+            if let Some(waiting) = self.waiting.get_mut(follower) {
+                *waiting = waiting.saturating_sub(1);
+                ready.extend((*waiting == 0).then_some(follower));
+            }
+        }
+        ready
+    }
+}

@@ -1,0 +1,212 @@
+//! Which entries to a LID do not arrive, and over which switch each is healed.
+
+use alloc::vec::Vec;
+
+use ib_wire::{Lid, PortNum};
+
+use crate::{
+    fabric::Fabric,
+    index::{Idx, IdxVec, SwitchIdx},
+    lid::Destination,
+    routes::Routes,
+};
+
+/// An entry to write, and the broken switch whose write it waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) switch: SwitchIdx,
+    pub(super) lid: Lid,
+    pub(super) port: PortNum,
+    pub(super) after: Option<SwitchIdx>,
+}
+
+/// What is known of a switch's entry for the LID that is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// On the path that is walked just now.
+    Visited,
+    /// A packet arrives by the installed tables.
+    Arrives,
+    /// It does not.
+    Broken,
+    /// On the new path that is walked just now.
+    VisitedAgain,
+    /// The new path does not arrive either.
+    Unreachable,
+    /// The entry arrives once this switch, the same or one further on, is written.
+    Healed(SwitchIdx),
+}
+
+/// Finds broken entries, LID by LID.
+pub(super) struct Finder<'a> {
+    fabric: &'a Fabric,
+    installed: &'a Routes,
+    new: &'a Routes,
+    changed: &'a [SwitchIdx],
+    /// The state of each switch, and the LID that it was found for.
+    states: IdxVec<SwitchIdx, (Lid, State)>,
+    broken: Vec<SwitchIdx>,
+    path: Vec<SwitchIdx>,
+    /// The entries of the LIDs since the list was emptied last.
+    pub(super) found: Vec<Found>,
+    /// Pairs that the new tables do not connect either.
+    pub(super) unreachable: u64,
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(
+        fabric: &'a Fabric,
+        installed: &'a Routes,
+        new: &'a Routes,
+        changed: &'a [SwitchIdx],
+    ) -> Self {
+        Self {
+            fabric,
+            installed,
+            new,
+            changed,
+            // LID 0 is no destination, so this state belongs to none.
+            states: IdxVec::filled(fabric.num_switches(), (Lid(0), State::Visited)),
+            broken: Vec::new(),
+            path: Vec::new(),
+            found: Vec::new(),
+            unreachable: 0,
+        }
+    }
+
+    /// Adds the entries for `lid`, which `target` owns, that are to be written.
+    pub(super) fn find(&mut self, lid: Lid, target: &Destination) {
+        let Some(last) = target.switch else { return };
+        self.broken.clear();
+        if self.installed.port(last, lid) == target.exit {
+            self.set(last, lid, State::Arrives);
+            for &switch in self.changed {
+                self.walk(switch, lid, last);
+            }
+            self.climb(lid);
+        } else {
+            // Whatever leads to the last switch does not arrive either.
+            for switch in self.fabric.switches().indices() {
+                self.set(switch, lid, State::Broken);
+                self.broken.push(switch);
+            }
+        }
+        let broken = core::mem::take(&mut self.broken);
+        for &switch in &broken {
+            self.heal(switch, lid, target);
+        }
+        self.broken = broken;
+    }
+
+    fn state(&self, switch: SwitchIdx, lid: Lid) -> Option<State> {
+        let &(of, state) = self.states.find(switch)?;
+        (of == lid).then_some(state)
+    }
+
+    fn set(&mut self, switch: SwitchIdx, lid: Lid, state: State) {
+        if let Some(entry) = self.states.find_mut(switch) {
+            *entry = (lid, state);
+        }
+    }
+
+    /// Follows the installed tables from a switch, and notes for all on the way whether they arrive.
+    fn walk(&mut self, from: SwitchIdx, lid: Lid, last: SwitchIdx) {
+        if from.at() >= self.fabric.num_switches() {
+            return;
+        }
+        let mut here = from;
+        let outcome = loop {
+            match self.state(here, lid) {
+                None => {}
+                Some(State::Arrives) => break State::Arrives,
+                // A switch that is met twice is on a loop.
+                Some(_) => break State::Broken,
+            }
+            self.set(here, lid, State::Visited);
+            self.path.push(here);
+            let port = self.installed.port(here, lid);
+            match self.fabric.channel_at(here, port) {
+                Some(channel) if here != last => here = self.fabric.channel(channel).to,
+                _ => break State::Broken,
+            }
+        };
+        for switch in core::mem::take(&mut self.path) {
+            self.set(switch, lid, outcome);
+            if outcome == State::Broken {
+                self.broken.push(switch);
+            }
+        }
+    }
+
+    /// Adds the switches whose installed entry leads to a broken one, and their neighbours with an entry that
+    /// leads nowhere: where a cable joins two parts of a fabric, all of one part has no path to the other.
+    fn climb(&mut self, lid: Lid) {
+        if self.changed.len() >= self.fabric.num_switches() {
+            return;
+        }
+        let mut next = 0;
+        while let Some(&switch) = self.broken.get(next) {
+            next += 1;
+            for (_, channel) in self.fabric.channels_from(switch) {
+                let neighbour = channel.to;
+                if self.state(neighbour, lid).is_some() {
+                    continue;
+                }
+                let port = self.installed.port(neighbour, lid);
+                if port == channel.to_port || self.fabric.channel_at(neighbour, port).is_none() {
+                    self.set(neighbour, lid, State::Broken);
+                    self.broken.push(neighbour);
+                }
+            }
+        }
+    }
+
+    /// Follows the new tables from a broken switch to the first that arrives, and adds the entries of those
+    /// on the way.
+    fn heal(&mut self, from: SwitchIdx, lid: Lid, target: &Destination) {
+        let mut here = from;
+        // The switch that is written before those on the path, or that they cannot be healed.
+        let mut after = loop {
+            match self.state(here, lid) {
+                Some(State::Broken) => {}
+                Some(State::Healed(switch)) => break Ok(Some(switch)),
+                None | Some(State::Arrives) => break Ok(None),
+                Some(State::Visited | State::VisitedAgain | State::Unreachable) => break Err(()),
+            }
+            self.set(here, lid, State::VisitedAgain);
+            self.path.push(here);
+            let port = self.new.port(here, lid);
+            if target.switch == Some(here) {
+                break if port == target.exit {
+                    Ok(None)
+                } else {
+                    Err(())
+                };
+            }
+            match self.fabric.channel_at(here, port) {
+                Some(channel) => here = self.fabric.channel(channel).to,
+                None => break Err(()),
+            }
+        };
+        while let Some(switch) = self.path.pop() {
+            let Ok(before) = after else {
+                self.set(switch, lid, State::Unreachable);
+                self.unreachable += 1;
+                continue;
+            };
+            let port = self.new.port(switch, lid);
+            if port != self.installed.port(switch, lid) {
+                self.found.push(Found {
+                    switch,
+                    lid,
+                    port,
+                    after: before,
+                });
+                after = Ok(Some(switch));
+            }
+            if let Ok(Some(healed)) = after {
+                self.set(switch, lid, State::Healed(healed));
+            }
+        }
+    }
+}

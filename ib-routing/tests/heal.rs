@@ -1,0 +1,261 @@
+//! Healing: what a failure broke is written first, near to far, and nothing else is touched.
+
+use ib_routing::{
+    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, RoutingEngine, SwitchIdx,
+    generate::FabricSpec,
+    update::{
+        difference,
+        heal::{Healing, HealingProgress, heal},
+    },
+    verify,
+};
+use ib_wire::{Lid, PortNum};
+
+fn build(spec: &str) -> Fabric {
+    spec.parse::<FabricSpec>().unwrap().build().unwrap()
+}
+
+fn route(engine: RoutingEngine, fabric: &Fabric, lids: &LidMap) -> Routes {
+    let options = RouteOptions {
+        threads: 1,
+        ..RouteOptions::default()
+    };
+    engine.route(fabric, lids, &options).unwrap()
+}
+
+/// A fabric before and after cables were taken out, and the healing.
+struct Case {
+    fabric: Fabric,
+    lids: LidMap,
+    installed: Routes,
+    new: Routes,
+    healing: Healing,
+}
+
+impl Case {
+    fn new(spec: &str, engine: RoutingEngine, lost: impl Fn(&Fabric) -> Vec<PortRef>) -> Self {
+        let whole = build(spec);
+        let lids = LidMap::assign(&whole, &LidOptions::default()).unwrap();
+        let installed = route(engine, &whole, &lids);
+        let mut builder = whole.to_builder();
+        let mut changed = Vec::new();
+        for end in lost(&whole) {
+            let ends = [Some(end), whole.port(end).unwrap().peer];
+            changed.extend(
+                ends.into_iter()
+                    .flatten()
+                    .filter_map(|end| whole.switch_of(end.node)),
+            );
+            builder.remove_link(end);
+        }
+        let fabric = builder.build();
+        let ranges = lids
+            .destinations()
+            .iter()
+            .map(|port| (port.end, port.range));
+        let lids = LidMap::of_ranges(&fabric, ranges);
+        let new = route(engine, &fabric, &lids);
+        let healing = heal(&fabric, &lids, &installed, &new, &changed);
+        Self {
+            fabric,
+            lids,
+            installed,
+            new,
+            healing,
+        }
+    }
+
+    /// The tables after the last write.
+    fn healed(&self) -> Routes {
+        let mut healed = self.installed.clone();
+        self.healing.apply(&mut healed);
+        healed
+    }
+}
+
+/// The cables of one switch between switches.
+fn cables_of(fabric: &Fabric, switch: SwitchIdx) -> Vec<PortRef> {
+    let node = fabric.switches()[switch];
+    let channels = fabric.channels_from(switch);
+    channels
+        .map(|(_, channel)| PortRef {
+            node,
+            port: channel.port,
+        })
+        .collect()
+}
+
+#[test]
+fn a_cable_and_a_switch_are_healed_with_less_than_the_new_tables_change() {
+    for (spec, engine) in [
+        ("fat-tree:radix=8,levels=3", RoutingEngine::FatTree),
+        ("dragonfly:a=4,p=2,h=2", RoutingEngine::UpDown),
+        ("torus:4x4,hosts=2", RoutingEngine::Dfsssp),
+        (
+            "jellyfish:switches=20,degree=5,hosts=2,seed=3",
+            RoutingEngine::MinHop,
+        ),
+    ] {
+        for count in [1, usize::MAX] {
+            let case = Case::new(spec, engine, |fabric| {
+                // Neither a leaf of the tree nor far from the roots.
+                let busy = if spec.starts_with("fat") {
+                    fabric.num_switches() - 1
+                } else {
+                    0
+                };
+                let mut cables = cables_of(fabric, SwitchIdx(busy as u32));
+                cables.truncate(count);
+                cables
+            });
+            let Case {
+                fabric,
+                lids,
+                new,
+                healing,
+                ..
+            } = &case;
+            let healed = case.healed();
+            let [reached, wanted] = [&healed, new].map(|routes| verify(fabric, lids, routes));
+            assert_eq!(
+                (reached.unreachable, reached.loops),
+                (wanted.unreachable, 0),
+                "{spec} {count}"
+            );
+            let all = difference(fabric, lids, &case.installed, new);
+            let left = difference(fabric, lids, &healed, new);
+            assert!(!healing.is_empty(), "{spec} {count} {all:?} {left:?}");
+            assert!(
+                left.entries + healing.entries().len() as u64 == all.entries,
+                "{spec} {count}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_ring_that_is_cut_is_healed_from_near_to_far() {
+    // Switches 0 to 7 in a ring: the cable between 0 and 7 goes, so packets from 0 to the host at 7 go the
+    // long way, and their switches are written from 7 backwards.
+    let case = Case::new("ring:switches=8,hosts=1", RoutingEngine::MinHop, |fabric| {
+        let between = |end: &PortRef| {
+            let peer = fabric.port(*end).unwrap().peer.unwrap();
+            fabric.switch_of(peer.node) == Some(SwitchIdx(7))
+        };
+        cables_of(fabric, SwitchIdx(0))
+            .into_iter()
+            .filter(between)
+            .collect()
+    });
+    let Case { lids, healing, .. } = &case;
+    let host = lids
+        .at_switch(SwitchIdx(7))
+        .find(|port| !port.is_switch())
+        .unwrap();
+    let lid = host.range.base();
+    let mut order: Vec<(usize, SwitchIdx)> = Vec::new();
+    for entry in healing.entries().iter().filter(|entry| entry.lid == lid) {
+        order.push((entry.write, entry.switch));
+    }
+    order.sort_unstable();
+    let switches: Vec<u32> = order.iter().map(|(_, switch)| switch.0).collect();
+    // Which of the two shortest paths switch 3 had is the engine's choice.
+    assert!(
+        switches == [3, 2, 1, 0] || switches == [2, 1, 0],
+        "{switches:?}"
+    );
+    let stages: Vec<u32> = order
+        .iter()
+        .map(|&(write, _)| healing.writes()[write].stage)
+        .collect();
+    assert!(stages.is_sorted_by(|one, next| one < next), "{stages:?}");
+}
+
+#[test]
+fn a_host_that_moved_is_healed_everywhere_without_being_named() {
+    let fabric = build("fat-tree:radix=4,levels=2");
+    let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+    let new = route(RoutingEngine::FatTree, &fabric, &lids);
+    let mut installed = new.clone();
+    let host = lids
+        .destinations()
+        .iter()
+        .find(|port| !port.is_switch())
+        .unwrap();
+    let lid = host.range.base();
+    for switch in fabric.switches().indices() {
+        installed.set_port(switch, lid, PortNum::UNREACHABLE);
+    }
+    let healing = heal(&fabric, &lids, &installed, &new, &[]);
+    assert_eq!(healing.entries().len(), fabric.num_switches());
+    assert!(healing.entries().iter().all(|entry| entry.lid == lid));
+    assert_eq!(healing.writes()[0].step.switch, host.switch.unwrap());
+    healing.apply(&mut installed);
+    assert_eq!(installed, new);
+}
+
+#[test]
+fn tables_that_arrive_need_no_healing_though_the_new_ones_differ() {
+    let fabric = build("torus:4x4,hosts=1");
+    let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+    let [old, new] =
+        [RoutingEngine::UpDown, RoutingEngine::Dor].map(|engine| route(engine, &fabric, &lids));
+    let all: Vec<SwitchIdx> = fabric.switches().indices().collect();
+    assert_ne!(old, new);
+    assert!(heal(&fabric, &lids, &old, &new, &all).is_empty());
+}
+
+#[test]
+fn a_write_that_fails_holds_back_only_what_leads_over_it() {
+    let case = Case::new("ring:switches=8,hosts=1", RoutingEngine::MinHop, |fabric| {
+        cables_of(fabric, SwitchIdx(0))
+            .into_iter()
+            .take(1)
+            .collect()
+    });
+    let healing = &case.healing;
+    let mut progress = HealingProgress::new(healing);
+    let mut ready: Vec<usize> = progress.first().collect();
+    let failed = ready[0];
+    let mut sent = Vec::new();
+    while let Some(number) = ready.pop() {
+        sent.push(number);
+        if number != failed {
+            ready.extend(progress.answered(number));
+        }
+    }
+    let mut held_back = vec![false; healing.writes().len()];
+    for number in 0..held_back.len() {
+        let after = healing.after(number).iter();
+        held_back[number] = after
+            .into_iter()
+            .any(|&first| first == failed || held_back[first]);
+    }
+    assert!(held_back.contains(&true));
+    for (number, held_back) in held_back.into_iter().enumerate() {
+        assert_eq!(sent.contains(&number), !held_back, "{number}");
+    }
+}
+
+#[test]
+fn a_block_keeps_what_the_switch_holds_but_for_the_healed_entries() {
+    let case = Case::new("ring:switches=8,hosts=1", RoutingEngine::MinHop, |fabric| {
+        cables_of(fabric, SwitchIdx(0))
+            .into_iter()
+            .take(1)
+            .collect()
+    });
+    let Case {
+        healing, installed, ..
+    } = &case;
+    let last = healing.writes().len() - 1;
+    let write = &healing.writes()[last];
+    let held: [u8; 64] = installed.lft(write.step.switch)[..64].try_into().unwrap();
+    let block = healing.block(last, held);
+    for (lid, (now, was)) in (0..).map(Lid).zip(block.into_iter().zip(held)) {
+        match healing.port(write.step.switch, lid) {
+            Some(port) => assert_eq!((now, was != now), (port.0, true), "{lid}"),
+            None => assert_eq!(now, was, "{lid}"),
+        }
+    }
+}
