@@ -1,11 +1,12 @@
 //! Files that commands read and write: texts, lists, tables.
 
+mod write;
+
 use std::{
     collections::BTreeMap,
     fmt::Display,
     fs,
-    io::{self, Read as _, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    io::{self, Read as _},
     path::Path,
 };
 
@@ -18,6 +19,7 @@ use ib_routing::{
     },
 };
 
+pub use self::write::{write, write_secret};
 use crate::{error::CliError, output::stderr};
 
 /// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:
@@ -77,44 +79,6 @@ pub fn warn(name: impl Display, warnings: &[Warning]) {
     }
 }
 
-/// Writes a whole file, or stdout for `-`.
-pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
-    if file.as_os_str() == "-" {
-        return Ok(io::stdout().lock().write_all(text.as_bytes())?);
-    }
-    fs::write(file, text).map_err(|error| CliError::file(file.display(), "written", &error))
-}
-
-/// Writes a whole file in place of an older one: whoever reads it, and whatever happens meanwhile, there is
-/// the old text or the new one.
-pub fn replace(file: &Path, text: &str) -> Result<(), CliError> {
-    replace_with_mode(file, text, 0o666)
-}
-
-/// The same for a text with keys in it, which nobody but the user may read.
-pub fn replace_secret(file: &Path, text: &str) -> Result<(), CliError> {
-    replace_with_mode(file, text, 0o600)
-}
-
-fn replace_with_mode(file: &Path, text: &str, mode: u32) -> Result<(), CliError> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".new");
-    let new = Path::new(&name);
-    // What an earlier run left there half written keeps its own mode: it is not written into.
-    let _ = fs::remove_file(new);
-    let written = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(new)
-        .and_then(|mut to| {
-            to.write_all(text.as_bytes())?;
-            to.sync_all()
-        })
-        .and_then(|()| fs::rename(new, file));
-    written.map_err(|error| CliError::file(file.display(), "written", &error))
-}
-
 /// Writes tables to a directory under OpenSM's names; makes the directory.
 pub fn dump(
     directory: &Path,
@@ -139,30 +103,4 @@ pub fn dump(
         write(&directory.join(name), &text)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use super::*;
-
-    #[test]
-    fn a_file_with_keys_is_its_users_alone_whatever_was_there() {
-        let directory = std::env::temp_dir().join(format!("ib-files-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let file = directory.join("opensm-sa.dump");
-        // An older file that all may read, and the rest of a run that ended while it wrote.
-        fs::write(&file, "old").unwrap();
-        fs::write(directory.join("opensm-sa.dump.new"), "half").unwrap();
-        for text in ["key 0x1\n", "key 0x2\n"] {
-            replace_secret(&file, text).unwrap();
-            let mode = fs::metadata(&file).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600);
-            assert_eq!(fs::read_to_string(&file).unwrap(), text);
-        }
-        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
-        assert!(replace_secret(&directory.join("none/file"), "").is_err());
-        fs::remove_dir_all(&directory).unwrap();
-    }
 }

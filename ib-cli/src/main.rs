@@ -1,7 +1,7 @@
 //! The command `ib`: subnet manager, simulator, router and packet decoder for InfiniBand.
 //!
 //! Exit status: 0 where the work is done and all checks hold, 1 where a check failed, 2 for bad usage
-//! or bad input, 130 after Ctrl-C.
+//! or bad input, 130 after Ctrl-C or SIGTERM.
 #![forbid(unsafe_code)]
 #![allow(
     rustdoc::broken_intra_doc_links,
@@ -31,6 +31,7 @@ mod fabric_spec;
 mod field_name;
 mod files;
 mod hex;
+mod interrupt;
 mod output;
 mod recording;
 mod route_args;
@@ -42,11 +43,8 @@ use clap::{Command, CommandFactory as _, FromArgMatches as _};
 
 use crate::{args::Args, error::CliError, output::stderr};
 
-/// Exit status after Ctrl-C: 128 and the signal's number, as a shell reports it.
-const INTERRUPTED: i32 = 130;
-
 fn main() -> ExitCode {
-    if let Err(error) = ctrlc::set_handler(|| std::process::exit(INTERRUPTED)) {
+    if let Err(error) = interrupt::install() {
         stderr::warn(format_args!("Ctrl-C will not end cleanly: {error}"));
     }
     let matches = taking_negatives(Args::command()).try_get_matches();

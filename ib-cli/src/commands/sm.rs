@@ -178,7 +178,7 @@ impl Guid2lid {
         };
         let text = guid2lid::write(sm.lids(), sm.guid2lid());
         if text != self.text {
-            files::replace(file, &text)?;
+            files::write(file, &text)?;
             self.text = text;
         }
         Ok(())

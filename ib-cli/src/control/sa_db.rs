@@ -54,7 +54,7 @@ impl SaDb {
         }
         self.written = Some(state);
         let text = sm.registrations(now).to_text(unix_seconds());
-        if let Err(error) = files::replace_secret(&self.file, &text) {
+        if let Err(error) = files::write_secret(&self.file, &text) {
             stderr::warn(error);
         }
     }
