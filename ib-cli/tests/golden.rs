@@ -38,30 +38,39 @@ fn transcript(arguments: &[&str], output: &Output) -> String {
     text
 }
 
-/// The text without the numbers that differ from run to run, or with the work that the subnet manager
-/// finds to do: those of the line below such a header, and of the verdict. How good an engine's routes
-/// are is no matter here: its figures keep their place and become `#`.
+/// The text without the numbers that differ from run to run, or with the work that the subnet manager finds to do:
+/// those of times, of datagrams and of the verdict. The quality of an engine's routes does not matter here: its
+/// numbers become `#`.
 fn without_clock(text: &str) -> String {
-    let mut head = "";
     let mut lines = String::new();
     for line in text.lines() {
-        if head.starts_with("seconds ")
-            || head.starts_with("MADs sent ")
-            || line.ends_with(" on the clock")
+        if line.starts_with("time ") || line.starts_with("MADs ") || line.ends_with(" on the clock")
         {
             lines += &masked(line);
-        } else if head.starts_with("engine ") {
-            lines += &line.replace(|character: char| character.is_ascii_digit(), "#");
+        } else if ["routes ", "hops ", "load "]
+            .iter()
+            .any(|name| line.starts_with(name))
+        {
+            lines += &without_digits(line);
         } else {
             lines += line;
         }
         lines.push('\n');
-        // A table of engines goes on to the next blank line.
-        if line.is_empty() || !head.starts_with("engine ") {
-            head = line;
-        }
     }
     lines
+}
+
+/// The line with `#` for each number.
+fn without_digits(line: &str) -> String {
+    let mut text = String::new();
+    for character in line.chars() {
+        if !character.is_ascii_digit() {
+            text.push(character);
+        } else if !text.ends_with('#') {
+            text.push('#');
+        }
+    }
+    text
 }
 
 /// The words of the line, a dot for each number.

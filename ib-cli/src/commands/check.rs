@@ -4,13 +4,14 @@ mod proof;
 mod traffic;
 
 use std::{
+    collections::BTreeSet,
     io::{self, Write},
     path::PathBuf,
     time::Instant,
 };
 
 use ib_routing::{
-    Fabric, VerifyReport, VlMap,
+    Fabric, LidMap, PortRef, VerifyReport, VlMap,
     format::{lfts, sl2vl, sls},
     verify,
     verify::End,
@@ -25,7 +26,7 @@ use crate::{
     files,
     output::{
         json,
-        report::{Report, Seconds, seconds},
+        report::{BAD_ROUTES, GOOD_ROUTES, Report, Seconds, count, seconds},
     },
 };
 
@@ -80,6 +81,11 @@ pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
     let fabric = args.fabric.load()?;
     let tables = files::read(&args.lfts, |text| lfts::read(text, &fabric))?;
     files::warn(args.lfts.display(), &tables.warnings);
+    if tables.lids.destinations().is_empty() {
+        let what = "no LID of a port of this fabric, expected tables that name the owners of LIDs, or a fabric file \
+                    with LIDs";
+        return Err(CliError::at(args.lfts.display(), what));
+    }
     let mut routes = tables.routes;
     if let Some(file) = &args.sls {
         files::warned(file, |text| {
@@ -102,12 +108,18 @@ pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
     };
     let lids = &tables.lids;
     let proof = args.certificate.as_deref();
+    let mut report = Report::offline(&fabric, lids, None, times, &verified);
+    let certificate = proof
+        .map(|file| Proof::new(&fabric, lids, &routes, &verified, file))
+        .transpose()?;
+    add_ports_without_lid(&mut report, &fabric, lids);
+    if let Some(error) = certificate.as_ref().and_then(Proof::error) {
+        report.fail(error);
+    }
     let checked = Checked {
-        report: Report::offline(&fabric, lids, None, times, &verified),
+        report,
         traffic: args.traffic.then(|| Traffic::new(&fabric, lids, &routes)),
-        certificate: proof
-            .map(|file| Proof::new(&fabric, lids, &routes, &verified, file))
-            .transpose()?,
+        certificate,
     };
     let mut out = io::stdout().lock();
     if json {
@@ -115,13 +127,60 @@ pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
     } else {
         checked.print(&mut out)?;
         print_failures(&mut out, &fabric, &verified)?;
+        let report = &checked.report;
+        report.print_verdict(&mut out, GOOD_ROUTES, BAD_ROUTES)?;
     }
-    Ok(checked.verdict())
+    Ok(checked.report.verdict())
+}
+
+/// Ports without a LID that a report names.
+const NAMED_PORTS: usize = 3;
+
+/// Adds to the report the CA ports that the tables have no LID for. The verifier does not count them: nothing can
+/// be sent to such a port, from any port or switch.
+fn add_ports_without_lid(report: &mut Report, fabric: &Fabric, lids: &LidMap) {
+    let known = lids.destinations().iter();
+    let known: BTreeSet<PortRef> = known.map(|destination| destination.end).collect();
+    let mut missing = Vec::new();
+    for (node, entry) in fabric.nodes().iter_enumerated() {
+        if entry.type_.is_switch() {
+            continue;
+        }
+        for (port, end) in entry.end_ports() {
+            let is_used = end.peer.is_some() && !end.disabled;
+            if is_used && !known.contains(&PortRef { node, port }) {
+                missing.push(format!("{} ({})", end.guid, entry.name));
+            }
+        }
+    }
+    let Some(others) = (missing.len() as u64).checked_sub(1) else {
+        return;
+    };
+    let number = others + 1;
+    let ca_lids = lids.destinations().iter().filter(|port| !port.is_switch());
+    let ca_lids: u64 = ca_lids
+        .map(|port| u64::from(port.range.lmc().lid_count()))
+        .sum();
+    let routes = &mut report.routes;
+    routes.pairs += number * (ca_lids + others) + ca_lids * number;
+    routes.unreachable += number * (known.len() as u64 + others);
+    let mut names = missing;
+    let more = names.len().saturating_sub(NAMED_PORTS);
+    names.truncate(NAMED_PORTS);
+    let mut error = format!(
+        "{} no LID in the tables: {}",
+        count(number, "port of a CA has", "ports of CAs have"),
+        names.join(", ")
+    );
+    if more > 0 {
+        error += &format!(" and {more} more");
+    }
+    report.fail(error);
 }
 
 impl Checked {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        self.report.print(out, false)?;
+        self.report.print_text(out)?;
         if let Some(traffic) = &self.traffic {
             traffic.print(out)?;
         }
@@ -129,14 +188,6 @@ impl Checked {
             certificate.print(out)?;
         }
         Ok(())
-    }
-
-    fn verdict(&self) -> Verdict {
-        let proved = self.certificate.as_ref().is_none_or(Proof::holds);
-        match self.report.verdict() {
-            Verdict::Holds => Verdict::of(proved),
-            Verdict::Fails => Verdict::Fails,
-        }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
     files,
     output::{
         json,
-        report::{Report, Seconds, seconds},
+        report::{BAD_ROUTES, GOOD_ROUTES, Report, Seconds, seconds},
     },
     route_args::RouteArgs,
 };
@@ -125,7 +125,8 @@ pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
     if let Some(update) = &update {
         update.print(&mut out)?;
     }
-    report.print(&mut out, json)?;
+    report.print_text(&mut out)?;
+    report.print_verdict(&mut out, GOOD_ROUTES, BAD_ROUTES)?;
     Ok(report.verdict())
 }
 

@@ -1,7 +1,7 @@
 //! `ib sm`: the subnet manager on a real port, or on a port of a simulator.
 
 use std::{
-    io::{self, Write as _},
+    io,
     ops::ControlFlow,
     path::PathBuf,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -13,12 +13,12 @@ use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_transport::{Clock as _, MonotonicClock, Record, Tap, TappedClock, drive};
 
 use crate::{
-    commands::up::{ProgressObserver, report},
     control::{ManagedSm, SaDb},
     device::DeviceArgs,
     error::{CliError, Verdict},
     files,
-    output::{report::seconds, stderr},
+    observer::ProgressObserver,
+    output::stderr,
     recording::Recording,
     sm_args::SmArgs,
 };
@@ -133,25 +133,21 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     if let (Some(directory), Some(routes)) = (dump_dir, sm.routes()) {
         files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())?;
     }
-    let mut times = observer.seconds();
-    times.total = seconds(began.elapsed());
-    let report = report(sm, times);
+    let elapsed = began.elapsed();
+    let report = observer.report(sm, elapsed);
     let mut out = io::stdout().lock();
-    report.print(&mut out, json)?;
-    let verdict = if sm.is_up() {
-        report.verdict()
+    if json {
+        report.print_json(&mut out)?;
     } else {
-        Verdict::Fails
-    };
-    if !json {
-        let what = if verdict == Verdict::Holds {
-            "up"
-        } else {
-            "NOT up"
-        };
-        writeln!(out, "\nsubnet {what} in {:.3} ms", times.total * 1e3)?;
+        report.print_text(&mut out)?;
+        let ms = elapsed.as_secs_f64() * 1e3;
+        let (good, bad) = (
+            format!("subnet up in {ms:.3} ms"),
+            format!("subnet NOT up in {ms:.3} ms"),
+        );
+        report.print_verdict(&mut out, &good, &bad)?;
     }
-    Ok(verdict)
+    Ok(report.verdict())
 }
 
 /// The file in which LIDs outlive the manager.

@@ -1,20 +1,19 @@
 //! `ib up`: brings a whole subnet up in the simulator, with the real manager, and verifies every route.
 
+mod missing;
+
 use std::{
-    collections::BTreeSet,
-    fmt,
-    io::{self, Write},
-    ops::ControlFlow,
+    fmt, io,
     path::PathBuf,
     time::{Duration, Instant},
 };
 
 use ib_routing::{
-    Fabric, NodeIdx, PortRef, VerifyReport,
+    Fabric, NodeIdx, PortRef,
     format::{dot, svg},
 };
 use ib_sim::{FaultSpec, Sim, SimOptions};
-use ib_sm::{Event, Phase, SubnetManager};
+use ib_sm::SubnetManager;
 use ib_transport::{Clock as _, Record, Tap, drive};
 use ib_wire::{Guid, PortNum};
 
@@ -22,17 +21,10 @@ use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
     files,
-    output::{
-        progress::Progress,
-        report::{Report, RoutesReport, Seconds, seconds},
-        stderr, warning,
-    },
+    observer::ProgressObserver,
     recording::Recording,
     sm_args::SmArgs,
 };
-
-/// Sweeps that may fail before the manager is given up.
-const ATTEMPTS: u32 = 5;
 
 /// Bring a fabric up in the simulator and verify every route.
 ///
@@ -111,9 +103,9 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     };
     driven.map_err(|error| CliError::at("the simulator", error))?;
 
-    let mut times = observer.seconds();
-    times.total = seconds(began.elapsed());
-    let report = report(&sm, times);
+    let elapsed = began.elapsed();
+    let mut report = observer.report(&sm, elapsed);
+    missing::add_missing(&mut report, &fabric, at, &sm);
     if let (Some(directory), Some(routes)) = (&args.sm.dump_dir, sm.routes()) {
         files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())?;
     }
@@ -127,121 +119,25 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         files::write(file, &dot::write(sm.fabric()))?;
     }
     let mut out = io::stdout().lock();
-    report.print(&mut out, json)?;
-    let verdict = match (sm.is_up(), report.verdict()) {
-        (true, verdict) => verdict,
-        (false, _) => Verdict::Fails,
-    };
-    if !json {
+    if json {
+        report.print_json(&mut out)?;
+    } else {
+        report.print_text(&mut out)?;
         let virtual_time = clock.now().since(ib_mad::Instant::ZERO);
-        let what = match verdict {
-            Verdict::Holds => "up",
-            Verdict::Fails => "NOT up",
-        };
-        writeln!(
-            out,
-            "\nsubnet {what} in {:.3} ms of virtual time, {:.3} ms on the clock",
+        let times = format!(
+            "in {:.3} ms of virtual time, {:.3} ms on the clock",
             virtual_time.as_secs_f64() * 1e3,
-            times.total * 1e3
-        )?;
+            elapsed.as_secs_f64() * 1e3
+        );
+        let (good, bad) = (
+            format!("subnet up {times}"),
+            format!("subnet NOT up {times}"),
+        );
+        report.print_verdict(&mut out, &good, &bad)?;
     }
     // The process ends: what the fabric holds need not be taken apart node by node.
     std::mem::forget((sm, sim));
-    Ok(verdict)
-}
-
-/// The report of a manager that has swept.
-pub fn report(sm: &SubnetManager, times: Seconds) -> Report {
-    let nothing = VerifyReport::default();
-    let verified = sm.report().unwrap_or(&nothing);
-    let summary = sm.summary();
-    Report {
-        fabric: summary.fabric,
-        engine: summary.engine,
-        seconds: times,
-        mads: summary.mads,
-        ports: summary.ports,
-        routes: RoutesReport::new(sm.fabric(), verified),
-    }
-}
-
-/// Watches the manager: wall time of each phase, and what a person should know.
-pub struct ProgressObserver {
-    times: [Duration; Phase::ALL.len()],
-    phase: Option<(Phase, Instant)>,
-    attempts: u32,
-    progress: Progress,
-    /// What was warned of since the subnet was up last.
-    warned: BTreeSet<String>,
-}
-
-impl ProgressObserver {
-    /// Watches from now on.
-    pub fn new() -> Self {
-        Self {
-            times: Default::default(),
-            phase: None,
-            attempts: 0,
-            progress: Progress::new("phases", Phase::ALL.len()),
-            warned: BTreeSet::new(),
-        }
-    }
-
-    /// Takes in an event; breaks when the subnet is up, or will not be.
-    pub fn event(&mut self, event: &Event) -> ControlFlow<()> {
-        // A sweep that is tried again finds the same faults.
-        if let Some(warning) = warning::of(event)
-            && self.warned.insert(warning.clone())
-        {
-            stderr::warn(warning);
-        }
-        match event {
-            Event::PhaseStarted(phase) => {
-                self.end_phase();
-                self.phase = Some((*phase, Instant::now()));
-                self.progress.set(*phase as usize);
-            }
-            Event::SubnetUp(_) => {
-                self.end_phase();
-                self.warned.clear();
-                return ControlFlow::Break(());
-            }
-            Event::SweepFailed(_) => {
-                self.end_phase();
-                self.attempts += 1;
-                if self.attempts == ATTEMPTS {
-                    return ControlFlow::Break(());
-                }
-            }
-            _ => {}
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn end_phase(&mut self) {
-        if let Some((phase, started)) = self.phase.take()
-            && let Some(time) = self.times.get_mut(phase as usize)
-        {
-            *time += started.elapsed();
-        }
-    }
-
-    /// Wall time of each phase; the total is the caller's.
-    pub fn seconds(&self) -> Seconds {
-        let of = |phase: Phase| {
-            self.times
-                .get(phase as usize)
-                .map_or(0.0, |&time| seconds(time))
-        };
-        Seconds {
-            discover: of(Phase::Discover),
-            lids: of(Phase::Lids),
-            route: of(Phase::Route),
-            verify: of(Phase::Verify),
-            program: of(Phase::Program),
-            total: 0.0,
-        }
-    }
+    Ok(report.verdict())
 }
 
 /// The port that the manager sits on.

@@ -1,4 +1,6 @@
-//! The report of `up`, `sm --once`, `route` and `check`: one JSON document, or tables and a verdict.
+//! The report of `up`, `sm --once`, `route` and `check`: one JSON document, or a block of lines and a verdict.
+
+mod text;
 
 use std::{
     io::{self, Write},
@@ -6,26 +8,73 @@ use std::{
 };
 
 use ib_routing::{ChannelIdx, Fabric, LidMap, NodeType, RoutingEngine, VerifyReport};
-use ib_sm::{FabricCounts, MadCounts, PortCounts};
 use ib_wire::{Guid, PortNum, Vl};
 use serde::{Serialize, Serializer};
 
-use super::{json, table::Table};
+use super::json;
 use crate::error::Verdict;
 
-/// Everything that a report says. Parts that a command has nothing to say about are zero.
+/// Verdict of routes that hold.
+pub const GOOD_ROUTES: &str = "routes hold";
+/// Verdict of routes that do not.
+pub const BAD_ROUTES: &str = "routes do NOT hold";
+
+/// Everything that a report says. Parts that a command has no figures for are zero.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    #[serde(serialize_with = "fabric_counts")]
     pub fabric: FabricCounts,
+    /// Engine of the routes; `None` if they were read from a file, or if there are none.
     #[serde(serialize_with = "engine")]
     pub engine: Option<RoutingEngine>,
     pub seconds: Seconds,
-    #[serde(serialize_with = "mad_counts")]
     pub mads: MadCounts,
-    #[serde(serialize_with = "port_counts")]
     pub ports: PortCounts,
     pub routes: RoutesReport,
+    /// Nodes of the simulated fabric that the manager did not reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<NodeCounts>,
+    /// Whether a manager brought the subnet up without an error; `None` if no manager ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    up: Option<bool>,
+    /// Everything that is not as it should be, a sentence each; empty where all checks hold.
+    errors: Vec<String>,
+}
+
+/// Numbers of things in a fabric.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct FabricCounts {
+    pub switches: usize,
+    pub cas: usize,
+    pub routers: usize,
+    pub links: usize,
+    /// LIDs in use; with an LMC a port has several.
+    pub lids: usize,
+}
+
+/// Numbers of nodes by type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NodeCounts {
+    pub switches: usize,
+    pub cas: usize,
+    pub routers: usize,
+}
+
+/// Management datagrams of a manager's last sweep.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct MadCounts {
+    pub sent: u64,
+    pub received: u64,
+    /// Those of `sent` that repeat a request.
+    pub retried: u64,
+    /// Requests without a response, all repetitions included.
+    pub timed_out: u64,
+}
+
+/// Ports with a link, by their state.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct PortCounts {
+    pub active: usize,
+    pub not_active: usize,
 }
 
 /// Wall time of each phase, in seconds.
@@ -42,12 +91,18 @@ pub struct Seconds {
 /// What the verifier says of the routes.
 #[derive(Debug, Serialize)]
 pub struct RoutesReport {
+    /// Ordered pairs of LIDs of different CA ports.
     pub pairs: u64,
+    /// Pairs of a source port and a destination LID, switches' own included, without a route.
     pub unreachable: u64,
+    /// Pairs of a switch and a LID whose route never ends.
     pub loops: u64,
+    /// Whether traffic between CAs cannot deadlock.
     pub deadlock_free: bool,
     pub cycle: Option<Vec<CycleLink>>,
+    /// Virtual lanes that traffic between CAs uses.
     pub vls: u8,
+    /// Most links between switches on the route of a pair.
     pub max_hops: u32,
     pub mean_hops: f64,
     pub link_load: LinkLoad,
@@ -80,93 +135,76 @@ impl Report {
         seconds: Seconds,
         verified: &VerifyReport,
     ) -> Self {
-        Self {
-            fabric: counts(fabric, lids),
+        let mut report = Self {
+            fabric: FabricCounts::new(fabric, lids),
             engine,
             seconds,
             mads: MadCounts::default(),
             ports: PortCounts::default(),
             routes: RoutesReport::new(fabric, verified),
+            missing: None,
+            up: None,
+            errors: Vec::new(),
+        };
+        report.errors = report.routes.errors();
+        report
+    }
+
+    /// The report of a manager. `verified` is `None` if no engine computed routes.
+    pub fn of_manager(
+        summary: &ib_sm::Summary,
+        fabric: &Fabric,
+        seconds: Seconds,
+        verified: Option<&VerifyReport>,
+    ) -> Self {
+        let nothing = VerifyReport::default();
+        let routes = RoutesReport::new(fabric, verified.unwrap_or(&nothing));
+        let mut report = Self {
+            fabric: summary.fabric.into(),
+            engine: summary.engine,
+            seconds,
+            mads: summary.mads.into(),
+            ports: summary.ports.into(),
+            routes,
+            missing: None,
+            up: Some(true),
+            errors: Vec::new(),
+        };
+        match verified {
+            Some(_) => report
+                .routes
+                .errors()
+                .into_iter()
+                .for_each(|error| report.fail(error)),
+            None => report.fail("there are no routes"),
+        }
+        let silent = report.mads.timed_out;
+        if silent > 0 {
+            report.fail(count(silent, "request got", "requests got") + " no response");
+        }
+        let down = report.ports.not_active;
+        if down > 0 {
+            report.fail(count(down, "port is", "ports are") + " not active");
+        }
+        report
+    }
+
+    /// Adds a sentence that says what is not as it should be.
+    pub fn fail(&mut self, error: impl Into<String>) {
+        self.errors.push(error.into());
+        if let Some(up) = &mut self.up {
+            *up = false;
         }
     }
 
     /// Whether everything that the report says is as it should be.
     pub fn verdict(&self) -> Verdict {
-        let routes = &self.routes;
-        let holds = routes.unreachable == 0
-            && routes.loops == 0
-            && routes.deadlock_free
-            && self.ports.not_active == 0
-            && self.mads.timed_out == 0;
-        Verdict::of(holds)
+        Verdict::of(self.errors.is_empty())
     }
 
-    /// Prints the report, for programs or for reading.
-    pub fn print(&self, out: &mut impl Write, as_json: bool) -> io::Result<()> {
-        if as_json {
-            return json::print(out, self);
-        }
-        self.print_tables(out)?;
-        out.flush()
-    }
-
-    fn print_tables(&self, out: &mut impl Write) -> io::Result<()> {
-        let counts = &self.fabric;
-        let mut table = Table::new(["switches", "CAs", "routers", "links", "LIDs"]);
-        table
-            .row([
-                counts.switches.to_string(),
-                counts.cas.to_string(),
-                counts.routers.to_string(),
-                counts.links.to_string(),
-                counts.lids.to_string(),
-            ])
-            .print(out)?;
-        writeln!(out)?;
-        self.print_work(out)?;
-        self.routes.print(out, self.engine)
-    }
-
-    /// MADs and ports, of a subnet that was brought up; and how long it took.
-    fn print_work(&self, out: &mut impl Write) -> io::Result<()> {
-        if self.mads.sent > 0 {
-            let mut table = Table::new([
-                "MADs sent",
-                "received",
-                "retried",
-                "timed out",
-                "ports active",
-                "not active",
-            ]);
-            table
-                .row([
-                    self.mads.sent.to_string(),
-                    self.mads.received.to_string(),
-                    self.mads.retried.to_string(),
-                    self.mads.timed_out.to_string(),
-                    self.ports.active.to_string(),
-                    self.ports.not_active.to_string(),
-                ])
-                .print(out)?;
-            writeln!(out)?;
-        }
-        let seconds = &self.seconds;
-        let mut table = Table::new([
-            "seconds", "discover", "LIDs", "route", "verify", "program", "total",
-        ]);
-        let cell = |value: f64| format!("{value:.6}");
-        table
-            .row([
-                String::new(),
-                cell(seconds.discover),
-                cell(seconds.lids),
-                cell(seconds.route),
-                cell(seconds.verify),
-                cell(seconds.program),
-                cell(seconds.total),
-            ])
-            .print(out)?;
-        writeln!(out)
+    /// Prints the report as one JSON document.
+    pub fn print_json(&self, out: &mut impl Write) -> io::Result<()> {
+        json::print(out, self)
     }
 }
 
@@ -196,50 +234,18 @@ impl RoutesReport {
         }
     }
 
-    fn print(&self, out: &mut impl Write, engine: Option<RoutingEngine>) -> io::Result<()> {
-        let mut table = Table::new([
-            "engine",
-            "pairs",
-            "unreachable",
-            "loops",
-            "hops max",
-            "mean",
-            "load max",
-            "mean",
-            "stdev",
-            "VLs",
-            "deadlock",
-        ]);
-        table
-            .row([
-                engine.map_or_else(|| "-".to_owned(), |engine| engine.to_string()),
-                self.pairs.to_string(),
-                self.unreachable.to_string(),
-                self.loops.to_string(),
-                self.max_hops.to_string(),
-                format!("{:.4}", self.mean_hops),
-                self.link_load.max.to_string(),
-                format!("{:.1}", self.link_load.mean),
-                format!("{:.1}", self.link_load.stdev),
-                self.vls.to_string(),
-                if self.deadlock_free { "none" } else { "cycle" }.to_owned(),
-            ])
-            .print(out)?;
-        if let Some(cycle) = &self.cycle {
-            writeln!(out, "\nLinks that can wait for each other in a circle:")?;
-            let mut table = Table::new(["from", "port", "to", "port", "VL"]);
-            for link in cycle {
-                table.row([
-                    link.from.to_string(),
-                    link.from_port.to_string(),
-                    link.to.to_string(),
-                    link.to_port.to_string(),
-                    link.vl.to_string(),
-                ]);
-            }
-            table.print(out)?;
+    fn errors(&self) -> Vec<String> {
+        let mut errors = Vec::new();
+        if self.unreachable > 0 {
+            errors.push(count(self.unreachable, "pair has", "pairs have") + " no route");
         }
-        Ok(())
+        if self.loops > 0 {
+            errors.push(count(self.loops, "route loops", "routes loop"));
+        }
+        if !self.deadlock_free {
+            errors.push("traffic between CAs can deadlock".to_owned());
+        }
+        errors
     }
 }
 
@@ -259,14 +265,60 @@ impl CycleLink {
     }
 }
 
-/// Numbers of things in a fabric.
-pub fn counts(fabric: &Fabric, lids: &LidMap) -> FabricCounts {
-    FabricCounts {
-        switches: fabric.num_switches(),
-        cas: fabric.count(NodeType::Ca),
-        routers: fabric.count(NodeType::Router),
-        links: fabric.num_links(),
-        lids: lids.num_lids(),
+impl FabricCounts {
+    /// What is in a fabric whose ports have these LIDs.
+    pub fn new(fabric: &Fabric, lids: &LidMap) -> Self {
+        Self {
+            switches: fabric.num_switches(),
+            cas: fabric.count(NodeType::Ca),
+            routers: fabric.count(NodeType::Router),
+            links: fabric.num_links(),
+            lids: lids.num_lids(),
+        }
+    }
+}
+
+impl From<ib_sm::FabricCounts> for FabricCounts {
+    fn from(counts: ib_sm::FabricCounts) -> Self {
+        Self {
+            switches: counts.switches,
+            cas: counts.cas,
+            routers: counts.routers,
+            links: counts.links,
+            lids: counts.lids,
+        }
+    }
+}
+
+impl From<ib_sm::MadCounts> for MadCounts {
+    fn from(counts: ib_sm::MadCounts) -> Self {
+        Self {
+            sent: counts.sent,
+            received: counts.received,
+            retried: counts.retried,
+            timed_out: counts.timed_out,
+        }
+    }
+}
+
+impl From<ib_sm::PortCounts> for PortCounts {
+    fn from(counts: ib_sm::PortCounts) -> Self {
+        Self {
+            active: counts.active,
+            not_active: counts.not_active,
+        }
+    }
+}
+
+impl NodeCounts {
+    /// Counts one more node.
+    pub fn add(&mut self, type_: NodeType) {
+        let count = match type_ {
+            NodeType::Switch => &mut self.switches,
+            NodeType::Ca => &mut self.cas,
+            NodeType::Router => &mut self.routers,
+        };
+        *count += 1;
     }
 }
 
@@ -275,63 +327,13 @@ pub fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
 }
 
-fn fabric_counts<S: Serializer>(counts: &FabricCounts, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Counts {
-        switches: usize,
-        cas: usize,
-        routers: usize,
-        links: usize,
-        lids: usize,
+/// `1 port is` or `2 ports are`.
+pub fn count(number: impl TryInto<u64>, one: &str, many: &str) -> String {
+    match number.try_into() {
+        Ok(1) => format!("1 {one}"),
+        Ok(number) => format!("{number} {many}"),
+        Err(_) => format!("many {many}"),
     }
-    let &FabricCounts {
-        switches,
-        cas,
-        routers,
-        links,
-        lids,
-    } = counts;
-    Counts {
-        switches,
-        cas,
-        routers,
-        links,
-        lids,
-    }
-    .serialize(serializer)
-}
-
-fn mad_counts<S: Serializer>(counts: &MadCounts, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Counts {
-        sent: u64,
-        received: u64,
-        retried: u64,
-        timed_out: u64,
-    }
-    let &MadCounts {
-        sent,
-        received,
-        retried,
-        timed_out,
-    } = counts;
-    Counts {
-        sent,
-        received,
-        retried,
-        timed_out,
-    }
-    .serialize(serializer)
-}
-
-fn port_counts<S: Serializer>(counts: &PortCounts, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Counts {
-        active: usize,
-        not_active: usize,
-    }
-    let &PortCounts { active, not_active } = counts;
-    Counts { active, not_active }.serialize(serializer)
 }
 
 fn engine<S: Serializer>(engine: &Option<RoutingEngine>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -51,9 +51,10 @@ impl Proof {
         })
     }
 
-    /// Whether there is a proof, and it is one.
-    pub fn holds(&self) -> bool {
-        self.channels.is_some() && self.flaw.is_none()
+    /// What is wrong with the proof; `None` if it holds, or if a cycle already says that there is none.
+    pub fn error(&self) -> Option<String> {
+        let flaw = self.flaw.as_ref()?;
+        Some(format!("the certificate is refused: {flaw}"))
     }
 
     /// Prints one line.
