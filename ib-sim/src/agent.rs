@@ -9,7 +9,7 @@ use ib_wire::{Guid, Lid};
 
 use crate::event::DropReason;
 use crate::fault::{Behaviour, Corruption};
-use crate::frame::FrameIdx;
+use crate::frame::{Frame, FrameIdx};
 use crate::node::PortIdx;
 use crate::options::DeviceProfile;
 use crate::queue::Latency;
@@ -100,6 +100,7 @@ impl Sim {
             return self.drop_frame(arrival, frame, DropReason::NoAnswer);
         }
         self.stats.answered = self.stats.answered.wrapping_add(1);
+        self.frames[frame].length = Frame::PAYLOAD;
         let behaviour = self.nodes[node].behaviour;
         if let Behaviour::Byzantine(corruption) = behaviour {
             self.corrupt_reply(corruption, frame);

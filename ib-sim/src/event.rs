@@ -17,6 +17,9 @@ pub struct Delivery {
     pub dest_lid: Lid,
     /// The datagram, with its sender's address.
     pub mad: Mad,
+    /// Bytes of the datagram that mean something: 256, or what a sender with RMPP below it passed on. The kernel gives a
+    /// receiver the same number.
+    pub length: u16,
 }
 
 /// What happened in the fabric that a host may want to know.

@@ -35,6 +35,8 @@ pub(crate) struct Frame {
     pub(crate) words: u16,
     /// Bytes of payload: what the MTU limits.
     pub(crate) payload: u16,
+    /// Bytes of a management datagram that its sender says mean something: 256 at most.
+    pub(crate) length: u16,
     /// The packet itself, if it is not one of management.
     pub(crate) data: Option<Box<DataPacket>>,
 }
@@ -58,6 +60,7 @@ impl Frame {
         doublings: 0,
         words: Self::WORDS,
         payload: Self::PAYLOAD,
+        length: Self::PAYLOAD,
         data: None,
     };
 

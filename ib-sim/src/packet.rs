@@ -9,7 +9,7 @@ use ib_wire::{Fault, FaultKind, Lnh, PKey, Packet, QKey, Qpn};
 use thiserror::Error;
 
 use crate::event::{DropReason, SimError};
-use crate::frame::FrameIdx;
+use crate::frame::{Frame, FrameIdx};
 use crate::node::PortIdx;
 use crate::sim::Sim;
 use crate::trace::{DataPacket, PacketEnd, PacketFate, PacketHop, PacketId, PacketTrace};
@@ -87,6 +87,7 @@ impl Sim {
         sent.doublings = 0;
         sent.words = lrh.pkt_len();
         sent.payload = u16::try_from(view.payload().len()).unwrap_or(u16::MAX);
+        sent.length = Frame::PAYLOAD;
         sent.data = Some(Box::new(DataPacket {
             id,
             bytes: packet.to_vec(),

@@ -7,26 +7,28 @@
 //! Nothing that a client sends can hurt another one: a message of the wrong size is dropped, a flood is read in
 //! turns, a client that is gone loses its slot at the next datagram for it.
 
+mod attach;
 mod client;
 mod console;
+mod input;
+mod options;
 mod poller;
 mod socket;
 
 use std::io::{self, BufRead, Write};
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::time::Duration;
 
-use ib_mad::{Engine, Instant, Mad, MgmtClass, TransactionId};
+use ib_mad::{Engine, Instant, Mad, MgmtClass};
 use ib_routing::Fabric;
 use ib_transport::ibsim::{Control, Datagram};
 use ib_transport::{Clock, MonotonicClock};
 use thiserror::Error;
 
 use crate::event::{Delivery, Notification};
-use crate::options::{DeviceProfile, PortGuids, SimOptions};
 use crate::sim::Sim;
+
+pub use options::{Listen, ServerOptions};
 
 use client::Client;
 use console::{Console, Outcome};
@@ -39,59 +41,8 @@ const MAX_BURST: usize = 64;
 /// Longest sleep: how soon a request to stop is seen.
 const MAX_WAIT: Duration = Duration::from_millis(100);
 
-/// Where the server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Listen {
-    /// Abstract Unix sockets under this name: the value of `IBSIM_SOCKNAME`.
-    Unix(String),
-    /// UDP: control at this port, slot K at the K + 1st after it, as `ibsim -r` has it. Clients of ibsim speak no TCP.
-    Udp {
-        /// Address to bind to.
-        address: IpAddr,
-        /// The control port: the value of `IBSIM_SERVER_PORT`.
-        port: u16,
-    },
-}
-
-/// How the server runs.
-#[derive(Clone, Debug)]
-pub struct ServerOptions {
-    /// Where it listens.
-    pub listen: Listen,
-    /// The fabric's options. [`ServerOptions::new`] gives those that make tools print what they print on ibsim.
-    pub sim: SimOptions,
-    /// Most clients at once.
-    pub max_clients: u16,
-    /// Whether clients are served before the console says `Start`.
-    pub started: bool,
-    /// Whether the console prints a prompt.
-    pub prompt: bool,
-}
-
-impl ServerOptions {
-    /// Options that make a server like ibsim: its initial attributes, its port GUIDs, no latencies.
-    #[must_use]
-    pub fn new(listen: Listen) -> Self {
-        Self {
-            listen,
-            sim: SimOptions {
-                hop_latency: Duration::ZERO,
-                agent_latency: Duration::ZERO,
-                training_time: Duration::ZERO,
-                port_guids: PortGuids::NodePlusPort,
-                profile: DeviceProfile::Ibsim,
-                linear_fdb_cap: 30720,
-                multicast_fdb_cap: 1024,
-                partition_cap: 64,
-                drop_events: true,
-                ..SimOptions::default()
-            },
-            max_clients: 4096,
-            started: true,
-            prompt: false,
-        }
-    }
-}
+/// Time between two searches for clients that are gone.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Why the server cannot run.
 #[derive(Debug, Error)]
@@ -146,6 +97,8 @@ pub struct Server {
     clock: MonotonicClock,
     /// Until when the console's `Wait` keeps the server from doing anything.
     asleep_until: Option<Instant>,
+    /// When all clients were probed last.
+    probed_at: Instant,
 }
 
 impl Server {
@@ -168,6 +121,7 @@ impl Server {
             prompt: options.prompt,
             clock: MonotonicClock::start(),
             asleep_until: None,
+            probed_at: Instant::ZERO,
         })
     }
 
@@ -187,7 +141,7 @@ impl Server {
         output: &mut dyn Write,
         stop: &AtomicBool,
     ) -> Result<(), ServerError> {
-        let lines = console.map(|console| read_lines(console, self.poller.alarm()));
+        let input = console.map(|console| input::read_lines(console, self.poller.alarm()));
         let mut console = Console::default();
         let mut ready = Vec::new();
         if self.started {
@@ -201,10 +155,12 @@ impl Server {
                 continue;
             }
             self.asleep_until = None;
-            if let Some(lines) = &lines {
-                console.enter(lines.try_iter());
+            if now.since(self.probed_at) >= PROBE_INTERVAL {
+                self.probe_clients();
             }
-            if let Some(line) = console.next_line() {
+            let line = console.next_line(input.as_ref());
+            let executed = line.is_some();
+            if let Some(line) = line {
                 let from_file = line.is_from_file();
                 let outcome = console.execute(self, line, output)?;
                 self.settle();
@@ -214,10 +170,15 @@ impl Server {
                 if !from_file {
                     self.show_prompt(output);
                 }
-                continue;
             }
+            // Clients get their turn after each line, so an endless console does not shut them out.
             self.serve(&mut ready);
-            self.sleep(&mut ready)?;
+            let wait = if executed {
+                Duration::ZERO
+            } else {
+                self.longest_wait()
+            };
+            self.poller.wait(wait, &mut ready)?;
         }
         Ok(())
     }
@@ -230,18 +191,17 @@ impl Server {
         }
     }
 
-    /// Waits until a socket has something, a timer of the fabric runs out, or a nap is over.
-    fn sleep(&mut self, ready: &mut Vec<Ready>) -> Result<(), ServerError> {
-        let wait = self.sim.poll_timeout();
-        let wait = wait.map(|next| next.since(self.clock.now()));
-        self.poller
-            .wait(wait.unwrap_or(MAX_WAIT).min(MAX_WAIT), ready)
+    /// How long the server may wait for its sockets: until the fabric's next timer, or [`MAX_WAIT`].
+    fn longest_wait(&self) -> Duration {
+        let next = self.sim.poll_timeout();
+        let wait = next.map(|next| next.since(self.clock.now()));
+        wait.unwrap_or(MAX_WAIT).min(MAX_WAIT)
     }
 
     /// Lets the clients in.
     fn start(&mut self) -> Result<(), ServerError> {
-        let heard = self.poller.add(&self.control, Ready::Control);
-        heard.map_err(ServerError::new("waiting for the control socket"))?;
+        let added = self.poller.add(&self.control, Ready::Control);
+        added.map_err(ServerError::new("waiting for the control socket"))?;
         self.started = true;
         Ok(())
     }
@@ -258,6 +218,7 @@ impl Server {
     }
 
     fn serve_control(&mut self) {
+        let probed_at = self.probed_at;
         for _ in 0..MAX_BURST {
             let mut bytes = [0; Control::LEN + 1];
             let Some((len, from)) = self.control.receive_control(&mut bytes) else {
@@ -270,7 +231,13 @@ impl Server {
             let request = bytes.get(..len).and_then(Control::parse);
             if let Some(request) = request {
                 let reply = self.answer_control(request, &from);
-                self.control.reply(&reply, &from);
+                if let Some(address) = &from.address {
+                    self.control.reply(&reply, address);
+                }
+            }
+            // A search through all clients takes time: clients get their turn before the next one.
+            if self.probed_at != probed_at {
+                return;
             }
         }
     }
@@ -301,7 +268,7 @@ impl Server {
         };
         let now = self.clock.now();
         self.sim.advance(now);
-        self.sim.send(port, &mad);
+        self.sim.send_datagram(port, &mad, client::length(datagram));
         self.settle();
     }
 
@@ -398,32 +365,9 @@ impl Server {
             // It does not read: datagrams may be lost.
             Sent::Full => true,
             Sent::Gone => {
-                self.disconnect(slot);
+                self.free_slot(slot);
                 false
             }
         }
     }
-}
-
-/// Reads the console in a thread of its own: a terminal cannot be waited for together with the sockets everywhere.
-fn read_lines(
-    console: Box<dyn BufRead + Send>,
-    wake: impl Fn() + Send + 'static,
-) -> mpsc::Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        for line in console.lines() {
-            let Ok(line) = line else { return };
-            if sender.send(line).is_err() {
-                return;
-            }
-            wake();
-        }
-    });
-    receiver
-}
-
-/// The transaction ID with the slot in its highest 16 bits, by which the answer finds its client.
-fn with_slot(id: TransactionId, slot: usize) -> TransactionId {
-    TransactionId(id.0 & 0x0000_ffff_ffff_ffff | (slot as u64 & 0xffff) << 48)
 }

@@ -232,12 +232,18 @@ impl Sim {
 
     /// Sends a datagram from the host of `port`, at the present moment.
     pub fn send(&mut self, port: PortRef, mad: &Mad) {
+        self.send_datagram(port, mad, Frame::PAYLOAD);
+    }
+
+    /// Sends a datagram of which `length` bytes mean something.
+    pub(crate) fn send_datagram(&mut self, port: PortRef, mad: &Mad, length: u16) {
         let Some(index) = self.port_idx(port) else {
             return;
         };
         let index = self.end_port(index);
         self.stats.sent = self.stats.sent.wrapping_add(1);
         let frame = self.frame_of(index, mad);
+        self.frames[frame].length = length;
         if mad.bytes[1] == MgmtClass::SUBN_DIRECTED.0 {
             self.start_directed(index, frame, mad.address.lid);
         } else {
@@ -392,6 +398,7 @@ impl Sim {
             Some(_) => Frame::WORDS.saturating_add(Frame::GRH_WORDS),
         };
         frame.payload = Frame::PAYLOAD;
+        frame.length = Frame::PAYLOAD;
         frame.data = None;
         index
     }
@@ -432,6 +439,7 @@ impl Engine for Sim {
             port: self.at(port),
             dest_qp: frame.dest_qp,
             dest_lid: frame.dest_lid,
+            length: frame.length,
             mad: self.unpack(index),
         })
     }

@@ -3,121 +3,20 @@
 
 mod lab;
 
-use std::io::Cursor;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ib_mad::{Attribute, Mad, MadAddress, Method};
-use ib_routing::{Fabric, FabricBuilder, NewNode, NodeType};
-use ib_sim::server::{Listen, Server, ServerOptions};
+use ib_mad::{Attribute, Method};
+use ib_routing::{FabricBuilder, NewNode, NodeType};
 use ib_smp::{NodeInfo, SmpDirected};
-use ib_transport::ibsim::{Control, IbsimOptions, IbsimPort, control_type};
-use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
+use ib_transport::Clock;
+use ib_transport::ibsim::{Control, control_type};
 use ib_wire::Guid;
 use zerocopy::IntoBytes;
 
-use lab::{at, fabric, path};
-
-/// A server in a thread; it ends with the test.
-struct Running {
-    name: String,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<String>>,
-}
-
-impl Running {
-    fn start(console: &str) -> Self {
-        Self::serve(&fabric(), console)
-    }
-
-    fn serve(fabric: &Fabric, console: &str) -> Self {
-        static STARTED: AtomicU32 = AtomicU32::new(0);
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let name = format!("ib-sim-test-{}-{number}", std::process::id());
-        let options = ServerOptions::new(Listen::Unix(name.clone()));
-        let mut server = Server::bind(fabric, &options).unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let console = Box::new(Cursor::new(console.to_owned()));
-        let thread = std::thread::spawn(move || {
-            let mut output = Vec::new();
-            server.run(Some(console), &mut output, &stopped).unwrap();
-            String::from_utf8(output).unwrap()
-        });
-        Self {
-            name,
-            stop,
-            thread: Some(thread),
-        }
-    }
-
-    /// Ends the server and gives what its console printed.
-    fn end(mut self) -> String {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().unwrap().join().unwrap()
-    }
-
-    fn attach(&self, node: &str) -> Client {
-        let clock = MonotonicClock::start();
-        let options = IbsimOptions {
-            server: self.name.clone(),
-            node: node.to_owned(),
-            announce_sm: false,
-        };
-        let port = IbsimPort::attach(&options, clock).unwrap();
-        Client { port, clock }
-    }
-
-    /// A socket with a name of its own.
-    fn stranger(&self, own: &str) -> UnixDatagram {
-        let own = SocketAddr::from_abstract_name(format!("{}:{own}\0", self.name)).unwrap();
-        let socket = UnixDatagram::bind_addr(&own).unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_millis(300)))
-            .unwrap();
-        socket
-    }
-
-    /// A stranger's socket that is connected to the control socket.
-    fn control(&self, own: &str) -> UnixDatagram {
-        let socket = self.stranger(own);
-        let to = SocketAddr::from_abstract_name(format!("{}:ctl\0", self.name)).unwrap();
-        socket.connect_addr(&to).unwrap();
-        socket
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-}
-
-struct Client {
-    port: IbsimPort,
-    clock: MonotonicClock,
-}
-
-impl Client {
-    fn guid(&mut self, ports: &[u8]) -> Option<Guid> {
-        let mut mad = Mad::new(MadAddress::DIRECTED);
-        mad.bytes = *SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(ports)).as_bytes();
-        self.port.send(&mad).unwrap();
-        let deadline = self.clock.now() + Duration::from_secs(2);
-        match self.port.recv(Some(deadline)).unwrap()? {
-            Received::Mad(mad) => {
-                let smp = SmpDirected::from_bytes(mad.bytes);
-                let info = NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap());
-                Some(info.node_guid())
-            }
-            Received::Returned(_) => None,
-        }
-    }
-}
+use lab::server::Running;
+use lab::{at, path};
 
 #[test]
 fn a_client_reaches_the_whole_fabric_and_learns_at_once_what_it_cannot_reach() {
@@ -248,80 +147,9 @@ fn garbage_harms_nobody() {
             if let Ok(len) = control.recv(&mut reply) {
                 assert_eq!(len, Control::LEN);
             }
-            if slot == 0 && type_ == control_type::DISCONNECT {
-                // That was the client's own slot: what its process may do, this one may, too.
-                drop(client);
-                client = server.attach("H");
-            }
         }
     }
     assert_eq!(client.guid(&[1]), Some(Guid(0x200)));
-}
-
-#[test]
-fn the_console_changes_the_fabric_and_says_what_is_wrong() {
-    let server = Running::start(
-        "Unlink \"S2\"[5]\nfoo\nLink \"S2\"[9] \"T\"[1]\nError \"T\" 101\nBaselid \"H\"[1] 7\nRoute 7 7\n",
-    );
-    let mut client = server.attach("H");
-    let mut waited = 0;
-    while client.guid(&[1, 7, 5]).is_some() && waited < 100 {
-        std::thread::sleep(Duration::from_millis(20));
-        waited += 1;
-    }
-    assert_eq!(client.guid(&[1, 7, 5]), None);
-    assert_eq!(client.guid(&[1, 7]), Some(Guid(0x300)));
-    std::thread::sleep(Duration::from_millis(300));
-    let output = server.end();
-    for line in [
-        "command 'foo' unknown - skipped",
-        "# Link: nodeid \"S2\" has no port 9",
-        "# Error: 101: expected a percentage from 0 to 100",
-        "From node \"H\" port 1 lid 7",
-    ] {
-        assert!(output.contains(line), "{line:?} is not in {output:?}");
-    }
-}
-
-/// What a server prints that a console tells to quit.
-fn console(commands: &str) -> String {
-    let mut server = Running::serve(&fabric(), commands);
-    let thread = server.thread.take().unwrap();
-    thread.join().unwrap()
-}
-
-#[test]
-fn a_file_of_commands_waits_where_it_says_so() {
-    let directory = std::env::temp_dir();
-    let file = directory.join(format!("ib-sim-console-{}", std::process::id()));
-    let inner = directory.join(format!("ib-sim-console-{}-inner", std::process::id()));
-    let text = format!("Verbose 1\n! {} \nVerbose 3\nQuit\n", inner.display());
-    std::fs::write(&file, text).unwrap();
-    std::fs::write(&inner, "Verbose 2\nWait 1\n").unwrap();
-    let started = std::time::Instant::now();
-    let output = console(&format!("!{}\nVerbose 4\n", file.display()));
-    let took = started.elapsed();
-    for file in [file, inner] {
-        std::fs::remove_file(file).unwrap();
-    }
-    let levels: Vec<_> = output
-        .lines()
-        .filter_map(|line| line.strip_prefix("simulator verbose level is "))
-        .collect();
-    // `Quit` in a file ends the server: what was typed behind it is not carried out.
-    assert_eq!(levels, ["1", "2", "3"], "{output}");
-    assert!(took >= Duration::from_secs(1), "{took:?}");
-}
-
-#[test]
-fn a_file_of_commands_that_reads_itself_ends() {
-    let file = std::env::temp_dir().join(format!("ib-sim-console-{}-loop", std::process::id()));
-    let text = format!("Verbose 1\n!{}\n", file.display());
-    std::fs::write(&file, text).unwrap();
-    let output = console(&format!("!{}\nQuit\n", file.display()));
-    std::fs::remove_file(file).unwrap();
-    assert_eq!(output.matches("simulator verbose level is 1").count(), 9);
-    assert!(output.contains("files are nested too deep"), "{output}");
 }
 
 /// The server that the test below, run again as another user, is to visit.

@@ -1,17 +1,18 @@
-//! A client's slot: attaching, the questions of its control messages, its datagrams.
+//! A client's slot, and the datagrams that go through it.
 
-use ib_mad::{Mad, MadAddress, MadHeader, Method, MgmtClass, TransactionId};
+use ib_mad::{Mad, MadAddress, MadHeader, Method, MgmtClass, RmppData, RmppType, TransactionId};
 use ib_routing::PortRef;
-use ib_transport::ibsim::{ClientInfo, Control, Datagram, control_type};
-use ib_wire::{Lid, PortNum, QKey, Qpn, Sl};
-use zerocopy::{FromBytes, IntoBytes};
+use ib_transport::ibsim::Datagram;
+use ib_wire::{Lid, QKey, Qpn, Sl};
+use zerocopy::IntoBytes;
 
 use crate::event::Delivery;
-use crate::sim::Sim;
+use crate::frame::Frame;
 
-use super::poller::Ready;
-use super::socket::{Sender, Sent, Socket};
-use super::{Server, with_slot};
+use super::socket::{Address, Sent, Socket};
+
+/// Bytes of the header of subnet administration behind the RMPP header: SM_Key, AttributeOffset, ComponentMask.
+const SA_HEADER: usize = 20;
 
 /// A program that is attached to a port.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(super) struct Client {
     /// Whether it has sent a request: who has is no server of a vendor's class.
     pub(super) has_asked: bool,
     pub(super) socket: Socket,
+    /// The address of its control socket: control messages for the slot are taken from there only.
+    pub(super) owner: Address,
 }
 
 impl Client {
@@ -57,6 +60,41 @@ impl Client {
     }
 }
 
+/// The transaction ID with the slot in its highest 16 bits, by which the answer finds its client.
+fn with_slot(id: TransactionId, slot: usize) -> TransactionId {
+    TransactionId(id.0 & 0x0000_ffff_ffff_ffff | (slot as u64 & 0xffff) << 48)
+}
+
+/// The length of a client's datagram, as its receiver is told it.
+///
+/// A program that leaves RMPP to the layer below sends as many bytes as its message has. One that makes its segments
+/// itself sends whole datagrams; the layer below would give their receiver what the last segment holds, and programs
+/// take the number of records from that.
+pub(super) fn length(message: &Datagram) -> u16 {
+    let said = u16::try_from(message.length.get()).unwrap_or(Frame::PAYLOAD);
+    if (1..Frame::PAYLOAD).contains(&said) {
+        return said;
+    }
+    last_segment_length(&message.mad).unwrap_or(Frame::PAYLOAD)
+}
+
+/// Bytes of a datagram that holds the last segment of an answer of subnet administration, headers included.
+fn last_segment_length(bytes: &[u8; Mad::LEN]) -> Option<u16> {
+    let (header, rest) = MadHeader::parse(bytes, 0).ok()?;
+    let (rmpp, data) = RmppData::parse(rest, MadHeader::LEN).ok()?;
+    let last = header.mgmt_class() == MgmtClass::SUBN_ADM
+        && rmpp.active()
+        && rmpp.rmpp_type() == RmppType::DATA
+        && rmpp.last();
+    let payload = usize::try_from(rmpp.payload_length()).ok()?;
+    let headers = Mad::LEN.checked_sub(data.len())?;
+    // The header of subnet administration is part of the payload.
+    let whole = (SA_HEADER..=data.len()).contains(&payload);
+    u16::try_from(headers.checked_add(payload)?)
+        .ok()
+        .filter(|_| last && whole)
+}
+
 /// The slot that a transaction ID names.
 pub(super) fn slot_of(id: TransactionId) -> usize {
     usize::from((id.0 >> 48) as u16)
@@ -79,7 +117,7 @@ pub(super) fn incoming(delivery: &Delivery, status: u32) -> Datagram {
         sqp: delivery.mad.address.qpn.bits().into(),
         status: status.into(),
         padding: [0; 4],
-        length: (Mad::LEN as u64).into(),
+        length: u64::from(delivery.length).into(),
         mad: delivery.mad.bytes,
     }
 }
@@ -104,205 +142,4 @@ pub(super) fn returned(mad: &Mad) -> Option<Datagram> {
         length: (Mad::LEN as u64).into(),
         mad: bytes,
     })
-}
-
-impl Server {
-    /// Answers a control message. A type that nobody knows comes back as it was.
-    pub(super) fn answer_control(&mut self, mut message: Control, from: &Sender) -> Control {
-        let type_ = message.type_.get();
-        let slot = message.client_id.get() as usize;
-        let answered = match type_ {
-            control_type::CONNECT => self.connect(&mut message, from),
-            control_type::DISCONNECT => self.is_client(slot).map(|()| self.disconnect(slot)),
-            control_type::SET_ISSM => self.set_is_sm(slot, &message),
-            control_type::GET_PORT..=control_type::GET_P_KEYS => self.describe(slot, &mut message),
-            _ => Some(()),
-        };
-        if answered.is_none() {
-            message.type_ = control_type::ERROR.into();
-        }
-        message
-    }
-
-    pub(super) fn disconnect(&mut self, slot: usize) {
-        let Some(client) = self.clients.get_mut(slot).and_then(Option::take) else {
-            return;
-        };
-        let mut others = self.clients.iter().flatten();
-        if !others.any(|other| other.port == client.port) {
-            self.sim.detach(client.port);
-        }
-        if client.is_sm {
-            // The port was there when the client attached, and ports do not go away.
-            let _ = self.sim.set_is_sm(client.port, false);
-        }
-    }
-
-    fn is_client(&self, slot: usize) -> Option<()> {
-        self.clients.get(slot)?.as_ref().map(|_| ())
-    }
-
-    fn connect(&mut self, message: &mut Control, from: &Sender) -> Option<()> {
-        let (mut info, _) = ClientInfo::read_from_prefix(&message.data).ok()?;
-        let port = self.port_named(info.node_name())?;
-        let is_sm = info.issm.get() != 0;
-        let mut clients = self.clients.iter().flatten();
-        if is_sm && clients.any(|other| other.is_sm && other.port.node == port.node) {
-            return None;
-        }
-        let id = info.id.get();
-        // A process that attaches again has lost its first attachment.
-        let stale = self.clients.iter().position(|client| {
-            client
-                .as_ref()
-                .is_some_and(|client| client.id == id && client.port == port)
-        });
-        if let (Some(slot), super::Listen::Unix(_)) = (stale, &self.listen) {
-            self.disconnect(slot);
-        }
-        let slot = self.free_slot()?;
-        let socket = Socket::data(&self.listen, slot, id, from).ok()?;
-        let ready = Ready::Client(usize::from(slot));
-        self.poller.add(&socket, ready).ok()?;
-        self.sim.attach(port, false).ok()?;
-        if is_sm {
-            self.sim.set_is_sm(port, true).ok()?;
-        }
-        let slot_index = usize::from(slot);
-        if self.clients.len() <= slot_index {
-            self.clients
-                .resize_with(slot_index.saturating_add(1), || None);
-        }
-        *self.clients.get_mut(slot_index)? = Some(Client {
-            id,
-            port,
-            qp: info.qp.get(),
-            is_sm,
-            has_asked: false,
-            socket,
-        });
-        info.id = u32::from(slot).into();
-        if let Some(node) = self.sim.node(port.node) {
-            info.set_node_name(node.name().as_bytes());
-        }
-        message.set_data(info.as_bytes());
-        Some(())
-    }
-
-    /// The first slot that nobody has. When all are taken, those of clients that are gone are given free.
-    fn free_slot(&mut self) -> Option<u16> {
-        let free = self.clients.iter().position(Option::is_none);
-        let slot = free.unwrap_or(self.clients.len());
-        u16::try_from(slot)
-            .ok()
-            .filter(|&slot| slot < self.max_clients)
-    }
-
-    /// Where a client that names a node is attached: its first port. Without a name: the first node of the file.
-    fn port_named(&self, name: &[u8]) -> Option<PortRef> {
-        let node = if name.is_empty() {
-            self.sim.nodes().indices().next()?
-        } else {
-            self.sim.find(core::str::from_utf8(name).ok()?)?
-        };
-        let switch = self.sim.node(node)?.is_switch();
-        let port = if switch {
-            PortNum::MANAGEMENT
-        } else {
-            PortNum(1)
-        };
-        Some(PortRef { node, port })
-    }
-
-    fn set_is_sm(&mut self, slot: usize, message: &Control) -> Option<()> {
-        let on = message
-            .data
-            .first_chunk()
-            .map(|word| i32::from_ne_bytes(*word) != 0)?;
-        let client = self.clients.get(slot)?.as_ref()?;
-        let port = client.port;
-        let mut clients = self.clients.iter().enumerate();
-        let taken = clients.any(|(other, client)| {
-            other != slot
-                && client
-                    .as_ref()
-                    .is_some_and(|other| other.is_sm && other.port.node == port.node)
-        });
-        if on && taken {
-            return None;
-        }
-        self.clients.get_mut(slot)?.as_mut()?.is_sm = on;
-        self.sim.set_is_sm(port, on).ok()
-    }
-
-    /// Answers the questions about the port that a client is attached to.
-    fn describe(&mut self, slot: usize, message: &mut Control) -> Option<()> {
-        let port = self.clients.get(slot)?.as_ref()?.port;
-        let node = self.sim.node(port.node)?;
-        let here = self.sim.port(port)?;
-        let guid = node.guid().0.to_ne_bytes();
-        match message.type_.get() {
-            control_type::GET_PORT => {
-                let mut data = [0; 4];
-                let lid = here.info().lid().0.to_ne_bytes();
-                data[..2].copy_from_slice(&lid);
-                data[2] = here.state().0;
-                message.set_data(&data);
-            }
-            control_type::GET_VENDOR => {
-                let info = node.node_info();
-                let mut data = Vec::with_capacity(24);
-                for word in [
-                    info.vendor_id(),
-                    info.device_id().into(),
-                    info.revision(),
-                    0,
-                ] {
-                    data.extend(word.to_ne_bytes());
-                }
-                // The firmware's version.
-                data.extend(1u64.to_ne_bytes());
-                message.set_data(&data);
-            }
-            control_type::GET_GID => {
-                let prefix = here.info().gid_prefix().0.to_be_bytes();
-                message.set_data(&[prefix, guid].concat());
-            }
-            control_type::GET_GUID => message.set_data(&guid),
-            control_type::GET_NODE_INFO => {
-                let info = self.sim.node_info(port)?;
-                let mut data = [0; 64];
-                data.iter_mut()
-                    .zip(info.as_bytes())
-                    .for_each(|(to, from)| *to = *from);
-                message.set_data(&data);
-            }
-            control_type::GET_PORT_INFO => {
-                let number = message.data.first().copied().filter(|&number| number != 0);
-                let asked = PortRef {
-                    node: port.node,
-                    port: number.map_or(port.port, PortNum),
-                };
-                message.set_data(self.sim.port(asked)?.info().as_bytes());
-            }
-            control_type::GET_P_KEYS => {
-                let keys: Vec<u8> = (0..32)
-                    .flat_map(|index| here.sma().p_key(index).0.to_be_bytes())
-                    .collect();
-                message.set_data(&keys);
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-}
-
-impl Sim {
-    /// NodeInfo as the agent shows it at a port.
-    pub(super) fn node_info(&self, port: PortRef) -> Option<ib_smp::NodeInfo> {
-        let mut info = *self.node(port.node)?.node_info();
-        info.set_port_guid(self.port(port)?.guid())
-            .set_local_port_num(port.port);
-        Some(info)
-    }
 }

@@ -9,16 +9,22 @@ mod route;
 mod words;
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use ib_transport::Clock;
 
+use super::input::{InputLine, MAX_LINE};
 use super::{Server, ServerError};
 use words::{Words, number};
 
-/// Files that read files that read files: deeper is a loop.
+/// Most files that read one another: deeper is a loop.
 const MAX_DEPTH: u8 = 9;
+
+/// Most bytes of a file of commands.
+const MAX_FILE: u64 = 1 << 24;
 
 const HELP: &str = "\
 Start                                      serve the clients
@@ -53,7 +59,7 @@ pub(super) enum Outcome {
 /// A line to carry out.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    text: String,
+    text: InputLine,
     /// How many files read files until this line was read; 0: it was typed.
     depth: u8,
 }
@@ -68,7 +74,7 @@ impl Line {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Console {
     verbose: u32,
-    /// What is still to be carried out. The lines of a file stand before those that were typed after it.
+    /// Lines of files that are still to be carried out: they come before what was typed after them.
     pending: VecDeque<Line>,
 }
 
@@ -76,14 +82,12 @@ pub(super) struct Console {
 type Refusal = String;
 
 impl Console {
-    /// Takes in lines that were typed.
-    pub(super) fn enter(&mut self, lines: impl IntoIterator<Item = String>) {
-        let lines = lines.into_iter().map(|text| Line { text, depth: 0 });
-        self.pending.extend(lines);
-    }
-
-    pub(super) fn next_line(&mut self) -> Option<Line> {
-        self.pending.pop_front()
+    /// The next line to carry out: one of a file, else one that was typed.
+    pub(super) fn next_line(&mut self, typed: Option<&Receiver<InputLine>>) -> Option<Line> {
+        self.pending.pop_front().or_else(|| {
+            let text = typed?.try_recv().ok()?;
+            Some(Line { text, depth: 0 })
+        })
     }
 
     /// Carries one line out.
@@ -94,6 +98,18 @@ impl Console {
         output: &mut dyn Write,
     ) -> Result<Outcome, ServerError> {
         let Line { text, depth } = line;
+        let text = match text {
+            InputLine::Text(text) => text,
+            InputLine::NotUtf8 => {
+                show(output, b"# the line is not UTF-8: skipped\n");
+                return Ok(Outcome::Continue);
+            }
+            InputLine::TooLong => {
+                let text = format!("# the line is longer than {MAX_LINE} bytes: skipped\n");
+                show(output, text.as_bytes());
+                return Ok(Outcome::Continue);
+            }
+        };
         let line = text.trim();
         if line.is_empty() {
             return Ok(Outcome::Continue);
@@ -153,8 +169,7 @@ impl Console {
         if let Err(refusal) = done {
             text.extend(format!("# {name}: {refusal}\n").bytes());
         }
-        // A console that cannot be written to is no reason to stop serving.
-        let _ = output.write_all(&text).and_then(|()| output.flush());
+        show(output, &text);
         Ok(outcome)
     }
 
@@ -165,10 +180,10 @@ impl Console {
             return;
         }
         let depth = depth.saturating_add(1);
-        match std::fs::read_to_string(file) {
+        match read_bounded(file) {
             Ok(text) => {
                 for line in text.lines().rev() {
-                    let text = line.to_owned();
+                    let text = InputLine::Text(line.to_owned());
                     self.pending.push_front(Line { text, depth });
                 }
             }
@@ -189,6 +204,25 @@ impl Console {
         });
         Ok(())
     }
+}
+
+/// The text of a file of at most [`MAX_FILE`] bytes.
+fn read_bounded(file: &str) -> io::Result<String> {
+    let mut text = String::new();
+    let file = File::open(file)?;
+    let read = file
+        .take(MAX_FILE.saturating_add(1))
+        .read_to_string(&mut text)?;
+    if u64::try_from(read).is_ok_and(|read| read > MAX_FILE) {
+        let reason = format!("the file is longer than {MAX_FILE} bytes");
+        return Err(io::Error::other(reason));
+    }
+    Ok(text)
+}
+
+/// Shows a text on the console. A console that cannot be written to is no reason to stop serving.
+fn show(output: &mut dyn Write, text: &[u8]) {
+    let _ = output.write_all(text).and_then(|()| output.flush());
 }
 
 fn wait(server: &mut Server, words: &mut Words<'_>) -> Result<(), Refusal> {
@@ -234,7 +268,7 @@ fn disconnect(server: &mut Server, words: &mut Words<'_>) -> Result<(), Refusal>
     if !server.clients.get(slot).is_some_and(Option::is_some) {
         return Err(format!("there is no client {slot}"));
     }
-    server.disconnect(slot);
+    server.free_slot(slot);
     Ok(())
 }
 

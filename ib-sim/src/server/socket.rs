@@ -37,13 +37,19 @@ pub(super) enum Sent {
     Gone,
 }
 
-/// Who sent a control message.
+/// The origin of a control message.
 #[derive(Debug)]
-pub(super) enum Sender {
-    Unix {
-        address: Option<SocketAddrAny>,
-        credentials: Option<Credentials>,
-    },
+pub(super) struct Sender {
+    /// The address of its socket; none of a Unix socket without a name, which cannot be answered.
+    pub(super) address: Option<Address>,
+    /// The user on the other side of a Unix socket; UDP knows no users.
+    credentials: Option<Credentials>,
+}
+
+/// The address of a socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Address {
+    Unix(SocketAddrAny),
     Udp(InetAddr),
 }
 
@@ -62,15 +68,33 @@ impl Credentials {
 }
 
 impl Sender {
-    /// Whether this is the owner of the server or root. UDP knows no users.
+    /// Whether this is the owner of the server or root. Over UDP everybody may attach.
     pub(super) fn may_use(&self, owner: &Credentials) -> bool {
-        match self {
-            Self::Unix { credentials, .. } => {
-                credentials.is_some_and(|from| from == *owner || from.uid == 0)
-            }
-            Self::Udp(_) => true,
+        match (&self.address, self.credentials) {
+            (Some(Address::Udp(_)), _) => true,
+            (_, credentials) => credentials.is_some_and(|from| from == *owner || from.uid == 0),
         }
     }
+}
+
+/// Whether the client of a data socket is gone for certain: nothing has its address any more.
+///
+/// Nothing is sent to it, as umad2sim takes every message for a datagram. A Unix socket refuses a connection when its
+/// owner is gone. A UDP port of this machine that can be bound is free; of another machine's port nothing is known until
+/// something was sent to it.
+pub(super) fn is_gone(listen: &Listen, client: u32, owner: &Address) -> bool {
+    let probed = match (listen, owner) {
+        (Listen::Unix(base), _) => {
+            let connect =
+                || UnixDatagram::unbound()?.connect_addr(&unix_name(base, &format!("in{client}"))?);
+            return connect().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        }
+        (Listen::Udp { .. }, Address::Udp(owner)) => {
+            u16::try_from(client).map(|port| InetAddr::new(owner.ip(), port))
+        }
+        (Listen::Udp { .. }, Address::Unix(_)) => return false,
+    };
+    probed.is_ok_and(|address| UdpSocket::bind(address).is_ok())
 }
 
 impl Socket {
@@ -94,7 +118,12 @@ impl Socket {
     }
 
     /// The data socket of a slot, joined to its client.
-    pub(super) fn data(listen: &Listen, slot: u16, client: u32, from: &Sender) -> io::Result<Self> {
+    pub(super) fn data(
+        listen: &Listen,
+        slot: u16,
+        client: u32,
+        owner: &Address,
+    ) -> io::Result<Self> {
         match listen {
             Listen::Unix(base) => {
                 let socket = UnixDatagram::bind_addr(&unix_name(base, &format!("out{slot}"))?)?;
@@ -108,13 +137,13 @@ impl Socket {
                     .checked_add(1)
                     .and_then(|first| first.checked_add(slot))
                     .ok_or_else(full)?;
-                let Sender::Udp(from) = from else {
+                let Address::Udp(owner) = owner else {
                     return Err(full());
                 };
                 let to = u16::try_from(client).map_err(|_| full())?;
                 let socket = udp(InetAddr::new(*address, own))?;
                 if let Self::Udp(socket) = &socket {
-                    socket.connect(InetAddr::new(from.ip(), to))?;
+                    socket.connect(InetAddr::new(owner.ip(), to))?;
                 }
                 Ok(socket)
             }
@@ -140,18 +169,22 @@ impl Socket {
                     }),
                     _ => None,
                 });
-                let address = message.address;
-                return Some((
-                    message.bytes,
-                    Sender::Unix {
-                        address,
-                        credentials,
-                    },
-                ));
+                let address = message.address.map(Address::Unix);
+                let from = Sender {
+                    address,
+                    credentials,
+                };
+                return Some((message.bytes, from));
             },
             Self::Udp(socket) => loop {
                 match socket.recv_from(bytes) {
-                    Ok((len, from)) => return Some((len, Sender::Udp(from))),
+                    Ok((len, from)) => {
+                        let from = Sender {
+                            address: Some(Address::Udp(from)),
+                            credentials: None,
+                        };
+                        return Some((len, from));
+                    }
                     // An earlier reply met a closed port.
                     Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -161,20 +194,14 @@ impl Socket {
         }
     }
 
-    /// Answers a control message. A client that cannot be reached is its own affair.
-    pub(super) fn reply(&self, message: &Control, to: &Sender) {
+    /// Answers a control message. A failure is not reported: the client that cannot be reached asks again, or is gone.
+    pub(super) fn reply(&self, message: &Control, to: &Address) {
         match (self, to) {
-            (
-                Self::Unix(socket),
-                Sender::Unix {
-                    address: Some(address),
-                    ..
-                },
-            ) => {
+            (Self::Unix(socket), Address::Unix(address)) => {
                 let flags = rustix::net::SendFlags::NOSIGNAL;
                 let _ = rustix::net::sendto(socket, message.as_bytes(), flags, address);
             }
-            (Self::Udp(socket), Sender::Udp(address)) => {
+            (Self::Udp(socket), Address::Udp(address)) => {
                 let _ = socket.send_to(message.as_bytes(), address);
             }
             _ => {}

@@ -6,6 +6,8 @@
 )]
 
 pub mod data;
+#[cfg(target_os = "linux")]
+pub mod server;
 
 use ib_mad::{Attribute, AttributeId, Mad, MadAddress, Method};
 use ib_routing::{Fabric, FabricBuilder, NewNode, NodeIdx, NodeType, PortRef};

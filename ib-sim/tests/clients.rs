@@ -1,0 +1,178 @@
+//! Seats and slots: who gets one, who keeps it, and when it is free again.
+#![cfg(target_os = "linux")]
+
+mod lab;
+
+use std::time::Duration;
+
+use ib_mad::{MadHeader, Method, MgmtClass, RmppData, RmppType};
+use ib_smp::{CapabilityMask, PortInfo};
+use ib_transport::ibsim::{Control, Datagram, control_type};
+use ib_wire::{Guid, Lid};
+use zerocopy::FromZeros;
+
+use lab::server::{RawClient, Running};
+
+/// Whether the port that a client is attached to says that a subnet manager is there.
+fn is_sm(client: &RawClient) -> bool {
+    let data = client.ask(control_type::GET_PORT_INFO, client.slot, &[0]);
+    let data = data.unwrap();
+    let (info, _) = PortInfo::parse(&data[..], 0).unwrap();
+    info.capability_mask().contains(CapabilityMask::IS_SM)
+}
+
+#[test]
+fn the_seat_of_a_killed_manager_is_free_for_the_next_one() {
+    let server = Running::start("");
+    let killed = server.raw(1_000_001, "H", true).unwrap();
+    assert!(server.try_attach("H", true).is_err(), "the seat is taken");
+    drop(killed);
+    let mut next = server.try_attach("H", true).unwrap();
+    assert_eq!(next.guid(&[1]), Some(Guid(0x200)));
+    // A client that is attached already may take a seat as well.
+    let other = server.raw(1_000_002, "T", false).unwrap();
+    let killed = server.raw(1_000_003, "T", true).unwrap();
+    let on = 1u32.to_ne_bytes();
+    assert_eq!(other.ask(control_type::SET_ISSM, other.slot, &on), None);
+    drop(killed);
+    assert!(other.ask(control_type::SET_ISSM, other.slot, &on).is_some());
+}
+
+#[test]
+fn a_port_shows_no_manager_soon_after_it_was_killed() {
+    let server = Running::start("");
+    let watcher = server.raw(1_000_001, "H", false).unwrap();
+    let manager = server.raw(1_000_002, "H", true).unwrap();
+    assert!(is_sm(&watcher));
+    drop(manager);
+    let gone = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        !is_sm(&watcher)
+    });
+    assert!(gone);
+}
+
+#[test]
+fn slots_of_clients_that_left_without_a_disconnect_are_given_to_new_ones() {
+    let server = Running::with(|options| options.max_clients = 8);
+    let crowd = |first: u32| -> Vec<_> {
+        (first..first + 8)
+            .filter_map(|id| server.raw(id, "T", false))
+            .collect()
+    };
+    for round in 0..5 {
+        let clients = crowd(1_000_000 + 10 * round);
+        assert_eq!(clients.len(), 8, "round {round}");
+        assert!(
+            server.raw(1_000_009 + 10 * round, "T", false).is_none(),
+            "no slot is free"
+        );
+    }
+    assert_eq!(server.attach("H").guid(&[1]), Some(Guid(0x200)));
+}
+
+#[test]
+fn a_client_has_no_say_over_the_slot_of_another_one() {
+    let server = Running::start("");
+    let mut victim = server.try_attach("H", true).unwrap();
+    let thief = server.raw(1_000_001, "H", false).unwrap();
+    let own = thief.slot;
+    for slot in (0..4).filter(|&slot| slot != own) {
+        for type_ in control_type::DISCONNECT..=control_type::GET_P_KEYS {
+            assert_eq!(
+                thief.ask(type_, slot, &[0; 4]),
+                None,
+                "type {type_} for slot {slot}"
+            );
+        }
+    }
+    assert!(is_sm(&thief), "the seat is still taken");
+    assert_eq!(victim.guid(&[1]), Some(Guid(0x200)));
+    assert!(thief.ask(control_type::GET_PORT, own, &[]).is_some());
+    assert!(thief.ask(control_type::DISCONNECT, own, &[]).is_some());
+    assert_eq!(
+        thief.ask(control_type::GET_PORT, own, &[]),
+        None,
+        "the slot is free"
+    );
+}
+
+#[test]
+fn a_client_that_claims_the_number_of_another_one_does_not_take_its_slot() {
+    let server = Running::start("");
+    let victim = server.raw(1_000_001, "H", true).unwrap();
+    let control = server.control("ctl-thief");
+    let mut info = [0; 44];
+    info[..4].copy_from_slice(&1_000_001u32.to_ne_bytes());
+    info[12] = b'H';
+    let request = Control::new(control_type::CONNECT, 0, &info);
+    let reply = lab::server::exchange(&control, &request);
+    assert_eq!(reply.type_.get(), control_type::ERROR);
+    assert!(is_sm(&victim));
+}
+
+/// An answer of subnet administration in one segment, with the lengths that RMPP and the sender say.
+fn answer(request: &Datagram, last: bool, payload_length: u32, length: u64) -> Datagram {
+    let mut answer = *request;
+    answer.dlid = request.slid;
+    answer.length = length.into();
+    let (header, rest) = MadHeader::parse_mut(&mut answer.mad, 0).unwrap();
+    header.set_method(Method(0x92));
+    let (rmpp, _) = RmppData::parse_mut(rest, MadHeader::LEN).unwrap();
+    rmpp.set_rmpp_version(1)
+        .set_rmpp_type(RmppType::DATA)
+        .set_active(true)
+        .set_first(true)
+        .set_last(last)
+        .set_segment_number(1)
+        .set_payload_length(payload_length);
+    answer
+}
+
+#[test]
+fn a_receiver_learns_the_length_of_an_answer() {
+    let server = Running::start("Baselid \"H\"[1] 5\n");
+    let manager = server.raw(1_000_001, "H", true).unwrap();
+    let client = server.raw(1_000_002, "H", false).unwrap();
+    let mut request = Datagram::new_zeroed();
+    request.dlid = Lid(5).into();
+    request.dqp = 1.into();
+    request.sqp = 1.into();
+    request.length = 256.into();
+    let (header, _) = MadHeader::parse_mut(&mut request.mad, 0).unwrap();
+    header
+        .set_base_version(1)
+        .set_mgmt_class(MgmtClass::SUBN_ADM)
+        .set_class_version(2)
+        .set_method(Method(0x12));
+    // Is the last segment, PayloadLength, what the sender says, what the receiver is told.
+    for (last, payload_length, said, told) in [
+        // Own RMPP: headers of 36 bytes, then the payload, of which 20 bytes are a header too.
+        (true, 84, 256, 120),
+        (true, 20, 256, 56),
+        (true, 220, 256, 256),
+        // A first segment says how long the whole message is.
+        (false, 440, 256, 256),
+        // Impossible lengths.
+        (true, 221, 256, 256),
+        (true, 19, 256, 256),
+        // RMPP of the layer below: the message's own length, PayloadLength is nobody's.
+        (true, 0, 120, 120),
+        (true, 0, 56, 56),
+        (true, 0, 256, 256),
+        (true, 0, 1 << 40, 256),
+        (true, 0, 0, 256),
+    ] {
+        client.send(&request);
+        let received = manager.recv().expect("the request");
+        assert_eq!(received.length.get(), 256);
+        manager.send(&answer(&received, last, payload_length, said));
+        let received = client.recv().expect("the answer");
+        assert_eq!(received.status.get(), 0);
+        assert_eq!(
+            received.length.get(),
+            told,
+            "{last} {payload_length} {said}"
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! The console: what its commands do, and what input it survives.
+#![cfg(target_os = "linux")]
+
+mod lab;
+
+use std::io::{BufRead, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use ib_wire::Guid;
+
+use lab::fabric;
+use lab::server::Running;
+
+#[test]
+fn the_console_changes_the_fabric_and_says_what_is_wrong() {
+    let server = Running::start(
+        "Unlink \"S2\"[5]\nfoo\nLink \"S2\"[9] \"T\"[1]\nError \"T\" 101\nBaselid \"H\"[1] 7\nRoute 7 7\n",
+    );
+    let mut client = server.attach("H");
+    let mut waited = 0;
+    while client.guid(&[1, 7, 5]).is_some() && waited < 100 {
+        std::thread::sleep(Duration::from_millis(20));
+        waited += 1;
+    }
+    assert_eq!(client.guid(&[1, 7, 5]), None);
+    assert_eq!(client.guid(&[1, 7]), Some(Guid(0x300)));
+    std::thread::sleep(Duration::from_millis(300));
+    let output = server.end();
+    for line in [
+        "command 'foo' unknown - skipped",
+        "# Link: nodeid \"S2\" has no port 9",
+        "# Error: 101: expected a percentage from 0 to 100",
+        "From node \"H\" port 1 lid 7",
+    ] {
+        assert!(output.contains(line), "{line:?} is not in {output:?}");
+    }
+}
+
+/// What a server prints that a console tells to quit.
+fn console(commands: &str) -> String {
+    let mut server = Running::serve(&fabric(), commands);
+    let thread = server.thread.take().unwrap();
+    thread.join().unwrap()
+}
+
+#[test]
+fn a_file_of_commands_waits_where_it_says_so() {
+    let directory = std::env::temp_dir();
+    let file = directory.join(format!("ib-sim-console-{}", std::process::id()));
+    let inner = directory.join(format!("ib-sim-console-{}-inner", std::process::id()));
+    let text = format!("Verbose 1\n! {} \nVerbose 3\nQuit\n", inner.display());
+    std::fs::write(&file, text).unwrap();
+    std::fs::write(&inner, "Verbose 2\nWait 1\n").unwrap();
+    let started = std::time::Instant::now();
+    let output = console(&format!("!{}\nVerbose 4\n", file.display()));
+    let took = started.elapsed();
+    for file in [file, inner] {
+        std::fs::remove_file(file).unwrap();
+    }
+    let levels: Vec<_> = output
+        .lines()
+        .filter_map(|line| line.strip_prefix("simulator verbose level is "))
+        .collect();
+    // `Quit` in a file ends the server: what was typed behind it is not carried out.
+    assert_eq!(levels, ["1", "2", "3"], "{output}");
+    assert!(took >= Duration::from_secs(1), "{took:?}");
+}
+
+#[test]
+fn a_file_of_commands_that_reads_itself_ends() {
+    let file = std::env::temp_dir().join(format!("ib-sim-console-{}-loop", std::process::id()));
+    let text = format!("Verbose 1\n!{}\n", file.display());
+    std::fs::write(&file, text).unwrap();
+    let output = console(&format!("!{}\nQuit\n", file.display()));
+    std::fs::remove_file(file).unwrap();
+    assert_eq!(output.matches("simulator verbose level is 1").count(), 9);
+    assert!(output.contains("files are nested too deep"), "{output}");
+}
+
+/// A console that repeats a line for ever and counts how often it was read.
+struct Endless {
+    line: &'static [u8],
+    at: usize,
+    read: Arc<AtomicUsize>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        unreachable!("the server reads lines")
+    }
+}
+
+impl BufRead for Endless {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        Ok(&self.line[self.at..])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.at += count;
+        if self.at == self.line.len() {
+            self.at = 0;
+            self.read.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn clients_are_served_between_the_lines_of_an_endless_console() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let console = Endless {
+        line: b"Dump\n",
+        at: 0,
+        read: Arc::clone(&read),
+    };
+    let server = Running::with_console(Box::new(console));
+    let mut client = server.attach("H");
+    while read.load(Ordering::Relaxed) < 100 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let started = Instant::now();
+    for _ in 0..100 {
+        assert_eq!(client.guid(&[1]), Some(Guid(0x200)));
+    }
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[test]
+fn lines_that_wait_for_their_turn_are_bounded() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let lines = Endless {
+        line: b"# a comment\n",
+        at: 0,
+        read: Arc::clone(&read),
+    };
+    let server = Running::with_console(Box::new(Cursor::new("Wait 30\n").chain(lines)));
+    std::thread::sleep(Duration::from_millis(300));
+    let waiting = read.load(Ordering::Relaxed);
+    assert!(waiting <= 100, "{waiting}");
+    drop(server);
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_an_error_and_not_the_end() {
+    let mut text = b"Verbose 1\n\xff\xfe Dump\nVerbose 2\n".to_vec();
+    text.extend(std::iter::repeat_n(b'x', 1 << 20));
+    text.extend(b"\nVerbose 3\nVerbose 4");
+    let server = Running::with_console(Box::new(Cursor::new(text)));
+    std::thread::sleep(Duration::from_millis(500));
+    let output = server.end();
+    let lines: Vec<_> = output.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "simulator verbose level is 1",
+            "# the line is not UTF-8: skipped",
+            "simulator verbose level is 2",
+            "# the line is longer than 65536 bytes: skipped",
+            "simulator verbose level is 3",
+            "simulator verbose level is 4",
+        ]
+    );
+}

@@ -1,0 +1,198 @@
+//! A running server, and clients of it.
+
+use std::io::{BufRead, Cursor};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ib_mad::{Attribute, Mad, MadAddress, Method};
+use ib_routing::Fabric;
+use ib_sim::server::{Listen, Server, ServerOptions};
+use ib_smp::{NodeInfo, SmpDirected};
+use ib_transport::ibsim::{ClientInfo, Control, Datagram, IbsimOptions, IbsimPort, control_type};
+use ib_transport::{Clock, MadTransport, MonotonicClock, Received, TransportError};
+use ib_wire::Guid;
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+use super::{fabric, path};
+
+/// A server in a thread; it ends with the test.
+pub struct Running {
+    pub name: String,
+    stop: Arc<AtomicBool>,
+    pub thread: Option<JoinHandle<String>>,
+}
+
+impl Running {
+    pub fn start(console: &str) -> Self {
+        Self::serve(&fabric(), console)
+    }
+
+    pub fn serve(fabric: &Fabric, console: &str) -> Self {
+        let console = Box::new(Cursor::new(console.to_owned()));
+        Self::run(fabric, console, |_| {})
+    }
+
+    pub fn with_console(console: Box<dyn BufRead + Send>) -> Self {
+        Self::run(&fabric(), console, |_| {})
+    }
+
+    /// A server whose options `change` alters.
+    pub fn with(change: impl FnOnce(&mut ServerOptions)) -> Self {
+        Self::run(&fabric(), Box::new(std::io::empty()), change)
+    }
+
+    fn run(
+        fabric: &Fabric,
+        console: Box<dyn BufRead + Send>,
+        change: impl FnOnce(&mut ServerOptions),
+    ) -> Self {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ib-sim-test-{}-{number}", std::process::id());
+        let mut options = ServerOptions::new(Listen::Unix(name.clone()));
+        change(&mut options);
+        let mut server = Server::bind(fabric, &options).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut output = Vec::new();
+            server.run(Some(console), &mut output, &stopped).unwrap();
+            String::from_utf8(output).unwrap()
+        });
+        Self {
+            name,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Ends the server and gives what its console printed.
+    pub fn end(mut self) -> String {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+
+    pub fn attach(&self, node: &str) -> Client {
+        self.try_attach(node, false).unwrap()
+    }
+
+    pub fn try_attach(&self, node: &str, announce_sm: bool) -> Result<Client, TransportError> {
+        let clock = MonotonicClock::start();
+        let options = IbsimOptions {
+            server: self.name.clone(),
+            node: node.to_owned(),
+            announce_sm,
+        };
+        let port = IbsimPort::attach(&options, clock)?;
+        Ok(Client { port, clock })
+    }
+
+    /// A socket with a name of its own.
+    pub fn stranger(&self, own: &str) -> UnixDatagram {
+        let socket = UnixDatagram::bind_addr(&self.address(own)).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .unwrap();
+        socket
+    }
+
+    /// A stranger's socket that is connected to the control socket.
+    pub fn control(&self, own: &str) -> UnixDatagram {
+        let socket = self.stranger(own);
+        socket.connect_addr(&self.address("ctl")).unwrap();
+        socket
+    }
+
+    pub fn address(&self, of: &str) -> SocketAddr {
+        SocketAddr::from_abstract_name(format!("{}:{of}\0", self.name)).unwrap()
+    }
+
+    /// A client made by hand, which leaves without a DISCONNECT when it is dropped; `None` if the server refuses it.
+    pub fn raw(&self, id: u32, node: &str, is_sm: bool) -> Option<RawClient> {
+        let control = self.control(&format!("ctl{id}"));
+        let data = self.stranger(&format!("in{id}"));
+        let mut info = ClientInfo::new_zeroed();
+        info.id = id.into();
+        info.issm = u32::from(is_sm).into();
+        info.set_node_name(node.as_bytes());
+        let request = Control::new(control_type::CONNECT, 0, info.as_bytes());
+        let reply = exchange(&control, &request);
+        if reply.type_.get() != control_type::CONNECT {
+            return None;
+        }
+        let (info, _) = ClientInfo::read_from_prefix(&reply.data).unwrap();
+        let slot = info.id.get();
+        data.connect_addr(&self.address(&format!("out{slot}")))
+            .unwrap();
+        Some(RawClient {
+            control,
+            data,
+            slot,
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+pub fn exchange(control: &UnixDatagram, request: &Control) -> Control {
+    control.send(request.as_bytes()).unwrap();
+    let mut reply = [0; Control::LEN];
+    control.recv(&mut reply).unwrap();
+    Control::parse(&reply).unwrap()
+}
+
+/// A client made by hand.
+pub struct RawClient {
+    pub control: UnixDatagram,
+    pub data: UnixDatagram,
+    pub slot: u32,
+}
+
+impl RawClient {
+    /// Sends a control message for a slot; whether the server did what it asks for.
+    pub fn ask(&self, type_: u32, slot: u32, data: &[u8]) -> Option<[u8; 64]> {
+        let reply = exchange(&self.control, &Control::new(type_, slot, data));
+        (reply.type_.get() == type_).then_some(reply.data)
+    }
+
+    pub fn send(&self, message: &Datagram) {
+        self.data.send(message.as_bytes()).unwrap();
+    }
+
+    pub fn recv(&self) -> Option<Datagram> {
+        let mut bytes = [0; Datagram::LEN];
+        self.data.recv(&mut bytes).ok()?;
+        Datagram::parse(&bytes).copied()
+    }
+}
+
+/// A client of this project's own.
+pub struct Client {
+    pub port: IbsimPort,
+    pub clock: MonotonicClock,
+}
+
+impl Client {
+    pub fn guid(&mut self, ports: &[u8]) -> Option<Guid> {
+        let mut mad = Mad::new(MadAddress::DIRECTED);
+        mad.bytes = *SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(ports)).as_bytes();
+        self.port.send(&mad).unwrap();
+        let deadline = self.clock.now() + Duration::from_secs(2);
+        match self.port.recv(Some(deadline)).unwrap()? {
+            Received::Mad(mad) => {
+                let smp = SmpDirected::from_bytes(mad.bytes);
+                let info = NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap());
+                Some(info.node_guid())
+            }
+            Received::Returned(_) => None,
+        }
+    }
+}
