@@ -22,7 +22,7 @@ use crate::{
         subnet_list,
     },
     generate::FabricSpec,
-    update::heal::{HealingProgress, heal},
+    update::heal::{Changes, HealingProgress, heal},
     verify::{certificate, verify_on},
 };
 
@@ -324,18 +324,26 @@ pub fn healing_takes_no_path_away(bytes: &[u8]) {
         let lid = Lid(1 + random.below(usize::from(lids.max_lid().0)) as u16);
         installed.set_port(lost, lid, PortNum(held[random.below(4)]));
     }
-    let neighbours = |fabric: &Fabric, switch| -> Vec<_> {
+    let neighbours = |fabric: &Fabric, switch| -> BTreeSet<_> {
         let channels = fabric.channels_from(switch);
         channels
             .map(|(_, channel)| (channel.port, channel.to, channel.to_port))
             .collect()
     };
-    let has_changed = |&switch: &SwitchIdx| {
-        let cables = [&old_fabric, &fabric].map(|fabric| neighbours(fabric, switch));
-        everywhere || switch == lost || cables[0] != cables[1]
+    let (mut lost_ports, mut other) = (Vec::new(), Vec::new());
+    for switch in fabric.switches().indices() {
+        let [was, is] = [&old_fabric, &fabric].map(|fabric| neighbours(fabric, switch));
+        if everywhere || switch == lost || !is.is_subset(&was) {
+            other.push(switch);
+        } else if is != was {
+            lost_ports.push(switch);
+        }
+    }
+    let changes = Changes {
+        lost: &lost_ports,
+        other: &other,
     };
-    let changed: Vec<SwitchIdx> = fabric.switches().indices().filter(has_changed).collect();
-    let healing = heal(&fabric, &lids, &installed, &new, &changed);
+    let healing = heal(&fabric, &lids, &installed, &new, changes);
     let before = Outcomes::of(&fabric, &lids, &installed);
     for entry in healing.entries() {
         let arrived = before.arriving.contains(&(entry.lid, entry.switch));

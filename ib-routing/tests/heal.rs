@@ -5,7 +5,7 @@ use ib_routing::{
     generate::FabricSpec,
     update::{
         difference,
-        heal::{Healing, HealingProgress, heal},
+        heal::{Changes, Healing, HealingProgress, heal},
     },
     verify,
 };
@@ -55,7 +55,11 @@ impl Case {
             .map(|port| (port.end, port.range));
         let lids = LidMap::of_ranges(&fabric, ranges);
         let new = route(engine, &fabric, &lids);
-        let healing = heal(&fabric, &lids, &installed, &new, &changed);
+        let changes = Changes {
+            lost: &changed,
+            other: &[],
+        };
+        let healing = heal(&fabric, &lids, &installed, &new, changes);
         Self {
             fabric,
             lids,
@@ -186,7 +190,7 @@ fn a_host_that_moved_is_healed_everywhere_without_being_named() {
     for switch in fabric.switches().indices() {
         installed.set_port(switch, lid, PortNum::UNREACHABLE);
     }
-    let healing = heal(&fabric, &lids, &installed, &new, &[]);
+    let healing = heal(&fabric, &lids, &installed, &new, Changes::default());
     assert_eq!(healing.entries().len(), fabric.num_switches());
     assert!(healing.entries().iter().all(|entry| entry.lid == lid));
     assert_eq!(healing.writes()[0].step.switch, host.switch.unwrap());
@@ -202,7 +206,11 @@ fn tables_that_arrive_need_no_healing_though_the_new_ones_differ() {
         [RoutingEngine::UpDown, RoutingEngine::Dor].map(|engine| route(engine, &fabric, &lids));
     let all: Vec<SwitchIdx> = fabric.switches().indices().collect();
     assert_ne!(old, new);
-    assert!(heal(&fabric, &lids, &old, &new, &all).is_empty());
+    let changes = Changes {
+        lost: &[],
+        other: &all,
+    };
+    assert!(heal(&fabric, &lids, &old, &new, changes).is_empty());
 }
 
 #[test]

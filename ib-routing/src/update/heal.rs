@@ -26,8 +26,8 @@
 //! does not prevent that, as a destination without a path is worse than a cycle that ends with the
 //! head-of-queue lifetime: verify the tables after [`Healing::apply`] to know.
 //!
-//! Time O(switches to look at * LIDs * hops) to find what broke, and O(ports of a switch) for each broken
-//! entry.
+//! Time O(LIDs * switches that changed) to find what broke, times the hops where cables came or moved, and
+//! O(ports of a switch) for each broken entry.
 
 mod broken;
 mod schedule;
@@ -80,23 +80,34 @@ pub struct Healing {
     unreachable: u64,
 }
 
+/// Where something may have changed since the installed tables connected all that cables joined.
+///
+/// Switches that are gone need no mention, nor do LIDs whose port is new or moved. A switch may be in both
+/// lists. Pitfall: an entry that broke at a switch that no list names is not found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changes<'a> {
+    /// Switches at which ports went down.
+    pub lost: &'a [SwitchIdx],
+    /// Switches that are new, at which a port came up or leads elsewhere, or whose last writes were not
+    /// answered or not sent. The path of each of their entries is followed, which takes longer.
+    pub other: &'a [SwitchIdx],
+}
+
 /// Finds the entries of `installed` that no longer arrive and orders the writes that mend them.
 ///
 /// `fabric` and `lids` are what is alive now, and both `installed` and `new` are tables by the numbers of
-/// its switches. `changed` are the switches at which something may have changed since `installed` connected
-/// all that cables joined: a port went down, came up or leads elsewhere, a write was not answered
-/// or not sent, or the switch is new. Switches that are gone need no mention, nor do LIDs whose port is new or moved. Where it is not
-/// known what changed, all switches of the fabric are named.
-/// What `new` does not connect is left as it is, and counted as [`unreachable`](Healing::unreachable).
+/// its switches. Where it is not known what changed, all switches of the fabric are named in
+/// [`Changes::other`]. What `new` does not connect is left as it is, and counted as
+/// [`unreachable`](Healing::unreachable).
 #[must_use]
 pub fn heal(
     fabric: &Fabric,
     lids: &LidMap,
     installed: &Routes,
     new: &Routes,
-    changed: &[SwitchIdx],
+    changes: Changes<'_>,
 ) -> Healing {
-    let mut finder = Finder::new(fabric, installed, new, changed);
+    let mut finder = Finder::new(fabric, installed, new, changes);
     let mut schedule = Schedule::default();
     let mut block = 0;
     for target in lids.destinations().iter() {

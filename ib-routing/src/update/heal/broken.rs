@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use ib_wire::{Lid, PortNum};
 
+use super::Changes;
 use crate::{
     fabric::Fabric,
     index::{Idx, IdxVec, SwitchIdx},
@@ -42,7 +43,7 @@ pub(super) struct Finder<'a> {
     fabric: &'a Fabric,
     installed: &'a Routes,
     new: &'a Routes,
-    changed: &'a [SwitchIdx],
+    changes: Changes<'a>,
     /// The state of each switch, and the LID that it was found for.
     states: IdxVec<SwitchIdx, (Lid, State)>,
     broken: Vec<SwitchIdx>,
@@ -58,13 +59,13 @@ impl<'a> Finder<'a> {
         fabric: &'a Fabric,
         installed: &'a Routes,
         new: &'a Routes,
-        changed: &'a [SwitchIdx],
+        changes: Changes<'a>,
     ) -> Self {
         Self {
             fabric,
             installed,
             new,
-            changed,
+            changes,
             // LID 0 is no destination, so this state belongs to none.
             states: IdxVec::filled(fabric.num_switches(), (Lid(0), State::Visited)),
             broken: Vec::new(),
@@ -80,8 +81,11 @@ impl<'a> Finder<'a> {
         self.broken.clear();
         if self.installed.port(last, lid) == target.exit {
             self.set(last, lid, State::Arrives);
-            for &switch in self.changed {
+            for &switch in self.changes.other {
                 self.walk(switch, lid, last);
+            }
+            for &switch in self.changes.lost {
+                self.look(switch, lid);
             }
             self.climb(lid);
         } else {
@@ -138,10 +142,23 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Notes a switch whose entry leads nowhere.
+    fn look(&mut self, switch: SwitchIdx, lid: Lid) {
+        let is_known = switch.at() < self.fabric.num_switches();
+        if !is_known || self.state(switch, lid).is_some() {
+            return;
+        }
+        let port = self.installed.port(switch, lid);
+        if self.fabric.channel_at(switch, port).is_none() {
+            self.set(switch, lid, State::Broken);
+            self.broken.push(switch);
+        }
+    }
+
     /// Adds the switches whose installed entry leads to a broken one, and their neighbours with an entry that
     /// leads nowhere: where a cable joins two parts of a fabric, all of one part has no path to the other.
     fn climb(&mut self, lid: Lid) {
-        if self.changed.len() >= self.fabric.num_switches() {
+        if self.changes.other.len() >= self.fabric.num_switches() {
             return;
         }
         let mut next = 0;
