@@ -7,17 +7,17 @@
 //! of their own, and a cable from a switch to itself is none, as no packet needs it.
 
 mod builder;
-mod link;
 mod node;
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_wire::{Guid, PortNum};
 
+pub use ib_wire::{LinkSpeed, LinkWidth, NodeType};
+
 pub use self::{
     builder::{FabricBuilder, NewNode},
-    link::{LinkSpeed, LinkWidth},
-    node::{Enabled, Node, NodeType, Port, PortRef},
+    node::{Enabled, Node, Port, PortRef},
 };
 use crate::index::{ChannelIdx, Idx, IdxVec, NodeIdx, SwitchIdx};
 
@@ -43,7 +43,7 @@ pub struct Channel {
 /// use ib_wire::{Guid, PortNum};
 ///
 /// let mut builder = FabricBuilder::new();
-/// let switch = NewNode { type_: NodeType::Switch, guid: Guid(0x20), num_ports: 8, ..NewNode::default() };
+/// let switch = NewNode { type_: NodeType::SWITCH, guid: Guid(0x20), num_ports: 8, ..NewNode::default() };
 /// let switch = builder.add_node(switch)?;
 /// let host = builder.add_node(NewNode { guid: Guid(0x10), num_ports: 1, ..NewNode::default() })?;
 /// builder.add_link(

@@ -492,7 +492,7 @@ fn random_fabric(input: &mut Unstructured<'_>) -> Fabric {
         .map(|at| {
             let guid = Guid(0x2000 + u64::from(at ^ 5));
             let new = NewNode {
-                type_: NodeType::Switch,
+                type_: NodeType::SWITCH,
                 guid,
                 num_ports: 8,
                 ..NewNode::default()

@@ -351,7 +351,7 @@ fn switches_that_leave_and_come_back_are_known_by_their_guids() {
 fn a_host_that_comes_back_costs_one_entry() {
     let whole = Net::new(RoutingEngine::MinHop, fixture("gen-karyn-4-3")).unwrap();
     let mut nodes = whole.fabric.nodes().iter_enumerated();
-    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::Ca).unwrap();
+    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
     let port = PortNum(1);
     let fabric = without(&whole.fabric, &[PortRef { node, port }]);
     let others = whole.lids.destinations().iter();

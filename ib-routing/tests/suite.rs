@@ -288,7 +288,7 @@ fn in_parts(seed: u64) -> Fabric {
         }
     }
     let mut hosts = fabric.nodes().iter_enumerated();
-    let (node, _) = hosts.find(|(_, node)| node.type_ == NodeType::Ca).unwrap();
+    let (node, _) = hosts.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
     let port = PortNum(1);
     builder.remove_link(PortRef { node, port });
     builder.build()
@@ -571,7 +571,7 @@ fn losing_a_leaf_cuts_off_its_hosts_and_nobody_else() {
                 .filter(|port| !port.is_switch())
                 .count(),
             whatif::Loss::Link(one, other) => {
-                let ca = |end: PortRef| fabric.node(end.node).type_ == NodeType::Ca;
+                let ca = |end: PortRef| fabric.node(end.node).type_ == NodeType::CA;
                 usize::from(ca(one) || ca(other))
             }
         };

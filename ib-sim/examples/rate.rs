@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..NewNode::default()
     })?;
     let switch = builder.add_node(NewNode {
-        type_: NodeType::Switch,
+        type_: NodeType::SWITCH,
         guid: Guid(0x20),
         num_ports: 36,
         ..NewNode::default()

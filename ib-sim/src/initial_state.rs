@@ -1,11 +1,11 @@
 //! The state in which nodes are born: powered, links trained, no subnet manager seen yet.
 
 use ib_routing::index::IdxVec;
-use ib_routing::{Fabric, LinkSpeed, LinkWidth, Node, NodeIdx, NodeType, Port, PortRef};
+use ib_routing::{Fabric, LinkSpeed, LinkWidth, Node, NodeIdx, Port, PortRef};
 use ib_smp::{
-    CapabilityMask, CapabilityMask2, LinkDownDefaultState, LinkSpeedExt, LinkSpeedExt2, LinkSpeeds,
-    LinkSpeedsExt, LinkSpeedsExt2, LinkWidths, MlnxExtPortInfo, NodeDescription, NodeInfo,
-    PortInfo, PortPhysicalState, PortState, Sma, SmaPort, SwitchInfo, VendorLinkSpeeds, VlCap,
+    CapabilityMask, CapabilityMask2, LinkDownDefaultState, LinkSpeeds, LinkSpeedsExt,
+    LinkSpeedsExt2, LinkWidths, MlnxExtPortInfo, NodeDescription, NodeInfo, PortInfo,
+    PortPhysicalState, PortState, Sma, SmaPort, SwitchInfo, VendorLinkSpeeds, VlCap,
 };
 use ib_wire::table::Text;
 use ib_wire::{GidPrefix, Guid, Mtu, PortNum};
@@ -86,11 +86,7 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     let mut info = NodeInfo::default();
     info.set_base_version(1)
         .set_class_version(1)
-        .set_node_type(match node.type_ {
-            NodeType::Ca => ib_smp::NodeType::CA,
-            NodeType::Switch => ib_smp::NodeType::SWITCH,
-            NodeType::Router => ib_smp::NodeType::ROUTER,
-        })
+        .set_node_type(node.type_)
         .set_num_ports(node.num_ports())
         .set_system_image_guid(system_image_guid)
         .set_node_guid(node.guid)
@@ -314,16 +310,9 @@ fn set_link(info: &mut PortInfo, port: &Port, peer: Option<&Port>) {
         .into_iter()
         .chain(peer.and_then(|peer| peer.width))
         .min();
-    let active = match width.unwrap_or(LinkWidth::X4).lanes() {
-        1 => ib_smp::LinkWidth::X1,
-        2 => ib_smp::LinkWidth::X2,
-        8 => ib_smp::LinkWidth::X8,
-        12 => ib_smp::LinkWidth::X12,
-        _ => ib_smp::LinkWidth::X4,
-    };
     info.set_link_width_supported(LinkWidths::all())
         .set_link_width_enabled(lower)
-        .set_link_width_active(active);
+        .set_width(width.unwrap_or(LinkWidth::X4));
 
     let speed = port.speed.filter(|_| peer.is_some());
     let speed = speed
@@ -331,42 +320,27 @@ fn set_link(info: &mut PortInfo, port: &Port, peer: Option<&Port>) {
         .chain(peer.and_then(|peer| peer.speed))
         .min();
     let speed = speed.unwrap_or(LinkSpeed::Sdr);
-    let (active, enabled) = match speed {
-        LinkSpeed::Sdr => (ib_smp::LinkSpeed::SDR, LinkSpeeds::SDR),
-        LinkSpeed::Ddr => (ib_smp::LinkSpeed::DDR, LinkSpeeds::SDR | LinkSpeeds::DDR),
-        _ => (ib_smp::LinkSpeed::QDR, LinkSpeeds::all()),
+    let enabled = match speed {
+        LinkSpeed::Sdr => LinkSpeeds::SDR,
+        LinkSpeed::Ddr => LinkSpeeds::SDR | LinkSpeeds::DDR,
+        _ => LinkSpeeds::all(),
     };
-    info.set_link_speed_supported(LinkSpeeds::all())
-        .set_link_speed_enabled(enabled)
-        .set_link_speed_active(active);
+    info.set_speed(speed)
+        .set_link_speed_supported(LinkSpeeds::all())
+        .set_link_speed_enabled(enabled);
 
     let hdr = LinkSpeedsExt::FDR | LinkSpeedsExt::EDR | LinkSpeedsExt::HDR;
-    let (active, enabled, supported) = match speed {
-        LinkSpeed::Fdr => (LinkSpeedExt::FDR, LinkSpeedsExt::FDR, hdr),
-        LinkSpeed::Edr => (
-            LinkSpeedExt::EDR,
-            LinkSpeedsExt::FDR | LinkSpeedsExt::EDR,
-            hdr,
-        ),
-        LinkSpeed::Hdr => (LinkSpeedExt::HDR, hdr, hdr),
-        LinkSpeed::Ndr | LinkSpeed::Xdr => (
-            LinkSpeedExt::NDR,
-            LinkSpeedsExt::all(),
-            LinkSpeedsExt::all(),
-        ),
-        _ => (
-            LinkSpeedExt::NONE,
-            LinkSpeedsExt::empty(),
-            LinkSpeedsExt::empty(),
-        ),
+    let (enabled, supported) = match speed {
+        LinkSpeed::Fdr => (LinkSpeedsExt::FDR, hdr),
+        LinkSpeed::Edr => (LinkSpeedsExt::FDR | LinkSpeedsExt::EDR, hdr),
+        LinkSpeed::Hdr => (hdr, hdr),
+        LinkSpeed::Ndr | LinkSpeed::Xdr => (LinkSpeedsExt::all(), LinkSpeedsExt::all()),
+        _ => (LinkSpeedsExt::empty(), LinkSpeedsExt::empty()),
     };
-    info.set_link_speed_ext_active(active)
-        .set_link_speed_ext_enabled(enabled)
+    info.set_link_speed_ext_enabled(enabled)
         .set_link_speed_ext_supported(supported);
     if speed == LinkSpeed::Xdr {
-        info.set_link_speed_ext_active(LinkSpeedExt::NONE)
-            .set_link_speed_ext_active2(LinkSpeedExt2::XDR)
-            .set_link_speed_ext_enabled2(LinkSpeedsExt2::XDR)
+        info.set_link_speed_ext_enabled2(LinkSpeedsExt2::XDR)
             .set_link_speed_ext_supported2(LinkSpeedsExt2::XDR);
     }
 }

@@ -31,10 +31,10 @@ fn ring() -> Fabric {
         builder.add_node(node).unwrap()
     };
     let switches: Vec<_> = (0..SWITCHES)
-        .map(|at| add(NodeType::Switch, 0x10 + at, 3))
+        .map(|at| add(NodeType::SWITCH, 0x10 + at, 3))
         .collect();
     let hosts: Vec<_> = (0..SWITCHES)
-        .map(|at| add(NodeType::Ca, 0x20 + at, 1))
+        .map(|at| add(NodeType::CA, 0x20 + at, 1))
         .collect();
     let at = |node, port| PortRef {
         node,

@@ -7,7 +7,8 @@ use std::time::Duration;
 use ib_mad::{Attribute, Mad, MadAddress, MadStatus, Method, TransactionId};
 use ib_sim::{Behaviour, Corruption, FaultRates, Sim, SimOptions};
 use ib_smp::{
-    LinkSpeedExt, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, SmpDirected, SmpLidRouted,
+    LinkSpeedExtActive, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, SmpDirected,
+    SmpLidRouted,
 };
 use ib_transport::{Clock, MadTransport};
 use ib_wire::{Guid, Lid, PortNum};
@@ -292,11 +293,11 @@ fn an_ndr_switch_shows_its_speed_to_those_who_know_it() {
             let answer = host.get(&[1], PortInfo::ID, modifier.bits()).unwrap();
             PortInfo::from_bytes(*answer.smp_data()).link_speed_ext_active()
         };
-        assert_eq!(speed(&mut host, true), LinkSpeedExt::NDR);
+        assert_eq!(speed(&mut host, true), LinkSpeedExtActive::NDR);
         let without = if hidden {
-            LinkSpeedExt::NONE
+            LinkSpeedExtActive::NONE
         } else {
-            LinkSpeedExt::NDR
+            LinkSpeedExtActive::NDR
         };
         assert_eq!(speed(&mut host, false), without);
     }

@@ -270,9 +270,9 @@ fn loops_end_by_the_hop_limit_and_do_not_fill_the_fabric() {
 fn multicast_management_that_multiplies_in_a_loop_ends() {
     let mut builder = ib_routing::FabricBuilder::new();
     for (guid, type_) in [
-        (0x10, ib_routing::NodeType::Ca),
-        (0x20, ib_routing::NodeType::Switch),
-        (0x30, ib_routing::NodeType::Switch),
+        (0x10, ib_routing::NodeType::CA),
+        (0x20, ib_routing::NodeType::SWITCH),
+        (0x30, ib_routing::NodeType::SWITCH),
     ] {
         let node = ib_routing::NewNode {
             type_,

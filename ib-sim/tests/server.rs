@@ -66,16 +66,16 @@ fn there_is_room_for_more_than_2048_nodes_and_256_switches() {
         };
         builder.add_node(node).unwrap()
     };
-    let root = add(&mut builder, NodeType::Switch, 18);
+    let root = add(&mut builder, NodeType::SWITCH, 18);
     let mut last = root;
     for child in 1..=18 {
-        let middle = add(&mut builder, NodeType::Switch, 36);
+        let middle = add(&mut builder, NodeType::SWITCH, 36);
         builder.add_link(at(root, child), at(middle, 36)).unwrap();
         for leaf in 1..=16 {
-            let switch = add(&mut builder, NodeType::Switch, 12);
+            let switch = add(&mut builder, NodeType::SWITCH, 12);
             builder.add_link(at(middle, leaf), at(switch, 12)).unwrap();
             for host in 1..=11 {
-                last = add(&mut builder, NodeType::Ca, 1);
+                last = add(&mut builder, NodeType::CA, 1);
                 builder.add_link(at(switch, host), at(last, 1)).unwrap();
             }
         }

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("generated in {:.1?}", start.elapsed());
     let mut nodes = fabric.nodes().iter_enumerated();
     let (node, _) = nodes
-        .find(|(_, node)| node.type_ == NodeType::Ca)
+        .find(|(_, node)| node.type_ == NodeType::CA)
         .ok_or("no CA")?;
     let host = PortRef {
         node,

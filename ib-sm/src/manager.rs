@@ -327,9 +327,9 @@ impl SubnetManager {
         let plan = &self.sweep.plan;
         let fabric = &plan.fabric;
         self.summary.fabric = FabricCounts {
-            switches: fabric.count(NodeType::Switch),
-            cas: fabric.count(NodeType::Ca),
-            routers: fabric.count(NodeType::Router),
+            switches: fabric.count(NodeType::SWITCH),
+            cas: fabric.count(NodeType::CA),
+            routers: fabric.count(NodeType::ROUTER),
             links: fabric.num_links(),
             lids: plan.lids.num_lids(),
         };

@@ -245,9 +245,9 @@ impl Partition {
     fn membership(&self, candidate: Candidate) -> Option<Membership> {
         let kinds = self.kinds.iter().filter(|(kind, _)| match kind {
             MemberKind::All => true,
-            MemberKind::Cas => candidate.type_ == NodeType::Ca,
+            MemberKind::Cas => candidate.type_ == NodeType::CA,
             MemberKind::Switches => candidate.type_.is_switch(),
-            MemberKind::Routers => candidate.type_ == NodeType::Router,
+            MemberKind::Routers => candidate.type_ == NodeType::ROUTER,
             MemberKind::Own => candidate.is_own,
         });
         let named = self.ports.get(&candidate.guid).copied();

@@ -25,11 +25,11 @@ fn lab() -> Lab {
         };
         builder.add_node(node).unwrap()
     };
-    let switch = add(NodeType::Switch, 1, 4);
+    let switch = add(NodeType::SWITCH, 1, 4);
     let others = [
-        add(NodeType::Ca, 0x10, 1),
-        add(NodeType::Router, ROUTER.0, 1),
-        add(NodeType::Ca, 0x20, 1),
+        add(NodeType::CA, 0x10, 1),
+        add(NodeType::ROUTER, ROUTER.0, 1),
+        add(NodeType::CA, 0x20, 1),
     ];
     for (port, node) in (1..).zip(others) {
         let at = |node, port| PortRef {

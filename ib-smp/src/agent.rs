@@ -32,6 +32,7 @@ pub use switch::SwitchTables;
 pub use trap::{KeyViolation, LinkTrouble, SmaTransmit};
 
 use self::{attributes::named_port, notice::NoticeQueue, set_port_info::after_link_down};
+use crate::message::RETURNING;
 use crate::{
     NodeDescription, NodeInfo, NodeType, PortPhysicalState, PortState, SmInfo, SmpLidRouted,
     SwitchInfo,
@@ -305,10 +306,8 @@ impl Sma {
         let changed = at.info.port_state() == PortState::DOWN;
         at.info
             .set_port_physical_state(PortPhysicalState::LINK_UP)
-            .set_link_width_active(mode.width)
-            .set_link_speed_active(mode.speed)
-            .set_link_speed_ext_active(mode.speed_ext)
-            .set_link_speed_ext_active2(mode.speed_ext2);
+            .set_width(mode.width)
+            .set_speed(mode.speed);
         if changed {
             at.info.set_port_state(PortState::INITIALIZE);
             self.port_state_changed(now);
@@ -397,7 +396,7 @@ struct Request {
 /// Writes method and status of a response, and the D bit of a directed route.
 fn finish(smp: &mut SmpLidRouted, status: MadStatus) -> Verdict {
     let d = if smp.mgmt_class() == MgmtClass::SUBN_DIRECTED {
-        0x8000
+        RETURNING
     } else {
         0
     };

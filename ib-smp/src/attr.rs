@@ -31,12 +31,13 @@ pub use mlnx_device::{
 pub use mlnx_ext_port_info::{MlnxExtPortInfo, VendorLinkSpeeds};
 pub use multicast_forwarding_table::{MftModifier, MulticastForwardingTable};
 pub use node_description::NodeDescription;
-pub use node_info::{NodeInfo, NodeType};
+pub use node_info::NodeInfo;
 pub use partition_key_table::{PKeyModifier, PartitionKeyTable};
+pub(crate) use port_info::fastest;
 pub use port_info::{
-    CapabilityMask, CapabilityMask2, LinkDownDefaultState, LinkSpeed, LinkSpeedExt, LinkSpeedExt2,
-    LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2, LinkWidth, LinkWidths, MKeyProtect, PortInfo,
-    PortInfoModifier, PortPhysicalState, PortState, VlCap,
+    CapabilityMask, CapabilityMask2, LinkDownDefaultState, LinkSpeedActive, LinkSpeedExtActive,
+    LinkSpeedExtActive2, LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2, LinkWidthActive, LinkWidths,
+    MKeyProtect, PortInfo, PortInfoModifier, PortPhysicalState, PortState, VlCap,
 };
 pub use port_info_extended::{ExtendedCapabilityMask, PortInfoExtended};
 pub use random_forwarding_table::{LidPortBlock, RandomForwardingTable};

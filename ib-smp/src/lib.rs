@@ -36,5 +36,6 @@ pub use attr::*;
 pub use destination::Destination;
 pub use directed::{Discard, Envelope, Smi, Source, Step};
 pub use dr_path::DrPath;
+pub use ib_wire::{LinkSpeed, LinkWidth, NodeType};
 pub use message::{CLASSES, LAYOUTS, SmAttribute, Smp};
 pub use smp::{DrDirection, SmpDirected, SmpLidRouted};

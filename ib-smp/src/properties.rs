@@ -212,8 +212,7 @@ fn happen(sma: &mut Sma, now: Instant, u: &mut Unstructured<'_>) {
     let port = PortNum(which % 4);
     let mode = crate::LinkMode {
         width: crate::LinkWidth::X4,
-        speed: crate::LinkSpeed::QDR,
-        ..crate::LinkMode::default()
+        speed: crate::LinkSpeed::Qdr,
     };
     match what % 16 {
         0 => sma.link_down(now, port),

@@ -146,12 +146,8 @@ pub fn description(of: &NodeDescription) -> String {
 
 /// The type of a node; one without a name ends links as a CA does.
 #[must_use]
-pub fn node_type(info: &NodeInfo) -> ib_routing::NodeType {
-    match info.node_type() {
-        NodeType::SWITCH => ib_routing::NodeType::Switch,
-        NodeType::ROUTER => ib_routing::NodeType::Router,
-        _ => ib_routing::NodeType::Ca,
-    }
+pub fn node_type(info: &NodeInfo) -> NodeType {
+    info.node_type().normalized()
 }
 
 #[cfg(test)]

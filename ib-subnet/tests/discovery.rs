@@ -41,7 +41,7 @@ fn host(fabric: &Fabric) -> PortRef {
     let mut nodes = fabric.nodes().iter_enumerated();
     let host = nodes.find_map(|(node, entry)| {
         let (port, _) = entry.ports().find(|(_, port)| port.peer.is_some())?;
-        (entry.type_ == NodeType::Ca).then_some(PortRef { node, port })
+        (entry.type_ == NodeType::CA).then_some(PortRef { node, port })
     });
     host.expect("a CA with a link")
 }
@@ -106,7 +106,7 @@ fn a_silent_node_is_listed_with_the_way_to_it() {
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let from = host(&fabric);
     let mut nodes = fabric.nodes().iter_enumerated();
-    let (last, _) = nodes.rfind(|(_, node)| node.type_ == NodeType::Ca).unwrap();
+    let (last, _) = nodes.rfind(|(_, node)| node.type_ == NodeType::CA).unwrap();
     sim.with(|sim| sim.set_behaviour(last, Behaviour::Silent));
     let (found, _) = discover(&sim, from);
     assert_eq!(found.fabric.nodes().len(), fabric.nodes().len() - 1);
@@ -122,7 +122,7 @@ fn with_odd_host(file: &str, odd: impl FnOnce(&mut Sim, NodeIdx)) -> (Fabric, Sh
     let fabric = fabric_of(file);
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let cas = fabric.nodes().iter_enumerated();
-    let cas = cas.filter(|(_, node)| node.type_ == NodeType::Ca);
+    let cas = cas.filter(|(_, node)| node.type_ == NodeType::CA);
     let last = cas.map(|(node, _)| node).max().unwrap();
     assert_ne!(last, host(&fabric).node);
     sim.with(|sim| odd(sim, last));
@@ -202,7 +202,7 @@ fn time_outs_of_silent_nodes_overlap() {
     let fabric = fabric_of("gen-torus-4x4x4");
     let from = host(&fabric);
     let hosts = fabric.nodes().iter_enumerated();
-    let hosts = hosts.filter(|(node, entry)| entry.type_ == NodeType::Ca && *node != from.node);
+    let hosts = hosts.filter(|(node, entry)| entry.type_ == NodeType::CA && *node != from.node);
     let hosts: Vec<_> = hosts.map(|(node, _)| node).collect();
     // How long a walk takes when so many hosts are silent.
     let takes = |silent: usize| {
@@ -293,7 +293,7 @@ fn time_outs_of_silent_nodes_overlap_by_the_wall_clock() {
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let from = host(&fabric);
     let hosts = fabric.nodes().iter_enumerated().skip(1);
-    let hosts = hosts.filter(|(node, entry)| entry.type_ == NodeType::Ca && *node != from.node);
+    let hosts = hosts.filter(|(node, entry)| entry.type_ == NodeType::CA && *node != from.node);
     let silent: Vec<_> = hosts.map(|(node, _)| node).take(20).collect();
     sim.with(|sim| {
         for &node in &silent {

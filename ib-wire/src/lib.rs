@@ -33,6 +33,7 @@ mod ipoib;
 mod link;
 mod lrh;
 pub mod message;
+mod node_type;
 mod opcode;
 pub mod packet;
 #[cfg(feature = "arbitrary")]
@@ -57,8 +58,9 @@ pub use eth::{
 pub use flow_control::{FcpOp, FlowControlPacket};
 pub use grh::{Grh, GrhNxtHdr};
 pub use ipoib::{ArpOperation, IpoibAddress, IpoibArp, IpoibHeader, IpoibMgid, IpoibSignature};
-pub use link::{Mtu, Rate};
+pub use link::{LinkSpeed, LinkWidth, Mtu, Rate};
 pub use lrh::{Lnh, Lrh};
+pub use node_type::NodeType;
 pub use opcode::{OPERATIONS, OpCode, Operation, PayloadRule, Position, Transport};
 pub use packet::{CrcCheck, Fault, FaultKind, Faults, Header, Packet, PacketBuilder, Start};
 pub use roce::{EtherType, Ethernet, Ipv4, Ipv4OptionWord, Ipv6, ROCE_V2_PORT, Udp, Vlan};

@@ -1,8 +1,12 @@
-//! Codes of a link's and a path's abilities that many attributes share: MTU and rate.
+//! MTU, width, speed and rate of links and paths: what many attributes and records share.
+
+mod speed;
 
 use core::cmp::Ordering;
 
 use crate::code_points;
+
+pub use speed::{LinkSpeed, LinkWidth};
 
 code_points! {
     /// Largest payload of a packet, as a code; the codes compare like the sizes.

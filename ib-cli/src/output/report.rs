@@ -270,8 +270,8 @@ impl FabricCounts {
     pub fn new(fabric: &Fabric, lids: &LidMap) -> Self {
         Self {
             switches: fabric.num_switches(),
-            cas: fabric.count(NodeType::Ca),
-            routers: fabric.count(NodeType::Router),
+            cas: fabric.count(NodeType::CA),
+            routers: fabric.count(NodeType::ROUTER),
             links: fabric.num_links(),
             lids: lids.num_lids(),
         }
@@ -314,9 +314,9 @@ impl NodeCounts {
     /// Counts one more node.
     pub fn add(&mut self, type_: NodeType) {
         let count = match type_ {
-            NodeType::Switch => &mut self.switches,
-            NodeType::Ca => &mut self.cas,
-            NodeType::Router => &mut self.routers,
+            NodeType::SWITCH => &mut self.switches,
+            NodeType::ROUTER => &mut self.routers,
+            _ => &mut self.cas,
         };
         *count += 1;
     }

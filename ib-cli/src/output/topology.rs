@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 /// What `generate --json` prints: counts, and the nodes in this order.
 pub fn document(fabric: &Fabric, order: impl IntoIterator<Item = NodeIdx>) -> Map<String, Value> {
     let counts = json!({
-        "switches": fabric.count(NodeType::Switch),
-        "cas": fabric.count(NodeType::Ca),
-        "routers": fabric.count(NodeType::Router),
+        "switches": fabric.count(NodeType::SWITCH),
+        "cas": fabric.count(NodeType::CA),
+        "routers": fabric.count(NodeType::ROUTER),
         "links": fabric.num_links(),
     });
     let nodes = order
@@ -29,9 +29,9 @@ pub fn guid(guid: Guid) -> String {
 
 fn node(fabric: &Fabric, node: &Node) -> Value {
     let type_ = match node.type_ {
-        NodeType::Switch => "switch",
-        NodeType::Ca => "ca",
-        NodeType::Router => "router",
+        NodeType::SWITCH => "switch",
+        NodeType::ROUTER => "router",
+        _ => "ca",
     };
     let ports = node.ports().filter(|(number, port)| {
         let is_managed = *number == PortNum(0) && node.type_.is_switch();

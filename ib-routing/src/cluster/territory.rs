@@ -189,7 +189,7 @@ fn add_outside(
             guid.0 = guid.0.wrapping_sub(1);
         }
         let node = builder.add_node(NewNode {
-            type_: NodeType::Router,
+            type_: NodeType::ROUTER,
             guid,
             num_ports: 1,
             description: format!("outside of {} port {}", place.switch, place.port),

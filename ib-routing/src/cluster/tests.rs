@@ -260,7 +260,7 @@ fn lids_of_a_port_with_several_go_by_several_ways() {
         .lids
         .destinations()
         .iter()
-        .find(|port| port.range.base().0 >= 2000 && port.type_ == NodeType::Ca);
+        .find(|port| port.range.base().0 >= 2000 && port.type_ == NodeType::CA);
     let server = server.expect("a server of the third cluster").range;
     let ports: Vec<_> = server
         .iter()

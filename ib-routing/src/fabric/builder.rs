@@ -6,9 +6,9 @@ use alloc::{
     string::{String, ToString},
 };
 
-use ib_wire::Guid;
+use ib_wire::{Guid, NodeType};
 
-use super::{Fabric, Node, NodeType, Port, PortRef};
+use super::{Fabric, Node, Port, PortRef};
 use crate::{
     error::{TopologyError, TopologyErrorKind},
     index::{IdxVec, NodeIdx},
@@ -17,7 +17,7 @@ use crate::{
 /// What a [`FabricBuilder`] needs to add a node; the rest has defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewNode {
-    /// Kind of node.
+    /// Kind of node, which is [normalized](NodeType::normalized): the default is a CA.
     pub type_: NodeType,
     /// Node GUID; every node has its own.
     pub guid: Guid,
@@ -62,13 +62,14 @@ impl FabricBuilder {
         if self.by_guid.contains_key(&new.guid) {
             return Err(TopologyErrorKind::GuidTwice { guid: new.guid }.into());
         }
-        let guid = if new.type_.is_switch() {
+        let type_ = new.type_.normalized();
+        let guid = if type_.is_switch() {
             new.guid
         } else {
             Guid::NONE
         };
         let name = if new.name.is_empty() {
-            default_name(new.type_, new.guid)
+            default_name(type_, new.guid)
         } else {
             new.name
         };
@@ -77,7 +78,7 @@ impl FabricBuilder {
             ..Port::default()
         };
         let index = self.nodes.push(Node {
-            type_: new.type_,
+            type_,
             guid: new.guid,
             system_image_guid: new.system_image_guid,
             vendor_id: new.vendor_id,
@@ -186,9 +187,9 @@ impl FabricBuilder {
 /// The name that ibnetdiscover gives a node.
 fn default_name(type_: NodeType, guid: Guid) -> String {
     let letter = match type_ {
-        NodeType::Ca => 'H',
-        NodeType::Switch => 'S',
-        NodeType::Router => 'R',
+        NodeType::SWITCH => 'S',
+        NodeType::ROUTER => 'R',
+        _ => 'H',
     };
     format!("{letter}-{:016x}", guid.0)
 }

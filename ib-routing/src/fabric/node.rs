@@ -2,30 +2,9 @@
 
 use alloc::{string::String, vec::Vec};
 
-use ib_wire::{Guid, Lid, Lmc, PortNum};
+use ib_wire::{Guid, Lid, LinkSpeed, LinkWidth, Lmc, NodeType, PortNum};
 
-use super::link::{LinkSpeed, LinkWidth};
 use crate::index::{NodeIdx, SwitchIdx};
-
-/// Kind of a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NodeType {
-    /// Channel adapter: an end node.
-    #[default]
-    Ca,
-    /// Switch.
-    Switch,
-    /// Router: ends links like a channel adapter.
-    Router,
-}
-
-impl NodeType {
-    /// Whether packets are forwarded by LID here.
-    #[must_use]
-    pub const fn is_switch(self) -> bool {
-        matches!(self, Self::Switch)
-    }
-}
 
 /// A port of a node: one end of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

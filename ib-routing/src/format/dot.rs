@@ -10,7 +10,7 @@ use crate::fabric::{Fabric, NodeType};
 pub fn write(fabric: &Fabric) -> String {
     let mut out = String::from("graph fabric {\n  node [fontname=\"sans-serif\"];\n");
     for node in fabric.nodes().iter() {
-        let shape = if node.type_ == NodeType::Switch {
+        let shape = if node.type_ == NodeType::SWITCH {
             "box"
         } else {
             "ellipse"

@@ -451,7 +451,7 @@ impl Reader {
         let is_switch = self
             .builder
             .node(peer.node)
-            .is_some_and(|node| node.type_ == NodeType::Switch);
+            .is_some_and(|node| node.type_ == NodeType::SWITCH);
         self.warn(
             at,
             format!(

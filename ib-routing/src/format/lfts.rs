@@ -51,9 +51,9 @@ fn write_to(
         .iter()
         .map(|destination| {
             let kind = match destination.type_ {
-                NodeType::Switch => "Switch",
-                NodeType::Ca => "Channel Adapter",
-                NodeType::Router => "Router",
+                NodeType::SWITCH => "Switch",
+                NodeType::ROUTER => "Router",
+                _ => "Channel Adapter",
             };
             let node = fabric.node(destination.end.node);
             format!(

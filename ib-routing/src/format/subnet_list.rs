@@ -116,9 +116,9 @@ impl<'a> End<'a> {
         };
         let end = Self {
             type_: match kind {
-                "SW" => NodeType::Switch,
-                "CA" => NodeType::Ca,
-                "RT" | "Rt" => NodeType::Router,
+                "SW" => NodeType::SWITCH,
+                "CA" => NodeType::CA,
+                "RT" | "Rt" => NodeType::ROUTER,
                 _ => return None,
             },
             num_ports: field("Ports")?
@@ -196,9 +196,9 @@ pub fn write(fabric: &Fabric, lids: &LidMap) -> String {
 fn write_end(out: &mut String, fabric: &Fabric, lids: &LidMap, end: PortRef) -> core::fmt::Result {
     let node = fabric.node(end.node);
     let kind = match node.type_ {
-        NodeType::Switch => "SW",
-        NodeType::Ca => "CA",
-        NodeType::Router => "Rt",
+        NodeType::SWITCH => "SW",
+        NodeType::ROUTER => "Rt",
+        _ => "CA",
     };
     let guid = fabric.port(end).map_or(node.guid, |port| port.guid);
     let owner = match fabric.switch_of(end.node) {

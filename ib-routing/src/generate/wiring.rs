@@ -100,7 +100,7 @@ impl Wiring {
                 format!("switch {name} needs {ports} ports, expected at most 254")
             })?;
             let guid = Guid(0x0020_0000_0000_0000 | (at as u64) << 8);
-            switches.push(node(&mut builder, NodeType::Switch, guid, num_ports, name)?);
+            switches.push(node(&mut builder, NodeType::SWITCH, guid, num_ports, name)?);
             host_ports.push((first_host_port, hosts));
         }
         let mut host = 0u64;
@@ -108,7 +108,7 @@ impl Wiring {
             for port in first..first.saturating_add(hosts) {
                 let guid = 0x0010_0000_0000_0000 | host << 4;
                 let name = format!("host{host:05} HCA-1");
-                let node = node(&mut builder, NodeType::Ca, Guid(guid), 1, name)?;
+                let node = node(&mut builder, NodeType::CA, Guid(guid), 1, name)?;
                 let end = PortRef {
                     node,
                     port: PortNum(1),

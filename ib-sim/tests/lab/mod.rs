@@ -35,10 +35,10 @@ pub fn at(node: NodeIdx, port: u8) -> PortRef {
 pub fn fabric() -> Fabric {
     let mut builder = FabricBuilder::new();
     for (name, type_, num_ports, guid) in [
-        ("H", NodeType::Ca, 1, 0x100),
-        ("S1", NodeType::Switch, 8, 0x200),
-        ("S2", NodeType::Switch, 8, 0x300),
-        ("T", NodeType::Ca, 2, 0x400),
+        ("H", NodeType::CA, 1, 0x100),
+        ("S1", NodeType::SWITCH, 8, 0x200),
+        ("S2", NodeType::SWITCH, 8, 0x300),
+        ("T", NodeType::CA, 2, 0x400),
     ] {
         let node = NewNode {
             type_,

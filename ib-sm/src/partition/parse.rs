@@ -249,7 +249,7 @@ mod tests {
     fn keys(partitions: &Partitions, guid: u64) -> Vec<u16> {
         let candidate = Candidate {
             guid: Guid(guid),
-            type_: NodeType::Ca,
+            type_: NodeType::CA,
             is_own: guid == 1,
         };
         let keys = partitions.keys(candidate, false);

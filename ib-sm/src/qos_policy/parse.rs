@@ -255,9 +255,9 @@ fn group_line(group: &mut PortGroup, line: usize, content: &str) -> Result<(), Q
                 group.kinds.push(match word {
                     "ALL" => Kind::All,
                     "SELF" => Kind::Own,
-                    "CA" => Kind::Of(NodeType::Ca),
-                    "SWITCH" => Kind::Of(NodeType::Switch),
-                    "ROUTER" => Kind::Of(NodeType::Router),
+                    "CA" => Kind::Of(NodeType::CA),
+                    "SWITCH" => Kind::Of(NodeType::SWITCH),
+                    "ROUTER" => Kind::Of(NodeType::ROUTER),
                     _ => return Err(error(line, word, "CA, SWITCH, ROUTER, SELF or ALL")),
                 });
             }
@@ -406,7 +406,7 @@ mod tests {
             end-qos-ulps";
         let policy = policy(text).unwrap();
         assert_eq!(policy.groups[0].guids, [0x10..=0x10, 0x20..=0x2f]);
-        assert_eq!(policy.groups[0].kinds, [Kind::Of(NodeType::Router)]);
+        assert_eq!(policy.groups[0].kinds, [Kind::Of(NodeType::ROUTER)]);
         assert_eq!(policy.levels[0].mtu_limit, Some(Mtu::MTU_2048));
         let rules = &policy.rules;
         assert_eq!(rules.len(), 4);

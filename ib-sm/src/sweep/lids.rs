@@ -186,40 +186,22 @@ pub(crate) fn description(of: &NodeDescription) -> String {
 }
 
 /// The kind of a node that NodeInfo describes; what is no switch and no router ends links like a CA.
-pub(crate) fn node_type(info: &NodeInfo) -> ib_routing::NodeType {
-    match info.node_type() {
-        NodeType::SWITCH => ib_routing::NodeType::Switch,
-        NodeType::ROUTER => ib_routing::NodeType::Router,
-        _ => ib_routing::NodeType::Ca,
-    }
+pub(crate) fn node_type(info: &NodeInfo) -> NodeType {
+    info.node_type().normalized()
 }
 
 /// Active width, if it is one that has a name.
 pub(crate) fn width(info: &PortInfo) -> Option<LinkWidth> {
-    LinkWidth::from_lanes(info.link_width_active().lanes()?)
+    info.width()
 }
 
 /// Active speed, if it is one that has a name. The extended fields mean something only where the end
 /// port's CapabilityMask says so.
 pub(crate) fn speed(info: &PortInfo, extended: bool) -> Option<LinkSpeed> {
-    use ib_smp::{LinkSpeed as Basic, LinkSpeedExt as Extended, LinkSpeedExt2 as Extended2};
     if extended {
-        if info.link_speed_ext_active2() == Extended2::XDR {
-            return Some(LinkSpeed::Xdr);
-        }
-        match info.link_speed_ext_active() {
-            Extended::FDR => return Some(LinkSpeed::Fdr),
-            Extended::EDR => return Some(LinkSpeed::Edr),
-            Extended::HDR => return Some(LinkSpeed::Hdr),
-            Extended::NDR => return Some(LinkSpeed::Ndr),
-            _ => {}
-        }
-    }
-    match info.link_speed_active() {
-        Basic::SDR => Some(LinkSpeed::Sdr),
-        Basic::DDR => Some(LinkSpeed::Ddr),
-        Basic::QDR => Some(LinkSpeed::Qdr),
-        _ => None,
+        info.speed()
+    } else {
+        info.link_speed_active().speed()
     }
 }
 

@@ -3,12 +3,12 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use ib_mad::Instant;
-use ib_wire::{Guid, PKey, PortNum, Sl, Vl};
+use ib_wire::{Guid, LinkSpeed, LinkWidth, PKey, PortNum, Sl, Vl};
 
 use super::switch::identity;
+use crate::attr::fastest;
 use crate::{
-    GuidInfo, HierarchyInfo, LedInfo, LinkSpeed, LinkSpeedExt, LinkSpeedExt2, LinkSpeeds,
-    LinkSpeedsExt, LinkWidth, LinkWidths, MlnxExtPortInfo, PartitionKeyTable, PortInfo,
+    GuidInfo, HierarchyInfo, LedInfo, LinkSpeedsExt, MlnxExtPortInfo, PartitionKeyTable, PortInfo,
     PortInfoExtended, SlToVlMappingTable, VlArbitrationEntry, VlArbitrationHalf,
     VlArbitrationTable,
 };
@@ -343,16 +343,12 @@ fn initial_vl_arbitration() -> [VlArbitrationTable; 4] {
 }
 
 /// Width and speed that two ends of a link agree on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkMode {
-    /// Width.
+    /// Lanes in use.
     pub width: LinkWidth,
-    /// Speed up to QDR; [`LinkSpeed::EXTENDED`] where one of the next two is in use.
+    /// Speed of a lane.
     pub speed: LinkSpeed,
-    /// Speed from FDR to NDR.
-    pub speed_ext: LinkSpeedExt,
-    /// Speed above NDR.
-    pub speed_ext2: LinkSpeedExt2,
 }
 
 impl LinkMode {
@@ -360,45 +356,14 @@ impl LinkMode {
     /// down.
     #[must_use]
     pub fn negotiate(a: &PortInfo, b: &PortInfo) -> Option<Self> {
-        let widths = a.link_width_enabled() & b.link_width_enabled();
-        let width = [
-            (LinkWidths::X12, LinkWidth::X12),
-            (LinkWidths::X8, LinkWidth::X8),
-            (LinkWidths::X4, LinkWidth::X4),
-            (LinkWidths::X2, LinkWidth::X2),
-            (LinkWidths::X1, LinkWidth::X1),
-        ]
-        .into_iter()
-        .find_map(|(bit, width)| widths.contains(bit).then_some(width))?;
-        let mode = Self {
-            width,
-            ..Self::default()
-        };
-        let beyond = a.link_speed_ext_enabled2() & b.link_speed_ext_enabled2();
-        if !beyond.is_empty() {
-            let speed_ext2 = LinkSpeedExt2::XDR;
-            return Some(Self { speed_ext2, ..mode });
-        }
-        let extended = ext_enabled(a) & ext_enabled(b);
-        let highest = [
-            (LinkSpeedsExt::NDR, LinkSpeedExt::NDR),
-            (LinkSpeedsExt::HDR, LinkSpeedExt::HDR),
-            (LinkSpeedsExt::EDR, LinkSpeedExt::EDR),
-            (LinkSpeedsExt::FDR, LinkSpeedExt::FDR),
-        ]
-        .into_iter()
-        .find_map(|(bit, speed)| extended.contains(bit).then_some(speed));
-        if let Some(speed_ext) = highest {
-            return Some(Self { speed_ext, ..mode });
-        }
-        let speeds = a.link_speed_enabled() & b.link_speed_enabled();
-        [
-            (LinkSpeeds::QDR, LinkSpeed::QDR),
-            (LinkSpeeds::DDR, LinkSpeed::DDR),
-            (LinkSpeeds::SDR, LinkSpeed::SDR),
-        ]
-        .into_iter()
-        .find_map(|(bit, speed)| speeds.contains(bit).then_some(Self { speed, ..mode }))
+        Some(Self {
+            width: (a.link_width_enabled() & b.link_width_enabled()).widest()?,
+            speed: fastest(
+                a.link_speed_enabled() & b.link_speed_enabled(),
+                ext_enabled(a) & ext_enabled(b),
+                a.link_speed_ext_enabled2() & b.link_speed_ext_enabled2(),
+            )?,
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     set_port_info,
 };
 use crate::{
-    LinkSpeedExt, LinkSpeedExt2, LinkSpeedsExt, LinkSpeedsExt2, MKeyProtect, PortInfo,
+    LinkSpeedExtActive, LinkSpeedExtActive2, LinkSpeedsExt, LinkSpeedsExt2, MKeyProtect, PortInfo,
     PortInfoModifier, SmpLidRouted,
 };
 
@@ -104,10 +104,10 @@ impl Sma {
 
 /// PortInfo as it looks to a manager that does not know extended speeds: the fields were reserved.
 fn hide_extended_speeds(info: &mut PortInfo) {
-    info.set_link_speed_ext_active(LinkSpeedExt::NONE)
+    info.set_link_speed_ext_active(LinkSpeedExtActive::NONE)
         .set_link_speed_ext_enabled(LinkSpeedsExt::empty())
         .set_link_speed_ext_supported(LinkSpeedsExt::empty())
-        .set_link_speed_ext_active2(LinkSpeedExt2::NONE)
+        .set_link_speed_ext_active2(LinkSpeedExtActive2::NONE)
         .set_link_speed_ext_enabled2(LinkSpeedsExt2::empty())
         .set_link_speed_ext_supported2(LinkSpeedsExt2::empty());
 }

@@ -33,7 +33,7 @@ fn port_info() -> PortInfo {
         )
         .set_link_width_supported(LinkWidths::X1 | LinkWidths::X4)
         .set_link_width_enabled(LinkWidths::X1 | LinkWidths::X4)
-        .set_link_width_active(LinkWidth::X4)
+        .set_link_width_active(LinkWidthActive::X4)
         .set_link_speed_supported(LinkSpeeds::all())
         .set_link_speed_enabled(LinkSpeeds::all())
         .set_link_speed_ext_supported(LinkSpeedsExt::FDR | LinkSpeedsExt::EDR)

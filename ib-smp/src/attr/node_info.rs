@@ -5,17 +5,7 @@
 //! differently over different ports.
 
 use ib_mad::{Attribute, AttributeId};
-use ib_wire::{Guid, PortNum, code_points, table::Layout, wire_struct};
-
-code_points! {
-    /// Kind of a node.
-    pub struct NodeType(u8) {
-        /// An end node: channel adapter.
-        CA     = 1 => "CA",
-        SWITCH = 2 => "Switch",
-        ROUTER = 3 => "Router",
-    }
-}
+use ib_wire::{Guid, NodeType, PortNum, table::Layout, wire_struct};
 
 wire_struct! {
     /// Kind, ports and identity of a node.

@@ -13,11 +13,12 @@ use ib_wire::{
     GidPrefix, Lid, Lmc, MKey, Mtu, PortNum, Sl, code_points, table::Layout, wire_struct,
 };
 
+pub(crate) use self::link::fastest;
 pub use self::{
     capabilities::{CapabilityMask, CapabilityMask2},
     link::{
-        LinkSpeed, LinkSpeedExt, LinkSpeedExt2, LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2,
-        LinkWidth, LinkWidths,
+        LinkSpeedActive, LinkSpeedExtActive, LinkSpeedExtActive2, LinkSpeeds, LinkSpeedsExt,
+        LinkSpeedsExt2, LinkWidthActive, LinkWidths,
     },
 };
 
@@ -130,7 +131,7 @@ wire_struct! {
         /// Widths that the port can do.
         link_width_supported, set_link_width_supported: LinkWidths = 240, 8;
         /// Width in use.
-        link_width_active, set_link_width_active: LinkWidth = 248, 8;
+        link_width_active, set_link_width_active: LinkWidthActive = 248, 8;
         /// Speeds that the port can do.
         link_speed_supported, set_link_speed_supported: LinkSpeeds = 256, 4;
         /// Logical state.
@@ -146,7 +147,7 @@ wire_struct! {
         /// The port owns 2^LMC LIDs from its base LID on.
         lmc, set_lmc: Lmc = 277, 3;
         /// Speed in use.
-        link_speed_active, set_link_speed_active: LinkSpeed = 280, 4;
+        link_speed_active, set_link_speed_active: LinkSpeedActive = 280, 4;
         /// Speeds that the port may use; 0 in a Set leaves them.
         link_speed_enabled, set_link_speed_enabled: LinkSpeeds = 284, 4;
         /// Largest payload that the other end of the link takes.
@@ -208,7 +209,7 @@ wire_struct! {
         #[doc(hidden)]
         reserved3, set_reserved3: u8 = 448, 1;
         /// Extended speed in use, beyond `link_speed_ext_active`.
-        link_speed_ext_active2, set_link_speed_ext_active2: LinkSpeedExt2 = 449, 2;
+        link_speed_ext_active2, set_link_speed_ext_active2: LinkSpeedExtActive2 = 449, 2;
         /// Extended speeds that the port can do, beyond `link_speed_ext_supported`.
         link_speed_ext_supported2, set_link_speed_ext_supported2: LinkSpeedsExt2 = 451, 2;
         /// Extended speeds that the port may use, beyond `link_speed_ext_enabled`.
@@ -218,7 +219,7 @@ wire_struct! {
         /// What the port can do, continued.
         capability_mask2, set_capability_mask2: CapabilityMask2 = 480, 16;
         /// Extended speed in use.
-        link_speed_ext_active, set_link_speed_ext_active: LinkSpeedExt = 496, 4;
+        link_speed_ext_active, set_link_speed_ext_active: LinkSpeedExtActive = 496, 4;
         /// Extended speeds that the port can do.
         link_speed_ext_supported, set_link_speed_ext_supported: LinkSpeedsExt = 500, 4;
         #[doc(hidden)]

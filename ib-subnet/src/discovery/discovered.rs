@@ -6,7 +6,7 @@ use alloc::{
 };
 
 use ib_mad::WindowCounters;
-use ib_routing::{Fabric, NodeIdx, PortRef};
+use ib_routing::{Fabric, NodeIdx, NodeType, PortRef};
 use ib_smp::DrPath;
 use ib_wire::Guid;
 
@@ -71,12 +71,14 @@ impl Discovered {
     /// the last one of [`breadth_first`](Self::breadth_first) first.
     #[must_use]
     pub fn listed(&self) -> Vec<NodeIdx> {
-        use ib_routing::NodeType::{Ca, Router, Switch};
         let order = self.breadth_first();
         let of = |type_| {
             let nodes = order.iter().rev().copied();
             nodes.filter(move |&node| self.fabric.node(node).type_ == type_)
         };
-        [Switch, Ca, Router].into_iter().flat_map(of).collect()
+        [NodeType::SWITCH, NodeType::CA, NodeType::ROUTER]
+            .into_iter()
+            .flat_map(of)
+            .collect()
     }
 }

@@ -72,7 +72,7 @@ fn measure(ib: &Path, name: &str, spec: &str) -> Result<Vec<Row>, Box<dyn Error>
     let host = fabric
         .nodes()
         .iter()
-        .find(|node| node.type_ == NodeType::Ca);
+        .find(|node| node.type_ == NodeType::CA);
     let host = host.map_or("", |node| node.name.as_str());
     let result = cases(ib, name, spec, &file, host);
     fs::remove_file(&file)?;

@@ -66,7 +66,7 @@ impl<'a> OpenSm<'a> {
     pub(crate) fn run(&self, engine: RoutingEngine) -> Result<Run, Error> {
         let ibsim = Ibsim::start(&self.file("fabric.net"))?;
         let mut nodes = self.fabric.nodes().iter();
-        let host = nodes.find(|node| node.type_ == NodeType::Ca);
+        let host = nodes.find(|node| node.type_ == NodeType::CA);
         let host = host.map_or("", |node| node.name.as_str());
         let dump = self.file("tables");
         let output = ibsim

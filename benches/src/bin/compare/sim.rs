@@ -142,7 +142,7 @@ fn measure() -> Result<Vec<Row>, Failure> {
 /// The first port of the first CA.
 fn host(fabric: &Fabric) -> Option<PortRef> {
     let mut nodes = fabric.nodes().iter_enumerated();
-    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::Ca)?;
+    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA)?;
     let port = PortNum(1);
     Some(PortRef { node, port })
 }

@@ -105,9 +105,9 @@ impl Line {
         }
         if let Some((kind, rest)) = node_like(start) {
             let type_ = match kind {
-                "Switch" => NodeType::Switch,
-                "Ca" | "Hca" => NodeType::Ca,
-                "Rt" | "Router" => NodeType::Router,
+                "Switch" => NodeType::SWITCH,
+                "Ca" | "Hca" => NodeType::CA,
+                "Rt" | "Router" => NodeType::ROUTER,
                 _ => {
                     return Ok(Self::UnknownNode {
                         kind: kind.to_owned(),

@@ -96,7 +96,7 @@ fn header(out: &mut String, node: &Node) -> core::fmt::Result {
     }
     let (guid, ports, name, text) = (node.guid.0, node.num_ports(), &node.name, &node.description);
     match node.type_ {
-        NodeType::Switch => {
+        NodeType::SWITCH => {
             let port = node.port(PortNum::MANAGEMENT).copied().unwrap_or_default();
             let kind = if node.enhanced_port_0 {
                 "enhanced"
@@ -107,13 +107,13 @@ fn header(out: &mut String, node: &Node) -> core::fmt::Result {
             write!(out, "Switch\t{ports} \"{name}\"\t\t# \"{text}\" ")?;
             writeln!(out, "{kind} port 0 lid {} lmc {}", port.lid, port.lmc)
         }
-        NodeType::Ca => writeln!(
-            out,
-            "caguid={guid:#x}\nCa\t{ports} \"{name}\"\t\t# \"{text}\""
-        ),
-        NodeType::Router => writeln!(
+        NodeType::ROUTER => writeln!(
             out,
             "rtguid={guid:#x}\nRt\t{ports} \"{name}\"\t\t# \"{text}\""
+        ),
+        _ => writeln!(
+            out,
+            "caguid={guid:#x}\nCa\t{ports} \"{name}\"\t\t# \"{text}\""
         ),
     }
 }

@@ -5,8 +5,7 @@ use std::io::Write as _;
 
 use ib_routing::NodeIdx;
 use ib_smp::{
-    LinkSpeed, LinkSpeedExt, LinkWidth, NodeType, PortInfo, PortPhysicalState, PortState,
-    VendorLinkSpeeds,
+    LinkSpeed, LinkWidth, NodeType, PortInfo, PortPhysicalState, PortState, VendorLinkSpeeds,
 };
 use ib_wire::{Lid, PortNum};
 
@@ -124,33 +123,33 @@ fn dump_port(sim: &Sim, node: &SimNode, port: SimPort<'_>, text: &mut Vec<u8>) {
 }
 
 fn width(info: &PortInfo) -> &'static str {
-    match info.link_width_active() {
-        LinkWidth::X1 => " 1x",
-        LinkWidth::X2 => " 2x",
-        LinkWidth::X4 => " 4x",
-        LinkWidth::X8 => " 8x",
-        LinkWidth::X12 => "12x",
+    match info.width().map(LinkWidth::lanes) {
+        Some(1) => " 1x",
+        Some(2) => " 2x",
+        Some(4) => " 4x",
+        Some(8) => " 8x",
+        Some(12) => "12x",
         _ => "?",
     }
 }
 
 /// Gigabits a second of a lane: the extended speed, else the vendor's, else the plain one.
 fn speed(port: SimPort<'_>) -> &'static str {
-    let info = port.info();
-    match info.link_speed_ext_active() {
-        LinkSpeedExt::FDR => return " 14G",
-        LinkSpeedExt::EDR => return " 25G",
-        LinkSpeedExt::HDR => return "50G",
-        LinkSpeedExt::NDR => return "100G",
-        _ => {}
-    }
-    if port.sma().mlnx().link_speed_active() == VendorLinkSpeeds::FDR10 {
+    let speed = port.info().speed();
+    if speed <= Some(LinkSpeed::Qdr)
+        && port.sma().mlnx().link_speed_active() == VendorLinkSpeeds::FDR10
+    {
         return " FDR10";
     }
-    match info.link_speed_active() {
-        LinkSpeed::SDR => " 2.5G",
-        LinkSpeed::DDR => " 5.0G",
-        LinkSpeed::QDR => "10.0G",
+    match speed {
+        Some(LinkSpeed::Sdr) => " 2.5G",
+        Some(LinkSpeed::Ddr) => " 5.0G",
+        // ibsim has no words for XDR: it prints the speed of the field that it knows.
+        Some(LinkSpeed::Qdr | LinkSpeed::Xdr) => "10.0G",
+        Some(LinkSpeed::Fdr) => " 14G",
+        Some(LinkSpeed::Edr) => " 25G",
+        Some(LinkSpeed::Hdr) => "50G",
+        Some(LinkSpeed::Ndr) => "100G",
         _ => "?",
     }
 }

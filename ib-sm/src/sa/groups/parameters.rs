@@ -8,7 +8,7 @@ use ib_mad::SaStatus;
 use ib_sa::{JoinState, McMemberComponents, McMemberRecord, Record, Selector};
 use ib_wire::{Gid, GidPrefix, MulticastScope, PKey, QKey, Rate};
 
-use super::{super::limits::rate, Candidate};
+use super::Candidate;
 use crate::{
     SmConfig,
     partition::{GroupOptions, Partition},
@@ -47,7 +47,7 @@ pub(super) fn of_new_group(
         _ => return Err(SaStatus::REQ_INVALID),
     };
     let info = candidate.port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
-    let (mtu, speed) = (info.neighbor_mtu(), rate(&info).unwrap_or(Rate::GBPS_10));
+    let (mtu, speed) = (info.neighbor_mtu(), info.rate().unwrap_or(Rate::GBPS_10));
     // A value without its selector says nothing: the creator's port decides, as with OpenSM 3.3.23.
     let mtu = match given.contains(C::MTU | C::MTU_SELECTOR) {
         true => wanted.mtu_selector().choose_mtu(wanted.mtu(), mtu),
@@ -116,7 +116,9 @@ pub(super) fn fits(
     let info = port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
     let (mtu, speed) = (parameters.mtu(), parameters.rate());
     let can = info.mtu_cap() >= mtu
-        && rate(&info).is_none_or(|rate| rate.cmp_rate(speed).is_none_or(|order| order.is_ge()));
+        && info
+            .rate()
+            .is_none_or(|rate| rate.cmp_rate(speed).is_none_or(|order| order.is_ge()));
     match same && can && port.has_p_key(parameters.p_key()) {
         true => Ok(()),
         false => Err(SaStatus::REQ_INVALID),

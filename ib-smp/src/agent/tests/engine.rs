@@ -54,7 +54,10 @@ fn links_and_data_are_inputs() {
     sma.handle_input(T0, SmaInput::LinkDown { port });
     let state = |sma: &Sma| sma.port(port).unwrap().info().port_state();
     assert_eq!(state(&sma), PortState::DOWN);
-    let mode = LinkMode::default();
+    let mode = LinkMode {
+        width: LinkWidth::X4,
+        speed: LinkSpeed::Hdr,
+    };
     sma.handle_input(T0, SmaInput::LinkUp { port, mode });
     assert_eq!(state(&sma), PortState::INITIALIZE);
     sma.port_info_mut(port)
