@@ -3,6 +3,7 @@
 use core::fmt;
 
 use ib_wire::table::{FieldValue, Layout};
+use zerocopy::{Immutable, IntoBytes};
 
 use crate::MgmtClass;
 
@@ -51,5 +52,18 @@ pub trait Attribute: Sized {
     #[must_use]
     fn is_plausible(&self) -> bool {
         true
+    }
+}
+
+/// Writes `value` where a datagram of `class` has its attribute; the data behind it become zero.
+#[doc(hidden)]
+pub fn write_attribute<T>(bytes: &mut [u8; 256], class: MgmtClass, value: &T)
+where
+    T: Attribute + IntoBytes + Immutable,
+{
+    let data = bytes.get_mut(T::offset(class)..class.data_end());
+    let value = value.as_bytes().iter().chain(core::iter::repeat(&0));
+    for (to, &from) in data.unwrap_or_default().iter_mut().zip(value) {
+        *to = from;
     }
 }

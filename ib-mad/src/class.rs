@@ -143,6 +143,17 @@ impl MgmtClass {
         }
     }
 
+    /// First byte behind a datagram's data: of subnet management the data have 64 bytes, of every other
+    /// class they reach to the end of the datagram.
+    #[inline]
+    #[must_use]
+    pub const fn data_end(self) -> usize {
+        match self {
+            Self::SUBN_LID | Self::SUBN_DIRECTED => 128,
+            _ => 256,
+        }
+    }
+
     /// The methods that the class has; `None` where the specification leaves them to a vendor or to
     /// another document.
     #[must_use]

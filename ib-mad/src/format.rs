@@ -12,6 +12,9 @@ use crate::{
 /// Declares the format of a class: a [`wire_struct!`](ib_wire::wire_struct) of 256 bytes that begins
 /// with the rows of the common header; those behind bit 192 are the class's own.
 ///
+/// Beside the rows' getters and setters the format has `set_attribute`, which fills in an attribute, and
+/// `to`, which addresses the datagram.
+///
 /// The types of the common header's rows must be in scope.
 ///
 /// ```
@@ -25,6 +28,10 @@ use crate::{
 ///     }
 /// }
 /// assert_eq!((PlainMad::LEN, PlainMad::FIELDS.len()), (256, 11));
+///
+/// let mut mad = PlainMad::default();
+/// mad.set_mgmt_class(MgmtClass::PERF).set_attribute(&ib_mad::PortCounters::default());
+/// assert_eq!(mad.attribute_id(), AttributeId(0x12));
 /// ```
 #[macro_export]
 macro_rules! mad_format {
@@ -56,6 +63,34 @@ macro_rules! mad_format {
                 /// Which part of the attribute; each attribute has its own meaning.
                 attribute_modifier, set_attribute_modifier: u32           = 160, 32;
                 $($rows)*
+            }
+        }
+
+        impl $name {
+            /// The datagram on its way to a port.
+            #[must_use]
+            pub const fn to(&self, address: $crate::MadAddress) -> $crate::Mad {
+                $crate::Mad {
+                    address,
+                    bytes: *self.as_bytes(),
+                }
+            }
+
+            /// Makes `value` what the datagram carries: its attribute number and its data. Data behind
+            /// the value become zero; a value longer than the room is cut off.
+            ///
+            /// The class must be set: it says where the data begin.
+            pub fn set_attribute<T>(&mut self, value: &T) -> &mut Self
+            where
+                T: $crate::Attribute
+                    + $crate::__private::zerocopy::IntoBytes
+                    + $crate::__private::zerocopy::Immutable,
+            {
+                let class = self.mgmt_class();
+                self.set_attribute_id(T::ID);
+                let bytes = $crate::__private::zerocopy::transmute_mut!(self);
+                $crate::__private::write_attribute(bytes, class, value);
+                self
             }
         }
     };

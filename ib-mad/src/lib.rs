@@ -109,5 +109,7 @@ pub use vl_arbiter::{Turn, VlArbiter, VlQueues, VlWeight};
 /// What the exported macros need of other crates.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::attribute::write_attribute;
     pub use ib_wire::{table::DebugSecret, wire_struct};
+    pub use zerocopy;
 }

@@ -7,7 +7,7 @@ use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute_mut, transmute_ref,
 };
 
-use crate::MadHeader;
+use crate::{Attribute, MadHeader, attribute::write_attribute};
 
 /// A whole datagram of 256 bytes and the other end's address: a transport's unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,20 @@ impl Mad {
     pub fn header_mut(&mut self) -> &mut MadHeader {
         let parts: &mut Parts = transmute_mut!(&mut self.bytes);
         &mut parts.header
+    }
+
+    /// Makes `value` what the datagram carries: its attribute number and its data. Data behind the value
+    /// become zero; a value longer than the room is cut off.
+    ///
+    /// The class must be set: it says where the data begin.
+    pub fn set_attribute<T>(&mut self, value: &T) -> &mut Self
+    where
+        T: Attribute + IntoBytes + Immutable,
+    {
+        let class = self.header().mgmt_class();
+        self.header_mut().set_attribute_id(T::ID);
+        write_attribute(&mut self.bytes, class, value);
+        self
     }
 }
 

@@ -143,7 +143,7 @@ impl<R: Record> Request for RecordCall<R> {
     type Error = QueryError;
 
     fn mad(&self) -> Mad {
-        mad(self.address, &self.request)
+        self.request.to(self.address)
     }
 
     fn read(&self, response: Response) -> Result<R, QueryError> {
@@ -157,7 +157,7 @@ impl<R: Record> Request for TableCall<R> {
     type Error = QueryError;
 
     fn mad(&self) -> Mad {
-        mad(self.address, &self.request)
+        self.request.to(self.address)
     }
 
     fn read(&self, response: Response) -> Result<Vec<R>, QueryError> {
@@ -170,7 +170,7 @@ impl Request for MultiPathCall {
     type Error = QueryError;
 
     fn mad(&self) -> Mad {
-        mad(self.address, &self.request)
+        self.request.to(self.address)
     }
 
     fn data(&self) -> Option<Bytes> {
@@ -180,12 +180,6 @@ impl Request for MultiPathCall {
     fn read(&self, response: Response) -> Result<Vec<PathRecord>, QueryError> {
         read_table(&self.request, &response)
     }
-}
-
-fn mad(address: MadAddress, request: &SaMad) -> Mad {
-    let mut mad = Mad::new(address);
-    mad.bytes = *request.as_bytes();
-    mad
 }
 
 /// The headers of a good answer to this request.

@@ -71,6 +71,18 @@ impl SaMad {
     pub const DATA_OFFSET: usize = 56;
 
     /// A datagram of zeros for a record: versions and class are set.
+    ///
+    /// ```
+    /// use ib_mad::{Attribute, Mad, MadAddress, Method, Notice};
+    /// use ib_sa::SaMad;
+    /// use ib_wire::{Lid, Sl};
+    ///
+    /// let notice = Notice::default();
+    /// let report: Mad = SaMad::new(Method::REPORT, Notice::ID)
+    ///     .set_attribute(&notice)
+    ///     .to(MadAddress::gsi(Lid(7), Sl::ZERO));
+    /// assert_eq!(report.header().attribute_id(), Notice::ID);
+    /// ```
     #[must_use]
     pub fn new(method: Method, attribute_id: AttributeId) -> Self {
         let mut mad = Self::default();

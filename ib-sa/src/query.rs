@@ -3,6 +3,7 @@
 use ib_mad::{Attribute, CallError, MadStatus, Method, SaStatus};
 use ib_wire::ParseError;
 use thiserror::Error;
+use zerocopy::{Immutable, IntoBytes};
 
 use crate::{ComponentMask, Record, SaMad};
 
@@ -95,15 +96,18 @@ impl SaMad {
     ) -> Self {
         let mut mad = Self::new(method, R::ID);
         mad.set_component_mask(components.into());
-        mad.put_record(template);
+        mad.set_attribute(template);
         mad
     }
 
-    /// The response with one record to this request: to Get, Set and Delete.
+    /// The response with one record, or another attribute, to this request: to Get, Set and Delete.
     #[must_use]
-    pub fn answer<R: Record>(&self, record: &R) -> Self {
+    pub fn answer<T>(&self, attribute: &T) -> Self
+    where
+        T: Attribute + IntoBytes + Immutable,
+    {
         let mut response = self.refuse(MadStatus::OK);
-        response.put_record(record);
+        response.set_attribute(attribute);
         response
     }
 
@@ -150,14 +154,6 @@ impl SaMad {
             Some(refused) => Err(refused),
             None => self.template(),
         }
-    }
-
-    fn put_record<R: Record>(&mut self, record: &R) {
-        let mut data = [0; 200];
-        for (to, &from) in data.iter_mut().zip(record.as_bytes()) {
-            *to = from;
-        }
-        self.set_data(&data);
     }
 }
 

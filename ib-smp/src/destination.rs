@@ -39,18 +39,14 @@ impl Destination {
     /// administration knows the LID.
     #[must_use]
     pub fn smp(&self, method: Method, attribute: AttributeId, modifier: u32) -> Option<Mad> {
-        let (address, bytes) = match self {
-            Self::Route(path) => (
-                MadAddress::DIRECTED,
-                *SmpDirected::new(method, attribute, modifier, path).as_bytes(),
-            ),
-            Self::Lid(lid) => (
-                MadAddress::smi(*lid),
-                *SmpLidRouted::new(method, attribute, modifier).as_bytes(),
-            ),
-            Self::Guid(_) | Self::Gid(_) => return None,
-        };
-        Some(Mad { address, bytes })
+        match self {
+            Self::Route(path) => Some(SmpDirected::new(method, attribute, modifier, path).to_mad()),
+            Self::Lid(lid) => {
+                let smp = SmpLidRouted::new(method, attribute, modifier);
+                Some(smp.to(MadAddress::smi(*lid)))
+            }
+            Self::Guid(_) | Self::Gid(_) => None,
+        }
     }
 }
 

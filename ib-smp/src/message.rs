@@ -1,7 +1,8 @@
 //! The attributes of subnet management by their numbers, and the way from 256 bytes to a typed view.
 
-use ib_mad::{ClassTable, MgmtClass, NoticeSm, attribute_table};
-use ib_wire::table::Layout;
+use ib_mad::{Attribute, ClassTable, Mad, MadStatus, Method, MgmtClass, NoticeSm, attribute_table};
+use ib_wire::{MKey, table::Layout};
+use zerocopy::{Immutable, IntoBytes, transmute_ref};
 
 use crate::{
     GuidInfo, HierarchyInfo, LedInfo, LidPortBlock, LinearForwardingTable, MlnxCableInfo,
@@ -10,6 +11,9 @@ use crate::{
     PortInfoExtended, RandomForwardingTable, SlToVlMappingTable, SmInfo, SmpDirected, SmpLidRouted,
     SwitchInfo, VendorDiag, VlArbitrationEntry, VlArbitrationTable,
 };
+
+/// The D bit of a directed route in the status word.
+pub(crate) const RETURNING: u16 = 0x8000;
 
 /// Every structure of this crate that the specification's tables have.
 pub const LAYOUTS: &[&Layout] = &[
@@ -101,11 +105,78 @@ impl<'a> Smp<'a> {
     /// What the SMP carries.
     #[must_use]
     pub fn attribute(&self) -> SmAttribute<'a> {
-        let id = match self {
-            Self::LidRouted(smp) => smp.attribute_id(),
-            Self::Directed(smp) => smp.attribute_id(),
+        SmAttribute::parse(self.common().attribute_id(), self.as_bytes())
+    }
+
+    /// The 64 bytes of the attribute.
+    #[must_use]
+    pub fn data(&self) -> &'a [u8; 64] {
+        self.common().smp_data()
+    }
+
+    /// Method; bit 7 marks a response.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.common().method()
+    }
+
+    /// Which port or block of the attribute; each attribute has its own meaning.
+    #[must_use]
+    pub fn attribute_modifier(&self) -> u32 {
+        self.common().attribute_modifier()
+    }
+
+    /// Key that the receiver compares with PortInfo.M_Key.
+    #[must_use]
+    pub fn m_key(&self) -> MKey {
+        self.common().m_key()
+    }
+
+    /// Status of a response, without the D bit of a directed route.
+    #[must_use]
+    pub fn status(&self) -> MadStatus {
+        match self {
+            Self::LidRouted(smp) => smp.status(),
+            Self::Directed(smp) => smp.status(),
+        }
+    }
+
+    /// The response to the request `mad`, with `value` as its attribute: GetResp, the status and, on a
+    /// directed route, the direction are set, transaction and route stay. `None` for another class.
+    ///
+    /// ```
+    /// use ib_mad::{Attribute, MadStatus, Method};
+    /// use ib_smp::{DrPath, Smp, SmAttribute, SmInfo, SmpDirected};
+    ///
+    /// let request = SmpDirected::new(Method::GET, SmInfo::ID, 0, &DrPath::OWN_NODE).to_mad();
+    /// let own = SmInfo::default();
+    /// let response = Smp::respond(&request, MadStatus::OK, &own).expect("an SMP");
+    /// let smp = Smp::parse(&response.bytes).expect("an SMP");
+    /// assert_eq!((smp.method(), smp.attribute()), (Method::GET_RESP, SmAttribute::SmInfo(&own)));
+    /// ```
+    #[must_use]
+    pub fn respond<T>(mad: &Mad, status: MadStatus, value: &T) -> Option<Mad>
+    where
+        T: Attribute + IntoBytes + Immutable,
+    {
+        let mut response = *mad;
+        let direction = match mad.header().mgmt_class() {
+            MgmtClass::SUBN_LID => 0,
+            MgmtClass::SUBN_DIRECTED => RETURNING,
+            _ => return None,
         };
-        SmAttribute::parse(id, self.as_bytes())
+        response
+            .set_attribute(value)
+            .header_mut()
+            .set_method(Method::GET_RESP)
+            .set_status(MadStatus(status.0 | direction));
+        Some(response)
+    }
+
+    /// The rows that both forms have in the same place: all but the status, which the D bit is a part of
+    /// here, and the route.
+    fn common(&self) -> &'a SmpLidRouted {
+        transmute_ref!(self.as_bytes())
     }
 }
 

@@ -4,8 +4,12 @@
 //! lost. The LID-routed form (class 0x01) needs working forwarding tables; the directed-route form
 //! (class 0x81) carries its own list of ports and works before any LID exists.
 
-use ib_mad::{AttributeId, MadStatus, Method, MgmtClass, TransactionId, mad_format};
+use ib_mad::{
+    Attribute, AttributeId, Mad, MadAddress, MadStatus, Method, MgmtClass, TransactionId,
+    mad_format,
+};
 use ib_wire::{Lid, MKey, code_points, wire_struct};
+use zerocopy::{Immutable, IntoBytes};
 
 use crate::DrPath;
 
@@ -83,6 +87,15 @@ wire_struct! {
 
 impl SmpLidRouted {
     /// A request of zeros for an attribute: MAD versions and class are set.
+    ///
+    /// ```
+    /// use ib_mad::{Attribute, Mad, MadAddress, Method};
+    /// use ib_smp::{NodeInfo, SmpLidRouted};
+    /// use ib_wire::Lid;
+    ///
+    /// let mad: Mad = SmpLidRouted::new(Method::GET, NodeInfo::ID, 0).to(MadAddress::smi(Lid(7)));
+    /// assert_eq!(mad.header().attribute_id(), NodeInfo::ID);
+    /// ```
     #[must_use]
     pub fn new(method: Method, attribute_id: AttributeId, attribute_modifier: u32) -> Self {
         let mut smp = Self::default();
@@ -98,6 +111,22 @@ impl SmpLidRouted {
 
 impl SmpDirected {
     /// A request of zeros for an attribute of the node that `path` leads to by directed route alone.
+    ///
+    /// ```
+    /// use ib_mad::{Attribute, Mad, Method};
+    /// use ib_smp::{DrPath, PortInfo, SmpDirected};
+    /// use ib_wire::MKey;
+    ///
+    /// let path: DrPath = "0,1,4".parse()?;
+    /// let mut wanted = PortInfo::default();
+    /// wanted.set_m_key(MKey(7));
+    /// let set: Mad = SmpDirected::new(Method::SET, PortInfo::ID, 3, &path)
+    ///     .set_m_key(MKey(5))
+    ///     .set_attribute(&wanted)
+    ///     .to_mad();
+    /// assert_eq!(set.header().method(), Method::SET);
+    /// # Ok::<(), ib_wire::addr::BadAddress>(())
+    /// ```
     #[must_use]
     pub fn new(
         method: Method,
@@ -118,6 +147,41 @@ impl SmpDirected {
             .set_initial_path(path.initial_path());
         smp
     }
+
+    /// The datagram on a way that is a directed route from end to end.
+    #[must_use]
+    pub const fn to_mad(&self) -> Mad {
+        self.to(MadAddress::DIRECTED)
+    }
+
+    /// The datagram on its way to a port: that which a LID-routed part of the way leads to, where
+    /// there is one.
+    #[must_use]
+    pub const fn to(&self, address: MadAddress) -> Mad {
+        Mad {
+            address,
+            bytes: *self.as_bytes(),
+        }
+    }
+
+    /// Makes `value` what the SMP carries: its attribute number and its data. Data behind the value
+    /// become zero; a value longer than 64 bytes is cut off.
+    pub fn set_attribute<T>(&mut self, value: &T) -> &mut Self
+    where
+        T: Attribute + IntoBytes + Immutable,
+    {
+        let mut data = [0; 64];
+        for (to, &from) in data.iter_mut().zip(value.as_bytes()) {
+            *to = from;
+        }
+        self.set_attribute_id(T::ID).set_smp_data(&data)
+    }
+}
+
+impl From<&SmpDirected> for Mad {
+    fn from(smp: &SmpDirected) -> Self {
+        smp.to_mad()
+    }
 }
 
 #[cfg(test)]
@@ -126,25 +190,43 @@ mod tests {
 
     use std::format;
 
-    use ib_mad::Attribute as _;
-
     use super::*;
-    use crate::{PortInfo, SmAttribute};
+    use crate::{NodeInfo, PortInfo, SmAttribute};
 
     #[test]
     fn debug_of_an_smp_never_prints_the_keys_in_it() {
         let key = MKey(0xa7a7_a7a7_a7a7_a7a7);
         let mut port_info = PortInfo::default();
         port_info.set_m_key(key);
-        let mut data = [0; 64];
-        data.copy_from_slice(port_info.as_bytes());
         let mut smp = SmpDirected::new(Method::SET, PortInfo::ID, 1, &DrPath::default());
-        smp.set_m_key(key).set_smp_data(&data);
+        smp.set_m_key(key).set_attribute(&port_info);
         let attribute = SmAttribute::parse(PortInfo::ID, smp.as_bytes());
         let text = format!("{smp:?} {attribute:?}");
         assert!(text.contains("smp_data: (64 bytes)"), "{text}");
         for form in ["167", "a7a7", "12080808363958804391"] {
             assert!(!text.contains(form), "{form} in {text}");
         }
+    }
+
+    #[test]
+    fn an_attribute_fills_the_data_and_nothing_behind_them() {
+        let mut info = NodeInfo::default();
+        info.set_num_ports(36);
+        let path: DrPath = "0,1,4".parse().unwrap();
+        let mut smp = SmpDirected::new(Method::SET, AttributeId(0), 0, &path);
+        smp.set_smp_data(&[0xa5; 64]).set_attribute(&info);
+        let mut mad = SmpDirected::new(Method::SET, AttributeId(0), 0, &path)
+            .set_smp_data(&[0xa5; 64])
+            .to_mad();
+        mad.set_attribute(&info);
+        assert_eq!(mad, smp.to_mad());
+        assert_eq!(smp.attribute_id(), NodeInfo::ID);
+        assert_eq!(smp.initial_path(), path.initial_path());
+        let (shown, rest) = smp.smp_data().split_at(NodeInfo::LEN);
+        assert_eq!(shown, info.as_bytes());
+        assert!(rest.iter().all(|&byte| byte == 0), "{rest:?}");
+        let mut routed = SmpLidRouted::new(Method::SET, AttributeId(0), 0);
+        routed.set_smp_data(&[0xa5; 64]).set_attribute(&info);
+        assert_eq!(routed.smp_data(), smp.smp_data());
     }
 }

@@ -5,14 +5,14 @@
 
 use std::{env, error::Error, time::Duration};
 
-use ib_mad::{Attribute, Mad, MadAddress, Method, MgmtClass, TransactionId};
-use ib_smp::{NodeInfo, SmpDirected};
+use ib_mad::{Attribute, Method, TransactionId};
+use ib_smp::{DrPath, NodeInfo, SmAttribute, Smp, SmpDirected};
 use ib_transport::{
     Clock, MadTransport, MonotonicClock, Received,
     ibsim::{IbsimOptions, IbsimPort},
     umad::{AgentClass, UmadOptions, UmadPort},
 };
-use ib_wire::Lid;
+use ib_wire::PortNum;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1).peekable();
@@ -34,30 +34,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         )?),
     };
 
-    let mut path = [0; 64];
-    let mut hop_count = 0;
-    for (hop, argument) in path.iter_mut().skip(1).zip(arguments) {
-        *hop = argument.parse()?;
-        hop_count += 1;
-    }
-    let mut request = Mad::new(MadAddress::DIRECTED);
-    let (smp, _) = SmpDirected::parse_mut(&mut request.bytes, 0)?;
-    smp.set_base_version(1)
-        .set_mgmt_class(MgmtClass::SUBN_DIRECTED)
-        .set_class_version(1)
-        .set_method(Method::GET)
+    let hops: Vec<PortNum> = arguments.map(|hop| hop.parse()).collect::<Result<_, _>>()?;
+    let path = DrPath::try_new(&hops).ok_or("more than 63 hops")?;
+    let request = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path)
         .set_transaction_id(TransactionId(1))
-        .set_attribute_id(NodeInfo::ID)
-        .set_hop_count(hop_count)
-        .set_initial_path(&path)
-        .set_dr_slid(Lid::PERMISSIVE)
-        .set_dr_dlid(Lid::PERMISSIVE);
+        .to_mad();
     port.send(&request)?;
 
     match port.recv(Some(clock.now() + Duration::from_secs(1)))? {
         Some(Received::Mad(answer)) => {
-            let (smp, _) = SmpDirected::parse(&answer.bytes, 0)?;
-            println!("{:#?}", NodeInfo::parse(smp.smp_data(), 64)?.0);
+            let smp = Smp::parse(&answer.bytes).ok_or("not an SMP")?;
+            if let SmAttribute::NodeInfo(info) = smp.attribute() {
+                println!("{info:#?}");
+            }
             Ok(())
         }
         Some(Received::Returned(_)) => Err("no way there".into()),

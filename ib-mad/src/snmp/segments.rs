@@ -298,10 +298,7 @@ pub fn snmp_segments(
                 .set_payload_length(chunk.len() as u8)
                 .set_segment_number(number)
                 .set_data(&data);
-            Mad {
-                address,
-                bytes: *mad.as_bytes(),
-            }
+            mad.to(address)
         })
 }
 

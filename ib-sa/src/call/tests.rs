@@ -70,13 +70,13 @@ fn ask<R: Request>(
 fn respond<R: Request>(server: &mut Rmpp, client: &mut Client<R>, answer: Answer, request: &Mad) {
     match answer {
         Answer::Single(response) => {
-            let response = mad(request.address, &response);
+            let response = response.to(request.address);
             client.handle_input(NOW, Input::Mad(&response));
         }
         Answer::Table(status, table) => {
             let mut headers = SaMad::from_bytes(request.bytes).refuse(status);
             headers.set_attribute_offset(table.attribute_offset);
-            let template = mad(request.address, &headers);
+            let template = headers.to(request.address);
             assert!(server.send(NOW, &template, table.data).is_ok());
         }
     }
