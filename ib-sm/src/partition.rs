@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The default partition always exists, and the manager's own port is a full member of it. Rules for
-//! one P_Key add up; of two memberships of a port the fuller one counts.
+//! one P_Key, or without a P_Key for one name, add up. Of two memberships of a port the later one counts, as in OpenSM; with
+//! `allow_both_pkeys` the port holds both keys.
 
 mod parse;
 
@@ -34,10 +35,21 @@ pub struct Partition {
     pub ipoib: Option<GroupOptions>,
     /// Further groups that it gets.
     pub groups: Vec<(Gid, GroupOptions)>,
-    /// Members by what they are.
-    pub kinds: Vec<(MemberKind, Membership)>,
-    /// Members by port GUID.
-    pub ports: BTreeMap<Guid, Membership>,
+    /// Members by what they are, in the order of the file.
+    pub kinds: Vec<(MemberKind, RankedMembership)>,
+    /// Members by port GUID, each in the order of the file.
+    pub ports: BTreeMap<Guid, Vec<RankedMembership>>,
+    /// Memberships so far: the rank of the next one.
+    ranks: usize,
+}
+
+/// A membership with its place among all of its partition: a later one counts more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankedMembership {
+    /// The place, counted from 0.
+    pub rank: usize,
+    /// The membership.
+    pub membership: Membership,
 }
 
 /// Which ports a rule is about.
@@ -148,9 +160,9 @@ impl Default for Partitions {
                 name: String::from("Default"),
                 base: PKey::DEFAULT_FULL.base(),
                 ipoib: Some(GroupOptions::default()),
-                kinds: Vec::from([(MemberKind::All, Membership::Full)]),
                 ..Partition::default()
-            }]),
+            }
+            .with(MemberKind::All, Membership::Full)]),
         }
     }
 }
@@ -171,24 +183,32 @@ impl Partitions {
     /// [`PartitionError`] at the first thing that is no rule.
     pub fn parse(text: &str) -> Result<Self, PartitionError> {
         let mut all: Vec<Partition> = Vec::new();
+        // Places of partitions by key and by name.
+        let (mut by_base, mut by_name) = (BTreeMap::new(), BTreeMap::new());
         for rule in parse::rules(text)? {
-            if rule.base != 0
-                && let Some(known) = all.iter_mut().find(|known| known.base == rule.base)
-            {
-                known.add(rule);
-            } else {
-                all.push(rule);
+            let known = match rule.base {
+                0 => by_name.get(&rule.name),
+                base => by_base.get(&base),
+            };
+            match known.and_then(|&place: &usize| all.get_mut(place)) {
+                Some(known) => known.add(rule),
+                None => {
+                    if rule.base != 0 {
+                        by_base.insert(rule.base, all.len());
+                    }
+                    by_name.entry(rule.name.clone()).or_insert(all.len());
+                    all.push(rule);
+                }
             }
         }
         let default = PKey::DEFAULT_FULL.base();
         if !all.iter().any(|partition| partition.base == default) {
-            let default = Partition {
+            let partition = Partition {
                 name: String::from("Default"),
                 base: default,
-                kinds: Vec::from([(MemberKind::All, Membership::Limited)]),
                 ..Partition::default()
             };
-            all.insert(0, default);
+            all.insert(0, partition.with(MemberKind::All, Membership::Limited));
         }
         // Rules without a key get the lowest that nobody has.
         let taken: BTreeSet<u16> = all.iter().map(|partition| partition.base).collect();
@@ -199,11 +219,6 @@ impl Partitions {
                 found: partition.name.clone(),
                 expected: "no more partitions than there are P_Keys",
             })?;
-        }
-        for partition in &mut all {
-            if partition.base == PKey::DEFAULT_FULL.base() {
-                partition.kinds.push((MemberKind::Own, Membership::Full));
-            }
         }
         Ok(Self { all })
     }
@@ -229,7 +244,7 @@ impl Partitions {
         });
         for partition in ranked {
             let (limited, full) = (PKey(partition.base), PKey(partition.base | 0x8000));
-            match partition.membership(candidate) {
+            match partition.membership(candidate, allow_both) {
                 Some(Membership::Both) if allow_both => keys.extend([full, limited]),
                 Some(Membership::Full | Membership::Both) => keys.push(full),
                 Some(Membership::Limited) => keys.push(limited),
@@ -241,8 +256,8 @@ impl Partitions {
 }
 
 impl Partition {
-    /// How a port is a member, if it is.
-    fn membership(&self, candidate: Candidate) -> Option<Membership> {
+    /// How a port is a member, if it is: by the last rule that names it. If ports may hold both keys, all rules count.
+    fn membership(&self, candidate: Candidate, allow_both: bool) -> Option<Membership> {
         let kinds = self.kinds.iter().filter(|(kind, _)| match kind {
             MemberKind::All => true,
             MemberKind::Cas => candidate.type_ == NodeType::CA,
@@ -250,8 +265,51 @@ impl Partition {
             MemberKind::Routers => candidate.type_ == NodeType::ROUTER,
             MemberKind::Own => candidate.is_own,
         });
-        let named = self.ports.get(&candidate.guid).copied();
-        kinds.map(|&(_, membership)| membership).chain(named).max()
+        let named = self.ports.get(&candidate.guid).into_iter().flatten();
+        let memberships = kinds.map(|(_, ranked)| ranked).chain(named);
+        if candidate.is_own && self.base == PKey::DEFAULT_FULL.base() {
+            // The manager has to reach every port.
+            let mut memberships = memberships.map(|ranked| ranked.membership);
+            let both = memberships.any(|membership| membership == Membership::Both);
+            return Some(if both {
+                Membership::Both
+            } else {
+                Membership::Full
+            });
+        }
+        if !allow_both {
+            let last = memberships.max_by_key(|ranked| ranked.rank);
+            return last.map(|ranked| ranked.membership);
+        }
+        memberships
+            .map(|ranked| ranked.membership)
+            .reduce(|one, other| if one == other { one } else { Membership::Both })
+    }
+
+    fn with(mut self, kind: MemberKind, membership: Membership) -> Self {
+        self.add_kind(kind, membership);
+        self
+    }
+
+    /// Makes ports members by what they are.
+    fn add_kind(&mut self, kind: MemberKind, membership: Membership) {
+        let ranked = self.ranked(membership);
+        self.kinds.push((kind, ranked));
+    }
+
+    /// Makes a port a member.
+    fn add_port(&mut self, guid: Guid, membership: Membership) {
+        let ranked = self.ranked(membership);
+        let memberships = self.ports.entry(guid).or_default();
+        // Of equal ones the last counts, so that a port has a few at most.
+        memberships.retain(|ranked| ranked.membership != membership);
+        memberships.push(ranked);
+    }
+
+    fn ranked(&mut self, membership: Membership) -> RankedMembership {
+        let rank = self.ranks;
+        self.ranks = rank.saturating_add(1);
+        RankedMembership { rank, membership }
     }
 
     /// Adds another rule for the same key.
@@ -259,10 +317,18 @@ impl Partition {
         self.first |= rule.first;
         self.ipoib = self.ipoib.take().or(rule.ipoib);
         self.groups.extend(rule.groups);
-        self.kinds.extend(rule.kinds);
-        for (guid, membership) in rule.ports {
-            let known = self.ports.entry(guid).or_insert(membership);
-            *known = (*known).max(membership);
+        let behind = self.ranks;
+        let later = |ranked: RankedMembership| RankedMembership {
+            rank: ranked.rank.saturating_add(behind),
+            ..ranked
+        };
+        let kinds = rule.kinds.into_iter();
+        self.kinds
+            .extend(kinds.map(|(kind, ranked)| (kind, later(ranked))));
+        for (guid, memberships) in rule.ports {
+            let known = self.ports.entry(guid).or_default();
+            known.extend(memberships.into_iter().map(later));
         }
+        self.ranks = behind.saturating_add(rule.ranks);
     }
 }

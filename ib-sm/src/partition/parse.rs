@@ -173,12 +173,11 @@ impl Rule {
             "SELF" => MemberKind::Own,
             guid => {
                 let guid = Guid(number(line, guid, u64::MAX)?);
-                let known = self.partition.ports.entry(guid).or_insert(membership);
-                *known = (*known).max(membership);
+                self.partition.add_port(guid, membership);
                 return Ok(());
             }
         };
-        self.partition.kinds.push((kind, membership));
+        self.partition.add_kind(kind, membership);
         Ok(())
     }
 }
@@ -266,10 +265,37 @@ mod tests {
 
     #[test]
     fn more_partitions_than_keys_are_refused() {
-        let text = "a : ALL ;\n".repeat(0x7fff);
-        let error = Partitions::parse(&text).unwrap_err();
-        assert_eq!((error.line, error.found.as_str()), (0x7fff, "a"));
-        assert!(Partitions::parse(&"a : ALL ;\n".repeat(0x7ffe)).is_ok());
+        let rules = |count: usize| -> String {
+            let rules = (1..=count).map(|number| alloc::format!("a{number} : ALL ;\n"));
+            rules.collect()
+        };
+        let error = Partitions::parse(&rules(0x7fff)).unwrap_err();
+        assert_eq!((error.line, error.found.as_str()), (0x7fff, "a32767"));
+        assert!(Partitions::parse(&rules(0x7ffe)).is_ok());
+    }
+
+    #[test]
+    fn rules_of_one_name_without_a_key_are_one_partition() {
+        let text = "d : 0x1=full ;\ne=0x5 : 0x1 ;\nd : 0x2=full ;\ne : 0x2=full ;";
+        let partitions = Partitions::parse(text).unwrap();
+        let bases: Vec<_> = partitions.iter().map(|partition| partition.base).collect();
+        assert_eq!(bases, [0x7fff, 1, 5]);
+        assert_eq!(keys(&partitions, 2), [0x7fff, 0x8001, 0x8005]);
+    }
+
+    #[test]
+    fn the_later_of_two_memberships_counts_and_both_where_ports_may_hold_both() {
+        let text =
+            "a=0x10 : 0x2=full, ALL=limited ;\nb=0x11 : ALL=limited, 0x2=full ;\nb=0x11 : 0x3 ;";
+        let partitions = Partitions::parse(text).unwrap();
+        assert_eq!(keys(&partitions, 2), [0x7fff, 0x0010, 0x8011]);
+        let candidate = Candidate {
+            guid: Guid(2),
+            type_: NodeType::Ca,
+            is_own: false,
+        };
+        let both = partitions.keys(candidate, true);
+        assert_eq!(both, [0x7fff, 0x8010, 0x0010, 0x8011, 0x0011].map(PKey));
     }
 
     /// The examples of opensm(8).
@@ -287,7 +313,8 @@ mod tests {
         // The manual's last rule has a colon where a comma is meant; OpenSM takes both.
         let text = text.replace("defmember=limited :", "defmember=limited,");
         let partitions = Partitions::parse(&text).unwrap();
-        assert_eq!(keys(&partitions, 1), [0xffff, 0x8300]);
+        // The rule for ALL comes after the one for SELF.
+        assert_eq!(keys(&partitions, 1), [0xffff, 0x0300]);
         assert_eq!(
             keys(&partitions, 0x123456),
             [0x7fff, 0x8001, 0x0300, 0x0080]
