@@ -26,9 +26,9 @@ pub struct RouteArgs {
     /// next one is tried, loudly, where one cannot route the fabric
     #[arg(long, value_name = "E[,E2...]", value_delimiter = ',')]
     pub engine: Vec<RoutingEngine>,
-    /// LID mask control: 2^N LIDs for each CA port, 0 to 7
-    #[arg(long, value_name = "N", default_value = "0", value_parser = lmc)]
-    pub lmc: Lmc,
+    /// LID mask control: 2^N LIDs for each CA port, 0 to 7 [default: 0, or what --config says]
+    #[arg(long, value_name = "N", value_parser = lmc)]
+    pub lmc: Option<Lmc>,
     /// GUIDs of the root switches (updn, dnup, ftree), one a line
     #[arg(long, value_name = "FILE")]
     pub roots: Option<PathBuf>,

@@ -3,13 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ib_sm::{ConfigError, OptionFiles, Partitions, PrefixRoutes, QosPolicy, SmConfig};
+use ib_sm::{
+    ConfigError, IgnoredOption, OptionFiles, Partitions, PrefixRoutes, QosPolicy, SmConfig,
+};
 
 use crate::{error::CliError, files::read_text, output::stderr, route_args::RouteArgs};
 
-/// Where OpenSM's template says that partitions are.
+/// The file of partitions in OpenSM's template.
 const PARTITIONS: &str = "/etc/opensm/partitions.conf";
-/// And routers; most subnets have none.
+/// The template's QoS policy.
+const QOS_POLICY: &str = "/etc/opensm/qos-policy.conf";
+/// The template's routers; most subnets have none.
 const PREFIX_ROUTES: &str = "/etc/opensm/prefix-routes.conf";
 
 /// The options of a subnet manager.
@@ -19,6 +23,9 @@ pub struct SmArgs {
     /// Options of the manager in OpenSM's format (opensm.conf); options given here win
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Set one option of --config, as sm_priority=5; it wins over the file. OPTIONS.md lists all of them
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub options: Vec<(String, String)>,
     /// Partitions in OpenSM's format (partitions.conf) [default: the file that --config names, if there
     /// is one; else every port is a full member of the default partition]
     #[arg(long, value_name = "FILE")]
@@ -81,17 +88,28 @@ impl SmArgs {
             Some(file) => read_config(file)?,
             None => SmConfig::default(),
         };
+        for (key, value) in &self.options {
+            let source = format!("--set {key}");
+            let Some(row) = SmConfig::option(key) else {
+                return Err(CliError::at(
+                    source,
+                    "not known, expected a key of OpenSM's options",
+                ));
+            };
+            if let Some(reason) = row.no_effect() {
+                stderr::warn(format_args!("{source}: no effect here: {reason}"));
+            }
+            apply(&mut config, &source, &format!("{key} {value}"))?;
+        }
         if !self.route.engine.is_empty() {
             config.routing_engines = self.route.engines();
         }
         config.no_fallback |= self.route.no_fallback;
-        if self.route.lmc.bits() != 0 {
-            config.lmc = self.route.lmc;
-        }
+        config.lmc = self.route.lmc.unwrap_or(config.lmc);
         self.route_files(&config.files)
             .apply(&mut config.route_options)?;
         let named = config.partition_config_file.as_deref().map(Path::new);
-        let named = named.filter(|file| *file != Path::new(PARTITIONS) || is_there(file));
+        let named = named.filter(|file| *file != Path::new(PARTITIONS) || file.exists());
         if let Some(file) = self.partitions.as_deref().or(named) {
             config.partitions = read_partitions(file)?;
         }
@@ -105,22 +123,24 @@ impl SmArgs {
             .as_deref()
             .filter(|_| config.qos.enabled)
         {
-            config.qos_policy = read_policy(Path::new(file))?;
+            let file = Path::new(file);
+            if file != Path::new(QOS_POLICY) || file.exists() {
+                config.qos_policy = read_policy(file)?;
+            } else {
+                stderr::warn(format_args!(
+                    "{}: not there, and done without",
+                    file.display()
+                ));
+            }
         }
         Ok(config)
     }
 }
 
-/// Whether a file of OpenSM's template is there: OpenSM goes without those that are not.
-fn is_there(file: &Path) -> bool {
-    let exists = file.exists();
-    if !exists {
-        stderr::warn(format_args!(
-            "{}: not there, and done without",
-            file.display()
-        ));
-    }
-    exists
+/// The two parts of KEY=VALUE.
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
 fn read_partitions(file: &Path) -> Result<Partitions, CliError> {
@@ -155,9 +175,19 @@ fn read_policy(file: &Path) -> Result<QosPolicy, CliError> {
 
 fn read_config(file: &Path) -> Result<SmConfig, CliError> {
     let name = file.display().to_string();
-    let (config, unknown) = SmConfig::parse(&read_text(&name)?).map_err(|error| match error {
+    let mut config = SmConfig::default();
+    let ignored = apply(&mut config, &name, &read_text(&name)?)?;
+    for option in ignored {
+        stderr::warn(format_args!("{name}:{}: {}", option.line, unused(&option)));
+    }
+    Ok(config)
+}
+
+/// Reads lines of an option file; an error names `source` and the line.
+fn apply(config: &mut SmConfig, source: &str, text: &str) -> Result<Vec<IgnoredOption>, CliError> {
+    config.apply(text).map_err(|error| match error {
         ConfigError::NoValue { line, key } => CliError::at(
-            format_args!("{name}:{line}"),
+            format_args!("{source}:{line}"),
             format_args!("`{key}` has no value, expected `key value`"),
         ),
         ConfigError::BadValue {
@@ -166,16 +196,17 @@ fn read_config(file: &Path) -> Result<SmConfig, CliError> {
             found,
             expected,
         } => CliError::at(
-            format_args!("{name}:{line}"),
+            format_args!("{source}:{line}"),
             format_args!("`{key}` is `{found}`, expected {expected}"),
         ),
-        error => CliError::at(&name, error),
-    })?;
-    for option in unknown {
-        stderr::warn(format_args!(
-            "{name}:{}: option `{}` has no meaning here",
-            option.line, option.key
-        ));
+        error => CliError::at(source, error),
+    })
+}
+
+/// Why an option has no effect.
+fn unused(option: &IgnoredOption) -> String {
+    match option.reason {
+        Some(reason) => format!("option `{}` has no effect here: {reason}", option.key),
+        None => format!("option `{}` is not known", option.key),
     }
-    Ok(config)
 }

@@ -33,7 +33,10 @@ mod sweep;
 mod tally;
 mod trap;
 
-pub use config::{ConfigError, ForcedLinks, OptionFiles, Qos, QosOptions, SmConfig, UnknownOption};
+pub use config::{
+    ConfigError, ForcedLinks, HostOptions, IgnoredOption, OptionChange, OptionFiles, OptionGroup,
+    OptionInfo, Qos, QosOptions, SmConfig,
+};
 pub use event::{
     Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortAt, PortCounts, Severity, Summary,
     SweepCause, Unresponsive,

@@ -142,7 +142,7 @@ impl RouteCommand {
     ) -> Result<Work, CliError> {
         let started = Instant::now();
         let mut options = LidOptions {
-            lmc: self.route.lmc,
+            lmc: self.route.lmc.unwrap_or_default(),
             ..LidOptions::default()
         };
         if let Some(file) = &self.guid2lid {

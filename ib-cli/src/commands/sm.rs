@@ -1,7 +1,7 @@
 //! `ib sm`: the subnet manager on a real port, or on a port of a simulator.
 
 use std::{
-    io,
+    io::{self, Write as _},
     ops::ControlFlow,
     path::PathBuf,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -47,6 +47,9 @@ pub struct SmCommand {
     /// `help` lists them
     #[arg(long, value_name = "SOCKET", conflicts_with = "once")]
     control: Option<PathBuf>,
+    /// Print the configuration in effect as a commented option file, which OpenSM reads too, and exit
+    #[arg(long)]
+    print_config: bool,
     #[command(flatten)]
     device: DeviceArgs,
     #[command(flatten)]
@@ -72,6 +75,10 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     ];
     let began = Instant::now();
     let mut config = args.sm.config()?;
+    if args.print_config {
+        io::stdout().lock().write_all(config.to_text().as_bytes())?;
+        return Ok(Verdict::Holds);
+    }
     let mut kept = Guid2lid::open(args.guid2lid, &mut config)?;
     let sa_db = SaDb::open(args.sa_db, &mut config)?;
     let clock = MonotonicClock::start();

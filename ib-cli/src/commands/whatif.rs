@@ -70,7 +70,7 @@ impl Failure {
 pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
     let fabric = args.fabric.load()?;
     let options = LidOptions {
-        lmc: args.route.lmc,
+        lmc: args.route.lmc.unwrap_or_default(),
         ..LidOptions::default()
     };
     let lids = LidMap::assign(&fabric, &options)

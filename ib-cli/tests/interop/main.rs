@@ -4,6 +4,7 @@
 //! `--features interop`.
 #![cfg(feature = "interop")]
 
+mod config;
 mod discover;
 mod dissect;
 mod peers;

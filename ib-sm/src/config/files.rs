@@ -1,4 +1,4 @@
-//! The files that an option file names: the host reads them.
+//! The files that an option file names and the host reads; their keys are rows of the table of options.
 
 use alloc::string::String;
 
@@ -27,26 +27,4 @@ pub struct OptionFiles {
     pub prefix_routes_file: Option<String>,
     /// Where the tables are written when somebody asks for them.
     pub dump_files_dir: Option<String>,
-}
-
-impl OptionFiles {
-    /// Takes the value of a key, if it is one of these; `(null)` is none.
-    pub(super) fn set(&mut self, key: &str, value: &str) -> bool {
-        let file = match key {
-            "root_guid_file" => &mut self.root_guid_file,
-            "cn_guid_file" => &mut self.cn_guid_file,
-            "io_guid_file" => &mut self.io_guid_file,
-            "ids_guid_file" => &mut self.ids_guid_file,
-            "guid_routing_order_file" => &mut self.guid_routing_order_file,
-            "hop_weights_file" => &mut self.hop_weights_file,
-            "port_search_ordering_file" => &mut self.port_search_ordering_file,
-            "port_prof_ignore_file" => &mut self.port_prof_ignore_file,
-            "torus_config" => &mut self.torus_config,
-            "prefix_routes_file" => &mut self.prefix_routes_file,
-            "dump_files_dir" => &mut self.dump_files_dir,
-            _ => return false,
-        };
-        *file = (value != "(null)").then(|| value.into());
-        true
-    }
 }

@@ -1,11 +1,15 @@
 //! Widths and speeds that the operator holds links to, by OpenSM's options.
 //!
-//! Codes are those of PortInfo's Enabled fields. The highest code leaves a link all that it can do, which is what
-//! it has from the start; 0 leaves it as it is.
+//! Codes are those of PortInfo's Enabled fields. The highest code stands for all that a port supports; 0 leaves the port
+//! as it is.
+
+use alloc::string::{String, ToString as _};
 
 use ib_smp::{LinkSpeeds, LinkSpeedsExt, LinkWidths, PortInfo};
 
-/// What links may use; `None` leaves the ports as they are.
+use super::codec::{Codec, Describe, narrow};
+
+/// Widths and speeds that links may use; `None` leaves the ports as they are, `SET_TO_SUPPORTED` is all that a port supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForcedLinks {
     /// Widths (`force_link_width`).
@@ -16,24 +20,43 @@ pub struct ForcedLinks {
     pub speed_ext: Option<LinkSpeedsExt>,
 }
 
+/// Codes of `force_link_width`.
+pub(super) struct WidthCodes;
+/// Codes of `force_link_speed`.
+pub(super) struct SpeedCodes;
+/// Codes of `force_link_speed_ext`.
+pub(super) struct SpeedExtCodes;
+
+macro_rules! codes {
+    ($($codec:ident: $type:ident, $max:literal;)*) => {$(
+        impl Describe for $codec {
+            fn expected(&self) -> String {
+                concat!("a number from 0 to ", stringify!($max)).into()
+            }
+        }
+
+        impl Codec<Option<$type>> for $codec {
+            fn read(&self, text: &str) -> Option<Option<$type>> {
+                let code: u8 = narrow(text, 0, $max)?;
+                Some((code != 0).then(|| $type::from_bits_retain(code)))
+            }
+
+            fn write(&self, value: &Option<$type>) -> String {
+                value.map_or(0, |codes| codes.bits()).to_string()
+            }
+        }
+    )*};
+}
+
+codes! {
+    WidthCodes: LinkWidths, 255;
+    SpeedCodes: LinkSpeeds, 15;
+    SpeedExtCodes: LinkSpeedsExt, 31;
+}
+
 impl ForcedLinks {
-    pub(super) fn set_width(&mut self, code: u8) {
-        self.width =
-            chosen(code, LinkWidths::SET_TO_SUPPORTED.bits()).map(LinkWidths::from_bits_retain);
-    }
-
-    pub(super) fn set_speed(&mut self, code: u8) {
-        self.speed =
-            chosen(code, LinkSpeeds::SET_TO_SUPPORTED.bits()).map(LinkSpeeds::from_bits_retain);
-    }
-
-    pub(super) fn set_speed_ext(&mut self, code: u8) {
-        let all = LinkSpeedsExt::SET_TO_SUPPORTED.bits();
-        self.speed_ext = chosen(code, all).map(LinkSpeedsExt::from_bits_retain);
-    }
-
-    /// Puts into PortInfo what its port may use of this. Where the port can do nothing of what is chosen it keeps
-    /// what it has: a link that is slower or faster than wanted is better than none.
+    /// Puts into PortInfo what its port may use of this. A port that supports nothing of what is chosen keeps what it has: a
+    /// link that is slower or faster than wanted is better than none.
     pub(crate) fn apply(&self, info: &mut PortInfo) {
         if let Some(width) = self.width.map(|width| width & info.link_width_supported())
             && !width.is_empty()
@@ -56,9 +79,4 @@ impl ForcedLinks {
             _ => {}
         }
     }
-}
-
-/// A code that says something else than to use all, or to leave it.
-fn chosen(code: u8, all: u8) -> Option<u8> {
-    (code != 0 && code != all).then_some(code)
 }

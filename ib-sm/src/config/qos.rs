@@ -5,12 +5,19 @@
 //! (`qos_ca_`, `qos_rtr_`, `qos_sw0_`, `qos_swe_`) does not say comes from the options for all (`qos_`). Where the
 //! routes themselves need several lanes their SLtoVL tables win: a lane that is not theirs could deadlock.
 
-use alloc::vec::Vec;
+use alloc::{
+    format,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 
 use ib_smp::{SlToVlMappingTable, VlArbitrationEntry, VlArbitrationHalf, VlArbitrationTable};
-use ib_wire::{Vl, addr};
+use ib_wire::Vl;
 
-use super::{SetError, narrow};
+use super::{
+    codec::{Codec, Describe, UNSET, narrow},
+    table::{Change, OptionGroup, OptionInfo, row},
+};
 
 /// Entries of half an arbitration table.
 const HALF: usize = 32;
@@ -57,21 +64,6 @@ pub struct QosOptions {
 }
 
 impl Qos {
-    /// Takes in an option of OpenSM whose key begins with `qos_`; `name` is the rest.
-    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), SetError> {
-        let kinds = [
-            ("ca_", &mut self.ca),
-            ("rtr_", &mut self.router),
-            ("sw0_", &mut self.switch_port_0),
-            ("swe_", &mut self.switch_external),
-        ];
-        let own = kinds
-            .into_iter()
-            .find_map(|(prefix, options)| Some((options, name.strip_prefix(prefix)?)));
-        let (options, name) = own.unwrap_or((&mut self.all, name));
-        options.set(name, value)
-    }
-
     /// Most data lanes that ports of a kind use.
     pub(crate) fn max_vls(&self, kind: PortKind) -> u8 {
         self.pick(kind, |options| options.max_vls)
@@ -88,10 +80,8 @@ impl Qos {
     pub(crate) fn sl_to_vl(&self, kind: PortKind) -> SlToVlMappingTable {
         let lanes = self.pick(kind, |options| options.sl2vl);
         let mut table = SlToVlMappingTable::default();
-        for sl in 0..16u8 {
-            let default = Vl::from_low_bits(if sl == 15 { 7 } else { sl });
-            let written = lanes.and_then(|lanes| lanes.get(usize::from(sl)).copied());
-            let _ = table.set_sl_to_vl(sl.into(), written.unwrap_or(default));
+        for (sl, lane) in lanes.unwrap_or_else(default_lanes).into_iter().enumerate() {
+            let _ = table.set_sl_to_vl(sl, lane);
         }
         table
     }
@@ -148,66 +138,167 @@ impl Qos {
     }
 }
 
-impl QosOptions {
-    fn set(&mut self, name: &str, value: &str) -> Result<(), SetError> {
-        // What OpenSM's template says of options that nobody has set.
-        let unset = value == "(null)";
-        match name {
-            "max_vls" => {
-                let lanes = narrow(value, 15u8)?;
-                self.max_vls = (lanes != 0).then_some(lanes);
-            }
-            "high_limit" if value == "-1" => self.high_limit = None,
-            "high_limit" => self.high_limit = Some(narrow(value, u8::MAX)?),
-            "vlarb_high" => self.vlarb_high = (!unset).then(|| weights(value)).transpose()?,
-            "vlarb_low" => self.vlarb_low = (!unset).then(|| weights(value)).transpose()?,
-            "sl2vl" => self.sl2vl = (!unset).then(|| lanes(value)).transpose()?,
-            _ => return Err(SetError::UnknownKey),
-        }
-        Ok(())
-    }
-}
-
+/// A number of data lanes; 0 leaves it to the options for all.
+struct Lanes;
+/// A limit of the high table; -1 leaves it to the options for all.
+struct Limit;
 /// `0:4,1:0`: lanes with their weights, as many as both halves of a table have.
-fn weights(value: &str) -> Result<Vec<(Vl, u8)>, SetError> {
-    let bad = SetError::BadValue {
-        expected: "up to 64 pairs LANE:WEIGHT with lanes 0 to 14, with commas between",
-    };
-    let entries = value.split(',').map(|pair| {
-        let (lane, weight) = pair.split_once(':')?;
-        let lane = addr::number(lane.trim(), 14)?;
-        let weight = addr::number(weight.trim(), u8::MAX.into())?;
-        Some((Vl::try_new(lane as u8).ok()?, weight as u8))
-    });
-    let entries: Option<Vec<_>> = entries.collect();
-    match entries {
-        Some(entries) if entries.len() <= 2 * HALF => Ok(entries),
-        _ => Err(bad),
+struct Weights;
+/// `0,1,2,...`: the lanes of the service levels from 0 on; 15 drops. Levels beyond a short list take lane 0, as in OpenSM.
+struct LaneList;
+
+impl Describe for Lanes {
+    fn expected(&self) -> String {
+        "a number from 0 to 15".into()
     }
 }
 
-/// `0,1,2,...`: 16 lanes; 15 drops.
-fn lanes(value: &str) -> Result<[Vl; 16], SetError> {
-    let lanes = value.split(',').map(|lane| {
-        let lane = addr::number(lane.trim(), 15)?;
-        Vl::try_new(lane as u8).ok()
-    });
-    let lanes: Option<Vec<_>> = lanes.collect();
-    lanes
-        .and_then(|lanes| lanes.try_into().ok())
-        .ok_or(SetError::BadValue {
-            expected: "16 lanes from 0 to 15, with commas between",
-        })
+impl Codec<Option<u8>> for Lanes {
+    fn read(&self, text: &str) -> Option<Option<u8>> {
+        narrow(text, 0, 15).map(|lanes: u8| (lanes != 0).then_some(lanes))
+    }
+
+    fn write(&self, value: &Option<u8>) -> String {
+        value.unwrap_or(0).to_string()
+    }
+}
+
+impl Describe for Limit {
+    fn expected(&self) -> String {
+        "a number from 0 to 255, or -1".into()
+    }
+}
+
+impl Codec<Option<u8>> for Limit {
+    fn read(&self, text: &str) -> Option<Option<u8>> {
+        match text {
+            "-1" => Some(None),
+            _ => narrow(text, 0, 255).map(Some),
+        }
+    }
+
+    fn write(&self, value: &Option<u8>) -> String {
+        value.map_or_else(|| "-1".into(), |limit| limit.to_string())
+    }
+}
+
+impl Describe for Weights {
+    fn expected(&self) -> String {
+        "up to 64 pairs LANE:WEIGHT with lanes 0 to 14, with commas between".into()
+    }
+}
+
+impl Codec<Option<Vec<(Vl, u8)>>> for Weights {
+    fn read(&self, text: &str) -> Option<Option<Vec<(Vl, u8)>>> {
+        if text == UNSET {
+            return Some(None);
+        }
+        let entries = text.split(',').map(|pair| {
+            let (lane, weight) = pair.split_once(':')?;
+            let lane = Vl::try_new(narrow(lane.trim(), 0, 14)?).ok()?;
+            Some((lane, narrow(weight.trim(), 0, 255)?))
+        });
+        let entries: Vec<_> = entries.collect::<Option<_>>()?;
+        (entries.len() <= 2 * HALF).then_some(Some(entries))
+    }
+
+    fn write(&self, value: &Option<Vec<(Vl, u8)>>) -> String {
+        let Some(entries) = value else {
+            return UNSET.into();
+        };
+        let pairs = entries.iter();
+        let pairs: Vec<_> = pairs
+            .map(|(lane, weight)| format!("{}:{weight}", lane.bits()))
+            .collect();
+        pairs.join(",")
+    }
+}
+
+impl Describe for LaneList {
+    fn expected(&self) -> String {
+        "up to 16 lanes from 0 to 15, with commas between".into()
+    }
+}
+
+impl Codec<Option<[Vl; 16]>> for LaneList {
+    fn read(&self, text: &str) -> Option<Option<[Vl; 16]>> {
+        if text == UNSET {
+            return Some(None);
+        }
+        let mut lanes = [Vl::default(); 16];
+        let mut places = lanes.iter_mut();
+        // OpenSM's manual ends its example with a comma.
+        for lane in text.trim_end_matches(',').split(',').map(str::trim) {
+            *places.next()? = Vl::try_new(narrow(lane, 0, 15)?).ok()?;
+        }
+        Some(Some(lanes))
+    }
+
+    fn write(&self, value: &Option<[Vl; 16]>) -> String {
+        let Some(lanes) = value else {
+            return UNSET.into();
+        };
+        let lanes: Vec<_> = lanes.iter().map(|lane| lane.bits().to_string()).collect();
+        lanes.join(",")
+    }
+}
+
+/// The lane of each service level where nothing is said: its own, and lane 7 for level 15.
+fn default_lanes() -> [Vl; 16] {
+    core::array::from_fn(|sl| Vl::from_low_bits(if sl == 15 { 7 } else { sl as u8 }))
+}
+
+/// The five rows of one kind of ports.
+macro_rules! qos_rows {
+    ($($prefix:literal $what:literal $options:ident;)*) => {
+        /// The keys of all kinds of ports.
+        pub(super) static ROWS: &[OptionInfo] = &[$(
+            row!(concat!("qos_", $prefix, "max_vls"), Qos,
+                [concat!("Most data lanes to use: ", $what, ".")], Lanes, Live, qos.$options.max_vls),
+            row!(concat!("qos_", $prefix, "high_limit"), Qos,
+                [concat!("Units of 4 KB that the high table sends before the low one gets a packet through, 255 without limit: ", $what, ".")],
+                Limit, Live, qos.$options.high_limit),
+            row!(concat!("qos_", $prefix, "vlarb_high"), Qos,
+                [concat!("Lanes of the high table with their weights in units of 64 bytes: ", $what, ".")],
+                Weights, Live, qos.$options.vlarb_high),
+            row!(concat!("qos_", $prefix, "vlarb_low"), Qos,
+                [concat!("Lanes of the low table with their weights in units of 64 bytes: ", $what, ".")],
+                Weights, Live, qos.$options.vlarb_low),
+            row!(concat!("qos_", $prefix, "sl2vl"), Qos,
+                [concat!("The lane of each service level from 0 on; levels beyond a short list take lane 0: ", $what, ".")],
+                LaneList, Live, qos.$options.sl2vl),
+        )*];
+    };
+}
+
+qos_rows! {
+    "" "ports of which nothing else is said" all;
+    "ca_" "CA ports" ca;
+    "rtr_" "router ports" router;
+    "sw0_" "enhanced ports 0 of switches" switch_port_0;
+    "swe_" "external ports of switches" switch_external;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn set_one(qos: &mut Qos, name: &str, value: &str) -> bool {
+        let mut config = crate::SmConfig {
+            qos: qos.clone(),
+            ..crate::SmConfig::default()
+        };
+        let key = format!("qos_{name}");
+        let row = ROWS.iter().find(|row| row.key() == key).unwrap();
+        let read = (row.read)(&mut config, value);
+        *qos = config.qos;
+        read
+    }
+
     fn set(lines: &[(&str, &str)]) -> Qos {
         let mut qos = Qos::default();
         for (name, value) in lines {
-            assert!(qos.set(name, value).is_ok(), "{name} {value}");
+            assert!(set_one(&mut qos, name, value), "{name} {value}");
         }
         qos
     }
@@ -260,20 +351,26 @@ mod tests {
     #[test]
     fn what_is_no_table_is_refused() {
         for (name, value) in [
-            ("sl2vl", "0,1,2"),
             ("sl2vl", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,16"),
+            ("sl2vl", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,0"),
+            ("sl2vl", "0,,2"),
             ("vlarb_high", "15:1"),
             ("vlarb_low", "0:256"),
             ("vlarb_low", "0"),
             ("max_vls", "16"),
         ] {
-            let refused = Qos::default().set(name, value);
-            assert!(
-                matches!(refused, Err(SetError::BadValue { .. })),
-                "{name} {value}"
-            );
+            assert!(!set_one(&mut Qos::default(), name, value), "{name} {value}");
         }
-        let unknown = Qos::default().set("xyz_max_vls", "1");
-        assert!(matches!(unknown, Err(SetError::UnknownKey)));
+    }
+
+    #[test]
+    fn a_short_list_of_lanes_leaves_lane_0_to_the_other_levels() {
+        // The example of opensm(8), with its comma at the end.
+        let qos = set(&[("ca_sl2vl", "0,1,2,3,5,5,5,12,12,0,")]);
+        let table = qos.sl_to_vl(PortKind::Ca);
+        let lanes: Vec<_> = (0..16)
+            .map(|sl| table.sl_to_vl(sl).unwrap().bits())
+            .collect();
+        assert_eq!(lanes, [0, 1, 2, 3, 5, 5, 5, 12, 12, 0, 0, 0, 0, 0, 0, 0]);
     }
 }

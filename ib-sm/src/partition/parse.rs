@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(keys(&partitions, 2), [0x7fff, 0x0010, 0x8011]);
         let candidate = Candidate {
             guid: Guid(2),
-            type_: NodeType::Ca,
+            type_: NodeType::CA,
             is_own: false,
         };
         let both = partitions.keys(candidate, true);

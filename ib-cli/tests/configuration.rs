@@ -1,0 +1,63 @@
+//! Option files of the manager: OpenSM's template, what wins, what is printed.
+
+mod common;
+
+use std::fs;
+
+use common::ib;
+
+#[test]
+fn the_template_of_opensm_is_read_without_a_word_and_the_command_line_wins() {
+    let folder = std::env::temp_dir().join(format!("ib-template-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("opensm.conf");
+    let template = include_str!("../../ib-sm/src/config/tests/opensm-3.3.23.conf");
+    fs::write(&file, template).unwrap();
+    let file = file.to_str().unwrap();
+    let output = ib(&["sm", "--config", file, "--print-config"], "");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""));
+    // Each option that acts is printed as the template has it.
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let set = |line: &&str| !line.starts_with('#') && !line.is_empty();
+    assert!(printed.lines().filter(set).count() > 90);
+    for line in printed.lines().filter(set) {
+        assert!(template.lines().any(|theirs| theirs == line), "{line}");
+    }
+    fs::write(file, "lmc 2\nsm_priority 3\n").unwrap();
+    let options = ["--lmc", "0", "--set", "sm_priority=4", "--print-config"];
+    let output = ib(&[&["sm", "--config", file], &options[..]].concat(), "");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("\nlmc 0\n") && printed.contains("\nsm_priority 4\n"));
+    let refused = ib(&["sm", "--set", "lmc=9", "--print-config"], "");
+    let stderr = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        stderr.contains("`lmc` is `9`, expected a number from 0 to 7"),
+        "{stderr}"
+    );
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_template_with_quality_of_service_and_without_a_policy_comes_up() {
+    let file = std::env::temp_dir().join(format!("ib-qos-{}.conf", std::process::id()));
+    let template = include_str!("../../ib-sm/src/config/tests/opensm-3.3.23.conf");
+    fs::write(&file, template.replace("qos FALSE", "qos TRUE")).unwrap();
+    let output = ib(
+        &[
+            "up",
+            "--fabric",
+            "ring:switches=3,hosts=1",
+            "--config",
+            file.to_str().unwrap(),
+        ],
+        "",
+    );
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(
+        stderr.contains("qos-policy.conf: not there, and done without"),
+        "{stderr}"
+    );
+    fs::remove_file(&file).unwrap();
+}

@@ -1,0 +1,157 @@
+//! Keys of OpenSM without effect here: each with OpenSM's default and the reason.
+//!
+//! At its default such a key asks for nothing, and nothing is said. Any other value draws a warning with the reason.
+
+use alloc::string::String;
+
+use ib_wire::addr;
+
+use super::table::{Change, OptionGroup, OptionInfo};
+
+macro_rules! no_effect {
+    ($($group:ident $key:literal $default:literal $reason:literal;)*) => {
+        /// Their rows.
+        pub(super) static ROWS: &[OptionInfo] = &[$(
+            OptionInfo {
+                key: $key,
+                group: OptionGroup::$group,
+                doc: &[],
+                expected: String::new,
+                change: Change::Live,
+                no_effect: Some(($default, $reason)),
+                read: |_, _| true,
+                write: |_| String::from($default),
+                copy: |_, _| {},
+            },
+        )*];
+    };
+}
+
+no_effect! {
+    Device "m_key_lookup" "TRUE"
+        "M_Keys of ports are not kept in a file yet; `m_key` is used for all ports";
+    Links "fdr10" "1"
+        "FDR10 of Mellanox devices is not switched on or off yet";
+    Routing "avoid_throttled_links" "FALSE"
+        "engines do not weigh links by their speed yet";
+    Routing "lid_matrix_dump_file" "(null)"
+        "`ib route --lid-matrix-file` reads it; a running manager does not yet";
+    Routing "lfts_file" "(null)"
+        "`ib route --tables` reads it; a running manager does not yet";
+    Routing "dimn_ports_file" "(null)"
+        "`port_search_ordering_file` says the order of ports";
+    Routing "guid_routing_order_no_scatter" "FALSE"
+        "ports of `guid_routing_order_file` are scattered like others";
+    Multicast "consolidate_ipv6_snm_req" "FALSE"
+        "groups of IPv6 solicited-node multicast are not joined into one yet";
+    HighAvailability "drop_event_subscriptions" "FALSE"
+        "subscriptions of a port that is gone end by themselves when it does not come back";
+    Timing "max_wire_smps2" "4"
+        "the window adapts to the subnet up to `max_wire_smps`";
+    Timing "max_smps_timeout" "600000"
+        "the window adapts to the subnet up to `max_wire_smps`";
+    Timing "long_transaction_timeout" "500"
+        "each request waits for `transaction_timeout`";
+    Timing "max_msg_fifo_timeout" "10000"
+        "the administrator answers at once, or with BUSY";
+    Timing "single_thread" "FALSE"
+        "the administrator runs on one thread";
+    Administrator "sa_key" "0x0000000000000001"
+        "the administrator trusts requests with `sm_key`";
+    Administrator "use_original_extended_sa_rates_only" "FALSE"
+        "rates are given as they are";
+    Administrator "max_rate_enum" "0"
+        "rates are given as they are";
+    Administrator "enable_quirks" "FALSE"
+        "there are no rules for single devices yet";
+    Qos "suppress_sl2vl_mad_status_errors" "FALSE"
+        "a refused table is always named";
+    Qos "use_optimized_slvl" "FALSE"
+        "tables are written port by port";
+    Log "per_module_logging_file" "/etc/opensm/per-module-logging.conf"
+        "`--log-level MODULE=LEVEL` sets levels by module";
+    Host "console" "off"
+        "use `--control SOCKET` and `ib ctl`: a console on a TCP port has no credentials";
+    Host "console_port" "10000"
+        "use `--control SOCKET` and `ib ctl`: a console on a TCP port has no credentials";
+    Host "daemon" "FALSE"
+        "a service manager such as systemd runs it in the background";
+    Host "event_plugin_name" "(null)"
+        "plugins are shared objects for OpenSM; `--log-json` and `--metrics` carry the events";
+    Host "event_plugin_options" "(null)"
+        "plugins are shared objects for OpenSM; `--log-json` and `--metrics` carry the events";
+    Performance "perfmgr" "FALSE"
+        "there is no performance manager yet";
+    Performance "perfmgr_redir" "TRUE"
+        "there is no performance manager yet";
+    Performance "perfmgr_sweep_time_s" "180"
+        "there is no performance manager yet";
+    Performance "perfmgr_max_outstanding_queries" "500"
+        "there is no performance manager yet";
+    Performance "perfmgr_ignore_cas" "FALSE"
+        "there is no performance manager yet";
+    Performance "perfmgr_rm_nodes" "TRUE"
+        "there is no performance manager yet";
+    Performance "perfmgr_log_errors" "TRUE"
+        "there is no performance manager yet";
+    Performance "perfmgr_query_cpi" "TRUE"
+        "there is no performance manager yet";
+    Performance "perfmgr_xmit_wait_log" "FALSE"
+        "there is no performance manager yet";
+    Performance "perfmgr_xmit_wait_threshold" "65535"
+        "there is no performance manager yet";
+    Performance "event_db_dump_file" "(null)"
+        "there is no performance manager yet";
+    Congestion "congestion_control" "FALSE"
+        "congestion control is not configured yet";
+    Congestion "cc_key" "0x0000000000000000"
+        "congestion control is not configured yet";
+    Congestion "cc_max_outstanding_mads" "500"
+        "congestion control is not configured yet";
+    Congestion "cc_sw_cong_setting_control_map" "0x0"
+        "congestion control is not configured yet";
+    Congestion "cc_sw_cong_setting_victim_mask" "0x0000000000000000000000000000000000000000000000000000000000000000"
+        "congestion control is not configured yet";
+    Congestion "cc_sw_cong_setting_credit_mask" "0x0000000000000000000000000000000000000000000000000000000000000000"
+        "congestion control is not configured yet";
+    Congestion "cc_sw_cong_setting_threshold" "0x00"
+        "congestion control is not configured yet";
+    Congestion "cc_sw_cong_setting_packet_size" "0"
+        "congestion control is not configured yet";
+    Congestion "cc_sw_cong_setting_credit_starvation_threshold" "0x00"
+        "congestion control is not configured yet";
+    Congestion "cc_sw_cong_setting_credit_starvation_return_delay" "0:0"
+        "congestion control is not configured yet";
+    Congestion "cc_sw_cong_setting_marking_rate" "0"
+        "congestion control is not configured yet";
+    Congestion "cc_ca_cong_setting_port_control" "0x0000"
+        "congestion control is not configured yet";
+    Congestion "cc_ca_cong_setting_control_map" "0x0000"
+        "congestion control is not configured yet";
+    Congestion "cc_ca_cong_setting_ccti_timer" "0 0"
+        "congestion control is not configured yet";
+    Congestion "cc_ca_cong_setting_ccti_increase" "0 0"
+        "congestion control is not configured yet";
+    Congestion "cc_ca_cong_setting_trigger_threshold" "0 0"
+        "congestion control is not configured yet";
+    Congestion "cc_ca_cong_setting_ccti_min" "0 0"
+        "congestion control is not configured yet";
+    Congestion "cc_cct" "(null)"
+        "congestion control is not configured yet";
+}
+
+/// Whether a value says the same as OpenSM's default, however it is spelt.
+pub(super) fn is_default(value: &str, default: &str) -> bool {
+    let number = |text| addr::number(text, u64::MAX);
+    let words = |text: &str| {
+        let mut words = text.split_whitespace();
+        (
+            words.next().map(String::from),
+            words.next().map(String::from),
+        )
+    };
+    value.eq_ignore_ascii_case(default)
+        || number(value).is_some_and(|value| Some(value) == number(default))
+        // Lists of a service level and a value: at 0 for any level.
+        || (words(value).1.is_some() && words(value).1 == words(default).1)
+}
