@@ -44,7 +44,7 @@ mod trap;
 
 pub use counters::Counters;
 pub use event::{Delivery, DropReason, Notification, SimError, SimStats};
-pub use fault::{Behaviour, Corruption, FaultRates, FaultSpec, FaultSpecError};
+pub use fault::{Behaviour, Corruption, FaultRates, FaultSpec, FaultSpecError, parse_time};
 pub use node::{SimNode, SimPort};
 pub use options::{DeviceProfile, PortGuids, SimOptions};
 pub use packet::PacketError;

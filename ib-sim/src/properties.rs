@@ -204,5 +204,6 @@ pub fn any_text_is_a_schedule_or_an_error(bytes: &[u8]) {
         for chance in [rates.loss, rates.duplicate, rates.delay, rates.reorder] {
             assert!((0.0..=1.0).contains(&chance), "{text}: {chance}");
         }
+        assert_eq!(spec.to_string().parse(), Ok(spec), "{text}");
     }
 }
