@@ -36,6 +36,7 @@ mod observer;
 mod output;
 mod recording;
 mod route_args;
+mod sim_args;
 mod sm_args;
 
 use std::process::ExitCode;

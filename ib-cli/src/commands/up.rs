@@ -12,7 +12,7 @@ use ib_routing::{
     Fabric, NodeIdx, PortRef,
     format::{dot, svg},
 };
-use ib_sim::{FaultSpec, Sim, SimOptions};
+use ib_sim::{Sim, SimOptions};
 use ib_sm::SubnetManager;
 use ib_transport::{Clock as _, Record, Tap, drive};
 use ib_wire::{Guid, PortNum};
@@ -23,6 +23,7 @@ use crate::{
     files,
     observer::ProgressObserver,
     recording::Recording,
+    sim_args::SimulationArgs,
     sm_args::SmArgs,
 };
 
@@ -38,21 +39,14 @@ pub struct UpArgs {
     /// first CA port with a link]
     #[arg(long = "sm", value_name = "GUID|NAME")]
     at: Option<String>,
-    /// What goes wrong on links: chances from 0 to 1 of loss=, duplicate=, delay=, reorder=,
-    /// corrupt=, bit-error=; max-delay=5ms, smp-only, seed=N
-    #[arg(
-        long,
-        value_name = "SPEC",
-        default_value = "",
-        hide_default_value = true
-    )]
-    faults: String,
     /// Draw the fabric to this SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Write the fabric to this file in Graphviz's format
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
+    #[command(flatten)]
+    simulation: SimulationArgs,
     #[command(flatten)]
     fabric: FabricArgs,
     #[command(flatten)]
@@ -69,17 +63,11 @@ Examples:
 pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
     let fabric = args.fabric.load()?;
-    let faults: FaultSpec = args
-        .faults
-        .parse()
-        .map_err(|error| CliError::at("--faults", error))?;
     let config = args.sm.config()?;
     let at = place(&fabric, args.at.as_deref())?;
 
-    let options = SimOptions {
-        faults,
-        ..SimOptions::default()
-    };
+    let mut options = SimOptions::default();
+    args.simulation.apply(&mut options);
     let sim = Sim::new(&fabric, options).share();
     let clock = sim.clock();
     let mut transport = sim

@@ -9,3 +9,4 @@ mod discover;
 mod dissect;
 mod peers;
 mod query;
+mod simulated;

@@ -1,0 +1,43 @@
+//! How a fabric is simulated: options that the commands with a simulator share.
+
+use std::time::Duration;
+
+use clap::Args;
+use ib_sim::{FaultSpec, SimOptions, parse_time};
+
+/// Faults and latencies of the simulated fabric.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Simulation")]
+pub struct SimulationArgs {
+    #[arg(
+        long,
+        value_name = "SPEC",
+        default_value = "",
+        hide_default_value = true,
+        help = format!("Faults on links, drawn by a seeded schedule: {}", FaultSpec::help())
+    )]
+    faults: FaultSpec,
+    /// Time that a packet takes over a link, such as 250ns or 1us
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    latency: Option<Duration>,
+    /// Time that the agents of a node take to answer, such as 3us
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    agent_latency: Option<Duration>,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    parse_time(text).ok_or_else(|| "expected a time such as 250ns, 3us, 5ms or 1s".to_owned())
+}
+
+impl SimulationArgs {
+    /// Sets what the user has given; latencies that are not given keep the values of `options`.
+    pub fn apply(&self, options: &mut SimOptions) {
+        options.faults = self.faults;
+        if let Some(latency) = self.latency {
+            options.hop_latency = latency;
+        }
+        if let Some(latency) = self.agent_latency {
+            options.agent_latency = latency;
+        }
+    }
+}
