@@ -12,6 +12,8 @@ use ib_routing::{
 use crate::{
     error::CliError,
     files::{self, read_text},
+    nearest::nearest,
+    output::topology,
 };
 
 /// A fabric for a demonstration: two levels, 32 hosts, full bandwidth.
@@ -21,7 +23,7 @@ const DEFAULT: &str = "fat-tree:radix=8,levels=2";
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Fabric")]
 pub struct FabricArgs {
-    /// File in ibnetdiscover's or ibsim's format (`-`: stdin), or a generator:
+    /// File in ibnetdiscover's or ibsim's format, or a document of `generate --json` (`-`: stdin), or a generator:
     /// fat-tree:radix=R,levels=L[,oversub=O][,parallel=P], torus:8x8x8[,hosts=H], mesh:..,
     /// hypercube:dim=D[,hosts=H], dragonfly:a=A,p=P,h=H[,g=G],
     /// jellyfish:switches=N,degree=D,hosts=H,seed=S, ring:switches=N,hosts=H,
@@ -69,7 +71,14 @@ impl FabricArgs {
             let spec: FabricSpec = spec.parse().map_err(|error| self.complaint(&error))?;
             return spec.build().map_err(|error| self.complaint(&error));
         }
+        if spec != "-" && !Path::new(spec).exists() {
+            return Err(self.neither());
+        }
         let text = read_text(spec)?;
+        if text.trim_start().starts_with('{') {
+            return topology::read(&text)
+                .map_err(|error| CliError::at(format_args!("{spec}:{}", error.line), error.what));
+        }
         let Topology {
             fabric, warnings, ..
         } = ibnetdiscover::read_with(&text, |name| included(spec, name))
@@ -78,10 +87,31 @@ impl FabricArgs {
         Ok(fabric)
     }
 
+    /// The error of a name that is no file's and no generator's.
+    fn neither(&self) -> CliError {
+        let word = kind(&self.fabric);
+        let what = match nearest(word, FabricSpec::KINDS).and_then(usage) {
+            Some(usage) => format!("the nearest generator is `{usage}`"),
+            None => format!(
+                "expected a file or a generator: {}",
+                FabricSpec::KINDS.join(", ")
+            ),
+        };
+        CliError::at(&self.fabric, format_args!("No such file, {what}"))
+    }
+
     fn complaint(&self, error: &TopologyError) -> CliError {
         match error.kind {
             // It names the specification itself.
-            TopologyErrorKind::BadSpec { .. } => CliError::Input(error.kind.to_string()),
+            TopologyErrorKind::BadSpec { .. } => {
+                let word = kind(&self.fabric);
+                let known = FabricSpec::KINDS.contains(&word);
+                let near = nearest(word, FabricSpec::KINDS).and_then(usage);
+                let hint = near
+                    .filter(|_| !known)
+                    .map(|usage| format!("; the nearest is `{usage}`"));
+                CliError::Input(error.kind.to_string() + &hint.unwrap_or_default())
+            }
             _ => files::at_line(&self.fabric, error),
         }
     }
@@ -96,6 +126,30 @@ fn included(fabric: &str, name: &str) -> Result<String, String> {
         name.into()
     };
     read_text(&file.display().to_string()).map_err(|error| error.to_string())
+}
+
+/// How each generator is called.
+const USAGES: [&str; 10] = [
+    "fat-tree:radix=R,levels=L",
+    "torus:4x4x4",
+    "mesh:4x4",
+    "hypercube:dim=D",
+    "dragonfly:a=A,p=P,h=H",
+    "jellyfish:switches=N,degree=D,hosts=H,seed=S",
+    "ring:switches=N,hosts=H",
+    "random:switches=N,links=M,hosts=H,seed=S",
+    "thesis",
+    "mcsm",
+];
+
+/// How the generator of this kind is called.
+fn usage(wanted: &str) -> Option<&'static str> {
+    USAGES.into_iter().find(|usage| kind(usage) == wanted)
+}
+
+/// The word before the colon.
+fn kind(spec: &str) -> &str {
+    spec.split(':').next().unwrap_or_default()
 }
 
 /// Whether the text names a generator: `thesis`, `mcsm`, or a word and a colon, unless a file has that name.

@@ -32,13 +32,25 @@ pub fn read_text(name: &str) -> Result<String, CliError> {
     } else {
         fs::read(name)
     };
-    match bytes {
-        Ok(bytes) => {
-            let bytes = without_mark(&bytes);
-            Ok(String::from_utf8_lossy(bytes).into_owned())
-        }
-        Err(error) => Err(CliError::file(name, "read", &error)),
+    let bytes = bytes.map_err(|error| CliError::file(name, "read", &error))?;
+    if let Some(tool) = compressed_by(&bytes) {
+        let what = format!("compressed by {tool}, expected text, as `{tool} -dc` writes it");
+        return Err(CliError::at(name, what));
     }
+    Ok(String::from_utf8_lossy(without_mark(&bytes)).into_owned())
+}
+
+/// The program that compressed a file, by the bytes that its files begin with.
+fn compressed_by(bytes: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 4] = [
+        (b"\x1f\x8b", "gzip"),
+        (b"BZh", "bzip2"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+    ];
+    let mut known = known.iter();
+    let (_, tool) = known.find(|(start, _)| bytes.starts_with(start))?;
+    Some(tool)
 }
 
 /// The bytes without the mark that some editors put in front of UTF-8.

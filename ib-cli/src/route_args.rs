@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ib_routing::{
     Fabric, LidMap, RouteError, RouteOptions, Routes, RoutingEngine,
-    engine::chain,
+    engine::{chain, torus_2qos},
     format::{guid_list, lfts, lid_matrix},
 };
 use ib_wire::Lmc;
@@ -71,7 +71,11 @@ impl RouteArgs {
     pub fn apply(&self, options: &mut RouteOptions) -> Result<(), CliError> {
         options.threads = self.threads;
         if let Some(file) = &self.torus_config {
-            options.torus_config = Some(read_text(&file.display().to_string())?);
+            // The engine reads the text again, with the fabric at hand; the file and the line are known here.
+            let name = file.display().to_string();
+            let text = read_text(&name)?;
+            torus_2qos::check_config(&text).map_err(|error| files::at_line(&name, &error))?;
+            options.torus_config = Some(text);
         }
         if let Some(file) = &self.roots {
             options.roots = files::read(file, guid_list::read)?;
@@ -104,11 +108,21 @@ impl RouteArgs {
         options: &RouteOptions,
     ) -> Result<Routes, CliError> {
         let chosen = chain::route(&self.engines(), self.no_fallback, fabric, lids, options)
-            .map_err(CliError::input)?;
+            .map_err(|error| self.locate(&error))?;
         for (_, error) in &chosen.failed {
             warn_fallback(error);
         }
         Ok(chosen.routes)
+    }
+}
+
+impl RouteArgs {
+    /// The error with the file that it is about.
+    fn locate(&self, error: &RouteError) -> CliError {
+        match (error, &self.roots) {
+            (RouteError::NoRoot { .. }, Some(file)) => CliError::at(file.display(), error),
+            _ => CliError::input(error),
+        }
     }
 }
 

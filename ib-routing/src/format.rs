@@ -14,7 +14,7 @@ pub mod sls;
 pub mod subnet_list;
 pub mod svg;
 
-use alloc::string::String;
+use alloc::{borrow::ToOwned as _, string::String};
 
 use crate::error::{TopologyError, TopologyErrorKind};
 
@@ -41,13 +41,24 @@ pub(crate) fn bad(
     found: &str,
     expected: &'static str,
 ) -> TopologyError {
-    let found = found.chars().take(60).collect();
     TopologyErrorKind::BadValue {
         field,
-        found,
+        found: shorten(found),
         expected,
     }
     .at(line)
+}
+
+/// Characters of a file that a message quotes at most.
+const LONGEST_QUOTE: usize = 60;
+
+/// The start of a text, short enough for a message: 60 characters, and `...` where more follow.
+#[must_use]
+pub fn shorten(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "...",
+        None => text.to_owned(),
+    }
 }
 
 /// A number in C's notation.

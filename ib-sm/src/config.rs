@@ -24,7 +24,7 @@ use alloc::{
 use core::{str::FromStr as _, time::Duration};
 
 use ib_mad::{SmKey, TransactionId};
-use ib_routing::{RouteOptions, RoutingEngine};
+use ib_routing::{RouteOptions, RoutingEngine, format::shorten};
 use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl};
 use thiserror::Error;
 
@@ -386,12 +386,12 @@ impl SmConfig {
             let Some((key, value)) = content.split_once(char::is_whitespace) else {
                 return Err(ConfigError::NoValue {
                     line,
-                    key: shortened(content),
+                    key: shorten(content),
                 });
             };
             let value = value.trim();
             let Some(row) = Self::option(key) else {
-                let key = shortened(key);
+                let key = shorten(key);
                 let reason = None;
                 ignored.push(IgnoredOption { line, key, reason });
                 continue;
@@ -405,25 +405,12 @@ impl SmConfig {
                 return Err(ConfigError::BadValue {
                     line,
                     key: key.to_owned(),
-                    found: shortened(value),
+                    found: shorten(value),
                     expected: row.expected(),
                 });
             }
         }
         Ok(ignored)
-    }
-}
-
-/// The start of a text for an error message: what is quoted of a file may be long.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => {
-            let mut start = text.get(..end).unwrap_or_default().to_owned();
-            start.push_str("...");
-            start
-        }
-        None => text.to_owned(),
     }
 }
 

@@ -10,7 +10,7 @@ use ib_routing::format::ibnetdiscover;
 use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 use ib_transport::{MonotonicClock, drive};
 use ib_wire::MKey;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::{
     commands::query::m_key,
@@ -63,12 +63,16 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
     let found = discovery.finish();
     let mut out = io::stdout().lock();
     if as_json {
-        let mut document = topology::document(&found.fabric, found.listed());
-        let silent = found.silent.iter().map(silent).collect();
-        document.insert("silent".to_owned(), silent);
-        let duplicates = found.duplicate_guids.iter().copied();
-        let duplicates = duplicates.map(topology::guid).collect();
-        document.insert("duplicate_guids".to_owned(), duplicates);
+        let document = Document {
+            topology: topology::Document::new(&found.fabric, found.listed()),
+            silent: found.silent.iter().map(SilentNode::new).collect(),
+            duplicate_guids: found
+                .duplicate_guids
+                .iter()
+                .copied()
+                .map(topology::guid)
+                .collect(),
+        };
         json::print(&mut out, &document)?;
     } else {
         let text = ibnetdiscover::write_nodes(&found.fabric, found.from, found.listed());
@@ -90,10 +94,27 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
     Ok(Verdict::of(is_whole))
 }
 
-/// A node that did not answer, by the way to it.
-fn silent(silent: &SilentPort) -> Value {
-    json!({
-        "direct": silent.path.to_string(),
-        "node_guid": silent.node_guid.map(topology::guid),
-    })
+/// The fabric, and what is not in it.
+#[derive(Serialize)]
+struct Document {
+    #[serde(flatten)]
+    topology: topology::Document,
+    silent: Vec<SilentNode>,
+    duplicate_guids: Vec<String>,
+}
+
+/// A node that did not answer, by the directed route to it.
+#[derive(Serialize)]
+struct SilentNode {
+    direct: String,
+    node_guid: Option<String>,
+}
+
+impl SilentNode {
+    fn new(silent: &SilentPort) -> Self {
+        Self {
+            direct: silent.path.to_string(),
+            node_guid: silent.node_guid.map(topology::guid),
+        }
+    }
 }

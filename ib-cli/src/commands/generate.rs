@@ -34,7 +34,7 @@ pub fn run(mut args: GenerateArgs, as_json: bool) -> Result<Verdict, CliError> {
     let mut out = io::stdout().lock();
     if as_json {
         let nodes = fabric.nodes().indices();
-        json::print(&mut out, &topology::document(&fabric, nodes))?;
+        json::print(&mut out, &topology::Document::new(&fabric, nodes))?;
     } else {
         out.write_all(ibnetdiscover::write(&fabric, None).as_bytes())?;
     }

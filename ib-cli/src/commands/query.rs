@@ -8,15 +8,12 @@ use std::io::{self, Write as _};
 
 use clap::ValueEnum;
 use ib_mad::{
-    Attribute as _, AttributeEntry, ClassTable, Client, ClientConfig, Mad, MadAddress, Method,
-    MgmtClass, Response, SmKey,
+    Attribute as _, AttributeEntry, CallError, ClassTable, Client, ClientConfig, Mad, MadAddress,
+    Method, MgmtClass, Response, SmKey,
 };
-use ib_smp::{DrPath, PortInfo, SmpDirected};
+use ib_smp::{Destination, DrPath, PortInfo, SmpDirected};
 use ib_transport::{MonotonicClock, ask};
-use ib_wire::{
-    Lid, MKey,
-    addr::{self, BadAddress},
-};
+use ib_wire::{Lid, MKey, addr};
 use serde_json::{Value, json};
 
 use self::structure::Structure;
@@ -72,6 +69,16 @@ Examples:
   ib query sa PathRecord slid=1 dlid=9
   ib query sa NodeRecord                     all nodes";
 
+impl QueryArgs {
+    /// The node that is asked.
+    fn destination(&self) -> Destination {
+        match self.lid {
+            Some(lid) => Destination::Lid(lid),
+            None => Destination::Route(self.direct.unwrap_or(DrPath::OWN_NODE)),
+        }
+    }
+}
+
 /// What can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
@@ -98,6 +105,8 @@ enum What {
 }
 
 pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
+    // What is asked for is checked before a port is looked for.
+    let question = Question::parse(&args)?;
     let clock = MonotonicClock::start();
     let classes = [
         (MgmtClass::SUBN_DIRECTED, 1, &[][..]),
@@ -115,10 +124,10 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
         client: Client::new(config),
         m_key: args.m_key,
     };
-    let answer = match args.what {
-        What::Sa => records::ask(&mut asker, &args.rest, args.sm_key)?,
-        What::Perf => node::ask_perf(&mut asker, &args)?,
-        what => node::ask_smp(&mut asker, &args, what)?,
+    let answer = match &question {
+        Question::Records(query) => query.ask(&mut asker, args.sm_key)?,
+        Question::Counters(query) => query.ask(&mut asker)?,
+        Question::Attribute(query) => query.ask(&mut asker)?,
     };
     let mut out = io::stdout().lock();
     match answer {
@@ -146,6 +155,26 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
     Ok(Verdict::Holds)
 }
 
+/// What the arguments ask for.
+enum Question {
+    /// An attribute of a node's subnet management agent.
+    Attribute(node::AttributeQuery),
+    /// Counters of a port.
+    Counters(node::CounterQuery),
+    /// Records of subnet administration.
+    Records(records::RecordQuery),
+}
+
+impl Question {
+    fn parse(args: &QueryArgs) -> Result<Self, CliError> {
+        Ok(match args.what {
+            What::Sa => Self::Records(records::RecordQuery::parse(&args.rest)?),
+            What::Perf => Self::Counters(node::CounterQuery::parse(args)?),
+            what => Self::Attribute(node::AttributeQuery::parse(args, what)?),
+        })
+    }
+}
+
 /// An open port that one question at a time is asked through.
 struct Asker {
     port: DevicePort,
@@ -160,9 +189,13 @@ type Answer<T> = Result<T, String>;
 impl Asker {
     /// Sends a request and waits for its answer, of however many datagrams.
     fn ask(&mut self, mad: Mad) -> Result<Answer<Response>, CliError> {
+        Ok(self.request(mad)?.map_err(|reason| reason.to_string()))
+    }
+
+    /// The same, with the reason as the client gives it.
+    fn request(&mut self, mad: Mad) -> Result<Result<Response, CallError>, CliError> {
         let outcome = ask(&mut self.client, mad, &mut self.port, &self.clock);
-        let outcome = outcome.map_err(CliError::input)?;
-        Ok(outcome.map_err(|reason| reason.to_string()))
+        outcome.map_err(CliError::input)
     }
 
     /// PortInfo of the port that this program speaks through.
@@ -206,12 +239,21 @@ fn sm_key(text: &str) -> Result<SmKey, String> {
     number(text).map(SmKey)
 }
 
+/// A LID in the notation of [`Destination`].
 fn lid(text: &str) -> Result<Lid, String> {
-    let lid = text.parse().ok().filter(|lid: &Lid| lid.is_unicast());
-    lid.ok_or_else(|| format!("{text} is no LID of a port, expected 1 to 0xbfff"))
+    match text.parse() {
+        Ok(Destination::Lid(lid)) => Ok(lid),
+        _ => Err(format!("{text} is no LID of a port, expected 1 to 0xbfff")),
+    }
 }
 
+/// A directed route in the notation of [`Destination`].
 fn route(text: &str) -> Result<DrPath, String> {
-    text.parse()
-        .map_err(|error: BadAddress| format!("{text:?} is {error}"))
+    match text.parse() {
+        Ok(Destination::Route(path)) => Ok(path),
+        Ok(_) => Err(format!(
+            "{text:?} is no directed route, expected 0 and up to 63 ports, as 0,1,4"
+        )),
+        Err(error) => Err(format!("{text:?} is {error}")),
+    }
 }

@@ -26,7 +26,7 @@ use self::{
 use crate::{
     RoutingEngine,
     algo::parallel,
-    error::RouteError,
+    error::{RouteError, TopologyError},
     fabric::Fabric,
     index::{Idx, SwitchIdx},
     lid::{Destination, LidMap},
@@ -36,6 +36,14 @@ use crate::{
 };
 
 const ENGINE: RoutingEngine = RoutingEngine::Torus2Qos;
+
+/// Checks the text of a torus-2QoS.conf without a fabric.
+///
+/// # Errors
+/// The first line that is not as a configuration's, or no line that names the radices.
+pub fn check_config(text: &str) -> Result<(), TopologyError> {
+    Config::parse(text).map(drop)
+}
 
 /// Routes a torus or a mesh in dimension order.
 ///
@@ -51,9 +59,9 @@ pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<R
             what,
         });
     };
-    let config = Config::parse(text).map_err(|what| RouteError::BadOption {
+    let config = Config::parse(text).map_err(|error| RouteError::BadOption {
         engine: ENGINE,
-        what,
+        what: format!("torus_config, {error}"),
     })?;
     let torus = find_places(fabric, &config)?;
     let needed = if torus.has_failed_switch() { 4 } else { 2 };

@@ -11,9 +11,6 @@ use core::{fmt, str::FromStr};
 use super::FabricSpec;
 use crate::error::{TopologyError, TopologyErrorKind};
 
-const KINDS: &str =
-    "fat-tree, torus, mesh, hypercube, dragonfly, jellyfish, ring, random, thesis, mcsm";
-
 pub(super) fn bad(spec: &impl ToString, what: String) -> TopologyError {
     TopologyErrorKind::BadSpec {
         spec: spec.to_string(),
@@ -23,11 +20,25 @@ pub(super) fn bad(spec: &impl ToString, what: String) -> TopologyError {
 }
 
 impl FabricSpec {
+    /// The words that a specification begins with, one for each topology.
+    pub const KINDS: [&'static str; 10] = [
+        "fat-tree",
+        "torus",
+        "mesh",
+        "hypercube",
+        "dragonfly",
+        "jellyfish",
+        "ring",
+        "random",
+        "thesis",
+        "mcsm",
+    ];
+
     /// Whether text names a generator (`torus:...`, `thesis`) and not a file.
     #[must_use]
     pub fn is_spec(text: &str) -> bool {
         let kind = text.split(':').next().unwrap_or_default();
-        let named = KINDS.split(", ").any(|known| known == kind);
+        let named = Self::KINDS.contains(&kind);
         named && (text.contains(':') || matches!(kind, "thesis" | "mcsm"))
     }
 }
@@ -87,7 +98,10 @@ fn parse(text: &str) -> Result<FabricSpec, String> {
         },
         "thesis" => FabricSpec::Thesis,
         "mcsm" => FabricSpec::Mcsm,
-        _ => return Err(format!("unknown kind {kind:?}, expected one of {KINDS}")),
+        _ => {
+            let kinds = FabricSpec::KINDS.join(", ");
+            return Err(format!("unknown kind {kind:?}, expected one of {kinds}"));
+        }
     };
     args.finish()?;
     Ok(spec)

@@ -3,10 +3,7 @@
 //! The first colon of a rule ends its definition; later ones belong to GIDs. Words stand between commas;
 //! a line ends the options of a group.
 
-use alloc::{
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{string::ToString, vec::Vec};
 use core::net::Ipv6Addr;
 
 use ib_wire::{Gid, Guid, Mtu, QKey, Rate, Sl, addr};
@@ -233,7 +230,7 @@ fn number(line: usize, text: &str, max: u64) -> Result<u64, PartitionError> {
 fn error(line: usize, found: &str, expected: &'static str) -> PartitionError {
     PartitionError {
         line,
-        found: String::from(found),
+        found: ib_routing::format::shorten(found),
         expected,
     }
 }

@@ -358,7 +358,7 @@ fn number(line: usize, value: &str, max: u64) -> Result<u64, QosPolicyError> {
 fn error(line: usize, found: &str, expected: &'static str) -> QosPolicyError {
     QosPolicyError {
         line,
-        found: found.into(),
+        found: ib_routing::format::shorten(found),
         expected,
     }
 }

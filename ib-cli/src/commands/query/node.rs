@@ -4,14 +4,17 @@ use ib_mad::{
     Attribute as _, AttributeEntry, AttributeId, ClassTable, Mad, MadAddress, Method, MgmtClass,
 };
 use ib_smp::{
-    DrPath, GuidInfo, LinearForwardingTable, MlnxExtPortInfo, MulticastForwardingTable,
+    Destination, GuidInfo, LinearForwardingTable, MlnxExtPortInfo, MulticastForwardingTable,
     NodeDescription, NodeInfo, PartitionKeyTable, PortInfo, PortInfoExtended, SlToVlMappingTable,
-    SmInfo, SmpDirected, SmpLidRouted, SwitchInfo, VlArbitrationTable,
+    SmInfo, SmpLidRouted, SwitchInfo, VlArbitrationTable,
 };
-use ib_wire::{Lid, Sl, table::store_bits};
+use ib_wire::{
+    Lid, Sl,
+    table::{Layout, store_bits},
+};
 
 use super::{Answer, Asker, QueryArgs, What, find_attribute, number, structure::Structure};
-use crate::error::CliError;
+use crate::{error::CliError, nearest};
 
 impl What {
     /// The attribute of subnet management; `None` of what is none.
@@ -35,39 +38,44 @@ impl What {
     }
 }
 
-/// Reads an attribute of subnet management from whom the arguments name.
-pub(super) fn ask_smp(
-    asker: &mut Asker,
-    args: &QueryArgs,
-    what: What,
-) -> Result<Answer<Vec<Structure>>, CliError> {
-    let entry = what.attribute().and_then(|id| {
-        let mut tables = ib_smp::CLASSES.iter();
-        tables.find_map(|table| table.attribute(id))
-    });
-    let Some((entry, layout)) = entry.and_then(|entry| Some((entry, entry.layout?))) else {
-        return Err(CliError::input("no attribute of subnet management"));
-    };
-    let modifier = modifier(&args.rest)?.unwrap_or(0);
-    let mad = match args.lid {
-        Some(lid) => {
-            let mut mad = Mad::new(MadAddress::smi(lid));
-            let mut smp = SmpLidRouted::new(Method::GET, entry.id, modifier);
-            smp.set_m_key(asker.m_key);
-            mad.bytes = *smp.as_bytes();
-            mad
-        }
-        None => {
-            let mut mad = Mad::new(MadAddress::DIRECTED);
-            let path = args.direct.unwrap_or(DrPath::OWN_NODE);
-            let mut smp = SmpDirected::new(Method::GET, entry.id, modifier, &path);
-            smp.set_m_key(asker.m_key);
-            mad.bytes = *smp.as_bytes();
-            mad
-        }
-    };
-    let answer = asker.ask(mad)?;
-    Ok(answer.map(|found| Structure::whole(layout, found.data())))
+/// A Get of an attribute of subnet management.
+pub(super) struct AttributeQuery {
+    id: AttributeId,
+    layout: &'static Layout,
+    modifier: u32,
+    destination: Destination,
+}
+
+impl AttributeQuery {
+    /// What the arguments name.
+    pub(super) fn parse(args: &QueryArgs, what: What) -> Result<Self, CliError> {
+        let entry = what.attribute().and_then(|id| {
+            let mut tables = ib_smp::CLASSES.iter();
+            tables.find_map(|table| table.attribute(id))
+        });
+        let Some((id, layout)) = entry.and_then(|entry| Some((entry.id, entry.layout?))) else {
+            return Err(CliError::input("no attribute of subnet management"));
+        };
+        Ok(Self {
+            id,
+            layout,
+            modifier: modifier(&args.rest)?.unwrap_or(0),
+            destination: args.destination(),
+        })
+    }
+
+    /// Reads the attribute.
+    pub(super) fn ask(&self, asker: &mut Asker) -> Result<Answer<Vec<Structure>>, CliError> {
+        let smp = self.destination.smp(Method::GET, self.id, self.modifier);
+        let Some(mut mad) = smp else {
+            return Err(CliError::input("expected a LID or a directed route"));
+        };
+        // Both formats of an SMP have the key in the same place.
+        let (smp, _) = SmpLidRouted::parse_mut(&mut mad.bytes, 0).map_err(CliError::input)?;
+        smp.set_m_key(asker.m_key);
+        let answer = asker.ask(mad)?;
+        Ok(answer.map(|found| Structure::whole(self.layout, found.data())))
+    }
 }
 
 /// The class of performance management.
@@ -83,58 +91,74 @@ pub(super) fn counters(name: &str) -> Result<&'static AttributeEntry, String> {
         let attributes = perf().map_or(&[][..], |table| table.attributes);
         let readable = attributes.iter().filter(|entry| entry.layout.is_some());
         let names: Vec<&str> = readable.map(|entry| entry.name).collect();
-        format!("expected one of {}", names.join(", "))
+        let hint = nearest::hint(name, names.iter().copied());
+        format!("expected one of {}{hint}", names.join(", "))
     })
 }
 
-/// Reads counters of a port: of the own one where the arguments name none.
-pub(super) fn ask_perf(
-    asker: &mut Asker,
-    args: &QueryArgs,
-) -> Result<Answer<Vec<Structure>>, CliError> {
-    if args.direct.is_some() {
-        return Err(CliError::input(
-            "perf: counters are not read by directed routes, expected --lid N",
-        ));
-    }
-    let Some(layout) = args.counters.layout else {
-        return Err(CliError::input("perf: an attribute without a structure"));
-    };
-    let port = modifier(&args.rest)?.map(u8::try_from).transpose();
-    let port = port.map_err(|_| CliError::input("perf: a port number has 8 bits"))?;
-    let (lid, sl, port) = match args.lid {
-        Some(lid) => (lid, Sl::ZERO, port.unwrap_or(1)),
-        None => {
-            let own = match asker.own_port()? {
-                Ok(own) if own.lid() == Lid::NONE => {
-                    let reason = "the own port has no LID, and no other was named with --lid";
-                    return Ok(Err(reason.to_owned()));
-                }
-                Ok(own) => own,
-                Err(reason) => return Ok(Err(reason)),
-            };
-            let port = port.unwrap_or(own.local_port_num().0);
-            (own.lid(), Sl::ZERO, port)
+/// A Get of counters of a port.
+pub(super) struct CounterQuery {
+    entry: &'static AttributeEntry,
+    layout: &'static Layout,
+    /// `None`: the own port.
+    lid: Option<Lid>,
+    /// `None`: port 1, or the own port's number.
+    port: Option<u8>,
+}
+
+impl CounterQuery {
+    /// What the arguments name.
+    pub(super) fn parse(args: &QueryArgs) -> Result<Self, CliError> {
+        if args.direct.is_some() {
+            return Err(CliError::input(
+                "perf: counters are not read by directed routes, expected --lid N",
+            ));
         }
-    };
-    let mut mad = Mad::new(MadAddress::gsi(lid, sl));
-    mad.header_mut()
-        .set_base_version(1)
-        .set_class_version(1)
-        .set_mgmt_class(MgmtClass::PERF)
-        .set_method(Method::GET)
-        .set_attribute_id(args.counters.id);
-    // Attributes of a port say in their data of which.
-    let select = layout
-        .fields
-        .iter()
-        .find(|field| field.name == "port_select");
-    if let Some(select) = select {
-        let at = args.counters.offset * 8 + select.bit_offset;
-        let _ = store_bits(&mut mad.bytes, at, select.bits, port.into());
+        let Some(layout) = args.counters.layout else {
+            return Err(CliError::input("perf: an attribute without a structure"));
+        };
+        let port = modifier(&args.rest)?.map(u8::try_from).transpose();
+        Ok(Self {
+            entry: args.counters,
+            layout,
+            lid: args.lid,
+            port: port.map_err(|_| CliError::input("perf: a port number has 8 bits"))?,
+        })
     }
-    let answer = asker.ask(mad)?;
-    Ok(answer.map(|found| Structure::whole(layout, found.data())))
+
+    /// Reads the counters.
+    pub(super) fn ask(&self, asker: &mut Asker) -> Result<Answer<Vec<Structure>>, CliError> {
+        let (lid, port) = match self.lid {
+            Some(lid) => (lid, self.port.unwrap_or(1)),
+            None => {
+                let own = match asker.own_port()? {
+                    Ok(own) if own.lid() == Lid::NONE => {
+                        let reason = "the own port has no LID: is a subnet manager running? \
+                                      (--lid N names another port)";
+                        return Ok(Err(reason.to_owned()));
+                    }
+                    Ok(own) => own,
+                    Err(reason) => return Ok(Err(reason)),
+                };
+                (own.lid(), self.port.unwrap_or(own.local_port_num().0))
+            }
+        };
+        let mut mad = Mad::new(MadAddress::gsi(lid, Sl::ZERO));
+        mad.header_mut()
+            .set_base_version(1)
+            .set_class_version(1)
+            .set_mgmt_class(MgmtClass::PERF)
+            .set_method(Method::GET)
+            .set_attribute_id(self.entry.id);
+        // Attributes of a port say in their data of which.
+        let mut fields = self.layout.fields.iter();
+        if let Some(select) = fields.find(|field| field.name == "port_select") {
+            let at = self.entry.offset * 8 + select.bit_offset;
+            let _ = store_bits(&mut mad.bytes, at, select.bits, port.into());
+        }
+        let answer = asker.ask(mad)?;
+        Ok(answer.map(|found| Structure::whole(self.layout, found.data())))
+    }
 }
 
 /// The modifier, if one is there.

@@ -1,7 +1,8 @@
 //! Records of subnet administration, chosen by what some of their fields hold.
 
 use ib_mad::{
-    Attribute as _, AttributeId, ClassPortInfo, Mad, MadAddress, Method, Response, SmKey,
+    Attribute as _, AttributeId, CallError, ClassPortInfo, FailureReason, Mad, MadAddress, Method,
+    Response, SmKey,
 };
 use ib_sa::{Component, ComponentMask, ComponentSet as _, Record, SaMad};
 use ib_wire::{
@@ -10,7 +11,7 @@ use ib_wire::{
 };
 
 use super::{Answer, Asker, number, structure::Structure};
-use crate::{error::CliError, field_name::plain, output::stderr};
+use crate::{error::CliError, field_name::plain, nearest, output::stderr};
 
 /// A record of subnet administration, for queries by name.
 struct RecordKind {
@@ -54,37 +55,63 @@ fn kinds() -> impl Iterator<Item = &'static RecordKind> {
     RECORDS.iter().chain([&CLASS_PORT_INFO])
 }
 
-/// Asks subnet administration for all records that match `FIELD=VALUE`s.
-pub(super) fn ask(
-    asker: &mut Asker,
-    words: &[String],
-    sm_key: SmKey,
-) -> Result<Answer<Vec<Structure>>, CliError> {
-    let Some((name, fields)) = words.split_first() else {
-        return Err(CliError::input(format!("sa: no record, {}", expected())));
-    };
-    let record = find(name)?;
-    let (template, mask) = template(record, fields)?;
+/// A query for all records that match `FIELD=VALUE`s.
+pub(super) struct RecordQuery {
+    kind: &'static RecordKind,
+    /// The record to compare with.
+    template: Vec<u8>,
+    /// Which of its components count.
+    mask: ComponentMask,
+}
 
-    let own = match asker.own_port()? {
-        Ok(own) => own,
-        Err(reason) => return Ok(Err(reason)),
-    };
-    if own.master_sm_lid() == Lid::NONE {
-        return Ok(Err(
-            "no subnet manager has configured the own port".to_owned()
-        ));
+impl RecordQuery {
+    /// What the words name: a record, then fields.
+    pub(super) fn parse(words: &[String]) -> Result<Self, CliError> {
+        let Some((name, fields)) = words.split_first() else {
+            return Err(CliError::input(format!("sa: no record, {}", expected())));
+        };
+        let kind = find(name)?;
+        let (template, mask) = template(kind, fields)?;
+        Ok(Self {
+            kind,
+            template,
+            mask,
+        })
     }
-    let mut request = SaMad::new(record.method, record.id);
-    request.set_component_mask(mask).set_sm_key(sm_key);
-    let mut data = *request.data();
-    for (to, from) in data.iter_mut().zip(&template) {
-        *to = *from;
+
+    /// Asks the administrator that the own port knows.
+    pub(super) fn ask(
+        &self,
+        asker: &mut Asker,
+        sm_key: SmKey,
+    ) -> Result<Answer<Vec<Structure>>, CliError> {
+        let own = match asker.own_port()? {
+            Ok(own) => own,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let (lid, sl) = (own.master_sm_lid(), own.master_sm_sl());
+        if lid == Lid::NONE {
+            return Ok(Err(
+                "no subnet manager has configured the own port: is one running?".to_owned(),
+            ));
+        }
+        let mut request = SaMad::new(self.kind.method, self.kind.id);
+        request.set_component_mask(self.mask).set_sm_key(sm_key);
+        let mut data = *request.data();
+        for (to, from) in data.iter_mut().zip(&self.template) {
+            *to = *from;
+        }
+        request.set_data(&data);
+        let mut mad = Mad::new(MadAddress::gsi(lid, sl));
+        mad.bytes = *request.as_bytes();
+        Ok(match asker.request(mad)? {
+            Ok(answer) => Ok(records_of(self.kind, &answer)),
+            Err(CallError::Unanswered(FailureReason::TimedOut)) => Err(format!(
+                "no subnet administrator answers at LID {lid}: is a subnet manager running?"
+            )),
+            Err(reason) => Err(reason.to_string()),
+        })
     }
-    request.set_data(&data);
-    let mut mad = Mad::new(MadAddress::gsi(own.master_sm_lid(), own.master_sm_sl()));
-    mad.bytes = *request.as_bytes();
-    Ok(asker.ask(mad)?.map(|answer| records_of(record, &answer)))
 }
 
 /// The records of an answer.
@@ -123,7 +150,10 @@ fn find(name: &str) -> Result<&'static RecordKind, CliError> {
     let mut kinds = kinds();
     kinds
         .find(|record| is_it(record.layout.name))
-        .ok_or_else(|| CliError::input(format!("sa: no record {name:?}, {}", expected())))
+        .ok_or_else(|| {
+            let hint = nearest::hint(name, self::kinds().map(|kind| kind.layout.name));
+            CliError::input(format!("sa: no record {name:?}, {}{hint}", expected()))
+        })
 }
 
 fn expected() -> String {
@@ -143,9 +173,10 @@ fn template(record: &RecordKind, fields: &[String]) -> Result<(Vec<u8>, Componen
         let Some(component) = record.components.iter().find(|known| known.name == name) else {
             let names: Vec<&str> = record.components.iter().map(|known| known.name).collect();
             return Err(bad(format!(
-                "a field of {}: {}",
+                "a field of {}: {}{}",
                 record.layout.name,
-                names.join(", ")
+                names.join(", "),
+                nearest::hint(name, names.iter().copied())
             )));
         };
         let written = write_value(&mut bytes, component, value);

@@ -1,11 +1,14 @@
 //! The text of a torus-2QoS.conf: radices, and seeds that give the axes their directions.
 
-use alloc::{format, string::String, vec::Vec};
+use alloc::vec::Vec;
 
 use ib_wire::{Guid, Lid};
 
 use super::place::{AXES, Radix};
-use crate::format::{hexadecimal, small};
+use crate::{
+    error::{TopologyError, TopologyErrorKind},
+    format::{bad, hexadecimal, shorten, small},
+};
 
 /// What a configuration says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,8 +37,11 @@ pub(super) struct SeedLink {
 }
 
 impl Config {
-    /// Reads the text; an error is a sentence with the line's number.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the text.
+    ///
+    /// # Errors
+    /// The first line that is not as a configuration's, or no line that names the radices.
+    pub(super) fn parse(text: &str) -> Result<Self, TopologyError> {
         let mut config = Self {
             seeds: alloc::vec![Seed::default()],
             ..Self::default()
@@ -43,26 +49,30 @@ impl Config {
         let mut topology = false;
         for (number, line) in (1..).zip(text.lines()) {
             let mut words = line.split_whitespace();
-            let Some(keyword) = words.next().filter(|word| !word.starts_with('#')) else {
+            let Some(word) = words.next().filter(|word| !word.starts_with('#')) else {
                 continue;
             };
-            let at = |what: &str| format!("torus_config, line {number}: {keyword}: {what}");
+            let values = line.trim().get(word.len()..).unwrap_or_default().trim();
+            let Some(keyword) = KEYWORDS.into_iter().find(|known| *known == word) else {
+                return Err(bad(number, "keyword", word, "one of torus-2QoS.conf"));
+            };
+            let at = |expected| bad(number, keyword, values, expected);
             match keyword {
                 "torus" | "mesh" if !topology => {
                     for radix in &mut config.radix {
                         *radix = words
                             .next()
                             .and_then(|word| Radix::parse(word, keyword == "torus"))
-                            .ok_or_else(|| at("expected three radices like 8, 4m or 6T"))?;
+                            .ok_or_else(|| at("three radices like 8, 4m or 6T"))?;
                     }
                     let places = config.radix.iter().map(|radix| u64::from(radix.size()));
                     if places.product::<u64>() > u64::from(Lid::UNICAST_MAX.0) {
-                        return Err(at("expected no more places than a subnet has LIDs"));
+                        return Err(at("no more places than a subnet has LIDs"));
                     }
                     topology = true;
                     continue;
                 }
-                _ if !topology => return Err(at("expected `torus` or `mesh` first")),
+                _ if !topology => return Err(at("a line `torus` or `mesh` before it")),
                 _ => {}
             }
             let Some(seed) = config.seeds.last_mut() else {
@@ -71,10 +81,10 @@ impl Config {
             if let Some((axis, up)) = link_keyword(keyword) {
                 let (from, to) = (words.next().and_then(guid), words.next().and_then(guid));
                 let (Some(from), Some(to)) = (from, to) else {
-                    return Err(at("expected two switch GUIDs"));
+                    return Err(at("two GUIDs of switches"));
                 };
                 if seed.links.iter().any(|link| link.from != from) {
-                    return Err(at("expected the same first switch in all links of a seed"));
+                    return Err(at("the same first switch in all links of a seed"));
                 }
                 seed.links.push(SeedLink { axis, up, from, to });
                 continue;
@@ -82,7 +92,7 @@ impl Config {
             match keyword {
                 "x_dateline" | "y_dateline" | "z_dateline" => {
                     let position = words.next().and_then(small);
-                    let position = position.ok_or_else(|| at("expected a number"))?;
+                    let position = position.ok_or_else(|| at("a number"))?;
                     let axis = usize::from(keyword.starts_with('y'))
                         + 2 * usize::from(keyword.starts_with('z'));
                     if let Some(dateline) = seed.datelines.get_mut(axis) {
@@ -98,16 +108,39 @@ impl Config {
                     }
                 }
                 // Bounds of OpenSM's own tables and reports: nothing here has such bounds.
-                "portgroup_max_ports" | "max_changes" => {}
-                _ => return Err(at("unknown keyword")),
+                _ => {}
             }
         }
         if !topology {
-            return Err("torus_config: expected a line that begins with `torus` or `mesh`".into());
+            return Err(TopologyErrorKind::BadValue {
+                field: "configuration",
+                found: shorten(text.lines().next().unwrap_or_default()),
+                expected: "a line that begins with `torus` or `mesh`",
+            }
+            .into());
         }
         Ok(config)
     }
 }
+
+/// The words that a line may begin with.
+const KEYWORDS: [&str; 15] = [
+    "torus",
+    "mesh",
+    "xp_link",
+    "xm_link",
+    "yp_link",
+    "ym_link",
+    "zp_link",
+    "zm_link",
+    "x_dateline",
+    "y_dateline",
+    "z_dateline",
+    "next_seed",
+    "port_order",
+    "portgroup_max_ports",
+    "max_changes",
+];
 
 fn link_keyword(keyword: &str) -> Option<(usize, bool)> {
     let known = [
@@ -123,6 +156,8 @@ fn guid(word: &str) -> Option<Guid> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString as _;
+
     use super::*;
 
     #[test]
@@ -134,14 +169,20 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let error = Config::parse("# a torus\ntorus 4 4 4\nxp_link 0x20\n").unwrap_err();
+        assert_eq!(error.line, Some(3));
         assert_eq!(
-            error,
-            "torus_config, line 3: xp_link: expected two switch GUIDs"
+            error.kind.to_string(),
+            "xp_link: found \"0x20\", expected two GUIDs of switches"
         );
+        let error = Config::parse("xp_link 0x1 0x2").unwrap_err();
+        assert_eq!(error.line, Some(1));
         assert!(
-            Config::parse("xp_link 0x1 0x2")
-                .unwrap_err()
-                .contains("`torus` or `mesh` first")
+            error
+                .kind
+                .to_string()
+                .contains("`torus` or `mesh` before it")
         );
+        let error = Config::parse("torus 4 4 4\n\nxq_link 0x1 0x2").unwrap_err();
+        assert_eq!(error.line, Some(3));
     }
 }

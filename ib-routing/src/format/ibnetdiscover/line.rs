@@ -1,17 +1,14 @@
 //! One line of a topology file: what it is, and its fields.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use alloc::{
-    borrow::ToOwned,
-    format,
-    string::{String, ToString},
-};
+use alloc::{borrow::ToOwned, format, string::String};
 
 use ib_wire::{Guid, Lid, Lmc};
 
 use crate::{
     error::TopologyErrorKind as Kind,
     fabric::{Enabled, LinkSpeed, LinkWidth, NodeType},
+    format::shorten,
 };
 
 /// What a line is.
@@ -416,13 +413,4 @@ fn hex_guid(field: &'static str, digits: &str) -> Result<Guid, Kind> {
             found: shorten(digits),
             expected: "up to 16 hexadecimal digits",
         })
-}
-
-/// The start of a line, short enough for a message.
-fn shorten(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text.to_string(),
-    }
 }
