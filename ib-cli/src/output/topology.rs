@@ -251,8 +251,8 @@ impl PortDocument {
         };
         let speed = |text: &String| {
             let names = LinkSpeed::ALL.map(|(_, name)| name).join(", ");
-            let speed: Result<LinkSpeed, ()> = text.parse();
-            speed.map_err(|()| format!("speed {text:?}, expected one of {names}"))
+            let speed = text.parse::<LinkSpeed>();
+            speed.map_err(|_| format!("speed {text:?}, expected one of {names}"))
         };
         Ok(Port {
             guid: parse_guid(&self.port_guid)?,
