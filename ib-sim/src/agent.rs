@@ -37,7 +37,7 @@ impl Sim {
     /// A general management packet has reached its end port.
     pub(crate) fn receive_gmp(&mut self, end_port: PortIdx, frame: FrameIdx) {
         let header = self.header(frame);
-        if header.mgmt_class() == MgmtClass::PERF && !header.method().is_response() {
+        if !header.method().is_response() && self.has_agent(end_port, header.mgmt_class()) {
             return self.queue_reply(end_port, frame);
         }
         self.deliver(end_port, frame);
@@ -94,7 +94,7 @@ impl Sim {
         let answered = if smp {
             self.answer_smp(arrival, frame)
         } else {
-            self.answer_perf(arrival, frame)
+            self.answer_gmp(arrival, frame)
         };
         if !answered {
             return self.drop_frame(arrival, frame, DropReason::NoAnswer);

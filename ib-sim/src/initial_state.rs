@@ -71,6 +71,7 @@ pub(crate) fn nodes_and_ports(
             wakes_at: None,
             pending_smps: 0,
             sampler: None,
+            settings: None,
         });
     }
     (nodes, ports)

@@ -21,6 +21,7 @@ mod counters;
 mod event;
 mod fault;
 mod frame;
+mod gsa;
 mod initial_state;
 mod link;
 mod node;

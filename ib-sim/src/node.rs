@@ -9,6 +9,7 @@ use ib_wire::{Guid, Lid, PKey, PortNum, Sl, Vl};
 
 use crate::counters::Counters;
 use crate::fault::Behaviour;
+use crate::gsa::Settings;
 pub(crate) use crate::port_idx::PortIdx;
 use crate::sampler::Sampler;
 
@@ -31,6 +32,8 @@ pub struct SimNode {
     pub(crate) pending_smps: u32,
     /// The sampling of its counters, once a manager has asked for one.
     pub(crate) sampler: Option<Box<Sampler>>,
+    /// What managers have written to its general services agents, once they have.
+    pub(crate) settings: Option<Box<Settings>>,
 }
 
 impl SimNode {
