@@ -3,24 +3,42 @@
 use std::{
     fmt::Display,
     io::{self, Write as _},
+    sync::OnceLock,
 };
 
 /// Prints one line on standard error. Control characters of the text are escaped.
 ///
 /// If standard error is closed, the line is lost and the work goes on; `eprintln!` would end it.
 pub fn info(text: impl Display) {
+    print("<6>", "", text);
+}
+
+/// Prints one line. The journal of systemd takes a level in front of it instead of a word.
+fn print(level: &str, word: &str, text: impl Display) {
+    let start = if is_journal() { level } else { word };
     let line = printable(&text.to_string());
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{start}{line}");
+}
+
+/// Whether standard error is the journal: its variable names device and file of the stream that systemd has connected.
+fn is_journal() -> bool {
+    static IS_JOURNAL: OnceLock<bool> = OnceLock::new();
+    *IS_JOURNAL.get_or_init(|| {
+        let named = std::env::var("JOURNAL_STREAM").ok();
+        let stat = rustix::fs::fstat(io::stderr()).ok();
+        let own = stat.map(|stat| format!("{}:{}", stat.st_dev, stat.st_ino));
+        named.is_some() && named == own
+    })
 }
 
 /// A warning: the work goes on, and its result may not be what was meant.
 pub fn warn(text: impl Display) {
-    info(format_args!("warning: {text}"));
+    print("<4>", "warning: ", text);
 }
 
 /// An error: the work ends here, with status 2.
 pub fn error(text: impl Display) {
-    info(format_args!("error: {text}"));
+    print("<3>", "error: ", text);
 }
 
 /// The text in one line without control characters: what is quoted of a file may hold any.
