@@ -1,6 +1,7 @@
 //! The commands, one file each: a thin layer over the libraries.
 
 pub mod check;
+pub mod ctl;
 pub mod decode;
 pub mod discover;
 pub mod encode;
@@ -46,6 +47,7 @@ macro_rules! commands {
 commands! {
     Up => up::UpArgs,
     Sm => sm::SmCommand,
+    Ctl => ctl::CtlArgs,
     Sim => sim::SimArgs,
     Route => route::RouteCommand,
     Check => check::CheckArgs,

@@ -1,15 +1,20 @@
-//! What reaches a running manager from its host: signals, and questions on a Unix socket.
+//! What reaches a running manager from its host: signals, orders on a Unix socket and over HTTP, files to write.
 //!
 //! The manager does no I/O, and the loop that drives it waits for datagrams. So the two are joined by an
-//! engine around the engine, which polls for commands a few times a second, between datagrams and not beside
-//! them: nothing here needs a lock.
+//! engine around the engine, which takes one order between two datagrams. Threads read and write for the clients;
+//! they share a queue with it and nothing else. A signal or an order ends the wait for datagrams ([`wake`]).
 
 mod console;
+mod guid2lid;
+pub mod metrics;
 mod orders;
+mod retry;
 mod sa_db;
+mod wake;
 
 use std::{
-    path::PathBuf,
+    io,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -21,75 +26,161 @@ use ib_mad::{Engine, Input, Instant, Mad};
 use ib_sm::{Event, SubnetManager};
 use signal_hook::consts::{SIGHUP, SIGUSR1};
 
-use self::console::Console;
-pub use self::sa_db::SaDb;
-use crate::{error::CliError, output::stderr, sm_args::SmArgs};
+pub use self::{
+    console::Orders,
+    guid2lid::Guid2lid,
+    sa_db::SaDb,
+    wake::{WakeablePort, Waker},
+};
+use self::{
+    console::{Console, OrderQueue},
+    retry::Retry,
+};
+use crate::{
+    error::CliError,
+    files,
+    log::Log,
+    output::{stderr, warning},
+    sm_args::SmArgs,
+};
 
-/// How often commands are polled for.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Longest wait of a manager that nothing happens to.
+const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
+
+/// Files that a running manager keeps.
+#[derive(Default)]
+pub struct KeptFiles {
+    /// What hosts registered.
+    pub sa_db: Option<SaDb>,
+    /// Who owns which LID.
+    pub guid2lid: Option<Guid2lid>,
+    /// Tables after each sweep, in this directory.
+    pub dump_dir: Option<PathBuf>,
+}
 
 /// A manager and what its host may order.
 pub struct ManagedSm {
     pub sm: SubnetManager,
     args: SmArgs,
+    log: Log,
     reload: Arc<AtomicBool>,
     dump: Arc<AtomicBool>,
-    console: Option<Console>,
-    sa_db: Option<SaDb>,
-    next_poll: Instant,
+    queue: OrderQueue,
+    _console: Option<Console>,
+    files: KeptFiles,
+    dump_retry: Retry,
+    /// The options that the routes in place override, as they were said last.
+    overridden: Option<String>,
+    /// When something happened last.
+    now: Instant,
 }
 
 impl ManagedSm {
-    /// Listens to SIGHUP (read the configuration again and sweep), SIGUSR1 (write the dump files), and on a
-    /// socket if one is named.
+    /// Handles SIGHUP (read the configuration again and sweep), SIGUSR1 (write the dump files and open the log file again),
+    /// and orders: those of the queue, and those that come on a socket if one is named.
+    ///
+    /// # Errors
+    /// A signal cannot be handled, or the socket cannot be listened on.
     pub fn new(
         sm: SubnetManager,
         args: SmArgs,
+        log: Log,
+        files: KeptFiles,
         socket: Option<PathBuf>,
-        sa_db: Option<SaDb>,
-        now: Instant,
-    ) -> Result<Self, CliError> {
+        waker: Waker,
+    ) -> Result<(Self, Orders), CliError> {
         let flag = |signal: i32| {
+            let refuse = |error: io::Error| CliError::at(format_args!("signal {signal}"), error);
             let flag = Arc::new(AtomicBool::new(false));
-            signal_hook::flag::register(signal, Arc::clone(&flag))
-                .map(|_| flag)
-                .map_err(|error| CliError::at(format_args!("signal {signal}"), error))
+            signal_hook::flag::register(signal, Arc::clone(&flag)).map_err(refuse)?;
+            let stream = waker.stream().map_err(refuse)?;
+            signal_hook::low_level::pipe::register(signal, stream).map_err(refuse)?;
+            Ok::<_, CliError>(flag)
         };
-        Ok(Self {
+        let (reload, dump) = (flag(SIGHUP)?, flag(SIGUSR1)?);
+        let (orders, queue) = Orders::new(waker);
+        let console = socket.map(|path| Console::open(path, orders.clone()));
+        let managed = Self {
             sm,
             args,
-            reload: flag(SIGHUP)?,
-            dump: flag(SIGUSR1)?,
-            console: socket.map(Console::open).transpose()?,
-            sa_db,
-            next_poll: now + POLL_INTERVAL,
-        })
+            log,
+            reload,
+            dump,
+            queue,
+            _console: console.transpose()?,
+            files,
+            dump_retry: Retry::default(),
+            overridden: None,
+            now: Instant::ZERO,
+        };
+        Ok((managed, orders))
     }
 
-    /// Does what was ordered since the last poll.
+    /// Does what was ordered: signals, and one order.
     fn poll_commands(&mut self, now: Instant) {
-        if now < self.next_poll {
-            return;
-        }
-        self.next_poll = now + POLL_INTERVAL;
+        self.now = now;
         if self.reload.swap(false, Ordering::Relaxed) {
+            self.log.reopen();
             stderr::info(orders::reload(&mut self.sm, &self.args, now));
         }
         if self.dump.swap(false, Ordering::Relaxed) {
+            self.log.reopen();
             stderr::info(orders::dump(&self.sm, &self.args));
         }
-        if let Some(console) = &mut self.console {
-            let (sm, args) = (&mut self.sm, &self.args);
-            console.serve(|line| orders::execute(sm, args, now, line));
+        if let Some(order) = self.queue.take() {
+            let answer = orders::execute(
+                &mut self.sm,
+                &self.args,
+                &self.log,
+                now,
+                order.line.as_str(),
+            );
+            // A client that has gone misses its answer.
+            let _ = order.reply.try_send(answer);
         }
         self.keep(now);
     }
 
-    /// Writes what hosts told, if it is news.
+    /// The subnet is up: the files that describe it are due.
+    pub fn subnet_is_up(&mut self, now: Instant) {
+        let overridden = warning::of_overridden(&self.sm);
+        if let Some(overridden) = overridden
+            .as_ref()
+            .filter(|_| overridden != self.overridden)
+        {
+            stderr::warn(overridden);
+        }
+        self.overridden = overridden;
+        if let Some(guid2lid) = &mut self.files.guid2lid {
+            guid2lid.request(now);
+        }
+        if self.files.dump_dir.is_some() {
+            self.dump_retry.request(now);
+        }
+        self.keep(now);
+    }
+
+    /// Writes the files that are due.
     pub fn keep(&mut self, now: Instant) {
-        if let Some(sa_db) = &mut self.sa_db {
+        if let Some(sa_db) = &mut self.files.sa_db {
             sa_db.keep(&self.sm, now);
         }
+        if let Some(guid2lid) = &mut self.files.guid2lid {
+            guid2lid.keep(&self.sm, now);
+        }
+        let directory = self.files.dump_dir.as_deref();
+        let sm = &self.sm;
+        self.dump_retry.run(now, || write_tables(sm, directory));
+    }
+}
+
+/// Writes the tables to a directory, if there is one and there are routes.
+fn write_tables(sm: &SubnetManager, directory: Option<&Path>) -> Result<(), CliError> {
+    match (directory, sm.routes()) {
+        (Some(directory), Some(routes)) => {
+            files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -113,8 +204,17 @@ impl Engine for ManagedSm {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let next = self.sm.poll_timeout();
-        Some(next.map_or(self.next_poll, |at| at.min(self.next_poll)))
+        let files = &self.files;
+        let timers = [
+            self.sm.poll_timeout(),
+            files.sa_db.as_ref().and_then(SaDb::due),
+            files.guid2lid.as_ref().and_then(Guid2lid::due),
+            self.dump_retry.due(),
+            (!self.queue.is_empty()).then_some(Instant::ZERO),
+            // Without any timer the loop would end as soon as an order wakes it.
+            Some(self.now + LONGEST_SLEEP),
+        ];
+        timers.into_iter().flatten().min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {

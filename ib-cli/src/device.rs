@@ -1,6 +1,9 @@
 //! The port that `sm`, `discover` and `query` speak through: a real adapter's, or ibsim's.
 
-use std::time::Duration;
+use std::{
+    os::fd::{AsFd as _, BorrowedFd},
+    time::Duration,
+};
 
 use clap::Args;
 use ib_mad::{Instant, Mad, Method, MgmtClass, WindowConfig};
@@ -62,7 +65,39 @@ pub enum DevicePort {
     Ibsim(Box<IbsimPort>),
 }
 
+impl DevicePort {
+    /// The files to wait for, to read a datagram.
+    pub fn files(&self) -> Vec<BorrowedFd<'_>> {
+        match self {
+            Self::Umad(port) => port.files().collect(),
+            Self::Ibsim(port) => vec![port.as_fd()],
+        }
+    }
+
+    /// The port, for a person.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Umad(port) => format!("{} port {}", port.device(), port.port().number),
+            Self::Ibsim(port) => format!("node {} of the simulator", port.node()),
+        }
+    }
+}
+
 impl DeviceArgs {
+    /// The reason for the choice of the port, for a person.
+    pub fn reason(&self) -> &'static str {
+        match (self.device.as_deref(), self.port) {
+            (Some(device), _) if device.starts_with("sim:") => match self.node.is_empty() {
+                true => "the simulator's choice",
+                false => "chosen by --node",
+            },
+            (Some(_), Some(_)) => "chosen by --device and --port",
+            (Some(_), None) => "the first usable one of --device",
+            (None, Some(_)) => "chosen by --port, on the first adapter that has it",
+            (None, None) => "the first usable one; --device and --port choose another",
+        }
+    }
+
     /// Opens the port for these classes and the methods that are wanted unasked. `timeout` is the engine's for
     /// one request.
     pub fn open(

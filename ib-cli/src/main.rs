@@ -32,6 +32,7 @@ mod field_name;
 mod files;
 mod hex;
 mod interrupt;
+mod log;
 mod nearest;
 mod observer;
 mod output;

@@ -17,6 +17,9 @@ use crate::output::{
 /// Sweeps that may fail before the manager is given up.
 const MAX_ATTEMPTS: u32 = 5;
 
+/// Sweeps that follow each other without a pause after a failure; the manager waits for its timer then.
+const QUICK_ATTEMPTS: u32 = 4;
+
 /// Warnings that a report of a subnet that is not up repeats.
 const MAX_REASONS: usize = 20;
 
@@ -27,6 +30,10 @@ pub struct ProgressObserver {
     phase: Option<(Phase, Instant)>,
     /// Sweeps that failed.
     attempts: u32,
+    /// Sweeps that may fail.
+    max_attempts: u32,
+    /// Prints no warnings: a log on standard error has them.
+    quiet: bool,
     progress: Progress,
     /// Warnings since the subnet was up last.
     warnings: BTreeSet<String>,
@@ -39,9 +46,24 @@ impl ProgressObserver {
             times: Default::default(),
             phase: None,
             attempts: 0,
+            max_attempts: MAX_ATTEMPTS,
+            quiet: false,
             progress: Progress::new("phases", Phase::ALL.len()),
             warnings: BTreeSet::new(),
         }
+    }
+
+    /// One that gives the manager up before it would wait for its timer, as the clock is real.
+    pub fn impatient() -> Self {
+        Self {
+            max_attempts: QUICK_ATTEMPTS,
+            ..Self::new()
+        }
+    }
+
+    /// One that prints no warnings.
+    pub fn quiet(self, quiet: bool) -> Self {
+        Self { quiet, ..self }
     }
 
     /// Handles an event. Breaks when the subnet is up, or when the manager is given up.
@@ -49,6 +71,7 @@ impl ProgressObserver {
         // A sweep that is tried again finds the same faults.
         if let Some(warning) = warning::of(event)
             && self.warnings.insert(warning.clone())
+            && !self.quiet
         {
             stderr::warn(warning);
         }
@@ -66,7 +89,7 @@ impl ProgressObserver {
             Event::SweepFailed(_) => {
                 self.end_phase();
                 self.attempts += 1;
-                if self.attempts == MAX_ATTEMPTS {
+                if self.attempts == self.max_attempts {
                     return ControlFlow::Break(());
                 }
             }

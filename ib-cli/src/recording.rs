@@ -11,7 +11,7 @@ use std::{
 use ib_transport::{Record, RecordWriter, capture::CaptureError};
 use ib_wire::Lid;
 
-use crate::{error::CliError, interrupt};
+use crate::{error::CliError, interrupt, output::stderr};
 
 /// A recording, or none if no file was named. A signal that ends the process leaves whole packets in the file.
 pub struct Recording {
@@ -71,6 +71,12 @@ impl Recording {
             && error.is_none()
         {
             *error = writer.write(record).err();
+            if let Some(error) = error {
+                stderr::warn(format_args!(
+                    "{}: {error}; the recording ends here",
+                    self.name
+                ));
+            }
         }
     }
 

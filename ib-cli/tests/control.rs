@@ -207,3 +207,253 @@ fn what_hosts_told_is_kept_in_a_file_that_a_restart_reads() {
     running.wait_for("the file", |_| !read().contains("mcm_port"));
     assert!(read().starts_with("MC Group 0xc000  (well known): mgid=0xff12401bffff0000"));
 }
+
+/// What `ib ctl` prints, with its exit status.
+fn ctl(running: &Running, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ib"));
+    command.arg("ctl").arg("--socket").arg(running.socket());
+    let output = command.args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn the_client_prints_answers_and_refusals_are_status_2() {
+    let running = Running::start("ctl", &["--set", "sm_priority=4"], &[]);
+    running.wait_for("up", is_up);
+    let (status, text, _) = ctl(&running, &["status"]);
+    assert_eq!(status, Some(0));
+    assert!(text.contains("Master") && !text.ends_with("\n\n"), "{text}");
+    let (status, text, _) = ctl(&running, &["--json", "status"]);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (status, &document["priority"]),
+        (Some(0), &serde_json::json!(4))
+    );
+    for arguments in [&["priority", "99"][..], &["--json", "frobnicate"]] {
+        let (status, _, stderr) = ctl(&running, arguments);
+        assert_eq!(status, Some(2), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    }
+    let (_, text, _) = ctl(&running, &["dump_conf"]);
+    assert!(text.contains("\nsm_priority 4\n"), "{text}");
+    let (_, text, _) = ctl(&running, &["sweep", "off"]);
+    assert!(text.contains("no sweeps"), "{text}");
+    let (_, text, _) = ctl(&running, &["dump_conf"]);
+    assert!(text.contains("\nsweep_interval 0\n"), "{text}");
+    let mode = fs::metadata(running.socket()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "{mode:o}");
+}
+
+#[test]
+fn idle_clients_lock_nobody_out_and_many_orders_take_turns() {
+    let running = Running::start("turns", &[], &[]);
+    running.wait_for("up", is_up);
+    let idle: Vec<_> = (0..20)
+        .map(|_| UnixStream::connect(running.socket()).unwrap())
+        .collect();
+    let mut busy = UnixStream::connect(running.socket()).unwrap();
+    busy.write_all("dump_portguid S\n".repeat(500).as_bytes())
+        .unwrap();
+    let begun = Instant::now();
+    assert_eq!(running.ask("status")["up"], true);
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+    drop((idle, busy));
+}
+
+#[test]
+fn a_signal_ends_the_manager_with_130_and_removes_its_socket() {
+    for signal in ["TERM", "INT"] {
+        let mut running = Running::start(&format!("end-{signal}"), &[], &[]);
+        running.wait_for("up", is_up);
+        running.signal(signal);
+        let status = running.sm.wait().unwrap();
+        assert_eq!(status.code(), Some(130), "{signal}");
+        assert!(!running.socket().exists(), "{signal}");
+    }
+}
+
+#[test]
+fn a_manager_without_work_sleeps() {
+    let running = Running::start("sleep", &["--set", "sweep_interval=0"], &[]);
+    running.wait_for("up", is_up);
+    let switches = || -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", running.sm.id())).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("voluntary_ctxt"));
+        line.unwrap()
+            .split_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    std::thread::sleep(Duration::from_millis(500));
+    let before = switches();
+    std::thread::sleep(Duration::from_secs(2));
+    // Ten times a second would be 20.
+    assert!(switches() - before <= 3, "{}", switches() - before);
+    // And an order or a signal wakes it.
+    assert_eq!(running.ask("status")["up"], true);
+}
+
+#[test]
+fn files_that_cannot_be_written_are_tried_again() {
+    let options = [
+        "--guid2lid",
+        "later/guid2lid",
+        "--sa-db",
+        "later/sa",
+        "--dump-dir",
+        "file/dump",
+    ];
+    let running = Running::start("retry", &options, &[("file", "")]);
+    running.wait_for("up", is_up);
+    // A file is in the way of the directory of tables, and the directory of the others is missing.
+    let file = |name: &str| running.folder.join(name);
+    assert!(!file("later").exists());
+    fs::remove_file(file("file")).unwrap();
+    fs::create_dir(file("later")).unwrap();
+    for name in ["later/guid2lid", "later/sa", "file/dump/opensm-lfts.dump"] {
+        running.wait_for(name, |_| file(name).exists());
+    }
+    assert!(is_up(&running));
+}
+
+#[test]
+fn decisions_are_logged_by_level_and_the_file_is_opened_again() {
+    let options = ["--log-file", "sm.log", "--log-level", "info", "--log-json"];
+    let running = Running::start("log", &options, &[]);
+    running.wait_for("up", is_up);
+    let read = |name: &str| fs::read_to_string(running.folder.join(name)).unwrap_or_default();
+    let lines: Vec<serde_json::Value> = read("sm.log")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let find = |event: &str| lines.iter().find(|line| line["fields"]["event"] == event);
+    let up = find("subnet_up").unwrap();
+    assert_eq!(
+        (&up["level"], &up["target"]),
+        (&"INFO".into(), &"sweep".into())
+    );
+    assert!(find("sm_state_changed").is_some() && find("routes_verified").is_some());
+    assert!(find("lid_assigned").is_none());
+    fs::rename(
+        running.folder.join("sm.log"),
+        running.folder.join("old.log"),
+    )
+    .unwrap();
+    running.signal("USR1");
+    running.wait_for("the file again", |_| running.folder.join("sm.log").exists());
+    assert_eq!(
+        running.ask("loglevel lids=debug")["refused"],
+        serde_json::Value::Null
+    );
+    assert_eq!(running.ask("loglevel nonsense=nonsense")["refused"], true);
+    running.ask("loglevel debug");
+    running.ask("resweep");
+    running.wait_for("phases", |_| read("sm.log").contains("phase_started"));
+}
+
+#[test]
+fn metrics_are_served_over_http() {
+    let running = Running::start(
+        "metrics",
+        &["--metrics", "127.0.0.1:0", "--log-level", "off"],
+        &[],
+    );
+    running.wait_for("up", is_up);
+    let listening = || -> Option<u16> {
+        let table = fs::read_to_string(format!("/proc/{}/net/tcp", running.sm.id())).ok()?;
+        let sockets: Vec<String> = fs::read_dir(format!("/proc/{}/fd", running.sm.id()))
+            .ok()?
+            .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+            .filter_map(|link| {
+                Some(
+                    link.to_str()?
+                        .strip_prefix("socket:[")?
+                        .trim_end_matches(']')
+                        .to_owned(),
+                )
+            })
+            .collect();
+        table.lines().skip(1).find_map(|line| {
+            let fields: Vec<_> = line.split_whitespace().collect();
+            let (address, port) = fields.get(1)?.split_once(':')?;
+            assert!(fields.get(3) != Some(&"0A") || !address.is_empty());
+            let own = fields.get(3) == Some(&"0A")
+                && sockets
+                    .iter()
+                    .any(|inode| Some(&inode.as_str()) == fields.get(9));
+            // The loopback, as the kernel prints it.
+            (own && address == "0100007F").then(|| u16::from_str_radix(port, 16).unwrap())
+        })
+    };
+    let port = listening().expect("it listens on the loopback");
+    let get = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        (head.lines().next().unwrap().to_owned(), body.to_owned())
+    };
+    let (head, body) = get("/metrics");
+    assert!(head.contains("200"), "{head}");
+    assert!(
+        body.contains("\nib_sm_up 1\n") && body.contains("ib_sm_nodes{type=\"switch\"} 4\n"),
+        "{body}"
+    );
+    let (_, body) = get("/status");
+    let status: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(status["state"], "Master");
+    assert!(get("/etc/passwd").0.contains("404"));
+}
+
+#[test]
+fn a_subnet_that_cannot_come_up_is_said_at_once() {
+    let folder = std::env::temp_dir().join(format!("ib-control-once-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let fabric = folder.join("fabric.net");
+    // A switch whose GUID is no GUID: no sweep ends well.
+    let text = "switchguid=0x0\nSwitch 1 \"s\"\n[1] \"h\"[1]\n\nCa 1 \"h\"\n[1] \"s\"[1]\n";
+    fs::write(&fabric, text).unwrap();
+    let server = format!("control-once-{}", std::process::id());
+    let mut sim = Command::new(env!("CARGO_BIN_EXE_ib"));
+    sim.args(["sim", "--socket", &server, "--fabric"])
+        .arg(&fabric);
+    let mut sim = sim
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let device = format!("sim:{server}");
+    let begun = Instant::now();
+    let (output, took) = loop {
+        let started = Instant::now();
+        let mut once = Command::new(env!("CARGO_BIN_EXE_ib"));
+        once.args(["sm", "--once", "--node", "h", "--device", &device]);
+        let output = once.output().unwrap();
+        // Until the server listens the port cannot be opened.
+        if output.status.code() != Some(2) || begun.elapsed() > PATIENCE {
+            break (output, started.elapsed());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let _ = sim.kill();
+    let _ = sim.wait();
+    fs::remove_dir_all(&folder).unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{stdout}");
+    assert!(stdout.contains("NOT up"), "{stdout}");
+    assert!(took < Duration::from_secs(8), "{took:?}");
+}

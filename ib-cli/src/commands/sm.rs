@@ -2,21 +2,22 @@
 
 use std::{
     io::{self, Write as _},
+    net::SocketAddr,
     ops::ControlFlow,
     path::PathBuf,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use ib_mad::{Method, MgmtClass};
-use ib_routing::format::guid2lid;
-use ib_sm::{Event, SmConfig, SubnetManager};
+use ib_sm::{Event, SubnetManager};
 use ib_transport::{Clock as _, MonotonicClock, Record, Tap, TappedClock, drive};
+use ib_wire::Guid;
 
 use crate::{
-    control::{ManagedSm, SaDb},
+    control::{Guid2lid, KeptFiles, ManagedSm, SaDb, WakeablePort, metrics},
     device::DeviceArgs,
     error::{CliError, Verdict},
-    files,
+    log::{Log, LogArgs},
     observer::ProgressObserver,
     output::stderr,
     recording::Recording,
@@ -27,7 +28,7 @@ use crate::{
 ///
 /// Sweeps, assigns LIDs, routes and answers for good, as master or standby beside other managers; with
 /// --once it reports after the first sweep, and status 1 says that the subnet is not up. SIGHUP reads the
-/// configuration again and sweeps; SIGUSR1 writes the dump files.
+/// configuration again and sweeps; SIGUSR1 writes the dump files and opens the log file again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SmCommand {
@@ -43,10 +44,14 @@ pub struct SmCommand {
     /// sa_db_file of --config]
     #[arg(long, value_name = "FILE")]
     sa_db: Option<PathBuf>,
-    /// Answer orders on this Unix socket while running, a line each, as `status`, `portstatus`, `resweep`;
-    /// `help` lists them
+    /// Answer orders on this Unix socket while running, which `ib ctl` gives. It belongs to the user alone
     #[arg(long, value_name = "SOCKET", conflicts_with = "once")]
     control: Option<PathBuf>,
+    /// Serve /metrics for Prometheus and /status as JSON over HTTP; a port alone is the loopback's
+    #[arg(long, value_name = "ADDR:PORT", value_parser = metrics::address, conflicts_with = "once")]
+    metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    log: LogArgs,
     /// Print the configuration in effect as a commented option file, which OpenSM reads too, and exit
     #[arg(long)]
     print_config: bool,
@@ -60,7 +65,7 @@ const EXAMPLES: &str = "\
 Examples:
   ib sm --device mlx5_0 --port 1             on an adapter, for good
   ib sm --once --json                        one sweep on the first usable port, and a report
-  ib sm --control /run/ib-sm                 to be asked: echo status | nc -U -N /run/ib-sm
+  ib sm --control /run/ib-sm/control         to be asked: ib ctl status
   ib sm --device sim:NAME                    on what `ib sim --socket NAME` or ibsim serves";
 
 pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
@@ -79,8 +84,15 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         io::stdout().lock().write_all(config.to_text().as_bytes())?;
         return Ok(Verdict::Holds);
     }
-    let mut kept = Guid2lid::open(args.guid2lid, &mut config)?;
-    let sa_db = SaDb::open(args.sa_db, &mut config)?;
+    let log = Log::open(&args.log, &config.host)?;
+    let files = KeptFiles {
+        guid2lid: args
+            .guid2lid
+            .map(|file| Guid2lid::open(file, &mut config))
+            .transpose()?,
+        sa_db: SaDb::open(args.sa_db, &mut config)?,
+        dump_dir: args.sm.dump_dir.clone(),
+    };
     let clock = MonotonicClock::start();
     let classes = [
         (MgmtClass::SUBN_LID, 1, SMP),
@@ -88,58 +100,72 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         (MgmtClass::SUBN_ADM, 2, SA),
     ];
     let timeout = config.transaction_timeout;
-    let port = args.device.open(&classes, true, timeout, clock)?;
+    let mut device = args.device;
+    let configured = device.device.is_none() && config.host.guid != Guid::NONE;
+    if configured {
+        device.device = Some(config.host.guid.to_string());
+    }
+    let port = device.open(&classes, true, timeout, clock)?;
+    let reason = match configured {
+        true => "chosen by `guid` of --config",
+        false => device.reason(),
+    };
+    let chosen = format!("subnet manager on {}: {reason}", port.describe());
+    log.decision(&chosen);
+    if !args.once {
+        stderr::info(&chosen);
+    }
+    let wakeable = |error: io::Error| CliError::at("the port", error);
+    let (port, waker) = WakeablePort::new(port, clock).map_err(wakeable)?;
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
     // What is recorded can be replayed: the engine sees no other moments than the file has.
-    let clock = TappedClock::new(clock);
+    let clock = port.clock(TappedClock::new(clock));
     let mut transport = Tap::new(port, clock.clone(), |record: &Record| {
         recording.write(record)
     });
+    let fatal = config.host.exit_on_fatal;
     let sm = SubnetManager::new(config, clock.now());
-    let mut managed = ManagedSm::new(sm, args.sm.clone(), args.control, sa_db, clock.now())?;
-    let mut observer = ProgressObserver::new();
+    let (mut managed, orders) =
+        ManagedSm::new(sm, args.sm, log.clone(), files, args.control, waker)?;
+    if let Some(address) = args.metrics {
+        let bound = metrics::serve(address, orders)?;
+        stderr::info(format_args!("metrics at http://{bound}/metrics"));
+    }
     let once = args.once;
-    let dump_dir = args.sm.dump_dir.as_deref();
+    let observer = match once {
+        true => ProgressObserver::impatient(),
+        false => ProgressObserver::new(),
+    };
+    let mut observer = observer.quiet(log.is_on_stderr());
     let ended = drive(&mut managed, &mut transport, &clock, |host, event| {
-        let sm = &host.sm;
         let flow = observer.event(&event);
-        if matches!(event, Event::SubnetUp(_))
-            && let Err(error) = kept.keep(sm)
-        {
-            return ControlFlow::Break(Err(error));
+        log.event(&event);
+        if matches!(event, Event::SubnetUp(_)) {
+            host.subnet_is_up(clock.now());
         }
         if once {
-            return match flow {
-                ControlFlow::Break(()) => ControlFlow::Break(Ok(())),
-                ControlFlow::Continue(()) => ControlFlow::Continue(()),
-            };
+            return flow;
         }
-        if let Event::SubnetUp(summary) = &event {
-            stderr::info(format_args!(
-                "subnet up: {} switches, {} CAs, {} links",
-                summary.fabric.switches, summary.fabric.cas, summary.fabric.links
-            ));
-            if let (Some(directory), Some(routes)) = (dump_dir, sm.routes())
-                && let Err(error) =
-                    files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())
+        match &event {
+            Event::SubnetUp(_) | Event::SmStateChanged { .. } | Event::StandingBy { .. }
+                if !log.is_on_stderr() =>
             {
-                return ControlFlow::Break(Err(error));
+                stderr::info(&event);
             }
+            Event::DuplicateGuid { .. } if fatal => {
+                stderr::error("two nodes have one GUID, and exit_on_fatal is TRUE");
+                return ControlFlow::Break(());
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
-    })
-    .map_err(CliError::input)?;
+    });
+    ended.map_err(CliError::input)?;
     recording.finish()?;
     managed.keep(clock.now());
     let sm = &managed.sm;
-    if let Some(Err(error)) = ended {
-        return Err(error);
-    }
-    if let (Some(directory), Some(routes)) = (dump_dir, sm.routes()) {
-        files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())?;
-    }
     let elapsed = began.elapsed();
     let report = observer.report(sm, elapsed);
     let mut out = io::stdout().lock();
@@ -155,35 +181,4 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         report.print_verdict(&mut out, &good, &bad)?;
     }
     Ok(report.verdict())
-}
-
-/// The file in which LIDs outlive the manager.
-struct Guid2lid {
-    file: Option<PathBuf>,
-    /// What stands in it.
-    text: String,
-}
-
-impl Guid2lid {
-    /// Reads the file, if there is one already, into the manager's configuration.
-    fn open(file: Option<PathBuf>, config: &mut SmConfig) -> Result<Self, CliError> {
-        if let Some(file) = file.as_deref().filter(|file| file.exists()) {
-            config.guid2lid = files::read(file, guid2lid::read)?;
-        }
-        let text = String::new();
-        Ok(Self { file, text })
-    }
-
-    /// Writes what the manager knows, if it is news.
-    fn keep(&mut self, sm: &SubnetManager) -> Result<(), CliError> {
-        let Some(file) = &self.file else {
-            return Ok(());
-        };
-        let text = guid2lid::write(sm.lids(), sm.guid2lid());
-        if text != self.text {
-            files::write(file, &text)?;
-            self.text = text;
-        }
-        Ok(())
-    }
 }

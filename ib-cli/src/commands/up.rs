@@ -22,6 +22,7 @@ use crate::{
     fabric_spec::FabricArgs,
     files,
     observer::ProgressObserver,
+    output::{stderr, warning},
     recording::Recording,
     sim_args::SimulationArgs,
     sm_args::SmArgs,
@@ -90,6 +91,9 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         }
     };
     driven.map_err(|error| CliError::at("the simulator", error))?;
+    if let Some(overridden) = warning::of_overridden(&sm) {
+        stderr::warn(overridden);
+    }
 
     let elapsed = began.elapsed();
     let mut report = observer.report(&sm, elapsed);

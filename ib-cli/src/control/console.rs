@@ -1,48 +1,116 @@
-//! A Unix socket on which lines come in and answers go out, for a few clients at once.
+//! A Unix socket on which lines come in and answers go out.
 //!
-//! Nothing here waits: a client that sends half a line or does not read its answers holds up nobody, and one
-//! that sends too much is let go. The socket belongs to the user alone.
+//! Each client has a thread of its own that reads a line, hands it to the manager, and writes the answer before it reads the
+//! next one. So a client has one order at the manager and one answer waiting, a slow one delays nobody, and the
+//! manager takes one order between two datagrams. A client that says nothing is let go. The socket belongs to the user alone.
 
 use std::{
-    io::{self, Read as _, Write as _},
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
     os::unix::{
         fs::FileTypeExt as _,
         net::{UnixListener, UnixStream},
     },
     path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
 };
 
 use rustix::fs::Mode;
 
-use crate::error::CliError;
+use super::wake::Waker;
+use crate::{error::CliError, interrupt};
 
-/// Clients at once; further ones wait to be accepted.
-const MAX_CLIENTS: usize = 8;
+/// Clients at once; further ones are refused in words.
+const MAX_CLIENTS: usize = 64;
 /// Longest line.
-const MAX_LINE: usize = 4096;
-/// Bytes of answers that may wait for a client.
-const MAX_WAITING: usize = 64 << 20;
+const MAX_LINE: u64 = 4096;
+/// Time after which a client that sends nothing, or does not read its answer, is let go.
+const IDLE: Duration = Duration::from_secs(60);
+/// Time within which the manager answers, however busy it is.
+const ANSWER: Duration = Duration::from_secs(60);
 
-/// The socket and who is there.
-pub struct Console {
-    listener: UnixListener,
-    path: PathBuf,
-    clients: Vec<Client>,
+/// An order and the way back to who gave it.
+pub struct Order {
+    /// The line, without its end.
+    pub line: String,
+    /// Takes the answer.
+    pub reply: mpsc::SyncSender<String>,
 }
 
-struct Client {
-    stream: UnixStream,
-    /// A line that is not complete yet.
-    line: Vec<u8>,
-    /// Answers that were not taken yet.
-    waiting: Vec<u8>,
-    /// It sends no more.
-    ended: bool,
+/// Where orders come from: any thread may hold one.
+#[derive(Clone)]
+pub struct Orders {
+    sender: mpsc::Sender<Order>,
+    /// Orders that were not taken yet.
+    waiting: Arc<AtomicUsize>,
+    waker: Waker,
+}
+
+/// Orders that wait for the manager.
+pub struct OrderQueue {
+    receiver: mpsc::Receiver<Order>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Orders {
+    /// A queue and the way into it; `waker` ends the manager's sleep.
+    pub fn new(waker: Waker) -> (Self, OrderQueue) {
+        let (sender, receiver) = mpsc::channel();
+        let waiting = Arc::default();
+        let queue = OrderQueue {
+            receiver,
+            waiting: Arc::clone(&waiting),
+        };
+        let orders = Self {
+            sender,
+            waiting,
+            waker,
+        };
+        (orders, queue)
+    }
+
+    /// The answer to an order; `None` if the manager does not answer in time.
+    pub fn ask(&self, line: &str) -> Option<String> {
+        let (reply, answer) = mpsc::sync_channel(1);
+        let line = line.to_owned();
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.sender.send(Order { line, reply }).ok()?;
+        self.waker.wake();
+        answer.recv_timeout(ANSWER).ok()
+    }
+}
+
+impl OrderQueue {
+    /// The next order.
+    pub fn take(&self) -> Option<Order> {
+        let order = self.receiver.try_recv().ok()?;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        Some(order)
+    }
+
+    /// Whether there is no order.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// The socket. It is removed when the console is dropped, and when a signal ends the process.
+pub struct Console {
+    path: PathBuf,
+    _on_interrupt: interrupt::Guard,
 }
 
 impl Console {
     /// Listens on a path; a socket that nobody listens on any more makes room.
-    pub fn open(path: PathBuf) -> Result<Self, CliError> {
+    ///
+    /// # Errors
+    /// Another manager listens there, or the path cannot be listened on.
+    pub fn open(path: PathBuf, orders: Orders) -> Result<Self, CliError> {
         let refuse = |error: &io::Error| CliError::file(path.display(), "listened on", error);
         if UnixStream::connect(&path).is_ok() {
             return Err(CliError::at(path.display(), "another manager listens here"));
@@ -51,37 +119,23 @@ impl Console {
         if found.is_ok_and(|found| found.file_type().is_socket()) {
             std::fs::remove_file(&path).map_err(|error| refuse(&error))?;
         }
-        let before = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+        let before = rustix::process::umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
         let listener = UnixListener::bind(&path);
         rustix::process::umask(before);
         let listener = listener.map_err(|error| refuse(&error))?;
-        listener
-            .set_nonblocking(true)
+        let clients = Arc::new(AtomicUsize::new(0));
+        thread::Builder::new()
+            .name("control".to_owned())
+            .spawn(move || accept(&listener, &orders, &clients))
             .map_err(|error| refuse(&error))?;
+        let socket = path.clone();
+        let on_interrupt = interrupt::on_interrupt(move || {
+            let _ = std::fs::remove_file(socket);
+        });
         Ok(Self {
-            listener,
             path,
-            clients: Vec::new(),
+            _on_interrupt: on_interrupt,
         })
-    }
-
-    /// Takes in who comes, and answers the lines that are there.
-    pub fn serve(&mut self, mut answer: impl FnMut(&str) -> String) {
-        while self.clients.len() < MAX_CLIENTS {
-            let Ok((stream, _)) = self.listener.accept() else {
-                break;
-            };
-            if stream.set_nonblocking(true).is_ok() {
-                self.clients.push(Client {
-                    stream,
-                    line: Vec::new(),
-                    waiting: Vec::new(),
-                    ended: false,
-                });
-            }
-        }
-        self.clients
-            .retain_mut(|client| client.serve(&mut answer).is_ok_and(|goes_on| goes_on));
     }
 }
 
@@ -91,43 +145,51 @@ impl Drop for Console {
     }
 }
 
-impl Client {
-    /// Reads, answers and writes as far as nothing waits; false when the client has gone.
-    fn serve(&mut self, answer: &mut impl FnMut(&str) -> String) -> io::Result<bool> {
-        let mut bytes = [0; 1024];
-        while !self.ended && self.waiting.len() < MAX_WAITING {
-            match self.stream.read(&mut bytes) {
-                Ok(0) => self.ended = true,
-                Ok(count) => self.take_in(bytes.get(..count).unwrap_or_default(), answer)?,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+/// Gives each client a thread.
+fn accept(listener: &UnixListener, orders: &Orders, clients: &Arc<AtomicUsize>) {
+    for stream in listener.incoming() {
+        let Ok(mut stream) = stream else {
+            // No more files, most likely: others will close some.
+            thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        if clients.fetch_add(1, Ordering::Relaxed) >= MAX_CLIENTS {
+            clients.fetch_sub(1, Ordering::Relaxed);
+            let _ = stream.write_all(b"error: too many clients\n\n");
+            continue;
         }
-        while !self.waiting.is_empty() {
-            match self.stream.write(&self.waiting) {
-                Ok(count) => drop(self.waiting.drain(..count)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        let (orders, count) = (orders.clone(), Arc::clone(clients));
+        let spawned = thread::Builder::new()
+            .name("client".to_owned())
+            .spawn(move || {
+                // Whatever goes wrong ends with the client.
+                let _ = serve(&stream, &orders);
+                count.fetch_sub(1, Ordering::Relaxed);
+            });
+        if spawned.is_err() {
+            clients.fetch_sub(1, Ordering::Relaxed);
         }
-        Ok(!self.ended || !self.waiting.is_empty())
     }
+}
 
-    fn take_in(&mut self, bytes: &[u8], answer: &mut impl FnMut(&str) -> String) -> io::Result<()> {
-        for &byte in bytes {
-            if byte != b'\n' {
-                self.line.push(byte);
-                if self.line.len() > MAX_LINE {
-                    return Err(io::ErrorKind::InvalidData.into());
-                }
-                continue;
-            }
-            let line = std::mem::take(&mut self.line);
-            let text = answer(String::from_utf8_lossy(&line).trim());
-            self.waiting.extend_from_slice(text.as_bytes());
+/// Answers the lines of a client until it ends, is silent for too long, or sends too much.
+fn serve(stream: &UnixStream, orders: &Orders) -> io::Result<()> {
+    stream.set_read_timeout(Some(IDLE))?;
+    stream.set_write_timeout(Some(IDLE))?;
+    let mut reader = BufReader::with_capacity(1024, stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut limited = (&mut reader).take(MAX_LINE);
+        limited.read_until(b'\n', &mut line)?;
+        if line.pop() != Some(b'\n') {
+            return Ok(());
         }
-        Ok(())
+        let text = String::from_utf8_lossy(&line);
+        let Some(answer) = orders.ask(text.trim()) else {
+            return Ok(());
+        };
+        let mut writer = stream;
+        writer.write_all(answer.as_bytes())?;
     }
 }

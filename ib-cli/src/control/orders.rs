@@ -6,13 +6,15 @@
 use std::{fmt::Display, path::Path};
 
 use ib_mad::Instant;
-use ib_sm::{PortAt, PortTally, SubnetManager};
+use ib_sm::{PortAt, PortTally, SmConfig, SubnetManager};
 use ib_smp::NodeType;
 use ib_wire::{Guid, Lid};
 use serde_json::{Value, json};
 
+use super::metrics;
 use crate::{
     files,
+    log::Log,
     output::{stderr::printable, table::Table},
     sm_args::SmArgs,
 };
@@ -26,7 +28,12 @@ resweep [heavy|light]        sweep now (heavy if nothing is said)
 reroute                      sweep, and compute all routes anew
 reload                       read the configuration again, as SIGHUP does, and sweep
 priority N                   change the priority in the election
+sweep on|off                 sweep at intervals, or not
 dump                         write the dump files, as SIGUSR1 does
+dump_conf                    the configuration in effect, as an option file
+loglevel [LEVEL|SPEC]        show or set what is logged, as `debug` or `info,routing=trace`
+logflush                     write the log to the disk, and open its file again
+metrics                      numbers for Prometheus
 version                      this program's version
 help                         this list
 json ORDER                   the answer of ORDER as JSON";
@@ -38,6 +45,14 @@ struct Answer {
 }
 
 impl Answer {
+    /// An order that is not understood, or was not obeyed.
+    fn refused(text: impl Display) -> Self {
+        let text = text.to_string();
+        let json = json!({ "message": text, "refused": true });
+        let text = format!("error: {text}");
+        Self { text, json }
+    }
+
     /// An answer of one sentence.
     fn said(text: impl Display) -> Self {
         let text = text.to_string();
@@ -55,14 +70,20 @@ impl Answer {
 }
 
 /// Does what a line says and returns what to print.
-pub fn execute(sm: &mut SubnetManager, args: &SmArgs, now: Instant, line: &str) -> String {
+pub fn execute(
+    sm: &mut SubnetManager,
+    args: &SmArgs,
+    log: &Log,
+    now: Instant,
+    line: &str,
+) -> String {
     match line.strip_prefix("json ") {
-        Some(order) => format!("{}\n", answer(sm, args, now, order.trim()).json),
-        None => format!("{}\n\n", answer(sm, args, now, line).text),
+        Some(order) => format!("{}\n", answer(sm, args, log, now, order.trim()).json),
+        None => format!("{}\n\n", answer(sm, args, log, now, line).text.trim_end()),
     }
 }
 
-fn answer(sm: &mut SubnetManager, args: &SmArgs, now: Instant, order: &str) -> Answer {
+fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, order: &str) -> Answer {
     let (word, rest) = order.split_once(char::is_whitespace).unwrap_or((order, ""));
     let rest = rest.trim();
     match (word, rest) {
@@ -74,7 +95,7 @@ fn answer(sm: &mut SubnetManager, args: &SmArgs, now: Instant, order: &str) -> A
         ("dump_portguid", text) if !text.is_empty() => port_guids(sm, text),
         ("querylid", text) => match lid(text) {
             Some(lid) => owner(sm, lid),
-            None => Answer::said("expected `querylid LID`"),
+            None => Answer::refused("expected `querylid LID`"),
         },
         ("resweep", "" | "heavy") => {
             sm.resweep(now);
@@ -94,12 +115,45 @@ fn answer(sm: &mut SubnetManager, args: &SmArgs, now: Instant, order: &str) -> A
                 sm.set_priority(now, priority);
                 Answer::said(format_args!("the priority is {priority}"))
             }
-            _ => Answer::said("expected `priority N`, 0 to 15"),
+            _ => Answer::refused("expected `priority N`, 0 to 15"),
         },
         ("dump", "") => Answer::said(dump(sm, args)),
+        ("dump_conf", "") => configuration(sm),
+        ("sweep", "on" | "off") => {
+            let mut config = sm.config().clone();
+            config.sweep_interval = (rest == "on")
+                .then(|| {
+                    let default = SmConfig::default().sweep_interval;
+                    args.config()
+                        .map_or(default, |config| config.sweep_interval)
+                })
+                .flatten();
+            let interval = config.sweep_interval;
+            sm.reconfigure(now, config);
+            match interval {
+                Some(interval) => {
+                    Answer::said(format_args!("sweeps every {} s", interval.as_secs()))
+                }
+                None => Answer::said("no sweeps at intervals; traps and orders still start one"),
+            }
+        }
+        ("loglevel", "") => Answer::said(log.level()),
+        ("loglevel", spec) => match log.set_level(spec) {
+            Ok(()) => Answer::said(format_args!("the log shows {spec}")),
+            Err(reason) => Answer::refused(reason),
+        },
+        ("logflush", "") => {
+            log.reopen();
+            Answer::said("the log is on the disk")
+        }
+        ("metrics", "") => {
+            let text = metrics::text_of(sm);
+            let json = json!({ "message": text });
+            Answer { text, json }
+        }
         ("version", "") => Answer::said(env!("CARGO_PKG_VERSION")),
         ("help" | "", "") => Answer::said(HELP),
-        _ => Answer::said(format_args!(
+        _ => Answer::refused(format_args!(
             "`{}` is no order; `help` lists them",
             printable(order)
         )),
@@ -110,14 +164,38 @@ fn answer(sm: &mut SubnetManager, args: &SmArgs, now: Instant, order: &str) -> A
 pub fn reload(sm: &mut SubnetManager, args: &SmArgs, now: Instant) -> String {
     match args.config() {
         Ok(config) => {
-            let kept = sm.reconfigure(now, config);
-            match kept.as_slice() {
-                [] => "the configuration was read again; a heavy sweep begins".to_owned(),
-                kept => format!(
-                    "the configuration was read again but for {}, which need a restart; a heavy sweep begins",
-                    kept.join(", ")
+            let changed: Vec<String> = sm
+                .config()
+                .changes(&config)
+                .iter()
+                .map(|change| {
+                    let restart = if change.is_live {
+                        ""
+                    } else {
+                        " (needs a restart)"
+                    };
+                    format!("{} {} -> {}{restart}", change.key, change.from, change.to)
+                })
+                .collect();
+            let files = [
+                ("partitions", config.partitions != sm.config().partitions),
+                ("QoS policy", config.qos_policy != sm.config().qos_policy),
+                (
+                    "prefix routes",
+                    config.prefix_routes != sm.config().prefix_routes,
                 ),
-            }
+            ];
+            let files = files.into_iter().filter(|(_, differs)| *differs);
+            let changed: Vec<String> = changed
+                .into_iter()
+                .chain(files.map(|(name, _)| format!("{name} changed")))
+                .collect();
+            sm.reconfigure(now, config);
+            let what = match changed.as_slice() {
+                [] => "no option differs".to_owned(),
+                changed => changed.join(", "),
+            };
+            format!("the configuration was read again: {what}; a heavy sweep begins")
         }
         Err(error) => format!("nothing changes: {error}"),
     }
@@ -133,6 +211,18 @@ pub fn dump(sm: &SubnetManager, args: &SmArgs) -> String {
     match files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast()) {
         Ok(()) => format!("wrote the dump files to {}", directory.display()),
         Err(error) => error.to_string(),
+    }
+}
+
+/// The configuration in effect.
+fn configuration(sm: &SubnetManager) -> Answer {
+    let mut options = serde_json::Map::new();
+    for option in SmConfig::options().filter(|option| option.no_effect().is_none()) {
+        options.insert(option.key().to_owned(), option.value(sm.config()).into());
+    }
+    Answer {
+        text: sm.config().to_text().replace("\n\n", "\n"),
+        json: options.into(),
     }
 }
 

@@ -2,20 +2,25 @@
 
 use std::{
     path::PathBuf,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use ib_mad::Instant;
 use ib_sm::{Registrations, SmConfig, SubnetManager};
 use ib_smp::SmState;
 
-use crate::{error::CliError, files, output::stderr};
+use super::retry::Retry;
+use crate::{error::CliError, files};
+
+/// Time from the first change to the write.
+const SETTLE: Duration = Duration::from_millis(100);
 
 /// The file, and what of it is news.
 pub struct SaDb {
     file: PathBuf,
     /// State of the manager and version of what it keeps when the file was written last.
     written: Option<(SmState, u64)>,
+    retry: Retry,
 }
 
 impl SaDb {
@@ -38,8 +43,16 @@ impl SaDb {
                     )
                 })?;
         }
-        let written = None;
-        Ok(keeps.then_some(Self { file, written }))
+        Ok(keeps.then_some(Self {
+            file,
+            written: None,
+            retry: Retry::default(),
+        }))
+    }
+
+    /// When to call [`keep`](Self::keep), if there is something to write.
+    pub fn due(&self) -> Option<Instant> {
+        self.retry.due()
     }
 
     /// Writes what hosts told, keys of services among it, if it is news. What a standby has is nothing: another manager is told.
@@ -49,14 +62,23 @@ impl SaDb {
             SmState::MASTER => sm.is_up(),
             state => state == SmState::STANDBY,
         };
-        if !knows || self.written == Some(state) {
-            return;
+        if knows && self.written != Some(state) {
+            // Hosts come in crowds: one write holds what many of them registered.
+            self.retry.request(now + SETTLE);
         }
-        self.written = Some(state);
-        let text = sm.registrations(now).to_text(unix_seconds());
-        if let Err(error) = files::write_secret(&self.file, &text) {
-            stderr::warn(error);
-        }
+        let Self {
+            file,
+            written,
+            retry,
+        } = self;
+        retry.run(now, || {
+            if knows {
+                let text = sm.registrations(now).to_text(unix_seconds());
+                files::write_secret(file, &text)?;
+                *written = Some(state);
+            }
+            Ok(())
+        });
     }
 }
 

@@ -64,6 +64,19 @@ pub struct QosOptions {
 }
 
 impl Qos {
+    /// Whether it is in effect and names lanes of service levels. Routes that need several lanes for themselves override them.
+    #[must_use]
+    pub fn chooses_lanes(&self) -> bool {
+        let kinds = [
+            &self.all,
+            &self.ca,
+            &self.router,
+            &self.switch_port_0,
+            &self.switch_external,
+        ];
+        self.enabled && kinds.iter().any(|options| options.sl2vl.is_some())
+    }
+
     /// Most data lanes that ports of a kind use.
     pub(crate) fn max_vls(&self, kind: PortKind) -> u8 {
         self.pick(kind, |options| options.max_vls)
