@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ib_routing::{
-    Fabric, LidMap, RouteError, RouteOptions, Routes, RoutingEngine,
+    Fabric, LidMap, RouteError, RouteOptions, Routes, SharedEngine,
     engine::{chain, torus_2qos},
     format::{guid_list, lfts, lid_matrix},
 };
@@ -25,7 +25,7 @@ pub struct RouteArgs {
     /// cannot deadlock), minhop, updn, dnup, ftree, dor, torus-2QoS, lash, sssp, dfsssp, nue, file. The
     /// next one is tried, loudly, where one cannot route the fabric
     #[arg(long, value_name = "E[,E2...]", value_delimiter = ',')]
-    pub engine: Vec<RoutingEngine>,
+    pub engine: Vec<SharedEngine>,
     /// LID mask control: 2^N LIDs for each CA port, 0 to 7 [default: 0, or what --config says]
     #[arg(long, value_name = "N", value_parser = lmc)]
     pub lmc: Option<Lmc>,
@@ -59,9 +59,9 @@ fn lmc(text: &str) -> Result<Lmc, String> {
 
 impl RouteArgs {
     /// The engines asked for; the default engine where none was.
-    pub fn engines(&self) -> Vec<RoutingEngine> {
+    pub fn engines(&self) -> Vec<SharedEngine> {
         if self.engine.is_empty() {
-            vec![RoutingEngine::default()]
+            vec![SharedEngine::default()]
         } else {
             self.engine.clone()
         }

@@ -3,7 +3,7 @@
 use std::{error::Error, time::Instant};
 
 use ib_routing::{
-    LidMap, LidOptions, RouteOptions, RoutingEngine, format::ibnetdiscover, generate::FabricSpec,
+    LidMap, LidOptions, RouteOptions, SharedEngine, format::ibnetdiscover, generate::FabricSpec,
     verify::verify_on,
 };
 use ib_wire::Lmc;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ..LidOptions::default()
         },
     )?;
-    let engine: RoutingEngine = engine.parse()?;
+    let engine: SharedEngine = engine.parse()?;
     let options = RouteOptions {
         threads,
         ..RouteOptions::default()

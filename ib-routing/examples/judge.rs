@@ -4,7 +4,7 @@
 use std::{error::Error, fs};
 
 use ib_routing::{
-    LidMap, LidOptions, RouteOptions, RoutingEngine,
+    LidMap, LidOptions, RouteOptions, engine,
     format::{ibnetdiscover, lfts},
     verify,
 };
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let lids = LidMap::assign(&fabric, &LidOptions::default())?;
-    let routes = RoutingEngine::MinHop.route(&fabric, &lids, &RouteOptions::default())?;
+    let routes = engine::MINHOP.route(&fabric, &lids, &RouteOptions::default())?;
     print!("{}", lfts::write(&fabric, &lids, &routes));
     Ok(())
 }

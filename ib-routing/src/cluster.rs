@@ -9,12 +9,12 @@
 //! [`Declaration`]s.
 //!
 //! ```
-//! use ib_routing::{LidOptions, RouteOptions, RoutingEngine, cluster, generate::FabricSpec, verify};
+//! use ib_routing::{LidOptions, RouteOptions, cluster, engine, generate::FabricSpec, verify};
 //!
 //! let fabric = FabricSpec::Mcsm.build()?;
 //! let configs = cluster::read(include_str!("../testdata/clusters/mcsm.conf"))?;
 //! let clusters = cluster::Clusters::survey(&fabric, &configs).expect("sound configurations");
-//! let (chain, lids) = ([RoutingEngine::UpDown], LidOptions::default());
+//! let (chain, lids) = ([engine::UPDN.clone()], LidOptions::default());
 //! let parts = clusters.route(&chain, true, &lids, &RouteOptions::default()).expect("routes");
 //! let union = cluster::Union::join(&fabric, &clusters, &parts);
 //! assert!(verify(&fabric, &union.lids, &union.routes).is_clean());

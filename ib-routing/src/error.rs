@@ -5,8 +5,6 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use ib_wire::{Guid, Lid, PortNum};
 use thiserror::Error;
 
-use crate::routing_engine::RoutingEngine;
-
 /// A topology (file, generator, discovery) that is no fabric: what is wrong, and in which line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}{kind}", Line(*line))]
@@ -210,19 +208,29 @@ pub enum RouteError {
         /// Ports that need LIDs.
         ports: usize,
     },
+    /// A LID that a policy gave and no port can have.
+    #[error("LID {lid} of port {port}: {what}")]
+    BadLid {
+        /// Port GUID; zero where there is no such port.
+        port: Guid,
+        /// The first of its LIDs.
+        lid: Lid,
+        /// What is wrong with it, and what was expected.
+        what: &'static str,
+    },
     /// `options.roots` names no switch of the fabric, and none could be found.
     #[error("{engine}: no root switch: {what}")]
     NoRoot {
-        /// The engine.
-        engine: RoutingEngine,
+        /// The engine's name.
+        engine: &'static str,
         /// What was looked for.
         what: &'static str,
     },
     /// The fabric breaks the rule of the engine's topology.
     #[error("{engine}: switch {switch}: {what}")]
     Topology {
-        /// The engine.
-        engine: RoutingEngine,
+        /// The engine's name.
+        engine: &'static str,
         /// The switch that breaks the rule.
         switch: Guid,
         /// Which rule, and how it is broken.
@@ -231,8 +239,8 @@ pub enum RouteError {
     /// More virtual lanes are needed than there are.
     #[error("{engine}: {available} virtual lanes do not suffice, {needed} are needed")]
     TooFewVls {
-        /// The engine.
-        engine: RoutingEngine,
+        /// The engine's name.
+        engine: &'static str,
         /// Lanes it was given.
         available: u8,
         /// Lanes it would need (at least).
@@ -241,16 +249,16 @@ pub enum RouteError {
     /// An option that contradicts the fabric or itself.
     #[error("{engine}: {what}")]
     BadOption {
-        /// The engine.
-        engine: RoutingEngine,
+        /// The engine's name.
+        engine: &'static str,
         /// What is wrong with which option.
         what: String,
     },
     /// No path obeys the engine's rule between two switches that are connected.
     #[error("{engine}: no path from switch {from} to LID {to}")]
     NoPath {
-        /// The engine.
-        engine: RoutingEngine,
+        /// The engine's name.
+        engine: &'static str,
         /// The switch at the start.
         from: Guid,
         /// The destination.

@@ -1,17 +1,17 @@
 //! InfiniBand routing: fabric graph, LIDs, routing engines, proof of the result.
 //!
-//! Routing is a pure function: [`RoutingEngine::route`] takes a [`Fabric`], a [`LidMap`] and
+//! Routing is a pure function: [`SharedEngine::route`] takes a [`Fabric`], a [`LidMap`] and
 //! [`RouteOptions`] and returns [`Routes`]; [`verify()`] takes the same fabric and LIDs and the routes
 //! of anyone, and says who reaches whom, by how many hops, over which links, and whether the
 //! channels can deadlock.
 //!
 //! ```
-//! use ib_routing::{LidMap, LidOptions, RouteOptions, RoutingEngine, format::ibnetdiscover, verify};
+//! use ib_routing::{LidMap, LidOptions, RouteOptions, engine, format::ibnetdiscover, verify};
 //!
 //! let text = include_str!("../testdata/fabrics/seed-dualstar.net");
 //! let fabric = ibnetdiscover::read(text)?.fabric;
 //! let lids = LidMap::assign(&fabric, &LidOptions::default())?;
-//! let routes = RoutingEngine::MinHop.route(&fabric, &lids, &RouteOptions::default())?;
+//! let routes = engine::MINHOP.route(&fabric, &lids, &RouteOptions::default())?;
 //! let report = verify(&fabric, &lids, &routes);
 //! assert_eq!((report.unreachable, report.loops), (0, 0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -47,23 +47,24 @@ mod options;
 pub mod properties;
 pub mod repair;
 mod routes;
-mod routing_engine;
 pub mod update;
 pub mod verify;
 pub mod vl;
 pub mod whatif;
 
+pub use engine::{Guarantees, PathRule, RoutingEngine, SharedEngine, UnknownEngine};
 pub use error::{RouteError, TopologyError, TopologyErrorKind};
 pub use fabric::{
     Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, Node, NodeType, Port, PortRef,
 };
 pub use index::{ChannelIdx, DestinationIdx, NodeIdx, SwitchIdx};
-pub use lid::{Destination, LidChanges, LidConflict, LidMap, LidOptions, Misfit};
+pub use lid::{
+    Destination, LidChanges, LidConflict, LidMap, LidOptions, LidPolicy, LowestFree, Misfit,
+};
 pub use lid_matrix::LidMatrix;
 pub use options::RouteOptions;
 pub use repair::{Repair, repair};
 pub use routes::{PairSls, Routes, SlTable};
-pub use routing_engine::{RoutingEngine, UnknownEngine};
 pub use verify::{VerifyReport, verify, verify_with};
 pub use vl::VlMap;
 

@@ -5,12 +5,19 @@
 //! range, misaligned or somebody else's ([`LidChanges`] says which).
 
 mod changes;
+mod policy;
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
-pub use self::changes::{LidChanges, LidConflict, Misfit};
+pub use self::{
+    changes::{LidChanges, LidConflict, Misfit},
+    policy::{LidPolicy, LowestFree},
+};
 use crate::{
     error::RouteError,
     fabric::{Fabric, NodeType, PortRef},
@@ -195,14 +202,42 @@ impl LidMap {
             )
         });
         let mut taken = alloc::vec![false; 0xc000];
-        ranges.retain(|&(end, range)| {
-            let node = fabric.nodes().find(end.node);
-            let is_end = node.is_some_and(|node| {
-                node.port(end.port).is_some() && node.type_.is_switch() == (end.port.0 == 0)
-            });
-            is_end && take(&mut taken, range)
-        });
+        ranges.retain(|&(end, range)| is_end_port(fabric, end) && take(&mut taken, range));
         Self::new(fabric, ranges)
+    }
+
+    /// The LIDs that a [`LidPolicy`] assigns: unlike [`LidMap::of_ranges`] it refuses what it would leave out.
+    ///
+    /// # Errors
+    /// [`RouteError::BadLid`] for a port that is no end port of the fabric, a LID range that is not all
+    /// unicast, or one that overlaps another.
+    pub fn try_of_ranges(
+        fabric: &Fabric,
+        ranges: impl IntoIterator<Item = (PortRef, LidRange)>,
+    ) -> Result<Self, RouteError> {
+        let ranges: Vec<_> = ranges.into_iter().collect();
+        let mut taken = alloc::vec![false; 0xc000];
+        let mut ends = BTreeSet::new();
+        for &(end, range) in &ranges {
+            let bad = |what| RouteError::BadLid {
+                port: fabric.port(end).map_or(Guid::NONE, |port| port.guid),
+                lid: range.base(),
+                what,
+            };
+            if !is_end_port(fabric, end) {
+                return Err(bad("the port is no end port of the fabric"));
+            }
+            if !ends.insert(end) {
+                return Err(bad("the port has other LIDs already"));
+            }
+            if range.base() == Lid::NONE || range.last() > Lid::UNICAST_MAX {
+                return Err(bad("expected unicast LIDs, 0x0001 to 0xbfff"));
+            }
+            if !take(&mut taken, range) {
+                return Err(bad("another port has one of these LIDs"));
+            }
+        }
+        Ok(Self::new(fabric, ranges))
     }
 
     /// `ranges` do not overlap and belong to end ports.
@@ -339,6 +374,13 @@ fn end_ports(fabric: &Fabric) -> Vec<(PortRef, Guid)> {
         }
     }
     ports
+}
+
+/// Whether a port can have LIDs.
+fn is_end_port(fabric: &Fabric, end: PortRef) -> bool {
+    fabric.nodes().find(end.node).is_some_and(|node| {
+        node.port(end.port).is_some() && node.type_.is_switch() == (end.port.0 == 0)
+    })
 }
 
 /// Marks the LIDs if all of them are free.

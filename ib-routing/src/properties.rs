@@ -14,9 +14,10 @@ use ib_wire::{Guid, Lid, Lmc, PortNum};
 
 use crate::{
     Fabric, FabricBuilder, LidMap, LidOptions, Misfit, NewNode, NodeType, PortRef, RouteError,
-    RouteOptions, Routes, RoutingEngine, SwitchIdx,
+    RouteOptions, Routes, SwitchIdx,
     algo::random::Random,
     cluster::{self, Clusters, Union},
+    engine,
     format::{
         guid_list, guid2lid, ibnetdiscover, lfts, lid_matrix, mcfdbs, port_lists, sl2vl, sls,
         subnet_list,
@@ -88,7 +89,7 @@ pub fn nue_is_clean_on_any_number_of_lanes(bytes: &[u8]) {
         nue_max_num_vls: vls,
         ..RouteOptions::default()
     };
-    let routes = RoutingEngine::Nue
+    let routes = engine::NUE
         .route(&fabric, &lids, &options)
         .expect("any fabric is routed");
     let report = verify_on(1, &fabric, &lids, &routes);
@@ -177,7 +178,7 @@ pub fn any_clusters_reach_each_other(bytes: &[u8]) {
         threads: 1,
         ..RouteOptions::default()
     };
-    let chain = [RoutingEngine::UpDown];
+    let chain = [engine::UPDN.clone()];
     let parts = clusters.route(&chain, true, &LidOptions::default(), &options);
     let parts = parts.expect("few ports");
     for part in &parts {
@@ -248,7 +249,7 @@ pub fn any_tables_are_judged(bytes: &[u8]) {
     let mut input = Unstructured::new(bytes);
     let fabric = random_fabric(&mut input);
     let lids = LidMap::assign(&fabric, &LidOptions::default()).expect("few ports");
-    let mut routes = Routes::new(RoutingEngine::File, &fabric, &lids);
+    let mut routes = Routes::new(&engine::FILE, &fabric, &lids);
     for switch in fabric.switches().indices() {
         for lid in 0..=lids.max_lid().0 {
             let port = input.arbitrary::<u8>().unwrap_or(0) % 20;
@@ -279,11 +280,7 @@ pub fn any_tables_are_judged(bytes: &[u8]) {
 pub fn healing_takes_no_path_away(bytes: &[u8]) {
     let mut input = Unstructured::new(bytes);
     let mut next = |below: usize| usize::from(input.arbitrary::<u8>().unwrap_or(0)) % below.max(1);
-    let engines = [
-        RoutingEngine::MinHop,
-        RoutingEngine::UpDown,
-        RoutingEngine::Sssp,
-    ];
+    let engines = [&engine::MINHOP, &engine::UPDN, &engine::SSSP];
     let (old_engine, new_engine, lmc) = (engines[next(3)], engines[next(3)], next(3) as u8);
     let (failures, everywhere, seed) = (1 + next(5), next(2) == 0, next(256));
     let mut random = Random::new(seed as u64);
@@ -455,7 +452,7 @@ pub fn any_text_is_tables_or_an_error(bytes: &[u8]) {
     let _ = sls::read(
         &text,
         &lids,
-        &mut Routes::new(RoutingEngine::File, &fabric, &lids),
+        &mut Routes::new(&engine::FILE, &fabric, &lids),
     );
     let _ = sl2vl::read(&text, &fabric);
     let _ = (
@@ -535,10 +532,6 @@ fn random_fabric(input: &mut Unstructured<'_>) -> Fabric {
     builder.build()
 }
 
-fn needs_topology(engine: RoutingEngine) -> bool {
-    matches!(engine, RoutingEngine::FatTree | RoutingEngine::Torus2Qos)
-}
-
 /// A line or a ring of all switches, seeded with the first cable that there is.
 fn torus_config(fabric: &Fabric) -> String {
     let mut text = format!("torus {} 1 1\n", fabric.num_switches());
@@ -572,30 +565,32 @@ fn is_routed(fabric: &Fabric, lmc: Lmc) {
     };
     let lids = LidMap::assign(fabric, &options).expect("few ports");
     let apart = apart(fabric, &lids);
-    use RoutingEngine::{Dfsssp, Dor, DownUp, FatTree, Lash, MinHop, Nue, Sssp, Torus2Qos, UpDown};
-    for engine in [
-        MinHop, UpDown, DownUp, FatTree, Dor, Torus2Qos, Sssp, Dfsssp, Lash, Nue,
-    ] {
+    // The engine `file` wants tables, and `auto` is one of the others.
+    let others =
+        |engine: &&engine::SharedEngine| **engine != engine::AUTO && **engine != engine::FILE;
+    for engine in engine::ALL.into_iter().filter(others) {
         let options = RouteOptions {
             threads: 1,
             torus_config: Some(torus_config(fabric)),
             ..RouteOptions::default()
         };
+        let guarantees = engine.guarantees(&options);
         let routes = match engine.route(fabric, &lids, &options) {
             Ok(routes) => routes,
             // Engines with a rule about the topology say which switch breaks it.
             Err(RouteError::Topology { switch, .. }) => {
                 assert!(fabric.switch_by_guid(switch).is_some(), "{engine}");
-                assert!(needs_topology(engine), "{engine}");
+                assert!(!guarantees.any_fabric, "{engine}");
                 continue;
             }
-            Err(RouteError::BadOption { .. }) if engine == RoutingEngine::Torus2Qos => continue,
+            Err(RouteError::BadOption { .. }) if *engine == engine::TORUS_2QOS => continue,
             Err(error) => panic!("{engine}: {error}"),
         };
         let report = verify_on(1, fabric, &lids, &routes);
         assert_eq!((report.unreachable, report.loops), (apart, 0), "{engine}");
+        assert_eq!(report.disconnected, apart);
         assert!(
-            report.deadlock_free || matches!(engine, MinHop | Dor | Sssp),
+            report.deadlock_free || !guarantees.deadlock_free,
             "{engine}: {:?}",
             report.cycle
         );

@@ -28,7 +28,7 @@ use thiserror::Error;
 use self::{carry::Carried, work::Work};
 use crate::{
     error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions, routes::Routes,
-    routing_engine::RoutingEngine, verify::verify_on,
+    verify::verify_on,
 };
 
 /// Routes in use, with the fabric and the LIDs that they were made for.
@@ -183,7 +183,7 @@ fn attempt(
                 Err(reason) => last = reason,
             }
         }
-        if last == Reason::WasUnsafe && !promises_no_deadlock(old.routes.engine()) {
+        if last == Reason::WasUnsafe && !old.routes.engine().guarantees(options).deadlock_free {
             return work(rule).run(None, rebalance);
         }
     }
@@ -197,13 +197,4 @@ enum Seed {
     Old,
     /// Those of the routes that stay.
     Kept,
-}
-
-/// Whether the engine's routes between CAs never deadlock, on any fabric that it accepts.
-const fn promises_no_deadlock(engine: RoutingEngine) -> bool {
-    use RoutingEngine as Engine;
-    !matches!(
-        engine,
-        Engine::MinHop | Engine::Dor | Engine::Sssp | Engine::File | Engine::Auto
-    )
 }

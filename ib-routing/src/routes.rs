@@ -8,10 +8,10 @@ use ib_wire::{Lid, PortNum, Sl};
 
 pub use self::pair_sls::PairSls;
 use crate::{
+    engine::SharedEngine,
     fabric::Fabric,
     index::{Idx, IdxVec, SwitchIdx},
     lid::LidMap,
-    routing_engine::RoutingEngine,
     vl::VlMap,
 };
 
@@ -35,7 +35,7 @@ pub enum SlTable {
 /// programmed in blocks; LIDs that nobody has stay [`PortNum::UNREACHABLE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
-    engine: RoutingEngine,
+    engine: SharedEngine,
     max_lid: Lid,
     row_len: usize,
     ports: Vec<u8>,
@@ -47,9 +47,9 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Routes that reach nobody, all on SL 0.
+    /// Routes that reach nobody, all on SL 0. `engine` is who makes them: an engine, or its name.
     #[must_use]
-    pub fn new(engine: RoutingEngine, fabric: &Fabric, lids: &LidMap) -> Self {
+    pub fn new(engine: impl Into<SharedEngine>, fabric: &Fabric, lids: &LidMap) -> Self {
         let max_lid = lids.max_lid();
         let row_len = (usize::from(max_lid.0) + 1).next_multiple_of(64);
         let mut switch_of = vec![None; row_len];
@@ -62,7 +62,7 @@ impl Routes {
                 .fill(destination.switch);
         }
         Self {
-            engine,
+            engine: engine.into(),
             max_lid,
             row_len,
             ports: vec![PortNum::UNREACHABLE.0; row_len * fabric.num_switches()],
@@ -75,13 +75,13 @@ impl Routes {
 
     /// The engine that made them.
     #[must_use]
-    pub const fn engine(&self) -> RoutingEngine {
-        self.engine
+    pub const fn engine(&self) -> &SharedEngine {
+        &self.engine
     }
 
     /// Says which engine made them.
-    pub fn set_engine(&mut self, engine: RoutingEngine) {
-        self.engine = engine;
+    pub fn set_engine(&mut self, engine: impl Into<SharedEngine>) {
+        self.engine = engine.into();
     }
 
     /// The highest LID in use.

@@ -10,6 +10,7 @@ mod deadlock;
 mod dropped;
 mod multicast;
 mod reach;
+mod verdict;
 pub(crate) mod walk;
 
 use alloc::vec::Vec;
@@ -23,7 +24,11 @@ use self::{
     reach::{Sources, Tally},
     walk::{Block, PortTable, Target, Walk},
 };
-pub use self::{deadlock::Traffic, multicast::Group};
+pub use self::{
+    deadlock::Traffic,
+    multicast::Group,
+    verdict::{Defect, Permission, Verdict},
+};
 use crate::{
     algo::{dependency::Vertex, parallel},
     fabric::Fabric,
@@ -40,6 +45,8 @@ pub struct VerifyReport {
     /// (source port, destination LID) pairs of all end ports without a route, though cables join them
     /// or not, and those whose packets a port drops. `unreachable_ca` of them are between CA ports.
     pub unreachable: u64,
+    /// Those of `unreachable` that no cables join: no routes can reach them.
+    pub disconnected: u64,
     /// Unreachable pairs of CA ports.
     pub unreachable_ca: u64,
     /// Those of `unreachable` that have a route, and a service level that a table on it maps to VL15:
@@ -195,7 +202,10 @@ pub fn verify_with(
         tally.merge(more);
         dependencies.merge(&graph);
     }
-    let mut report = VerifyReport::default();
+    let mut report = VerifyReport {
+        disconnected: verdict::disconnected(fabric, lids),
+        ..VerifyReport::default()
+    };
     tally.report(&mut report);
     dependencies.report(fabric, routes, groups, &mut report);
     report

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ib_wire::{Guid, PortNum};
 
 use crate::{
-    RoutingEngine,
+    engine::SharedEngine,
     error::RouteError,
     fabric::{Fabric, PortRef},
     index::SwitchIdx,
@@ -62,7 +62,7 @@ pub fn switches(fabric: &Fabric) -> impl Iterator<Item = Loss> + '_ {
 pub fn fail(
     fabric: &Fabric,
     lids: &LidMap,
-    engine: RoutingEngine,
+    engine: &SharedEngine,
     options: &RouteOptions,
     before: &Routes,
     loss: Loss,

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, NewNode, NodeIdx, PortRef, RouteOptions, RoutingEngine,
-    VerifyReport,
+    Fabric, LidMap, LidOptions, NewNode, NodeIdx, PortRef, RouteOptions, SharedEngine,
+    VerifyReport, engine,
     format::ibnetdiscover,
     generate::{FabricSpec, remove_links},
     verify,
@@ -26,7 +26,7 @@ fn fabrics() -> impl Iterator<Item = (String, Fabric)> {
     })
 }
 
-fn route(engine: RoutingEngine, fabric: &Fabric) -> Result<VerifyReport, ib_routing::RouteError> {
+fn route(engine: &SharedEngine, fabric: &Fabric) -> Result<VerifyReport, ib_routing::RouteError> {
     let lids = LidMap::assign(fabric, &LidOptions::default()).unwrap();
     let routes = engine.route(fabric, &lids, &RouteOptions::default())?;
     Ok(verify(fabric, &lids, &routes))
@@ -35,7 +35,7 @@ fn route(engine: RoutingEngine, fabric: &Fabric) -> Result<VerifyReport, ib_rout
 #[test]
 fn nue_needs_one_lane_on_every_fabric() {
     for (name, fabric) in fabrics() {
-        let report = route(RoutingEngine::Nue, &fabric).unwrap();
+        let report = route(&engine::NUE, &fabric).unwrap();
         assert_eq!(
             (report.unreachable, report.loops, report.vls),
             (0, 0, 1),
@@ -55,7 +55,7 @@ fn nue_is_clean_on_several_lanes() {
                 nue_max_num_vls: vls,
                 ..RouteOptions::default()
             };
-            let routes = RoutingEngine::Nue.route(&fabric, &lids, &on(1)).unwrap();
+            let routes = engine::NUE.route(&fabric, &lids, &on(1)).unwrap();
             let report = verify(&fabric, &lids, &routes);
             assert_eq!(
                 (report.unreachable, report.loops),
@@ -64,7 +64,7 @@ fn nue_is_clean_on_several_lanes() {
             );
             assert!(report.all_deadlock_free, "{name}, {vls} VLs");
             assert!(report.vls <= vls, "{name}: {} of {vls} VLs", report.vls);
-            let parallel = RoutingEngine::Nue.route(&fabric, &lids, &on(2)).unwrap();
+            let parallel = engine::NUE.route(&fabric, &lids, &on(2)).unwrap();
             assert!(routes == parallel, "{name}, {vls} VLs");
         }
     }
@@ -82,7 +82,7 @@ fn ftree_joins_switches_too_on_whole_and_broken_trees() {
         "gen-ft-48-lostspine",
         "real-qdr-avakas-306",
     ] {
-        let report = route(RoutingEngine::FatTree, &named(name)).unwrap();
+        let report = route(&engine::FTREE, &named(name)).unwrap();
         assert_eq!((report.unreachable, report.loops), (0, 0), "{name}");
         assert!(report.all_deadlock_free, "{name}");
     }
@@ -99,7 +99,7 @@ fn no_shift_of_all_hosts_loads_a_link_of_a_whole_tree_twice() {
         let spec: ib_routing::generate::FabricSpec = spec.parse().unwrap();
         let fabric = spec.build().unwrap();
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
-        let routes = RoutingEngine::FatTree
+        let routes = engine::FTREE
             .route(&fabric, &lids, &RouteOptions::default())
             .unwrap();
         let (worst, shift) = ib_routing::verify::balance::worst_shift(&fabric, &lids, &routes);
@@ -117,9 +117,7 @@ fn ftree_shares_links_out_among_compute_nodes_first() {
     let cas = lids.destinations().iter().filter(|end| !end.is_switch());
     let compute: Vec<_> = cas.step_by(2).collect();
     let busiest_for_compute_nodes = |options: &RouteOptions| {
-        let routes = RoutingEngine::FatTree
-            .route(&fabric, &lids, options)
-            .unwrap();
+        let routes = engine::FTREE.route(&fabric, &lids, options).unwrap();
         let mut down = std::collections::BTreeMap::<_, u32>::new();
         for end in &compute {
             let far = fabric.switches().indices();
@@ -196,7 +194,7 @@ fn ftree_goes_back_up_to_io_nodes_only_and_as_often_as_it_may() {
         max_reverse_hops,
         ..RouteOptions::default()
     };
-    let route = |options: &RouteOptions| RoutingEngine::FatTree.route(&fabric, &lids, options);
+    let route = |options: &RouteOptions| engine::FTREE.route(&fabric, &lids, options);
     for (refused, why) in [
         (
             options(1, &storage),
@@ -226,7 +224,7 @@ fn ftree_goes_back_up_to_io_nodes_only_and_as_often_as_it_may() {
 
 #[test]
 fn ftree_names_the_switch_that_breaks_the_tree() {
-    let error = route(RoutingEngine::FatTree, &named("gen-ring-8")).unwrap_err();
+    let error = route(&engine::FTREE, &named("gen-ring-8")).unwrap_err();
     assert!(
         error.to_string().contains("switch 0x0020000000000000"),
         "{error}"
@@ -237,7 +235,7 @@ fn ftree_names_the_switch_that_breaks_the_tree() {
 fn layers_suffice_on_a_torus_of_eight() {
     let spec: ib_routing::generate::FabricSpec = "torus:8x8x8,hosts=1".parse().unwrap();
     let fabric = spec.build().unwrap();
-    for engine in [RoutingEngine::Dfsssp, RoutingEngine::Lash] {
+    for engine in [&engine::DFSSSP, &engine::LASH] {
         let report = route(engine, &fabric).unwrap();
         assert!(
             report.deadlock_free && report.vls <= 8,
@@ -273,9 +271,7 @@ fn torus_2qos_passes_broken_links_and_names_a_switch_without_place() {
         ("two links", named("gen-torus-4x4x4-broken2"), 2),
     ] {
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
-        let routes = RoutingEngine::Torus2Qos
-            .route(&fabric, &lids, &options)
-            .unwrap();
+        let routes = engine::TORUS_2QOS.route(&fabric, &lids, &options).unwrap();
         let report = verify(&fabric, &lids, &routes);
         assert_eq!(
             (report.unreachable, report.loops, routes.vls()),
@@ -287,7 +283,7 @@ fn torus_2qos_passes_broken_links_and_names_a_switch_without_place() {
     // A switch without links has no place: the error names it.
     let fabric = builder.build();
     let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
-    let error = RoutingEngine::Torus2Qos
+    let error = engine::TORUS_2QOS
         .route(&fabric, &lids, &options)
         .unwrap_err();
     assert!(
@@ -405,7 +401,7 @@ fn beside_opensm() -> impl Iterator<Item = (String, Fabric, u64, u64, u8, u64)> 
 #[test]
 fn load_of_sssp_and_dfsssp_is_at_most_opensms() {
     for (name, fabric, opensm, ..) in beside_opensm() {
-        for engine in [RoutingEngine::Sssp, RoutingEngine::Dfsssp] {
+        for engine in [&engine::SSSP, &engine::DFSSSP] {
             let load = route(engine, &fabric).unwrap().link_load.max;
             assert!(load <= opensm, "{name} {engine}: {load}, OpenSM {opensm}");
         }
@@ -415,7 +411,7 @@ fn load_of_sssp_and_dfsssp_is_at_most_opensms() {
 #[test]
 fn load_and_lanes_of_lash_are_at_most_opensms() {
     for (name, fabric, _, opensm, opensm_vls, _) in beside_opensm() {
-        let report = route(RoutingEngine::Lash, &fabric).unwrap();
+        let report = route(&engine::LASH, &fabric).unwrap();
         let load = report.link_load.max;
         assert!(load <= opensm, "{name}: {load}, OpenSM {opensm}");
         let vls = report.vls;
@@ -426,7 +422,7 @@ fn load_and_lanes_of_lash_are_at_most_opensms() {
 #[test]
 fn load_of_nue_on_one_lane_is_at_most_opensms() {
     for (name, fabric, .., opensm) in beside_opensm() {
-        let load = route(RoutingEngine::Nue, &fabric).unwrap().link_load.max;
+        let load = route(&engine::NUE, &fabric).unwrap().link_load.max;
         assert!(load <= opensm, "{name}: {load}, OpenSM {opensm}");
     }
 }

@@ -1,7 +1,7 @@
 //! Healing: what a failure broke is written first, near to far, and nothing else is touched.
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, RoutingEngine, SwitchIdx,
+    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SwitchIdx, engine,
     generate::FabricSpec,
     update::{
         difference,
@@ -15,7 +15,7 @@ fn build(spec: &str) -> Fabric {
     spec.parse::<FabricSpec>().unwrap().build().unwrap()
 }
 
-fn route(engine: RoutingEngine, fabric: &Fabric, lids: &LidMap) -> Routes {
+fn route(engine: &SharedEngine, fabric: &Fabric, lids: &LidMap) -> Routes {
     let options = RouteOptions {
         threads: 1,
         ..RouteOptions::default()
@@ -33,7 +33,7 @@ struct Case {
 }
 
 impl Case {
-    fn new(spec: &str, engine: RoutingEngine, lost: impl Fn(&Fabric) -> Vec<PortRef>) -> Self {
+    fn new(spec: &str, engine: &SharedEngine, lost: impl Fn(&Fabric) -> Vec<PortRef>) -> Self {
         let whole = build(spec);
         let lids = LidMap::assign(&whole, &LidOptions::default()).unwrap();
         let installed = route(engine, &whole, &lids);
@@ -92,12 +92,12 @@ fn cables_of(fabric: &Fabric, switch: SwitchIdx) -> Vec<PortRef> {
 #[test]
 fn a_cable_and_a_switch_are_healed_with_less_than_the_new_tables_change() {
     for (spec, engine) in [
-        ("fat-tree:radix=8,levels=3", RoutingEngine::FatTree),
-        ("dragonfly:a=4,p=2,h=2", RoutingEngine::UpDown),
-        ("torus:4x4,hosts=2", RoutingEngine::Dfsssp),
+        ("fat-tree:radix=8,levels=3", &engine::FTREE),
+        ("dragonfly:a=4,p=2,h=2", &engine::UPDN),
+        ("torus:4x4,hosts=2", &engine::DFSSSP),
         (
             "jellyfish:switches=20,degree=5,hosts=2,seed=3",
-            RoutingEngine::MinHop,
+            &engine::MINHOP,
         ),
     ] {
         for count in [1, usize::MAX] {
@@ -141,7 +141,7 @@ fn a_cable_and_a_switch_are_healed_with_less_than_the_new_tables_change() {
 fn a_ring_that_is_cut_is_healed_from_near_to_far() {
     // Switches 0 to 7 in a ring: the cable between 0 and 7 goes, so packets from 0 to the host at 7 go the
     // long way, and their switches are written from 7 backwards.
-    let case = Case::new("ring:switches=8,hosts=1", RoutingEngine::MinHop, |fabric| {
+    let case = Case::new("ring:switches=8,hosts=1", &engine::MINHOP, |fabric| {
         let between = |end: &PortRef| {
             let peer = fabric.port(*end).unwrap().peer.unwrap();
             fabric.switch_of(peer.node) == Some(SwitchIdx(7))
@@ -179,7 +179,7 @@ fn a_ring_that_is_cut_is_healed_from_near_to_far() {
 fn a_host_that_moved_is_healed_everywhere_without_being_named() {
     let fabric = build("fat-tree:radix=4,levels=2");
     let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
-    let new = route(RoutingEngine::FatTree, &fabric, &lids);
+    let new = route(&engine::FTREE, &fabric, &lids);
     let mut installed = new.clone();
     let host = lids
         .destinations()
@@ -202,8 +202,7 @@ fn a_host_that_moved_is_healed_everywhere_without_being_named() {
 fn tables_that_arrive_need_no_healing_though_the_new_ones_differ() {
     let fabric = build("torus:4x4,hosts=1");
     let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
-    let [old, new] =
-        [RoutingEngine::UpDown, RoutingEngine::Dor].map(|engine| route(engine, &fabric, &lids));
+    let [old, new] = [&engine::UPDN, &engine::DOR].map(|engine| route(engine, &fabric, &lids));
     let all: Vec<SwitchIdx> = fabric.switches().indices().collect();
     assert_ne!(old, new);
     let changes = Changes {
@@ -215,7 +214,7 @@ fn tables_that_arrive_need_no_healing_though_the_new_ones_differ() {
 
 #[test]
 fn a_write_that_fails_holds_back_only_what_leads_over_it() {
-    let case = Case::new("ring:switches=8,hosts=1", RoutingEngine::MinHop, |fabric| {
+    let case = Case::new("ring:switches=8,hosts=1", &engine::MINHOP, |fabric| {
         cables_of(fabric, SwitchIdx(0))
             .into_iter()
             .take(1)
@@ -247,7 +246,7 @@ fn a_write_that_fails_holds_back_only_what_leads_over_it() {
 
 #[test]
 fn a_block_keeps_what_the_switch_holds_but_for_the_healed_entries() {
-    let case = Case::new("ring:switches=8,hosts=1", RoutingEngine::MinHop, |fabric| {
+    let case = Case::new("ring:switches=8,hosts=1", &engine::MINHOP, |fabric| {
         cables_of(fabric, SwitchIdx(0))
             .into_iter()
             .take(1)

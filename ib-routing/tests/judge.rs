@@ -6,9 +6,10 @@ use std::{
 };
 
 use ib_routing::{
-    Destination, Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, RoutingEngine, SlTable,
+    Destination, Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SlTable,
     SwitchIdx, VlMap,
     algo::random::Random,
+    engine,
     format::ibnetdiscover,
     generate::FabricSpec,
     mcast::{Tree, Trees},
@@ -31,7 +32,7 @@ struct Net {
 }
 
 impl Net {
-    fn new(name: &str, fabric: Fabric, engine: RoutingEngine, lmc: u8) -> Self {
+    fn new(name: &str, fabric: Fabric, engine: &SharedEngine, lmc: u8) -> Self {
         let options = LidOptions {
             lmc: Lmc::try_new(lmc).unwrap(),
             reassign: true,
@@ -85,7 +86,7 @@ impl Net {
     }
 }
 
-fn nets(engines: &[RoutingEngine], lmc: u8) -> Vec<Net> {
+fn nets(engines: &[&SharedEngine], lmc: u8) -> Vec<Net> {
     let mut nets = Vec::new();
     for seed in 0..4 {
         let spec = format!("random:switches=6,links=10,hosts=2,seed={seed}");
@@ -113,7 +114,7 @@ fn nets(engines: &[RoutingEngine], lmc: u8) -> Vec<Net> {
 
 #[test]
 fn load_is_what_counting_all_routes_gives() {
-    for net in nets(&[RoutingEngine::MinHop, RoutingEngine::Dfsssp], 1) {
+    for net in nets(&[&engine::MINHOP, &engine::DFSSSP], 1) {
         let mut load: BTreeMap<Out, u64> = BTreeMap::new();
         for channel in net.fabric.channels().iter() {
             load.insert((channel.from, channel.port), 0);
@@ -165,7 +166,7 @@ fn is_dropped(net: &Net, source: &Destination, target: &Destination, lid: Lid, s
 #[test]
 fn packets_mapped_to_lane_15_are_unreachable_and_wait_for_nobody() {
     let mut random = Random::new(15);
-    for (number, mut net) in nets(&[RoutingEngine::UpDown], 1).into_iter().enumerate() {
+    for (number, mut net) in nets(&[&engine::UPDN], 1).into_iter().enumerate() {
         let lanes = |random: &mut Random| {
             [(); 16].map(|()| Vl::try_new(if random.below(9) == 0 { 15 } else { 0 }).unwrap())
         };
@@ -219,7 +220,7 @@ fn packets_mapped_to_lane_15_are_unreachable_and_wait_for_nobody() {
 
 #[test]
 fn contention_is_what_counting_the_packets_gives() {
-    for net in nets(&[RoutingEngine::UpDown], 0) {
+    for net in nets(&[&engine::UPDN], 0) {
         let cas = net.cas();
         let busiest = |pairs: &mut dyn Iterator<Item = (usize, usize)>| {
             let mut load: BTreeMap<Out, u32> = BTreeMap::new();
@@ -264,7 +265,7 @@ fn contention_is_what_counting_the_packets_gives() {
 
 #[test]
 fn overlap_is_what_comparing_all_paths_gives() {
-    for net in nets(&[RoutingEngine::MinHop, RoutingEngine::Sssp], 2) {
+    for net in nets(&[&engine::MINHOP, &engine::SSSP], 2) {
         let (mut switches, mut links): (BTreeMap<usize, u64>, BTreeMap<usize, u64>) =
             (BTreeMap::new(), BTreeMap::new());
         for (_, switch, ..) in net.cas() {
@@ -365,7 +366,7 @@ fn can_deadlock(net: &Net, trees: &[Tree]) -> bool {
 #[test]
 fn trees_and_routes_deadlock_together_where_brute_force_says_so() {
     let (mut cycles, mut proofs) = (0, 0);
-    for net in nets(&[RoutingEngine::UpDown, RoutingEngine::MinHop], 0) {
+    for net in nets(&[&engine::UPDN, &engine::MINHOP], 0) {
         let mut random = Random::new(5);
         for count in [1, 3, 6] {
             let mut maker = Trees::new(&net.fabric, BTreeSet::new());
@@ -396,7 +397,7 @@ fn trees_and_routes_deadlock_together_where_brute_force_says_so() {
 #[test]
 fn groups_round_a_ring_deadlock_on_its_lane_and_not_on_another() {
     let spec: FabricSpec = "ring:switches=5,hosts=1".parse().unwrap();
-    let net = Net::new("ring", spec.build().unwrap(), RoutingEngine::UpDown, 0);
+    let net = Net::new("ring", spec.build().unwrap(), &engine::UPDN, 0);
     let ports: Vec<PortRef> = net.cas().iter().map(|&(end, ..)| end).collect();
     let tree_of = |members: &[usize]| {
         let members: Vec<PortRef> = members.iter().map(|&at| ports[at % 5]).collect();
@@ -431,7 +432,7 @@ fn groups_round_a_ring_deadlock_on_its_lane_and_not_on_another() {
 #[test]
 fn a_proof_with_two_channels_exchanged_is_refused() {
     let spec: FabricSpec = "ring:switches=5,hosts=1".parse().unwrap();
-    let net = Net::new("ring", spec.build().unwrap(), RoutingEngine::UpDown, 0);
+    let net = Net::new("ring", spec.build().unwrap(), &engine::UPDN, 0);
     let members: Vec<PortRef> = net.cas().iter().take(3).map(|&(end, ..)| end).collect();
     let trees = [Trees::new(&net.fabric, BTreeSet::new()).tree(&members)];
     let groups = groups(&trees, Sl::try_new(1).unwrap());

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ib_routing::{LidMap, LidOptions, RouteOptions, RoutingEngine, format::ibnetdiscover, verify};
+use ib_routing::{LidMap, LidOptions, RouteOptions, SharedEngine, format::ibnetdiscover, verify};
 
 /// `fixture,engine,...`: the highest load under OpenSM's tables; empty where it fell back to another
 /// engine, or routed no deadlock-free tables to be held against.
@@ -11,7 +11,7 @@ const LOADS: &str = include_str!("../testdata/opensm/loads.csv");
 #[test]
 fn no_link_carries_more_than_opensms_busiest() {
     let mut lines = LOADS.lines();
-    let engines: Vec<RoutingEngine> = lines
+    let engines: Vec<SharedEngine> = lines
         .next()
         .unwrap()
         .split(',')

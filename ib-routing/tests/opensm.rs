@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, RouteOptions, RoutingEngine,
+    Fabric, LidMap, LidOptions, RouteOptions, engine,
     format::{fdbs, guid2lid, ibnetdiscover, lfts, lid_matrix, subnet_list},
     verify,
 };
@@ -60,7 +60,7 @@ fn the_lid_matrix_is_the_same_text_and_routes_as_short() {
         lid_matrix: Some(matrix),
         ..RouteOptions::default()
     };
-    let routes = RoutingEngine::File.route(&fabric, &lids, &options).unwrap();
+    let routes = engine::FILE.route(&fabric, &lids, &options).unwrap();
     let report = verify(&fabric, &lids, &routes);
     let theirs = verify(&fabric, &lids, &lfts::read(LFTS, &fabric).unwrap().routes);
     assert_eq!((report.unreachable, report.loops), (0, 0));

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, fs};
 
 use ib_routing::{
     Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, NodeType, PortRef, RouteOptions,
-    Routes, RoutingEngine, SwitchIdx,
+    Routes, SharedEngine, SwitchIdx,
     algo::{bfs, random::Random},
+    engine,
     format::ibnetdiscover,
     repair::{Installed, Reason, Repair, repair},
     update::difference,
@@ -42,7 +43,7 @@ struct Net {
 }
 
 impl Net {
-    fn new(engine: RoutingEngine, fabric: Fabric) -> Option<Self> {
+    fn new(engine: &SharedEngine, fabric: Fabric) -> Option<Self> {
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
         let routes = engine.route(&fabric, &lids, &options()).ok()?;
         Some(Self {
@@ -196,7 +197,7 @@ fn cut_off(old: &Net, fabric: &Fabric) -> u64 {
 /// Fails cables and switches of every fabric, and holds the repair against what it promises and
 /// `most`: the entries that it may move, of those orphaned and those that must move for shortest paths, or
 /// may move at all where the engine's need not be the shortest.
-fn failures_are_repaired(engine: RoutingEngine, most: impl Fn(u64, u64) -> u64) {
+fn failures_are_repaired(engine: &SharedEngine, most: impl Fn(u64, u64) -> u64) {
     let (mut tried, mut recomputed) = (0, 0);
     for name in FABRICS {
         let Some(whole) = Net::new(engine, fixture(name)) else {
@@ -215,9 +216,9 @@ fn failures_are_repaired(engine: RoutingEngine, most: impl Fn(u64, u64) -> u64) 
                 recomputed += 1;
                 continue;
             }
-            let limit = match engine {
+            let limit = match engine.name() {
                 // Paths need not be the shortest, so that nobody has to move for that.
-                RoutingEngine::Nue => most(repaired.orphaned, cut_off(&whole, &fabric)),
+                "nue" => most(repaired.orphaned, cut_off(&whole, &fabric)),
                 _ => most(repaired.orphaned, least_moves(&whole, &fabric, &lids)),
             };
             assert!(
@@ -235,42 +236,42 @@ fn failures_are_repaired(engine: RoutingEngine, most: impl Fn(u64, u64) -> u64) 
 #[test]
 fn minhop_moves_what_must_move() {
     // One entry in a hundred more where a tree that cannot deadlock shall stay so.
-    failures_are_repaired(RoutingEngine::MinHop, |_, least| least + least / 100);
+    failures_are_repaired(&engine::MINHOP, |_, least| least + least / 100);
 }
 
 #[test]
 fn sssp_moves_what_must_move() {
-    failures_are_repaired(RoutingEngine::Sssp, |_, least| least + least.div_ceil(80));
+    failures_are_repaired(&engine::SSSP, |_, least| least + least.div_ceil(80));
 }
 
 #[test]
 fn dor_moves_what_must_move() {
-    failures_are_repaired(RoutingEngine::Dor, |_, least| least + least / 10);
+    failures_are_repaired(&engine::DOR, |_, least| least + least / 10);
 }
 
 #[test]
 fn dfsssp_moves_little_more_than_must_move() {
-    failures_are_repaired(RoutingEngine::Dfsssp, |_, least| least + least / 2 + 8);
+    failures_are_repaired(&engine::DFSSSP, |_, least| least + least / 2 + 8);
 }
 
 #[test]
 fn lash_moves_little_more_than_must_move() {
-    failures_are_repaired(RoutingEngine::Lash, |_, least| least + least / 2 + 8);
+    failures_are_repaired(&engine::LASH, |_, least| least + least / 2 + 8);
 }
 
 #[test]
 fn updn_moves_the_orphaned_and_who_came_through_them() {
-    failures_are_repaired(RoutingEngine::UpDown, |orphaned, _| 3 * orphaned);
+    failures_are_repaired(&engine::UPDN, |orphaned, _| 3 * orphaned);
 }
 
 #[test]
 fn ftree_moves_the_orphaned_and_who_came_through_them() {
-    failures_are_repaired(RoutingEngine::FatTree, |orphaned, _| 3 * orphaned);
+    failures_are_repaired(&engine::FTREE, |orphaned, _| 3 * orphaned);
 }
 
 #[test]
 fn nue_moves_nobody_whose_path_is_there() {
-    failures_are_repaired(RoutingEngine::Nue, |_, cut_off| cut_off);
+    failures_are_repaired(&engine::NUE, |_, cut_off| cut_off);
 }
 
 /// The fabric without a node: all numbers behind it change.
@@ -320,10 +321,10 @@ fn lids_by_guid(known: &LidMap, fabric: &Fabric) -> LidMap {
 #[test]
 fn switches_that_leave_and_come_back_are_known_by_their_guids() {
     for engine in [
-        RoutingEngine::MinHop,
-        RoutingEngine::UpDown,
-        RoutingEngine::Dfsssp,
-        RoutingEngine::Nue,
+        &engine::MINHOP,
+        &engine::UPDN,
+        &engine::DFSSSP,
+        &engine::NUE,
     ] {
         for name in ["gen-karyn-4-3", "gen-jellyfish-30-5", "gen-torus-4x4x4"] {
             let whole = Net::new(engine, fixture(name)).unwrap();
@@ -349,7 +350,7 @@ fn switches_that_leave_and_come_back_are_known_by_their_guids() {
 
 #[test]
 fn a_host_that_comes_back_costs_one_entry() {
-    let whole = Net::new(RoutingEngine::MinHop, fixture("gen-karyn-4-3")).unwrap();
+    let whole = Net::new(&engine::MINHOP, fixture("gen-karyn-4-3")).unwrap();
     let mut nodes = whole.fabric.nodes().iter_enumerated();
     let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
     let port = PortNum(1);
@@ -371,7 +372,7 @@ fn a_host_that_comes_back_costs_one_entry() {
 
 #[test]
 fn links_that_come_back_get_as_many_routes_as_asked() {
-    let whole = Net::new(RoutingEngine::UpDown, fixture("gen-karyn-4-3")).unwrap();
+    let whole = Net::new(&engine::UPDN, fixture("gen-karyn-4-3")).unwrap();
     // A switch that has no hosts: others pass through it.
     let is_idle = |&switch: &SwitchIdx| whole.lids.at_switch(switch).count() == 1;
     let idle = whole.fabric.switches().indices().find(is_idle).unwrap();
@@ -383,7 +384,7 @@ fn links_that_come_back_get_as_many_routes_as_asked() {
         .filter(|(port, _)| port.0 > 0);
     let ends: Vec<_> = ports.map(|(port, _)| PortRef { node, port }).collect();
     let fabric = without(&whole.fabric, &ends);
-    let broken = Net::new(RoutingEngine::UpDown, fabric).unwrap();
+    let broken = Net::new(&engine::UPDN, fabric).unwrap();
     let lids = broken.lids_on(&whole.fabric);
     let load = |budget| {
         let back = broken.repaired(&whole.fabric, &lids, budget);
@@ -408,16 +409,14 @@ fn links_that_come_back_get_as_many_routes_as_asked() {
 #[test]
 fn an_engine_without_a_rule_left_says_why_it_computes_all_anew() {
     // The root of a mesh loses a neighbour: the old ranks leave that one no way up.
-    let whole = Net::new(RoutingEngine::UpDown, fixture("gen-mesh-6x4")).unwrap();
+    let whole = Net::new(&engine::UPDN, fixture("gen-mesh-6x4")).unwrap();
     let mut random = Random::new(11);
     let mut reasons = Vec::new();
     for turn in 0..6 {
         let fabric = without(&whole.fabric, &failure(&whole.fabric, turn, &mut random));
         let lids = whole.lids_on(&fabric);
         let repaired = whole.repaired(&fabric, &lids, 0);
-        let full = RoutingEngine::UpDown
-            .route(&fabric, &lids, &options())
-            .unwrap();
+        let full = engine::UPDN.route(&fabric, &lids, &options()).unwrap();
         if let Some(reason) = repaired.recomputed {
             assert_eq!(repaired.routes, full);
             assert!(matches!(reason, Reason::NoPath { .. }), "{reason}");

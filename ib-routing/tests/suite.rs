@@ -5,9 +5,10 @@
 use std::{collections::BTreeMap, fs};
 
 use ib_routing::{
-    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeType, PortRef, RouteError,
-    RouteOptions, Routes, RoutingEngine,
+    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeType, PathRule, PortRef, RouteError,
+    RouteOptions, Routes, SharedEngine,
     algo::random::Random,
+    engine,
     format::{ibnetdiscover, lfts},
     generate::{FabricSpec, remove_links},
     verify,
@@ -84,45 +85,22 @@ fn dump(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> String {
     lfts::write(fabric, lids, routes)
 }
 
-/// What an engine promises.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Promise {
-    /// Routes for every fabric.
-    Reaches,
-    /// Routes for every fabric that cannot deadlock.
-    Safe,
-    /// The same for fabrics of its topology; of others it names a switch that breaks the rule.
-    SafeOrRefuses,
-}
-
-impl Promise {
-    /// Whether an engine must route a fixture: one of its topology, whole or with faults that it passes.
-    fn must_route(self, engine: RoutingEngine, name: &str) -> bool {
-        self != Self::SafeOrRefuses
-            || match engine {
-                RoutingEngine::FatTree => {
-                    name.starts_with("gen-karyn")
-                        || name.starts_with("gen-ft-")
-                        || name == "real-qdr-avakas-306"
-                }
-                RoutingEngine::Torus2Qos => name.starts_with("gen-torus") || name == "gen-mesh-6x4",
-                // Down and then up leads from leaf to leaf only where every two share a switch below.
-                _ => {
-                    name.starts_with("gen-karyn")
-                        || name.starts_with("gen-ft-")
-                        || name.starts_with("gen-torus")
-                }
-            }
+/// Whether an engine must route a fixture: one of its topology, whole or with faults that it passes.
+fn must_route(engine: &SharedEngine, name: &str) -> bool {
+    let is_tree = name.starts_with("gen-karyn") || name.starts_with("gen-ft-");
+    match engine.name() {
+        "ftree" => is_tree || name == "real-qdr-avakas-306",
+        "torus-2QoS" => name.starts_with("gen-torus") || name == "gen-mesh-6x4",
+        // Down and then up leads from leaf to leaf only where every two share a switch below.
+        "dnup" => is_tree || name.starts_with("gen-torus"),
+        _ => engine.guarantees(&RouteOptions::default()).any_fabric,
     }
 }
 
-/// Whether all routes of an engine are as short as there are.
-fn is_shortest(engine: RoutingEngine) -> bool {
-    use RoutingEngine as Engine;
-    matches!(
-        engine,
-        Engine::MinHop | Engine::Dor | Engine::Lash | Engine::Sssp | Engine::Dfsssp | Engine::File
-    )
+/// Whether all routes of an engine are as short as there are: those of a file are minhop's here.
+fn is_shortest(engine: &SharedEngine) -> bool {
+    let paths = engine.guarantees(&RouteOptions::default()).paths;
+    paths == PathRule::Shortest || *engine == engine::FILE
 }
 
 /// Most switch-to-switch links between two CA ports, and their mean over all pairs that cables join:
@@ -154,16 +132,16 @@ fn shortest(fabric: &Fabric, lids: &LidMap) -> (u32, f64) {
 }
 
 /// The options that an engine needs on a fabric.
-fn options(engine: RoutingEngine, fabric: &Fabric, lids: &LidMap, threads: usize) -> RouteOptions {
+fn options(engine: &SharedEngine, fabric: &Fabric, lids: &LidMap, threads: usize) -> RouteOptions {
     let mut options = RouteOptions {
         threads,
         ..RouteOptions::default()
     };
-    if engine == RoutingEngine::File {
-        let tables = RoutingEngine::MinHop.route(fabric, lids, &options);
+    if *engine == engine::FILE {
+        let tables = engine::MINHOP.route(fabric, lids, &options);
         options.lfts = Some(tables.unwrap());
     }
-    if engine == RoutingEngine::Torus2Qos {
+    if *engine == engine::TORUS_2QOS {
         options.torus_config = Some(torus_config(fabric));
     }
     options
@@ -206,20 +184,20 @@ fn is_fair_refusal(fabric: &Fabric, error: &RouteError) -> bool {
         }
         RouteError::NoPath { from, .. } => fabric.switch_by_guid(*from).is_some(),
         RouteError::BadOption { engine, what } => {
-            *engine == RoutingEngine::Torus2Qos && what.contains("no seed")
+            *engine == engine::TORUS_2QOS.name() && what.contains("no seed")
         }
         _ => false,
     }
 }
 
 /// Routes a fabric and checks everything that is promised; false if the engine refuses it, as it may.
-fn is_clean(engine: RoutingEngine, name: &str, fabric: &Fabric, lmc: u8, promise: Promise) -> bool {
+fn is_clean(engine: &SharedEngine, name: &str, fabric: &Fabric, lmc: u8) -> bool {
     let lids = assign(fabric, lmc);
     let serial = options(engine, fabric, &lids, 1);
     let routes = match engine.route(fabric, &lids, &serial) {
         Ok(routes) => routes,
         Err(error) => {
-            let may = !promise.must_route(engine, name) && is_fair_refusal(fabric, &error);
+            let may = !must_route(engine, name) && is_fair_refusal(fabric, &error);
             assert!(may, "{name}: {error}");
             return false;
         }
@@ -231,10 +209,11 @@ fn is_clean(engine: RoutingEngine, name: &str, fabric: &Fabric, lmc: u8, promise
         "{name}: {:?}",
         report.failures
     );
+    assert_eq!(report.disconnected, report.unreachable, "{name}");
     assert_eq!(report, verify_on(1, fabric, &lids, &routes), "{name}");
     assert_eq!(report.deadlock_free, report.cycle.is_none(), "{name}");
     assert!(
-        report.deadlock_free || promise == Promise::Reaches,
+        report.deadlock_free || !engine.guarantees(&serial).deadlock_free,
         "{name}: {:?}",
         report.cycle
     );
@@ -296,20 +275,20 @@ fn in_parts(seed: u64) -> Fabric {
 
 macro_rules! suite {
     ($($fixture:ident => $file:literal)*) => {
-        suite! { @engine auto, RoutingEngine::Auto, Promise::Safe, [0], $($fixture => $file)* }
-        suite! { @engine minhop, RoutingEngine::MinHop, Promise::Reaches, [0, 2], $($fixture => $file)* }
-        suite! { @engine updn, RoutingEngine::UpDown, Promise::Safe, [0, 2], $($fixture => $file)* }
-        suite! { @engine dnup, RoutingEngine::DownUp, Promise::SafeOrRefuses, [0, 2], $($fixture => $file)* }
-        suite! { @engine ftree, RoutingEngine::FatTree, Promise::SafeOrRefuses, [0, 1], $($fixture => $file)* }
-        suite! { @engine dor, RoutingEngine::Dor, Promise::Reaches, [0, 2], $($fixture => $file)* }
-        suite! { @engine torus_2qos, RoutingEngine::Torus2Qos, Promise::SafeOrRefuses, [0, 1], $($fixture => $file)* }
-        suite! { @engine lash, RoutingEngine::Lash, Promise::Safe, [0], $($fixture => $file)* }
-        suite! { @engine sssp, RoutingEngine::Sssp, Promise::Reaches, [0], $($fixture => $file)* }
-        suite! { @engine dfsssp, RoutingEngine::Dfsssp, Promise::Safe, [0], $($fixture => $file)* }
-        suite! { @engine nue, RoutingEngine::Nue, Promise::Safe, [0], $($fixture => $file)* }
-        suite! { @engine file, RoutingEngine::File, Promise::Reaches, [0], $($fixture => $file)* }
+        suite! { @engine auto, &engine::AUTO, [0], $($fixture => $file)* }
+        suite! { @engine minhop, &engine::MINHOP, [0, 2], $($fixture => $file)* }
+        suite! { @engine updn, &engine::UPDN, [0, 2], $($fixture => $file)* }
+        suite! { @engine dnup, &engine::DNUP, [0, 2], $($fixture => $file)* }
+        suite! { @engine ftree, &engine::FTREE, [0, 1], $($fixture => $file)* }
+        suite! { @engine dor, &engine::DOR, [0, 2], $($fixture => $file)* }
+        suite! { @engine torus_2qos, &engine::TORUS_2QOS, [0, 1], $($fixture => $file)* }
+        suite! { @engine lash, &engine::LASH, [0], $($fixture => $file)* }
+        suite! { @engine sssp, &engine::SSSP, [0], $($fixture => $file)* }
+        suite! { @engine dfsssp, &engine::DFSSSP, [0], $($fixture => $file)* }
+        suite! { @engine nue, &engine::NUE, [0], $($fixture => $file)* }
+        suite! { @engine file, &engine::FILE, [0], $($fixture => $file)* }
     };
-    (@engine $name:ident, $engine:expr, $promise:expr, $lmcs:expr, $($fixture:ident => $file:literal)*) => {
+    (@engine $name:ident, $engine:expr, $lmcs:expr, $($fixture:ident => $file:literal)*) => {
         mod $name {
             use super::*;
 
@@ -317,7 +296,7 @@ macro_rules! suite {
             fn $fixture() {
                 let fabric = fixture($file);
                 for lmc in $lmcs {
-                    is_clean($engine, $file, &fabric, lmc, $promise);
+                    is_clean($engine, $file, &fabric, lmc);
                 }
             })*
 
@@ -329,17 +308,18 @@ macro_rules! suite {
                     for seed in 0..3 {
                         let broken = remove_links(&fabric, 15.0, seed + 10 * at as u64);
                         let name = format!("{spec} {seed}");
-                        routed += u32::from(is_clean($engine, &name, &broken, 0, $promise));
+                        routed += u32::from(is_clean($engine, &name, &broken, 0));
                     }
                 }
-                assert!(routed == 9 || $promise == Promise::SafeOrRefuses);
+                let guarantees = $engine.guarantees(&RouteOptions::default());
+                assert!(routed == 9 || !guarantees.any_fabric);
             }
 
             #[test]
             fn in_parts() {
                 for seed in 0..6 {
                     let name = format!("parts {seed}");
-                    is_clean($engine, &name, &super::in_parts(seed), 1, $promise);
+                    is_clean($engine, &name, &super::in_parts(seed), 1);
                 }
             }
         }
@@ -425,7 +405,7 @@ fn hops_of_the_dual_star_are_those_of_the_thesis() {
         at(0xfa, 2),
     ];
     let lids = assign(&fabric, 0);
-    let routes = RoutingEngine::MinHop
+    let routes = engine::MINHOP
         .route(&fabric, &lids, &RouteOptions::default())
         .unwrap();
     for (guid, row) in hops {
@@ -451,7 +431,7 @@ fn lids_that_nobody_has_stay_unreachable() {
         ..LidOptions::default()
     };
     let lids = LidMap::assign(&fabric, &options).unwrap();
-    for (engine, name) in RoutingEngine::ALL {
+    for engine in engine::ALL {
         let Ok(routes) = engine.route(&fabric, &lids, &RouteOptions::default()) else {
             continue;
         };
@@ -463,7 +443,7 @@ fn lids_that_nobody_has_stay_unreachable() {
                 assert_eq!(
                     routes.port(switch, lid),
                     PortNum::UNREACHABLE,
-                    "{name} {lid}"
+                    "{engine} {lid}"
                 );
             }
         }
@@ -474,7 +454,7 @@ fn lids_that_nobody_has_stay_unreachable() {
 fn paths_of_one_port_go_through_different_spines() {
     let fabric = fixture("gen-karyn-4-2");
     let lids = assign(&fabric, 2);
-    let routes = RoutingEngine::MinHop
+    let routes = engine::MINHOP
         .route(&fabric, &lids, &RouteOptions::default())
         .unwrap();
     let overlap = ib_routing::verify::balance::lmc_overlap(&fabric, &lids, &routes);
@@ -509,7 +489,7 @@ fn load_of_minhop_is_at_most_opensms() {
     ] {
         let fabric = fixture(name);
         let lids = assign(&fabric, 0);
-        let routes = RoutingEngine::MinHop
+        let routes = engine::MINHOP
             .route(&fabric, &lids, &RouteOptions::default())
             .unwrap();
         assert!(
@@ -527,9 +507,7 @@ fn roots_that_are_not_there_are_an_error() {
         roots: vec![Guid(0x1234)],
         ..RouteOptions::default()
     };
-    let error = RoutingEngine::UpDown
-        .route(&fabric, &lids, &options)
-        .unwrap_err();
+    let error = engine::UPDN.route(&fabric, &lids, &options).unwrap_err();
     assert!(matches!(error, RouteError::NoRoot { .. }), "{error}");
 }
 
@@ -543,7 +521,7 @@ fn a_chain_falls_back_and_says_so() {
     };
     let chain = |no_fallback| {
         ib_routing::engine::chain::route(
-            &[RoutingEngine::UpDown],
+            core::slice::from_ref(&engine::UPDN),
             no_fallback,
             &fabric,
             &lids,
@@ -551,7 +529,7 @@ fn a_chain_falls_back_and_says_so() {
         )
     };
     let chosen = chain(false).unwrap();
-    assert_eq!(chosen.routes.engine(), RoutingEngine::MinHop);
+    assert_eq!(chosen.routes.engine(), &engine::MINHOP);
     assert_eq!(chosen.failed.len(), 1);
     assert!(chain(true).is_err());
 }
@@ -561,7 +539,7 @@ fn losing_a_leaf_cuts_off_its_hosts_and_nobody_else() {
     let fabric = fixture("gen-karyn-4-2");
     let lids = assign(&fabric, 0);
     let options = RouteOptions::default();
-    let engine = RoutingEngine::UpDown;
+    let engine = &engine::UPDN;
     let before = engine.route(&fabric, &lids, &options).unwrap();
     for loss in whatif::switches(&fabric).chain(whatif::links(&fabric, true)) {
         let outcome = whatif::fail(&fabric, &lids, engine, &options, &before, loss);
@@ -588,22 +566,10 @@ fn losing_a_leaf_cuts_off_its_hosts_and_nobody_else() {
 #[test]
 fn no_packet_loops_while_tables_are_written_in_order() {
     for (name, from, to) in [
-        (
-            "gen-torus-5x5",
-            RoutingEngine::MinHop,
-            RoutingEngine::UpDown,
-        ),
-        ("gen-mesh-6x4", RoutingEngine::UpDown, RoutingEngine::Dor),
-        (
-            "gen-irregular-20",
-            RoutingEngine::UpDown,
-            RoutingEngine::MinHop,
-        ),
-        (
-            "gen-ft-48-broken10",
-            RoutingEngine::MinHop,
-            RoutingEngine::UpDown,
-        ),
+        ("gen-torus-5x5", &engine::MINHOP, &engine::UPDN),
+        ("gen-mesh-6x4", &engine::UPDN, &engine::DOR),
+        ("gen-irregular-20", &engine::UPDN, &engine::MINHOP),
+        ("gen-ft-48-broken10", &engine::MINHOP, &engine::UPDN),
     ] {
         let fabric = fixture(name);
         let lids = assign(&fabric, 0);

@@ -3,8 +3,9 @@
 use std::fs;
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, RoutingEngine, SwitchIdx,
+    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SwitchIdx,
     algo::random::Random,
+    engine,
     format::ibnetdiscover,
     repair::{Installed, repair},
     update::{
@@ -38,7 +39,7 @@ fn rooted(fabric: &Fabric, lids: &LidMap, root: u32) -> Routes {
         roots: vec![fabric.switch_guid(SwitchIdx(root))],
         ..options()
     };
-    RoutingEngine::UpDown.route(fabric, lids, &options).unwrap()
+    engine::UPDN.route(fabric, lids, &options).unwrap()
 }
 
 /// Plans, simulates, and holds the proof, if there is one, against all that can happen.
@@ -103,9 +104,9 @@ fn engines_with_lanes_change_places() {
     ] {
         let fabric = fixture(name);
         let lids = assign(&fabric);
-        let by = |engine: RoutingEngine| engine.route(&fabric, &lids, &options()).unwrap();
-        let (lash, dfsssp) = (by(RoutingEngine::Lash), by(RoutingEngine::Dfsssp));
-        let nue = by(RoutingEngine::Nue);
+        let by = |engine: &SharedEngine| engine.route(&fabric, &lids, &options()).unwrap();
+        let (lash, dfsssp) = (by(&engine::LASH), by(&engine::DFSSSP));
+        let nue = by(&engine::NUE);
         for (old, new) in [(&lash, &dfsssp), (&nue, &lash)] {
             planned(name, &fabric, &lids, old, new);
         }
@@ -116,8 +117,8 @@ fn engines_with_lanes_change_places() {
 fn what_can_deadlock_already_is_said() {
     let fabric = fixture("gen-torus-5x5");
     let lids = assign(&fabric);
-    let by = |engine: RoutingEngine| engine.route(&fabric, &lids, &options()).unwrap();
-    let (minhop, updn) = (by(RoutingEngine::MinHop), by(RoutingEngine::UpDown));
+    let by = |engine: &SharedEngine| engine.route(&fabric, &lids, &options()).unwrap();
+    let (minhop, updn) = (by(&engine::MINHOP), by(&engine::UPDN));
     let plan = planned("minhop first", &fabric, &lids, &minhop, &updn);
     assert!(matches!(plan.safety, Safety::OldDeadlock(_)));
     let plan = planned("updn first", &fabric, &lids, &updn, &minhop);
@@ -137,10 +138,10 @@ fn nothing_to_write_is_no_stage() {
 fn a_repair_drains_nothing_on_a_tree_and_less_than_a_full_computation_elsewhere() {
     let (mut by_repair, mut in_full) = (0, 0);
     for (engine, name) in [
-        (RoutingEngine::UpDown, "gen-karyn-4-2"),
-        (RoutingEngine::MinHop, "gen-karyn-4-2"),
-        (RoutingEngine::UpDown, "gen-mesh-6x4"),
-        (RoutingEngine::Dfsssp, "gen-irregular-20"),
+        (&engine::UPDN, "gen-karyn-4-2"),
+        (&engine::MINHOP, "gen-karyn-4-2"),
+        (&engine::UPDN, "gen-mesh-6x4"),
+        (&engine::DFSSSP, "gen-irregular-20"),
     ] {
         let fabric = fixture(name);
         let lids = assign(&fabric);

@@ -3,7 +3,7 @@
 
 use std::{env, error::Error, ops::ControlFlow, time::Instant};
 
-use ib_routing::{NodeType, PortRef, RoutingEngine, generate::FabricSpec};
+use ib_routing::{NodeType, PortRef, engine, generate::FabricSpec};
 use ib_sim::{Sim, SimOptions};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_transport::{Clock, drive};
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let clock = sim.clock();
         println!("built in {:.1?}", start.elapsed());
         let config = SmConfig {
-            routing_engines: vec![RoutingEngine::MinHop],
+            routing_engines: vec![engine::MINHOP.clone()],
             ..SmConfig::default()
         };
         let mut sm = SubnetManager::new(config, clock.now());

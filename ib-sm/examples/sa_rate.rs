@@ -5,7 +5,7 @@
 use std::{env, error::Error, ops::ControlFlow, time::Instant};
 
 use ib_mad::{Engine, Input, Mad, MadAddress, Method};
-use ib_routing::{NodeType, PortRef, RoutingEngine, generate::FabricSpec};
+use ib_routing::{NodeType, PortRef, engine, generate::FabricSpec};
 use ib_sa::{
     ComponentMask, McMemberComponents, McMemberRecord, NodeComponents, NodeRecord, PathComponents,
     PathRecord, PortInfoComponents, PortInfoRecord, Record, SaMad,
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })?;
     let clock = sim.clock();
     let config = SmConfig {
-        routing_engines: vec![RoutingEngine::MinHop],
+        routing_engines: vec![engine::MINHOP.clone()],
         sweep_interval: None,
         ..SmConfig::default()
     };

@@ -24,7 +24,7 @@ use alloc::{
 use core::{str::FromStr as _, time::Duration};
 
 use ib_mad::{SmKey, TransactionId};
-use ib_routing::{RouteOptions, RoutingEngine, format::shorten};
+use ib_routing::{RouteOptions, SharedEngine, engine, format::shorten};
 use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl};
 use thiserror::Error;
 
@@ -167,9 +167,10 @@ options! {
             /// restart gives another value each time, so that late answers to the old run match nothing.
             first_transaction_id: TransactionId = TransactionId(1);
             /// Routing engines in the order of preference (`routing_engine`). The next one is tried where
-            /// one cannot route the fabric. The last one is [`minhop`](RoutingEngine::MinHop), unless
-            /// [`no_fallback`](Self::no_fallback) is set or [`auto`](RoutingEngine::Auto), the default, is named.
-            routing_engines: Vec<RoutingEngine> = vec![RoutingEngine::Auto];
+            /// one cannot route the fabric. The last one is [`minhop`](engine::MINHOP), unless
+            /// [`no_fallback`](Self::no_fallback) is set or [`auto`](engine::AUTO), the default, is named.
+            /// An engine from outside is a [`SharedEngine`] too.
+            routing_engines: Vec<SharedEngine> = vec![SharedEngine::default()];
             /// Gives up where none of the engines can route the fabric, instead of installing `minhop`.
             no_fallback: bool = false;
             /// Options of the routing engines; the number of VLs comes from the fabric.
@@ -282,7 +283,7 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
                 .iter()
                 .map(|engine| engine.to_string())
                 .collect();
-            if names == [RoutingEngine::Auto.to_string()] && !config.no_fallback {
+            if names == [engine::AUTO.to_string()] && !config.no_fallback {
                 return UNSET.to_owned();
             }
             if config.no_fallback {
@@ -424,13 +425,13 @@ fn names(value: &str) -> impl Iterator<Item = &str> {
         .filter(|name| !name.is_empty())
 }
 
-fn engines(value: &str) -> Option<Vec<RoutingEngine>> {
+fn engines(value: &str) -> Option<Vec<SharedEngine>> {
     if value == UNSET {
-        return Some(vec![RoutingEngine::Auto]);
+        return Some(vec![SharedEngine::default()]);
     }
     names(value)
         .filter(|name| *name != NO_FALLBACK)
-        .map(|name| RoutingEngine::from_str(name).ok())
+        .map(|name| SharedEngine::from_str(name).ok())
         .collect()
 }
 

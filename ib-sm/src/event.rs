@@ -11,7 +11,6 @@ use alloc::{boxed::Box, vec::Vec};
 use core::{fmt, time::Duration};
 
 use ib_mad::{AttributeId, Instant, MadStatus, NoticeSm};
-use ib_routing::RoutingEngine;
 use ib_smp::SmState;
 use ib_wire::{Gid, Guid, Lid, PortNum};
 
@@ -109,7 +108,7 @@ pub enum Event {
     /// The preferred routing engine cannot route this fabric; the next one is tried.
     RoutingFallback {
         /// Which engine gave up.
-        engine: RoutingEngine,
+        engine: &'static str,
         /// Why.
         reason: ib_routing::RouteError,
     },
@@ -125,7 +124,7 @@ pub enum Event {
     /// The routes were verified; they are installed only if they hold.
     RoutesVerified {
         /// The engine that made them.
-        engine: RoutingEngine,
+        engine: &'static str,
         /// Whether they are installed.
         installed: bool,
     },
@@ -291,7 +290,7 @@ pub struct Summary {
     /// What the subnet consists of.
     pub fabric: FabricCounts,
     /// The engine whose routes are installed.
-    pub engine: Option<RoutingEngine>,
+    pub engine: Option<&'static str>,
     /// When the sweep began.
     pub started: Instant,
     /// How long each phase took, by the host's clock.

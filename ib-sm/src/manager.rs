@@ -14,9 +14,7 @@ use ib_mad::{
     Engine, InFlight, Input, Instant, Mad, Received, RequestOptions, TransactionWindow,
     WindowConfig,
 };
-use ib_routing::{
-    Fabric, LidMap, NodeType, Routes, RoutingEngine, VerifyReport, format::mcfdbs::Groups,
-};
+use ib_routing::{Fabric, LidMap, NodeType, Routes, VerifyReport, format::mcfdbs::Groups};
 use ib_smp::SmState;
 use ib_wire::{Guid, Lid};
 
@@ -200,8 +198,8 @@ impl SubnetManager {
 
     /// The engine whose routes were installed.
     #[must_use]
-    pub fn engine(&self) -> Option<RoutingEngine> {
-        self.routes().map(Routes::engine)
+    pub fn engine(&self) -> Option<&'static str> {
+        self.routes().map(|routes| routes.engine().name())
     }
 
     /// What the last sweep found and did; of one at work, what is known so far.
@@ -333,7 +331,7 @@ impl SubnetManager {
             links: fabric.num_links(),
             lids: plan.lids.num_lids(),
         };
-        self.summary.engine = plan.routes.as_ref().map(Routes::engine);
+        self.summary.engine = plan.routes.as_ref().map(|routes| routes.engine().name());
         self.summary.ports = self.sweep.port_counts();
         self.summary.unresponsive = self.sweep.unresponsive.clone();
         self.summary.errors = self.sweep.errors;

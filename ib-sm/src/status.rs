@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use ib_mad::Instant;
-use ib_routing::RoutingEngine;
 use ib_smp::{SmInfo, SmState};
 use ib_wire::Guid;
 
@@ -33,7 +32,7 @@ pub struct Status {
     /// When the last sweep began, or the one at work.
     pub sweep_started: Instant,
     /// The engine of the routes that are installed.
-    pub engine: Option<RoutingEngine>,
+    pub engine: Option<&'static str>,
     /// Datagrams since the start.
     pub mads: MadCounts,
     /// The other managers that the last discovery met, with where they sit.

@@ -3,18 +3,16 @@
 mod lab;
 
 use ib_mad::{Attribute, Method};
-use ib_routing::RoutingEngine;
+use ib_routing::engine;
 use ib_smp::{SlToVlMappingTable, VlArbitrationHalf, VlArbitrationTable};
 use ib_wire::{PortNum, Sl};
 use lab::Lab;
 
 #[test]
 fn switches_map_service_levels_to_the_lanes_that_keep_deadlocks_off() {
-    let mut running = Lab::new("gen-torus-4x4x4")
-        .routing(RoutingEngine::Dfsssp)
-        .up();
+    let mut running = Lab::new("gen-torus-4x4x4").routing(&engine::DFSSSP).up();
     let routes = running.sm.routes().unwrap().clone();
-    assert_eq!(routes.engine(), RoutingEngine::Dfsssp);
+    assert_eq!(routes.engine(), &engine::DFSSSP);
     assert!(routes.vls() > 1);
     assert!(running.sm.report().unwrap().deadlock_free);
     let fabric = running.sm.fabric();
@@ -44,9 +42,7 @@ fn switches_map_service_levels_to_the_lanes_that_keep_deadlocks_off() {
 
 #[test]
 fn routes_on_one_lane_need_no_lane_tables() {
-    let running = Lab::new("gen-torus-4x4x4")
-        .routing(RoutingEngine::MinHop)
-        .up();
+    let running = Lab::new("gen-torus-4x4x4").routing(&engine::MINHOP).up();
     let sets = running.transport.sent_with(Method::SET);
     let tables = [SlToVlMappingTable::ID, VlArbitrationTable::ID];
     assert!(!sets.iter().any(|set| tables.contains(&set.attribute_id())));
@@ -60,7 +56,7 @@ fn quality_of_service_writes_what_the_operator_wishes_and_nothing_twice() {
     let (wished, unknown) = ib_sm::SmConfig::parse(text).unwrap();
     assert!(unknown.is_empty());
     let mut running = Lab::new("gen-torus-4x4x4")
-        .routing(RoutingEngine::MinHop)
+        .routing(&engine::MINHOP)
         .config(|config| config.qos = wished.qos.clone())
         .up();
     running.sim.with(|sim| {

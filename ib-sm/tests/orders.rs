@@ -5,7 +5,7 @@ mod lab;
 use std::time::Duration;
 
 use ib_mad::Method;
-use ib_routing::RoutingEngine;
+use ib_routing::engine;
 use ib_sa::{ComponentMask, McMemberRecord};
 use ib_sm::{Event, Partitions, PortTally, SweepCause};
 use ib_smp::{NodeType, PortState};
@@ -55,15 +55,13 @@ fn partitions_that_are_read_again_reach_ports_and_groups() {
 
 #[test]
 fn another_engine_that_is_read_again_routes_anew() {
-    let mut running = Lab::new("gen-torus-4x4x4")
-        .routing(RoutingEngine::MinHop)
-        .up();
+    let mut running = Lab::new("gen-torus-4x4x4").routing(&engine::MINHOP).up();
     let mut config = running.sm.config().clone();
-    config.routing_engines = vec![RoutingEngine::Sssp];
+    config.routing_engines = vec![engine::SSSP.clone()];
     let now = running.clock.now();
     running.sm.reconfigure(now, config);
     running.run_until_up();
-    assert_eq!(running.sm.engine(), Some(RoutingEngine::Sssp));
+    assert_eq!(running.sm.engine(), Some("sssp"));
     assert_eq!(running.sm.report().unwrap().unreachable, 0);
 }
 
@@ -97,9 +95,7 @@ fn an_order_during_a_sweep_has_another_one_follow() {
 
 #[test]
 fn rerouting_an_unchanged_fabric_writes_nothing() {
-    let mut running = Lab::new("gen-torus-4x4x4")
-        .routing(RoutingEngine::MinHop)
-        .up();
+    let mut running = Lab::new("gen-torus-4x4x4").routing(&engine::MINHOP).up();
     running.transport.sent.clear();
     let now = running.clock.now();
     running.sm.reroute(now);

@@ -2,7 +2,7 @@
 
 mod lab;
 
-use ib_routing::RoutingEngine;
+use ib_routing::{SharedEngine, engine};
 use ib_sa::{PathComponents, PathRecord};
 use ib_sm::QosPolicy;
 use ib_wire::{Mtu, PKey, Sl};
@@ -39,9 +39,9 @@ const POLICY: &str = "
         ipoib                    : 3
     end-qos-ulps";
 
-fn client(policy: &str, qos: bool, engine: RoutingEngine) -> Client {
+fn client(policy: &str, qos: bool, engine: &SharedEngine) -> Client {
     let lab = Lab::new("gen-ring-5").config(|config| {
-        config.routing_engines = vec![engine];
+        config.routing_engines = vec![engine.clone()];
         config.qos.enabled = qos;
         config.qos_policy = QosPolicy::parse(policy).unwrap();
     });
@@ -74,7 +74,7 @@ fn sl(level: u8) -> Sl {
 #[test]
 fn the_first_rule_that_fits_decides() {
     use PathComponents as C;
-    let mut client = client(POLICY, true, RoutingEngine::MinHop);
+    let mut client = client(POLICY, true, &engine::MINHOP);
     let any = path(&mut client, false, C::empty(), |_| {});
     assert_eq!(any.sl(), sl(1));
     let to_switch = path(&mut client, true, C::empty(), |_| {});
@@ -99,7 +99,7 @@ fn the_first_rule_that_fits_decides() {
 
 #[test]
 fn a_policy_needs_qos() {
-    let mut client = client(POLICY, false, RoutingEngine::MinHop);
+    let mut client = client(POLICY, false, &engine::MINHOP);
     let path = path(&mut client, true, PathComponents::empty(), |_| {});
     assert_eq!((path.sl(), path.mtu()), (Sl::ZERO, Mtu::MTU_4096));
 }
@@ -107,7 +107,7 @@ fn a_policy_needs_qos() {
 #[test]
 fn levels_that_keep_packets_from_deadlocks_stay() {
     let policy = "qos-ulps\ndefault : 7\nend-qos-ulps";
-    let mut client = client(policy, true, RoutingEngine::Dfsssp);
+    let mut client = client(policy, true, &engine::DFSSSP);
     let path = path(&mut client, false, PathComponents::empty(), |_| {});
     let routes = client.running.sm.routes().unwrap();
     assert_eq!(path.sl(), routes.sl(path.slid(), path.dlid()));

@@ -3,7 +3,7 @@
 mod lab;
 
 use ib_mad::{MadStatus, SaStatus};
-use ib_routing::RoutingEngine;
+use ib_routing::engine;
 use ib_sa::{
     ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoComponents,
     PortInfoRecord, Record as _, ServiceAssociationRecord,
@@ -130,11 +130,7 @@ fn get_of_a_path_is_one_path_however_many_lids_its_ends_have() {
 
 #[test]
 fn a_path_on_another_service_level_is_there_where_routes_need_none_of_their_own() {
-    let mut client = Client::of(
-        Lab::new("gen-ft-48-broken10")
-            .routing(RoutingEngine::MinHop)
-            .up(),
-    );
+    let mut client = Client::of(Lab::new("gen-ft-48-broken10").routing(&engine::MINHOP).up());
     let (mut template, mask) = between(&client);
     let sl = Sl::try_new(3).unwrap();
     template.set_sl(sl);

@@ -5,7 +5,7 @@ mod lab;
 use std::{collections::BTreeMap, time::Duration};
 
 use ib_mad::{Attribute, Engine, Input};
-use ib_routing::{NodeIdx, PortRef, RoutingEngine, index::Idx};
+use ib_routing::{NodeIdx, PortRef, SharedEngine, engine, index::Idx};
 use ib_sim::{DropReason, PacketId, Sim};
 use ib_sm::{Event, SmConfig};
 use ib_smp::LinearForwardingTable;
@@ -168,10 +168,10 @@ fn watch(running: &mut Running, seed: u64) -> Seen {
     seen
 }
 
-fn config(engine: RoutingEngine) -> SmConfig {
+fn config(engine: &SharedEngine) -> SmConfig {
     SmConfig {
         sweep_interval: None,
-        routing_engines: vec![engine],
+        routing_engines: vec![engine.clone()],
         ..SmConfig::default()
     }
 }
@@ -196,12 +196,12 @@ fn a_fabric_that_forwards_nothing_is_written_in_any_order() {
 
 #[test]
 fn another_engine_takes_over_without_a_loop() {
-    use RoutingEngine::{Dor, MinHop, Sssp, UpDown};
+    use engine::{DOR, MINHOP, SSSP, UPDN};
     for (name, before, after) in [
-        ("gen-torus-4x4x4", Dor, UpDown),
-        ("gen-torus-4x4x4", UpDown, Sssp),
-        ("gen-ring-5", MinHop, UpDown),
-        ("gen-ring-5", UpDown, MinHop),
+        ("gen-torus-4x4x4", &DOR, &UPDN),
+        ("gen-torus-4x4x4", &UPDN, &SSSP),
+        ("gen-ring-5", &MINHOP, &UPDN),
+        ("gen-ring-5", &UPDN, &MINHOP),
     ] {
         let mut running = Lab::new(name)
             .config(|options| *options = config(before))
@@ -214,7 +214,7 @@ fn another_engine_takes_over_without_a_loop() {
             "{name}: {entries} entries, {} packets",
             seen.packets
         );
-        assert_eq!(running.sm.engine(), Some(after));
+        assert_eq!(running.sm.engine(), Some(after.name()));
         assert_eq!(running.sm.report().unwrap().unreachable, 0);
     }
 }
@@ -228,11 +228,11 @@ proptest! {
         seed: u64,
         rounds in proptest::collection::vec((0..64usize, 0..4usize, any::<bool>()), 1..4),
     ) {
-        const ENGINES: [RoutingEngine; 4] = [
-            RoutingEngine::MinHop,
-            RoutingEngine::UpDown,
-            RoutingEngine::DownUp,
-            RoutingEngine::Sssp,
+        const ENGINES: [&SharedEngine; 4] = [
+            &engine::MINHOP,
+            &engine::UPDN,
+            &engine::DNUP,
+            &engine::SSSP,
         ];
         let mut running = Lab::new("gen-torus-4x4x4").config(|options| *options = config(ENGINES[0])).up();
         for (cable, engine, pull) in rounds {

@@ -6,7 +6,7 @@ mod update;
 use std::{io, path::PathBuf, time::Instant};
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, Routes, RoutingEngine, cluster,
+    Fabric, LidMap, LidOptions, Routes, cluster,
     format::{
         guid2lid,
         lfts::{self, Tables},
@@ -131,7 +131,7 @@ pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
 }
 
 /// LIDs and routes, the engine if there is one, and what is said of each cluster.
-type Work = (LidMap, Routes, Option<RoutingEngine>, Vec<ClusterReport>);
+type Work = (LidMap, Routes, Option<&'static str>, Vec<ClusterReport>);
 
 impl RouteCommand {
     fn work(
@@ -172,7 +172,7 @@ impl RouteCommand {
             }
         };
         times.route = seconds(started.elapsed());
-        let engine = Some(routes.engine());
+        let engine = Some(routes.engine().name());
         Ok((lids, routes, engine, Vec::new()))
     }
 

@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-use ib_routing::{ChannelIdx, Fabric, LidMap, NodeType, RoutingEngine, VerifyReport};
+use ib_routing::{ChannelIdx, Fabric, LidMap, NodeType, VerifyReport, verify::Defect};
 use ib_wire::{Guid, PortNum, Vl};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::json;
 use crate::error::Verdict;
@@ -24,8 +24,7 @@ pub const BAD_ROUTES: &str = "routes do NOT hold";
 pub struct Report {
     pub fabric: FabricCounts,
     /// Engine of the routes; `None` if they were read from a file, or if there are none.
-    #[serde(serialize_with = "engine")]
-    pub engine: Option<RoutingEngine>,
+    pub engine: Option<&'static str>,
     pub seconds: Seconds,
     pub mads: MadCounts,
     pub ports: PortCounts,
@@ -106,6 +105,9 @@ pub struct RoutesReport {
     pub max_hops: u32,
     pub mean_hops: f64,
     pub link_load: LinkLoad,
+    /// What forbids to install the routes without a permission.
+    #[serde(skip)]
+    defects: Vec<Defect>,
 }
 
 /// One link of a cycle of the channel dependency graph.
@@ -131,7 +133,7 @@ impl Report {
     pub fn offline(
         fabric: &Fabric,
         lids: &LidMap,
-        engine: Option<RoutingEngine>,
+        engine: Option<&'static str>,
         seconds: Seconds,
         verified: &VerifyReport,
     ) -> Self {
@@ -231,6 +233,7 @@ impl RoutesReport {
                 mean: verified.link_load.mean,
                 stdev: verified.link_load.stdev,
             },
+            defects: verified.defects().collect(),
         }
     }
 
@@ -239,12 +242,12 @@ impl RoutesReport {
         if self.unreachable > 0 {
             errors.push(count(self.unreachable, "pair has", "pairs have") + " no route");
         }
-        if self.loops > 0 {
-            errors.push(count(self.loops, "route loops", "routes loop"));
-        }
-        if !self.deadlock_free {
-            errors.push("traffic between CAs can deadlock".to_owned());
-        }
+        errors.extend(self.defects.iter().filter_map(|defect| match defect {
+            // Those that no cables join are counted above too.
+            Defect::Unreachable(_) => None,
+            Defect::Loops(pairs) => Some(count(*pairs, "route loops", "routes loop")),
+            other => Some(other.to_string()),
+        }));
         errors
     }
 }
@@ -333,12 +336,5 @@ pub fn count(number: impl TryInto<u64>, one: &str, many: &str) -> String {
         Ok(1) => format!("1 {one}"),
         Ok(number) => format!("{number} {many}"),
         Err(_) => format!("many {many}"),
-    }
-}
-
-fn engine<S: Serializer>(engine: &Option<RoutingEngine>, serializer: S) -> Result<S::Ok, S::Error> {
-    match engine {
-        Some(engine) => serializer.collect_str(engine),
-        None => serializer.serialize_none(),
     }
 }

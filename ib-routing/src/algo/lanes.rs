@@ -343,7 +343,7 @@ pub fn layer_routes(
                 let fits = lanes.layer(&trees.tree, sends);
                 if between_cas && fits.is_err() {
                     let (available, needed) = (options.vls(), u16::from(options.vls()) + 1);
-                    let engine = routes.engine();
+                    let engine = routes.engine().name();
                     return Err(RouteError::TooFewVls {
                         engine,
                         available,

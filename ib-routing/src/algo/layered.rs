@@ -9,7 +9,6 @@ use alloc::{vec, vec::Vec};
 use ib_wire::Sl;
 
 use crate::{
-    RoutingEngine,
     algo::{
         balance::{Balance, max_load},
         channel_graph::DependencyLayout,
@@ -17,6 +16,7 @@ use crate::{
         lanes::{Lanes, up_down_order},
         ways::{Tree, Ways},
     },
+    engine::SharedEngine,
     error::RouteError,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec},
@@ -52,7 +52,7 @@ pub enum Aim {
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// The engine that asks.
-    pub engine: RoutingEngine,
+    pub engine: &'static SharedEngine,
     /// One tree for all LIDs at a switch, and not one for each.
     pub tree_per_switch: bool,
     /// What to try first, and what if all of that needs too many lanes.
@@ -94,7 +94,7 @@ pub fn route(
         }
     }
     Err(RouteError::TooFewVls {
-        engine: plan.engine,
+        engine: plan.engine.name(),
         available: plan.lanes,
         needed: u16::from(plan.lanes) + 1,
     })

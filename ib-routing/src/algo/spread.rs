@@ -29,13 +29,13 @@ use crate::{
         random::Random,
         waves::{BATCH, Levels, shortest, shortest_by_weight},
     },
+    engine::{self, SharedEngine},
     error::RouteError,
     fabric::{Channel, Fabric},
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     options::RouteOptions,
     routes::Routes,
-    routing_engine::RoutingEngine,
 };
 
 /// Entries of a fabric that is routed several times, to keep the best.
@@ -239,7 +239,7 @@ impl<'a> Plan<'a> {
         lids: &'a LidMap,
         options: &'a RouteOptions,
         classes: Option<&IdxVec<ChannelIdx, u8>>,
-        engine: RoutingEngine,
+        engine: &SharedEngine,
     ) -> Self {
         let mut sources = IdxVec::filled(fabric.num_switches(), 0);
         let mut has_siblings = false;
@@ -264,7 +264,7 @@ impl<'a> Plan<'a> {
                 ways.get(first.at()..end.at()).unwrap_or_default()
             }),
         );
-        let one_neighbour = engine == RoutingEngine::Dor;
+        let one_neighbour = *engine == engine::DOR;
         let mut plan = Self {
             fabric,
             lids,

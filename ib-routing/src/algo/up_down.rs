@@ -11,13 +11,13 @@ use crate::{
         spread,
         waves::{Levels, Sets, Wave, add, start, step},
     },
+    engine::SharedEngine,
     error::RouteError,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
-    routing_engine::RoutingEngine,
 };
 
 /// Class of a channel that goes up.
@@ -96,7 +96,7 @@ pub fn route(
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
-    engine: RoutingEngine,
+    engine: &SharedEngine,
     classes: &IdxVec<ChannelIdx, u8>,
 ) -> Result<Routes, RouteError> {
     let mut has_ca = IdxVec::filled(fabric.num_switches(), false);
@@ -136,7 +136,7 @@ pub fn route(
                             lids.at_switch(target).find(|port| !port.is_switch())
                         });
                         return Err(RouteError::NoPath {
-                            engine,
+                            engine: engine.name(),
                             from: fabric.switch_guid(switch),
                             to: to.map_or(ib_wire::Lid::NONE, |to| to.range.base()),
                         });

@@ -22,7 +22,7 @@ use core::fmt::{self, Write};
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
 use crate::{
-    RoutingEngine,
+    engine::SharedEngine,
     error::TopologyError,
     format::{bad, lines, number},
 };
@@ -83,7 +83,7 @@ pub struct ClusterConfig {
     /// LMC of its CA ports, if it has one of its own.
     pub lmc: Option<Lmc>,
     /// The engines that route it, in the order of preference, if it has its own.
-    pub engines: Vec<RoutingEngine>,
+    pub engines: Vec<SharedEngine>,
     /// Node GUIDs of switches in it, with the lines that name them. The boundary's need not be here.
     pub switches: Vec<(Guid, usize)>,
     /// The ports at which it ends.

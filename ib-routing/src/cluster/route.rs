@@ -10,8 +10,10 @@ use super::{
     transit,
 };
 use crate::{
-    RoutingEngine,
-    engine::chain::{self, Chosen},
+    engine::{
+        FTREE, SharedEngine,
+        chain::{self, Chosen},
+    },
     error::RouteError,
     fabric::PortRef,
     lid::{LidMap, LidOptions},
@@ -27,7 +29,7 @@ pub struct ClusterRoutes {
     /// The tables, by the switches of [`Territory::own`].
     pub routes: Routes,
     /// Engines that could not route it, and why.
-    pub failed: Vec<(RoutingEngine, RouteError)>,
+    pub failed: Vec<(SharedEngine, RouteError)>,
     /// How many LIDs of others leave by each transit port whose cable is up.
     pub transit: Vec<(Place, usize)>,
 }
@@ -42,7 +44,7 @@ pub struct ClusterRoutes {
 pub fn route(
     territory: &Territory,
     others: &[Declaration],
-    chain: &[RoutingEngine],
+    chain: &[SharedEngine],
     no_fallback: bool,
     lids: &LidOptions,
     options: &RouteOptions,
@@ -123,7 +125,7 @@ fn ways(territory: &Territory) -> Vec<Way<'_>> {
 /// The caller's options as far as they are about this cluster.
 fn own_options(
     territory: &Territory,
-    chain: &[RoutingEngine],
+    chain: &[SharedEngine],
     options: &RouteOptions,
 ) -> RouteOptions {
     let mut options = options.clone();
@@ -132,7 +134,7 @@ fn own_options(
         |guid: &Guid| own.node_by_guid(*guid).is_some() || own.port_by_guid(*guid).is_some();
     options.roots.retain(is_own);
     // A fat tree is known by its leaves: a cable to the outside makes none of a switch.
-    if chain.contains(&RoutingEngine::FatTree) && options.compute_nodes.is_empty() {
+    if chain.contains(&FTREE) && options.compute_nodes.is_empty() {
         let ports = own.nodes().iter().filter(|node| !node.type_.is_switch());
         let ports = ports.flat_map(|node| node.end_ports());
         options.compute_nodes = ports.map(|(_, port)| port.guid).collect();

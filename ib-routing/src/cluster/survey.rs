@@ -16,7 +16,7 @@ use super::{
     territory::{Territory, cable_is_up, reach, starts},
 };
 use crate::{
-    RoutingEngine,
+    engine::SharedEngine,
     error::RouteError,
     fabric::{Fabric, PortRef},
     index::{IdxVec, SwitchIdx},
@@ -95,7 +95,7 @@ impl Clusters {
     /// The name of the first cluster that cannot be routed, and why.
     pub fn route(
         &self,
-        chain: &[RoutingEngine],
+        chain: &[SharedEngine],
         no_fallback: bool,
         lids: &LidOptions,
         options: &RouteOptions,

@@ -4,7 +4,8 @@ use ib_wire::{Guid, Lid, Lmc, PortNum};
 
 use super::{ClusterFaultKind as Kind, *};
 use crate::{
-    Fabric, LidOptions, NodeType, PortRef, RouteOptions, RoutingEngine, SwitchIdx, VerifyReport,
+    Fabric, LidOptions, NodeType, PortRef, RouteOptions, SharedEngine, SwitchIdx, VerifyReport,
+    engine,
     generate::FabricSpec,
     index::{IdxVec, NodeIdx},
     mcast::Tree,
@@ -23,18 +24,18 @@ fn mcsm() -> (Fabric, Vec<ClusterConfig>) {
 }
 
 fn route_all(fabric: &Fabric, configs: &[ClusterConfig]) -> (Vec<ClusterRoutes>, Union) {
-    route_with(fabric, configs, RoutingEngine::MinHop)
+    route_with(fabric, configs, &engine::MINHOP)
 }
 
 fn route_with(
     fabric: &Fabric,
     configs: &[ClusterConfig],
-    engine: RoutingEngine,
+    engine: &SharedEngine,
 ) -> (Vec<ClusterRoutes>, Union) {
     let clusters = Clusters::survey(fabric, configs).expect("sound configurations");
     let parts = clusters
         .route(
-            &[engine],
+            core::slice::from_ref(engine),
             true,
             &LidOptions::default(),
             &RouteOptions::default(),
@@ -136,13 +137,9 @@ fn every_table_answers_every_lid_of_the_other_clusters() {
 #[test]
 fn each_cluster_has_its_own_engine() {
     let (fabric, mut configs) = mcsm();
-    let engines = [
-        RoutingEngine::MinHop,
-        RoutingEngine::UpDown,
-        RoutingEngine::Dor,
-    ];
+    let engines = [&engine::MINHOP, &engine::UPDN, &engine::DOR];
     for (config, engine) in configs.iter_mut().zip(engines) {
-        config.engines = [engine].into();
+        config.engines = [engine.clone()].into();
     }
     let (parts, union) = route_all(&fabric, &configs);
     let used: Vec<_> = parts.iter().map(|part| part.routes.engine()).collect();
@@ -155,13 +152,9 @@ fn clusters_of_many_switches_reach_each_other_with_three_engines() {
     let fabric = fabric("mesh:6x4,hosts=2");
     // Two of the six columns each.
     let mut configs = few_lids(plan(&fabric, &divide(&fabric, 3)));
-    let engines = [
-        RoutingEngine::UpDown,
-        RoutingEngine::MinHop,
-        RoutingEngine::Dor,
-    ];
+    let engines = [&engine::UPDN, &engine::MINHOP, &engine::DOR];
     for (config, engine) in configs.iter_mut().zip(engines) {
-        config.engines = [engine].into();
+        config.engines = [engine.clone()].into();
     }
     let (parts, union) = route_all(&fabric, &configs);
     judge(&fabric, &union);
@@ -190,15 +183,14 @@ fn every_engine_routes_a_cluster() {
     let torus = (few_lids(plan(&torus, &divide(&torus, 2))), torus);
     let fly = fabric("dragonfly:a=4,p=2,h=2");
     let fly = (few_lids(plan(&fly, &divide(&fly, 9))), fly);
-    for (_, name) in RoutingEngine::ALL {
-        let engine: RoutingEngine = name.parse().expect("a name");
-        let cases = match engine {
+    for engine in engine::ALL {
+        let cases = match engine.name() {
             // They want tables, or a torus with its configuration.
-            RoutingEngine::File | RoutingEngine::Torus2Qos => continue,
-            RoutingEngine::FatTree => [&trees].to_vec(),
+            "file" | "torus-2QoS" => continue,
+            "ftree" => [&trees].to_vec(),
             // A group of a dragonfly is no mesh, half a torus is; and no way leads down and then up
             // through a tree with roots of its own.
-            RoutingEngine::Dor | RoutingEngine::DownUp => [&torus].to_vec(),
+            "dor" | "dnup" => [&torus].to_vec(),
             _ => [&trees, &torus, &fly].to_vec(),
         };
         for (configs, fabric) in cases {

@@ -37,7 +37,7 @@ impl Union {
         });
         let lids = LidMap::of_ranges(fabric, ranges);
         let engine = parts.first().map(|(_, part)| part.routes.engine());
-        let mut routes = Routes::new(engine.unwrap_or_default(), fabric, &lids);
+        let mut routes = Routes::new(engine.cloned().unwrap_or_default(), fabric, &lids);
         let row_len = routes.row_len();
         let mut sls = vec![Sl::ZERO; row_len.saturating_mul(fabric.num_switches())];
         let first = parts

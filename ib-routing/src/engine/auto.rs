@@ -12,23 +12,23 @@
 //! engine that qualifies is taken.
 
 use crate::{
+    engine::{self, Guarantees, RoutingEngine, SharedEngine},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
-    routing_engine::RoutingEngine,
     verify::{VerifyReport, verify_on},
 };
 
 /// The engines that are tried, those without need of virtual lanes first, Up*/Down* as the last resort.
-const CANDIDATES: [RoutingEngine; 6] = [
-    RoutingEngine::MinHop,
-    RoutingEngine::FatTree,
-    RoutingEngine::Dfsssp,
-    RoutingEngine::Lash,
-    RoutingEngine::UpDown,
-    RoutingEngine::Nue,
+static CANDIDATES: [&SharedEngine; 6] = [
+    &engine::MINHOP,
+    &engine::FTREE,
+    &engine::DFSSSP,
+    &engine::LASH,
+    &engine::UPDN,
+    &engine::NUE,
 ];
 
 /// Forwarding entries up to which all candidates are compared: below it the whole choice takes
@@ -58,13 +58,44 @@ impl Choice {
         self.is_safe() && own.saturating_mul(33) < best.saturating_mul(32)
     }
 }
+/// The engine `auto`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Auto;
 
-/// The routes of the engine that suits the fabric best; [`Routes::engine`] says which.
-///
-/// # Errors
-/// That of the first candidate, if none can route the fabric at all.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    route_verified(fabric, lids, options).map(|(routes, _)| routes)
+impl RoutingEngine for Auto {
+    fn name(&self) -> &'static str {
+        "auto"
+    }
+
+    fn guarantees(&self, _: &RouteOptions) -> Guarantees {
+        Guarantees {
+            any_fabric: true,
+            deadlock_free: true,
+            ..Guarantees::NONE
+        }
+    }
+
+    /// The routes of the engine that suits the fabric best; [`Routes::engine`] says which.
+    ///
+    /// # Errors
+    /// That of the first candidate, if none can route the fabric at all.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        route_verified(fabric, lids, options).map(|(routes, _)| routes)
+    }
+
+    fn route_and_report(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<(Routes, Option<VerifyReport>), RouteError> {
+        route_verified(fabric, lids, options).map(|(routes, report)| (routes, Some(report)))
+    }
 }
 
 /// As [`route`], with the verifier's report on the routes.
@@ -103,7 +134,7 @@ pub fn route_verified(
         (Some(best), _) => Ok((best.routes, best.report)),
         (None, Some(error)) => Err(error),
         (None, None) => {
-            let routes = Routes::new(RoutingEngine::Auto, fabric, lids);
+            let routes = Routes::new(&engine::AUTO, fabric, lids);
             let report = verify_on(options.threads, fabric, lids, &routes);
             Ok((routes, report))
         }
@@ -126,11 +157,11 @@ mod tests {
         let fabric = remove_links(&whole, 10.0, 7);
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
         let options = RouteOptions::default();
-        let judge = |engine: RoutingEngine| {
+        let judge = |engine: &SharedEngine| {
             let routes = engine.route(&fabric, &lids, &options).unwrap();
             verify(&fabric, &lids, &routes)
         };
-        let (shortest, best) = (judge(RoutingEngine::MinHop), judge(RoutingEngine::Auto));
+        let (shortest, best) = (judge(&engine::MINHOP), judge(&engine::AUTO));
         assert!(shortest.unreachable > 0 && !shortest.deadlock_free);
         assert_eq!(best.unreachable, shortest.unreachable);
         assert!(best.deadlock_free);

@@ -3,7 +3,11 @@
 use alloc::vec::Vec;
 
 use crate::{
-    RoutingEngine, error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions,
+    engine::{AUTO, MINHOP, SharedEngine},
+    error::RouteError,
+    fabric::Fabric,
+    lid::LidMap,
+    options::RouteOptions,
     routes::Routes,
 };
 
@@ -13,25 +17,23 @@ pub struct Chosen {
     /// The routes; [`Routes::engine`] says whose they are.
     pub routes: Routes,
     /// The engines before it in the chain, and why they failed. Not empty: somebody should be told.
-    pub failed: Vec<(RoutingEngine, RouteError)>,
+    pub failed: Vec<(SharedEngine, RouteError)>,
 }
 
 /// The engines of a chain in the order in which they are tried.
 ///
 /// Unless `no_fallback`, min-hop stands at the end of every chain without
-/// [`Auto`](RoutingEngine::Auto), which is a chain of its own. An empty chain is the default engine.
+/// [`AUTO`], which is a chain of its own. An empty chain is the default engine.
 pub fn engines(
-    chain: &[RoutingEngine],
+    chain: &[SharedEngine],
     no_fallback: bool,
-) -> impl Iterator<Item = RoutingEngine> + '_ {
+) -> impl Iterator<Item = SharedEngine> + '_ {
     let last = match chain {
-        [] => Some(RoutingEngine::default()),
-        _ if no_fallback => None,
-        _ => Some(RoutingEngine::MinHop),
+        [] => Some(&AUTO),
+        _ if no_fallback || chain.contains(&MINHOP) || chain.contains(&AUTO) => None,
+        _ => Some(&MINHOP),
     };
-    let ends_well =
-        |last: &RoutingEngine| !chain.contains(last) && !chain.contains(&RoutingEngine::Auto);
-    chain.iter().copied().chain(last.filter(ends_well))
+    chain.iter().chain(last).cloned()
 }
 
 /// Routes by the first of the [`engines`] that can.
@@ -39,7 +41,7 @@ pub fn engines(
 /// # Errors
 /// The last engine's error if all fail.
 pub fn route(
-    chain: &[RoutingEngine],
+    chain: &[SharedEngine],
     no_fallback: bool,
     fabric: &Fabric,
     lids: &LidMap,
@@ -54,7 +56,7 @@ pub fn route(
     }
     Err(failed.pop().map_or(
         RouteError::BadOption {
-            engine: RoutingEngine::MinHop,
+            engine: MINHOP.name(),
             what: alloc::string::String::new(),
         },
         |(_, error)| error,

@@ -7,26 +7,49 @@
 //! "Deadlock-Free Oblivious Routing for Arbitrary Topologies", 2011.
 
 use crate::{
-    RoutingEngine,
     algo::layered::{self, Aim, Manner, Plan},
+    engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
 };
+/// The engine `dfsssp`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dfsssp;
 
-/// # Errors
-/// [`RouteError::TooFewVls`] if `options.vls()` lanes do not suffice for the paths between CAs.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let plan = Plan {
-        engine: RoutingEngine::Dfsssp,
-        tree_per_switch: false,
-        manners: [&[Manner::Balanced], &[Manner::ByPort, Manner::Frugal]],
-        aim: Aim::Load,
-        with_switches: false,
-        first_lane: 0,
-        lanes: options.vls(),
-    };
-    layered::route(fabric, lids, options, plan)
+impl RoutingEngine for Dfsssp {
+    fn name(&self) -> &'static str {
+        "dfsssp"
+    }
+
+    fn guarantees(&self, options: &RouteOptions) -> Guarantees {
+        Guarantees {
+            any_fabric: true,
+            deadlock_free: true,
+            paths: PathRule::shortest(options),
+            ..Guarantees::NONE
+        }
+    }
+
+    /// # Errors
+    /// [`RouteError::TooFewVls`] if `options.vls()` lanes do not suffice for the paths between CAs.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let plan = Plan {
+            engine: &engine::DFSSSP,
+            tree_per_switch: false,
+            manners: [&[Manner::Balanced], &[Manner::ByPort, Manner::Frugal]],
+            aim: Aim::Load,
+            with_switches: false,
+            first_lane: 0,
+            lanes: options.vls(),
+        };
+        layered::route(fabric, lids, options, plan)
+    }
 }

@@ -14,8 +14,8 @@ use core::cmp::Reverse;
 use alloc::vec::Vec;
 
 use crate::{
-    RoutingEngine,
     algo::{bfs, roots::roots, up_down},
+    engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
@@ -23,24 +23,49 @@ use crate::{
     options::RouteOptions,
     routes::Routes,
 };
+/// The engine `dnup`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DownUp;
 
-/// Routes down*/up*.
-///
-/// # Errors
-/// None: what no cable joins stays unreachable, and the verifier's report says so.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let above_leaves = ranks_above_leaves(fabric, lids, options);
-    let by = |ranks: &Ranks| route_by(ranks, fabric, lids, options);
-    let no_path = |error: &RouteError| matches!(error, RouteError::NoPath { .. });
-    match by(&above_leaves) {
-        Err(error) if no_path(&error) => {}
-        routes => return routes,
+impl RoutingEngine for DownUp {
+    fn name(&self) -> &'static str {
+        "dnup"
     }
-    let roots = roots(fabric, lids, options);
-    match by(&ranks_below_tops(fabric, options, &above_leaves, &roots)) {
-        // Roots may have no way to each other; below one switch there always is one.
-        Err(error) if no_path(&error) => by(&ranks_below_tops(fabric, options, &above_leaves, &[])),
-        routes => routes,
+
+    fn guarantees(&self, options: &RouteOptions) -> Guarantees {
+        Guarantees {
+            deadlock_free: !options.connect_roots,
+            paths: PathRule::FromLeaves,
+            lanes: false,
+            ..Guarantees::NONE
+        }
+    }
+
+    /// Routes down*/up*.
+    ///
+    /// # Errors
+    /// None: what no cable joins stays unreachable, and the verifier's report says so.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let above_leaves = ranks_above_leaves(fabric, lids, options);
+        let by = |ranks: &Ranks| route_by(ranks, fabric, lids, options);
+        let no_path = |error: &RouteError| matches!(error, RouteError::NoPath { .. });
+        match by(&above_leaves) {
+            Err(error) if no_path(&error) => {}
+            routes => return routes,
+        }
+        let roots = roots(fabric, lids, options);
+        match by(&ranks_below_tops(fabric, options, &above_leaves, &roots)) {
+            // Roots may have no way to each other; below one switch there always is one.
+            Err(error) if no_path(&error) => {
+                by(&ranks_below_tops(fabric, options, &above_leaves, &[]))
+            }
+            routes => routes,
+        }
     }
 }
 
@@ -60,7 +85,7 @@ fn route_by(
     options: &RouteOptions,
 ) -> Result<Routes, RouteError> {
     let classes = up_down::directions(fabric, &places(fabric, options, ranks));
-    up_down::route(fabric, lids, options, RoutingEngine::DownUp, &classes)
+    up_down::route(fabric, lids, options, &engine::DNUP, &classes)
 }
 
 type Ranks = IdxVec<SwitchIdx, u16>;

@@ -6,16 +6,44 @@
 //! to switches cabled otherwise. Time as minhop. Source: Dally and Seitz, "The torus routing chip", 1986.
 
 use crate::{
-    RoutingEngine, algo::spread::spread_shortest, error::RouteError, fabric::Fabric, lid::LidMap,
-    options::RouteOptions, routes::Routes,
+    algo::spread::spread_shortest,
+    engine::{self, Guarantees, PathRule, RoutingEngine},
+    error::RouteError,
+    fabric::Fabric,
+    lid::LidMap,
+    options::RouteOptions,
+    routes::Routes,
 };
+/// The engine `dor`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dor;
 
-/// Routes in dimension order.
-///
-/// # Errors
-/// None: any fabric has shortest paths.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let mut routes = Routes::new(RoutingEngine::Dor, fabric, lids);
-    spread_shortest(fabric, lids, options, &mut routes)?;
-    Ok(routes)
+impl RoutingEngine for Dor {
+    fn name(&self) -> &'static str {
+        "dor"
+    }
+
+    fn guarantees(&self, options: &RouteOptions) -> Guarantees {
+        Guarantees {
+            any_fabric: true,
+            paths: PathRule::shortest(options),
+            lanes: false,
+            ..Guarantees::NONE
+        }
+    }
+
+    /// Routes in dimension order.
+    ///
+    /// # Errors
+    /// None: any fabric has shortest paths.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let mut routes = Routes::new(&engine::DOR, fabric, lids);
+        spread_shortest(fabric, lids, options, &mut routes)?;
+        Ok(routes)
+    }
 }

@@ -9,7 +9,7 @@ use alloc::{string::ToString, vec::Vec};
 use ib_wire::PortNum;
 
 use crate::{
-    engine::minhop,
+    engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     index::SwitchIdx,
@@ -17,36 +17,56 @@ use crate::{
     lid_matrix::LidMatrix,
     options::RouteOptions,
     routes::Routes,
-    routing_engine::RoutingEngine,
 };
+/// The engine `file`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct File;
 
-/// Loads `options.lfts` and `options.lid_matrix`. Switches and LIDs that both leave out get min-hop's
-/// entries.
-///
-/// # Errors
-/// [`RouteError::BadOption`] without tables and hops, or if the tables are another fabric's.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let bad = |what: &str| RouteError::BadOption {
-        engine: RoutingEngine::File,
-        what: what.to_string(),
-    };
-    if options.lfts.is_none() && options.lid_matrix.is_none() {
-        return Err(bad("no tables were given"));
+impl RoutingEngine for File {
+    fn name(&self) -> &'static str {
+        "file"
     }
-    let mut routes = minhop::route(fabric, lids, options)?;
-    routes.set_engine(RoutingEngine::File);
-    if let Some(matrix) = &options.lid_matrix {
-        for switch in fabric.switches().indices() {
-            follow(matrix, fabric, lids, options, switch, &mut routes);
+
+    fn guarantees(&self, _: &RouteOptions) -> Guarantees {
+        Guarantees {
+            any_fabric: true,
+            ..Guarantees::NONE
         }
     }
-    if let Some(tables) = &options.lfts {
-        if tables.num_switches() != fabric.num_switches() {
-            return Err(bad("the tables belong to another fabric"));
+
+    /// Loads `options.lfts` and `options.lid_matrix`. Switches and LIDs that both leave out get min-hop's
+    /// entries.
+    ///
+    /// # Errors
+    /// [`RouteError::BadOption`] without tables and hops, or if the tables are another fabric's.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let bad = |what: &str| RouteError::BadOption {
+            engine: self.name(),
+            what: what.to_string(),
+        };
+        if options.lfts.is_none() && options.lid_matrix.is_none() {
+            return Err(bad("no tables were given"));
         }
-        load(tables, fabric, lids, &mut routes);
+        let mut routes = engine::MINHOP.route(fabric, lids, options)?;
+        routes.set_engine(&engine::FILE);
+        if let Some(matrix) = &options.lid_matrix {
+            for switch in fabric.switches().indices() {
+                follow(matrix, fabric, lids, options, switch, &mut routes);
+            }
+        }
+        if let Some(tables) = &options.lfts {
+            if tables.num_switches() != fabric.num_switches() {
+                return Err(bad("the tables belong to another fabric"));
+            }
+            load(tables, fabric, lids, &mut routes);
+        }
+        Ok(routes)
     }
-    Ok(routes)
 }
 
 /// Puts the entries of `tables` into `routes`.

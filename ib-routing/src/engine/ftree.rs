@@ -27,68 +27,95 @@ use self::{
 };
 use crate::{
     algo::{lanes, parallel},
+    engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     index::SwitchIdx,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
-    routing_engine::RoutingEngine,
 };
+
+/// The name that errors bear too.
+const NAME: &str = "ftree";
 
 /// Groups of targets whose views are kept at the same time.
 const BATCH: usize = 64;
+/// The engine `ftree`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FatTree;
 
-/// Routes a fat tree.
-///
-/// # Errors
-/// [`RouteError::Topology`] names the first switch with a cable that does not join neighbouring
-/// levels, or one whose CAs need more reverse hops than `options` allow, and [`RouteError::NoRoot`] says
-/// that `options.roots` names no switch.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let tree = Tree::find(fabric, lids, options)?;
-    let groups = tree.siblings(lids);
-    let hubs = Hubs::find(&tree, &groups);
-    let ways = WaysUp::find(&tree);
-    let chains = Chains::choose(&tree, &ways, lids, options, &groups);
-    let mut routes = Routes::new(RoutingEngine::FatTree, fabric, lids);
-    let mut desks = Desk::for_all(&tree);
-    let row_len = routes.row_len();
-    let mut turned_back = false;
-    for (groups, chains) in groups.chunks(BATCH).zip(chains.of_group.chunks(BATCH)) {
-        let view = |at: usize| {
-            groups
-                .get(at)
-                .map(|targets| View::from(&tree, targets, &hubs, options.max_reverse_hops > 0))
-        };
-        let views: Vec<View> = parallel::map(options.threads, groups.len(), view)
-            .into_iter()
-            .flatten()
-            .collect();
-        turned_back |= views.iter().any(|view| view.turns_back);
-        for (targets, view) in groups.iter().zip(&views) {
-            check_reverse_hops(&tree, targets, view, lids, options)?;
+impl RoutingEngine for FatTree {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn guarantees(&self, options: &RouteOptions) -> Guarantees {
+        Guarantees {
+            deadlock_free: true,
+            paths: PathRule::FromLeaves,
+            // Only routes that turn back up need lanes of their own.
+            lanes: options.max_reverse_hops > 0,
+            ..Guarantees::NONE
         }
-        parallel::rows(
-            options.threads,
-            &mut desks,
-            routes.rows_mut(),
-            row_len,
-            &mut (),
-            |_| (),
-            |(), desk, lft| {
-                for (view, group) in views.iter().zip(chains) {
-                    desk.fill(&tree, &ways, view, group, lft);
-                }
-            },
-        );
     }
-    chains.set_down(&tree, &mut routes);
-    routes.set_exits(lids);
-    if turned_back {
-        lanes::layer_routes(fabric, lids, options, &mut routes)?;
+
+    /// Routes a fat tree.
+    ///
+    /// # Errors
+    /// [`RouteError::Topology`] names the first switch with a cable that does not join neighbouring
+    /// levels, or one whose CAs need more reverse hops than `options` allow, and [`RouteError::NoRoot`] says
+    /// that `options.roots` names no switch.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let tree = Tree::find(fabric, lids, options)?;
+        let groups = tree.siblings(lids);
+        let hubs = Hubs::find(&tree, &groups);
+        let ways = WaysUp::find(&tree);
+        let chains = Chains::choose(&tree, &ways, lids, options, &groups);
+        let mut routes = Routes::new(&engine::FTREE, fabric, lids);
+        let mut desks = Desk::for_all(&tree);
+        let row_len = routes.row_len();
+        let mut turned_back = false;
+        for (groups, chains) in groups.chunks(BATCH).zip(chains.of_group.chunks(BATCH)) {
+            let view = |at: usize| {
+                groups
+                    .get(at)
+                    .map(|targets| View::from(&tree, targets, &hubs, options.max_reverse_hops > 0))
+            };
+            let views: Vec<View> = parallel::map(options.threads, groups.len(), view)
+                .into_iter()
+                .flatten()
+                .collect();
+            turned_back |= views.iter().any(|view| view.turns_back);
+            for (targets, view) in groups.iter().zip(&views) {
+                check_reverse_hops(&tree, targets, view, lids, options)?;
+            }
+            parallel::rows(
+                options.threads,
+                &mut desks,
+                routes.rows_mut(),
+                row_len,
+                &mut (),
+                |_| (),
+                |(), desk, lft| {
+                    for (view, group) in views.iter().zip(chains) {
+                        desk.fill(&tree, &ways, view, group, lft);
+                    }
+                },
+            );
+        }
+        chains.set_down(&tree, &mut routes);
+        routes.set_exits(lids);
+        if turned_back {
+            lanes::layer_routes(fabric, lids, options, &mut routes)?;
+        }
+        Ok(routes)
     }
-    Ok(routes)
 }
 
 /// Only I/O nodes may be reached by routes that go up after they went down, and by so many hops up.
@@ -110,7 +137,7 @@ fn check_reverse_hops(
         };
         if hops > u16::from(allowed) {
             return Err(RouteError::Topology {
-                engine: RoutingEngine::FatTree,
+                engine: NAME,
                 switch: tree.fabric.switch_guid(from),
                 what: format!(
                     "its CAs reach {} (LID {}) by {hops} reverse hops, max_reverse_hops and \

@@ -10,32 +10,56 @@
 //! Networks", 2002.
 
 use crate::{
-    RoutingEngine,
     algo::layered::{self, Aim, Manner, Plan},
+    engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
 };
+/// The engine `lash`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lash;
 
-/// # Errors
-/// [`RouteError::TooFewVls`] if the lanes from `options.lash_start_vl` on do not suffice.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let (manners, aim): (&[Manner], Aim) = if options.do_mesh_analysis {
-        (&[Manner::ByPort, Manner::Frugal], Aim::Lanes)
-    } else {
-        let all = &[Manner::Balanced, Manner::ByPort, Manner::Frugal];
-        (all, Aim::LoadOnFewLanes)
-    };
-    let plan = Plan {
-        engine: RoutingEngine::Lash,
-        tree_per_switch: true,
-        manners: [manners, &[]],
-        aim,
-        with_switches: false,
-        first_lane: options.lash_start_vl,
-        lanes: options.vls().saturating_sub(options.lash_start_vl),
-    };
-    layered::route(fabric, lids, options, plan)
+impl RoutingEngine for Lash {
+    fn name(&self) -> &'static str {
+        "lash"
+    }
+
+    fn guarantees(&self, options: &RouteOptions) -> Guarantees {
+        Guarantees {
+            any_fabric: true,
+            deadlock_free: true,
+            paths: PathRule::shortest(options),
+            first_sl: options.lash_start_vl,
+            ..Guarantees::NONE
+        }
+    }
+
+    /// # Errors
+    /// [`RouteError::TooFewVls`] if the lanes from `options.lash_start_vl` on do not suffice.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let (manners, aim): (&[Manner], Aim) = if options.do_mesh_analysis {
+            (&[Manner::ByPort, Manner::Frugal], Aim::Lanes)
+        } else {
+            let all = &[Manner::Balanced, Manner::ByPort, Manner::Frugal];
+            (all, Aim::LoadOnFewLanes)
+        };
+        let plan = Plan {
+            engine: &engine::LASH,
+            tree_per_switch: true,
+            manners: [manners, &[]],
+            aim,
+            with_switches: false,
+            first_lane: options.lash_start_vl,
+            lanes: options.vls().saturating_sub(options.lash_start_vl),
+        };
+        layered::route(fabric, lids, options, plan)
+    }
 }

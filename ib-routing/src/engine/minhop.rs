@@ -7,16 +7,44 @@
 //! Time O(channels * switches / 64 * diameter + LIDs * switches).
 
 use crate::{
-    RoutingEngine, algo::spread::spread_shortest, error::RouteError, fabric::Fabric, lid::LidMap,
-    options::RouteOptions, routes::Routes,
+    algo::spread::spread_shortest,
+    engine::{self, Guarantees, PathRule, RoutingEngine},
+    error::RouteError,
+    fabric::Fabric,
+    lid::LidMap,
+    options::RouteOptions,
+    routes::Routes,
 };
+/// The engine `minhop`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MinHop;
 
-/// Routes over shortest paths.
-///
-/// # Errors
-/// None: what no cable joins stays unreachable, and the verifier's report says so.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let mut routes = Routes::new(RoutingEngine::MinHop, fabric, lids);
-    spread_shortest(fabric, lids, options, &mut routes)?;
-    Ok(routes)
+impl RoutingEngine for MinHop {
+    fn name(&self) -> &'static str {
+        "minhop"
+    }
+
+    fn guarantees(&self, options: &RouteOptions) -> Guarantees {
+        Guarantees {
+            any_fabric: true,
+            paths: PathRule::shortest(options),
+            lanes: false,
+            ..Guarantees::NONE
+        }
+    }
+
+    /// Routes over shortest paths.
+    ///
+    /// # Errors
+    /// None: what no cable joins stays unreachable, and the verifier's report says so.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let mut routes = Routes::new(&engine::MINHOP, fabric, lids);
+        spread_shortest(fabric, lids, options, &mut routes)?;
+        Ok(routes)
+    }
 }

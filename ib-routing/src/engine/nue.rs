@@ -21,7 +21,6 @@ use ib_wire::Sl;
 
 use self::{escape::Escape, paths::Paths};
 use crate::{
-    RoutingEngine,
     algo::{
         balance::{is_even, max_load, rounds},
         channel_graph::{ChannelGraph, DependencyLayout},
@@ -32,6 +31,7 @@ use crate::{
         random::Random,
         ways::Ways,
     },
+    engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec},
@@ -40,45 +40,67 @@ use crate::{
     routes::{Routes, SlTable},
     vl::VlMap,
 };
+/// The engine `nue`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nue;
 
-/// # Errors
-/// None: a spanning tree of every part of the fabric always has room on a lane.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let vls = options.nue_max_num_vls.clamp(1, options.vls());
-    if vls > 1 {
-        let plan = Plan {
-            engine: RoutingEngine::Nue,
-            tree_per_switch: false,
-            manners: [&[Manner::Balanced], &[]],
-            aim: Aim::Load,
-            with_switches: true,
-            first_lane: 0,
-            lanes: vls,
-        };
-        if let Ok(routes) = layered::route(fabric, lids, options, plan) {
-            return Ok(routes);
+impl RoutingEngine for Nue {
+    fn name(&self) -> &'static str {
+        "nue"
+    }
+
+    fn guarantees(&self, _: &RouteOptions) -> Guarantees {
+        Guarantees {
+            any_fabric: true,
+            deadlock_free: true,
+            ..Guarantees::NONE
         }
     }
-    let mut routes = Routes::new(RoutingEngine::Nue, fabric, lids);
-    routes.set_exits(lids);
-    let ways = Ways::new(fabric, options);
-    let demands = Demands::new(fabric, lids, false);
-    let found = arrange(fabric, &ways, &demands, vls);
-    found
-        .choices
-        .install(fabric, &ways, &demands.trees, &mut routes);
-    if vls > 1 {
-        let mut sls = vec![Sl::ZERO; routes.row_len()];
-        for (demand, &lane) in demands.trees.iter().zip(&found.lanes) {
-            for lid in &demand.lids {
-                if let Some(sl) = sls.get_mut(usize::from(lid.0)) {
-                    *sl = Sl::try_new(lane).unwrap_or_default();
-                }
+
+    /// # Errors
+    /// None: a spanning tree of every part of the fabric always has room on a lane.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let vls = options.nue_max_num_vls.clamp(1, options.vls());
+        if vls > 1 {
+            let plan = Plan {
+                engine: &engine::NUE,
+                tree_per_switch: false,
+                manners: [&[Manner::Balanced], &[]],
+                aim: Aim::Load,
+                with_switches: true,
+                first_lane: 0,
+                lanes: vls,
+            };
+            if let Ok(routes) = layered::route(fabric, lids, options, plan) {
+                return Ok(routes);
             }
         }
-        routes.set_lanes(SlTable::ByDestination(sls), VlMap::default(), vls);
+        let mut routes = Routes::new(&engine::NUE, fabric, lids);
+        routes.set_exits(lids);
+        let ways = Ways::new(fabric, options);
+        let demands = Demands::new(fabric, lids, false);
+        let found = arrange(fabric, &ways, &demands, vls);
+        found
+            .choices
+            .install(fabric, &ways, &demands.trees, &mut routes);
+        if vls > 1 {
+            let mut sls = vec![Sl::ZERO; routes.row_len()];
+            for (demand, &lane) in demands.trees.iter().zip(&found.lanes) {
+                for lid in &demand.lids {
+                    if let Some(sl) = sls.get_mut(usize::from(lid.0)) {
+                        *sl = Sl::try_new(lane).unwrap_or_default();
+                    }
+                }
+            }
+            routes.set_lanes(SlTable::ByDestination(sls), VlMap::default(), vls);
+        }
+        Ok(routes)
     }
-    Ok(routes)
 }
 
 /// One in so many trees may leave the shortest paths before another order is tried.

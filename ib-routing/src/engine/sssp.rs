@@ -8,25 +8,48 @@
 //! Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
 
 use crate::{
-    RoutingEngine,
     algo::{balance::Balance, demands::Demands, ways::Ways},
+    engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
 };
+/// The engine `sssp`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sssp;
 
-/// # Errors
-/// None: every fabric has shortest paths.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let mut routes = Routes::new(RoutingEngine::Sssp, fabric, lids);
-    routes.set_exits(lids);
-    let ways = Ways::new(fabric, options);
-    let demands = Demands::new(fabric, lids, false);
-    let balance = Balance::new(fabric, &ways, &demands);
-    balance
-        .choices()
-        .install(fabric, &ways, &demands.trees, &mut routes);
-    Ok(routes)
+impl RoutingEngine for Sssp {
+    fn name(&self) -> &'static str {
+        "sssp"
+    }
+
+    fn guarantees(&self, options: &RouteOptions) -> Guarantees {
+        Guarantees {
+            any_fabric: true,
+            paths: PathRule::shortest(options),
+            lanes: false,
+            ..Guarantees::NONE
+        }
+    }
+
+    /// # Errors
+    /// None: every fabric has shortest paths.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let mut routes = Routes::new(&engine::SSSP, fabric, lids);
+        routes.set_exits(lids);
+        let ways = Ways::new(fabric, options);
+        let demands = Demands::new(fabric, lids, false);
+        let balance = Balance::new(fabric, &ways, &demands);
+        balance
+            .choices()
+            .install(fabric, &ways, &demands.trees, &mut routes);
+        Ok(routes)
+    }
 }

@@ -24,8 +24,8 @@ use self::{
     torus::{Direction, Torus, direction},
 };
 use crate::{
-    RoutingEngine,
     algo::parallel,
+    engine::{self, Guarantees, RoutingEngine},
     error::{RouteError, TopologyError},
     fabric::Fabric,
     index::{Idx, SwitchIdx},
@@ -35,7 +35,8 @@ use crate::{
     vl::{SlToVl, VlMap},
 };
 
-const ENGINE: RoutingEngine = RoutingEngine::Torus2Qos;
+/// The name that errors bear too.
+const NAME: &str = "torus-2QoS";
 
 /// Checks the text of a torus-2QoS.conf without a fabric.
 ///
@@ -45,87 +46,106 @@ pub fn check_config(text: &str) -> Result<(), TopologyError> {
     Config::parse(text).map(drop)
 }
 
-/// Routes a torus or a mesh in dimension order.
-///
-/// # Errors
-/// [`RouteError::BadOption`] if `options.torus_config` is missing or wrong, [`RouteError::Topology`] if
-/// a switch has no place in the torus or a ring is broken into pieces, [`RouteError::TooFewVls`] below
-/// two lanes, or four where a switch has failed.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let Some(text) = &options.torus_config else {
-        let what = "torus_config is missing, expected the text of a torus-2QoS.conf".into();
-        return Err(RouteError::BadOption {
-            engine: ENGINE,
-            what,
-        });
-    };
-    let config = Config::parse(text).map_err(|error| RouteError::BadOption {
-        engine: ENGINE,
-        what: format!("torus_config, {error}"),
-    })?;
-    let torus = find_places(fabric, &config)?;
-    let needed = if torus.has_failed_switch() { 4 } else { 2 };
-    let available = options.vls();
-    if available < needed {
-        return Err(RouteError::TooFewVls {
-            engine: ENGINE,
-            available,
-            needed: needed.into(),
-        });
+/// The engine `torus-2QoS`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Torus2Qos;
+
+impl RoutingEngine for Torus2Qos {
+    fn name(&self) -> &'static str {
+        NAME
     }
-    let mut routes = Routes::new(ENGINE, fabric, lids);
-    routes.set_exits(lids);
-    let mut sls = vec![Sl::ZERO; routes.row_len() * fabric.num_switches()];
-    let port_rank = |port: PortNum| {
-        let listed = config
-            .port_order
+
+    fn guarantees(&self, _: &RouteOptions) -> Guarantees {
+        Guarantees {
+            deadlock_free: true,
+            ..Guarantees::NONE
+        }
+    }
+
+    /// Routes a torus or a mesh in dimension order.
+    ///
+    /// # Errors
+    /// [`RouteError::BadOption`] if `options.torus_config` is missing or wrong, [`RouteError::Topology`] if
+    /// a switch has no place in the torus or a ring is broken into pieces, [`RouteError::TooFewVls`] below
+    /// two lanes, or four where a switch has failed.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let Some(text) = &options.torus_config else {
+            let what = "torus_config is missing, expected the text of a torus-2QoS.conf".into();
+            return Err(RouteError::BadOption { engine: NAME, what });
+        };
+        let config = Config::parse(text).map_err(|error| RouteError::BadOption {
+            engine: NAME,
+            what: format!("torus_config, {error}"),
+        })?;
+        let torus = find_places(fabric, &config)?;
+        let needed = if torus.has_failed_switch() { 4 } else { 2 };
+        let available = options.vls();
+        if available < needed {
+            return Err(RouteError::TooFewVls {
+                engine: NAME,
+                available,
+                needed: needed.into(),
+            });
+        }
+        let mut routes = Routes::new(&engine::TORUS_2QOS, fabric, lids);
+        routes.set_exits(lids);
+        let mut sls = vec![Sl::ZERO; routes.row_len() * fabric.num_switches()];
+        let port_rank = |port: PortNum| {
+            let listed = config
+                .port_order
+                .iter()
+                .position(|&listed| listed == port.0);
+            (listed.unwrap_or(config.port_order.len()), port)
+        };
+        let table = HopTable::new(&torus, fabric);
+        let mut targets: Vec<Target> = Vec::new();
+        for switch in fabric.switches().indices() {
+            let mut ends: Vec<&Destination> = lids.at_switch(switch).collect();
+            ends.sort_by_key(|end| port_rank(end.exit));
+            let lids = ends.iter().flat_map(|end| end.range.iter());
+            targets.push(Target {
+                switch,
+                columns: table.columns_of(&torus.place_of(switch)),
+                lids: lids.map(|lid| usize::from(lid.0)).collect(),
+            });
+        }
+        // Row by row: what a switch sends where is written in the order of memory.
+        let row_len = routes.row_len();
+        let rows = fabric.switches().indices().zip(sls.chunks_mut(row_len));
+        let mut desks: Vec<Desk<'_>> = rows
+            .map(|(switch, sls)| Desk {
+                switch,
+                sls,
+                cut_off: None,
+            })
+            .collect();
+        parallel::rows(
+            options.threads,
+            &mut desks,
+            routes.rows_mut(),
+            row_len,
+            &mut (),
+            |_| (),
+            |(), desk, lft| desk.fill(&table, &targets, lft),
+        );
+        let cut_off = desks
             .iter()
-            .position(|&listed| listed == port.0);
-        (listed.unwrap_or(config.port_order.len()), port)
-    };
-    let table = HopTable::new(&torus, fabric);
-    let mut targets: Vec<Target> = Vec::new();
-    for switch in fabric.switches().indices() {
-        let mut ends: Vec<&Destination> = lids.at_switch(switch).collect();
-        ends.sort_by_key(|end| port_rank(end.exit));
-        let lids = ends.iter().flat_map(|end| end.range.iter());
-        targets.push(Target {
-            switch,
-            columns: table.columns_of(&torus.place_of(switch)),
-            lids: lids.map(|lid| usize::from(lid.0)).collect(),
-        });
+            .find_map(|desk| Some((desk.switch, desk.cut_off?)));
+        if let Some((switch, target)) = cut_off {
+            return Err(torus.broken_ring(fabric, switch, target));
+        }
+        routes.set_lanes(
+            SlTable::BySwitch(sls),
+            vl_map(fabric, &torus, available),
+            needed,
+        );
+        Ok(routes)
     }
-    // Row by row: what a switch sends where is written in the order of memory.
-    let row_len = routes.row_len();
-    let rows = fabric.switches().indices().zip(sls.chunks_mut(row_len));
-    let mut desks: Vec<Desk<'_>> = rows
-        .map(|(switch, sls)| Desk {
-            switch,
-            sls,
-            cut_off: None,
-        })
-        .collect();
-    parallel::rows(
-        options.threads,
-        &mut desks,
-        routes.rows_mut(),
-        row_len,
-        &mut (),
-        |_| (),
-        |(), desk, lft| desk.fill(&table, &targets, lft),
-    );
-    let cut_off = desks
-        .iter()
-        .find_map(|desk| Some((desk.switch, desk.cut_off?)));
-    if let Some((switch, target)) = cut_off {
-        return Err(torus.broken_ring(fabric, switch, target));
-    }
-    routes.set_lanes(
-        SlTable::BySwitch(sls),
-        vl_map(fabric, &torus, available),
-        needed,
-    );
-    Ok(routes)
 }
 
 /// The SLtoVL tables: bit 0 is the dateline bit of the output's axis, bit 1 a turn against the order
@@ -326,7 +346,7 @@ impl Torus {
     /// The error for two switches that no way in dimension order joins.
     fn broken_ring(&self, fabric: &Fabric, switch: SwitchIdx, target: SwitchIdx) -> RouteError {
         RouteError::Topology {
-            engine: ENGINE,
+            engine: NAME,
             switch: fabric.switch_guid(switch),
             what: format!(
                 "a ring on its way to switch {} is broken on both sides",

@@ -15,12 +15,12 @@ use alloc::vec::Vec;
 use ib_wire::Lid;
 
 use crate::{
-    RoutingEngine,
     algo::{
         bfs,
         roots::{find_roots, named_roots, roots},
         up_down,
     },
+    engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
@@ -28,31 +28,55 @@ use crate::{
     options::RouteOptions,
     routes::Routes,
 };
+/// The engine `updn`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UpDown;
 
-/// Routes up*/down*.
-///
-/// # Errors
-/// [`RouteError::NoRoot`] if `options.roots` names no switch of the fabric, and
-/// [`RouteError::NoPath`] if CAs at different roots cannot reach each other.
-pub fn route(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Result<Routes, RouteError> {
-    let engine = RoutingEngine::UpDown;
-    if !options.roots.is_empty() {
-        let roots = named_roots(fabric, &options.roots);
-        if roots.is_empty() {
-            return Err(RouteError::NoRoot {
-                engine,
-                what: "none of the given GUIDs is in the fabric",
-            });
-        }
-        return route_from(fabric, lids, options, &roots);
+impl RoutingEngine for UpDown {
+    fn name(&self) -> &'static str {
+        "updn"
     }
-    let found = find_roots(fabric, lids);
-    match route_from(fabric, lids, options, &found) {
-        // Roots with CAs of their own do not reach each other: one root does.
-        Err(RouteError::NoPath { .. }) if !found.is_empty() => {
-            route_from(fabric, lids, options, &[])
+
+    fn guarantees(&self, options: &RouteOptions) -> Guarantees {
+        Guarantees {
+            any_fabric: true,
+            deadlock_free: !options.connect_roots,
+            paths: PathRule::UpDown,
+            lanes: false,
+            ..Guarantees::NONE
         }
-        routes => routes,
+    }
+
+    /// Routes up*/down*.
+    ///
+    /// # Errors
+    /// [`RouteError::NoRoot`] if `options.roots` names no switch of the fabric, and
+    /// [`RouteError::NoPath`] if CAs at different roots cannot reach each other.
+    fn route(
+        &self,
+        fabric: &Fabric,
+        lids: &LidMap,
+        options: &RouteOptions,
+    ) -> Result<Routes, RouteError> {
+        let engine = self.name();
+        if !options.roots.is_empty() {
+            let roots = named_roots(fabric, &options.roots);
+            if roots.is_empty() {
+                return Err(RouteError::NoRoot {
+                    engine,
+                    what: "none of the given GUIDs is in the fabric",
+                });
+            }
+            return route_from(fabric, lids, options, &roots);
+        }
+        let found = find_roots(fabric, lids);
+        match route_from(fabric, lids, options, &found) {
+            // Roots with CAs of their own do not reach each other: one root does.
+            Err(RouteError::NoPath { .. }) if !found.is_empty() => {
+                route_from(fabric, lids, options, &[])
+            }
+            routes => routes,
+        }
     }
 }
 
@@ -72,7 +96,7 @@ fn route_from(
         )
     });
     let classes = up_down::directions(fabric, &place.collect());
-    up_down::route(fabric, lids, options, RoutingEngine::UpDown, &classes)
+    up_down::route(fabric, lids, options, &engine::UPDN, &classes)
 }
 
 /// The ranks by which routes in place may have been made: from the roots that the options name or

@@ -13,7 +13,7 @@ use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
 use super::{Warning, bad};
 use crate::{
-    RoutingEngine,
+    engine,
     error::TopologyError,
     fabric::{Fabric, NodeType, PortRef},
     lid::LidMap,
@@ -189,7 +189,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
     } else {
         LidMap::of_fabric(fabric)
     };
-    let mut routes = Routes::new(RoutingEngine::File, fabric, &lids);
+    let mut routes = Routes::new(&engine::FILE, fabric, &lids);
     let mut beyond = (0, None);
     for entry in entries {
         if usize::from(entry.lid.0) >= routes.row_len() {

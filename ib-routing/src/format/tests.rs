@@ -4,8 +4,8 @@ use ib_wire::{Guid, Lid, Lmc, PortNum, Sl};
 
 use super::*;
 use crate::{
-    Fabric, LidMap, LidOptions, RouteOptions, Routes, RoutingEngine, SlTable, VlMap,
-    generate::FabricSpec, verify,
+    Fabric, LidMap, LidOptions, RouteOptions, Routes, SlTable, VlMap, engine, generate::FabricSpec,
+    verify,
 };
 
 fn routed(spec: &str, lmc: u8) -> (Fabric, LidMap, Routes) {
@@ -22,7 +22,7 @@ fn routed(spec: &str, lmc: u8) -> (Fabric, LidMap, Routes) {
         },
     )
     .expect("LIDs");
-    let routes = RoutingEngine::MinHop.route(&fabric, &lids, &RouteOptions::default());
+    let routes = engine::MINHOP.route(&fabric, &lids, &RouteOptions::default());
     (fabric, lids, routes.expect("routes"))
 }
 
@@ -267,7 +267,7 @@ fn the_lid_matrix_routes_as_its_hops_say() {
             lid_matrix: Some(matrix),
             ..RouteOptions::default()
         };
-        let by_hops = RoutingEngine::File
+        let by_hops = engine::FILE
             .route(&fabric, &lids, &options)
             .expect("routes");
         let (one, other) = (
@@ -314,7 +314,7 @@ fn hops_of_a_file_count_more_than_those_of_the_cables() {
         lid_matrix: Some(matrix),
         ..RouteOptions::default()
     };
-    let routes = RoutingEngine::File
+    let routes = engine::FILE
         .route(&fabric, &lids, &options)
         .expect("routes");
     assert_eq!(routes.port(from, own(to)), other);

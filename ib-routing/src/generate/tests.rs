@@ -1,5 +1,5 @@
 use super::*;
-use crate::{LidMap, LidOptions, RouteOptions, RoutingEngine, error::TopologyErrorKind, verify};
+use crate::{LidMap, LidOptions, RouteOptions, engine, error::TopologyErrorKind, verify};
 use alloc::{collections::BTreeSet, format, string::ToString};
 
 fn build(spec: &str) -> Fabric {
@@ -37,7 +37,7 @@ fn each_generator_makes_the_numbers_of_its_topology() {
             "{spec}"
         );
         let lids = LidMap::assign(&fabric, &LidOptions::default()).expect("LIDs");
-        let routes = RoutingEngine::MinHop.route(&fabric, &lids, &RouteOptions::default());
+        let routes = engine::MINHOP.route(&fabric, &lids, &RouteOptions::default());
         let report = verify(&fabric, &lids, &routes.expect("routes"));
         assert_eq!((report.unreachable, report.loops), (0, 0), "{spec}");
     }

@@ -6,13 +6,12 @@ use core::cmp::Reverse;
 use super::{Installed, carry::Carried};
 use crate::{
     algo::up_down::{self, DOWN, UP},
-    engine::{dnup, updn},
+    engine::{PathRule, dnup, updn},
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
-    routing_engine::RoutingEngine,
 };
 
 /// The rule for a path, besides that it must not deadlock.
@@ -48,28 +47,20 @@ impl Rule {
                 .map(|ranks| directions(fabric, options, &ranks, height))
                 .collect()
         };
-        let candidates = match old.routes.engine() {
-            RoutingEngine::MinHop
-            | RoutingEngine::Dor
-            | RoutingEngine::Sssp
-            | RoutingEngine::Dfsssp
-            | RoutingEngine::Lash
-                if options.hop_weights.is_empty() =>
-            {
-                return Vec::from([Self::Shortest]);
-            }
-            RoutingEngine::UpDown => {
+        let candidates = match old.routes.engine().guarantees(options).paths {
+            PathRule::Shortest => return Vec::from([Self::Shortest]),
+            PathRule::UpDown => {
                 let before = updn::possible_ranks(old.fabric, old.lids, options);
                 let after = updn::possible_ranks(fabric, lids, options);
                 by_ranks(&before, &after, |rank| -i32::from(rank))
             }
             // The levels of a tree are ranks by the distance from its leaves.
-            RoutingEngine::DownUp | RoutingEngine::FatTree => {
+            PathRule::FromLeaves => {
                 let before = dnup::possible_ranks(old.fabric, old.lids, options);
                 let after = dnup::possible_ranks(fabric, lids, options);
                 by_ranks(&before, &after, i32::from)
             }
-            _ => Vec::new(),
+            PathRule::Any => Vec::new(),
         };
         let mut rules: Vec<Self> = Vec::new();
         for classes in candidates {

@@ -17,7 +17,6 @@ use crate::{
     lid::{Destination, LidMap},
     options::RouteOptions,
     routes::{Routes, SlTable},
-    routing_engine::RoutingEngine,
     verify::walk::{Block, LOOP, NO_CHANNEL, PortTable, Target, Walk},
 };
 
@@ -333,10 +332,7 @@ impl<'a> Work<'a> {
 
     /// Service levels that new paths may have: those that the engine deals out.
     pub(super) fn new_sls(&self) -> impl Iterator<Item = Sl> + use<> {
-        let first = match self.routes.engine() {
-            RoutingEngine::Lash => self.options.lash_start_vl,
-            _ => 0,
-        };
+        let first = self.routes.engine().guarantees(self.options).first_sl;
         (first..self.options.vls()).filter_map(|sl| Sl::try_new(sl).ok())
     }
 

@@ -48,7 +48,7 @@ fn a_value_out_of_range_names_line_and_key() {
 #[test]
 fn engines_that_end_with_no_fallback_end_there() {
     let (config, _) = SmConfig::parse("routing_engine ftree, updn,no_fallback\n").unwrap();
-    let engines = [RoutingEngine::FatTree, RoutingEngine::UpDown];
+    let engines = [engine::FTREE.clone(), engine::UPDN.clone()];
     assert_eq!(config.routing_engines, engines);
     assert!(config.no_fallback);
 }

@@ -9,7 +9,7 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_routing::{
-    Fabric, LidMap, RouteOptions, Routes, RoutingEngine, SwitchIdx, VerifyReport,
+    Fabric, LidMap, RouteOptions, Routes, SharedEngine, SwitchIdx, VerifyReport,
     engine::chain,
     repair::{Installed, has_grown, repair},
     verify,
@@ -92,9 +92,10 @@ impl Sweep {
                     self.plan.report = report;
                     return;
                 }
-                Err(reason) => self
-                    .events
-                    .push_back(Event::RoutingFallback { engine, reason }),
+                Err(reason) => self.events.push_back(Event::RoutingFallback {
+                    engine: engine.name(),
+                    reason,
+                }),
             }
         }
     }
@@ -126,7 +127,7 @@ impl Sweep {
             self.errors = self.errors.saturating_add(1);
             return true;
         };
-        let engine = routes.engine();
+        let engine = routes.engine().name();
         // An engine may have verified its routes already.
         let report = self.plan.report.take();
         let report = report.unwrap_or_else(|| verify(&self.plan.fabric, &self.plan.lids, routes));
@@ -293,6 +294,6 @@ impl Sweep {
 }
 
 /// The engines to try, in order.
-fn engines(config: &SmConfig) -> impl Iterator<Item = RoutingEngine> + '_ {
+fn engines(config: &SmConfig) -> impl Iterator<Item = SharedEngine> + '_ {
     chain::engines(&config.routing_engines, config.no_fallback)
 }

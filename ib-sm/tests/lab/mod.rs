@@ -17,7 +17,7 @@ pub mod client;
 use std::{ops::ControlFlow, path::PathBuf, time::Duration};
 
 use ib_mad::{Engine, Instant, Mad, MadHeader, Method};
-use ib_routing::{Fabric, NodeIdx, PortRef, RoutingEngine, format::ibnetdiscover};
+use ib_routing::{Fabric, NodeIdx, PortRef, SharedEngine, format::ibnetdiscover};
 use ib_sim::{SharedSim, Sim, SimClock, SimNode, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager, Summary};
 use ib_transport::{Clock, MadTransport, Received, TransportError, drive};
@@ -104,8 +104,8 @@ impl Lab {
         }
     }
 
-    pub fn routing(mut self, engine: RoutingEngine) -> Self {
-        self.config.routing_engines = vec![engine];
+    pub fn routing(mut self, engine: &SharedEngine) -> Self {
+        self.config.routing_engines = vec![engine.clone()];
         self
     }
 

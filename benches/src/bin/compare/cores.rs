@@ -6,9 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ib_routing::{
-    Fabric, LidMap, LidOptions, RouteError, RouteOptions, RoutingEngine, verify::verify_on,
-};
+use ib_routing::{Fabric, LidMap, LidOptions, RouteError, RouteOptions, engine, verify::verify_on};
 
 use crate::{measure::Sample, opensm::torus_config, row::Row};
 
@@ -47,7 +45,7 @@ pub(crate) fn measure(
     let (one, all) = (options(1), options(0));
     let verified = what == VERIFY;
     let engine = if verified {
-        RoutingEngine::MinHop
+        engine::MINHOP.clone()
     } else {
         what.parse()?
     };

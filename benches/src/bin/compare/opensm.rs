@@ -5,7 +5,10 @@
 
 use std::{env, fs, path::PathBuf};
 
-use ib_routing::{Fabric, LidMap, NodeType, Routes, RoutingEngine, format::ibnetdiscover, verify};
+use ib_routing::{
+    Fabric, LidMap, NodeType, RouteOptions, Routes, SharedEngine, engine, format::ibnetdiscover,
+    verify,
+};
 use ib_transport::interop::Ibsim;
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
@@ -63,7 +66,7 @@ impl<'a> OpenSm<'a> {
     ///
     /// # Errors
     /// ibsim or OpenSM does not run, or the engine refuses the fabric.
-    pub(crate) fn run(&self, engine: RoutingEngine) -> Result<Run, Error> {
+    pub(crate) fn run(&self, engine: &SharedEngine) -> Result<Run, Error> {
         let ibsim = Ibsim::start(&self.file("fabric.net"))?;
         let mut nodes = self.fabric.nodes().iter();
         let host = nodes.find(|node| node.type_ == NodeType::CA);
@@ -76,7 +79,7 @@ impl<'a> OpenSm<'a> {
             .arg("-F")
             .arg(self.file("opensm.conf"))
             // torus-2QoS refuses to route where nobody would set up the lanes of its service levels.
-            .args((engine == RoutingEngine::Torus2Qos).then_some("-Q"))
+            .args((*engine == engine::TORUS_2QOS).then_some("-Q"))
             .env("OSM_BENCH_REPS", "3")
             .env("OSM_BENCH_DUMP", &dump)
             .output()?;
@@ -95,7 +98,7 @@ impl Drop for OpenSm<'_> {
 }
 
 /// The figures in `BENCH engine=minhop rep=0 matrix=0.6 fwd=0.5 total=1.1 cpu=0.4`, in seconds.
-fn read_times(engine: RoutingEngine, text: &str) -> Result<Vec<f64>, Error> {
+fn read_times(engine: &SharedEngine, text: &str) -> Result<Vec<f64>, Error> {
     let wanted = format!("BENCH engine={engine} ");
     let mut times = Vec::new();
     for line in text.lines().filter(|line| line.starts_with(&wanted)) {
@@ -117,7 +120,7 @@ fn read_times(engine: RoutingEngine, text: &str) -> Result<Vec<f64>, Error> {
 }
 
 /// Verifies OpenSM's tables: `S guid lid ports`, `H guid lid`, `P lid sls`.
-fn read_tables(fabric: &Fabric, engine: RoutingEngine, text: &str) -> Result<Quality, Error> {
+fn read_tables(fabric: &Fabric, engine: &SharedEngine, text: &str) -> Result<Quality, Error> {
     let mut ranges = Vec::new();
     let (mut levels, mut sls_known) = ([false; 16], false);
     let fields = |line: &str| -> Option<(u64, u16)> {
@@ -163,14 +166,7 @@ fn read_tables(fabric: &Fabric, engine: RoutingEngine, text: &str) -> Result<Qua
     Ok(Quality::of(
         &report,
         vls,
-        !sls_known
-            && !matches!(
-                engine,
-                RoutingEngine::Dfsssp
-                    | RoutingEngine::Lash
-                    | RoutingEngine::Nue
-                    | RoutingEngine::Torus2Qos
-            ),
+        !sls_known && !engine.guarantees(&RouteOptions::default()).lanes,
     ))
 }
 

@@ -7,7 +7,7 @@
 use std::{env, time::Duration};
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, RouteOptions, RoutingEngine, generate::FabricSpec, verify,
+    Fabric, LidMap, LidOptions, RouteOptions, SharedEngine, generate::FabricSpec, verify,
 };
 
 use crate::{
@@ -105,14 +105,14 @@ fn measure(engine: &str, fabric: &str, case: &str) -> Result<Row, Error> {
         torus_config: Some(torus_config(&fabric)),
         ..RouteOptions::default()
     };
-    let engine: RoutingEngine = engine.parse()?;
+    let engine: SharedEngine = engine.parse()?;
     let opensm = OpenSm::new(&fabric, case);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let mut routes = engine.route(&fabric, &lids, &options)?;
     let mut peer = Err(Error::from("it did not run"));
     for _ in 0..2 {
         peer = match &opensm {
-            Ok(opensm) => opensm.run(engine),
+            Ok(opensm) => opensm.run(&engine),
             Err(error) => Err(error.to_string().into()),
         };
         if let Ok(run) = &peer {

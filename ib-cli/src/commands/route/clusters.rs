@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use ib_routing::{
-    Fabric, LidOptions, RouteOptions, RoutingEngine,
+    Fabric, LidOptions, RouteOptions,
     cluster::{self, ClusterConfig, ClusterFault, ClusterRoutes, Clusters, Territory, Union},
 };
 use serde::Serialize;
@@ -39,7 +39,7 @@ struct TransitReport {
 pub struct Routed {
     pub union: Union,
     /// The engine, if all have the same.
-    pub engine: Option<RoutingEngine>,
+    pub engine: Option<&'static str>,
     pub reports: Vec<ClusterReport>,
 }
 
@@ -66,8 +66,8 @@ pub fn route(
     for (_, error) in parts.iter().flat_map(|part| &part.failed) {
         warn_fallback(error);
     }
-    let first = parts.first().map(|part| part.routes.engine());
-    let same = |part: &ClusterRoutes| Some(part.routes.engine()) == first;
+    let first = parts.first().map(|part| part.routes.engine().name());
+    let same = |part: &ClusterRoutes| Some(part.routes.engine().name()) == first;
     let territories = clusters.territories().iter();
     Ok(Routed {
         union: Union::join(fabric, &clusters, &parts),

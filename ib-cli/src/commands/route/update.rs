@@ -106,7 +106,7 @@ impl FromArgs {
     ) -> Result<Routes, CliError> {
         let options = args.options(fabric)?;
         let mut routes = old.routes.clone();
-        if let Some(&engine) = args.engine.first() {
+        if let Some(engine) = args.engine.first() {
             routes.set_engine(engine);
         }
         let old = Installed {

@@ -2,6 +2,7 @@
 
 use alloc::{format, vec::Vec};
 
+use super::NAME;
 use crate::{
     algo::{
         bfs::{UNREACHED, spread_out},
@@ -13,7 +14,6 @@ use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
-    routing_engine::RoutingEngine,
 };
 
 /// A fabric whose switches have levels.
@@ -168,7 +168,7 @@ fn find_levels(
         let roots = named_roots(fabric, &options.roots);
         if roots.is_empty() {
             return Err(RouteError::NoRoot {
-                engine: RoutingEngine::FatTree,
+                engine: NAME,
                 what: "none of the GUIDs belongs to a node here",
             });
         }
@@ -202,7 +202,7 @@ fn check_levels(fabric: &Fabric, level: &IdxVec<SwitchIdx, u16>) -> Result<(), R
         let (from, to) = (level[channel.from], level[channel.to]);
         if from.abs_diff(to) != 1 {
             return Err(RouteError::Topology {
-                engine: RoutingEngine::FatTree,
+                engine: NAME,
                 switch: fabric.switch_guid(channel.from),
                 what: format!(
                     "port {} leads from level {from} to level {to} (switch {}), expected a \

@@ -8,7 +8,7 @@
 use alloc::{format, vec, vec::Vec};
 
 use super::{
-    ENGINE,
+    NAME,
     config::{Config, Seed},
     place::{AXES, Place, Radix},
     torus::{Direction, Torus, direction, opposite},
@@ -26,7 +26,7 @@ use crate::{
 /// switch that does not fit.
 pub(super) fn find_places(fabric: &Fabric, config: &Config) -> Result<Torus, RouteError> {
     let mut error = RouteError::BadOption {
-        engine: ENGINE,
+        engine: NAME,
         what: "torus_config: no seed has all of its switches and links in this fabric".into(),
     };
     for seed in config.seeds.iter().filter(|seed| !seed.links.is_empty()) {
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
     fn finish(self, seed: &Seed) -> Result<Torus, RouteError> {
         let fabric = self.fabric;
         let misfit = |switch: SwitchIdx, what: &str| RouteError::Topology {
-            engine: ENGINE,
+            engine: NAME,
             switch: fabric.switch_guid(switch),
             what: format!("{what}; check radices and seed links of torus_config"),
         };
