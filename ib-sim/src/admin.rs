@@ -1,4 +1,4 @@
-//! What happens to nodes by themselves, or by a person: names and GUIDs change, requests get lost in a port.
+//! Changes that no subnet manager makes: names, GUIDs and LIDs of nodes, and requests that are lost at a port.
 
 use ib_mad::AttributeId;
 use ib_routing::{NodeIdx, PortRef};
@@ -40,7 +40,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Changes LID and LMC of a port behind the subnet manager's back.
+    /// Changes LID and LMC of a port, unknown to the subnet manager.
     ///
     /// # Errors
     /// [`SimError::NoSuchPort`].
@@ -52,7 +52,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Makes a port forget its LIDs and its manager's.
+    /// Clears LID, LMC and SM LID of a port.
     ///
     /// # Errors
     /// [`SimError::NoSuchPort`].
@@ -66,7 +66,8 @@ impl Sim {
         Ok(())
     }
 
-    /// Loses a share of the requests that come to the agents by this port: all, or those for one attribute.
+    /// Sets the share of the requests to the agents that are lost at this port: of all requests, or of those for one
+    /// attribute. 0.0 ends it.
     ///
     /// # Errors
     /// [`SimError::NoSuchPort`].

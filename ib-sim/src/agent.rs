@@ -1,4 +1,4 @@
-//! Agents: what a node answers by itself, and what it leaves to its host.
+//! Agents: requests that a node answers by itself, and those that it passes to its host.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::queue::Latency;
 use crate::sim::{Event, Sim, directed};
 
 impl Sim {
-    /// An SMP has reached its end: the agent's, or the host's if a manager is to see it.
+    /// An SMP has reached its destination: it goes to the agent, or to the host if it is for a subnet manager.
     pub(crate) fn receive_smp(&mut self, end_port: PortIdx, arrival: PortIdx, frame: FrameIdx) {
         let header = self.header(frame);
         let for_manager = header.method().is_response()
@@ -28,8 +28,8 @@ impl Sim {
         self.queue_reply(arrival, frame);
     }
 
-    /// Whether SMInfo is for the host of a port. Without a host the agent says that it does not know it; ibsim
-    /// returns the request to its sender.
+    /// Returns whether the host of a port answers SMInfo. Without a host the agent refuses the attribute; ibsim returns the
+    /// request to its sender.
     fn manager_answers(&self, end_port: PortIdx) -> bool {
         self.ports[end_port].hosted || self.options.profile == DeviceProfile::Ibsim
     }
@@ -43,7 +43,7 @@ impl Sim {
         self.deliver(end_port, frame);
     }
 
-    /// Queues the answer for when the agent is done.
+    /// Queues the answer for the end of the agent's latency.
     fn queue_reply(&mut self, arrival: PortIdx, frame: FrameIdx) {
         if let Some(rate) = self.ports[arrival].drop_rate.as_deref().copied() {
             let asked = self.header(frame).attribute_id();
@@ -77,7 +77,7 @@ impl Sim {
         }
     }
 
-    /// The agent answers the request that came in by `arrival`, and the answer goes its way.
+    /// The agent answers the request that arrived at `arrival`, and the answer is sent.
     pub(crate) fn answer(&mut self, arrival: PortIdx, frame: FrameIdx) {
         let node = self.ports[arrival].node;
         let smp = self.frames[frame].is_smp();
@@ -159,7 +159,7 @@ impl Sim {
         MadHeader::from_bytes(*bytes.first_chunk().unwrap_or(&[0; MadHeader::LEN]))
     }
 
-    /// Spoils an answer.
+    /// Corrupts an answer.
     fn corrupt_reply(&mut self, corruption: Corruption, frame: FrameIdx) {
         let wrong = self.faults.next();
         let id = self.header(frame).attribute_id();

@@ -10,13 +10,13 @@ use ib_wire::{OpCode, Vl};
 use crate::event::DropReason;
 use crate::frame::Frame;
 
-/// Under this name the operations stand that attributes count, by the low byte of the attribute's ID.
+/// Key of the operations that attributes count, by the low byte of the attribute's ID.
 const OPERATION: &str = "op_code";
 
-/// Counters that seldom count, by name and by lane or service level.
+/// Counters of rare events, by name and by lane or service level.
 type Rare = BTreeMap<(&'static str, u8), u64>;
 
-/// What has passed a port, and what went wrong there.
+/// Counters of traffic and errors at a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Words of 32 bits sent, from the LRH to the ICRC.
@@ -41,7 +41,7 @@ pub struct Counters {
 
 impl Counters {
     /// A counter by its name in the specification's tables, as `port_xmit_discards`; `index` is the lane or service
-    /// level of those that have one, else 0. What never counted is 0.
+    /// level of those that have one, else 0. A counter that never counted is 0.
     #[must_use]
     pub fn get(&self, name: &str, index: u8) -> u64 {
         match name {
@@ -80,7 +80,7 @@ impl Counters {
         }
     }
 
-    /// Counts something that seldom happens.
+    /// Adds to a counter of rare events.
     pub(crate) fn count(&mut self, name: &'static str, index: u8, by: u64) {
         let rare = self.rare.get_or_insert_default();
         let counter = rare.entry((name, index)).or_default();
@@ -136,7 +136,7 @@ impl Counters {
         }
     }
 
-    /// Counts a packet for the attributes that are told which operation to count.
+    /// Counts a packet for the attributes that count one operation.
     fn count_operation(&mut self, frame: &Frame) {
         let op_code = match &frame.data {
             None => Some(OpCode::UD_SEND_ONLY),

@@ -1,4 +1,4 @@
-//! What comes out of the fabric: packets for hosts, events, counts, and why an operation cannot be done.
+//! Outputs of the fabric: packets for hosts, notifications, counts, and errors of operations.
 
 use ib_mad::Mad;
 use ib_routing::PortRef;
@@ -6,7 +6,7 @@ use ib_smp::PortState;
 use ib_wire::{Lid, Qpn};
 use thiserror::Error;
 
-/// A packet that has reached a port whose host listens.
+/// A datagram that has reached a port with a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The port.
@@ -17,12 +17,12 @@ pub struct Delivery {
     pub dest_lid: Lid,
     /// The datagram, with its sender's address.
     pub mad: Mad,
-    /// Bytes of the datagram that mean something: 256, or what a sender with RMPP below it passed on. The kernel gives a
-    /// receiver the same number.
+    /// Bytes of the datagram that are in use, from 1 to 256. Less than 256 for the last segment of a message whose sender leaves
+    /// RMPP to the layer below; the kernel gives a receiver the same number.
     pub length: u16,
 }
 
-/// What happened in the fabric that a host may want to know.
+/// A change or a loss in the fabric that a host may want to handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notification {
@@ -30,43 +30,43 @@ pub enum Notification {
     Dropped {
         /// The host's port that sent it, or that sent the request that it answers.
         origin: PortRef,
-        /// Where it ended.
+        /// The port where it ended.
         at: PortRef,
-        /// Why.
+        /// The reason.
         reason: DropReason,
-        /// The datagram as it was.
+        /// The datagram, with its sender's address.
         mad: Box<Mad>,
     },
     /// A port changed its state.
     PortState {
         /// The port.
         port: PortRef,
-        /// What it was.
+        /// State before the change.
         from: PortState,
-        /// What it is.
+        /// State after the change.
         to: PortState,
     },
 }
 
-/// Why a packet ended before its destination.
+/// The reason why a packet ended before its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// The port has no link, or the link went down under way.
+    /// The port has no link, or the link went down while the packet was on it.
     LinkDown,
     /// The node is switched off.
     NodeDown,
     /// A packet other than an SMP met a port that is not Active.
     PortNotActive,
-    /// The directed route is wrong: its rules say discard.
+    /// The rules of directed routes discard the packet.
     DirectedRoute,
     /// No table entry, or one that says drop.
     NoRoute,
-    /// The port's LIDs are others.
+    /// The destination LID is not one of the port's.
     WrongLid,
     /// The service level maps to VL 15, or to a lane that does not work.
     NoLane,
-    /// The packet went round a loop.
+    /// The packet passed more links than any path without a loop has.
     TooManyHops,
     /// The P_Key is not in the table of a port on the way.
     PKey,
@@ -74,23 +74,23 @@ pub enum DropReason {
     QKey,
     /// A port on the way filters raw packets.
     RawFiltered,
-    /// A switch's table sends the packet back where it came from.
+    /// The switch's table names the input port as the output port.
     SamePort,
-    /// The agents have as many SMPs before them as they can hold.
+    /// The buffers of VL 15 are full: the agent has not answered earlier SMPs yet.
     Vl15Overrun,
-    /// The ICRC is wrong: the destination found it.
+    /// The ICRC is wrong, as the destination detected.
     Icrc,
     /// The payload is larger than the link's MTU.
     TooLong,
-    /// The receiving port takes no packet of this length, or none on this lane.
+    /// The packet is longer than the receiving port's MTUCap, or on a lane that the port does not have.
     Malformed,
     /// A fault of the schedule.
     Lost,
-    /// A bit error that the CRC found.
+    /// A bit error that the CRC detected.
     BitError,
     /// The agent does not answer: it is silent, the M_Key is wrong, or the method asks for none.
     NoAnswer,
-    /// Nobody listens there.
+    /// No host is attached to the port.
     NoListener,
 }
 
@@ -111,20 +111,20 @@ pub struct SimStats {
     pub traps: u64,
 }
 
-/// What an operation on the fabric names that is not there.
+/// The reason why an operation on the fabric cannot be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SimError {
     /// No such node, or no such port on it.
     #[error("there is no port {} on node {:?}", port.port, port.node)]
     NoSuchPort {
-        /// What was asked for.
+        /// The port that was named.
         port: PortRef,
     },
     /// A CA has no port 0, and an external port of a switch has no host.
     #[error("port {} of node {:?} has no host: on a switch it is port 0, else any other", port.port, port.node)]
     NoHost {
-        /// What was asked for.
+        /// The port that was named.
         port: PortRef,
     },
     /// A port has a cable already.

@@ -1,4 +1,4 @@
-//! Faults: what goes wrong on links and in nodes, by a seeded schedule.
+//! Faults on links and in nodes, by a seeded schedule.
 //!
 //! The same seed and the same inputs give the same faults, bit for bit. Rates are chances per packet and link
 //! crossing; a node's behaviour is set by name through [`Sim::set_behaviour`](crate::Sim::set_behaviour).
@@ -25,8 +25,8 @@ macro_rules! link_faults {
         chances { $($(#[$chance_doc:meta])* $chance:ident = $chance_key:literal => $apply:expr;)* }
         settings { $($(#[$setting_doc:meta])* $setting:ident: $type_:ty = $setting_key:literal, $default:expr;)* }
     ) => {
-        /// How often each fault happens to packets on their way over a link. Chances are from 0.0 (never, the default)
-        /// to 1.0 (always), for each packet and each crossing of a link.
+        /// Chances of the faults on a link, from 0.0 (never, the default) to 1.0 (always), for each packet and each crossing of
+        /// a link.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct FaultRates {
             $($(#[$chance_doc])* pub $chance: f64,)*
@@ -47,7 +47,7 @@ macro_rules! link_faults {
             pub(crate) const SETTING_KEYS: &[(&str, &str)] =
                 &[$(($setting_key, <$type_ as FaultValue>::EXAMPLE)),*];
 
-            /// Whether every chance is zero.
+            /// Returns whether every chance is zero.
             #[must_use]
             pub fn is_none(&self) -> bool {
                 [$(self.$chance),*].iter().all(|&chance| chance <= 0.0)
@@ -107,7 +107,7 @@ link_faults! {
     settings {
         /// Longest delay that [`delay`](Self::delay) draws; 5 ms if not given.
         max_delay: Duration = "max-delay", Duration::from_millis(5);
-        /// Whether faults happen to subnet management packets only.
+        /// True if faults happen to subnet management packets only.
         smp_only: bool = "smp-only", false;
     }
 }
@@ -118,7 +118,7 @@ impl Default for FaultRates {
     }
 }
 
-/// How the agents of a node behave. A switch forwards packets whatever its agents do.
+/// Behaviour of the agents of a node. A switch forwards packets whatever its agents do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Behaviour {
@@ -133,7 +133,7 @@ pub enum Behaviour {
     Byzantine(Corruption),
 }
 
-/// How a byzantine node corrupts its answers.
+/// Corruption of the answers of a byzantine node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Corruption {

@@ -1,4 +1,4 @@
-//! A packet on its way: what a local route header and a datagram's addresses carry, without the CRCs.
+//! A packet in flight: the fields of its local route header and its addresses, without the CRCs.
 
 use std::ops::{Index, IndexMut};
 
@@ -11,7 +11,7 @@ use crate::trace::DataPacket;
 /// A packet inside the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
-    /// The datagram of management; of other packets it means nothing.
+    /// The datagram of management; unused in other packets.
     pub(crate) bytes: [u8; Mad::LEN],
     pub(crate) source_lid: Lid,
     pub(crate) dest_lid: Lid,
@@ -27,22 +27,22 @@ pub(crate) struct Frame {
     pub(crate) grh: Option<GrhAddress>,
     /// The port (flat index) whose host sent it.
     pub(crate) origin: u32,
-    /// Links passed so far: a packet that follows a loop ends by this.
+    /// Links passed so far; a limit on it ends packets in a loop.
     pub(crate) hops: u16,
-    /// How often it, or the packet that it is a copy of, was doubled by a fault.
+    /// Number of times that a fault has doubled it, or the packet that it is a copy of.
     pub(crate) doublings: u8,
     /// Length on the wire in 32-bit words, as PortXmitData counts: from the LRH to the ICRC.
     pub(crate) words: u16,
     /// Bytes of payload: what the MTU limits.
     pub(crate) payload: u16,
-    /// Bytes of a management datagram that its sender says mean something: 256 at most.
+    /// Bytes of a management datagram that are in use, 256 at most.
     pub(crate) length: u16,
     /// The packet itself, if it is not one of management.
     pub(crate) data: Option<Box<DataPacket>>,
 }
 
 impl Frame {
-    /// What a new place holds until somebody fills it.
+    /// Content of a new entry until a packet is written to it.
     const VACANT: Self = Self {
         bytes: [0; Mad::LEN],
         source_lid: Lid::NONE,
@@ -93,7 +93,7 @@ impl Idx for FrameIdx {
     }
 }
 
-/// Frames in flight: a place is used again, so a running fabric allocates nothing per packet.
+/// Frames in flight. Entries are reused, so a running fabric allocates nothing per packet.
 #[derive(Debug, Default)]
 pub(crate) struct FrameStore {
     frames: IdxVec<FrameIdx, Frame>,
@@ -101,8 +101,8 @@ pub(crate) struct FrameStore {
 }
 
 impl FrameStore {
-    /// A place for a packet. What the last one left there stands in it: the caller writes every field, in place, as a
-    /// frame is too large to be handed about.
+    /// An entry for a packet, with the content of an earlier one: the caller overwrites every field, in place, because a frame is
+    /// too large to be moved for each packet.
     #[inline]
     pub(crate) fn vacant(&mut self) -> FrameIdx {
         match self.free.pop() {
@@ -119,13 +119,13 @@ impl FrameStore {
         index
     }
 
-    /// Gives the frame's place free; whoever holds the number must not use it again.
+    /// Frees the frame's entry; its number must not be used again.
     #[inline]
     pub(crate) fn release(&mut self, frame: FrameIdx) {
         self.free.push(frame);
     }
 
-    /// How many frames are in flight.
+    /// Number of frames in flight.
     pub(crate) fn in_flight(&self) -> usize {
         self.frames.len().saturating_sub(self.free.len())
     }

@@ -22,10 +22,10 @@ use crate::sim::Sim;
 /// Bytes of an attribute's data in the classes of this module, at most.
 const DATA: usize = 192;
 
-/// Where the classes with a key have it in a datagram.
+/// Bytes of a datagram that hold the key, in the classes that have one.
 const KEY: std::ops::Range<usize> = 24..32;
 
-/// What managers have written to the agents of a node, by class, attribute and modifier. Most nodes have nothing.
+/// Settings that managers have written to the agents of a node, by class, attribute and modifier. Most nodes have none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     written: BTreeMap<(u8, AttributeId, u32), [u8; DATA]>,
@@ -47,7 +47,7 @@ struct Request<'a> {
     now: Instant,
 }
 
-/// Why an agent does not carry a request out.
+/// The reason why an agent does not carry a request out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
     /// The response has this status.
@@ -70,7 +70,7 @@ impl Request<'_> {
         Ok(())
     }
 
-    /// Shows an attribute that nobody can write.
+    /// Shows a read-only attribute.
     fn fixed<T: Attribute + IntoBytes + Immutable>(&mut self, value: &T) -> Answer {
         if self.set {
             return Err(Refusal::UNSUPPORTED);
@@ -78,7 +78,7 @@ impl Request<'_> {
         self.show(value)
     }
 
-    /// Keeps what a Set writes, and shows what was written last, `initial` before.
+    /// Stores the value of a Set. A Get shows the value stored last, or `initial` before the first Set.
     fn stored<T: Attribute + IntoBytes + Immutable>(&mut self, initial: &T) -> Answer {
         let key = (self.class.0, self.id, self.modifier);
         let data = self.class.data_offset()..self.class.data_end();
@@ -173,7 +173,7 @@ fn class_version(class: MgmtClass) -> u8 {
 }
 
 impl Sim {
-    /// Whether an agent of the node answers requests of a class at an end port.
+    /// Returns whether an agent of the node answers requests of a class at an end port.
     pub(crate) fn has_agent(&self, end_port: PortIdx, class: MgmtClass) -> bool {
         match class {
             MgmtClass::PERF | MgmtClass::CONGESTION_CONTROL | MgmtClass::BM => true,

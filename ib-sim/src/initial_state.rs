@@ -1,4 +1,4 @@
-//! The state in which nodes are born: powered, links trained, no subnet manager seen yet.
+//! The initial state of nodes: powered, links trained, not configured by a subnet manager.
 
 use ib_routing::index::IdxVec;
 use ib_routing::{Fabric, LinkSpeed, LinkWidth, Node, NodeIdx, Port, PortRef};
@@ -15,7 +15,7 @@ use crate::fault::Behaviour;
 use crate::node::{PortEntry, PortIdx, SimNode};
 use crate::options::{DeviceProfile, PortGuids, SimOptions};
 
-/// All nodes of `fabric` and all their ports; a node's ports stand together, from port 0 on.
+/// All nodes of `fabric` and all their ports; the ports of a node are consecutive, from port 0 on.
 pub(crate) fn nodes_and_ports(
     fabric: &Fabric,
     options: &SimOptions,
@@ -99,7 +99,7 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     let mut description = NodeDescription::default();
     description.set_node_string(&Text::new(&node.description));
     let mut ports = ports.into_iter();
-    // A CA has no port 0; the first entry of its ports stands for none.
+    // A CA has no port 0: the first entry of its ports is unused.
     let management = ports.next();
     let mut sma = match management {
         Some(management) if switch => Sma::new_switch(
@@ -122,7 +122,7 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     }
 }
 
-/// Whether a node has ports of NDR or XDR.
+/// Returns whether a node has ports of NDR or XDR.
 fn is_fast(node: &Node) -> bool {
     let fast = [Some(LinkSpeed::Ndr), Some(LinkSpeed::Xdr)];
     node.ports().any(|(_, port)| fast.contains(&port.speed))
@@ -236,7 +236,7 @@ fn port_info(
             } else {
                 GidPrefix(0)
             });
-        // Port 0 speaks for the external ports, where their own attributes may hide it.
+        // Port 0 says it for the external ports, whose own attributes may hide it.
         let knows_ndr = if management && specified {
             is_fast(node)
         } else {
@@ -246,7 +246,7 @@ fn port_info(
             .set_capability_mask2(capabilities2(knows_ndr));
     }
     if end_port && !specified {
-        // ibsim takes what the file says for what an earlier manager has left.
+        // ibsim takes the LIDs of the file as if an earlier manager had assigned them.
         info.set_lid(port.lid).set_lmc(port.lmc);
     }
     if management {
@@ -306,7 +306,7 @@ fn set_link(info: &mut PortInfo, port: &Port, peer: Option<&Port>) {
         Some(_) => LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8 | LinkWidths::X12,
         None => LinkWidths::X4,
     };
-    // The file may know two widths of a cable, one at each end: the link works at the narrower one.
+    // The file may have two widths for a cable, one at each end: the link uses the narrower one.
     let width = own
         .into_iter()
         .chain(peer.and_then(|peer| peer.width))

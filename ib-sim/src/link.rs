@@ -12,8 +12,8 @@ use crate::node::PortIdx;
 use crate::queue::Latency;
 use crate::sim::{Event, Sim};
 
-/// Doublings that a packet and its copies may go through: one on each of many links would make more of
-/// them than there is memory.
+/// Greatest number of doublings of a packet and its copies: one on each of many links would make more copies than fit into
+/// memory.
 const MOST_DOUBLINGS: u8 = 4;
 
 impl Sim {
@@ -40,7 +40,7 @@ impl Sim {
             self.queue.push_after(self.now, Latency::Hop, arrival);
             return;
         }
-        // A packet that leaves an answer time later has been overtaken by whatever was behind it.
+        // A packet that is delayed by an agent's latency is overtaken by the packets after it.
         let overtaken = self.options.hop_latency.saturating_mul(4);
         let overtaken = overtaken.saturating_add(self.options.agent_latency);
         let draw = self.faults.draw(&self.options.faults.rates, overtaken);
@@ -79,7 +79,7 @@ impl Sim {
             .push_later(self.now, wait, Event::Arrive { frame, port: peer });
     }
 
-    /// A port has received a packet with a wrong CRC. Good packets make up for bad ones; more bad ones than
+    /// A port has received a packet with a wrong CRC. Each good packet cancels a bad one; more bad ones than
     /// PortInfo.LocalPhyErrors are a local link integrity error (IBA vol. 1, 7.12.2).
     pub(crate) fn physical_error(&mut self, port: PortIdx) {
         let info = self.agent_port(port).map(ib_smp::SmaPort::info);
@@ -172,7 +172,7 @@ impl Sim {
         }
     }
 
-    /// Begins the training of a port's link; it ends after the training time, if both ends can.
+    /// Starts the training of a port's link; it ends after the training time, if both ends can train.
     pub(crate) fn train(&mut self, port: PortIdx) {
         let end = &mut self.ports[port];
         end.training = end.training.wrapping_add(1);
@@ -210,7 +210,7 @@ impl Sim {
         }
     }
 
-    /// A port's link has gone.
+    /// A port's link has gone down.
     pub(crate) fn link_lost(&mut self, port: PortIdx) {
         let entry = &mut self.ports[port];
         entry.training = entry.training.wrapping_add(1);
@@ -231,7 +231,7 @@ impl Sim {
         self.report(Notification::PortState { port, from, to });
     }
 
-    /// Does what a node's agent asks of its device.
+    /// Carries out what a node's agent asks of its device.
     pub(crate) fn process_sma_events(&mut self, node: ib_routing::NodeIdx) {
         while let Some(event) = self.nodes[node].sma.poll_event() {
             match event {

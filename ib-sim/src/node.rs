@@ -1,4 +1,4 @@
-//! The nodes of the fabric: what their agents know, and what a test may look at.
+//! The nodes of the fabric: the state of their agents and ports, and read-only views of both.
 
 use ib_mad::{AttributeId, Instant};
 use ib_routing::{NodeIdx, PortRef};
@@ -18,21 +18,21 @@ use crate::sampler::Sampler;
 pub struct SimNode {
     pub(crate) name: String,
     pub(crate) sma: Sma,
-    /// Its ports stand together in the vector of all ports, from port 0 on, which only a switch really has.
+    /// Index of port 0 in the vector of all ports; the node's other ports follow it. Port 0 of a CA is unused.
     pub(crate) first_port: PortIdx,
     pub(crate) num_ports: u8,
     pub(crate) is_switch: bool,
     pub(crate) behaviour: Behaviour,
-    /// Whether the node is there at all.
+    /// True if the node is switched on.
     pub(crate) powered: bool,
     pub(crate) smps_answered: u64,
-    /// When its agent is woken for its next trap.
+    /// Time at which its agent sends its next trap.
     pub(crate) wakes_at: Option<Instant>,
-    /// SMPs that its agent has before it.
+    /// SMPs that its agent has received and not answered yet.
     pub(crate) pending_smps: u32,
-    /// The sampling of its counters, once a manager has asked for one.
+    /// The sampling of its counters; none before a manager has started one.
     pub(crate) sampler: Option<Box<Sampler>>,
-    /// What managers have written to its general services agents, once they have.
+    /// Settings that managers have written to its general services agents; none before the first request.
     pub(crate) settings: Option<Box<Settings>>,
 }
 
@@ -55,7 +55,7 @@ impl SimNode {
         self.sma.node_info()
     }
 
-    /// The text that people know the node by.
+    /// NodeDescription.
     #[must_use]
     pub fn description(&self) -> &NodeDescription {
         self.sma.node_description()
@@ -73,7 +73,7 @@ impl SimNode {
         self.sma.node_info().node_guid()
     }
 
-    /// Whether it forwards packets.
+    /// Returns whether the node forwards packets.
     #[must_use]
     pub fn is_switch(&self) -> bool {
         self.is_switch
@@ -85,13 +85,13 @@ impl SimNode {
         self.num_ports
     }
 
-    /// How many requests its SMA has answered.
+    /// Number of requests that its SMA has answered.
     #[must_use]
     pub fn smps_answered(&self) -> u64 {
         self.smps_answered
     }
 
-    /// Whether it is switched on.
+    /// Returns whether it is switched on.
     #[must_use]
     pub fn is_powered(&self) -> bool {
         self.powered
@@ -103,7 +103,7 @@ impl SimNode {
         self.sma.switch().map_or(&[], SwitchTables::lft)
     }
 
-    /// Where the switch sends a unicast LID: `None` where it drops it.
+    /// The output port for a unicast LID; `None` if the switch drops packets for it.
     #[inline]
     #[must_use]
     pub fn lft_port(&self, lid: Lid) -> Option<PortNum> {
@@ -134,37 +134,37 @@ impl SimNode {
     }
 }
 
-/// What the simulator itself knows of a port; the rest is in the node's agent.
+/// State of a port that is outside the node's agent.
 #[derive(Clone, Debug)]
 pub(crate) struct PortEntry {
     pub(crate) node: NodeIdx,
     pub(crate) number: PortNum,
-    /// Whether the link has trained.
+    /// True if the link has trained.
     pub(crate) up: bool,
-    /// Whether a host listens here.
+    /// True if a host is attached.
     pub(crate) hosted: bool,
-    /// The cable's other end.
+    /// The port at the other end of the cable.
     pub(crate) peer: Option<PortIdx>,
-    /// The cable that was there before it was pulled out.
+    /// The port at the other end of the cable that was unlinked last.
     pub(crate) remembered_peer: Option<PortIdx>,
-    /// Counts the trainings of the link: one that was broken off must not end later.
+    /// Number of the link's latest training: an earlier one that was cancelled must not complete later.
     pub(crate) training: u32,
-    /// Requests to the agents that get lost here.
+    /// Share of the requests to the agents that are lost at this port.
     pub(crate) drop_rate: Option<Box<DropRate>>,
-    /// Packets with bit errors that good packets have not made up for.
+    /// Packets with bit errors, less good packets since: compared with LocalPhyErrors.
     pub(crate) physical_errors: u8,
     pub(crate) counters: Counters,
 }
 
-/// Share of the requests to a node's agents that get lost at a port.
+/// Share of the requests to a node's agents that are lost at a port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DropRate {
     pub(crate) share: f64,
-    /// The attribute that is asked for; none for all.
+    /// Attribute of the requests that are lost; none for all.
     pub(crate) attribute: Option<AttributeId>,
 }
 
-/// A look at a port of a simulated node.
+/// A read-only view of a port of a simulated node.
 #[derive(Clone, Copy, Debug)]
 pub struct SimPort<'a> {
     pub(crate) entry: &'a PortEntry,
@@ -178,7 +178,7 @@ impl<'a> SimPort<'a> {
         self.sma.info()
     }
 
-    /// What the node's agent keeps of the port: P_Keys, SLtoVL, arbitration.
+    /// The agent's state of the port: P_Keys, SLtoVL, arbitration.
     #[must_use]
     pub fn sma(&self) -> &'a SmaPort {
         self.sma
@@ -190,7 +190,7 @@ impl<'a> SimPort<'a> {
         self.info().port_state()
     }
 
-    /// Whether the link works: a cable, and both ends trained.
+    /// Returns whether there is a cable and both ends have trained.
     #[must_use]
     pub fn is_link_up(&self) -> bool {
         self.entry.up
@@ -202,7 +202,7 @@ impl<'a> SimPort<'a> {
         self.sma.guid()
     }
 
-    /// Which port it is.
+    /// Node and number of the port.
     #[must_use]
     pub fn at(&self) -> PortRef {
         PortRef {
@@ -211,7 +211,7 @@ impl<'a> SimPort<'a> {
         }
     }
 
-    /// What has passed the port, and what went wrong there.
+    /// Counters of traffic and errors at the port.
     #[must_use]
     pub fn counters(&self) -> &'a Counters {
         &self.entry.counters
@@ -222,7 +222,7 @@ impl<'a> SimPort<'a> {
         self.sma.p_keys()
     }
 
-    /// Whether a packet with this LID is for the port: its LIDs by LMC.
+    /// Returns whether a LID is one of the port's, its LMC considered.
     #[inline]
     #[must_use]
     pub fn has_lid(&self, lid: Lid) -> bool {
@@ -230,7 +230,7 @@ impl<'a> SimPort<'a> {
     }
 }
 
-/// Whether a LID is one of the port's.
+/// Returns whether a LID is one of the port's.
 #[inline]
 pub(crate) fn has_lid(info: &PortInfo, lid: Lid) -> bool {
     let (base, lmc) = (info.lid(), info.lmc().bits());

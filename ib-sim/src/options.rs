@@ -1,44 +1,44 @@
-//! How a fabric is simulated.
+//! Options of a simulated fabric.
 
 use std::time::Duration;
 
 use crate::fault::FaultSpec;
 
-/// How a fabric is simulated: latencies, capacities of its nodes, faults.
+/// Options of a simulated fabric: latencies, capacities of its nodes, faults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimOptions {
-    /// Time from the output port of a node to the output port of the next one.
+    /// Time from the output port of a node to the output port of the next one. Default: 250 ns.
     pub hop_latency: Duration,
-    /// Time an agent takes to answer.
+    /// Time that an agent takes to answer. Default: 3 us.
     pub agent_latency: Duration,
-    /// SMPs that an agent can have before it; what comes then is lost and counts as VL15Dropped.
+    /// Number of unanswered SMPs that an agent can hold; the next one is dropped and counts as VL15Dropped. Default: no limit.
     pub vl15_buffers: u32,
-    /// Time a link takes from its plugging in to the state Initialize.
+    /// Time from plugging a cable in to the state Initialize. Default: 10 ms.
     pub training_time: Duration,
-    /// What goes wrong on links.
+    /// Faults on links. Default: none.
     pub faults: FaultSpec,
-    /// Entries of a switch's linear forwarding table.
+    /// Entries of a switch's linear forwarding table, up to 0xc000, the default.
     pub linear_fdb_cap: u16,
-    /// Entries of a switch's multicast forwarding table.
+    /// Entries of a switch's multicast forwarding table, up to 0x3fff. Default: 4096.
     pub multicast_fdb_cap: u16,
-    /// P_Keys that a CA's port can hold.
+    /// P_Keys that a CA's port can hold. Default: 128.
     pub partition_cap: u16,
-    /// P_Keys that an external port of a switch can hold.
+    /// P_Keys that an external port of a switch can hold. Default: 64.
     pub partition_enforcement_cap: u16,
-    /// Which port GUIDs the CAs have.
+    /// Port GUIDs of CAs. Default: as given by the fabric.
     pub port_guids: PortGuids,
-    /// The attributes that a node is born with.
+    /// Initial values of the attributes. Default: those of the specification.
     pub profile: DeviceProfile,
-    /// Whether NDR and XDR switches show extended speeds only to a manager that says it knows them (bit 31 of PortInfo's
-    /// modifier), as real ones do.
+    /// True if NDR and XDR switches show extended speeds only to a manager that sets bit 31 of PortInfo's modifier, as real ones
+    /// do. Default: false.
     pub hidden_extended_speeds: bool,
-    /// Whether nodes send traps, and say so (IsTrapSupported).
+    /// True if nodes send traps and set IsTrapSupported. Default: true.
     pub traps: bool,
-    /// How often an agent sends a trap that nobody represses.
+    /// Number of times that an agent sends a trap without TrapRepress. Default: 5.
     pub trap_attempts: u32,
-    /// Whether changes of port states are reported as events.
+    /// True if changes of port states are notifications. Default: false.
     pub events: bool,
-    /// Whether dropped packets are reported as events; their number is counted always.
+    /// True if dropped packets are notifications; their number is always counted. Default: false.
     pub drop_events: bool,
 }
 
@@ -65,7 +65,7 @@ impl Default for SimOptions {
     }
 }
 
-/// Which GUIDs the ports of CAs have.
+/// Port GUIDs of CAs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PortGuids {
     /// Those of the fabric; node GUID + port number where it names none.
@@ -78,9 +78,9 @@ pub enum PortGuids {
 /// The values of the attributes before a subnet manager writes any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceProfile {
-    /// What the specification names as defaults, and what adapters and switches of today show.
+    /// Defaults of the specification, and values of today's adapters and switches.
     #[default]
     Specified,
-    /// What ibsim shows, for the comparison of tools: no subnet prefix, some odd constants.
+    /// Values of ibsim, so that tools print the same on both: no subnet prefix, some unusual constants.
     Ibsim,
 }

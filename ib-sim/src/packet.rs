@@ -1,8 +1,8 @@
-//! Data packets: what hosts send besides management, and the way that each took.
+//! Data packets: the traffic of hosts besides management, and the path of each packet.
 //!
 //! A packet is its bytes, from the LRH to the VCRC. It follows LFT and MFT, SLtoVL, MTU, partitions and port states hop by
-//! hop as a real one does: its VL and VCRC change at each hop, its ICRC never does, the counters count. What became of it is its
-//! [`PacketTrace`]: every link that it crossed, and where each copy of it ended and why.
+//! hop as a real one does: its VL and VCRC change at each hop, its ICRC never does, the counters count. Its [`PacketTrace`]
+//! has every link that it crossed, and for each copy the port where it ended and the reason.
 
 use ib_routing::PortRef;
 use ib_wire::{Fault, FaultKind, Lnh, PKey, Packet, QKey, Qpn};
@@ -17,7 +17,7 @@ use crate::trace::{DataPacket, PacketEnd, PacketFate, PacketHop, PacketId, Packe
 /// Packets in flight beyond one for each port: more only go in circles.
 const MANY: usize = 1 << 12;
 
-/// Why a packet cannot be sent.
+/// The reason why a packet cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PacketError {
@@ -122,30 +122,30 @@ impl Sim {
         Ok(self.take_trace(id).unwrap_or_default())
     }
 
-    /// The way of a packet so far.
+    /// The trace of a packet so far.
     #[must_use]
     pub fn trace(&self, id: PacketId) -> Option<&PacketTrace> {
         self.traces.by_id.get(&id)
     }
 
-    /// The way of a packet so far, which is forgotten: what is still on its way is not traced any more.
+    /// Removes and returns the trace of a packet so far; copies that are still in flight are not traced any more.
     pub fn take_trace(&mut self, id: PacketId) -> Option<PacketTrace> {
         self.traces.by_id.remove(&id)
     }
 
-    /// What a receiver finds wrong with a packet that comes out of its link.
+    /// Returns whether the VCRC is wrong, which the receiver at the other end of the link detects.
     pub(crate) fn spoiled(&self, frame: FrameIdx) -> bool {
         let data = self.frames[frame].data.as_ref();
         data.is_some_and(|data| data.spoiled)
     }
 
-    /// Whether the ICRC is wrong, which only the destination looks at.
+    /// Returns whether the ICRC is wrong, which only the destination checks.
     pub(crate) fn broken(&self, frame: FrameIdx) -> bool {
         let data = self.frames[frame].data.as_ref();
         data.is_some_and(|data| data.broken)
     }
 
-    /// Whether the packet is a raw one, which a port may be told to filter.
+    /// Returns whether the packet is raw; a port may filter raw packets.
     pub(crate) fn is_raw(&self, frame: FrameIdx) -> bool {
         let data = self.frames[frame].data.as_ref();
         data.is_some_and(|data| data.raw)
@@ -182,7 +182,7 @@ impl Sim {
         }
     }
 
-    /// A second packet like this one; none if there are so many already that they must go in circles.
+    /// A copy of a packet; none if there are so many copies already that they must be in a loop.
     pub(crate) fn copy_frame(&mut self, frame: FrameIdx) -> Option<FrameIdx> {
         let ports = u32::try_from(self.ports.len()).unwrap_or(u32::MAX);
         // Datagrams of management have no trace: of them all together there are no more than this.
@@ -201,7 +201,7 @@ impl Sim {
         Some(self.frames.copy(frame))
     }
 
-    /// Takes the original of copies out of the fabric.
+    /// Removes the original of copies from the fabric.
     pub(crate) fn release_original(&mut self, frame: FrameIdx) {
         if let Some(data) = self.frames[frame].data.take()
             && let Some(trace) = self.traces.by_id.get_mut(&data.id)

@@ -2,8 +2,8 @@
 //!
 //! A counter is kept once, in 64 bits, under its name in the specification's tables; the attributes are windows on it: the
 //! same count appears in PortCounters, stopped at all ones, and in PortCountersExtended. Every packet counts, SMPs
-//! too: PortXmitData speaks of all lanes. A link of this fabric has no credits and no error correction: what counts
-//! those can be written and stays as it was written.
+//! too, because PortXmitData is for all lanes. A link of this fabric has no credits and no error correction: counters of
+//! those keep the value that was written to them.
 
 use ib_mad::{
     Attribute, AttributeId, ClassCapabilities, ClassPortInfo, MadStatus, Method, PerfAttribute,
@@ -23,7 +23,7 @@ use crate::sim::Sim;
 /// PortSelect of all ports of a switch together.
 const ALL_PORTS: u8 = 255;
 
-/// Attributes from here on are a vendor's own; these agents are nobody's.
+/// Attributes from here on belong to vendors; these agents have none.
 const FIRST_OF_VENDORS: AttributeId = AttributeId(0xff00);
 
 /// One counter as an attribute shows it.
@@ -88,12 +88,12 @@ fn select_bit(id: AttributeId, name: &str, ordinal: u32) -> u32 {
         // CounterSelect2 of PortCounters.
         (PortCounters::ID, "port_xmit_wait") => 16,
         (PortCounters::ID, "qp1_dropped") => 17,
-        // What is behind it in the layout is before it in CounterSelect.
+        // Counters after it in the layout are before it in CounterSelect.
         (PortCounters::ID, _) if ordinal > 11 => ordinal.saturating_sub(1),
         (PortExtendedSpeedsCounters::ID, _) => {
             extended_speeds_select(name).map_or(u32::MAX, u64::trailing_zeros)
         }
-        // CounterSelect of PortCountersExtended has 8 bits, CounterSelect2 those behind.
+        // CounterSelect of PortCountersExtended has 8 bits, CounterSelect2 has the others.
         (PortCountersExtended::ID, _) if ordinal > 7 => ordinal.saturating_add(8),
         _ => ordinal,
     }
@@ -102,7 +102,7 @@ fn select_bit(id: AttributeId, name: &str, ordinal: u32) -> u32 {
 impl Sim {
     /// Sets a counter by the name of its attribute and field, spelled as in the specification or as ibsim's console
     /// does, cut at the counter's width, and gives the value that it has now; `None` if there is no such. A counter of one
-    /// lane has the lane's number behind its name: `PortVLOpPackets3`.
+    /// lane has the lane's number after its name: `PortVLOpPackets3`.
     pub fn set_counter(
         &mut self,
         port: PortRef,
@@ -121,7 +121,7 @@ impl Sim {
         let wanted = plain(field);
         let window = windows.iter().find(|window| {
             let name = plain(window.name);
-            // A counter of one lane has the lane's number behind its name.
+            // A counter of one lane has the lane's number after its name.
             wanted == name || wanted == format!("{name}{}", window.index)
         })?;
         let value = value.min(all_ones(window.bits));
@@ -226,7 +226,7 @@ impl Sim {
             load_bits(data, field.bit_offset, field.bits)
         };
         let first = field("counter_select").unwrap_or(0);
-        // The second mask stands behind 16 bits; an attribute with more bits in the first has no second.
+        // The second mask follows the 16 bits of the first; an attribute with a longer first mask has no second.
         let selected = field("counter_select2").unwrap_or(0) << 16 | first;
         for window in windows {
             let named = selected

@@ -1,8 +1,8 @@
-//! Numbers of ports: all ports of a fabric stand in one vector.
+//! Indices of ports: all ports of a fabric are in one vector.
 
 use ib_routing::index::Idx;
 
-/// Place of a port in the flat vector of all ports.
+/// Index of a port in the vector of all ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PortIdx(pub(crate) u32);
 

@@ -18,7 +18,7 @@ use crate::{Behaviour, Corruption, Delivery, FaultRates, Notification, Sim, SimO
 /// Switches of the ring; each has a host.
 const SWITCHES: u8 = 4;
 
-/// A ring of switches, by ports 1 and 2, with a host each behind port 3.
+/// A ring of switches, by ports 1 and 2, with a host at port 3 of each.
 fn ring() -> Fabric {
     let mut builder = FabricBuilder::new();
     let mut add = |type_, guid: u8, num_ports| {
@@ -48,7 +48,7 @@ fn ring() -> Fabric {
     builder.build()
 }
 
-/// What a run shows to the outside.
+/// The outputs of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     delivered: Vec<Delivery>,

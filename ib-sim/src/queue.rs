@@ -1,4 +1,4 @@
-//! What will happen in the fabric, in the order of virtual time.
+//! The queue of events of the fabric, in the order of virtual time.
 //!
 //! Nearly every event is a hop or an answer, of constant latency each, so its moment is never before that of the one
 //! queued just before it: those go to first-in-first-out lanes, one per latency, which cost nothing to keep in
@@ -11,16 +11,16 @@ use std::time::Duration;
 
 use ib_mad::Instant;
 
-/// What takes the same time whenever it happens.
+/// A latency that is the same for all events of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Latency {
     /// A packet crosses a link.
     Hop,
-    /// An agent thinks.
+    /// The answer of an agent.
     Answer,
 }
 
-/// How many latencies there are: each has a lane of its own.
+/// Number of latencies: each has a lane of its own.
 const LANES: usize = 2;
 
 /// Events of one kind `E`, by time.
@@ -28,7 +28,7 @@ const LANES: usize = 2;
 pub(crate) struct EventQueue<E> {
     lanes: [Lane<E>; LANES],
     heap: BinaryHeap<Reverse<Entry<E>>>,
-    /// The first event of all: it is looked at far more often than it changes.
+    /// The first event of all: it is read far more often than it changes.
     first: First,
     queued: u64,
 }
@@ -46,7 +46,7 @@ struct Entry<E> {
     event: E,
 }
 
-/// When an event happens, and by ties which comes first: the moment above the number of its queueing.
+/// The order of events: the time in the upper half, and for ties the number of the queueing in the lower half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
@@ -65,11 +65,11 @@ impl Key {
     }
 }
 
-/// Where the first event waits.
+/// The place of the first event.
 #[derive(Clone, Copy, Debug)]
 struct First {
     key: Key,
-    /// Its lane; [`LANES`] stands for the heap.
+    /// Number of its lane; [`LANES`] is the heap.
     lane: usize,
 }
 

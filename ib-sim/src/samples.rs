@@ -26,10 +26,10 @@ const TICK: Duration = Duration::from_micros(1);
 /// 32 bits, the widest code.
 const COUNTER_WIDTH: u8 = 4;
 
-/// A counter that can be told to count anything that the port counts.
+/// CounterMask of a counter that can count any quantity of the port.
 const ANY: u8 = 1;
 
-/// What a code of CounterSelect counts; nothing where there is no such code.
+/// The count of a code of CounterSelect; 0 if there is no such code.
 fn count(counters: &Counters, select: u16) -> u64 {
     match select {
         1 => counters.xmit_data,
@@ -139,7 +139,7 @@ impl Sim {
         Some(MadStatus::OK)
     }
 
-    /// Takes a new control, unless a sampling runs.
+    /// Starts a sampling, unless one is running.
     fn start_sampling(&mut self, node: NodeIdx, port: PortIdx, control: PortSamplesControl) {
         let old = self.nodes[node].sampler.as_deref();
         if old.is_some_and(|old| old.status != SampleStatus::DONE) {
@@ -158,7 +158,7 @@ impl Sim {
             .push_later(self.now, wait, Event::Sample { node, sampling });
     }
 
-    /// The time to start has come, or the time to end.
+    /// Starts or ends a sampling whose time has come.
     pub(crate) fn sample(&mut self, node: NodeIdx, sampling: u32) {
         let sampler = self.nodes[node].sampler.as_deref_mut();
         let Some(sampler) = sampler.filter(|sampler| sampler.sampling == sampling) else {

@@ -1,11 +1,11 @@
 //! A server that ibsim's clients attach to: unmodified programs, preloaded with ibsim's `umad2sim`, see our fabric.
 //!
 //! A client asks the control socket for a slot, gets a data socket of its own, and exchanges datagrams over it with the
-//! fabric, as the port that it is attached to. The fabric runs in real time here, its hops and agents take none: what
-//! waits is only what waits on a real fabric too, such as a trap that nobody represses.
+//! fabric, as the port that it is attached to. The fabric runs in real time; its hops and agents take none unless the
+//! options give them latencies, so only timers wait, such as the repetition of a trap without TrapRepress.
 //!
-//! Nothing that a client sends can hurt another one: a message of the wrong size is dropped, a flood is read in
-//! turns, a client that is gone loses its slot at the next datagram for it.
+//! No client can harm another one: a message of the wrong size is dropped, a flood is read in
+//! turns, a client that is gone loses its slot.
 
 mod attach;
 mod client;
@@ -44,14 +44,14 @@ const MAX_WAIT: Duration = Duration::from_millis(100);
 /// Time between two searches for clients that are gone.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Why the server cannot run.
+/// The reason why the server cannot run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServerError {
     /// A socket cannot be opened or read.
     #[error("{action}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         action: String,
         /// The system's answer.
         source: io::Error,
@@ -95,9 +95,9 @@ pub struct Server {
     started: bool,
     prompt: bool,
     clock: MonotonicClock,
-    /// Until when the console's `Wait` keeps the server from doing anything.
+    /// End of the console's `Wait`, until which the server does nothing.
     asleep_until: Option<Instant>,
-    /// When all clients were probed last.
+    /// Time at which all clients were probed last.
     probed_at: Instant,
 }
 
@@ -191,14 +191,14 @@ impl Server {
         }
     }
 
-    /// How long the server may wait for its sockets: until the fabric's next timer, or [`MAX_WAIT`].
+    /// The longest time that the server may wait for its sockets: until the fabric's next timer, or [`MAX_WAIT`].
     fn longest_wait(&self) -> Duration {
         let next = self.sim.poll_timeout();
         let wait = next.map(|next| next.since(self.clock.now()));
         wait.unwrap_or(MAX_WAIT).min(MAX_WAIT)
     }
 
-    /// Lets the clients in.
+    /// Starts to accept clients.
     fn start(&mut self) -> Result<(), ServerError> {
         let added = self.poller.add(&self.control, Ready::Control);
         added.map_err(ServerError::new("waiting for the control socket"))?;
@@ -206,7 +206,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reads what has come, and lets the fabric do what is due.
+    /// Reads the sockets that are readable, and handles all due events of the fabric.
     fn serve(&mut self, ready: &mut Vec<Ready>) {
         for from in ready.drain(..) {
             match from {
@@ -272,7 +272,7 @@ impl Server {
         self.settle();
     }
 
-    /// Lets the fabric do what is due, and hands out what has arrived.
+    /// Handles all due events of the fabric, and delivers the datagrams that have arrived.
     fn settle(&mut self) {
         loop {
             let now = self.clock.now();
@@ -344,7 +344,7 @@ impl Server {
         found.map(|(slot, _)| slot)
     }
 
-    /// Tells the sender of a request at once that no answer will come.
+    /// Returns a request to its sender at once, because no answer will come.
     fn return_to_sender(&mut self, mad: &Mad) {
         let slot = client::slot_of(mad.header().transaction_id());
         let Some(message) = client::returned(mad) else {

@@ -17,27 +17,27 @@ use crate::options::SimOptions;
 use crate::queue::EventQueue;
 use crate::trace::Traces;
 
-/// What waits in the queue.
+/// An event in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A packet comes out of the link of this port.
+    /// A packet arrives at this port from its link.
     Arrive { frame: FrameIdx, port: PortIdx },
-    /// An agent has thought about the request that came in by this port.
+    /// An agent answers the request that arrived at this port.
     Answer { frame: FrameIdx, port: PortIdx },
-    /// The link of this port has trained.
+    /// The training of this port's link ends.
     Trained { port: PortIdx, training: u32 },
-    /// It is time for a node to send a trap, for the first time or again.
+    /// A trap of a node is due, for the first time or again.
     Traps { node: NodeIdx },
     /// A node's sampling of counters starts or ends.
     Sample { node: NodeIdx, sampling: u32 },
 }
 
-/// What a host does to the fabric.
+/// A datagram that a host sends.
 #[derive(Clone, Copy, Debug)]
 pub struct SimInput<'a> {
     /// The port that sends.
     pub port: PortRef,
-    /// What it sends.
+    /// The datagram, with its destination's address.
     pub mad: &'a Mad,
 }
 
@@ -56,7 +56,7 @@ pub struct Sim {
     pub(crate) outbox: VecDeque<(PortIdx, FrameIdx)>,
     pub(crate) events: VecDeque<Notification>,
     pub(crate) faults: FaultSource,
-    /// Whether packets suffer at all: saves the question per hop.
+    /// True if any fault can happen: most fabrics have none, and a hop then draws nothing.
     pub(crate) faulty: bool,
     pub(crate) stats: SimStats,
     pub(crate) max_hops: u16,
@@ -87,13 +87,13 @@ impl Sim {
         }
     }
 
-    /// The moment that the fabric has reached.
+    /// The time that the fabric has reached.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// How many packets are on their way, or wait for their host.
+    /// Number of packets that are in flight or wait for their host.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.frames.in_flight()
@@ -175,7 +175,7 @@ impl Sim {
         Some(self.at(peer))
     }
 
-    /// Lets a host listen on a port; `sm` when a subnet manager runs there, which sets IsSM.
+    /// Attaches a host to a port; `sm` if a subnet manager runs there, which sets IsSM.
     ///
     /// # Errors
     /// [`SimError::NoSuchPort`], or [`SimError::NoHost`] for a port that has none.
@@ -191,7 +191,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Nobody listens on the port any more.
+    /// Detaches the host of a port.
     pub fn detach(&mut self, port: PortRef) {
         if let Some(index) = self.port_idx(port) {
             self.ports[index].hosted = false;
@@ -217,25 +217,25 @@ impl Sim {
         Ok(())
     }
 
-    /// How a node's agents behave from now on.
+    /// Sets the behaviour of a node's agents.
     pub fn set_behaviour(&mut self, node: NodeIdx, behaviour: Behaviour) {
         if let Some(node) = self.nodes.find_mut(node) {
             node.behaviour = behaviour;
         }
     }
 
-    /// How often packets suffer on every link from now on.
+    /// Sets the chances of faults on every link.
     pub fn set_fault_rates(&mut self, rates: FaultRates) {
         self.faulty = !rates.is_none();
         self.options.faults.rates = rates;
     }
 
-    /// Sends a datagram from the host of `port`, at the present moment.
+    /// Sends a datagram from the host of `port`, now.
     pub fn send(&mut self, port: PortRef, mad: &Mad) {
         self.send_datagram(port, mad, Frame::PAYLOAD);
     }
 
-    /// Sends a datagram of which `length` bytes mean something.
+    /// Sends a datagram of which `length` bytes are in use.
     pub(crate) fn send_datagram(&mut self, port: PortRef, mad: &Mad, length: u16) {
         let Some(index) = self.port_idx(port) else {
             return;
@@ -251,7 +251,7 @@ impl Sim {
         }
     }
 
-    /// Does all that is due at `now`, in the order of time.
+    /// Handles all events that are due at `now`, in the order of time.
     pub fn advance(&mut self, now: Instant) {
         while let Some((at, event)) = self.queue.pop_due(now) {
             self.now = self.now.max(at);
@@ -270,7 +270,7 @@ impl Sim {
         self.nodes.find(port.node)?.port_idx(port.port)
     }
 
-    /// Which port an index stands for.
+    /// Node and number of the port of an index.
     pub(crate) fn at(&self, port: PortIdx) -> PortRef {
         let entry = &self.ports[port];
         PortRef {
@@ -279,20 +279,20 @@ impl Sim {
         }
     }
 
-    /// What the agent keeps of a port; none for port 0 of a CA.
+    /// The agent's state of a port; none for port 0 of a CA.
     #[inline]
     pub(crate) fn agent_port(&self, port: PortIdx) -> Option<&SmaPort> {
         let entry = &self.ports[port];
         self.nodes[entry.node].sma.port(entry.number)
     }
 
-    /// PortInfo, for what the device writes itself.
+    /// PortInfo, for fields that the device writes itself.
     pub(crate) fn info_mut(&mut self, port: PortIdx) -> Option<&mut PortInfo> {
         let entry = &self.ports[port];
         self.nodes[entry.node].sma.port_info_mut(entry.number)
     }
 
-    /// Whether a LID is one of the port's.
+    /// Returns whether a LID is one of the port's.
     #[inline]
     pub(crate) fn has_lid(&self, port: PortIdx, lid: Lid) -> bool {
         self.agent_port(port)
@@ -306,7 +306,7 @@ impl Sim {
         })
     }
 
-    /// The port whose LID, P_Keys and host stand for `port`: port 0 of a switch, itself else.
+    /// The port whose LID, P_Keys and host `port` uses: port 0 of a switch, else the port itself.
     pub(crate) fn end_port(&self, port: PortIdx) -> PortIdx {
         let node = &self.nodes[self.ports[port].node];
         if node.is_switch {
@@ -340,13 +340,13 @@ impl Sim {
         mad_of(&self.frames[frame])
     }
 
-    /// Ends a packet at `port`, whose counters tell of it.
+    /// Drops a packet at `port` and counts it there.
     pub(crate) fn drop_frame(&mut self, port: PortIdx, frame: FrameIdx, reason: DropReason) {
         self.ports[port].counters.count_drop(reason);
         self.lose(port, frame, reason);
     }
 
-    /// Ends a packet at `port`; no counter tells of it.
+    /// Drops a packet at `port`; no counter counts it.
     pub(crate) fn lose(&mut self, port: PortIdx, frame: FrameIdx, reason: DropReason) {
         self.stats.dropped = self.stats.dropped.wrapping_add(1);
         if let Some(data) = self.frames[frame].data.take() {

@@ -1,4 +1,4 @@
-//! Forwarding: where a packet goes that has come to a node, or that a node sends.
+//! Forwarding: the next hop of a packet that arrived at a node, or that a node sends.
 
 use ib_mad::{Mad, MgmtClass};
 use ib_routing::NodeIdx;
@@ -13,7 +13,7 @@ use crate::options::DeviceProfile;
 use crate::sim::{Sim, directed};
 
 impl Sim {
-    /// A packet comes out of the link of `port`.
+    /// A packet arrives at `port` from its link.
     pub(crate) fn arrive(&mut self, port: PortIdx, frame: FrameIdx) {
         let arrived = &mut self.frames[frame];
         arrived.hops = arrived.hops.saturating_add(1);
@@ -61,7 +61,7 @@ impl Sim {
         self.forward(node, Some(port), frame);
     }
 
-    /// Checks and counts a packet other than an SMP that comes out of the link of `port`.
+    /// Checks and counts a packet other than an SMP that arrives at `port` from its link.
     fn data_arrives(&mut self, port: PortIdx, frame: FrameIdx) -> Result<(), DropReason> {
         let entry = &self.ports[port];
         let (node, number) = (entry.node, entry.number);
@@ -146,7 +146,7 @@ impl Sim {
         self.relay(here, out, frame);
     }
 
-    /// Takes a packet from the port that it came by to the one that it leaves by.
+    /// Moves a packet from its input port to its output port.
     fn relay(&mut self, here: PortIdx, out: PortIdx, frame: FrameIdx) {
         self.set_lane(self.ports[here].number, out, frame);
         if self.has_lane(out, frame) {
@@ -201,7 +201,7 @@ impl Sim {
         self.release_original(frame);
     }
 
-    /// Whether the switch has a table entry for a multicast LID: one within its capacity and its top.
+    /// Returns whether the switch has a table entry for a multicast LID, within its capacity and its top.
     fn has_multicast_entry(&self, node: NodeIdx, mlid: Lid) -> bool {
         let Some(info) = self.nodes[node].switch_info() else {
             return false;
@@ -211,7 +211,7 @@ impl Sim {
         below_top && (mlid.0 & 0x3fff) < info.multicast_fdb_cap()
     }
 
-    /// Chooses the lane of a data packet by its service level, the port it came by and the one it leaves by.
+    /// Chooses the lane of a data packet by its service level, its input port and its output port.
     fn set_lane(&mut self, input: PortNum, out: PortIdx, frame: FrameIdx) {
         let packet = &mut self.frames[frame];
         if packet.is_smp() {
@@ -221,7 +221,7 @@ impl Sim {
         packet.lane = self.nodes[out.node].vl(input, out.number, packet.sl);
     }
 
-    /// Whether a data packet's lane is one that works at the port that it leaves by.
+    /// Returns whether a data packet's lane is operational at its output port.
     fn has_lane(&self, out: PortIdx, frame: FrameIdx) -> bool {
         let packet = &self.frames[frame];
         let Some(port) = self.agent_port(out).filter(|_| !packet.is_smp()) else {
@@ -231,7 +231,7 @@ impl Sim {
         packet.lane != Vl::MANAGEMENT && packet.lane.bits() < lanes
     }
 
-    /// Sends a packet out of a port after the checks that are due there.
+    /// Sends a packet out of a port after the checks of an output port.
     fn leave(&mut self, out: PortIdx, frame: FrameIdx) {
         let packet = &self.frames[frame];
         if packet.hops >= self.max_hops {
@@ -259,7 +259,7 @@ impl Sim {
         self.transmit(out, frame);
     }
 
-    /// A packet has come to the end port that it may be for; `arrival` is the port whose link it left.
+    /// A packet has reached an end port that it may be for; `arrival` is the port by which it entered the node.
     pub(crate) fn receive(&mut self, end_port: PortIdx, arrival: PortIdx, frame: FrameIdx) {
         let packet = &self.frames[frame];
         let dest = packet.dest_lid;
@@ -289,7 +289,7 @@ impl Sim {
         self.receive_gmp(end_port, frame);
     }
 
-    /// Moves a directed-route SMP on that has come out of the link of `port`.
+    /// Handles a directed-route SMP that arrived at `port` from its link.
     fn directed_from(&mut self, port: PortIdx, frame: FrameIdx) {
         let source = Source::Port(self.ports[port].number);
         let smi = self.smi(port, frame);
@@ -300,7 +300,7 @@ impl Sim {
         self.follow(port, frame, step);
     }
 
-    /// Does what the rules of directed routes say; `here` is the port of arrival, or the own end port.
+    /// Follows the rules of directed routes; `here` is the port of arrival, or the own end port.
     pub(crate) fn follow(&mut self, here: PortIdx, frame: FrameIdx, step: Result<Step, Discard>) {
         let node = self.ports[here].node;
         match step {
@@ -352,12 +352,12 @@ impl Sim {
         }
     }
 
-    /// Whether a switch's port lets a packet of this partition pass.
+    /// Returns whether a port lets a packet of this partition pass: ports of switches check it here, others at delivery.
     fn passes_partition(&self, port: PortIdx, frame: FrameIdx) -> bool {
         !self.nodes[self.ports[port].node].is_switch || self.has_partition(port, frame)
     }
 
-    /// Whether the port's table has a key that matches the packet's.
+    /// Returns whether the port's table has a key that matches the packet's.
     fn has_partition(&self, port: PortIdx, frame: FrameIdx) -> bool {
         if self.is_raw(frame) {
             return true;

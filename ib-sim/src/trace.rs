@@ -1,4 +1,4 @@
-//! What became of a data packet: every link that it crossed, and where each copy of it ended and why.
+//! The trace of a data packet: every link that it crossed, and for each copy the port where it ended and the reason.
 
 use std::collections::BTreeMap;
 
@@ -12,31 +12,31 @@ use crate::event::DropReason;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u64);
 
-/// A data packet on its way.
+/// A data packet in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct DataPacket {
     pub(crate) id: PacketId,
     pub(crate) bytes: Vec<u8>,
-    /// Its VCRC is wrong: the first receiver throws it away.
+    /// Its VCRC is wrong: the first receiver drops it.
     pub(crate) spoiled: bool,
-    /// Its ICRC is wrong: the last receiver throws it away.
+    /// Its ICRC is wrong: the last receiver drops it.
     pub(crate) broken: bool,
     /// It has no transport header, so no partition either.
     pub(crate) raw: bool,
-    /// What it does; none of a raw packet.
+    /// Operation of the packet; none for a raw packet.
     pub(crate) op_code: Option<OpCode>,
-    /// A switch on its way was congested.
+    /// A switch on its path was congested.
     pub(crate) fecn: bool,
-    /// The way that its sender's packets take was congested.
+    /// The path of its sender's packets was congested.
     pub(crate) becn: bool,
 }
 
-/// The way of a data packet through the fabric.
+/// The path of a data packet through the fabric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PacketTrace {
     /// Every crossing of a link, in the order of time. The copies of a multicast packet are all here.
     pub hops: Vec<PacketHop>,
-    /// Where it ended, and each of its copies.
+    /// The end of the packet and of each of its copies.
     pub ends: Vec<PacketEnd>,
     pub(crate) in_flight: u32,
 }
@@ -44,7 +44,7 @@ pub struct PacketTrace {
 /// One crossing of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHop {
-    /// When it left.
+    /// Time at which it left `from`.
     pub at: Instant,
     /// The port that sent it.
     pub from: PortRef,
@@ -54,18 +54,18 @@ pub struct PacketHop {
     pub vl: Vl,
 }
 
-/// Where a packet, or a copy of it, ended.
+/// The end of a packet or of a copy of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketEnd {
-    /// When.
+    /// Time of the end.
     pub at: Instant,
     /// The port that it was delivered to, or where it was discarded.
     pub port: PortRef,
-    /// What became of it.
+    /// Delivered or discarded.
     pub fate: PacketFate,
 }
 
-/// What became of a packet.
+/// The fate of a packet: delivered or discarded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PacketFate {
     /// It reached a port that it is for, with these bytes.
@@ -75,7 +75,7 @@ pub enum PacketFate {
 }
 
 impl PacketTrace {
-    /// Whether no copy is on its way any more.
+    /// Returns whether every copy has ended.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.in_flight == 0
@@ -87,7 +87,7 @@ impl PacketTrace {
         self.ends.iter().filter(delivered).map(|end| end.port)
     }
 
-    /// Where it was discarded, and why.
+    /// The ports where copies were discarded, each with the reason, in the order of time.
     pub fn discarded(&self) -> impl Iterator<Item = (PortRef, DropReason)> + '_ {
         self.ends.iter().filter_map(|end| match end.fate {
             PacketFate::Discarded(reason) => Some((end.port, reason)),

@@ -15,14 +15,14 @@ use crate::sim::Sim;
 
 /// A fabric that several transports and a clock share. Clones are the same fabric.
 ///
-/// Time passes only while somebody waits in [`SimTransport`]'s `recv`, or by [`advance`](Self::advance).
+/// Time passes only while a caller waits in [`SimTransport`]'s `recv`, or by [`advance`](Self::advance).
 #[derive(Clone, Debug)]
 pub struct SharedSim(Rc<RefCell<Shared>>);
 
 #[derive(Debug)]
 struct Shared {
     sim: Sim,
-    /// What has arrived at the ports that transports are attached to, and still lies in the fabric.
+    /// Datagrams that have arrived at ports with transports; their frames are still in the fabric.
     inboxes: Vec<Inbox>,
 }
 
@@ -44,9 +44,9 @@ impl Sim {
 }
 
 impl SharedSim {
-    /// Looks at the fabric, or changes it.
+    /// Reads or changes the fabric.
     ///
-    /// `look` must not use this handle or its transports: they are the same fabric.
+    /// `look` must not use this handle or its transports: they are the same fabric, which is borrowed meanwhile.
     pub fn with<T>(&self, look: impl FnOnce(&mut Sim) -> T) -> T {
         look(&mut self.0.borrow_mut().sim)
     }
@@ -99,7 +99,7 @@ impl Shared {
         self.sort();
     }
 
-    /// Puts what has arrived into the inboxes.
+    /// Moves the datagrams that have arrived into the inboxes.
     fn sort(&mut self) {
         while let Some((port, frame)) = self.sim.outbox.pop_front() {
             match self.inboxes.iter_mut().find(|inbox| inbox.port == port) {
@@ -126,7 +126,7 @@ impl Clock for SimClock {
     }
 }
 
-/// A host's way into the simulated fabric: a transport in virtual time.
+/// A host's port of the simulated fabric: a transport in virtual time.
 ///
 /// Waiting costs no real time: `recv` lets the fabric run until something arrives or the deadline is reached. Without
 /// a deadline it ends when nothing can ever arrive.
@@ -139,7 +139,7 @@ pub struct SimTransport {
 }
 
 impl SimTransport {
-    /// Where it is attached.
+    /// The port that it is attached to.
     #[must_use]
     pub fn port(&self) -> PortRef {
         self.port

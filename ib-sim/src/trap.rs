@@ -1,7 +1,7 @@
-//! Traps: what agents tell the subnet manager by themselves (IBA vol. 1, 13.4.9 and 14.2.5.1).
+//! Traps: notices that agents send to the subnet manager unasked (IBA vol. 1, 13.4.9 and 14.2.5.1).
 //!
-//! The agent ([`ib_smp::Sma`]) decides what it tells and repeats it until the manager represses it; this file is what its
-//! device does for it: it says what happened, sends what the agent has to send, and wakes it for the next time.
+//! The agent ([`ib_smp::Sma`]) chooses the notice and repeats it until the manager represses it. This file is the device's
+//! part: it reports changes to the agent, sends its traps, and calls it again when the next one is due.
 
 use ib_mad::{Engine as _, NoticeSm};
 use ib_routing::{NodeIdx, PortRef};
@@ -14,7 +14,7 @@ use crate::node::PortIdx;
 use crate::sim::{Event, Sim};
 
 impl Sim {
-    /// Lets a port's agent send a trap of its host's choice, as a test of a manager needs it.
+    /// Makes a port's agent send a trap of the caller's choice, as tests of a manager need.
     ///
     /// # Errors
     /// [`SimError::NoSuchPort`].
@@ -27,7 +27,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Gives a port the trouble of a bad link: it counts, and its agent sends trap 129, 130 or 131.
+    /// Simulates trouble of a bad link at a port: it is counted, and the agent sends trap 129, 130 or 131.
     ///
     /// # Errors
     /// [`SimError::NoSuchPort`].
@@ -79,8 +79,8 @@ impl Sim {
         self.process_sma_events(node);
     }
 
-    /// A packet's P_Key is not in the table of `port`: it counts and the agent tells (trap 257, of a switch's external
-    /// port 259). `counter` is that of the direction in which the port enforces; an end port has none.
+    /// A packet's P_Key is not in the table of `port`: it is counted, and the agent sends trap 257, or 259 for a switch's
+    /// external port. `counter` is that of the direction in which the port enforces; an end port has none.
     pub(crate) fn p_key_violation(
         &mut self,
         port: PortIdx,
@@ -101,7 +101,7 @@ impl Sim {
         self.drop_frame(port, frame, DropReason::PKey);
     }
 
-    /// A packet's Q_Key is not that of its queue pair: it counts and the agent tells (trap 258).
+    /// A packet's Q_Key is not that of its queue pair: it is counted, and the agent sends trap 258.
     pub(crate) fn q_key_violation(&mut self, end_port: PortIdx, frame: FrameIdx) {
         let (violation, q_key) = (self.violation(frame), self.frames[frame].q_key);
         let entry = &self.ports[end_port];
@@ -126,7 +126,7 @@ impl Sim {
         }
     }
 
-    /// Sends the traps of a node that are due, and wakes it for the next one.
+    /// Sends the traps of a node that are due, and queues the time of the next one.
     #[inline]
     pub(crate) fn send_traps(&mut self, node: NodeIdx) {
         if self.nodes[node].sma.next_trap().is_some() {
@@ -152,7 +152,7 @@ impl Sim {
         }
     }
 
-    /// It is time for a node's next trap.
+    /// A node's next trap is due.
     pub(crate) fn traps_due(&mut self, node: NodeIdx) {
         let sender = &mut self.nodes[node];
         sender.wakes_at = None;

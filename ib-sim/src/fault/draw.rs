@@ -7,7 +7,7 @@ use ib_routing::algo::random;
 
 use super::FaultRates;
 
-/// What happens to one packet on one link.
+/// The faults that happen to one packet on one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FaultDraw {
     pub(crate) lost: bool,
@@ -19,7 +19,7 @@ pub(crate) struct FaultDraw {
     pub(crate) flipped_bit: Option<usize>,
 }
 
-/// What a draw depends on besides chance.
+/// Inputs of a draw besides chance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DrawContext {
     pub(crate) max_delay: Duration,
@@ -84,7 +84,7 @@ impl FaultSource {
         self.random.next()
     }
 
-    /// Whether something of this chance happens now.
+    /// Draws whether an event of this chance happens now.
     pub(crate) fn happens(&mut self, chance: f64) -> bool {
         self.random.happens(chance)
     }

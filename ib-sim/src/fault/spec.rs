@@ -24,7 +24,7 @@ pub struct FaultSpec {
 
 const SEED_KEY: &str = "seed";
 
-/// Why a text is no [`FaultSpec`].
+/// The reason why a text is no [`FaultSpec`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FaultSpecError {
@@ -41,7 +41,7 @@ pub enum FaultSpecError {
         key: String,
         /// The text after `=`.
         value: String,
-        /// What would fit.
+        /// Description of the values that fit.
         expected: &'static str,
     },
 }
@@ -109,7 +109,7 @@ impl fmt::Display for FaultSpec {
 
 /// A value of a [`FaultSpec`].
 pub(super) trait FaultValue: Sized {
-    /// What stands after the key in a help text.
+    /// Text after the key in a help text.
     const EXAMPLE: &'static str;
 
     /// Reads a value; the error is what is expected.

@@ -75,7 +75,8 @@ impl Server {
         Some(&self.clients.get(slot)?.as_ref()?.owner)
     }
 
-    /// Whether a subnet manager other than that of `slot` has the seat on a node. A holder that is gone loses it here.
+    /// Returns whether a client other than that of `slot` is the subnet manager of a node. A manager that is gone loses its slot
+    /// here.
     fn seat_is_taken(&mut self, node: NodeIdx, slot: Option<usize>) -> bool {
         let holder = self.clients.iter().enumerate().position(|(other, client)| {
             let client = client.as_ref().filter(|client| client.is_sm);
@@ -158,7 +159,7 @@ impl Server {
             .filter(|&slot| slot < self.max_clients)
     }
 
-    /// Where a client that names a node is attached: its first port. Without a name: the first node of the file.
+    /// The port for a client that names a node: the node's first port. An empty name stands for the first node of the file.
     fn port_named(&self, name: &[u8]) -> Option<PortRef> {
         let node = if name.is_empty() {
             self.sim.nodes().indices().next()?

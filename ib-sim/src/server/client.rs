@@ -11,7 +11,7 @@ use crate::frame::Frame;
 
 use super::socket::{Address, Sent, Socket};
 
-/// Bytes of the header of subnet administration behind the RMPP header: SM_Key, AttributeOffset, ComponentMask.
+/// Bytes of the header of subnet administration after the RMPP header: SM_Key, AttributeOffset, ComponentMask.
 const SA_HEADER: usize = 20;
 
 /// A program that is attached to a port.
@@ -23,7 +23,7 @@ pub(super) struct Client {
     /// Queue pair that it wants datagrams for; 0: none.
     pub(super) qp: u32,
     pub(super) is_sm: bool,
-    /// Whether it has sent a request: who has is no server of a vendor's class.
+    /// True once it has sent a request: such a client is not a server of a vendor's class.
     pub(super) has_asked: bool,
     pub(super) socket: Socket,
     /// The address of its control socket: control messages for the slot are taken from there only.
@@ -65,7 +65,7 @@ fn with_slot(id: TransactionId, slot: usize) -> TransactionId {
     TransactionId(id.0 & 0x0000_ffff_ffff_ffff | (slot as u64 & 0xffff) << 48)
 }
 
-/// The length of a client's datagram, as its receiver is told it.
+/// The length of a client's datagram, as it is passed on to the receiver.
 ///
 /// A program that leaves RMPP to the layer below sends as many bytes as its message has. One that makes its segments
 /// itself sends whole datagrams; the layer below would give their receiver what the last segment holds, and programs
@@ -100,9 +100,9 @@ pub(super) fn slot_of(id: TransactionId) -> usize {
     usize::from((id.0 >> 48) as u16)
 }
 
-/// Whether a datagram of subnet administration is an ACK, STOP or ABORT of RMPP.
+/// Returns whether a datagram of subnet administration is an ACK, STOP or ABORT of RMPP.
 pub(super) fn is_rmpp_control(mad: &Mad) -> bool {
-    // RMPPType, the byte behind RMPPVersion, which follows the common header.
+    // RMPPType is the byte after RMPPVersion, which follows the common header.
     let rmpp_type = mad.bytes.get(MadHeader::LEN.saturating_add(1));
     mad.header().mgmt_class() == MgmtClass::SUBN_ADM
         && rmpp_type.is_some_and(|type_| (2..=4).contains(type_))
@@ -122,7 +122,7 @@ pub(super) fn incoming(delivery: &Delivery, status: u32) -> Datagram {
     }
 }
 
-/// The message that gives a request back to its sender; `None` where nobody waits for an answer.
+/// The message that gives a request back to its sender; `None` for a trap, which has no response.
 pub(super) fn returned(mad: &Mad) -> Option<Datagram> {
     let mut bytes = mad.bytes;
     let (header, _) = MadHeader::parse_mut(&mut bytes, 0).ok()?;

@@ -1,7 +1,7 @@
 //! The console: ibsim's commands, one a line, names in any case.
 //!
-//! What a command shows stands in ibsim's columns, for scripts that read it. What is wrong with a command is a line
-//! that begins with `#`; a comment is printed as it is.
+//! The output of a command has ibsim's columns, for scripts that read it. An error is a line that begins with `#`; a
+//! comment is printed as it is.
 
 mod admin;
 mod dump;
@@ -49,7 +49,7 @@ Quit                                       end the server
 #                                          a comment
 ";
 
-/// Whether the server goes on.
+/// The effect of a command on the server's loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Continue,
@@ -60,7 +60,7 @@ pub(super) enum Outcome {
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     text: InputLine,
-    /// How many files read files until this line was read; 0: it was typed.
+    /// Depth of the file that the line is from: 1 for a file that a typed command named; 0 for a typed line.
     depth: u8,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Console {
     pending: VecDeque<Line>,
 }
 
-/// Why a command was not carried out: printed behind `# `.
+/// The reason why a command was not carried out; it is printed after `# `.
 type Refusal = String;
 
 impl Console {

@@ -1,4 +1,4 @@
-//! How the server runs: where it listens, what its fabric is like, how many clients it takes.
+//! Options of the server: its address, its fabric, its limits.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const MAX_LINEAR_FDB_CAP: u16 = 0xc000;
 /// Entries of a multicast forwarding table: every multicast LID from 0xc000 to 0xfffe.
 const MAX_MULTICAST_FDB_CAP: u16 = 0x3fff;
 
-/// Where the server listens.
+/// Address of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// Abstract Unix sockets under this name: the value of `IBSIM_SOCKNAME`.
@@ -27,18 +27,18 @@ pub enum Listen {
     },
 }
 
-/// How the server runs.
+/// Options of the server: its address, its fabric, its limits.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where it listens.
+    /// Address of the server.
     pub listen: Listen,
     /// The fabric's options. [`ServerOptions::new`] gives those that make tools print what they print on ibsim.
     pub sim: SimOptions,
-    /// Most clients at once.
+    /// Greatest number of clients at once. Default: 4096.
     pub max_clients: u16,
-    /// Whether clients are served before the console says `Start`.
+    /// True if clients are served at once, false if the server waits for the console's `Start`. Default: true.
     pub started: bool,
-    /// Whether the console prints a prompt.
+    /// True if the console prints a prompt. Default: false.
     pub prompt: bool,
 }
 

@@ -1,6 +1,6 @@
-//! What the server waits for: its sockets, and another thread that ends the wait.
+//! Waiting for the server's sockets, or for another thread that ends the wait.
 //!
-//! Sockets are told to the kernel once, not at each wait, and a wait names those that have something: an exchange
+//! Sockets are registered with the kernel once, not at each wait, and a wait names those that are readable: an exchange
 //! of one datagram takes three calls of the system however many clients are attached.
 
 use std::io;
@@ -16,7 +16,7 @@ use super::ServerError;
 /// Sockets that one wait names; the others come with the next one.
 const BATCH: usize = 64;
 
-/// What has something to read.
+/// A socket that is readable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ready {
     Control,

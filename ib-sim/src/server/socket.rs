@@ -29,7 +29,7 @@ fn unix_name(base: &str, rest: &str) -> io::Result<UnixAddr> {
     UnixAddr::from_abstract_name(format!("{base}:{rest}\0"))
 }
 
-/// What became of a datagram.
+/// Result of sending a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Yes,
@@ -42,7 +42,7 @@ pub(super) enum Sent {
 pub(super) struct Sender {
     /// The address of its socket; none of a Unix socket without a name, which cannot be answered.
     pub(super) address: Option<Address>,
-    /// The user on the other side of a Unix socket; UDP knows no users.
+    /// The user on the other side of a Unix socket; UDP has no users.
     credentials: Option<Credentials>,
 }
 
@@ -68,7 +68,7 @@ impl Credentials {
 }
 
 impl Sender {
-    /// Whether this is the owner of the server or root. Over UDP everybody may attach.
+    /// Returns whether the sender is the owner of the server or root. Over UDP everybody may attach.
     pub(super) fn may_use(&self, owner: &Credentials) -> bool {
         match (&self.address, self.credentials) {
             (Some(Address::Udp(_)), _) => true,
@@ -77,7 +77,7 @@ impl Sender {
     }
 }
 
-/// Whether the client of a data socket is gone for certain: nothing has its address any more.
+/// Returns whether the client of a data socket is gone for certain: no socket has its address any more.
 ///
 /// Nothing is sent to it, as umad2sim takes every message for a datagram. A Unix socket refuses a connection when its
 /// owner is gone. A UDP port of this machine that can be bound is free; of another machine's port nothing is known until

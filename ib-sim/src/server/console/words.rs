@@ -7,7 +7,7 @@ use crate::sim::Sim;
 
 use super::Refusal;
 
-/// The words of a command; a name in quotes is one word with the brackets behind it.
+/// The words of a command; a name in quotes is one word with the brackets after it.
 pub(super) struct Words<'a>(pub(super) &'a str);
 
 impl<'a> Words<'a> {
@@ -76,7 +76,7 @@ impl<'a> Words<'a> {
         Ok((ports, one))
     }
 
-    /// What is left of the line.
+    /// The rest of the line.
     pub(super) fn rest(&self) -> &'a str {
         self.0.trim()
     }
