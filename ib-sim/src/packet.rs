@@ -62,13 +62,7 @@ impl Sim {
             return Err(PacketError::Management(dest_qp));
         }
         let deth = view.deth();
-        let id = PacketId(self.traces.sent);
-        self.traces.sent = id.0.saturating_add(1);
-        let trace = PacketTrace {
-            in_flight: 1,
-            ..PacketTrace::default()
-        };
-        self.traces.by_id.insert(id, trace);
+        let id = self.traces.start();
 
         let frame = self.frames.vacant();
         let sent = &mut self.frames[frame];
@@ -125,12 +119,12 @@ impl Sim {
     /// The trace of a packet so far.
     #[must_use]
     pub fn trace(&self, id: PacketId) -> Option<&PacketTrace> {
-        self.traces.by_id.get(&id)
+        self.traces.get(id)
     }
 
     /// Removes and returns the trace of a packet so far; copies that are still in flight are not traced any more.
     pub fn take_trace(&mut self, id: PacketId) -> Option<PacketTrace> {
-        self.traces.by_id.remove(&id)
+        self.traces.take(id)
     }
 
     /// Returns whether the VCRC is wrong, which the receiver at the other end of the link detects.
@@ -164,9 +158,7 @@ impl Sim {
         };
         // A whole packet with an LRH, as it was checked when it was sent.
         let _ = Packet::parse(&mut data.bytes[..]).switch_hop(hop.vl);
-        if let Some(trace) = self.traces.by_id.get_mut(&data.id) {
-            trace.hops.push(hop);
-        }
+        self.traces.record_hop(data.id, hop);
     }
 
     /// Flips a bit of a packet's payload, which no CRC notices.
@@ -189,24 +181,19 @@ impl Sim {
         if self.frames.in_flight() > self.ports.len().saturating_add(MANY) {
             return None;
         }
+        // A tree passes each port once; a loop doubles the copies with every round.
         if let Some(data) = &self.frames[frame].data
-            && let Some(trace) = self.traces.by_id.get_mut(&data.id)
+            && !self.traces.record_copy(data.id, ports)
         {
-            // A tree passes each port once; a loop doubles the copies with every round.
-            if trace.in_flight > ports {
-                return None;
-            }
-            trace.in_flight = trace.in_flight.saturating_add(1);
+            return None;
         }
         Some(self.frames.copy(frame))
     }
 
     /// Removes the original of copies from the fabric.
     pub(crate) fn release_original(&mut self, frame: FrameIdx) {
-        if let Some(data) = self.frames[frame].data.take()
-            && let Some(trace) = self.traces.by_id.get_mut(&data.id)
-        {
-            trace.in_flight = trace.in_flight.saturating_sub(1);
+        if let Some(data) = self.frames[frame].data.take() {
+            self.traces.forget_original(data.id);
         }
         self.frames.release(frame);
     }
@@ -226,9 +213,6 @@ impl Sim {
                 None => PacketFate::Delivered(data.bytes),
             },
         };
-        if let Some(trace) = self.traces.by_id.get_mut(&data.id) {
-            trace.in_flight = trace.in_flight.saturating_sub(1);
-            trace.ends.push(end);
-        }
+        self.traces.record_end(data.id, end);
     }
 }

@@ -2,6 +2,7 @@
 
 use ib_mad::{Mad, MgmtClass};
 use ib_routing::NodeIdx;
+use ib_routing::mcast::PortSet;
 use ib_smp::PortState;
 use ib_smp::{Discard, NodeType, Smi, Source, Step};
 use ib_wire::{Lid, PortNum, QKey, Qpn, Vl};
@@ -161,29 +162,22 @@ impl Sim {
         let management = switch.first_port;
         let here = arrival.unwrap_or(management);
         let mlid = self.frames[frame].dest_lid;
-        let mut outs: [u64; 4] = [0; 4];
-        let mut set = |port: PortNum| {
-            if let Some(word) = outs.get_mut(usize::from(port.0 / 64)) {
-                *word |= 1 << (port.0 % 64);
-            }
-        };
+        let input = self.ports[here].number;
+        let mut outs = PortSet::default();
         if self.has_multicast_entry(node, mlid) {
-            switch.mft_ports(mlid).for_each(&mut set);
+            switch.mft_ports(mlid).for_each(|port| outs.insert(port));
         } else if let Some(info) = switch.switch_info() {
             let primary = info.default_multicast_primary_port();
-            if self.ports[here].number == primary {
-                set(info.default_multicast_not_primary_port());
+            if input == primary {
+                outs.insert(info.default_multicast_not_primary_port());
             } else {
-                set(primary);
+                outs.insert(primary);
             }
         }
-        let input = self.ports[here].number;
-        let ports = (0..=u8::MAX).filter(|&port| {
-            let word = outs.get(usize::from(port / 64)).copied().unwrap_or(0);
-            word >> (port % 64) & 1 == 1 && PortNum(port) != input
-        });
-        let outs: Vec<PortIdx> = ports
-            .filter_map(|port| switch.port_idx(PortNum(port)))
+        let outs: Vec<PortIdx> = outs
+            .iter()
+            .filter(|&port| port != input)
+            .filter_map(|port| switch.port_idx(port))
             .collect();
         if outs.is_empty() {
             return self.drop_frame(here, frame, DropReason::NoRoute);

@@ -38,7 +38,8 @@ pub struct PacketTrace {
     pub hops: Vec<PacketHop>,
     /// The end of the packet and of each of its copies.
     pub ends: Vec<PacketEnd>,
-    pub(crate) in_flight: u32,
+    /// Copies that have not ended.
+    in_flight: u32,
 }
 
 /// One crossing of a link.
@@ -99,6 +100,60 @@ impl PacketTrace {
 /// The traces of the packets that were sent.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
-    pub(crate) by_id: BTreeMap<PacketId, PacketTrace>,
-    pub(crate) sent: u64,
+    by_id: BTreeMap<PacketId, PacketTrace>,
+    sent: u64,
+}
+
+impl Traces {
+    /// Starts the trace of a new packet.
+    pub(crate) fn start(&mut self) -> PacketId {
+        let id = PacketId(self.sent);
+        self.sent = id.0.saturating_add(1);
+        let trace = PacketTrace {
+            in_flight: 1,
+            ..PacketTrace::default()
+        };
+        self.by_id.insert(id, trace);
+        id
+    }
+
+    pub(crate) fn get(&self, id: PacketId) -> Option<&PacketTrace> {
+        self.by_id.get(&id)
+    }
+
+    pub(crate) fn take(&mut self, id: PacketId) -> Option<PacketTrace> {
+        self.by_id.remove(&id)
+    }
+
+    pub(crate) fn record_hop(&mut self, id: PacketId, hop: PacketHop) {
+        if let Some(trace) = self.by_id.get_mut(&id) {
+            trace.hops.push(hop);
+        }
+    }
+
+    /// Counts a new copy of a packet. `false` if there are more than `limit` copies already.
+    pub(crate) fn record_copy(&mut self, id: PacketId, limit: u32) -> bool {
+        let Some(trace) = self.by_id.get_mut(&id) else {
+            return true;
+        };
+        if trace.in_flight > limit {
+            return false;
+        }
+        trace.in_flight = trace.in_flight.saturating_add(1);
+        true
+    }
+
+    /// Discounts the original of copies, which goes nowhere itself.
+    pub(crate) fn forget_original(&mut self, id: PacketId) {
+        if let Some(trace) = self.by_id.get_mut(&id) {
+            trace.in_flight = trace.in_flight.saturating_sub(1);
+        }
+    }
+
+    pub(crate) fn record_end(&mut self, id: PacketId, end: PacketEnd) {
+        if let Some(trace) = self.by_id.get_mut(&id) {
+            trace.in_flight = trace.in_flight.saturating_sub(1);
+            trace.ends.push(end);
+        }
+    }
 }
