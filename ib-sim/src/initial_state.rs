@@ -14,6 +14,7 @@ use crate::counters::Counters;
 use crate::fault::Behaviour;
 use crate::node::{PortEntry, PortIdx, SimNode};
 use crate::options::{DeviceProfile, PortGuids, SimOptions};
+use crate::port_link::PortLink;
 
 /// All nodes of `fabric` and all their ports; the ports of a node are consecutive, from port 0 on.
 pub(crate) fn nodes_and_ports(
@@ -49,13 +50,12 @@ pub(crate) fn nodes_and_ports(
             ports.push(PortEntry {
                 node: index,
                 number,
-                up: peer.is_some() || (node.type_.is_switch() && number.0 == 0),
+                link: PortLink::new(
+                    peer.is_some() || (node.type_.is_switch() && number.0 == 0),
+                    peer.map(place),
+                ),
                 hosted: false,
-                peer: peer.map(place),
-                remembered_peer: None,
-                training: 0,
                 drop_rate: None,
-                physical_errors: 0,
                 counters: Counters::default(),
             });
         }

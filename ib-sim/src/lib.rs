@@ -29,6 +29,7 @@ mod options;
 mod packet;
 mod pma;
 mod port_idx;
+mod port_link;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;

@@ -20,8 +20,7 @@ impl Sim {
     /// Sends a packet out of a port.
     pub(crate) fn transmit(&mut self, out: PortIdx, frame: FrameIdx) {
         let smp = self.frames[frame].is_smp();
-        let entry = &self.ports[out];
-        let (true, Some(peer)) = (entry.up, entry.peer) else {
+        let Some(peer) = self.ports[out].link.reachable() else {
             return self.drop_frame(out, frame, DropReason::LinkDown);
         };
         if !smp {
@@ -84,10 +83,7 @@ impl Sim {
     pub(crate) fn physical_error(&mut self, port: PortIdx) {
         let info = self.agent_port(port).map(ib_smp::SmaPort::info);
         let threshold = info.map_or(0, |info| info.local_phy_errors());
-        let entry = &mut self.ports[port];
-        entry.physical_errors = entry.physical_errors.saturating_add(1);
-        if entry.physical_errors > threshold {
-            entry.physical_errors = 0;
+        if self.ports[port].link.count_bit_error(threshold) {
             self.link_troubled(port, LinkTrouble::LocalLinkIntegrity);
         }
     }
@@ -100,12 +96,12 @@ impl Sim {
     pub fn link(&mut self, a: PortRef, b: PortRef) -> Result<(), SimError> {
         let (first, second) = (self.cable_end(a)?, self.cable_end(b)?);
         for (end, port) in [(first, a), (second, b)] {
-            if self.ports[end].peer.is_some() {
+            if self.ports[end].link.peer().is_some() {
                 return Err(SimError::Occupied { port });
             }
         }
-        self.ports[first].peer = Some(second);
-        self.ports[second].peer = Some(first);
+        self.ports[first].link.plug(second);
+        self.ports[second].link.plug(first);
         self.train(first);
         if second != first {
             self.train(second);
@@ -119,11 +115,9 @@ impl Sim {
     /// [`SimError::NoSuchPort`].
     pub fn unlink(&mut self, port: PortRef) -> Result<(), SimError> {
         let end = self.cable_end(port)?;
-        if let Some(peer) = self.ports[end].peer {
-            for (end, other) in [(end, peer), (peer, end)] {
-                let port = &mut self.ports[end];
-                port.peer = None;
-                port.remembered_peer = Some(other);
+        if let Some(peer) = self.ports[end].link.peer() {
+            for end in [end, peer] {
+                self.ports[end].link.unplug();
                 self.link_lost(end);
             }
         }
@@ -136,7 +130,7 @@ impl Sim {
     /// [`SimError::NoSuchPort`]; [`SimError::Occupied`] if an end has another cable now.
     pub fn relink(&mut self, port: PortRef) -> Result<bool, SimError> {
         let end = self.cable_end(port)?;
-        let Some(other) = self.ports[end].remembered_peer else {
+        let Some(other) = self.ports[end].link.unplugged() else {
             return Ok(false);
         };
         let other = self.at(other);
@@ -150,7 +144,7 @@ impl Sim {
             node.powered = false;
         }
         for port in self.external_ports(node) {
-            if let Some(peer) = self.ports[port].peer {
+            if let Some(peer) = self.ports[port].link.peer() {
                 self.link_lost(port);
                 self.link_lost(peer);
             }
@@ -165,7 +159,7 @@ impl Sim {
         entry.powered = true;
         entry.sma.reset();
         for port in self.external_ports(node) {
-            if let Some(peer) = self.ports[port].peer {
+            if let Some(peer) = self.ports[port].link.peer() {
                 self.train(port);
                 self.train(peer);
             }
@@ -174,9 +168,7 @@ impl Sim {
 
     /// Starts the training of a port's link; it ends after the training time, if both ends can train.
     pub(crate) fn train(&mut self, port: PortIdx) {
-        let end = &mut self.ports[port];
-        end.training = end.training.wrapping_add(1);
-        let training = end.training;
+        let training = self.ports[port].link.start_training();
         let wait = self.options.training_time;
         self.queue
             .push_later(self.now, wait, Event::Trained { port, training });
@@ -184,8 +176,8 @@ impl Sim {
 
     /// A training has ended.
     pub(crate) fn trained(&mut self, port: PortIdx, training: u32) {
-        let end = &self.ports[port];
-        let Some(peer) = end.peer.filter(|_| end.training == training) else {
+        let link = &self.ports[port].link;
+        let Some(peer) = link.peer().filter(|_| link.is_current(training)) else {
             return;
         };
         let info = |end: PortIdx| {
@@ -199,8 +191,7 @@ impl Sim {
             return;
         };
         for end in [port, peer] {
-            if !self.ports[end].up {
-                self.ports[end].up = true;
+            if self.ports[end].link.set_up() {
                 let number = self.ports[end].number;
                 let node = self.ports[end].node;
                 self.nodes[node].sma.link_up(self.now, number, mode);
@@ -213,9 +204,7 @@ impl Sim {
     /// A port's link has gone down.
     pub(crate) fn link_lost(&mut self, port: PortIdx) {
         let entry = &mut self.ports[port];
-        entry.training = entry.training.wrapping_add(1);
-        if entry.up {
-            entry.up = false;
+        if entry.link.set_down() {
             entry.counters.count("link_downed_counter", 0, 1);
             let (node, number) = (entry.node, entry.number);
             let from = self.agent_port(port).map(|port| port.info().port_state());
@@ -253,7 +242,7 @@ impl Sim {
                     let Some(index) = self.port_idx(at) else {
                         continue;
                     };
-                    let peer = self.ports[index].peer;
+                    let peer = self.ports[index].link.peer();
                     self.link_lost(index);
                     if let Some(peer) = peer {
                         self.link_lost(peer);

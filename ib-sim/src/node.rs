@@ -11,6 +11,7 @@ use crate::counters::Counters;
 use crate::fault::Behaviour;
 use crate::gsa::Settings;
 pub(crate) use crate::port_idx::PortIdx;
+use crate::port_link::PortLink;
 use crate::sampler::Sampler;
 
 /// A simulated switch, CA or router.
@@ -139,20 +140,11 @@ impl SimNode {
 pub(crate) struct PortEntry {
     pub(crate) node: NodeIdx,
     pub(crate) number: PortNum,
-    /// True if the link has trained.
-    pub(crate) up: bool,
     /// True if a host is attached.
     pub(crate) hosted: bool,
-    /// The port at the other end of the cable.
-    pub(crate) peer: Option<PortIdx>,
-    /// The port at the other end of the cable that was unlinked last.
-    pub(crate) remembered_peer: Option<PortIdx>,
-    /// Number of the link's latest training: an earlier one that was cancelled must not complete later.
-    pub(crate) training: u32,
+    pub(crate) link: PortLink,
     /// Share of the requests to the agents that are lost at this port.
     pub(crate) drop_rate: Option<Box<DropRate>>,
-    /// Packets with bit errors, less good packets since: compared with LocalPhyErrors.
-    pub(crate) physical_errors: u8,
     pub(crate) counters: Counters,
 }
 
@@ -193,7 +185,7 @@ impl<'a> SimPort<'a> {
     /// Returns whether there is a cable and both ends have trained.
     #[must_use]
     pub fn is_link_up(&self) -> bool {
-        self.entry.up
+        self.entry.link.is_up()
     }
 
     /// Port GUID.

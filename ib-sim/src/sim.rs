@@ -171,7 +171,7 @@ impl Sim {
     /// The other end of a port's cable.
     #[must_use]
     pub fn peer(&self, port: PortRef) -> Option<PortRef> {
-        let peer = self.ports[self.port_idx(port)?].peer?;
+        let peer = self.ports[self.port_idx(port)?].link.peer()?;
         Some(self.at(peer))
     }
 

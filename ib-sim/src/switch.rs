@@ -22,7 +22,7 @@ impl Sim {
         let entry = &mut self.ports[port];
         let node = entry.node;
         let here = &self.nodes[node];
-        let fault = if !entry.up {
+        let fault = if !entry.link.is_up() {
             Some(DropReason::LinkDown)
         } else if !here.powered {
             Some(DropReason::NodeDown)
@@ -34,8 +34,8 @@ impl Sim {
             return self.lose(port, frame, reason);
         }
         // Good packets make up for bad ones.
-        if entry.physical_errors != 0 && !arrived.data.as_ref().is_some_and(|data| data.spoiled) {
-            entry.physical_errors = entry.physical_errors.saturating_sub(1);
+        if !arrived.data.as_ref().is_some_and(|data| data.spoiled) {
+            entry.link.count_good_packet();
         }
         entry.counters.count_received(arrived);
         if arrived.is_smp() {

@@ -68,7 +68,7 @@ impl Sim {
             }
         }
         // Each of the three makes the link recover by training, which both ends complete.
-        let peer = self.ports[port].peer.filter(|_| self.ports[port].up);
+        let peer = self.ports[port].link.reachable();
         for end in peer.into_iter().chain(peer.map(|_| port)) {
             let counters = &mut self.ports[end].counters;
             counters.count("link_error_recovery_counter", 0, 1);
