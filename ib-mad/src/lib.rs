@@ -27,6 +27,8 @@ mod cm;
 mod credits;
 mod dev_mgt;
 mod engine;
+#[cfg(feature = "alloc")]
+mod fair_queue;
 mod format;
 mod header;
 mod inform_info;
@@ -69,6 +71,8 @@ pub use dev_mgt::{
 #[cfg(feature = "alloc")]
 pub use dev_mgt::{IoController, IoTarget, IoUnit, IoUnitWalk, WalkError, WalkReport};
 pub use engine::Engine;
+#[cfg(feature = "alloc")]
+pub use fair_queue::FairQueue;
 pub use format::{
     BaseboardMgmtMad, CommunicationMgmtMad, CongestionControlMad, DeviceMgmtMad, Gmp,
     PerformanceMad, VendorRange1Mad, VendorRange2Mad,

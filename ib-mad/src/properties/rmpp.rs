@@ -24,6 +24,10 @@ pub(super) const CONFIG: RmppConfig = RmppConfig {
     max_message: 20_000,
     max_receivers: 8,
     max_memory: 50_000,
+    max_senders: 8,
+    max_senders_per_port: 4,
+    max_send_memory: 1 << 20,
+    peers_acknowledge: true,
 };
 
 fn template(transaction: u8) -> Mad {

@@ -29,10 +29,22 @@ pub struct RmppConfig {
     pub max_receivers: usize,
     /// Bytes of all messages together that are being received.
     pub max_memory: usize,
+    /// Messages that are sent at once.
+    pub max_senders: usize,
+    /// Messages that are sent at once to one port.
+    pub max_senders_per_port: usize,
+    /// Bytes of all messages together that are being sent; one message is sent whatever its length.
+    pub max_send_memory: usize,
+    /// Whether every peer acknowledges. Preloaded clients of ibsim do not: they take the first segment for the
+    /// message, and what comes after it reaches the next client in the same place. Where this is false, the first
+    /// segments go once, and a transfer that is not acknowledged at all ends without an ABORT. An acknowledged
+    /// one goes on as any other.
+    pub peers_acknowledge: bool,
 }
 
 impl Default for RmppConfig {
-    /// The Linux kernel's times and window, which has no `idle_time`; messages of up to 16 MiB, 64 MiB in all.
+    /// The Linux kernel's times and window, which has no `idle_time`; messages of up to 16 MiB are received,
+    /// 64 MiB in all, and 256 MiB sent in 256 messages, 64 to one port.
     fn default() -> Self {
         Self {
             window: 64,
@@ -46,6 +58,10 @@ impl Default for RmppConfig {
             max_message: 16 << 20,
             max_receivers: 1024,
             max_memory: 64 << 20,
+            max_senders: 256,
+            max_senders_per_port: 64,
+            max_send_memory: 256 << 20,
+            peers_acknowledge: true,
         }
     }
 }

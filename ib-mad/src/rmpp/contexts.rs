@@ -1,17 +1,20 @@
 //! All transfers of a port: which datagram belongs to which, and how much room they take.
 
+mod senders;
+
 use alloc::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use ib_wire::Gid;
 
+use self::senders::{PortKey, Sender};
 use super::{
     RmppAck, RmppConfig, RmppError, RmppHeader, RmppMessage, RmppReceiver, RmppSender, RmppStatus,
     RmppType,
     reassemble::against,
     segment::{bare, ending_mad},
 };
-use crate::{Engine, Input, Instant, Mad, Method, MgmtClass};
+use crate::{Engine, FairQueue, Input, Instant, Mad, Method, MgmtClass};
 
 /// What tells one transfer from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,19 +104,17 @@ pub struct Rmpp {
     receivers: BTreeMap<RmppKey, RmppReceiver>,
     /// Bytes that all receivers keep.
     memory: usize,
+    /// Bytes that all senders keep.
+    send_memory: usize,
+    /// Senders that may have a segment to send, by their port.
+    ready: FairQueue<PortKey, RmppKey>,
+    /// Number of the next sender.
+    next_sender: u64,
     /// Window that a requester opened for the answer, by the request.
     turns: BTreeMap<RmppKey, u32>,
     /// What is sent without a transfer to belong to.
     replies: VecDeque<Mad>,
     events: VecDeque<RmppEvent>,
-}
-
-#[derive(Debug)]
-struct Sender {
-    machine: RmppSender,
-    template: Mad,
-    /// Until when a double-sided request is kept that was acknowledged, to give the turn again.
-    done_until: Option<Instant>,
 }
 
 /// Replies without a transfer that wait to be sent; more are not worth an answer.
@@ -128,6 +129,9 @@ impl Rmpp {
             senders: BTreeMap::new(),
             receivers: BTreeMap::new(),
             memory: 0,
+            send_memory: 0,
+            ready: FairQueue::new(usize::MAX, usize::MAX),
+            next_sender: 0,
             turns: BTreeMap::new(),
             replies: VecDeque::new(),
             events: VecDeque::new(),
@@ -136,9 +140,11 @@ impl Rmpp {
 
     /// Starts to send `data` behind the headers of `template`.
     ///
+    /// A transfer that is not acknowledged gives its place up where there is none for this one.
+    ///
     /// # Errors
-    /// [`Duplicate`](RmppError::Duplicate) while a transfer of the same transaction goes on, and those
-    /// of [`RmppSender::new`].
+    /// [`Duplicate`](RmppError::Duplicate) while a transfer of the same transaction goes on,
+    /// [`Busy`](RmppError::Busy) while there is no place, and those of [`RmppSender::new`].
     pub fn send(
         &mut self,
         now: Instant,
@@ -146,10 +152,16 @@ impl Rmpp {
         data: Bytes,
     ) -> Result<RmppKey, RmppError> {
         let key = RmppKey::of_data(template);
-        let goes_on = |sender: &Sender| sender.done_until.is_none();
-        if self.senders.get(&key).is_some_and(goes_on) {
-            return Err(RmppError::Duplicate);
+        if let Some(sender) = self.senders.get(&key) {
+            // Without acknowledgements the request may be that of another client in the same place.
+            let may_replace = sender.done_until.is_some()
+                || !(self.config.peers_acknowledge || sender.machine.is_acknowledged());
+            if !may_replace {
+                return Err(RmppError::Duplicate);
+            }
+            self.remove_sender(key);
         }
+        self.make_room(key, data.len())?;
         let answers_many = key.method.is_response()
             && key.is_double_sided()
             && self.receivers.contains_key(&key.inverted());
@@ -160,12 +172,17 @@ impl Rmpp {
         if let Some(window) = self.turns.remove(&key.inverted()) {
             machine.handle_mad(now, &turn(&against(template), self.config, window));
         }
+        self.send_memory = self.send_memory.saturating_add(machine.memory());
         let sender = Sender {
             machine,
             template: *template,
+            number: self.next_sender,
+            is_ready: false,
             done_until: None,
         };
+        self.next_sender = self.next_sender.wrapping_add(1);
         self.senders.insert(key, sender);
+        self.make_ready(key);
         Ok(key)
     }
 
@@ -214,7 +231,7 @@ impl Rmpp {
 
     /// Forgets a transfer in either direction without a word to the peer or an event.
     pub fn forget(&mut self, key: RmppKey) {
-        self.senders.remove(&key);
+        self.remove_sender(key);
         self.turns.remove(&key);
         if let Some(receiver) = self.receivers.remove(&key) {
             self.memory = self.memory.saturating_sub(receiver.memory());
@@ -275,7 +292,7 @@ impl Rmpp {
         // The answer to a message of many segments acknowledges all of it, and the turn.
         if key.is_double_sided()
             && key.method.is_response()
-            && let Some(sender) = self.senders.remove(&key.inverted())
+            && let Some(sender) = self.remove_sender(key.inverted())
             && sender.done_until.is_none()
         {
             self.events.push_back(RmppEvent::Sent(key.inverted()));
@@ -300,10 +317,14 @@ impl Rmpp {
         };
         let was_done = sender.done_until.is_some();
         sender.machine.handle_mad(now, mad);
+        let segments = sender.machine.segments();
+        let outcome = sender.machine.outcome();
+        self.make_ready(key);
         let is_last_ack = header.rmpp_type() == RmppType::ACK
-            && header.data1() == sender.machine.segments()
-            && sender.machine.outcome() == Some(Ok(()));
-        if is_last_ack && key.is_double_sided() && !key.method.is_response() {
+            && header.data1() == segments
+            && outcome == Some(Ok(()));
+        let opens = is_last_ack && key.is_double_sided() && !key.method.is_response();
+        if let Some(sender) = self.senders.get_mut(&key).filter(|_| opens) {
             let mad = turn(&sender.template, self.config, 1);
             sender.done_until = Some(now.saturating_add(self.config.keep_time));
             self.reply(mad);
@@ -321,7 +342,7 @@ impl Rmpp {
     /// repeated or overtaken on the way says nothing.
     fn take_ending_of_turn(&mut self, header: &RmppHeader, key: RmppKey) {
         if matches!(header.rmpp_type(), RmppType::STOP | RmppType::ABORT) {
-            self.senders.remove(&key);
+            self.remove_sender(key);
             let status = header.rmpp_status();
             self.events.push_back(RmppEvent::ReceiveFailed {
                 key: key.inverted(),
@@ -364,23 +385,6 @@ impl Rmpp {
         if self.replies.len() < MAX_REPLIES {
             self.replies.push_back(mad);
         }
-    }
-
-    /// Reports a sender that is done, once its last words are sent.
-    fn report_sender(&mut self, key: RmppKey) {
-        let Some(outcome) = self.senders.get(&key).and_then(|s| s.machine.outcome()) else {
-            return;
-        };
-        let event = match outcome {
-            Ok(()) => RmppEvent::Sent(key),
-            Err(error) => RmppEvent::SendFailed { key, error },
-        };
-        if let Some(mut sender) = self.senders.remove(&key)
-            && let Some(abort) = sender.machine.poll_transmit(Instant::ZERO)
-        {
-            self.reply(abort);
-        }
-        self.events.push_back(event);
     }
 
     /// Reports a receiver that failed, once its last words are sent.
@@ -431,9 +435,10 @@ impl Engine for Rmpp {
                 continue;
             };
             if due(sender.done_until) {
-                self.senders.remove(&key);
-            } else if sender.done_until.is_none() {
+                self.remove_sender(key);
+            } else if sender.done_until.is_none() && due(sender.machine.poll_timeout()) {
                 sender.machine.handle_timeout(now);
+                self.make_ready(key);
                 self.report_sender(key);
             }
         }
@@ -464,8 +469,18 @@ impl Engine for Rmpp {
         if let Some(mad) = receivers.find_map(RmppReceiver::poll_transmit) {
             return Some(mad);
         }
-        let mut senders = self.senders.values_mut();
-        senders.find_map(|sender| sender.machine.poll_transmit(now))
+        while let Some((_, key)) = self.ready.pop() {
+            let Some(sender) = self.senders.get_mut(&key) else {
+                continue;
+            };
+            sender.is_ready = false;
+            if let Some(segment) = sender.machine.poll_transmit(now) {
+                self.make_ready(key);
+                self.report_sender(key);
+                return Some(segment);
+            }
+        }
+        None
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -80,6 +80,9 @@ pub enum RmppError {
     /// A transfer with the same transaction ID to the same port goes on.
     #[error("a transfer of the same transaction goes on")]
     Duplicate,
+    /// As many messages are being sent, to this port or in all, as may be, and all of them are acknowledged.
+    #[error("too many messages are being sent")]
+    Busy,
     /// This side ended the transfer.
     #[error("ended the transfer: {status}")]
     Ended {

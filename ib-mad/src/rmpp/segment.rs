@@ -100,6 +100,17 @@ impl RmppSender {
         self.segments
     }
 
+    /// Whether the peer has acknowledged anything, or opened the window.
+    #[must_use]
+    pub fn is_acknowledged(&self) -> bool {
+        self.acknowledged > 0 || self.window_last > 1
+    }
+
+    /// Bytes of the message.
+    pub(super) fn memory(&self) -> usize {
+        self.data.len()
+    }
+
     /// Takes in an ACK, STOP or ABORT of this transfer.
     pub fn handle_mad(&mut self, now: Instant, mad: &Mad) {
         let Some(header) = mad.rmpp().copied().filter(|_| self.outcome.is_none()) else {
@@ -128,6 +139,12 @@ impl RmppSender {
             return;
         }
         self.deadline = None;
+        if !(self.config.peers_acknowledge || self.is_acknowledged()) {
+            // The peer does not acknowledge, or is gone: what else is sent may reach another.
+            let status = RmppStatus::TOO_MANY_RETRIES;
+            self.outcome = Some(Err(RmppError::Ended { status }));
+            return;
+        }
         match self.retries_left.checked_sub(1) {
             Some(left) => {
                 self.retries_left = left;
@@ -156,6 +173,10 @@ impl RmppSender {
         self.next = self.next.saturating_add(1);
         if self.next > last {
             self.deadline = Some(now.saturating_add(self.wait()));
+        }
+        if self.segments == 1 && !self.config.peers_acknowledge {
+            self.deadline = None;
+            self.outcome = Some(Ok(()));
         }
         Some(mad)
     }

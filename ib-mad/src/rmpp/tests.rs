@@ -1,5 +1,7 @@
 //! Transfers in virtual time: whole ones, and everything that can go wrong.
 
+mod senders;
+
 use core::time::Duration;
 
 use bytes::Bytes;
