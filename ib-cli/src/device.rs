@@ -148,6 +148,17 @@ impl DeviceArgs {
     }
 }
 
+impl DevicePort {
+    /// Whether every peer of an RMPP transfer acknowledges it. Programs that ibsim's library is preloaded into do
+    /// not.
+    pub fn peers_acknowledge(&self) -> bool {
+        match self {
+            Self::Umad(port) => !port.is_simulator(),
+            Self::Ibsim(_) => false,
+        }
+    }
+}
+
 impl MadTransport for DevicePort {
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
         match self {

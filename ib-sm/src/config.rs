@@ -23,7 +23,7 @@ use alloc::{
 };
 use core::{str::FromStr as _, time::Duration};
 
-use ib_mad::{SmKey, TransactionId};
+use ib_mad::{RmppConfig, SmKey, TransactionId};
 use ib_routing::{RouteOptions, SharedEngine, engine, format::shorten};
 use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl};
 use thiserror::Error;
@@ -152,6 +152,8 @@ options! {
             /// How often a request is sent again.
             transaction_retries: u8 = 3, Timing "transaction_retries" Int(0, 255), Restart;
 
+            /// Key of trusted requests to the administrator, which see every record. Requests with another key are dropped.
+            sa_key: SmKey = SmKey(1), Administrator "sa_key" Wide, Live;
             /// File that keeps memberships, services and subscriptions over a restart.
             sa_db_file: Option<String> = None, Administrator "sa_db_file" Text, Restart;
             /// Writes that file when something changes.
@@ -196,6 +198,9 @@ options! {
             /// [`SubnetManager::registrations`](crate::SubnetManager::registrations) and gives it back here. They are dropped if
             /// another manager was the master meanwhile.
             registrations: Registrations = Registrations::default();
+            /// Times and limits of the administrator's tables. The host says here whether clients acknowledge them:
+            /// those that ibsim's library is preloaded into do not.
+            rmpp: RmppConfig = RmppConfig::default();
         }
         nested {
             /// Widths that links may use, as PortInfo.LinkWidthEnabled codes them; 255 is all that a port supports, 0

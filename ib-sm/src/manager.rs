@@ -105,7 +105,7 @@ impl SubnetManager {
         )
         .aside(config.sm_inactive);
         let mut manager = Self {
-            sa: SubnetAdministrator::new(window_config(&config)),
+            sa: SubnetAdministrator::new(window_config(&config), config.rmpp),
             config,
             window,
             sweep: Sweep::new(None),
@@ -458,7 +458,7 @@ impl Engine for SubnetManager {
         let request = self.window.poll_transmit(now);
         request.or_else(|| {
             let answer = self.answers.pop_front();
-            let answer = answer.or_else(|| self.sa.poll_transmit(now))?;
+            let answer = answer.or_else(|| self.poll_administrator(now))?;
             self.answers_sent = self.answers_sent.saturating_add(1);
             Some(answer)
         })

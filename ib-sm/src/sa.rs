@@ -13,33 +13,30 @@ mod limits;
 mod multi_path;
 mod path;
 mod policy;
+mod queue;
+mod quota;
 mod records;
+mod requests;
 mod scope;
 mod services;
 mod subscriptions;
 mod trace;
 mod view;
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, collections::VecDeque};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use ib_mad::{
-    Attribute, ClassCapabilities, ClassPortInfo, Engine, InformInfo, Instant, Mad, MadStatus,
-    Method, MgmtClass, Notice, NoticeType, ProducerType, RespTime, Rmpp, RmppConfig, RmppEvent,
-    SaStatus, TrapNumber, WindowConfig,
+    Engine, Instant, Mad, MadStatus, MgmtClass, Notice, NoticeType, ProducerType, Rmpp, RmppConfig,
+    RmppError, RmppEvent, SaStatus, TrapNumber, WindowConfig,
 };
-use ib_sa::{
-    GuidInfoRecord, InformInfoRecord, LinearForwardingTableRecord, LinkRecord, McMemberComponents,
-    McMemberRecord, MultiPathQuery, MultiPathRecord, MulticastForwardingTableRecord, NodeRecord,
-    PKeyTableRecord, PathRecord, PortInfoRecord, SaMad, ServiceRecord, SlToVlMappingTableRecord,
-    SmInfoRecord, SwitchInfoRecord, TraceRecord, VlArbitrationTableRecord,
-};
+use ib_sa::{SaMad, Table};
 use ib_wire::{Gid, Guid};
 
 use self::{
-    answer::{Answer, Answered, chosen, reply, select},
-    groups::{Candidate, GroupChange, Groups},
-    scope::Scope,
+    answer::{Answer, Answered, reply},
+    groups::{GroupChange, Groups},
+    queue::{RequestQueue, TableWork, Work},
     services::Services,
     subscriptions::Subscriptions,
 };
@@ -50,13 +47,6 @@ pub(crate) use self::{
 
 use crate::registrations::Registrations;
 
-/// Answers of many segments at once; beyond, the answer is BUSY.
-const MAX_TRANSFERS: usize = 64;
-
-/// CapabilityMask of the class: optional records, multicast, several paths, and PortInfoRecords by
-/// single bits of their CapabilityMask. Source: `capability_masks.csv`.
-const CAPABILITIES: u16 = 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13;
-
 /// What hosts registered, and the answers that are being sent.
 #[derive(Debug)]
 pub(crate) struct SubnetAdministrator {
@@ -64,6 +54,9 @@ pub(crate) struct SubnetAdministrator {
     pub(crate) guids: AliasGuids,
     services: Services,
     subscriptions: Subscriptions,
+    queue: RequestQueue,
+    /// Refusals that wait to be sent.
+    refusals: VecDeque<Mad>,
     rmpp: Rmpp,
     /// Counts what may have changed what is kept.
     version: u64,
@@ -89,17 +82,21 @@ struct RequestContext<'a> {
     mad: &'a Mad,
     request: &'a SaMad,
     view: View<'a>,
+    /// Of a table that is made in parts: the nodes that it is about now.
+    part: Option<&'a [Guid]>,
 }
 
 impl SubnetAdministrator {
-    /// One that knows nothing yet; `window` is for its Reports.
-    pub(crate) fn new(window: WindowConfig) -> Self {
+    /// One without registrations; `window` is for its Reports, `rmpp` for its tables.
+    pub(crate) fn new(window: WindowConfig, rmpp: RmppConfig) -> Self {
         Self {
             groups: Groups::default(),
             guids: AliasGuids::default(),
             services: Services::default(),
             subscriptions: Subscriptions::new(window),
-            rmpp: Rmpp::new(RmppConfig::default()),
+            queue: RequestQueue::new(),
+            refusals: VecDeque::new(),
+            rmpp: Rmpp::new(rmpp),
             version: 0,
         }
     }
@@ -141,25 +138,9 @@ impl SubnetAdministrator {
         }
     }
 
-    /// Answers a request. `None` if the answer goes out in segments, or there is none.
-    pub(crate) fn handle_request(
-        &mut self,
-        now: Instant,
-        view: Option<View<'_>>,
-        mad: &Mad,
-    ) -> Option<Mad> {
-        let (request, _) = SaMad::parse(&mad.bytes, 0).ok()?;
-        let Some(view) = view else {
-            return Some(reply(mad, &request.refuse(MadStatus::BUSY)));
-        };
-        let context = RequestContext {
-            now,
-            mad,
-            request,
-            view: view.requested_by(mad.address.lid, request.sm_key()),
-        };
-        let answered = self.answered(context);
-        self.send(context, answered)
+    /// Takes in a request; its answer comes from [`poll_transmit`](Self::poll_transmit).
+    pub(crate) fn handle_request(&mut self, now: Instant, mad: &Mad) {
+        self.enqueue(now, Work::Request(*mad));
     }
 
     /// Takes in a datagram of a transfer or an answer to a Report. Returns whether it is one.
@@ -171,34 +152,16 @@ impl SubnetAdministrator {
         is_ours && (self.subscriptions.handle_mad(now, mad) || self.rmpp.handle_mad(now, mad))
     }
 
-    /// The next request that came in segments: its first datagram and its data.
-    pub(crate) fn poll_message(&mut self) -> Option<(Mad, Bytes)> {
+    /// Takes in the requests that came in segments: those for MultiPathRecord. `serves` says whether this manager
+    /// answers requests.
+    pub(crate) fn handle_messages(&mut self, now: Instant, serves: bool) {
         while let Some(event) = self.rmpp.poll_event() {
-            if let RmppEvent::Received(message) = event {
-                return Some((message.first, message.data));
+            if let RmppEvent::Received(message) = event
+                && serves
+            {
+                self.enqueue(now, Work::Message(message.first, message.data));
             }
         }
-        None
-    }
-
-    /// Answers a request of many segments: MultiPathRecord is the one that has them.
-    pub(crate) fn handle_message(
-        &mut self,
-        now: Instant,
-        view: Option<View<'_>>,
-        first: &Mad,
-        data: &[u8],
-    ) -> Option<Mad> {
-        let (request, _) = SaMad::parse(&first.bytes, 0).ok()?;
-        let view = view?.requested_by(first.address.lid, request.sm_key());
-        let context = RequestContext {
-            now,
-            mad: first,
-            request,
-            view,
-        };
-        let answered = multi_path(context, data);
-        self.send(context, answered)
     }
 
     /// Tells subscribers what a device reported.
@@ -245,17 +208,22 @@ impl SubnetAdministrator {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.queue.handle_timeout(now);
         self.rmpp.handle_timeout(now);
         self.services.handle_timeout(now);
         self.subscriptions.handle_timeout(now);
     }
 
+    /// Takes in that a datagram was not sent or not delivered.
     pub(crate) fn handle_send_failed(&mut self, mad: &Mad) {
-        self.subscriptions.handle_send_failed(mad);
+        if !self.rmpp.handle_undelivered(mad) {
+            self.subscriptions.handle_send_failed(mad);
+        }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let timers = [
+            self.queue.poll_timeout(),
             self.rmpp.poll_timeout(),
             self.services.poll_timeout(),
             self.subscriptions.poll_timeout(),
@@ -263,185 +231,100 @@ impl SubnetAdministrator {
         timers.into_iter().flatten().min()
     }
 
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+    /// The next datagram to send; answers come from `view`, which is `None` until a sweep has ended.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, view: Option<View<'_>>) -> Option<Mad> {
+        if let Some(refusal) = self.refusals.pop_front() {
+            return Some(refusal);
+        }
+        while let Some(work) = self.queue.pop() {
+            if let Some(answer) = self.serve(now, view, work) {
+                return Some(answer);
+            }
+        }
         let segment = self.rmpp.poll_transmit(now);
         segment.or_else(|| self.subscriptions.poll_transmit(now))
     }
 
-    fn answered(&mut self, context: RequestContext<'_>) -> Answered {
-        let RequestContext { request, view, .. } = context;
-        if matches!(request.method(), Method::SET | Method::DELETE) {
-            self.version = self.version.wrapping_add(1);
+    fn enqueue(&mut self, now: Instant, work: Work) {
+        if let Some(refused) = self.queue.push(now, work) {
+            let refusal = refuse(refused.first(), MadStatus::BUSY);
+            self.refusals.extend(refusal);
         }
-        match request.attribute_id() {
-            ClassPortInfo::ID => class_port_info(request),
-            NodeRecord::ID => select(
-                request,
-                records::nodes(view, Scope::of_node(view, request)?),
-            ),
-            PortInfoRecord::ID => {
-                let modifier = request.attribute_modifier();
-                let scope = Scope::of(view, request, PortInfoRecord::endport_lid)?;
-                chosen(
+    }
+
+    /// Does the next piece of work. `None` if the answer goes out in segments, or there is none yet.
+    fn serve(&mut self, now: Instant, view: Option<View<'_>>, work: Work) -> Option<Mad> {
+        let Some(view) = view else {
+            return refuse(work.first(), MadStatus::BUSY);
+        };
+        let (request, _) = SaMad::parse(&work.first().bytes, 0).ok()?;
+        let context = RequestContext {
+            now,
+            mad: work.first(),
+            request,
+            view: view.requested_by(work.first().address.lid, request.sm_key())?,
+            part: None,
+        };
+        let answered = match &work {
+            Work::Request(_) => self.answered(context),
+            Work::Message(_, data) => requests::multi_path(context, data),
+            Work::Table(_) => Ok(Answer::InParts(0)),
+        };
+        if !matches!(answered, Ok(Answer::InParts(_))) {
+            return self.send(context, answered);
+        }
+        let table = match (work, answered) {
+            (Work::Table(table), _) => table,
+            (Work::Request(request) | Work::Message(request, _), Ok(Answer::InParts(step))) => {
+                let nodes = view.subnet.nodes();
+                Box::new(TableWork {
                     request,
-                    records::ports(view, scope),
-                    |record, template: &PortInfoRecord| {
-                        record.matches_query(template, request.component_mask(), modifier)
-                    },
-                )
+                    nodes: nodes.map(|(_, node)| node.info.node_guid()).collect(),
+                    next: 0,
+                    step,
+                    attribute_offset: 0,
+                    data: BytesMut::new(),
+                })
             }
-            SwitchInfoRecord::ID => {
-                let scope = Scope::of(view, request, SwitchInfoRecord::lid)?;
-                select(request, records::switches(view, scope))
-            }
-            LinkRecord::ID => {
-                let scope = Scope::of(view, request, LinkRecord::from_lid)?;
-                select(request, records::links(view, scope))
-            }
-            LinearForwardingTableRecord::ID => {
-                let scope = Scope::of(view, request, LinearForwardingTableRecord::lid)?;
-                select(request, records::forwarding_tables(view, scope))
-            }
-            MulticastForwardingTableRecord::ID => {
-                let scope = Scope::of(view, request, MulticastForwardingTableRecord::lid)?;
-                select(request, records::multicast_tables(view, scope))
-            }
-            SlToVlMappingTableRecord::ID => {
-                let scope = Scope::of(view, request, SlToVlMappingTableRecord::lid)?;
-                select(request, records::sl_to_vl_tables(view, scope))
-            }
-            VlArbitrationTableRecord::ID => {
-                let scope = Scope::of(view, request, VlArbitrationTableRecord::lid)?;
-                select(request, records::vl_arbitration_tables(view, scope))
-            }
-            PKeyTableRecord::ID => {
-                let scope = Scope::of(view, request, PKeyTableRecord::lid)?;
-                select(request, records::p_key_tables(view, scope))
-            }
-            SmInfoRecord::ID => select(request, records::managers(view)),
-            GuidInfoRecord::ID => self.guid_info(context),
-            PathRecord::ID => {
-                let template = request.template::<PathRecord>().map_err(unreadable)?;
-                let mask = request.component_mask();
-                let paths = path::paths(view, &self.groups, template, mask, request.method());
-                let paths = paths.map_err(MadStatus::from_sa)?;
-                chosen(request, paths, |_, _| true)
-            }
-            TraceRecord::ID => self.trace(request, view),
-            MultiPathRecord::ID => multi_path(context, request.data()),
-            InformInfo::ID => self.subscribe(context),
-            InformInfoRecord::ID => select(request, self.subscriptions.records()),
-            ServiceRecord::ID => self.service(context),
-            McMemberRecord::ID => self.mc_member(context),
-            _ => Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE),
-        }
-    }
-
-    fn guid_info(&mut self, context: RequestContext<'_>) -> Answered {
-        let RequestContext { request, view, .. } = context;
-        let template = request.template::<GuidInfoRecord>().map_err(unreadable)?;
-        let mask = request.component_mask();
-        match request.method() {
-            Method::SET | Method::DELETE => {
-                let delete = request.method() == Method::DELETE;
-                let changed = self.guids.change(view, template, mask, delete);
-                let record = changed.map_err(MadStatus::from_sa)?;
-                Ok(Answer::Single(request.answer(&record)))
-            }
-            _ => {
-                let scope = Scope::of(view, request, GuidInfoRecord::lid)?;
-                select(request, records::guid_infos(view, &self.guids, scope))
-            }
-        }
-    }
-
-    /// GetTraceTable, whose template is a PathRecord.
-    fn trace(&self, request: &SaMad, view: View<'_>) -> Answered {
-        if request.method() != Method::GET_TRACE_TABLE {
-            return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
-        }
-        let (template, _) = PathRecord::parse(request.data(), 0).map_err(unreadable)?;
-        let hops = trace::trace(view, &self.groups, template, request.component_mask());
-        let hops = hops.map_err(MadStatus::from_sa)?;
-        Ok(Answer::table(&hops))
-    }
-
-    fn subscribe(&mut self, context: RequestContext<'_>) -> Answered {
-        let RequestContext {
-            request, mad, view, ..
-        } = context;
-        if request.method() != Method::SET {
-            return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
-        }
-        let (wanted, _) = InformInfo::parse(request.data(), 0).map_err(unreadable)?;
-        let Some(gid) = view.requester_gid() else {
-            return Err(MadStatus::from_sa(SaStatus::REQ_INVALID));
+            _ => return None,
         };
-        let kept = self.subscriptions.set(mad.address, gid, wanted)?;
-        let mut response = request.refuse(MadStatus::OK);
-        let mut data = [0; 200];
-        for (to, &from) in data.iter_mut().zip(kept.as_bytes()) {
-            *to = from;
-        }
-        response.set_data(&data);
-        Ok(Answer::Single(response))
+        self.serve_part(now, view, table)
     }
 
-    fn service(&mut self, context: RequestContext<'_>) -> Answered {
-        let RequestContext {
-            request, view, now, ..
-        } = context;
-        let template = request.template::<ServiceRecord>().map_err(unreadable)?;
-        let mask = request.component_mask();
-        let changed = match request.method() {
-            Method::SET => self.services.register(now, template, mask),
-            Method::DELETE => self.services.delete(template, mask),
-            _ => {
-                let records = self.services.records(now, view.is_trusted());
-                let seen = records.filter(|record| view.requester_has(record.service_p_key()));
-                return select(request, seen);
-            }
+    /// Makes the next part of a table, and sends the table with its last one.
+    fn serve_part(
+        &mut self,
+        now: Instant,
+        view: View<'_>,
+        mut table: Box<TableWork>,
+    ) -> Option<Mad> {
+        let mad = table.request;
+        let (request, _) = SaMad::parse(&mad.bytes, 0).ok()?;
+        let end = table.next.saturating_add(table.step.max(1));
+        let end = end.min(table.nodes.len());
+        let context = RequestContext {
+            now,
+            mad: &mad,
+            request,
+            view: view.requested_by(mad.address.lid, request.sm_key())?,
+            part: table.nodes.get(table.next..end),
         };
-        let record = changed.map_err(MadStatus::from_sa)?;
-        Ok(Answer::Single(request.answer(&record)))
-    }
-
-    fn mc_member(&mut self, context: RequestContext<'_>) -> Answered {
-        let RequestContext { request, view, .. } = context;
-        let template = request.template::<McMemberRecord>().map_err(unreadable)?;
-        let mask = request.component_mask();
-        let changed = match request.method() {
-            Method::SET => {
-                let gid = template.port_gid();
-                let port = view.port_of(gid).and_then(|port| view.subnet.port(port));
-                let candidate = port.map(|port| Candidate {
-                    gid: view.gid(port),
-                    port,
-                    is_requester: view.requester_gid() == Some(view.gid(port)),
-                });
-                let candidate = candidate.ok_or(MadStatus::from_sa(SaStatus::REQ_INVALID_GID))?;
-                self.groups.join(view.config, candidate, template, mask)
-            }
-            Method::DELETE => {
-                let port = view.port_of(template.port_gid());
-                let port = port.and_then(|port| view.subnet.port(port));
-                let gid = port.map_or(template.port_gid(), |port| view.gid(port));
-                let is_requester = view.requester_gid() == Some(gid);
-                self.groups.leave(gid, is_requester, template, mask)
-            }
-            _ => {
-                let given = McMemberComponents::from_bits_retain(mask.0);
-                let named = given.contains(McMemberComponents::MGID);
-                let mgid = named.then(|| template.mgid());
-                let seen = |p_key| view.requester_has(p_key);
-                return select(request, self.groups.records(mgid, view.is_trusted(), seen));
-            }
+        let part = match self.answered(context) {
+            Ok(Answer::Table(part)) => part,
+            answered => return self.send(context, answered),
         };
-        let (record, change) = changed.map_err(MadStatus::from_sa)?;
-        if let Some(change) = change {
-            self.announce_group(view, change);
+        table.data.extend_from_slice(&part.data);
+        table.attribute_offset = part.attribute_offset;
+        table.next = end;
+        if end < table.nodes.len() {
+            self.queue.put_back(now, Work::Table(table));
+            return None;
         }
-        Ok(Answer::Single(request.answer(&record)))
+        let whole = Table {
+            attribute_offset: table.attribute_offset,
+            data: Bytes::from(core::mem::take(&mut table.data)),
+        };
+        self.send(context, Ok(Answer::Table(whole)))
     }
 
     /// Sends an answer, or lets RMPP do so.
@@ -452,54 +335,23 @@ impl SubnetAdministrator {
         let table = match answered {
             Ok(Answer::Single(response)) => return Some(reply(mad, &response)),
             Ok(Answer::Table(table)) => table,
+            Ok(Answer::InParts(_)) => return None,
             Err(status) => return Some(reply(mad, &request.refuse(status))),
         };
-        if self.rmpp.sending() >= MAX_TRANSFERS {
-            return Some(reply(mad, &request.refuse(MadStatus::BUSY)));
-        }
         let mut headers = request.refuse(MadStatus::OK);
         headers.set_attribute_offset(table.attribute_offset);
-        match self.rmpp.send(now, &reply(mad, &headers), table.data) {
-            // The request was repeated while its answer is on the way.
-            Ok(_) | Err(ib_mad::RmppError::Duplicate) => None,
-            Err(_) => {
-                let status = MadStatus::from_sa(SaStatus::NO_RESOURCES);
-                Some(reply(mad, &request.refuse(status)))
-            }
-        }
+        let status = match self.rmpp.send(now, &reply(mad, &headers), table.data) {
+            // The request was repeated while its answer is being sent.
+            Ok(_) | Err(RmppError::Duplicate) => return None,
+            Err(RmppError::Busy) => MadStatus::BUSY,
+            Err(_) => MadStatus::from_sa(SaStatus::NO_RESOURCES),
+        };
+        Some(reply(mad, &request.refuse(status)))
     }
 }
 
-fn class_port_info(request: &SaMad) -> Answered {
-    if request.method() != Method::GET {
-        return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
-    }
-    let mut info = ClassPortInfo::default();
-    info.set_base_version(1)
-        .set_class_version(SaMad::CLASS_VERSION)
-        .set_capability_mask(ClassCapabilities::from_bits_retain(CAPABILITIES))
-        .set_resp_time_value(RespTime::from_bits(16));
-    let mut response = request.refuse(MadStatus::OK);
-    let mut data = [0; 200];
-    for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
-        *to = from;
-    }
-    response.set_data(&data);
-    Ok(Answer::Single(response))
-}
-
-fn multi_path(context: RequestContext<'_>, data: &[u8]) -> Answered {
-    let RequestContext { request, view, .. } = context;
-    if request.method() != Method::GET_MULTI {
-        return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
-    }
-    let query = MultiPathQuery::parse(data).map_err(unreadable)?;
-    let paths = multi_path::paths(view, query, request.component_mask());
-    let paths: Vec<PathRecord> = paths.map_err(MadStatus::from_sa)?;
-    Ok(Answer::table(&paths))
-}
-
-/// A record that does not fit in its datagram.
-fn unreadable<E>(_: E) -> MadStatus {
-    MadStatus::from_sa(SaStatus::REQ_INVALID)
+/// The answer to a request that is refused before it is looked at.
+fn refuse(mad: &Mad, status: MadStatus) -> Option<Mad> {
+    let (request, _) = SaMad::parse(&mad.bytes, 0).ok()?;
+    Some(reply(mad, &request.refuse(status)))
 }

@@ -2,11 +2,14 @@
 
 mod lab;
 
-use ib_mad::{MadStatus, SaStatus};
+use std::collections::BTreeSet;
+
+use ib_mad::{AttributeId, MadStatus, Method, SaStatus};
 use ib_routing::engine;
 use ib_sa::{
     ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoComponents,
-    PortInfoRecord, Record as _, ServiceAssociationRecord,
+    PortInfoExtendedRecord, PortInfoRecord, RandomForwardingTableRecord, Record as _, SaMad,
+    VlArbitrationTableComponents, VlArbitrationTableRecord,
 };
 use ib_wire::{Gid, GidPrefix, Lid};
 use ib_wire::{Lmc, Sl};
@@ -43,10 +46,57 @@ fn get_wants_exactly_one_record() {
 }
 
 #[test]
-fn a_record_that_is_not_kept_is_refused() {
+fn a_record_without_a_layout_is_refused() {
     let mut client = Client::new("gen-ring-5");
-    let answer = client.get(&ServiceAssociationRecord::default(), ComponentMask(0));
-    assert_eq!(answer, Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE));
+    let hierarchy = AttributeId(0x003c);
+    let answer = client.exchange(&SaMad::new(Method::GET, hierarchy));
+    assert_eq!(answer.status(), MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
+}
+
+#[test]
+fn records_that_no_device_has_are_a_table_of_none() {
+    let mut client = Client::new("gen-ring-5");
+    let all = ComponentMask(0);
+    assert!(
+        client
+            .table(&RandomForwardingTableRecord::default(), all)
+            .is_empty()
+    );
+    assert!(
+        client
+            .table(&PortInfoExtendedRecord::default(), all)
+            .is_empty()
+    );
+    let one = client.get(&RandomForwardingTableRecord::default(), all);
+    assert_eq!(one, Err(MadStatus::from_sa(SaStatus::NO_RECORDS)));
+}
+
+/// More nodes than make a table in one go.
+#[test]
+fn a_long_table_is_whole() {
+    let mut client = Client::new("gen-ft-oversub2-144");
+    let lids = client.running.sm.lids();
+    let lids: BTreeSet<Lid> = lids
+        .destinations()
+        .iter()
+        .map(|end| end.range.base())
+        .collect();
+    assert!(lids.len() > 128);
+    let all = client.table(&PathRecord::default(), ComponentMask(0));
+    let pairs: BTreeSet<(Lid, Lid)> = all.iter().map(|path| (path.slid(), path.dlid())).collect();
+    assert_eq!(
+        (all.len(), pairs.len()),
+        (lids.len().pow(2), lids.len().pow(2))
+    );
+    let mut template = PathRecord::default();
+    template.set_slid(client.lid()).set_dlid(client.lid());
+    for mask in [PathComponents::SLID, PathComponents::DLID] {
+        let some = client.table(&template, mask.into());
+        let expected = all
+            .iter()
+            .filter(|path| path.matches(&template, mask.into()));
+        assert_eq!(some, expected.copied().collect::<Vec<_>>(), "{mask:?}");
+    }
 }
 
 #[test]
@@ -169,4 +219,23 @@ fn what_a_query_names_by_lid_or_guid_is_what_all_records_have_of_it() {
     let mut nobody = nodes[0];
     nobody.set_lid(Lid(0xbfff));
     assert!(client.table(&nobody, NodeComponents::LID.into()).is_empty());
+}
+
+#[test]
+fn port_0_of_a_switch_has_four_empty_arbitration_blocks() {
+    let mut client = Client::new("gen-ring-5");
+    let destinations = client.running.sm.lids().destinations().iter();
+    let switches: Vec<Lid> = destinations
+        .filter(|end| end.is_switch())
+        .map(|end| end.range.base())
+        .collect();
+    for lid in switches {
+        let mut template = VlArbitrationTableRecord::default();
+        template.set_lid(lid);
+        let mask =
+            VlArbitrationTableComponents::LID | VlArbitrationTableComponents::OUTPUT_PORT_NUM;
+        let blocks = client.table(&template, mask.into());
+        let numbers: Vec<u8> = blocks.iter().map(|block| block.block_num()).collect();
+        assert_eq!(numbers, [1, 2, 3, 4]);
+    }
 }

@@ -88,6 +88,7 @@ impl Default for UmadOptions {
 /// A port of a host adapter, opened for management datagrams.
 pub struct UmadPort {
     device: String,
+    is_simulator: bool,
     port: DevicePort,
     /// Carries QP0; of most ports QP1 too.
     node: Node,
@@ -137,6 +138,7 @@ impl UmadPort {
         let (gsi_device, gsi_port) = halves.gsi;
         let mut opened = Self {
             device: device.name.clone(),
+            is_simulator: device.hca_type.as_deref() == Some("simulator"),
             port: port.clone(),
             node: Node::open(smi_device, smi_port)?,
             gsi: match halves.are_split() {
@@ -161,6 +163,12 @@ impl UmadPort {
     #[must_use]
     pub fn device(&self) -> &str {
         &self.device
+    }
+
+    /// Whether the device is one that ibsim's library presents, which carries no RMPP acknowledgements.
+    #[must_use]
+    pub fn is_simulator(&self) -> bool {
+        self.is_simulator
     }
 
     /// The port as sysfs showed it when it was opened.

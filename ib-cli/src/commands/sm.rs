@@ -106,6 +106,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         device.device = Some(config.host.guid.to_string());
     }
     let port = device.open(&classes, true, timeout, clock)?;
+    config.rmpp.peers_acknowledge = port.peers_acknowledge();
     let reason = match configured {
         true => "chosen by `guid` of --config",
         false => device.reason(),

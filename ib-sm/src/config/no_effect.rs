@@ -56,8 +56,6 @@ no_effect! {
         "the administrator answers at once, or with BUSY";
     Timing "single_thread" "FALSE"
         "the administrator runs on one thread";
-    Administrator "sa_key" "0x0000000000000001"
-        "the administrator trusts requests with `sm_key`";
     Administrator "use_original_extended_sa_rates_only" "FALSE"
         "rates are given as they are";
     Administrator "max_rate_enum" "0"

@@ -363,6 +363,7 @@ impl SmConfig {
         // These are the host's at the start, and the manager's own from then on.
         self.first_transaction_id = now.first_transaction_id;
         self.guid2lid.clone_from(&now.guid2lid);
+        self.rmpp = now.rmpp;
         self.registrations = crate::Registrations::default();
         names
     }

@@ -6,7 +6,7 @@ use ib_mad::{Instant, Mad, Method, Notice, NoticeSm, TrapNumber};
 use ib_smp::SmState;
 use ib_wire::{Gid, Guid};
 
-use super::{MAX_ANSWERS, SubnetManager, window_config};
+use super::{SubnetManager, window_config};
 use crate::{
     SmConfig,
     election::Election,
@@ -30,7 +30,7 @@ impl SubnetManager {
         self.sa.version()
     }
 
-    /// Answers a query, if this manager is the master.
+    /// Takes in a query, if this manager is the master.
     pub(super) fn on_query(&mut self, now: Instant, mad: &Mad) {
         let asks = matches!(
             mad.header().method(),
@@ -41,27 +41,23 @@ impl SubnetManager {
                 | Method::GET_MULTI
                 | Method::DELETE
         );
-        if !asks || self.state() != SmState::MASTER || self.answers.len() >= MAX_ANSWERS {
-            return;
+        if asks && self.state() == SmState::MASTER {
+            self.sa.handle_request(now, mad);
         }
+    }
+
+    /// Takes in the requests that came in segments.
+    pub(super) fn on_messages(&mut self, now: Instant) {
+        let serves = self.state() == SmState::MASTER;
+        self.sa.handle_messages(now, serves);
+    }
+
+    /// What the administrator sends next.
+    pub(super) fn poll_administrator(&mut self, now: Instant) -> Option<Mad> {
         let view = self
             .served
             .then(|| view(&self.config, &self.sweep, &self.election));
-        let answer = self.sa.handle_request(now, view, mad);
-        self.answers.extend(answer);
-    }
-
-    /// Answers the requests that came in segments.
-    pub(super) fn on_messages(&mut self, now: Instant) {
-        while let Some((first, data)) = self.sa.poll_message() {
-            if self.state() == SmState::MASTER {
-                let view = self
-                    .served
-                    .then(|| view(&self.config, &self.sweep, &self.election));
-                let answer = self.sa.handle_message(now, view, &first, &data);
-                self.answers.extend(answer);
-            }
-        }
+        self.sa.poll_transmit(now, view)
     }
 
     /// Hands a device's notice on to who subscribed.
@@ -163,7 +159,7 @@ impl SubnetManager {
     pub(super) fn forget_hosts(&mut self) {
         self.sweep.restored = false;
         self.sweep.plan.aliases.clear();
-        self.sa = SubnetAdministrator::new(window_config(&self.config));
+        self.sa = SubnetAdministrator::new(window_config(&self.config), self.config.rmpp);
     }
 }
 

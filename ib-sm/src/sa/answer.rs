@@ -16,6 +16,8 @@ pub(super) enum Answer {
     Single(SaMad),
     /// Any number of records, in segments.
     Table(Table),
+    /// A table that is made in parts, of the records of so many nodes each.
+    InParts(usize),
 }
 
 /// An answer, or the status that refuses it.

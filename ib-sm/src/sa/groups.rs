@@ -17,7 +17,13 @@ use ib_sa::{ComponentMask, JoinState, McMemberComponents, McMemberRecord};
 use ib_wire::{Gid, Guid, Lid, PKey};
 
 pub(crate) use self::parameters::groups_of;
+use super::quota::Quota;
 use crate::{SmConfig, registrations::GroupRegistration, subnet::Port};
+
+/// Multicast LIDs that there are.
+const MLIDS: u16 = 0x3fff;
+/// One port may create so much of all groups: a fourth.
+const SHARE: usize = 4;
 
 /// One group.
 #[derive(Clone, Debug)]
@@ -27,6 +33,8 @@ pub(crate) struct Group {
     members: BTreeMap<Gid, Member>,
     /// Stays without members.
     well_known: bool,
+    /// The port whose request created it, if a quota counts it.
+    creator: Guid,
     /// Its tree does not fit its members any more.
     pub(crate) changed: bool,
 }
@@ -42,6 +50,9 @@ struct Member {
 pub(crate) struct Groups {
     by_mgid: BTreeMap<Gid, Group>,
     mlids: Mlids,
+    /// Groups that the smallest multicast table has room for.
+    capacity: u16,
+    created: Quota,
     /// Tells groups apart that the administrator names itself.
     named: u32,
     /// LIDs of groups that are no more, whose trees still stand in the switches.
@@ -70,6 +81,8 @@ impl Default for Groups {
         Self {
             by_mgid: BTreeMap::new(),
             mlids: Mlids::new(u16::MAX),
+            capacity: u16::MAX,
+            created: Quota::default(),
             named: 0,
             abandoned: Vec::new(),
             changed: false,
@@ -147,6 +160,7 @@ impl Groups {
             let _ = mlids.take(group.parameters.mlid());
         }
         self.mlids = mlids;
+        self.capacity = capacity;
     }
 
     /// Makes a group that stays, unless it is there.
@@ -156,7 +170,7 @@ impl Groups {
             group.well_known = true;
             return None;
         }
-        self.create(parameters, true).ok()?;
+        self.create(parameters, Guid::NONE, true).ok()?;
         Some(GroupChange::Created(mgid))
     }
 
@@ -176,10 +190,11 @@ impl Groups {
             .collect()
     }
 
-    /// Takes in Set(MCMemberRecord).
+    /// Takes in Set(MCMemberRecord). A group that it creates counts against the quota of `creator`.
     pub(crate) fn join(
         &mut self,
         config: &SmConfig,
+        creator: Guid,
         candidate: Candidate<'_>,
         wanted: &McMemberRecord,
         mask: ComponentMask,
@@ -199,14 +214,20 @@ impl Groups {
                 None
             }
             None => {
-                let named = &mut self.named;
+                let (named, by_mgid) = (&mut self.named, &self.by_mgid);
                 let own_mgid = |scope| {
-                    *named = named.wrapping_add(1);
-                    parameters::own_mgid(scope, config.subnet_prefix, *named)
+                    // Groups from before a restart keep their names, which may be the next ones.
+                    loop {
+                        *named = named.wrapping_add(1);
+                        let mgid = parameters::own_mgid(scope, config.subnet_prefix, *named);
+                        if !by_mgid.contains_key(&mgid) {
+                            return mgid;
+                        }
+                    }
                 };
                 let parameters =
                     parameters::of_new_group(config, candidate, wanted, given, own_mgid)?;
-                self.create(parameters, false)?;
+                self.create(parameters, creator, false)?;
                 Some(parameters.mgid())
             }
         };
@@ -318,6 +339,7 @@ impl Groups {
                 parameters,
                 members: members.collect(),
                 well_known: kept.well_known,
+                creator: Guid::NONE,
                 changed: true,
             };
             self.by_mgid.insert(mgid, group);
@@ -351,16 +373,27 @@ impl Groups {
         records
     }
 
-    fn create(&mut self, mut parameters: McMemberRecord, stays: bool) -> Result<(), SaStatus> {
+    fn create(
+        &mut self,
+        mut parameters: McMemberRecord,
+        creator: Guid,
+        stays: bool,
+    ) -> Result<(), SaStatus> {
+        let limit = usize::from(self.capacity.min(MLIDS)).div_ceil(SHARE);
+        if !self.created.has_room(creator, limit) {
+            return Err(SaStatus::NO_RESOURCES);
+        }
         let mlid = self.mlids.allocate().map_err(|_| SaStatus::NO_RESOURCES)?;
         parameters.set_mlid(mlid);
         let group = Group {
             parameters,
             members: BTreeMap::new(),
             well_known: stays,
+            creator,
             changed: false,
         };
         self.by_mgid.insert(parameters.mgid(), group);
+        self.created.take(creator);
         Ok(())
     }
 
@@ -369,8 +402,9 @@ impl Groups {
         if group.well_known || group.has_full_member() {
             return None;
         }
-        let mlid = group.parameters.mlid();
+        let (mlid, creator) = (group.parameters.mlid(), group.creator);
         self.by_mgid.remove(&mgid);
+        self.created.release(creator);
         self.mlids.release(mlid);
         self.abandoned.push(mlid);
         self.changed = true;

@@ -38,9 +38,12 @@ pub(super) fn paths(
     };
     let (template, asked) = single(query.record, given);
     let mut found = Vec::new();
-    for source in query.sources() {
+    'all: for source in query.sources() {
         for destination in query.destinations() {
             let room = most.saturating_sub(found.len());
+            if room == 0 {
+                break 'all;
+            }
             let paths = between(view, source, destination, &template, asked);
             found.extend(paths.into_iter().take(room));
         }

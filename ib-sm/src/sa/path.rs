@@ -10,13 +10,15 @@ use ib_mad::{Method, SaStatus};
 use ib_routing::SlTable;
 use ib_sa::{ComponentMask, McMemberRecord, PathComponents, PathRecord, Selector};
 use ib_smp::NodeType;
-use ib_wire::{Gid, GidPrefix, Lid, PortNum, addr::LidRange};
+use ib_wire::{Gid, GidPrefix, Guid, Lid, PortNum, addr::LidRange};
 
 use super::{View, groups::Groups, limits::Limits, policy, records::end_ports, scope::Scope};
 use crate::subnet::{NodeIdx, Port, PortRef};
 
 /// Paths that a table may have.
 pub(super) const MAX_PATHS: usize = 1 << 16;
+/// Paths in a part of a table: about a millisecond of work.
+const PATHS_IN_PART: usize = 2048;
 /// Switches that a path may pass.
 const MAX_HOPS: u8 = 64;
 
@@ -40,14 +42,17 @@ pub(super) struct Hop {
 
 /// The paths that a query asks for.
 ///
+/// Of a query that leaves an end open, `part` are the nodes of that end: of the source, if both are open.
+///
 /// # Errors
-/// The status of the answer, where there are too many, or the GIDs are nobody's.
+/// The status of the answer, where there are too many, or a GID belongs to no port.
 pub(super) fn paths(
     view: View<'_>,
     groups: &Groups,
     template: &PathRecord,
     mask: ComponentMask,
     method: Method,
+    part: Option<&[Guid]>,
 ) -> Result<Vec<PathRecord>, SaStatus> {
     let given = PathComponents::from_bits_retain(mask.0);
     let sgid = given
@@ -62,7 +67,11 @@ pub(super) fn paths(
     let dlid = given
         .contains(PathComponents::DLID)
         .then(|| template.dlid());
-    let sources = ends(view, sgid, slid);
+    let is_open = sgid.is_none() && slid.is_none();
+    let sources = match part.filter(|_| is_open) {
+        Some(nodes) => all_ends(view, Scope::Listed(nodes)),
+        None => ends(view, sgid, slid),
+    };
     if sgid.is_some() && sources.is_empty() {
         return Err(SaStatus::REQ_INVALID_GID);
     }
@@ -79,7 +88,10 @@ pub(super) fn paths(
     }
     let destinations = match dgid.filter(|&gid| is_elsewhere(view, gid)) {
         Some(gid) => router_to(view, gid, dlid).into_iter().collect(),
-        None => ends(view, dgid, dlid),
+        None => match part.filter(|_| !is_open && dgid.is_none() && dlid.is_none()) {
+            Some(nodes) => all_ends(view, Scope::Listed(nodes)),
+            None => ends(view, dgid, dlid),
+        },
     };
     if dgid.is_some() && destinations.is_empty() {
         return Err(SaStatus::REQ_INVALID_GID);
@@ -109,6 +121,31 @@ pub(super) fn paths(
     Ok(found)
 }
 
+/// In parts of how many nodes a table of paths is made; `None` for one that names both ends or is short.
+///
+/// # Errors
+/// The status of the answer, where there are too many.
+pub(super) fn nodes_in_part(
+    view: View<'_>,
+    mask: ComponentMask,
+) -> Result<Option<usize>, SaStatus> {
+    use PathComponents as C;
+    let given = PathComponents::from_bits_retain(mask.0);
+    let open = [C::SGID | C::SLID, C::DGID | C::DLID];
+    let open = open.iter().filter(|end| !given.intersects(**end)).count();
+    if open == 0 {
+        return Ok(None);
+    }
+    let ends = end_ports(view, Scope::All).count();
+    let each = if open == 2 { ends } else { 1 };
+    let paths = ends.saturating_mul(each);
+    if paths > MAX_PATHS {
+        return Err(SaStatus::NO_RESOURCES);
+    }
+    let step = PATHS_IN_PART.checked_div(each).unwrap_or(1).max(1);
+    Ok((paths > PATHS_IN_PART).then_some(step))
+}
+
 /// Paths between two ends as a request of many GIDs asks for them: `template` says of what kind.
 pub(super) fn between(
     view: View<'_>,
@@ -117,9 +154,14 @@ pub(super) fn between(
     template: &PathRecord,
     given: PathComponents,
 ) -> Vec<PathRecord> {
+    let accessible = |gid| {
+        let ends = ends(view, Some(gid), None).into_iter();
+        ends.filter(|end| view.may_access(end.at))
+            .collect::<Vec<_>>()
+    };
     let mut found = Vec::new();
-    for &source in &ends(view, Some(sgid), None) {
-        for &destination in &ends(view, Some(dgid), None) {
+    for &source in &accessible(sgid) {
+        for &destination in &accessible(dgid) {
             found.extend(
                 lid_pairs(source, None, destination, None).filter_map(|(slid, dlid)| {
                     let path = path(view, source, destination, slid, dlid);
@@ -133,30 +175,37 @@ pub(super) fn between(
 
 /// End ports by GID and LID, where they are given. Every port answers to the default prefix too.
 pub(super) fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<End<'_>> {
-    let end = |at: PortRef| {
-        let port = view.subnet.port(at)?;
-        Some(End {
-            at,
-            port,
-            gid: match gid {
-                Some(alias) if alias.guid() != port.guid => alias,
-                _ => view.gid(port),
-            },
-            lids: port.lids?,
-        })
-    };
     let named = |end: &End<'_>| gid.is_none_or(|gid| view.port_of(gid) == Some(end.at));
     let owns = |end: &End<'_>| lid.is_none_or(|lid| end.lids.contains(lid));
     let one = match (gid, lid) {
         (Some(gid), _) => view.port_of(gid),
         (None, Some(lid)) => view.port_with(lid),
-        (None, None) => {
-            let all = end_ports(view, Scope::All);
-            return all.filter_map(|(at, ..)| end(at)).collect();
-        }
+        (None, None) => return all_ends(view, Scope::All),
     };
-    let one = one.and_then(end).filter(|end| named(end) && owns(end));
-    one.into_iter().collect()
+    let one = one.and_then(|at| end_at(view, at, gid));
+    one.filter(|end| named(end) && owns(end))
+        .into_iter()
+        .collect()
+}
+
+/// The end ports of these nodes.
+fn all_ends<'a>(view: View<'a>, scope: Scope<'a>) -> Vec<End<'a>> {
+    let all = end_ports(view, scope);
+    all.filter_map(|(at, ..)| end_at(view, at, None)).collect()
+}
+
+/// An end port, under the GID that it was asked for by where that is an alias.
+fn end_at(view: View<'_>, at: PortRef, gid: Option<Gid>) -> Option<End<'_>> {
+    let port = view.subnet.port(at)?;
+    Some(End {
+        at,
+        port,
+        gid: match gid {
+            Some(alias) if alias.guid() != port.guid => alias,
+            _ => view.gid(port),
+        },
+        lids: port.lids?,
+    })
 }
 
 /// Whether a GID is one of another subnet: neither of this one's prefix nor of the one that every port answers to.

@@ -3,8 +3,9 @@
 use ib_mad::SmKey;
 use ib_sa::{
     GuidInfoRecord, LinearForwardingTableRecord, LinkRecord, MulticastForwardingTableRecord,
-    NodeRecord, PKeyTableRecord, PortInfoRecord, SlToVlMappingTableRecord, SmInfoRecord,
-    SwitchInfoRecord, VlArbitrationTableRecord,
+    NodeRecord, PKeyTableRecord, PortInfoExtendedRecord, PortInfoRecord,
+    RandomForwardingTableRecord, SlToVlMappingTableRecord, SmInfoRecord, SwitchInfoRecord,
+    VlArbitrationTableRecord,
 };
 use ib_smp::{
     GuidInfo, LinearForwardingTable, MulticastForwardingTable, PartitionKeyTable,
@@ -15,16 +16,19 @@ use ib_wire::{Lid, PortNum, addr::LidRange};
 use super::{AliasGuids, View, scope::Scope};
 use crate::subnet::{Node, NodeIdx, Port, PortRef};
 
-/// End ports that have LIDs, with their nodes, as far as who asks may know of them.
-fn seen(view: View<'_>, scope: Scope) -> impl Iterator<Item = (PortRef, &Node, LidRange)> {
+/// End ports that have LIDs, with their nodes, as far as the requester may access them.
+fn may_access_end_ports<'a>(
+    view: View<'a>,
+    scope: Scope<'a>,
+) -> impl Iterator<Item = (PortRef, &'a Node, LidRange)> {
     end_ports(view, scope).filter(move |&(at, ..)| view.may_access(at))
 }
 
 /// End ports that have LIDs, with their nodes.
-pub(super) fn end_ports(
-    view: View<'_>,
-    scope: Scope,
-) -> impl Iterator<Item = (PortRef, &Node, LidRange)> {
+pub(super) fn end_ports<'a>(
+    view: View<'a>,
+    scope: Scope<'a>,
+) -> impl Iterator<Item = (PortRef, &'a Node, LidRange)> {
     scope.nodes(view).flat_map(|(index, node)| {
         node.ports()
             .filter(|(num, _)| node.is_switch() == (num.0 == 0))
@@ -35,8 +39,8 @@ pub(super) fn end_ports(
 }
 
 /// NodeRecord of every end port.
-pub(super) fn nodes(view: View<'_>, scope: Scope) -> impl Iterator<Item = NodeRecord> {
-    seen(view, scope).filter_map(|(at, node, lids)| {
+pub(super) fn nodes<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = NodeRecord> {
+    may_access_end_ports(view, scope).filter_map(|(at, node, lids)| {
         let mut info = node.info;
         info.set_port_guid(node.port(at.port)?.guid)
             .set_local_port_num(at.port);
@@ -50,7 +54,7 @@ pub(super) fn nodes(view: View<'_>, scope: Scope) -> impl Iterator<Item = NodeRe
 }
 
 /// PortInfoRecord of every port: those of a switch go by the LID of its port 0. M_Keys are left out.
-pub(super) fn ports(view: View<'_>, scope: Scope) -> impl Iterator<Item = PortInfoRecord> {
+pub(super) fn ports<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = PortInfoRecord> {
     all_ports(view, scope).filter_map(|(port, lid, entry)| {
         let mut info = entry.info?;
         info.set_m_key(ib_wire::MKey(0));
@@ -64,8 +68,11 @@ pub(super) fn ports(view: View<'_>, scope: Scope) -> impl Iterator<Item = PortIn
 }
 
 /// SwitchInfoRecord of every switch.
-pub(super) fn switches(view: View<'_>, scope: Scope) -> impl Iterator<Item = SwitchInfoRecord> {
-    seen(view, scope).filter_map(|(_, node, lids)| {
+pub(super) fn switches<'a>(
+    view: View<'a>,
+    scope: Scope<'a>,
+) -> impl Iterator<Item = SwitchInfoRecord> {
+    may_access_end_ports(view, scope).filter_map(|(_, node, lids)| {
         let mut record = SwitchInfoRecord::default();
         record
             .set_lid(lids.base())
@@ -75,7 +82,7 @@ pub(super) fn switches(view: View<'_>, scope: Scope) -> impl Iterator<Item = Swi
 }
 
 /// LinkRecord of every link, once in each direction.
-pub(super) fn links(view: View<'_>, scope: Scope) -> impl Iterator<Item = LinkRecord> {
+pub(super) fn links<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = LinkRecord> {
     scope.nodes(view).flat_map(move |(index, node)| {
         node.ports().filter_map(move |(port, entry)| {
             let peer = entry.peer.filter(|_| entry.is_up())?;
@@ -93,12 +100,12 @@ pub(super) fn links(view: View<'_>, scope: Scope) -> impl Iterator<Item = LinkRe
     })
 }
 
-/// The blocks that stand in the switches.
-pub(super) fn forwarding_tables(
-    view: View<'_>,
-    scope: Scope,
+/// The blocks of linear forwarding tables that switches are known to hold.
+pub(super) fn forwarding_tables<'a>(
+    view: View<'a>,
+    scope: Scope<'a>,
 ) -> impl Iterator<Item = LinearForwardingTableRecord> {
-    seen(view, scope).flat_map(|(_, node, lids)| {
+    may_access_end_ports(view, scope).flat_map(|(_, node, lids)| {
         let blocks = node.switch.iter().flat_map(|switch| switch.lft.blocks());
         blocks.map(move |(block, &bytes)| {
             let mut record = LinearForwardingTableRecord::default();
@@ -111,12 +118,29 @@ pub(super) fn forwarding_tables(
     })
 }
 
-/// The blocks of multicast tables that stand in the switches, as far as anything stands in them.
-pub(super) fn multicast_tables(
-    view: View<'_>,
-    scope: Scope,
+/// The blocks of random forwarding tables: none, as the manager has switches forward by their linear tables and
+/// writes no others.
+pub(super) fn random_tables<'a>(
+    _: View<'a>,
+    _: Scope<'a>,
+) -> impl Iterator<Item = RandomForwardingTableRecord> + use<'a> {
+    core::iter::empty()
+}
+
+/// PortInfoExtendedRecord of every port whose PortInfoExtended is known. The manager reads that of no port yet.
+pub(super) fn extended_ports<'a>(
+    _: View<'a>,
+    _: Scope<'a>,
+) -> impl Iterator<Item = PortInfoExtendedRecord> + use<'a> {
+    core::iter::empty()
+}
+
+/// The blocks of multicast tables that switches are known to hold, without empty ones.
+pub(super) fn multicast_tables<'a>(
+    view: View<'a>,
+    scope: Scope<'a>,
 ) -> impl Iterator<Item = MulticastForwardingTableRecord> {
-    seen(view, scope).flat_map(|(_, node, lids)| {
+    may_access_end_ports(view, scope).flat_map(|(_, node, lids)| {
         let tables = node.switch.iter().flat_map(|switch| &switch.mft);
         let used = tables.filter(|(_, bytes)| **bytes != [0; 64]);
         used.map(move |(at, &bytes)| {
@@ -132,11 +156,11 @@ pub(super) fn multicast_tables(
 }
 
 /// The SLtoVL tables that were read or written: of a switch by input and output port.
-pub(super) fn sl_to_vl_tables(
-    view: View<'_>,
-    scope: Scope,
+pub(super) fn sl_to_vl_tables<'a>(
+    view: View<'a>,
+    scope: Scope<'a>,
 ) -> impl Iterator<Item = SlToVlMappingTableRecord> {
-    seen(view, scope).flat_map(|(at, node, lids)| {
+    may_access_end_ports(view, scope).flat_map(|(at, node, lids)| {
         let own = node.port(at.port).and_then(|port| port.sl_to_vl);
         let own = own.map(|table| ((PortNum(0), at.port), table));
         let of_switch = node.switch.iter().flat_map(|switch| &switch.sl_to_vl);
@@ -155,27 +179,40 @@ pub(super) fn sl_to_vl_tables(
     })
 }
 
-/// The VL arbitration tables that were read or written, by blocks.
-pub(super) fn vl_arbitration_tables(
-    view: View<'_>,
-    scope: Scope,
+/// The VL arbitration tables that were read or written, by blocks. Port 0 of a switch has no lanes to arbitrate: its
+/// blocks are empty, as those of OpenSM 3.3.23.
+pub(super) fn vl_arbitration_tables<'a>(
+    view: View<'a>,
+    scope: Scope<'a>,
 ) -> impl Iterator<Item = VlArbitrationTableRecord> {
-    all_ports(view, scope).flat_map(|(port, lid, entry)| {
-        entry.vl_arbitration.blocks().map(move |(block, &bytes)| {
-            let mut record = VlArbitrationTableRecord::default();
-            record
-                .set_lid(lid)
-                .set_output_port_num(port)
-                // Blocks count from 1 as in the attribute's modifier; there are four.
-                .set_block_num(block.saturating_add(1) as u8)
-                .set_vl_arbitration_table(&VlArbitrationTable::from_bytes(bytes));
-            record
-        })
+    /// Two blocks of low priority and two of high.
+    const BLOCKS: u16 = 4;
+    let switches = may_access_end_ports(view, scope).filter(|(at, ..)| at.port == PortNum(0));
+    let empty = switches.flat_map(|(at, _, lids)| {
+        (0..BLOCKS).map(move |block| (at.port, lids.base(), block, [0; 64]))
+    });
+    let known = all_ports(view, scope).filter(|&(port, ..)| port != PortNum(0));
+    let known = known.flat_map(|(port, lid, entry)| {
+        let blocks = entry.vl_arbitration.blocks();
+        blocks.map(move |(block, &bytes)| (port, lid, block, bytes))
+    });
+    empty.chain(known).map(|(port, lid, block, bytes)| {
+        let mut record = VlArbitrationTableRecord::default();
+        record
+            .set_lid(lid)
+            .set_output_port_num(port)
+            // Blocks count from 1 as in the attribute's modifier; there are four.
+            .set_block_num(block.saturating_add(1) as u8)
+            .set_vl_arbitration_table(&VlArbitrationTable::from_bytes(bytes));
+        record
     })
 }
 
 /// The P_Key tables that were read or written, by blocks.
-pub(super) fn p_key_tables(view: View<'_>, scope: Scope) -> impl Iterator<Item = PKeyTableRecord> {
+pub(super) fn p_key_tables<'a>(
+    view: View<'a>,
+    scope: Scope<'a>,
+) -> impl Iterator<Item = PKeyTableRecord> {
     all_ports(view, scope).flat_map(|(port, lid, entry)| {
         entry.p_key_table.blocks().map(move |(block, &bytes)| {
             let mut record = PKeyTableRecord::default();
@@ -193,9 +230,10 @@ pub(super) fn p_key_tables(view: View<'_>, scope: Scope) -> impl Iterator<Item =
 pub(super) fn guid_infos<'a>(
     view: View<'a>,
     aliases: &'a AliasGuids,
-    scope: Scope,
+    scope: Scope<'a>,
 ) -> impl Iterator<Item = GuidInfoRecord> + 'a {
-    let each = seen(view, scope).filter_map(|(at, node, lids)| Some((node.port(at.port)?, lids)));
+    let each = may_access_end_ports(view, scope)
+        .filter_map(|(at, node, lids)| Some((node.port(at.port)?, lids)));
     each.flat_map(move |(port, lids)| {
         let count = port.info.map_or(0, |info| info.guid_cap());
         (0..count.div_ceil(GuidInfo::ENTRIES)).map(move |block| {
@@ -209,8 +247,11 @@ pub(super) fn guid_infos<'a>(
     })
 }
 
-/// All ports that who asks may know of, external ones of switches as well, with their LIDs.
-fn all_ports(view: View<'_>, scope: Scope) -> impl Iterator<Item = (PortNum, Lid, &Port)> {
+/// All ports that the requester may access, external ones of switches as well, with their LIDs.
+fn all_ports<'a>(
+    view: View<'a>,
+    scope: Scope<'a>,
+) -> impl Iterator<Item = (PortNum, Lid, &'a Port)> {
     scope.nodes(view).flat_map(move |(index, node)| {
         let ports = node.ports();
         let seen = ports.filter(move |&(port, _)| view.may_access(end_port(node, index, port)));
@@ -218,7 +259,7 @@ fn all_ports(view: View<'_>, scope: Scope) -> impl Iterator<Item = (PortNum, Lid
     })
 }
 
-/// The port that stands for this one: port 0 of a switch for all its ports.
+/// The end port of a port: port 0 of a switch for all its ports.
 fn end_port(node: &Node, index: NodeIdx, port: PortNum) -> PortRef {
     let port = if node.is_switch() { PortNum(0) } else { port };
     PortRef { node: index, port }

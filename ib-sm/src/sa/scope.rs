@@ -3,45 +3,40 @@
 //! A large subnet has tens of thousands of records of each kind, and nearly every query names the one that it
 //! wants. What is not named here is left to the comparison of the records.
 
-use ib_mad::MadStatus;
-use ib_sa::{NodeComponents, NodeRecord, Record, SaMad};
-use ib_wire::Lid;
+use ib_sa::{ComponentMask, NodeComponents, NodeRecord};
+use ib_wire::{Guid, Lid};
 
-use super::{View, unreadable};
+use super::View;
 use crate::subnet::{Node, NodeIdx};
 
 /// The nodes that a query can concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum Scope<'a> {
     /// Any: it names none.
     All,
     /// This one.
     One(NodeIdx),
+    /// These, as far as they are there: a part of all.
+    Listed(&'a [Guid]),
     /// What it names is not there.
     Nobody,
 }
 
-impl Scope {
+impl<'a> Scope<'a> {
     /// By the LID that a record begins with: component 0 of every record about a port.
-    pub(super) fn of<R: Record>(
-        view: View<'_>,
-        request: &SaMad,
-        lid: impl Fn(&R) -> Lid,
-    ) -> Result<Self, MadStatus> {
-        let template = request.template::<R>().map_err(unreadable)?;
-        Ok(match request.component_mask().has(0) {
-            true => Self::of_lid(view, lid(template)),
+    pub(super) fn of(view: View<'_>, lid: Lid, mask: ComponentMask) -> Self {
+        match mask.has(0) {
+            true => Self::of_lid(view, lid),
             false => Self::All,
-        })
+        }
     }
 
     /// By LID, else by GUID: of the node or of the port.
-    pub(super) fn of_node(view: View<'_>, request: &SaMad) -> Result<Self, MadStatus> {
-        let template = request.template::<NodeRecord>().map_err(unreadable)?;
-        let given = NodeComponents::from_bits_retain(request.component_mask().0);
+    pub(super) fn of_node(view: View<'_>, template: &NodeRecord, mask: ComponentMask) -> Self {
+        let given = NodeComponents::from_bits_retain(mask.0);
         let info = template.node_info();
         let one = |found: Option<NodeIdx>| found.map_or(Self::Nobody, Self::One);
-        Ok(if given.contains(NodeComponents::LID) {
+        if given.contains(NodeComponents::LID) {
             Self::of_lid(view, template.lid())
         } else if given.contains(NodeComponents::NODE_GUID) {
             one(view.subnet.find(info.node_guid()))
@@ -50,7 +45,7 @@ impl Scope {
             one(port.map(|port| port.node))
         } else {
             Self::All
-        })
+        }
     }
 
     fn of_lid(view: View<'_>, lid: Lid) -> Self {
@@ -59,12 +54,22 @@ impl Scope {
     }
 
     /// The nodes, in their order.
-    pub(super) fn nodes(self, view: View<'_>) -> impl Iterator<Item = (NodeIdx, &Node)> {
+    pub(super) fn nodes(self, view: View<'a>) -> impl Iterator<Item = (NodeIdx, &'a Node)> {
         let one = match self {
-            Self::One(index) => view.subnet.node(index).map(|node| (index, node)),
-            Self::All | Self::Nobody => None,
+            Self::One(index) => Some(index),
+            _ => None,
         };
+        let listed = match self {
+            Self::Listed(guids) => guids,
+            _ => &[],
+        };
+        let listed = listed
+            .iter()
+            .filter_map(move |&guid| view.subnet.find(guid));
+        let named = listed.chain(one);
         let all = (self == Self::All).then(|| view.subnet.nodes());
-        all.into_iter().flatten().chain(one)
+        all.into_iter()
+            .flatten()
+            .chain(named.filter_map(move |index| Some((index, view.subnet.node(index)?))))
     }
 }

@@ -11,11 +11,15 @@ use ib_mad::{Instant, SaStatus};
 use ib_sa::{ComponentMask, Record, ServiceComponents, ServiceRecord};
 use ib_wire::{Gid, Guid};
 
+use super::quota::Quota;
+
 /// A lease of so many seconds never ends.
 const FOR_EVER: u32 = u32::MAX;
 
 /// Services that are kept; beyond, registrations are refused.
 const MAX_SERVICES: usize = 1 << 16;
+/// Services that one port may register.
+const MAX_SERVICES_PER_PORT: usize = 1 << 12;
 
 /// ServiceID, ServiceGID and ServiceP_Key.
 type ServiceName = (u64, Gid, u16);
@@ -26,11 +30,14 @@ pub(crate) struct Services {
     by_name: BTreeMap<ServiceName, Service>,
     /// The leases that end, by when they do.
     ends: BTreeSet<(Instant, ServiceName)>,
+    registered: Quota,
 }
 
 #[derive(Debug)]
 struct Service {
     record: ServiceRecord,
+    /// The port whose request registered it first, if a quota counts it.
+    maker: Guid,
     /// When the lease ends, if it does.
     until: Option<Instant>,
 }
@@ -41,10 +48,11 @@ impl Services {
         self.by_name.len()
     }
 
-    /// Takes in Set(ServiceRecord).
+    /// Takes in Set(ServiceRecord). A new service counts against the quota of `maker`.
     pub(crate) fn register(
         &mut self,
         now: Instant,
+        maker: Guid,
         wanted: &ServiceRecord,
         mask: ComponentMask,
     ) -> Result<ServiceRecord, SaStatus> {
@@ -60,25 +68,36 @@ impl Services {
         let mut record = *wanted;
         record.set_service_lease(lease);
         let name = name(&record);
-        if let Some(known) = self.by_name.get(&name) {
-            if known.record.service_key() != record.service_key() {
+        let maker = match self.by_name.get(&name) {
+            Some(known) if known.record.service_key() != record.service_key() => {
                 return Err(SaStatus::REQ_DENIED);
             }
-        } else if self.by_name.len() >= MAX_SERVICES {
-            return Err(SaStatus::NO_RESOURCES);
-        }
+            Some(known) => known.maker,
+            None if self.by_name.len() >= MAX_SERVICES
+                || !self.registered.has_room(maker, MAX_SERVICES_PER_PORT) =>
+            {
+                return Err(SaStatus::NO_RESOURCES);
+            }
+            None => maker,
+        };
         let wait = Duration::from_secs(lease.into());
         let until = (lease != FOR_EVER).then(|| now.saturating_add(wait));
         self.remove(name);
         self.ends.extend(until.map(|at| (at, name)));
-        self.by_name.insert(name, Service { record, until });
+        self.registered.take(maker);
+        let service = Service {
+            record,
+            maker,
+            until,
+        };
+        self.by_name.insert(name, service);
         Ok(record)
     }
 
     /// Takes in a service from before a restart, with what is left of its lease.
     pub(crate) fn restore(&mut self, now: Instant, service: &ServiceRecord) -> bool {
         let mask = ServiceComponents::all().into();
-        self.register(now, service, mask).is_ok()
+        self.register(now, Guid::NONE, service, mask).is_ok()
     }
 
     /// Takes in Delete(ServiceRecord): the one service that the template fits.
@@ -120,7 +139,13 @@ impl Services {
     /// Ends the services of ports that are no more.
     pub(crate) fn retain_ports(&mut self, keep: impl Fn(Guid) -> bool) {
         let stays = |gid: &Gid| gid.is_multicast() || keep(gid.guid());
-        self.by_name.retain(|(_, gid, _), _| stays(gid));
+        let registered = &mut self.registered;
+        self.by_name.retain(|(_, gid, _), service| {
+            if !stays(gid) {
+                registered.release(service.maker);
+            }
+            stays(gid)
+        });
         self.ends.retain(|(_, (_, gid, _))| stays(gid));
     }
 
@@ -128,7 +153,7 @@ impl Services {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         while let Some(&(at, name)) = self.ends.first().filter(|(at, _)| *at <= now) {
             self.ends.remove(&(at, name));
-            self.by_name.remove(&name);
+            self.remove(name);
         }
     }
 
@@ -138,11 +163,11 @@ impl Services {
     }
 
     fn remove(&mut self, name: ServiceName) {
-        if let Some(Service {
-            until: Some(at), ..
-        }) = self.by_name.remove(&name)
-        {
-            self.ends.remove(&(at, name));
+        if let Some(service) = self.by_name.remove(&name) {
+            self.registered.release(service.maker);
+            if let Some(at) = service.until {
+                self.ends.remove(&(at, name));
+            }
         }
     }
 }
@@ -158,6 +183,8 @@ fn name(record: &ServiceRecord) -> ServiceName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const PORT: Guid = Guid(7);
 
     fn service(id: u64, lease: u32) -> ServiceRecord {
         let mut record = ServiceRecord::default();
@@ -177,9 +204,15 @@ mod tests {
     #[test]
     fn a_service_that_is_renewed_ends_with_its_last_lease() {
         let mut services = Services::default();
-        services.register(at(0), &service(1, 10), all()).unwrap();
-        services.register(at(5), &service(1, 10), all()).unwrap();
-        services.register(at(5), &service(2, 4), all()).unwrap();
+        services
+            .register(at(0), PORT, &service(1, 10), all())
+            .unwrap();
+        services
+            .register(at(5), PORT, &service(1, 10), all())
+            .unwrap();
+        services
+            .register(at(5), PORT, &service(2, 4), all())
+            .unwrap();
         assert_eq!(services.poll_timeout(), Some(at(9)));
         services.handle_timeout(at(10));
         assert_eq!(services.len(), 1);
@@ -191,12 +224,35 @@ mod tests {
     #[test]
     fn a_service_that_is_deleted_or_whose_port_is_gone_leaves_no_timer() {
         let mut services = Services::default();
-        services.register(at(0), &service(1, 10), all()).unwrap();
+        services
+            .register(at(0), PORT, &service(1, 10), all())
+            .unwrap();
         let mask = ServiceComponents::SERVICE_ID.into();
         services.delete(&service(1, 0), mask).unwrap();
         assert_eq!(services.poll_timeout(), None);
-        services.register(at(0), &service(1, 10), all()).unwrap();
+        services
+            .register(at(0), PORT, &service(1, 10), all())
+            .unwrap();
         services.retain_ports(|_| false);
         assert_eq!(services.poll_timeout(), None);
+    }
+
+    #[test]
+    fn one_port_cannot_take_the_room_of_all() {
+        let mut services = Services::default();
+        for id in 0..MAX_SERVICES_PER_PORT as u64 {
+            let kept = services.register(at(0), PORT, &service(id, 10), all());
+            assert!(kept.is_ok(), "{id}");
+        }
+        let one_more = service(u64::MAX, 10);
+        let refused = services.register(at(0), PORT, &one_more, all());
+        assert_eq!(refused, Err(SaStatus::NO_RESOURCES));
+        let renewed = services.register(at(1), PORT, &service(0, 20), all());
+        assert!(renewed.is_ok(), "it takes no more room");
+        services.register(at(1), Guid(8), &one_more, all()).unwrap();
+        // What has ended gives its room back.
+        services.handle_timeout(at(10));
+        let kept = services.register(at(10), PORT, &service(1 << 40, 10), all());
+        assert!(kept.is_ok());
     }
 }

@@ -4,7 +4,7 @@
 //! A host subscribes by Set(InformInfo). Each notice, a device's trap or the manager's own, becomes one
 //! Report to every subscription that it fits, sent again until a ReportResp comes.
 
-use alloc::vec::Vec;
+use alloc::{collections::BTreeSet, vec::Vec};
 
 use ib_mad::{
     Attribute, Engine, InformInfo, Instant, Mad, MadAddress, MadStatus, Method, Notice, Received,
@@ -17,6 +17,8 @@ use crate::registrations::SubscriptionRegistration;
 
 /// Subscriptions that are kept; beyond, they are refused.
 const MAX_SUBSCRIPTIONS: usize = 1 << 16;
+/// Subscriptions of one port that are kept.
+const MAX_SUBSCRIPTIONS_PER_PORT: usize = 1 << 10;
 /// Reports that wait; beyond, the newest are lost, as traps are.
 const MAX_REPORTS: usize = 1 << 16;
 
@@ -36,6 +38,9 @@ struct Subscription {
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
     all: Vec<Subscription>,
+    /// Numbers of all subscriptions.
+    numbers: BTreeSet<u16>,
+    /// The number to try first.
     next: u16,
     window: TransactionWindow<()>,
 }
@@ -44,6 +49,7 @@ impl Subscriptions {
     pub(crate) fn new(config: WindowConfig) -> Self {
         Self {
             all: Vec::new(),
+            numbers: BTreeSet::new(),
             next: 0,
             window: TransactionWindow::new(WindowConfig {
                 max_requests: MAX_REPORTS,
@@ -72,19 +78,22 @@ impl Subscriptions {
         };
         match wanted.subscribe() {
             1 if self.all.iter().any(is_it) => {}
-            1 if self.all.len() >= MAX_SUBSCRIPTIONS => {
-                return Err(MadStatus::from_sa(ib_mad::SaStatus::NO_RESOURCES));
-            }
             1 => {
-                self.all.push(Subscription {
+                let of_port = self.all.iter().filter(|known| known.gid == gid).count();
+                let number = self
+                    .free_number()
+                    .filter(|_| of_port < MAX_SUBSCRIPTIONS_PER_PORT);
+                let Some(enumeration) = number else {
+                    return Err(MadStatus::from_sa(ib_mad::SaStatus::NO_RESOURCES));
+                };
+                self.add(Subscription {
                     address,
                     gid,
-                    enumeration: self.next,
+                    enumeration,
                     filter,
                 });
-                self.next = self.next.wrapping_add(1);
             }
-            0 if self.all.iter().any(is_it) => self.all.retain(|known| !is_it(known)),
+            0 if self.all.iter().any(is_it) => self.retain(|known| !is_it(known)),
             _ => return Err(MadStatus::from_sa(ib_mad::SaStatus::REQ_INVALID)),
         }
         Ok(*wanted)
@@ -101,15 +110,14 @@ impl Subscriptions {
 
     /// Takes in a subscription from before a restart.
     pub(crate) fn restore(&mut self, kept: &SubscriptionRegistration) {
-        if self.all.len() < MAX_SUBSCRIPTIONS {
-            self.all.push(Subscription {
+        let number = Some(kept.record.enumeration()).filter(|it| !self.numbers.contains(it));
+        if let Some(enumeration) = number.or_else(|| self.free_number()) {
+            self.add(Subscription {
                 address: kept.address,
                 gid: kept.record.subscriber_gid(),
-                enumeration: kept.record.enumeration(),
+                enumeration,
                 filter: *kept.record.inform_info(),
             });
-            let next = kept.record.enumeration().wrapping_add(1);
-            self.next = self.next.max(next);
         }
     }
 
@@ -152,7 +160,7 @@ impl Subscriptions {
 
     /// Ends the subscriptions of ports that are no more.
     pub(crate) fn retain_ports(&mut self, keep: impl Fn(Guid) -> bool) {
-        self.all.retain(|known| keep(known.gid.guid()));
+        self.retain(|known| keep(known.gid.guid()));
     }
 
     /// Takes in a ReportResp. Returns whether it is one.
@@ -180,6 +188,30 @@ impl Subscriptions {
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.window.poll_timeout()
+    }
+
+    /// The next number that no subscription has; `None` if there may be no more subscriptions.
+    fn free_number(&self) -> Option<u16> {
+        let mut numbers = (0..=u16::MAX).map(|ahead| self.next.wrapping_add(ahead));
+        numbers
+            .find(|number| !self.numbers.contains(number))
+            .filter(|_| self.all.len() < MAX_SUBSCRIPTIONS)
+    }
+
+    fn add(&mut self, subscription: Subscription) {
+        self.next = subscription.enumeration.wrapping_add(1);
+        self.numbers.insert(subscription.enumeration);
+        self.all.push(subscription);
+    }
+
+    fn retain(&mut self, stays: impl Fn(&Subscription) -> bool) {
+        let numbers = &mut self.numbers;
+        self.all.retain(|known| {
+            if !stays(known) {
+                numbers.remove(&known.enumeration);
+            }
+            stays(known)
+        });
     }
 }
 
@@ -223,4 +255,69 @@ fn fits(filter: &InformInfo, notice: &Notice) -> bool {
         && (filter.trap_number() == ANY || filter.trap_number() == notice.trap_number())
         && (filter.producer_type() == ANY_PRODUCER
             || filter.producer_type() == notice.producer_type())
+}
+
+#[cfg(test)]
+mod tests {
+    use ib_wire::Sl;
+
+    use super::*;
+
+    fn subscribe(subscriptions: &mut Subscriptions, port: u16, trap: u16, on: u8) -> bool {
+        let mut filter = InformInfo::default();
+        filter.set_trap_number(trap).set_subscribe(on);
+        let address = MadAddress::gsi(Lid(port), Sl::ZERO);
+        let gid = Gid(u128::from(port).to_be_bytes());
+        subscriptions.set(address, gid, &filter).is_ok()
+    }
+
+    fn numbers(subscriptions: &Subscriptions) -> Vec<u16> {
+        let records = subscriptions.records().into_iter();
+        records.map(|record| record.enumeration()).collect()
+    }
+
+    #[test]
+    fn no_two_subscriptions_have_one_number() {
+        let mut subscriptions = Subscriptions::new(WindowConfig::default());
+        assert!(subscribe(&mut subscriptions, 1, 64, 1));
+        // The numbers go round once while that one stays.
+        for _ in 0..=u16::MAX {
+            assert!(subscribe(&mut subscriptions, 2, 65, 1));
+            assert!(subscribe(&mut subscriptions, 2, 65, 0));
+        }
+        assert!(subscribe(&mut subscriptions, 3, 66, 1));
+        let numbers = numbers(&subscriptions);
+        assert_eq!(numbers.len(), 2);
+        assert_ne!(numbers.first(), numbers.last(), "{numbers:?}");
+    }
+
+    #[test]
+    fn numbers_from_before_a_restart_are_not_given_again() {
+        let mut before = Subscriptions::new(WindowConfig::default());
+        for trap in 64..68 {
+            assert!(subscribe(&mut before, 1, trap, 1));
+        }
+        let mut subscriptions = Subscriptions::new(WindowConfig::default());
+        assert!(subscribe(&mut subscriptions, 2, 1, 1));
+        for kept in before.registrations() {
+            subscriptions.restore(&kept);
+        }
+        assert!(subscribe(&mut subscriptions, 3, 1, 1));
+        let mut numbers = numbers(&subscriptions);
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 6);
+    }
+
+    #[test]
+    fn one_port_cannot_take_the_room_of_all() {
+        let mut subscriptions = Subscriptions::new(WindowConfig::default());
+        for trap in 0..MAX_SUBSCRIPTIONS_PER_PORT as u16 {
+            assert!(subscribe(&mut subscriptions, 1, trap, 1));
+        }
+        assert!(!subscribe(&mut subscriptions, 1, 5000, 1));
+        assert!(subscribe(&mut subscriptions, 2, 5000, 1));
+        assert!(subscribe(&mut subscriptions, 1, 0, 0));
+        assert!(subscribe(&mut subscriptions, 1, 5000, 1));
+    }
 }

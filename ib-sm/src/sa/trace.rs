@@ -18,7 +18,7 @@ pub(super) fn trace(
     template: &PathRecord,
     mask: ComponentMask,
 ) -> Result<Vec<TraceRecord>, SaStatus> {
-    let paths = path::paths(view, groups, template, mask, Method::GET_TRACE_TABLE)?;
+    let paths = path::paths(view, groups, template, mask, Method::GET_TRACE_TABLE, None)?;
     let first = match paths.as_slice() {
         [path] => path,
         [] => return Ok(Vec::new()),

@@ -2,7 +2,7 @@
 
 use ib_mad::SmKey;
 use ib_smp::SmInfo;
-use ib_wire::{Gid, GidPrefix, Lid, PKey};
+use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey};
 
 use crate::{
     SmConfig,
@@ -35,15 +35,17 @@ pub(crate) enum Requester {
 }
 
 impl<'a> View<'a> {
-    /// The view of a requester with this LID and key.
-    pub(super) fn requested_by(self, lid: Lid, sm_key: SmKey) -> Self {
+    /// The view of a requester with this LID and key. `None` with a wrong key: such a request is dropped
+    /// (C15-0.1.5).
+    pub(super) fn requested_by(self, lid: Lid, sm_key: SmKey) -> Option<Self> {
         let port = self.port_with(lid);
-        let requester = match port {
-            _ if sm_key != SmKey(0) && sm_key == self.config.sm_key => Requester::Trusted(port),
-            Some(port) => Requester::Port(port),
-            None => Requester::Unknown,
+        let requester = match (port, sm_key) {
+            (Some(port), SmKey(0)) => Requester::Port(port),
+            (None, SmKey(0)) => Requester::Unknown,
+            (port, key) if key == self.config.sa_key => Requester::Trusted(port),
+            _ => return None,
         };
-        Self { requester, ..self }
+        Some(Self { requester, ..self })
     }
 
     /// The port that owns a LID.
@@ -86,6 +88,17 @@ impl<'a> View<'a> {
     /// The GID of the requester, if it is a port of the subnet.
     pub(super) fn requester_gid(self) -> Option<Gid> {
         self.requester_port().map(|port| self.gid(port))
+    }
+
+    /// The port whose quota a registration counts against. A trusted requester has no limit: GUID 0. All that are no
+    /// port of the subnet share one.
+    pub(super) fn requester_guid(self) -> Guid {
+        match self.requester {
+            Requester::Trusted(_) => Guid::NONE,
+            _ => self
+                .requester_port()
+                .map_or(Guid(u64::MAX), |port| port.guid),
+        }
     }
 
     /// Whether the request carries the right key.

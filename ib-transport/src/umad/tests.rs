@@ -33,6 +33,7 @@ fn port(is_split: bool) -> (UmadPort, UnixDatagram, Option<UnixDatagram>) {
     };
     let port = UmadPort {
         device: "mlx5_0".to_owned(),
+        is_simulator: false,
         port: DevicePort {
             number: 1,
             umad: Some(0),

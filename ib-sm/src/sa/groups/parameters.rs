@@ -143,13 +143,13 @@ pub(super) fn own_mgid(scope: u8, prefix: GidPrefix, count: u32) -> Gid {
     Gid(bits.to_be_bytes())
 }
 
-/// Whether a host may create a group of this name: a multicast GID with a scope that exists. Groups
-/// that the administrator names are its own, and IPoIB's carry their P_Key.
+/// Whether a host may create a group of this name: a multicast GID with a scope. Scope 0xF is reserved and allowed, as
+/// with OpenSM 3.3.23. Groups that the administrator names are its own, and IPoIB's carry their P_Key.
 fn may_be_created(config: &SmConfig, mgid: Gid, p_key: PKey) -> bool {
     let [_, scope, high, low, key @ ..] = mgid.0;
     let signature = u16::from_be_bytes([high, low]);
     let scope = scope & 0xf;
-    if !mgid.is_multicast() || matches!(scope, 0 | 0xf) || signature == OWN_SIGNATURE {
+    if !mgid.is_multicast() || scope == 0 || signature == OWN_SIGNATURE {
         return false;
     }
     let ipoib = IPOIB_SIGNATURES.contains(&signature);

@@ -1,0 +1,37 @@
+//! How much of a bounded table each port may take, so that one host cannot take all of it.
+
+use alloc::collections::BTreeMap;
+
+use ib_wire::Guid;
+
+/// Entries of a table by the port that made them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Quota {
+    taken: BTreeMap<Guid, usize>,
+}
+
+impl Quota {
+    /// Whether a port has taken fewer than `limit` entries. An unknown maker, of GUID 0, has no limit: its entries
+    /// come from before a restart.
+    pub(super) fn has_room(&self, port: Guid, limit: usize) -> bool {
+        port == Guid::NONE || self.taken.get(&port).is_none_or(|&taken| taken < limit)
+    }
+
+    /// Counts an entry that a port made.
+    pub(super) fn take(&mut self, port: Guid) {
+        if port != Guid::NONE {
+            let taken = self.taken.entry(port).or_default();
+            *taken = taken.saturating_add(1);
+        }
+    }
+
+    /// Counts an entry of a port as gone.
+    pub(super) fn release(&mut self, port: Guid) {
+        if let Some(taken) = self.taken.get_mut(&port) {
+            *taken = taken.saturating_sub(1);
+            if *taken == 0 {
+                self.taken.remove(&port);
+            }
+        }
+    }
+}

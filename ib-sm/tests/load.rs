@@ -1,0 +1,169 @@
+//! Many requests at once: nobody waits for another's flood, everybody has an answer.
+
+mod lab;
+
+use ib_mad::{
+    Engine, Input, Mad, MadAddress, MadStatus, Method, RmppConfig, SaStatus, TransactionId,
+};
+use ib_sa::{
+    ComponentMask, JoinState, McMemberComponents, McMemberRecord, NodeRecord, PathRecord, SaMad,
+};
+use ib_transport::Clock as _;
+use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, Sl};
+use lab::{Lab, Running};
+
+/// LIDs and GUIDs of the hosts, the manager's first.
+fn hosts(running: &Running) -> Vec<(Lid, Guid)> {
+    let ends = running.sm.lids().destinations().iter();
+    let hosts = ends.filter(|end| !end.is_switch());
+    hosts.map(|end| (end.range.base(), end.guid)).collect()
+}
+
+/// Hands the manager a request from `lid`, in transaction `id`.
+fn send(running: &mut Running, lid: Lid, id: u64, request: &SaMad) {
+    let mut request = *request;
+    request.set_transaction_id(TransactionId(id));
+    let mut mad = Mad::new(MadAddress::gsi(lid, Sl::ZERO));
+    mad.bytes = *request.as_bytes();
+    let now = running.clock.now();
+    running.sm.handle_input(now, Input::Mad(&mad));
+}
+
+/// All that the manager sends now, before it waits for anything but the next turn.
+fn sent(running: &mut Running) -> Vec<Mad> {
+    let mut now = running.clock.now();
+    let soon = now + std::time::Duration::from_micros(10);
+    let mut sent = Vec::new();
+    loop {
+        sent.extend(std::iter::from_fn(|| running.sm.poll_transmit(now)));
+        match running.sm.poll_timeout().filter(|&at| at <= soon) {
+            Some(at) => {
+                now = now.max(at);
+                running.sm.handle_timeout(now);
+            }
+            None => return sent,
+        }
+    }
+}
+
+fn table<R: ib_sa::Record + Default>() -> SaMad {
+    SaMad::query(Method::GET_TABLE, &R::default(), ComponentMask(0))
+}
+
+#[test]
+fn a_request_behind_a_flood_of_tables_is_answered_first() {
+    let mut running = Lab::new("gen-ft-oversub2-144").up();
+    let hosts = hosts(&running);
+    let (flood, other) = (hosts[1].0, hosts[2].0);
+    for id in 0..200 {
+        send(&mut running, flood, id, &table::<PathRecord>());
+    }
+    let mut get = NodeRecord::default();
+    get.set_lid(other);
+    let get = SaMad::query(Method::GET, &get, ib_sa::NodeComponents::LID);
+    send(&mut running, other, 1, &get);
+    let now = running.clock.now();
+    for turn in 0..10 {
+        if let Some(mad) = running.sm.poll_transmit(now) {
+            // All paths are 30,000 records: not one such table comes before the answer.
+            assert_eq!(mad.address.lid, other);
+            assert!(turn < 2, "{turn} turns");
+            return;
+        }
+        running
+            .sm
+            .handle_timeout(now + std::time::Duration::from_nanos(turn));
+    }
+    panic!("no answer");
+}
+
+#[test]
+fn every_request_is_answered_or_refused_as_busy() {
+    let mut running = Lab::new("gen-ring-5").up();
+    let hosts = hosts(&running);
+    let mut get = NodeRecord::default();
+    get.set_lid(hosts[1].0);
+    let get = SaMad::query(Method::GET, &get, ib_sa::NodeComponents::LID);
+    for id in 0..3000 {
+        send(&mut running, hosts[1].0, id, &get);
+    }
+    send(&mut running, hosts[2].0, 1, &get);
+    let sent = sent(&mut running);
+    let status = |mad: &Mad| mad.header().status();
+    let others: Vec<_> = sent
+        .iter()
+        .filter(|mad| mad.address.lid == hosts[2].0)
+        .collect();
+    assert_eq!(others.len(), 1);
+    assert_eq!(status(others[0]), MadStatus::OK);
+    let busy = sent
+        .iter()
+        .filter(|mad| status(mad) == MadStatus::BUSY)
+        .count();
+    assert_eq!(sent.len(), 3001);
+    assert!((1..2500).contains(&busy), "{busy} of 3000 are refused");
+}
+
+#[test]
+fn tables_that_are_not_acknowledged_lock_nobody_out() {
+    for peers_acknowledge in [true, false] {
+        let running = Lab::new("gen-ring-5").config(|config| {
+            config.rmpp = RmppConfig {
+                peers_acknowledge,
+                ..config.rmpp
+            };
+        });
+        let mut running = running.up();
+        let hosts = hosts(&running);
+        for id in 0..600 {
+            let (flood, _) = hosts[1 + id as usize % 3];
+            send(&mut running, flood, id, &table::<NodeRecord>());
+        }
+        let flood = sent(&mut running);
+        let busy = |mad: &&Mad| mad.header().status() == MadStatus::BUSY;
+        assert_eq!(flood.iter().filter(busy).count(), 0, "{peers_acknowledge}");
+        send(&mut running, hosts[4].0, 1, &table::<NodeRecord>());
+        let answer = sent(&mut running);
+        let to_other: Vec<_> = answer
+            .iter()
+            .filter(|mad| mad.address.lid == hosts[4].0)
+            .collect();
+        assert_eq!(to_other.len(), 1);
+        assert!(
+            to_other[0].rmpp().is_some(),
+            "{peers_acknowledge}: it is a table"
+        );
+    }
+}
+
+#[test]
+fn one_host_cannot_take_the_multicast_lids_of_all() {
+    let mut running = Lab::new("gen-ring-5").up();
+    let hosts = hosts(&running);
+    let mut create = |host: (Lid, Guid), number: u64| {
+        let mut record = McMemberRecord::default();
+        record
+            .set_mgid(Gid(
+                (0xff15_a01c_u128 << 96 | u128::from(number)).to_be_bytes()
+            ))
+            .set_port_gid(Gid::new(GidPrefix::DEFAULT, host.1))
+            .set_p_key(PKey::DEFAULT_FULL)
+            .set_join_state(JoinState::FULL_MEMBER);
+        use McMemberComponents as C;
+        let defaults = C::MTU | C::RATE | C::PACKET_LIFE_TIME | C::SCOPE | C::MLID;
+        let selectors = C::MTU_SELECTOR | C::RATE_SELECTOR | C::PACKET_LIFE_TIME_SELECTOR;
+        let mask = C::all() - defaults - selectors;
+        let join = SaMad::query(Method::SET, &record, mask);
+        send(&mut running, host.0, number, &join);
+        let answers = sent(&mut running);
+        let answer = answers.iter().find(|mad| mad.address.lid == host.0);
+        answer.expect("an answer").header().status()
+    };
+    let created = (0..20_000).find(|&number| !create(hosts[1], number).is_ok());
+    let created = created.expect("a limit");
+    assert!(created >= 64, "{created}");
+    let refused = MadStatus::from_sa(SaStatus::NO_RESOURCES);
+    assert_eq!(create(hosts[1], created), refused);
+    assert!(create(hosts[2], created).is_ok());
+    assert!(create(hosts[1], created).is_ok(), "a join creates nothing");
+}
