@@ -121,7 +121,7 @@ impl ManagedSm {
         self.now = now;
         if self.reload.swap(false, Ordering::Relaxed) {
             self.log.reopen();
-            stderr::info(orders::reload(&mut self.sm, &self.args, now));
+            stderr::info(orders::reload(&mut self.sm, &self.args, &self.log, now));
         }
         if self.dump.swap(false, Ordering::Relaxed) {
             self.log.reopen();

@@ -5,6 +5,7 @@
 //! `log_flags`, `force_log_flush`, `accum_log_file`, `log_prefix`, `node_name_map_name`).
 
 mod file;
+mod modules;
 mod names;
 
 use std::{
@@ -54,6 +55,8 @@ struct Inner {
     file: Option<LogFile>,
     filter: reload::Handle<EnvFilter, Registry>,
     level: Mutex<String>,
+    /// The level comes from `log_flags`, and the levels of modules that follow it.
+    by_flags: Option<String>,
     names: NodeNames,
 }
 
@@ -72,9 +75,16 @@ impl Log {
         if path.is_none() && args.log_level.is_none() {
             return Ok(Self::default());
         }
-        let level = match &args.log_level {
-            Some(level) => level.clone(),
-            None => level_of(host.log_flags).to_owned(),
+        let by_flags = match &args.log_level {
+            Some(_) => None,
+            None => Some(modules::levels(host.per_module_logging_file.as_deref())?),
+        };
+        let level = match (&args.log_level, &by_flags) {
+            (Some(level), _) => level.clone(),
+            (None, modules) => {
+                let modules = modules.as_deref().unwrap_or_default();
+                format!("{}{modules}", level_of(host.log_flags))
+            }
         };
         let filter = parse(&level).map_err(|reason| CliError::at("--log-level", reason))?;
         let options = FileOptions {
@@ -116,6 +126,7 @@ impl Log {
             file,
             filter: handle,
             level,
+            by_flags,
             names,
         }))))
     }
@@ -201,6 +212,16 @@ impl Log {
             .map_err(|error| error.to_string())?;
         *inner.level.lock().unwrap_or_else(PoisonError::into_inner) = spec.to_owned();
         Ok(())
+    }
+
+    /// Takes over other `log_flags`, unless the command line says what to log.
+    pub fn follow(&self, flags: u8) {
+        let modules = self.0.as_ref().and_then(|inner| inner.by_flags.as_ref());
+        if let Some(modules) = modules
+            && let Err(reason) = self.set_level(&format!("{}{modules}", level_of(flags)))
+        {
+            stderr::warn(format_args!("log_flags: {reason}"));
+        }
     }
 
     /// Opens the file again: it may have been renamed.

@@ -126,7 +126,6 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let mut transport = Tap::new(port, clock.clone(), |record: &Record| {
         recording.write(record)
     });
-    let fatal = config.host.exit_on_fatal;
     let sm = SubnetManager::new(config, clock.now());
     let (mut managed, orders) =
         ManagedSm::new(sm, args.sm, log.clone(), files, args.control, waker)?;
@@ -155,7 +154,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
             {
                 stderr::info(&event);
             }
-            Event::DuplicateGuid { .. } if fatal => {
+            Event::DuplicateGuid { .. } if host.sm.config().host.exit_on_fatal => {
                 stderr::error("two nodes have one GUID, and exit_on_fatal is TRUE");
                 return ControlFlow::Break(());
             }

@@ -109,7 +109,7 @@ fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, order:
             sm.reroute(now);
             Answer::said("a heavy sweep begins; all routes are computed anew")
         }
-        ("reload", "") => Answer::said(reload(sm, args, now)),
+        ("reload", "") => Answer::said(reload(sm, args, log, now)),
         ("priority", text) => match text.parse() {
             Ok(priority @ 0..=15) => {
                 sm.set_priority(now, priority);
@@ -161,7 +161,7 @@ fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, order:
 }
 
 /// Reads the configuration again. One that cannot be read changes nothing.
-pub fn reload(sm: &mut SubnetManager, args: &SmArgs, now: Instant) -> String {
+pub fn reload(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant) -> String {
     match args.config() {
         Ok(config) => {
             let changed: Vec<String> = sm
@@ -191,6 +191,7 @@ pub fn reload(sm: &mut SubnetManager, args: &SmArgs, now: Instant) -> String {
                 .chain(files.map(|(name, _)| format!("{name} changed")))
                 .collect();
             sm.reconfigure(now, config);
+            log.follow(sm.config().host.log_flags);
             let what = match changed.as_slice() {
                 [] => "no option differs".to_owned(),
                 changed => changed.join(", "),

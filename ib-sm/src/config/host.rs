@@ -27,12 +27,12 @@ pub struct HostOptions {
     pub accum_log_file: bool,
     /// Text in front of each line of the log (`log_prefix`).
     pub log_prefix: Option<String>,
-    /// Writes files that a restart reads to the disk before it goes on (`fsync_high_avail_files`).
-    pub fsync_high_avail_files: bool,
     /// Ends the manager if two nodes have one GUID (`exit_on_fatal`).
     pub exit_on_fatal: bool,
     /// File with names of nodes by GUID, for the log (`node_name_map_name`).
     pub node_name_map_name: Option<String>,
+    /// File with `log_flags` by module of OpenSM (`per_module_logging_file`).
+    pub per_module_logging_file: Option<String>,
 }
 
 impl Default for HostOptions {
@@ -45,9 +45,9 @@ impl Default for HostOptions {
             force_log_flush: false,
             accum_log_file: true,
             log_prefix: None,
-            fsync_high_avail_files: true,
             exit_on_fatal: false,
             node_name_map_name: None,
+            per_module_logging_file: None,
         }
     }
 }
@@ -115,14 +115,6 @@ pub(super) static ROWS: &[OptionInfo] = &[
         host.log_prefix
     ),
     row!(
-        "fsync_high_avail_files",
-        Host,
-        ["Waits until files that a restart reads are on the disk."],
-        Flag,
-        Live,
-        host.fsync_high_avail_files
-    ),
-    row!(
         "exit_on_fatal",
         Host,
         ["Ends the manager with status 1 if two nodes have one GUID."],
@@ -135,7 +127,17 @@ pub(super) static ROWS: &[OptionInfo] = &[
         Log,
         ["File with names of nodes, `GUID \"NAME\"` a line, for the log."],
         Text,
-        Live,
+        Restart,
         host.node_name_map_name
+    ),
+    row!(
+        "per_module_logging_file",
+        Log,
+        [
+            "File with `log_flags` by module of OpenSM, as `osm_lid_mgr.c = 0x0f` a line; modules without a part of the log here are passed over."
+        ],
+        Text,
+        Restart,
+        host.per_module_logging_file
     ),
 ];

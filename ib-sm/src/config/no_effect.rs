@@ -66,12 +66,12 @@ no_effect! {
         "a refused table is always named";
     Qos "use_optimized_slvl" "FALSE"
         "tables are written port by port";
-    Log "per_module_logging_file" "/etc/opensm/per-module-logging.conf"
-        "`--log-level MODULE=LEVEL` sets levels by module";
     Host "console" "off"
         "use `--control SOCKET` and `ib ctl`: a console on a TCP port has no credentials";
     Host "console_port" "10000"
         "use `--control SOCKET` and `ib ctl`: a console on a TCP port has no credentials";
+    Host "fsync_high_avail_files" "TRUE"
+        "files that a restart reads are always on the disk before they replace the old ones";
     Host "daemon" "FALSE"
         "a service manager such as systemd runs it in the background";
     Host "event_plugin_name" "(null)"
