@@ -11,7 +11,7 @@ fn the_template_of_opensm_is_read_without_a_word_and_the_command_line_wins() {
     let folder = std::env::temp_dir().join(format!("ib-template-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let file = folder.join("opensm.conf");
-    let template = include_str!("../../ib-sm/src/config/tests/opensm-3.3.23.conf");
+    let template = include_str!("opensm-3.3.23.conf");
     fs::write(&file, template).unwrap();
     let file = file.to_str().unwrap();
     let output = ib(&["sm", "--config", file, "--print-config"], "");
@@ -41,7 +41,7 @@ fn the_template_of_opensm_is_read_without_a_word_and_the_command_line_wins() {
 #[test]
 fn a_template_with_quality_of_service_and_without_a_policy_comes_up() {
     let file = std::env::temp_dir().join(format!("ib-qos-{}.conf", std::process::id()));
-    let template = include_str!("../../ib-sm/src/config/tests/opensm-3.3.23.conf");
+    let template = include_str!("opensm-3.3.23.conf");
     fs::write(&file, template.replace("qos FALSE", "qos TRUE")).unwrap();
     let output = ib(
         &[
@@ -60,4 +60,13 @@ fn a_template_with_quality_of_service_and_without_a_policy_comes_up() {
         "{stderr}"
     );
     fs::remove_file(&file).unwrap();
+}
+
+/// `target/debug/ib sm --print-config > ib-cli/packaging/ib-sm.conf` writes the file.
+#[test]
+fn the_packaged_configuration_is_the_default_one() {
+    let printed = ib(&["sm", "--print-config"], "");
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/ib-sm.conf");
+    assert_eq!(fs::read_to_string(file).unwrap(), printed);
 }
