@@ -14,7 +14,7 @@ use ib_routing::{NodeIdx, PortRef};
 use ib_sim::{FaultRates, SimOptions};
 use ib_smp::{LinkTrouble, NodeInfo, PartitionKeyTable, SlToVlMappingTable, SmpDirected, VlCap};
 use ib_transport::MadTransport;
-use ib_wire::table::{FieldKind, Layout, load_bits, store_bits};
+use ib_wire::table::{Layout, load_bits, store_bits};
 use ib_wire::{Lid, Lrh, Mtu, OpCode, PKey, PacketBuilder, Rwh, Sl, Vl};
 
 use lab::data::{Ud, activate, multicast, trace, write_lft};
@@ -43,41 +43,39 @@ struct Counter {
     index: u8,
     bit_offset: usize,
     bits: usize,
+    /// The bit with which a Set writes it.
+    select: Select,
 }
 
-/// All counters of the tables, in the order of each attribute's layout.
+/// All counters, in the order of each attribute's layout.
+///
+/// `counters.csv` has a row for each: the attribute's ID and name, the counter, the number of its lanes or service levels,
+/// the place of the first one in the attribute, its width, the mask (1: CounterSelect, 2: CounterSelect2) and the bit of the
+/// first one there. Source: IBA vol. 1, 16.1.3.5 and 16.1.4.
 fn counters() -> Vec<Counter> {
-    let others = [
-        ClassPortInfo::ID,
-        PortSamplesControl::ID,
-        PortSamplesResult::ID,
-        PortSamplesResultExtended::ID,
-    ];
     let mut found = Vec::new();
-    for entry in PerfAttribute::ATTRIBUTES {
-        // A vendor's attributes are not for the agents of this fabric.
-        let own = entry.id < FIRST_OF_VENDORS && !others.contains(&entry.id);
-        let Some(layout) = entry.layout.filter(|_| own) else {
-            continue;
+    for row in include_str!("counters.csv").lines().skip(1) {
+        let [id, attribute, name, elements, bit_offset, bits, mask, bit] =
+            row.split(',').collect::<Vec<_>>()[..]
+        else {
+            panic!("{row}");
         };
-        for field in layout.fields {
-            let beside = ["reserved", "port_select", "counter_select", "op_code"];
-            if beside.iter().any(|name| field.name.starts_with(name)) {
-                continue;
-            }
-            let bits = match field.kind {
-                FieldKind::Array { element_bits, .. } => element_bits,
-                _ => field.bits,
-            };
-            found.extend((0..field.bits / bits).map(|index| Counter {
-                id: entry.id,
-                attribute: entry.name,
-                name: field.name,
-                index: index as u8,
-                bit_offset: field.bit_offset + index * bits,
-                bits,
-            }));
-        }
+        let id = u16::from_str_radix(id.trim_start_matches("0x"), 16).unwrap();
+        let bits: usize = bits.parse().unwrap();
+        let bit_offset: usize = bit_offset.parse().unwrap();
+        let first: u32 = bit.parse().unwrap();
+        found.extend((0..elements.parse().unwrap()).map(|index: u8| Counter {
+            id: AttributeId(id),
+            attribute,
+            name,
+            index,
+            bit_offset: bit_offset + usize::from(index) * bits,
+            bits,
+            select: match mask {
+                "1" => Select::First(first + u32::from(index)),
+                _ => Select::Second(first + u32::from(index)),
+            },
+        }));
     }
     found
 }
@@ -664,7 +662,7 @@ fn write(
     assert!(status.is_ok(), "{id:?}");
 }
 
-/// What a Set selects.
+/// The counters that a Set writes.
 #[derive(Clone, Copy, Debug)]
 enum Select {
     All,
@@ -674,45 +672,20 @@ enum Select {
     Second(u32),
 }
 
-/// The bit that selects a counter by the table of masks; by its place where the table has no mask of the attribute.
-fn selects(counter: &Counter) -> Select {
-    let masks = include_str!("../../ib-wire/testdata/spec/capability_masks.csv");
-    let plain = |name: &str| name.replace('_', "").to_lowercase();
-    let mut listed = false;
-    for row in masks.lines() {
-        let mut columns = row.split(',');
-        let (mask, bit, name) = (
-            columns.next().unwrap(),
-            columns.next().unwrap(),
-            columns.next().unwrap(),
-        );
-        let second = format!("{}.CounterSelect2", counter.attribute);
-        let first = format!("{}.CounterSelect", counter.attribute);
-        if mask != first && mask != second {
-            continue;
-        }
-        listed = true;
-        if plain(name) == plain(counter.name) {
-            let bit = bit.parse().unwrap();
-            return if mask == second {
-                Select::Second(bit)
-            } else {
-                Select::First(bit)
-            };
-        }
-    }
-    let all = counters();
-    let mut own = all.iter().filter(|other| other.id == counter.id);
-    let place = own.position(|other| (other.name, other.index) == (counter.name, counter.index));
-    let place = place.unwrap() as u32;
-    match counter.id {
-        // CounterSelect ends with the eight counters of packets; the table does not list CounterSelect2.
-        PortCountersExtended::ID => Select::Second(place - 8),
-        _ => {
-            assert!(!listed, "{counter:?}");
-            Select::First(place)
-        }
-    }
+#[test]
+fn the_table_has_every_attribute_with_counters() {
+    let others = [
+        ClassPortInfo::ID,
+        PortSamplesControl::ID,
+        PortSamplesResult::ID,
+        PortSamplesResultExtended::ID,
+    ];
+    let listed: BTreeSet<_> = counters().iter().map(|counter| counter.id).collect();
+    let own = PerfAttribute::ATTRIBUTES
+        .iter()
+        .map(|entry| entry.id)
+        .filter(|&id| id < FIRST_OF_VENDORS && !others.contains(&id));
+    assert_eq!(listed, own.collect());
 }
 
 fn ones(bits: usize) -> u64 {
@@ -735,7 +708,7 @@ fn a_set_writes_the_counters_that_it_selects_and_no_other() {
             .map(|counter| (*counter, ones(counter.bits) - 1))
             .collect();
         write(&mut host, lid, port, chosen.id, Select::All, &values);
-        write(&mut host, lid, port, chosen.id, selects(chosen), &[]);
+        write(&mut host, lid, port, chosen.id, chosen.select, &[]);
         let data = read(&mut host, lid, port, chosen.id);
         for (counter, value) in values {
             let found = load_bits(&data, counter.bit_offset, counter.bits).unwrap();
@@ -842,7 +815,7 @@ fn all_ports_of_a_switch_are_read_as_their_sum_and_written_at_once() {
         3,
         255,
         counter.id,
-        selects(counter),
+        counter.select,
         &[(counter, 2)],
     );
     assert_eq!(sum(&mut host), Some(16), "8 ports");
