@@ -1,0 +1,161 @@
+//! Checks: what is wrong in a snapshot, where, how much, and what to do about it.
+//!
+//! Every check is a pure function of the snapshot, or of two for rates. A check looks only at what was read: the
+//! report says how many things each one looked at, and zero means that it could not judge.
+
+mod counters;
+mod devices;
+mod finding;
+mod identity;
+mod lanes;
+mod links;
+mod managers;
+mod multicast;
+mod routes;
+
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+
+use ib_routing::{Fabric, LidMap, PairSls, PortRef, Routes, SlTable, mcast::Tree};
+use ib_wire::{Lid, Sl};
+
+pub use self::finding::{Check, Finding, Place, Severity, Value};
+use crate::{
+    counters::Thresholds,
+    snapshot::{Contents, Snapshot},
+};
+
+/// What checks compare a snapshot with.
+#[derive(Clone, Debug, Default)]
+pub struct CheckOptions {
+    /// What error counters may count.
+    pub thresholds: Thresholds,
+    /// The topology that there should be.
+    pub expected: Option<Fabric>,
+    /// The service level of each pair of LIDs; without it all packets are taken to have service level 0.
+    pub sls: Option<PairSls>,
+}
+
+/// What the checks found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// What is wrong: errors first, each in the order of checks and places.
+    pub findings: Vec<Finding>,
+    /// How many things each check looked at.
+    pub checked: BTreeMap<Check, usize>,
+}
+
+impl Report {
+    /// Findings of a severity.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> usize {
+        let of = |finding: &&Finding| finding.severity == severity;
+        self.findings.iter().filter(of).count()
+    }
+}
+
+/// Runs every check. With an `earlier` snapshot of the same subnet error counters are judged by what they counted
+/// in between, and else by their totals.
+#[must_use]
+pub fn check(snapshot: &Snapshot, earlier: Option<&Snapshot>, options: &CheckOptions) -> Report {
+    let mut checker = Checker::new(snapshot, options);
+    identity::check(&mut checker);
+    links::check(&mut checker);
+    counters::check(&mut checker, earlier);
+    if snapshot.contents.contains(Contents::SM_INFO) {
+        managers::check(&mut checker);
+    }
+    if snapshot.contents.contains(Contents::FORWARDING) {
+        routes::check(&mut checker);
+        multicast::check(&mut checker);
+    }
+    if snapshot.contents.contains(Contents::QOS) {
+        lanes::check(&mut checker);
+    }
+    devices::check(&mut checker);
+    let mut report = checker.report;
+    report
+        .findings
+        .sort_by_key(|finding| (core::cmp::Reverse(finding.severity), finding.check));
+    report
+}
+
+/// What the checks share.
+struct Checker<'a> {
+    snapshot: &'a Snapshot,
+    options: &'a CheckOptions,
+    fabric: Fabric,
+    lids: LidMap,
+    routes: Routes,
+    trees: BTreeMap<Lid, Tree>,
+    /// Service levels that traffic has, a bit each.
+    levels: u16,
+    report: Report,
+}
+
+impl<'a> Checker<'a> {
+    fn new(snapshot: &'a Snapshot, options: &'a CheckOptions) -> Self {
+        let fabric = snapshot.fabric();
+        let lids = LidMap::of_fabric(&fabric);
+        let mut routes = snapshot.routes(&fabric, &lids, Sl::ZERO);
+        if let Some(sls) = &options.sls {
+            let (map, vls) = (routes.vl_map().clone(), routes.vls());
+            routes.set_lanes(SlTable::ByPair(sls.clone()), map, vls);
+        }
+        let trees = snapshot.multicast_trees(&fabric);
+        let levels = options.sls.as_ref().map_or(1, |sls| levels(sls, &lids));
+        let checked = Check::ALL.iter().map(|&check| (check, 0)).collect();
+        Self {
+            snapshot,
+            options,
+            fabric,
+            lids,
+            routes,
+            trees,
+            levels,
+            report: Report {
+                findings: Vec::new(),
+                checked,
+            },
+        }
+    }
+
+    /// Counts one thing that a check looked at.
+    fn looked_at(&mut self, check: Check, count: usize) {
+        let counted = self.report.checked.entry(check).or_default();
+        *counted = counted.saturating_add(count);
+    }
+
+    fn add(&mut self, finding: Finding) {
+        self.report.findings.push(finding);
+    }
+
+    /// Whether traffic is known to have a service level.
+    fn has_traffic(&self, sl: u8) -> bool {
+        let bits = self.levels.checked_shr(u32::from(sl));
+        bits.is_some_and(|bits| bits & 1 == 1)
+    }
+
+    /// The place of a port, for people.
+    fn place(&self, at: PortRef) -> Place {
+        Place::of(self.snapshot, at)
+    }
+
+    /// A port as one piece of text.
+    fn text(&self, at: PortRef) -> String {
+        let guid = self.snapshot.node(at.node).map(|node| node.guid());
+        let name = self.snapshot.name(at.node);
+        format!("{name} ({}) port {}", guid.unwrap_or_default(), at.port)
+    }
+}
+
+/// The service levels of all pairs, a bit each.
+fn levels(sls: &PairSls, lids: &LidMap) -> u16 {
+    let all = || lids.destinations().iter().map(|end| end.range.base());
+    let pairs = all().flat_map(|from| all().map(move |to| sls.sl(from, to)));
+    pairs.fold(0, |levels, sl| {
+        levels | 1u16.checked_shl(u32::from(sl.bits())).unwrap_or(0)
+    })
+}
+
+#[cfg(test)]
+mod tests;

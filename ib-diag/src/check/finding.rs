@@ -1,0 +1,258 @@
+//! A finding: which check, how bad, where, how much, and what to do.
+
+use alloc::{
+    format,
+    string::{String, ToString as _},
+};
+use core::fmt;
+
+use ib_routing::{NodeIdx, PortRef};
+use ib_wire::{Guid, PortNum};
+
+use crate::snapshot::Snapshot;
+
+macro_rules! checks {
+    ($($(#[$meta:meta])* $variant:ident = $name:literal;)*) => {
+        /// A check, by what it finds.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Check {
+            $($(#[$meta])* $variant,)*
+        }
+
+        impl Check {
+            /// All checks in the order of a report.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name, as documents have it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+checks! {
+    /// Two devices or ports claim one GUID, or a port has none.
+    DuplicateGuid = "duplicate_guid";
+    /// Two end ports have one LID.
+    DuplicateLid = "duplicate_lid";
+    /// A link runs narrower than both ends support.
+    LinkWidth = "link_width";
+    /// A link runs slower than both ends support.
+    LinkSpeed = "link_speed";
+    /// The physical link is up, and the port is not Active.
+    PortInactive = "port_inactive";
+    /// An error counter is over its threshold.
+    Counter = "counter";
+    /// A counter stands at all ones.
+    CounterSaturated = "counter_saturated";
+    /// A port enforces partitions that the other end of its link does not have.
+    PKeyMismatch = "pkey_mismatch";
+    /// The two ends of a link use different MTUs, or one that an end cannot do.
+    MtuMismatch = "mtu_mismatch";
+    /// There is no master subnet manager, or more than one.
+    SmCount = "sm_count";
+    /// A standby manager ranks above the master, or two managers rank alike.
+    SmPriority = "sm_priority";
+    /// Switches have no way to a LID.
+    LidUnroutable = "lid_unroutable";
+    /// Packets to a LID go in a circle.
+    RouteLoop = "route_loop";
+    /// Packets can wait for each other in a circle.
+    Deadlock = "deadlock";
+    /// A service level is mapped to a lane that drops its packets.
+    Sl2VlHole = "sl2vl_hole";
+    /// A multicast group has no members, or its members cannot reach each other.
+    Multicast = "multicast";
+    /// Equal devices have different revisions.
+    Firmware = "firmware";
+    /// A device does not respond.
+    Silent = "silent";
+    /// The subnet differs from the expected topology.
+    Expected = "expected";
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Works, and is not as it should be.
+    Warning,
+    /// Traffic is lost or will be.
+    Error,
+}
+
+impl Severity {
+    /// The name, as documents have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Where something was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Node GUID; `None` for a device that never responded.
+    pub node_guid: Option<Guid>,
+    /// The port; `None` where the whole node is meant.
+    pub port: Option<PortNum>,
+    /// Name of the node.
+    pub name: String,
+    /// The other end of the port's cable: name, GUID and port.
+    pub peer: Option<String>,
+}
+
+impl Place {
+    /// A port, with the other end of its cable.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, at: PortRef) -> Self {
+        let peer = snapshot.port(at).and_then(|port| port.peer);
+        Self {
+            port: Some(at.port),
+            peer: peer.map(|peer| Self::of_node(snapshot, peer.node).at_port(peer.port)),
+            ..Self::of_node(snapshot, at.node)
+        }
+    }
+
+    /// A whole node.
+    #[must_use]
+    pub fn of_node(snapshot: &Snapshot, node: NodeIdx) -> Self {
+        Self {
+            node_guid: snapshot.node(node).map(|node| node.guid()),
+            port: None,
+            name: snapshot.name(node),
+            peer: None,
+        }
+    }
+
+    fn at_port(&self, port: PortNum) -> String {
+        format!("{self} port {port}")
+    }
+}
+
+impl fmt::Display for Place {
+    /// Prints `NAME (GUID) port N`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(guid) = self.node_guid.filter(|guid| guid.to_string() != self.name) {
+            write!(f, " ({guid})")?;
+        }
+        match self.port {
+            Some(port) => write!(f, " port {port}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A number or a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A number.
+    Number(u64),
+    /// Anything else.
+    Text(String),
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Self {
+        Self::Number(u64::try_from(number).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_string())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which check found it.
+    pub check: Check,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where it is.
+    pub place: Place,
+    /// What was found there.
+    pub value: Option<Value>,
+    /// What it should be, or may be at most.
+    pub limit: Option<Value>,
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// What to do about it.
+    pub action: &'static str,
+}
+
+impl Finding {
+    /// A finding without a value and a limit.
+    pub(super) fn new(
+        check: Check,
+        severity: Severity,
+        place: Place,
+        message: String,
+        action: &'static str,
+    ) -> Self {
+        Self {
+            check,
+            severity,
+            place,
+            value: None,
+            limit: None,
+            message,
+            action,
+        }
+    }
+
+    pub(super) fn value(mut self, value: impl Into<Value>) -> Self {
+        self.value = Some(value.into());
+        self
+    }
+
+    pub(super) fn limit(mut self, limit: impl Into<Value>) -> Self {
+        self.limit = Some(limit.into());
+        self
+    }
+}

@@ -1,0 +1,114 @@
+//! GUIDs and LIDs that two devices claim.
+
+use alloc::{collections::BTreeMap, format, string::ToString as _, vec::Vec};
+
+use ib_routing::PortRef;
+use ib_wire::{Guid, Lid};
+
+use super::{Check, Checker, Finding, Place, Severity};
+
+pub(super) fn check(checker: &mut Checker<'_>) {
+    guids(checker);
+    lids(checker);
+}
+
+fn guids(checker: &mut Checker<'_>) {
+    let snapshot = checker.snapshot;
+    checker.looked_at(Check::DuplicateGuid, snapshot.nodes.len());
+    for duplicate in &snapshot.duplicates {
+        let guid = duplicate.node_guid;
+        let known = snapshot.node_by_guid(guid);
+        let place = match duplicate.behind {
+            Some(behind) => checker.place(behind),
+            None => known.map_or_else(Place::default, |node| Place::of_node(snapshot, node)),
+        };
+        let message = match (duplicate.before, known) {
+            (Some(before), _) => format!(
+                "the device at {} gave GUID {before} first and {guid} now",
+                duplicate.path
+            ),
+            (None, Some(other)) => format!(
+                "the device at {} has GUID {guid}, which {} has too",
+                duplicate.path,
+                snapshot.name(other)
+            ),
+            (None, None) => format!("more than one device has GUID {guid}"),
+        };
+        let action =
+            "give the device a GUID of its own: burn its firmware with the GUID on its label";
+        let finding = Finding::new(
+            Check::DuplicateGuid,
+            Severity::Error,
+            place,
+            message,
+            action,
+        );
+        checker.add(finding.value(guid.to_string()));
+    }
+    let mut ports: BTreeMap<Guid, Vec<PortRef>> = BTreeMap::new();
+    for (at, node, port) in snapshot.ports() {
+        if node.managing_port(at.port) == at.port && port.info.is_some() && port.is_link_up() {
+            ports.entry(port.guid).or_default().push(at);
+        }
+    }
+    for (guid, ports) in ports {
+        let is_none = guid == Guid::NONE;
+        let others = ports.iter().skip(usize::from(!is_none));
+        for &at in others {
+            // Port 0 of a switch has the GUID of the node, and base ports 0 of some have none.
+            let is_switch = snapshot.node(at.node).is_some_and(|node| node.is_switch());
+            if is_none && is_switch {
+                continue;
+            }
+            let first = ports
+                .first()
+                .filter(|_| !is_none)
+                .map(|&first| checker.text(first));
+            let message = match first {
+                Some(first) => format!("the port has GUID {guid}, which {first} has too"),
+                None => "the port has no GUID".into(),
+            };
+            let action = "set the GUID of the port (of a virtual function: its configured GUID)";
+            let place = checker.place(at);
+            let finding = Finding::new(
+                Check::DuplicateGuid,
+                Severity::Error,
+                place,
+                message,
+                action,
+            );
+            checker.add(finding.value(guid.to_string()));
+        }
+    }
+}
+
+fn lids(checker: &mut Checker<'_>) {
+    let snapshot = checker.snapshot;
+    let mut owners: BTreeMap<Lid, PortRef> = BTreeMap::new();
+    for (at, node, port) in snapshot.ports() {
+        if node.managing_port(at.port) != at.port {
+            continue;
+        }
+        let Some(range) = port.lids() else { continue };
+        // A port whose link is down keeps the LID that it had last.
+        if !node.is_switch() && !port.is_link_up() {
+            continue;
+        }
+        checker.looked_at(Check::DuplicateLid, 1);
+        let mut taken = None;
+        for lid in range.iter() {
+            let owner = *owners.entry(lid).or_insert(at);
+            if owner != at {
+                taken.get_or_insert((lid, owner));
+            }
+        }
+        if let Some((lid, owner)) = taken {
+            let message = format!("LID {lid} is also that of {}", checker.text(owner));
+            let action = "let the subnet manager assign LIDs anew (opensm -r), and look for a second manager or merged subnets";
+            let place = checker.place(at);
+            let finding =
+                Finding::new(Check::DuplicateLid, Severity::Error, place, message, action);
+            checker.add(finding.value(u64::from(lid.0)));
+        }
+    }
+}

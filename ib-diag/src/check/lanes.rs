@@ -1,0 +1,56 @@
+//! Service levels that an SLtoVL table maps to a lane which drops their packets.
+
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+
+use ib_routing::PortRef;
+use ib_wire::{PortNum, Vl};
+
+use super::{Check, Checker, Finding, Severity};
+
+pub(super) fn check(checker: &mut Checker<'_>) {
+    let snapshot = checker.snapshot;
+    for (index, node) in snapshot.nodes.iter_enumerated() {
+        // By output port: the service levels that some table drops, a bit each.
+        let mut dropped: BTreeMap<PortNum, u16> = BTreeMap::new();
+        for (&(_, output), table) in &node.sl_to_vl {
+            let lanes = node.port(output).and_then(|port| port.info);
+            let Some(lanes) = lanes.and_then(|info| info.operational_vls().count()) else {
+                continue;
+            };
+            checker.looked_at(Check::Sl2VlHole, 1);
+            for sl in 0..16u8 {
+                let lane = table.sl_to_vl(usize::from(sl)).unwrap_or(Vl::MANAGEMENT);
+                // A lane that the port does not use drops packets too. Tables that nobody wrote have it for
+                // service levels that nobody uses, so that only VL15, which somebody did write, counts there.
+                let is_dropped =
+                    lane == Vl::MANAGEMENT || lane.bits() >= lanes && checker.has_traffic(sl);
+                if is_dropped {
+                    let bit = 1u16.checked_shl(u32::from(sl)).unwrap_or(0);
+                    *dropped.entry(output).or_default() |= bit;
+                }
+            }
+        }
+        for (port, mask) in dropped {
+            let levels: Vec<u8> = (0..16u8)
+                .filter(|sl| {
+                    mask.checked_shr(u32::from(*sl))
+                        .is_some_and(|mask| mask & 1 == 1)
+                })
+                .collect();
+            // Nearly all traffic has service level 0.
+            let severity = match levels.first() {
+                Some(0) => Severity::Error,
+                _ => Severity::Warning,
+            };
+            let list: Vec<String> = levels.iter().map(|sl| format!("{sl}")).collect();
+            let list = list.join(", ");
+            let message = format!(
+                "packets with service level {list} are mapped to a lane that the port does not use, and are dropped"
+            );
+            let action = "map them to a lane in use (qos_sl2vl of the subnet manager), or see that no application uses them";
+            let place = checker.place(PortRef { node: index, port });
+            let finding = Finding::new(Check::Sl2VlHole, severity, place, message, action);
+            checker.add(finding.value(list));
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The routes that are installed: LIDs without a way, loops, and circles of waiting packets.
+
+use alloc::{format, vec::Vec};
+
+use ib_routing::{
+    ChannelIdx, Destination, SwitchIdx,
+    index::IdxVec,
+    verify::{Group, verify_with},
+};
+use ib_smp::LinearForwardingTable;
+use ib_wire::{Lid, PortNum, Sl, Vl};
+
+use super::{Check, Checker, Finding, Place, Severity};
+
+/// Where packets to one LID end up from a switch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Unknown,
+    /// On the way that is being followed.
+    Open,
+    Arrives,
+    /// At a switch without a way on.
+    Dead(SwitchIdx),
+    /// In a circle that passes this switch.
+    Loop(SwitchIdx),
+    /// At a switch whose table was not read.
+    NotRead,
+}
+
+pub(super) fn check(checker: &mut Checker<'_>) {
+    let destinations: Vec<Destination> = checker.lids.destinations().iter().copied().collect();
+    for destination in destinations {
+        for lid in destination.range.iter() {
+            follow(checker, &destination, lid);
+        }
+    }
+    deadlock(checker);
+}
+
+/// Follows the routes from every switch to a LID.
+fn follow(checker: &mut Checker<'_>, destination: &Destination, lid: Lid) {
+    if destination.switch.is_none() {
+        return;
+    }
+    checker.looked_at(Check::LidUnroutable, 1);
+    checker.looked_at(Check::RouteLoop, 1);
+    let mut ends: IdxVec<SwitchIdx, End> = checker.routes.per_switch(End::Unknown);
+    let mut way = Vec::new();
+    for start in ends.indices() {
+        let mut here = start;
+        let end = loop {
+            match ends.find(here) {
+                Some(End::Unknown) => {}
+                Some(End::Open) => break End::Loop(here),
+                Some(known) => break *known,
+                None => break End::NotRead,
+            }
+            if let Some(end) = ends.find_mut(here) {
+                *end = End::Open;
+            }
+            way.push(here);
+            match step(checker, destination, here, lid) {
+                Ok(next) => here = next,
+                Err(end) => break end,
+            }
+        };
+        for switch in way.drain(..) {
+            if let Some(entry) = ends.find_mut(switch) {
+                *entry = end;
+            }
+        }
+    }
+    report(checker, destination, lid, &ends);
+}
+
+/// The next switch, or the end of the way.
+fn step(
+    checker: &Checker<'_>,
+    destination: &Destination,
+    here: SwitchIdx,
+    lid: Lid,
+) -> Result<SwitchIdx, End> {
+    let (block, _) = LinearForwardingTable::block_of(lid);
+    let node = checker.fabric.switches().find(here).copied();
+    let node = node.and_then(|node| checker.snapshot.node(node));
+    if node.is_none_or(|node| node.lft.is_empty()) {
+        return Err(End::NotRead);
+    }
+    // A block beyond LinearFDBTop is not read, as the switch does not forward by it.
+    let is_read = node.is_some_and(|node| {
+        let top = node
+            .switch_info
+            .map_or(Lid::NONE, |info| info.linear_fdb_top());
+        lid > top || node.lft.contains_key(&block)
+    });
+    if !is_read {
+        return Err(End::NotRead);
+    }
+    let port = checker.routes.port(here, lid);
+    if Some(here) == destination.switch && port == destination.exit {
+        return Err(End::Arrives);
+    }
+    match checker.fabric.channel_at(here, port) {
+        Some(channel) => Ok(checker.fabric.channel(channel).to),
+        None => Err(End::Dead(here)),
+    }
+}
+
+fn report(
+    checker: &mut Checker<'_>,
+    destination: &Destination,
+    lid: Lid,
+    ends: &IdxVec<SwitchIdx, End>,
+) {
+    let dead = ends
+        .iter()
+        .filter(|end| matches!(end, End::Dead(_)))
+        .count();
+    let first_dead = ends.iter().find_map(|end| match end {
+        End::Dead(switch) => Some(*switch),
+        _ => None,
+    });
+    let name = |checker: &Checker<'_>, switch| {
+        let node = checker.fabric.switches().find(switch).copied();
+        node.map_or_else(Place::default, |node| {
+            Place::of_node(checker.snapshot, node)
+        })
+    };
+    if let Some(at) = first_dead {
+        let port = checker.routes.port(at, lid);
+        let where_ = name(checker, at);
+        let why = match port {
+            PortNum::UNREACHABLE => "has no entry".into(),
+            port => format!("sends it to port {port}, behind which it does not arrive"),
+        };
+        let message = format!(
+            "{dead} of {} switches have no way to LID {lid}: {where_} {why}",
+            ends.len()
+        );
+        let action = "let the subnet manager route anew (a heavy sweep), and see what its log says of the switch";
+        let place = checker.place(destination.end);
+        let finding = Finding::new(
+            Check::LidUnroutable,
+            Severity::Error,
+            place,
+            message,
+            action,
+        );
+        checker.add(finding.value(dead).limit(0usize));
+    }
+    let looping = ends
+        .iter()
+        .filter(|end| matches!(end, End::Loop(_)))
+        .count();
+    let first_loop = ends.iter().find_map(|end| match end {
+        End::Loop(switch) => Some(*switch),
+        _ => None,
+    });
+    if let Some(at) = first_loop {
+        let message = format!(
+            "packets to LID {lid} from {looping} of {} switches go in a circle through {}",
+            ends.len(),
+            name(checker, at)
+        );
+        let action =
+            "let the subnet manager route anew at once: packets in a circle block their lanes";
+        let place = checker.place(destination.end);
+        let finding = Finding::new(Check::RouteLoop, Severity::Error, place, message, action);
+        checker.add(finding.value(looping).limit(0usize));
+    }
+}
+
+fn deadlock(checker: &mut Checker<'_>) {
+    if checker.lids.destinations().is_empty() {
+        return;
+    }
+    let groups: Vec<Group<'_>> = checker
+        .trees
+        .iter()
+        .map(|(&mlid, tree)| Group {
+            mlid,
+            sl: Sl::ZERO,
+            tree,
+        })
+        .collect();
+    let verified = verify_with(0, &checker.fabric, &checker.lids, &checker.routes, &groups);
+    let channels = checker.fabric.channels().len();
+    let all_on_one = checker.options.sls.is_none();
+    let found = match (&verified.cycle, &verified.multicast_cycle) {
+        (Some(cycle), _) => Some((cycle.clone(), "")),
+        (None, Some(cycle)) => Some((cycle.clone(), " of unicast and multicast")),
+        (None, None) => None,
+    };
+    checker.looked_at(Check::Deadlock, channels);
+    let Some((cycle, kind)) = found else { return };
+    // Where service levels have lanes of their own, a routing engine may keep packets apart by them.
+    let has_lanes = checker.routes.vl_map().highest() > Vl::default();
+    let (severity, condition) = match all_on_one && has_lanes {
+        true => (
+            Severity::Warning,
+            " if all have service level 0 (--sls FILE says which they have)",
+        ),
+        false => (Severity::Error, ""),
+    };
+    let message = format!(
+        "packets{kind} can wait for each other in a circle of {} links{condition}: {}",
+        cycle.len(),
+        path(checker, &cycle)
+    );
+    let place = cycle.first().and_then(|&(channel, _)| {
+        let channel = checker.fabric.channels().find(channel)?;
+        let node = *checker.fabric.switches().find(channel.from)?;
+        Some(checker.place(ib_routing::PortRef {
+            node,
+            port: channel.port,
+        }))
+    });
+    let action = "choose a routing engine that is free of deadlock on this topology (ib route compares them)";
+    let place = place.unwrap_or_default();
+    let finding = Finding::new(Check::Deadlock, severity, place, message, action);
+    checker.add(finding.value(cycle.len()).limit(0usize));
+}
+
+/// The links of a circle, the first few of them.
+fn path(checker: &Checker<'_>, cycle: &[(ChannelIdx, Vl)]) -> alloc::string::String {
+    const SHOWN: usize = 6;
+    let mut text = alloc::string::String::new();
+    for (channel, lane) in cycle.iter().take(SHOWN) {
+        let Some(channel) = checker.fabric.channels().find(*channel) else {
+            continue;
+        };
+        let node = checker.fabric.switches().find(channel.from).copied();
+        let name = node.map_or_else(Default::default, |node| checker.snapshot.name(node));
+        text.push_str(&format!(
+            "{name} port {} VL {} -> ",
+            channel.port,
+            lane.bits()
+        ));
+    }
+    text.push_str(if cycle.len() > SHOWN {
+        "..."
+    } else {
+        "the first"
+    });
+    text
+}

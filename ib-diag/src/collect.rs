@@ -1,0 +1,573 @@
+//! The collector: reads a subnet into a [`Snapshot`].
+//!
+//! It only sends Gets, so it may run beside any subnet manager and without one. Subnet management goes by directed
+//! routes; performance management needs LIDs, so a port without one has its counters listed as missing. Many
+//! requests are in flight, some to each agent; an agent that left one unanswered gets no more, so that silent
+//! devices together cost the time-outs of one request.
+
+mod agents;
+mod plan;
+
+use alloc::{
+    boxed::Box,
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
+
+use ib_mad::{
+    Call, CallError, ClassPortInfo, Engine, InFlight, Input, Instant, Mad, MadAddress, Method,
+    MgmtClass, PortCounters, PortCountersExtended, Received, RequestOptions, TransactionWindow,
+    WindowConfig, WindowCounters,
+};
+use ib_routing::PortRef;
+use ib_smp::{
+    LinearForwardingTable, MulticastForwardingTable, NodeInfo, PartitionKeyTable, PortInfo,
+    SlToVlMappingTable, SmInfo, SmpDirected, VlArbitrationTable,
+};
+use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent};
+use ib_wire::{Guid, MKey, Sl};
+
+use self::{
+    agents::{Agent, AgentIdx, Agents},
+    plan::{Get, What},
+};
+use crate::{
+    counters::UnreadReason,
+    snapshot::{Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotPort},
+};
+
+/// What to read, and how.
+#[derive(Clone, Debug)]
+pub struct CollectorConfig {
+    /// What to read beside nodes, ports and cables.
+    pub contents: Contents,
+    /// Key that reads ports which guard themselves; it is sent to all.
+    pub m_key: MKey,
+    /// Nodes farther away than this many hops are not read; `None`: as far as directed routes reach.
+    pub max_hops: Option<u8>,
+    /// Time-outs, repetitions, requests in flight, first transaction ID. `per_destination` limits the requests to
+    /// one agent.
+    pub window: WindowConfig,
+}
+
+impl Default for CollectorConfig {
+    fn default() -> Self {
+        Self {
+            contents: Contents::all(),
+            m_key: MKey(0),
+            max_hops: None,
+            window: WindowConfig {
+                in_flight: InFlight::Adaptive { min: 16, max: 256 },
+                per_destination: 8,
+                ..WindowConfig::default()
+            },
+        }
+    }
+}
+
+/// What a collector reports while it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CollectorEvent {
+    /// The walk met a node.
+    NodeFound {
+        /// Its GUID.
+        node_guid: Guid,
+    },
+    /// Requests that have ended, of those that are known so far; both grow.
+    Progress {
+        /// Ended requests.
+        done: usize,
+        /// Known requests.
+        of: usize,
+    },
+    /// The snapshot is complete.
+    Done,
+}
+
+/// Reads a subnet into a [`Snapshot`].
+///
+/// Drive it until [`CollectorEvent::Done`], then take the snapshot by [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Collector {
+    config: CollectorConfig,
+    phase: Phase,
+    window: TransactionWindow<(AgentIdx, Get)>,
+    agents: Agents,
+    /// Ports whose agent for performance management was added.
+    counted: BTreeSet<PortRef>,
+    snapshot: Snapshot,
+    /// Datagrams of the walk.
+    walked: WindowCounters,
+    done: usize,
+    /// Requests that had ended at the last report of progress.
+    reported: usize,
+    events: VecDeque<CollectorEvent>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Walking(Box<Discovery>),
+    Reading,
+    Done,
+}
+
+impl Collector {
+    /// A collector that begins with the own node.
+    #[must_use]
+    pub fn new(config: CollectorConfig) -> Self {
+        let discovery = Discovery::new(DiscoveryConfig {
+            m_key: config.m_key,
+            max_hops: config.max_hops,
+            window: config.window,
+            ..DiscoveryConfig::default()
+        });
+        // A late answer to the walk must not be taken for one to the reading.
+        let first = config.window.first_transaction_id;
+        let first = first.with_low(first.low().wrapping_add(1 << 30));
+        let window = TransactionWindow::new(WindowConfig {
+            first_transaction_id: first,
+            ..config.window
+        });
+        Self {
+            agents: Agents::new(config.window.per_destination.max(1)),
+            counted: BTreeSet::new(),
+            phase: Phase::Walking(Box::new(discovery)),
+            window,
+            snapshot: Snapshot {
+                contents: config.contents,
+                ..Snapshot::default()
+            },
+            config,
+            walked: WindowCounters::default(),
+            done: 0,
+            reported: 0,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Whether everything is read, or given up.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done)
+    }
+
+    /// Datagrams sent so far, repetitions included.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.walked.sent.saturating_add(self.window.counters().sent)
+    }
+
+    /// The snapshot as far as it was read. Its time and tools are the caller's to set.
+    #[must_use]
+    pub fn finish(self) -> Snapshot {
+        self.snapshot
+    }
+
+    fn on_walk_event(&mut self, event: &DiscoveryEvent) -> bool {
+        match *event {
+            DiscoveryEvent::NodeFound { node_guid, .. } => {
+                self.events
+                    .push_back(CollectorEvent::NodeFound { node_guid });
+            }
+            DiscoveryEvent::GuidChanged { path, before, now } => {
+                self.snapshot.duplicates.push(DuplicateGuid {
+                    node_guid: now,
+                    path,
+                    behind: None,
+                    before: Some(before),
+                });
+            }
+            DiscoveryEvent::Done => return true,
+            _ => {}
+        }
+        false
+    }
+
+    /// The walk is over: lays out the nodes and plans what to read of them.
+    fn begin_reading(&mut self) {
+        let phase = core::mem::replace(&mut self.phase, Phase::Reading);
+        let Phase::Walking(discovery) = phase else {
+            self.phase = phase;
+            return;
+        };
+        let found = discovery.finish();
+        self.walked = found.counters;
+        self.snapshot.silent = found
+            .silent
+            .iter()
+            .map(|silent| SilentDevice {
+                path: silent.path,
+                node_guid: silent.node_guid,
+            })
+            .collect();
+        plan::lay_out(&mut self.snapshot, &found.subnet);
+        let contents = self.config.contents;
+        for (agent, gets) in plan::gets_after_walk(&self.snapshot, &found.subnet, contents) {
+            self.agents.add(agent, gets);
+        }
+        let ports: Vec<PortRef> = self.snapshot.ports().map(|(at, _, _)| at).collect();
+        for port in ports {
+            self.add_agents_at(port);
+        }
+    }
+
+    /// Sends what the agents and the window have room for, and notices the end.
+    fn run(&mut self) {
+        while let Some(failure) = self.window.poll_failure() {
+            let (agent, get) = failure.context;
+            self.on_failure(agent, get);
+        }
+        // What waits here instead of in the window takes a tenth of the memory.
+        let room = usize::try_from(self.window.limit()).unwrap_or(usize::MAX);
+        while self.window.len() < room {
+            let Some((agent, get)) = self.agents.next() else {
+                break;
+            };
+            let Some(mad) = self.request(agent, &get) else {
+                self.end(agent);
+                continue;
+            };
+            let options = RequestOptions {
+                destination: Some(agent.as_key()),
+                ..RequestOptions::default()
+            };
+            if self
+                .window
+                .request_with(&mad, options, (agent, get))
+                .is_err()
+            {
+                self.agents.put_back(agent, get);
+                break;
+            }
+        }
+        let is_over = self.agents.is_empty() && self.window.is_empty();
+        if is_over && matches!(self.phase, Phase::Reading) {
+            self.phase = Phase::Done;
+            self.events.push_back(CollectorEvent::Done);
+        } else if self.done.saturating_sub(self.reported) >= 256 {
+            self.reported = self.done;
+            self.events.push_back(CollectorEvent::Progress {
+                done: self.done,
+                of: self.agents.known(),
+            });
+        }
+    }
+
+    /// One request of an agent has ended.
+    fn end(&mut self, agent: AgentIdx) {
+        self.done = self.done.saturating_add(1);
+        self.agents.ended(agent);
+    }
+
+    fn on_failure(&mut self, agent: AgentIdx, get: Get) {
+        self.end(agent);
+        // A subnet manager may hang on a device that responds.
+        if matches!(get.what, What::Behind | What::SmInfo) || self.agents.give_up(agent) {
+            return;
+        }
+        if get.what.is_perf() {
+            self.mark_unread(self.agents.port(agent), UnreadReason::NoAnswer);
+        } else if let Some(node) = self.snapshot.node(get.port.node) {
+            let silent = SilentDevice {
+                path: node.path,
+                node_guid: Some(node.guid()),
+            };
+            let is_known = |known: &SilentDevice| known.node_guid == silent.node_guid;
+            if !self.snapshot.silent.iter().any(is_known) {
+                self.snapshot.silent.push(silent);
+            }
+        }
+    }
+
+    /// The counters that the agent at a port would give are missing.
+    fn mark_unread(&mut self, at: PortRef, reason: UnreadReason) {
+        for port in plan::ports_of(&self.snapshot, at) {
+            if let Some(port) = self.snapshot.port_mut(port) {
+                port.counters.unread.get_or_insert(reason);
+            }
+        }
+    }
+
+    /// The datagram of a request; `None` if it cannot be addressed.
+    fn request(&mut self, agent: AgentIdx, get: &Get) -> Option<Mad> {
+        let node = self.snapshot.node(get.port.node)?;
+        if get.what.is_perf() {
+            let managing = node.managing_port(get.port.port);
+            let lid = node.port(managing)?.lid();
+            let address = MadAddress::gsi(lid, Sl::ZERO);
+            return Some(perf_request(get, address));
+        }
+        let path = self.agents.path(agent)?;
+        let (attribute, modifier) = get.what.attribute(get.port.port, node.is_switch());
+        let mut smp = SmpDirected::new(Method::GET, attribute, modifier, &path);
+        smp.set_m_key(self.config.m_key);
+        Some(Mad {
+            address: MadAddress::DIRECTED,
+            bytes: *smp.as_bytes(),
+        })
+    }
+
+    fn on_answer(&mut self, agent: AgentIdx, get: Get, mad: &Mad) {
+        self.end(agent);
+        if get.what.is_perf() {
+            let follow_ups = self.on_perf(get, mad);
+            self.agents.extend(agent, follow_ups);
+        } else {
+            self.on_smp(agent, get, mad);
+        }
+    }
+
+    fn on_perf(&mut self, get: Get, mad: &Mad) -> Vec<Get> {
+        let result = match get.what {
+            What::PerfClassPortInfo => {
+                let info = Call::<ClassPortInfo>::get(MgmtClass::PERF, 0).answer(mad);
+                info.map(|info| {
+                    for port in plan::ports_of(&self.snapshot, get.port) {
+                        if let Some(port) = self.snapshot.port_mut(port) {
+                            port.perf_class_port_info = Some(*info);
+                        }
+                    }
+                    plan::counter_gets(&self.snapshot, get.port, info)
+                })
+            }
+            What::PortCounters => {
+                let answer = Call::<PortCounters>::get(MgmtClass::PERF, 0).answer(mad);
+                answer.map(|counters| {
+                    if let Some(port) = self.snapshot.port_mut(get.port) {
+                        port.counters.classic = Some(*counters);
+                    }
+                    Vec::new()
+                })
+            }
+            What::PortCountersExtended => {
+                let answer = Call::<PortCountersExtended>::get(MgmtClass::PERF, 0).answer(mad);
+                answer.map(|counters| {
+                    if let Some(port) = self.snapshot.port_mut(get.port) {
+                        port.counters.extended = Some(*counters);
+                    }
+                    Vec::new()
+                })
+            }
+            _ => return Vec::new(),
+        };
+        match result {
+            Ok(follow_ups) => follow_ups,
+            // Agents from before ClassPortInfo count all the same.
+            Err(CallError::Refused { .. }) if get.what == What::PerfClassPortInfo => {
+                plan::counter_gets(&self.snapshot, get.port, &ClassPortInfo::default())
+            }
+            Err(_) if get.what == What::PerfClassPortInfo => {
+                self.mark_unread(get.port, UnreadReason::Refused);
+                Vec::new()
+            }
+            Err(_) => {
+                if let Some(port) = self.snapshot.port_mut(get.port) {
+                    port.counters.unread = Some(UnreadReason::Refused);
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn on_smp(&mut self, agent: AgentIdx, get: Get, mad: &Mad) {
+        let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
+            return;
+        };
+        // A device that responds with another attribute than was asked for has answered nonsense.
+        let (asked, _) = get.what.attribute(get.port.port, false);
+        if smp.status().is_ok() && smp.attribute_id() == asked {
+            self.store(agent, get, smp.smp_data());
+        }
+    }
+
+    /// Adds the agents that PortInfo of a port shows: performance management at its LID, and the device behind
+    /// it that the walk could not place.
+    fn add_agents_at(&mut self, at: PortRef) {
+        let Some(node) = self.snapshot.node(at.node) else {
+            return;
+        };
+        if let Some(path) = plan::unknown_behind(&self.snapshot, at) {
+            let what = What::Behind;
+            self.agents
+                .add(Agent::Smi(at, path), Vec::from([Get { port: at, what }]));
+        }
+        let is_end_port = node.managing_port(at.port) == at.port;
+        let is_switch = node.is_switch();
+        let port = node.port(at.port);
+        let is_new = port.is_some_and(|port| port.counters.unread.is_none());
+        if !is_end_port || !is_new || !self.config.contents.contains(Contents::COUNTERS) {
+            return;
+        }
+        let has_lid = port.is_some_and(|port| port.lid().is_unicast());
+        if has_lid && (is_switch || port.is_some_and(SnapshotPort::is_link_up)) {
+            if self.counted.insert(at) {
+                let what = What::PerfClassPortInfo;
+                self.agents
+                    .add(Agent::Perf(at), Vec::from([Get { port: at, what }]));
+            }
+        } else {
+            self.mark_unread(at, UnreadReason::NoLid);
+        }
+    }
+
+    /// Puts an attribute into the snapshot.
+    fn store(&mut self, agent: AgentIdx, get: Get, data: &[u8; 64]) {
+        /// The structure at the start of the data; 64 bytes hold every one of them.
+        macro_rules! structure {
+            ($type:ident) => {
+                match $type::parse(data, 0) {
+                    Ok((structure, _)) => *structure,
+                    Err(_) => return,
+                }
+            };
+        }
+        if let What::Behind = get.what {
+            let info = structure!(NodeInfo);
+            // Beyond the last hop of a walk there are devices that are merely unknown.
+            let is_known = self.snapshot.node_by_guid(info.node_guid()).is_some();
+            if let Some(path) = self.agents.path(agent).filter(|_| is_known) {
+                self.snapshot.duplicates.push(DuplicateGuid {
+                    node_guid: info.node_guid(),
+                    path,
+                    behind: Some(get.port),
+                    before: None,
+                });
+            }
+            return;
+        }
+        let Some(node) = self.snapshot.nodes.find_mut(get.port.node) else {
+            return;
+        };
+        match get.what {
+            What::Lft(block) => {
+                node.lft.insert(block, structure!(LinearForwardingTable));
+            }
+            What::Mft(modifier) => {
+                node.mft
+                    .insert(modifier, structure!(MulticastForwardingTable));
+            }
+            What::SlToVl { input } => {
+                let table = structure!(SlToVlMappingTable);
+                node.sl_to_vl.insert((input, get.port.port), table);
+            }
+            What::PortInfo { .. } | What::PKeys(_) | What::VlArbitration(_) | What::SmInfo => {
+                let Some(port) = node.ports.get_mut(usize::from(get.port.port.0)) else {
+                    return;
+                };
+                match get.what {
+                    What::PortInfo { .. } => {
+                        let mut info = structure!(PortInfo);
+                        // It reads back as it was written last.
+                        info.set_client_reregister(false);
+                        plan::leave_out_key(&mut info);
+                        port.info = Some(info);
+                    }
+                    What::PKeys(block) => {
+                        port.p_keys.insert(block, structure!(PartitionKeyTable));
+                    }
+                    What::VlArbitration(half) => {
+                        port.vl_arbitration
+                            .insert(half, structure!(VlArbitrationTable));
+                    }
+                    _ => {
+                        let mut info = structure!(SmInfo);
+                        info.set_sm_key(ib_mad::SmKey(0));
+                        port.sm_info = Some(info);
+                    }
+                }
+            }
+            What::Behind
+            | What::PerfClassPortInfo
+            | What::PortCounters
+            | What::PortCountersExtended => {}
+        }
+    }
+}
+
+/// A Get of performance management.
+fn perf_request(get: &Get, address: MadAddress) -> Mad {
+    match get.what {
+        What::PortCounters => {
+            let mut select = PortCounters::default();
+            select.set_port_select(get.port.port.0);
+            Call::<PortCounters>::get(MgmtClass::PERF, 0).request_with(address, &select)
+        }
+        What::PortCountersExtended => {
+            let mut select = PortCountersExtended::default();
+            select.set_port_select(get.port.port.0);
+            Call::<PortCountersExtended>::get(MgmtClass::PERF, 0).request_with(address, &select)
+        }
+        _ => Call::<ClassPortInfo>::get(MgmtClass::PERF, 0).request(address),
+    }
+}
+
+impl Engine for Collector {
+    type Input<'a> = Input<'a>;
+    type Transmit = Mad;
+    type Event = CollectorEvent;
+
+    fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        if let Phase::Walking(discovery) = &mut self.phase {
+            discovery.handle_input(now, input);
+            return;
+        }
+        match input {
+            Input::Mad(mad) => {
+                if let Received::Answer(answer) = self.window.handle_mad(now, mad) {
+                    let (agent, get) = answer.context;
+                    self.on_answer(agent, get, mad);
+                }
+            }
+            Input::SendFailed(mad) => self.window.handle_send_failed(mad),
+            Input::Returned(mad) => self.window.handle_returned(mad),
+        }
+        self.run();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if let Phase::Walking(discovery) = &mut self.phase {
+            discovery.handle_timeout(now);
+            return;
+        }
+        self.window.handle_timeout(now);
+        self.run();
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        if let Phase::Walking(discovery) = &mut self.phase {
+            if let Some(mad) = discovery.poll_transmit(now) {
+                return Some(mad);
+            }
+            let mut is_done = false;
+            let mut events = Vec::new();
+            while let Some(event) = discovery.poll_event() {
+                events.push(event);
+            }
+            for event in events {
+                is_done |= self.on_walk_event(&event);
+            }
+            if !is_done {
+                return None;
+            }
+            self.begin_reading();
+        }
+        self.run();
+        self.window.poll_transmit(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match &self.phase {
+            Phase::Walking(discovery) => discovery.poll_timeout(),
+            Phase::Reading => self.window.poll_timeout(),
+            Phase::Done => None,
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<CollectorEvent> {
+        self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! The agents that are asked, and what each of them is still to be asked.
+//!
+//! A node has one agent for subnet management at each of its directed routes, and one for performance management
+//! at each LID. All are served in turn, some requests of each at a time.
+
+use alloc::{collections::VecDeque, vec::Vec};
+
+use ib_routing::PortRef;
+use ib_smp::DrPath;
+
+use super::plan::Get;
+
+/// An agent, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AgentIdx(u32);
+
+impl AgentIdx {
+    /// The number by which the transaction window counts the requests to the agent.
+    pub(super) fn as_key(self) -> u64 {
+        // LIDs have 16 bits: what is redirected is counted apart.
+        u64::from(self.0) << 32 | 1 << 31
+    }
+}
+
+/// How an agent is reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Agent {
+    /// Subnet management over a directed route, by the port at its end.
+    Smi(PortRef, DrPath),
+    /// Performance management at the LID of this port.
+    Perf(PortRef),
+}
+
+#[derive(Debug)]
+struct Queue {
+    agent: Agent,
+    waiting: VecDeque<Get>,
+    in_flight: u32,
+    /// It stands in the round.
+    is_ready: bool,
+    /// It left a request unanswered.
+    is_silent: bool,
+}
+
+/// All agents, with a queue for each.
+#[derive(Debug)]
+pub(super) struct Agents {
+    queues: Vec<Queue>,
+    /// Agents with something to ask and room for it.
+    round: VecDeque<AgentIdx>,
+    per_agent: u32,
+    known: usize,
+    /// Requests that wait in all queues together.
+    waiting: usize,
+}
+
+impl Agents {
+    pub(super) fn new(per_agent: u32) -> Self {
+        Self {
+            queues: Vec::new(),
+            round: VecDeque::new(),
+            per_agent,
+            known: 0,
+            waiting: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, agent: Agent, gets: Vec<Get>) {
+        let index = AgentIdx(u32::try_from(self.queues.len()).unwrap_or(u32::MAX));
+        self.queues.push(Queue {
+            agent,
+            waiting: VecDeque::new(),
+            in_flight: 0,
+            is_ready: false,
+            is_silent: false,
+        });
+        self.extend(index, gets);
+    }
+
+    /// Adds requests to an agent.
+    pub(super) fn extend(&mut self, agent: AgentIdx, gets: Vec<Get>) {
+        let Some(queue) = self.queue(agent) else {
+            return;
+        };
+        if queue.is_silent {
+            return;
+        }
+        let count = gets.len();
+        queue.waiting.extend(gets);
+        self.known = self.known.saturating_add(count);
+        self.waiting = self.waiting.saturating_add(count);
+        self.make_ready(agent);
+    }
+
+    /// The next request, in turn.
+    pub(super) fn next(&mut self) -> Option<(AgentIdx, Get)> {
+        loop {
+            let agent = self.round.pop_front()?;
+            let Some(queue) = self.queue(agent) else {
+                continue;
+            };
+            queue.is_ready = false;
+            let Some(get) = queue.waiting.pop_front() else {
+                continue;
+            };
+            queue.in_flight = queue.in_flight.saturating_add(1);
+            self.waiting = self.waiting.saturating_sub(1);
+            self.make_ready(agent);
+            return Some((agent, get));
+        }
+    }
+
+    /// The request could not be taken.
+    pub(super) fn put_back(&mut self, agent: AgentIdx, get: Get) {
+        if let Some(queue) = self.queue(agent) {
+            queue.waiting.push_front(get);
+            queue.in_flight = queue.in_flight.saturating_sub(1);
+            self.waiting = self.waiting.saturating_add(1);
+        }
+        self.make_ready(agent);
+    }
+
+    /// A request of the agent has ended.
+    pub(super) fn ended(&mut self, agent: AgentIdx) {
+        if let Some(queue) = self.queue(agent) {
+            queue.in_flight = queue.in_flight.saturating_sub(1);
+        }
+        self.make_ready(agent);
+    }
+
+    /// Drops what the agent was still to be asked. Returns whether that had been done before.
+    pub(super) fn give_up(&mut self, agent: AgentIdx) -> bool {
+        let Some(queue) = self.queue(agent) else {
+            return true;
+        };
+        let dropped = core::mem::take(&mut queue.waiting).len();
+        let before = core::mem::replace(&mut queue.is_silent, true);
+        self.known = self.known.saturating_sub(dropped);
+        self.waiting = self.waiting.saturating_sub(dropped);
+        before
+    }
+
+    /// The port whose agent it is.
+    pub(super) fn port(&self, agent: AgentIdx) -> PortRef {
+        match self.queues.get(agent.0 as usize).map(|queue| queue.agent) {
+            Some(Agent::Smi(port, _) | Agent::Perf(port)) => port,
+            None => PortRef {
+                node: ib_routing::NodeIdx(u32::MAX),
+                port: ib_wire::PortNum(0),
+            },
+        }
+    }
+
+    /// The directed route to an agent for subnet management.
+    pub(super) fn path(&self, agent: AgentIdx) -> Option<DrPath> {
+        match self.queues.get(agent.0 as usize)?.agent {
+            Agent::Smi(_, path) => Some(path),
+            Agent::Perf(_) => None,
+        }
+    }
+
+    /// Whether nothing waits.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Requests that were ever added, but for those that were dropped.
+    pub(super) fn known(&self) -> usize {
+        self.known
+    }
+
+    fn queue(&mut self, agent: AgentIdx) -> Option<&mut Queue> {
+        self.queues.get_mut(agent.0 as usize)
+    }
+
+    fn make_ready(&mut self, agent: AgentIdx) {
+        let per_agent = self.per_agent;
+        let Some(queue) = self.queue(agent) else {
+            return;
+        };
+        let has_room = queue.in_flight < per_agent && !queue.waiting.is_empty();
+        if has_room && !core::mem::replace(&mut queue.is_ready, true) {
+            self.round.push_back(agent);
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! What to read of a subnet, in which order: a pure function of what is known so far.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use ib_mad::{
+    Attribute, AttributeId, ClassPortInfo, PerfCapabilities, PortCounters, PortCountersExtended,
+};
+use ib_routing::{NodeIdx, PortRef, index::Idx};
+use ib_smp::{
+    CapabilityMask, DrPath, LinearForwardingTable, MftModifier, MulticastForwardingTable,
+    NodeDescription, NodeInfo, PKeyModifier, PartitionKeyTable, PortInfo, PortInfoModifier,
+    SlToVlMappingTable, SlToVlModifier, SmInfo, VlArbitrationHalf, VlArbitrationModifier,
+    VlArbitrationTable, VlCap,
+};
+use ib_subnet::{Node, NodeId, PortId, Subnet};
+use ib_wire::{Lid, PortNum};
+
+use super::agents::Agent;
+use crate::snapshot::{Contents, SilentDevice, Snapshot, SnapshotNode};
+
+/// A Get of one attribute of a port, or of its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Get {
+    pub(super) port: PortRef,
+    pub(super) what: What,
+}
+
+/// The attribute, and what its modifier needs beside the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// NodeInfo of the unknown device at the other end of the port's cable.
+    Behind,
+    /// With bit 31 of the modifier, which shows speeds beyond HDR, or without.
+    PortInfo {
+        extended: bool,
+    },
+    Lft(u16),
+    Mft(MftModifier),
+    /// From this input port to the port.
+    SlToVl {
+        input: PortNum,
+    },
+    PKeys(u16),
+    VlArbitration(VlArbitrationHalf),
+    SmInfo,
+    PerfClassPortInfo,
+    PortCounters,
+    PortCountersExtended,
+}
+
+impl What {
+    /// Whether performance management reads it.
+    pub(super) const fn is_perf(self) -> bool {
+        matches!(
+            self,
+            Self::PerfClassPortInfo | Self::PortCounters | Self::PortCountersExtended
+        )
+    }
+
+    /// The attribute and its modifier, for a port of a switch or of another node.
+    pub(super) fn attribute(self, port: PortNum, is_switch: bool) -> (AttributeId, u32) {
+        // A CA has an agent at each port: the tables there are those of the port of arrival.
+        let own = match is_switch {
+            true => port,
+            false => PortNum(0),
+        };
+        match self {
+            Self::Behind => (NodeInfo::ID, 0),
+            Self::PortInfo { extended } => {
+                let modifier = PortInfoModifier {
+                    port,
+                    extended_speeds: extended,
+                };
+                (PortInfo::ID, modifier.bits())
+            }
+            Self::Lft(block) => (LinearForwardingTable::ID, block.into()),
+            Self::Mft(modifier) => (MulticastForwardingTable::ID, modifier.bits()),
+            Self::SlToVl { input } => {
+                let modifier = SlToVlModifier::Pair { input, output: own };
+                (SlToVlMappingTable::ID, modifier.bits())
+            }
+            Self::PKeys(block) => (
+                PartitionKeyTable::ID,
+                PKeyModifier { port: own, block }.bits(),
+            ),
+            Self::VlArbitration(half) => {
+                let modifier = VlArbitrationModifier { half, port: own };
+                (VlArbitrationTable::ID, modifier.bits())
+            }
+            Self::SmInfo => (SmInfo::ID, 0),
+            Self::PerfClassPortInfo => (ClassPortInfo::ID, 0),
+            Self::PortCounters => (PortCounters::ID, 0),
+            Self::PortCountersExtended => (PortCountersExtended::ID, 0),
+        }
+    }
+}
+
+/// Puts what a walk read into the snapshot, nodes in the order of their GUIDs.
+pub(super) fn lay_out(snapshot: &mut Snapshot, subnet: &Subnet) {
+    let mut order: Vec<(NodeId, &Node)> = subnet.nodes().collect();
+    order.sort_by_key(|(_, node)| node.info().node_guid());
+    let numbered = order.iter().enumerate();
+    let places: BTreeMap<NodeId, NodeIdx> = numbered
+        .map(|(place, &(id, _))| (id, NodeIdx::new(place)))
+        .collect();
+    let place = |at: PortId| {
+        Some(PortRef {
+            node: *places.get(&at.node)?,
+            port: at.port,
+        })
+    };
+    snapshot.own_port = subnet.own_port().and_then(place);
+    for (_, observed) in order {
+        let mut node = SnapshotNode::new(*observed.info(), *observed.path());
+        let description = *observed.description();
+        node.description = (description != NodeDescription::default()).then_some(description);
+        node.switch_info = observed.switch().and_then(|switch| switch.info().copied());
+        for (port, (_, observed)) in node.ports.iter_mut().zip(observed.ports()) {
+            port.guid = observed.guid();
+            port.info = observed.info().copied();
+            if let Some(info) = &mut port.info {
+                leave_out_key(info);
+            }
+            port.is_fdr10 = observed.is_fdr10();
+            port.peer = observed.peer().and_then(place);
+        }
+        snapshot.nodes.push(node);
+    }
+}
+
+/// Clears the M_Key: a snapshot is a file that people pass on.
+pub(super) fn leave_out_key(info: &mut PortInfo) {
+    info.set_m_key(ib_wire::MKey(0));
+}
+
+/// The agents for subnet management, and what each is asked after the walk.
+pub(super) fn gets_after_walk(
+    snapshot: &Snapshot,
+    subnet: &Subnet,
+    contents: Contents,
+) -> Vec<(Agent, Vec<Get>)> {
+    let mut agents = Vec::new();
+    for (index, node) in snapshot.nodes.iter_enumerated() {
+        let is_silent = |silent: &SilentDevice| silent.node_guid == Some(node.guid());
+        if snapshot.silent.iter().any(is_silent) {
+            continue;
+        }
+        let observed = subnet.find(node.guid()).and_then(|id| subnet.node(id));
+        let extended = observed.is_some_and(Node::shows_all_speeds);
+        let own = |port| PortRef { node: index, port };
+        if node.is_switch() {
+            let at = own(PortNum::MANAGEMENT);
+            let mut gets = match contents.contains(Contents::FORWARDING) {
+                true => tables(node, at),
+                false => Vec::new(),
+            };
+            for (number, _) in node.ports() {
+                gets.extend(gets_of_port(node, own(number), contents));
+            }
+            agents.push((Agent::Smi(at, node.path), gets));
+            continue;
+        }
+        // Each port of a CA has an agent of its own; the first also describes the ports that were not reached.
+        let mut not_reached = Vec::new();
+        let mut of_node = Vec::new();
+        for (number, port) in node.ports() {
+            let at = own(number);
+            let path = path_to(snapshot, at);
+            if let (Some(path), true) = (path, port.info.is_some()) {
+                of_node.push((Agent::Smi(at, path), gets_of_port(node, at, contents)));
+            } else if port.info.is_none() {
+                let what = What::PortInfo { extended };
+                not_reached.push(Get { port: at, what });
+            }
+        }
+        if let Some((_, gets)) = of_node.first_mut() {
+            gets.extend(not_reached);
+        }
+        agents.extend(of_node);
+    }
+    agents
+}
+
+/// The directed route that ends at a port of a CA or router.
+fn path_to(snapshot: &Snapshot, port: PortRef) -> Option<DrPath> {
+    if snapshot.own_port == Some(port) {
+        return Some(DrPath::OWN_NODE);
+    }
+    let peer = snapshot.port(port)?.peer?;
+    let in_front = snapshot.node(peer.node)?;
+    if in_front.is_switch() || snapshot.own_port == Some(peer) {
+        return in_front.path.then(peer.port);
+    }
+    None
+}
+
+/// The forwarding tables of a switch, as far as they are in use.
+fn tables(node: &SnapshotNode, port: PortRef) -> Vec<Get> {
+    let Some(info) = node.switch_info else {
+        return Vec::new();
+    };
+    let top = info.linear_fdb_top().min(Lid::UNICAST_MAX);
+    let (last, _) = LinearForwardingTable::block_of(top);
+    let has_lft = info.linear_fdb_cap() > 0;
+    let blocks = (0..=last).filter(|_| has_lft).map(What::Lft);
+    // A top of 0 says that the field is not used, one below the first multicast LID that there is no entry.
+    let in_use = match info.multicast_fdb_top() {
+        Lid::NONE => info.multicast_fdb_cap(),
+        top if top.is_multicast() => {
+            let used = top.0.saturating_sub(Lid::MULTICAST_MIN.0).saturating_add(1);
+            used.min(info.multicast_fdb_cap())
+        }
+        _ => 0,
+    };
+    let groups = in_use.div_ceil(MulticastForwardingTable::ENTRIES);
+    let positions = node.info.num_ports() / MulticastForwardingTable::PORTS;
+    let modifiers = (0..groups).flat_map(move |block| {
+        (0..=positions).map(move |position| What::Mft(MftModifier { position, block }))
+    });
+    let all = blocks.chain(modifiers);
+    all.map(|what| Get { port, what }).collect()
+}
+
+/// The tables of a port whose PortInfo is known.
+fn gets_of_port(node: &SnapshotNode, at: PortRef, contents: Contents) -> Vec<Get> {
+    let mut gets = Vec::new();
+    let get = |port, what| Get {
+        port: PortRef { port, ..at },
+        what,
+    };
+    let Some((port, info)) = node.port(at.port).and_then(|port| Some((port, port.info?))) else {
+        return gets;
+    };
+    let is_switch = node.is_switch();
+    let is_end_port = node.managing_port(at.port) == at.port;
+    if !is_end_port && !port.is_link_up() {
+        return gets;
+    }
+    if contents.contains(Contents::P_KEYS) {
+        let entries = match is_end_port {
+            true => node.info.partition_cap(),
+            false => node
+                .switch_info
+                .map_or(0, |info| info.partition_enforcement_cap()),
+        };
+        let blocks = entries.div_ceil(PartitionKeyTable::ENTRIES);
+        gets.extend((0..blocks).map(|block| get(at.port, What::PKeys(block))));
+    }
+    let is_sm = info.capability_mask().contains(CapabilityMask::IS_SM)
+        && !info
+            .capability_mask()
+            .contains(CapabilityMask::IS_SM_DISABLED);
+    if is_end_port && is_sm && contents.contains(Contents::SM_INFO) {
+        gets.push(get(at.port, What::SmInfo));
+    }
+    let has_lanes = info.vl_cap() != VlCap::VL0 && !(is_switch && is_end_port);
+    if contents.contains(Contents::QOS) && has_lanes {
+        let inputs = node.ports().filter(|(number, port)| {
+            !is_switch || *number == PortNum::MANAGEMENT || port.peer.is_some()
+        });
+        match is_switch {
+            true => gets.extend(inputs.map(|(input, _)| get(at.port, What::SlToVl { input }))),
+            false => gets.push(get(at.port, What::SlToVl { input: PortNum(0) })),
+        }
+        let halves = [
+            (
+                VlArbitrationHalf::LowFirst,
+                info.vl_arbitration_low_cap() > 0,
+            ),
+            (
+                VlArbitrationHalf::LowSecond,
+                info.vl_arbitration_low_cap() > 32,
+            ),
+            (
+                VlArbitrationHalf::HighFirst,
+                info.vl_arbitration_high_cap() > 0,
+            ),
+            (
+                VlArbitrationHalf::HighSecond,
+                info.vl_arbitration_high_cap() > 32,
+            ),
+        ];
+        let halves = halves.into_iter().filter(|(_, has)| *has);
+        gets.extend(halves.map(|(half, _)| get(at.port, What::VlArbitration(half))));
+    }
+    gets
+}
+
+/// The directed route through a port whose link is up, and whose other end the walk could not place: that device
+/// claims the GUID of another one, as a rule.
+pub(super) fn unknown_behind(snapshot: &Snapshot, at: PortRef) -> Option<DrPath> {
+    let node = snapshot.node(at.node)?;
+    let port = node.port(at.port)?;
+    let is_external = node.is_switch() && at.port != PortNum::MANAGEMENT;
+    if !is_external || !port.is_link_up() || port.peer.is_some() {
+        return None;
+    }
+    let path = node.path.then(at.port)?;
+    let is_silent = snapshot.silent.iter().any(|silent| silent.path == path);
+    (!is_silent).then_some(path)
+}
+
+/// The ports whose counters the agent at a port reads.
+pub(super) fn ports_of(snapshot: &Snapshot, at: PortRef) -> Vec<PortRef> {
+    let Some(node) = snapshot.node(at.node) else {
+        return Vec::new();
+    };
+    match node.is_switch() {
+        true => {
+            let external = node
+                .ports()
+                .map(|(number, _)| number)
+                .filter(|port| port.0 > 0);
+            external.map(|port| PortRef { port, ..at }).collect()
+        }
+        false => Vec::from([at]),
+    }
+}
+
+/// The counters to read through an agent.
+pub(super) fn counter_gets(snapshot: &Snapshot, at: PortRef, info: &ClassPortInfo) -> Vec<Get> {
+    let can = PerfCapabilities::from_bits_retain(info.capability_mask().bits());
+    let wide = PerfCapabilities::IS_EXTENDED_WIDTH_SUPPORTED
+        | PerfCapabilities::IS_EXTENDED_WIDTH_SUPPORTED_NO_IETF;
+    let mut gets = Vec::new();
+    for port in ports_of(snapshot, at) {
+        if can.intersects(wide) {
+            let what = What::PortCountersExtended;
+            gets.push(Get { port, what });
+        }
+        let what = What::PortCounters;
+        gets.push(Get { port, what });
+    }
+    gets
+}

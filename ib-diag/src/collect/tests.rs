@@ -1,0 +1,135 @@
+//! The collector on simulated fabrics, in virtual time.
+
+use std::time::Duration;
+
+use ib_routing::PortRef;
+use ib_sim::Behaviour;
+use ib_smp::NodeType;
+use ib_wire::PortNum;
+
+use super::CollectorConfig;
+use crate::{
+    counters::UnreadReason,
+    snapshot::Contents,
+    testing::{brought_up, collect, fabric, first_host, simulated},
+};
+
+#[test]
+fn a_snapshot_holds_what_the_devices_hold() {
+    let fabric = fabric("gen-ft-oversub2-144");
+    let sim = simulated(&fabric, true);
+    let (snapshot, _) = collect(&sim, first_host(&fabric), CollectorConfig::default());
+    assert_eq!(snapshot.nodes.len(), fabric.nodes().len());
+    assert_eq!(snapshot.cables().count(), fabric.num_links());
+    assert_eq!((snapshot.silent.len(), snapshot.duplicates.len()), (0, 0));
+    sim.with(|sim| {
+        for node in snapshot.nodes.iter() {
+            let at = sim.find_guid(node.guid()).unwrap();
+            let device = sim.node(at).unwrap();
+            if let Some(info) = device.switch_info() {
+                assert_eq!(node.switch_info.as_ref().unwrap(), info);
+                for (&block, entries) in &node.lft {
+                    for entry in 0..64 {
+                        let lid = ib_wire::Lid(block * 64 + entry as u16);
+                        let read = entries.port_block(entry);
+                        let read = read.filter(|port| *port != PortNum::UNREACHABLE);
+                        assert_eq!(read, device.lft_port(lid), "{} {lid}", node.name());
+                    }
+                }
+                assert_eq!(
+                    node.lft.len(),
+                    usize::from(info.linear_fdb_top().0) / 64 + 1
+                );
+            }
+            for (number, port) in node.ports() {
+                let there = sim
+                    .port(PortRef {
+                        node: at,
+                        port: number,
+                    })
+                    .unwrap();
+                let read = port.info.expect("every port is read");
+                assert_eq!(read.lid(), there.info().lid());
+                assert_eq!(read.port_state(), there.info().port_state());
+                if number != PortNum(0) {
+                    assert!(port.counters.classic.is_some() && port.counters.extended.is_some());
+                    assert_eq!(port.counters.unread, None);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn without_a_manager_counters_are_missing_and_the_rest_is_there() {
+    let fabric = fabric("gen-ring-5");
+    let sim = simulated(&fabric, false);
+    let (snapshot, took) = collect(&sim, first_host(&fabric), CollectorConfig::default());
+    assert_eq!(snapshot.nodes.len(), fabric.nodes().len());
+    let without_lid = snapshot.ports().filter(|(_, node, port)| {
+        let is_external = node.info.node_type() != NodeType::SWITCH || !port.guid.eq(&node.guid());
+        is_external && port.counters.unread == Some(UnreadReason::NoLid)
+    });
+    assert!(without_lid.count() > 0);
+    assert!(
+        snapshot
+            .ports()
+            .all(|(_, _, port)| port.counters.is_empty())
+    );
+    // Nothing timed out.
+    assert!(took < Duration::from_millis(100), "{took:?}");
+}
+
+#[test]
+fn silent_devices_together_cost_the_time_outs_of_one_request() {
+    let fabric = fabric("gen-ft-oversub2-144");
+    let sim = simulated(&fabric, true);
+    let at = first_host(&fabric);
+    let hosts: Vec<_> = fabric
+        .nodes()
+        .iter_enumerated()
+        .filter(|(index, node)| !node.type_.is_switch() && *index != at.node)
+        .map(|(index, _)| index)
+        .step_by(7)
+        .collect();
+    assert!(hosts.len() > 15);
+    for &host in &hosts {
+        sim.with(|sim| sim.set_behaviour(host, Behaviour::Silent));
+    }
+    let config = CollectorConfig::default();
+    let one = config.window.timeout * (config.window.retries + 1);
+    let (snapshot, took) = collect(&sim, at, config);
+    assert_eq!(snapshot.silent.len(), hosts.len());
+    assert!(took < one * 2, "{took:?} for {} silent hosts", hosts.len());
+}
+
+#[test]
+fn what_is_not_asked_for_is_not_read() {
+    let fabric = fabric("gen-ring-5");
+    let sim = simulated(&fabric, true);
+    let config = CollectorConfig {
+        contents: Contents::COUNTERS,
+        ..CollectorConfig::default()
+    };
+    let (snapshot, _) = collect(&sim, first_host(&fabric), config);
+    assert!(
+        snapshot
+            .nodes
+            .iter()
+            .all(|node| node.lft.is_empty() && node.sl_to_vl.is_empty())
+    );
+    assert!(snapshot.ports().all(|(_, _, port)| port.p_keys.is_empty()));
+    assert!(
+        snapshot
+            .ports()
+            .any(|(_, _, port)| port.counters.classic.is_some())
+    );
+}
+
+#[test]
+fn the_same_subnet_gives_the_same_snapshot() {
+    assert_eq!(
+        brought_up("gen-irregular-20").to_bytes(),
+        brought_up("gen-irregular-20").to_bytes()
+    );
+}

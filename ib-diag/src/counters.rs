@@ -1,0 +1,248 @@
+//! Performance counters of one port, whichever attributes they come from.
+//!
+//! PortCounters is narrow and saturates; PortCountersExtended has 64 bits, and has the error counters only where
+//! the agent announces them. A reading joins both: each counter comes from the widest attribute that holds it. A
+//! counter that could not be read is missing, which is not zero.
+
+mod thresholds;
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use ib_mad::{
+    ClassPortInfo, CounterDelta, PerfCapabilities, PerfCapabilities2, PortCounters,
+    PortCountersExtended, PortExtendedSpeedsCounters,
+};
+use ib_wire::table::{Layout, load_bits};
+
+pub use self::thresholds::{Thresholds, ThresholdsError};
+
+/// The performance counters that were read of a port.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CounterReadings {
+    /// PortCounters.
+    pub classic: Option<PortCounters>,
+    /// PortCountersExtended.
+    pub extended: Option<PortCountersExtended>,
+    /// PortExtendedSpeedsCounters.
+    pub extended_speeds: Option<PortExtendedSpeedsCounters>,
+    /// Why counters are missing; `None` if every request was answered, or none was sent.
+    pub unread: Option<UnreadReason>,
+}
+
+/// Why the counters of a port were not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnreadReason {
+    /// The port has no LID, so that its agent cannot be addressed.
+    NoLid,
+    /// The agent left the request unanswered.
+    NoAnswer,
+    /// The agent refused the request.
+    Refused,
+}
+
+impl UnreadReason {
+    const ALL: [(Self, u8); 3] = [(Self::NoLid, 1), (Self::NoAnswer, 2), (Self::Refused, 3)];
+
+    /// The number that stands for it in a file.
+    pub(crate) fn code(self) -> u8 {
+        let found = Self::ALL.iter().find(|(reason, _)| *reason == self);
+        found.map_or(0, |(_, code)| *code)
+    }
+
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(_, number)| *number == code);
+        found.map(|(reason, _)| *reason)
+    }
+
+    /// The reason in words.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::NoLid => "the port has no LID",
+            Self::NoAnswer => "no answer",
+            Self::Refused => "the agent refused the request",
+        }
+    }
+}
+
+/// The value of one counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// What it counted.
+    pub value: u64,
+    /// Bits that the counter has: at all ones it counts no further.
+    pub bits: u8,
+}
+
+impl Counter {
+    /// Whether it stands at all ones, so that the true value is unknown.
+    #[must_use]
+    pub fn is_saturated(self) -> bool {
+        let ones = 64u32
+            .checked_sub(u32::from(self.bits))
+            .and_then(|shift| u64::MAX.checked_shr(shift));
+        ones == Some(self.value)
+    }
+}
+
+/// Counters that are in PortCountersExtended whether the agent announces error counters there or not.
+const WIDE: [&str; 8] = [
+    "port_xmit_data",
+    "port_rcv_data",
+    "port_xmit_pkts",
+    "port_rcv_pkts",
+    "port_unicast_xmit_pkts",
+    "port_unicast_rcv_pkts",
+    "port_multicast_xmit_pkts",
+    "port_multicast_rcv_pkts",
+];
+
+/// Counters that grow with traffic, and are no sign of a fault.
+const TRAFFIC: [&str; 9] = [
+    WIDE[0],
+    WIDE[1],
+    WIDE[2],
+    WIDE[3],
+    WIDE[4],
+    WIDE[5],
+    WIDE[6],
+    WIDE[7],
+    "port_xmit_wait",
+];
+
+impl CounterReadings {
+    /// The names of all counters, in the order of PortCountersExtended and PortCounters.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let wide = names(PortCountersExtended::LAYOUT);
+        let narrow = names(PortCounters::LAYOUT)
+            .filter(|name| PortCountersExtended::LAYOUT.field(name).is_none());
+        wide.chain(narrow)
+    }
+
+    /// Whether a counter counts faults, and not traffic.
+    #[must_use]
+    pub fn counts_errors(name: &str) -> bool {
+        !TRAFFIC.contains(&name)
+    }
+
+    /// Whether nothing was read.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.classic.is_none() && self.extended.is_none() && self.extended_speeds.is_none()
+    }
+
+    /// The counters that were read, by name. `info` is the ClassPortInfo of the agent, which says what
+    /// PortCountersExtended holds.
+    #[must_use]
+    pub fn values(&self, info: Option<&ClassPortInfo>) -> BTreeMap<&'static str, Counter> {
+        let abilities = Abilities::of(info);
+        let mut values = BTreeMap::new();
+        if let Some(classic) = &self.classic {
+            for name in names(PortCounters::LAYOUT) {
+                let is_there = match name {
+                    "port_xmit_wait" => abilities.xmit_wait,
+                    _ => true,
+                };
+                let counter = counter(PortCounters::LAYOUT, classic.as_bytes(), name);
+                values.extend(counter.filter(|_| is_there).map(|counter| (name, counter)));
+            }
+        }
+        if let Some(extended) = &self.extended {
+            for name in names(PortCountersExtended::LAYOUT) {
+                let is_there = match WIDE.iter().position(|wide| *wide == name) {
+                    Some(0..=3) => true,
+                    Some(_) => abilities.by_cast,
+                    None => abilities.wide_errors,
+                };
+                let counter = counter(PortCountersExtended::LAYOUT, extended.as_bytes(), name);
+                values.extend(counter.filter(|_| is_there).map(|counter| (name, counter)));
+            }
+        }
+        values
+    }
+
+    /// The names of the counters that were not read.
+    #[must_use]
+    pub fn missing(&self, info: Option<&ClassPortInfo>) -> Vec<&'static str> {
+        let values = self.values(info);
+        Self::names()
+            .filter(|name| !values.contains_key(name))
+            .collect()
+    }
+
+    /// The names of the counters that stand at all ones.
+    #[must_use]
+    pub fn saturated(&self, info: Option<&ClassPortInfo>) -> Vec<&'static str> {
+        let values = self.values(info);
+        let saturated = |name: &&str| {
+            values
+                .get(name)
+                .is_some_and(|counter| counter.is_saturated())
+        };
+        Self::names().filter(saturated).collect()
+    }
+
+    /// What each counter counted since an earlier reading; counters that either lacks are left out.
+    #[must_use]
+    pub fn since(
+        &self,
+        earlier: &Self,
+        info: Option<&ClassPortInfo>,
+    ) -> BTreeMap<&'static str, CounterDelta> {
+        let before = earlier.values(info);
+        let deltas = self.values(info).into_iter().filter_map(|(name, now)| {
+            let before = before.get(name).filter(|before| before.bits == now.bits)?;
+            let delta = CounterDelta::between(before.value, now.value, usize::from(now.bits));
+            Some((name, delta))
+        });
+        deltas.collect()
+    }
+}
+
+/// What an agent announces.
+struct Abilities {
+    xmit_wait: bool,
+    by_cast: bool,
+    wide_errors: bool,
+}
+
+impl Abilities {
+    fn of(info: Option<&ClassPortInfo>) -> Self {
+        let Some(info) = info else {
+            return Self {
+                xmit_wait: false,
+                by_cast: false,
+                wide_errors: false,
+            };
+        };
+        let can = PerfCapabilities::from_bits_retain(info.capability_mask().bits());
+        let can2 = PerfCapabilities2::from_bits_retain(info.capability_mask2());
+        Self {
+            xmit_wait: can.contains(PerfCapabilities::PORT_COUNTERS_XMIT_WAIT_SUPPORTED),
+            by_cast: can.contains(PerfCapabilities::IS_EXTENDED_WIDTH_SUPPORTED),
+            wide_errors: can.contains(PerfCapabilities::IS_CAPABILITY_MASK2_SUPPORTED)
+                && can2.contains(PerfCapabilities2::IS_ADDITIONAL_PORT_COUNTERS_EXTENDED_SUPPORTED),
+        }
+    }
+}
+
+/// The counters of an attribute.
+fn names(layout: &'static Layout) -> impl Iterator<Item = &'static str> {
+    let fields = layout.fields.iter().filter(|field| {
+        !field.is_reserved()
+            && !field.name.ends_with("_select")
+            && !field.name.ends_with("_select2")
+    });
+    fields.map(|field| field.name)
+}
+
+fn counter(layout: &Layout, bytes: &[u8], name: &str) -> Option<Counter> {
+    let field = layout.field(name)?;
+    Some(Counter {
+        value: load_bits(bytes, field.bit_offset, field.bits)?,
+        bits: u8::try_from(field.bits).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Thresholds of error counters, as ibqueryerrors reads them from a file.
+
+use alloc::{collections::BTreeMap, format, string::String};
+
+use thiserror::Error;
+
+use super::CounterReadings;
+
+/// What each error counter may count before it is a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    limits: BTreeMap<&'static str, u64>,
+}
+
+/// A line of a thresholds file that is none.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{found:?}, expected a counter and a number, as SymbolErrorCounter=10")]
+pub struct ThresholdsError {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// The line.
+    pub found: String,
+}
+
+impl Default for Thresholds {
+    /// The values that the file of infiniband-diags suggests: 10 or 100 by counter; 0 for QP1Dropped.
+    fn default() -> Self {
+        let limits = [
+            ("symbol_error_counter", 10),
+            ("link_error_recovery_counter", 10),
+            ("link_downed_counter", 10),
+            ("port_rcv_errors", 10),
+            ("port_rcv_remote_physical_errors", 100),
+            ("port_rcv_switch_relay_errors", 100),
+            ("port_xmit_discards", 100),
+            ("port_xmit_constraint_errors", 100),
+            ("port_rcv_constraint_errors", 100),
+            ("local_link_integrity_errors", 10),
+            ("excessive_buffer_overrun_errors", 10),
+            ("vl15_dropped", 100),
+            ("qp1_dropped", 100),
+        ];
+        Self {
+            limits: limits.into_iter().collect(),
+        }
+    }
+}
+
+impl Thresholds {
+    /// What the counter may count; `None` if it has no threshold.
+    #[must_use]
+    pub fn limit(&self, counter: &str) -> Option<u64> {
+        self.limits.get(counter).copied()
+    }
+
+    /// Changes the thresholds that a file names. A line is a counter by its name in the specification, `=` and a
+    /// number; `#` begins a comment.
+    ///
+    /// # Errors
+    /// The first line that is neither empty nor a threshold.
+    pub fn read(mut self, text: &str) -> Result<Self, ThresholdsError> {
+        for (line, whole) in (1..).zip(text.lines()) {
+            let entry = whole.split('#').next().unwrap_or_default().trim();
+            if entry.is_empty() {
+                continue;
+            }
+            let parsed = entry.split_once('=').and_then(|(name, limit)| {
+                let name = counter_name(name.trim())?;
+                Some((name, ib_wire::addr::number(limit.trim(), u64::MAX)?))
+            });
+            let Some((name, limit)) = parsed else {
+                return Err(ThresholdsError {
+                    line,
+                    found: format!("{entry:.60}"),
+                });
+            };
+            self.limits.insert(name, limit);
+        }
+        Ok(self)
+    }
+}
+
+/// The counter with this name, in the spelling of the specification or of this library.
+fn counter_name(name: &str) -> Option<&'static str> {
+    let plain = |text: &str| -> String {
+        let letters = text.chars().filter(|letter| *letter != '_');
+        letters.map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    let wanted = plain(name);
+    // infiniband-diags shortens two names.
+    let wanted = match wanted.as_str() {
+        "linkerrorrecovery" => "linkerrorrecoverycounter".into(),
+        "linkdowned" => "linkdownedcounter".into(),
+        _ => wanted,
+    };
+    CounterReadings::names().find(|name| plain(name) == wanted)
+}

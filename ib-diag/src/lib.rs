@@ -1,0 +1,51 @@
+//! Diagnostics of an InfiniBand subnet, without I/O.
+//!
+//! A [`Collector`] reads a subnet over any transport and yields a [`Snapshot`]: topology, attributes, tables and
+//! counters as the devices hold them. Everything else is a pure function of snapshots: [`check`] finds what is
+//! wrong, [`Difference`] what changed, [`Snapshot::path`] follows a packet through the installed tables. A snapshot is one
+//! file ([`Snapshot::to_bytes`], [`Snapshot::from_bytes`]), so that a subnet can be examined later and elsewhere.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+extern crate alloc;
+
+mod batch;
+mod check;
+mod collect;
+mod counters;
+mod difference;
+mod link;
+mod name;
+mod prometheus;
+mod reset;
+mod snapshot;
+mod tables;
+#[cfg(test)]
+mod testing;
+mod trace;
+
+pub use batch::{Batch, BatchOutcome};
+pub use check::{Check, CheckOptions, Finding, Place, Report, Severity, Value, check};
+pub use collect::{Collector, CollectorConfig, CollectorEvent};
+pub use counters::{Counter, CounterReadings, Thresholds, ThresholdsError, UnreadReason};
+pub use difference::{Difference, EndName, LinkChange, LinkName, NodeChange, NodeName, difference};
+pub use link::{LinkEnd, LinkView};
+pub use name::{NameError, Named, NodeNameMap, NodeNameMapError};
+pub use snapshot::{
+    Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotError, SnapshotNode, SnapshotPort,
+};
+pub use trace::{Hop, MulticastPath, Path, PathEnd};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

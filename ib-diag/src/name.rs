@@ -1,0 +1,310 @@
+//! One way of naming a node or a port: LID, GUID, GID, directed route or name, with `:PORT` behind it.
+
+use alloc::{
+    collections::BTreeMap,
+    format,
+    string::{String, ToString as _},
+    vec::Vec,
+};
+
+use ib_routing::{NodeIdx, PortRef};
+use ib_smp::{Destination, DrPath};
+use ib_wire::{Guid, Lid, NodeType, PortNum};
+use thiserror::Error;
+
+use crate::snapshot::{Snapshot, SnapshotNode};
+
+/// A node that a text names, and its port if the text names one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The node.
+    pub node: NodeIdx,
+    /// The port: that behind the colon, or the one that has the LID, port GUID or GID.
+    pub port: Option<PortNum>,
+    /// The LID, if the text was one: with an LMC a port has several.
+    pub lid: Option<Lid>,
+}
+
+/// Why a text names no node.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// There is no such node.
+    #[error(
+        "{text:?} names no node, expected a LID, GUID, GID, directed route or node name, and :PORT behind it for a port"
+    )]
+    Unknown {
+        /// The text.
+        text: String,
+    },
+    /// Several nodes have the name.
+    #[error("{text:?} fits {} nodes, expected one of {}", nodes.len(), list(nodes))]
+    Ambiguous {
+        /// The text.
+        text: String,
+        /// The nodes that it fits, by name and GUID.
+        nodes: Vec<(String, Guid)>,
+    },
+    /// The node lacks the port.
+    #[error("{text:?}: {name} has ports up to {last}")]
+    NoSuchPort {
+        /// The text.
+        text: String,
+        /// The node.
+        name: String,
+        /// Its last port.
+        last: u8,
+    },
+}
+
+/// The nodes of an ambiguous name, the first few of them.
+fn list(nodes: &[(String, Guid)]) -> String {
+    const SHOWN: usize = 8;
+    let shown = nodes.iter().take(SHOWN);
+    let mut texts: Vec<String> = shown
+        .map(|(name, guid)| format!("{name} ({guid})"))
+        .collect();
+    if nodes.len() > SHOWN {
+        texts.push("...".into());
+    }
+    texts.join(", ")
+}
+
+impl Snapshot {
+    /// The node, or the port of a node, that a text names.
+    ///
+    /// A name is compared with the whole description, then with its first word, then without regard to capitals;
+    /// `S-`, `H-` or `R-` and the GUID, as ibnetdiscover prints nodes, is a name too.
+    ///
+    /// # Errors
+    /// A text that names no node, several nodes, or a port that the node lacks.
+    pub fn find(&self, text: &str) -> Result<Named, NameError> {
+        match self.find_whole(text) {
+            Err(NameError::Unknown { .. }) => {}
+            found => return found,
+        }
+        let unknown = || NameError::Unknown { text: text.into() };
+        let (name, port) = text.rsplit_once(':').ok_or_else(unknown)?;
+        let port: PortNum = port.parse().map_err(|_| unknown())?;
+        let found = match self.find_whole(name) {
+            Err(NameError::Unknown { .. }) => return Err(unknown()),
+            found => found?,
+        };
+        let node = self.node(found.node).ok_or_else(unknown)?;
+        let is_there = node.ports().any(|(number, _)| number == port);
+        if !is_there {
+            return Err(NameError::NoSuchPort {
+                text: text.into(),
+                name: node.name(),
+                last: node.info.num_ports(),
+            });
+        }
+        Ok(Named {
+            node: found.node,
+            port: Some(port),
+            lid: None,
+        })
+    }
+
+    fn find_whole(&self, text: &str) -> Result<Named, NameError> {
+        let by_address = match text.parse::<Destination>() {
+            Ok(Destination::Lid(lid)) => self.port_by_lid(lid).map(|at| (at, Some(lid))),
+            Ok(Destination::Route(path)) => self.port_by_path(&path).map(|at| (at, None)),
+            Ok(Destination::Guid(guid)) => return self.find_guid(text, guid),
+            Ok(Destination::Gid(gid)) => self.port_by_guid(gid.guid()).map(|at| (at, None)),
+            Err(_) => None,
+        };
+        if let Some((at, lid)) = by_address {
+            return Ok(Named {
+                node: at.node,
+                port: Some(at.port),
+                lid,
+            });
+        }
+        self.find_name(text)
+    }
+
+    fn find_guid(&self, text: &str, guid: Guid) -> Result<Named, NameError> {
+        if let Some(node) = self.node_by_guid(guid) {
+            return Ok(Named {
+                node,
+                port: None,
+                lid: None,
+            });
+        }
+        match self.port_by_guid(guid) {
+            Some(at) => Ok(Named {
+                node: at.node,
+                port: Some(at.port),
+                lid: None,
+            }),
+            None => Err(NameError::Unknown { text: text.into() }),
+        }
+    }
+
+    fn find_name(&self, text: &str) -> Result<Named, NameError> {
+        let wanted = text.trim();
+        let is_whole = |node: &SnapshotNode| node.name() == wanted || node.description() == wanted;
+        let is_label = |node: &SnapshotNode| {
+            let kind = match node.type_() {
+                NodeType::SWITCH => 'S',
+                NodeType::ROUTER => 'R',
+                _ => 'H',
+            };
+            format!("{kind}-{:016x}", node.guid().0).eq_ignore_ascii_case(wanted)
+        };
+        let is_first_word =
+            |node: &SnapshotNode| node.name().split_whitespace().next() == Some(wanted);
+        let is_alike = |node: &SnapshotNode| {
+            let name = node.name();
+            name.eq_ignore_ascii_case(wanted)
+                || name
+                    .split_whitespace()
+                    .next()
+                    .is_some_and(|word| word.eq_ignore_ascii_case(wanted))
+        };
+        let ways: [&dyn Fn(&SnapshotNode) -> bool; 4] =
+            [&is_whole, &is_label, &is_first_word, &is_alike];
+        for fits in ways {
+            let found: Vec<NodeIdx> = self
+                .nodes
+                .iter_enumerated()
+                .filter(|(_, node)| fits(node))
+                .map(|(index, _)| index)
+                .collect();
+            match found.as_slice() {
+                [] => {}
+                &[node] => {
+                    return Ok(Named {
+                        node,
+                        port: None,
+                        lid: None,
+                    });
+                }
+                several => {
+                    let nodes = several.iter().filter_map(|&index| {
+                        let node = self.node(index)?;
+                        Some((node.name(), node.guid()))
+                    });
+                    return Err(NameError::Ambiguous {
+                        text: text.into(),
+                        nodes: nodes.collect(),
+                    });
+                }
+            }
+        }
+        Err(NameError::Unknown { text: text.into() })
+    }
+
+    /// The end port that owns a LID.
+    #[must_use]
+    pub fn port_by_lid(&self, lid: Lid) -> Option<PortRef> {
+        let mut ports = self.ports();
+        let owner = ports.find(|(at, node, port)| {
+            let is_end_port = node.managing_port(at.port) == at.port;
+            is_end_port && port.lids().is_some_and(|range| range.contains(lid))
+        });
+        owner.map(|(at, _, _)| at)
+    }
+
+    /// The end port with this GUID.
+    #[must_use]
+    pub fn port_by_guid(&self, guid: Guid) -> Option<PortRef> {
+        let mut ports = self.ports();
+        let owner = ports.find(|(at, node, port)| {
+            node.managing_port(at.port) == at.port && port.guid == guid && guid != Guid::NONE
+        });
+        owner.map(|(at, _, _)| at)
+    }
+
+    /// The port at the end of a directed route: of a switch port 0.
+    #[must_use]
+    pub fn port_by_path(&self, path: &DrPath) -> Option<PortRef> {
+        let mut here = self.own_port?;
+        for port in path.ports() {
+            let leaving = PortRef {
+                node: here.node,
+                port,
+            };
+            here = self.port(leaving)?.peer?;
+        }
+        let managing = self.node(here.node)?.managing_port(here.port);
+        Some(PortRef {
+            port: managing,
+            ..here
+        })
+    }
+
+    /// Replaces the names of nodes by those of a node name map.
+    pub fn rename(&mut self, names: &NodeNameMap) {
+        for node in self.nodes.iter_mut() {
+            node.alias = names.names.get(&node.guid()).cloned();
+        }
+    }
+}
+
+impl Named {
+    /// The port, or the one that stands for the node: that with a LID, else the first.
+    #[must_use]
+    pub fn port_of(&self, snapshot: &Snapshot) -> PortRef {
+        let own = |port| PortRef {
+            node: self.node,
+            port,
+        };
+        if let Some(port) = self.port {
+            return own(port);
+        }
+        let node = snapshot.node(self.node);
+        let ends = || node.into_iter().flat_map(SnapshotNode::end_ports);
+        let mut ready = ends().filter(|(_, port)| port.lid().is_unicast());
+        let best = ready.next().or_else(|| ends().next());
+        own(best.map_or(PortNum(1), |(number, _)| number))
+    }
+}
+
+/// Names of nodes by GUID, from a file in OpenSM's format.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeNameMap {
+    names: BTreeMap<Guid, String>,
+}
+
+/// A line of a node name map that is none.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{found:?}, expected a GUID and a name in quotes, as 0x0002c90300a1b2c3 \"leaf 1\"")]
+pub struct NodeNameMapError {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// The line.
+    pub found: String,
+}
+
+impl NodeNameMap {
+    /// Reads a map: a line is a GUID and a name in double quotes; `#` begins a comment.
+    ///
+    /// # Errors
+    /// The first line that is neither empty nor such.
+    pub fn read(text: &str) -> Result<Self, NodeNameMapError> {
+        let mut names = BTreeMap::new();
+        for (line, whole) in (1..).zip(text.lines()) {
+            let entry = whole.trim();
+            if entry.is_empty() || entry.starts_with('#') {
+                continue;
+            }
+            let parsed = entry.split_once('"').and_then(|(guid, rest)| {
+                let (name, _) = rest.split_once('"')?;
+                Some((guid.trim().parse::<Guid>().ok()?, name.to_string()))
+            });
+            let Some((guid, name)) = parsed else {
+                return Err(NodeNameMapError {
+                    line,
+                    found: format!("{entry:.60}"),
+                });
+            };
+            names.insert(guid, name);
+        }
+        Ok(Self { names })
+    }
+}
+
+#[cfg(test)]
+mod tests;

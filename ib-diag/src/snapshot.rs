@@ -1,0 +1,348 @@
+//! A snapshot: what the devices of a subnet hold at one time.
+//!
+//! Attributes stay as they came from the wire; what was not read is `None` or absent, which is not the same as
+//! zero. M_Keys and SM_Keys are left out, as people pass snapshots on. Nodes stand in the order of their GUIDs, so that two snapshots of one subnet list them alike.
+
+mod binary;
+mod file;
+mod view;
+
+use alloc::{
+    collections::BTreeMap,
+    string::{String, ToString as _},
+    vec::Vec,
+};
+
+use bitflags::bitflags;
+use ib_mad::ClassPortInfo;
+use ib_routing::{NodeIdx, NodeType, PortRef, index::IdxVec};
+use ib_smp::{
+    DrPath, LinearForwardingTable, MftModifier, MulticastForwardingTable, NodeDescription,
+    NodeInfo, PartitionKeyTable, PortInfo, PortPhysicalState, PortState, SlToVlMappingTable,
+    SmInfo, SwitchInfo, VlArbitrationHalf, VlArbitrationTable,
+};
+use ib_wire::{Guid, Lid, PKey, PortNum, addr::LidRange};
+
+pub use self::file::SnapshotError;
+use crate::counters::CounterReadings;
+
+bitflags! {
+    /// What a snapshot holds beside nodes, ports and cables.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Contents: u16 {
+        /// Linear and multicast forwarding tables.
+        const FORWARDING = 1 << 0;
+        /// SLtoVL mapping and VL arbitration tables.
+        const QOS = 1 << 1;
+        /// P_Key tables.
+        const P_KEYS = 1 << 2;
+        /// Performance counters.
+        const COUNTERS = 1 << 3;
+        /// SMInfo of the ports that run a subnet manager.
+        const SM_INFO = 1 << 4;
+    }
+}
+
+/// What the devices of a subnet hold at one time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// Milliseconds since 1970-01-01 00:00 UTC at which the reading began; 0 if that is unknown.
+    pub taken_at: u64,
+    /// The programs that took it, with their versions.
+    pub tools: Vec<(String, String)>,
+    /// What was read beside nodes, ports and cables.
+    pub contents: Contents,
+    /// The port from which the subnet was read; `None` if not even the own node responded.
+    pub own_port: Option<PortRef>,
+    /// The nodes in the order of their GUIDs; each GUID occurs once.
+    pub nodes: IdxVec<NodeIdx, SnapshotNode>,
+    /// Devices that left requests unanswered.
+    pub silent: Vec<SilentDevice>,
+    /// Devices that claim the GUID of another one, or a new one with each answer.
+    pub duplicates: Vec<DuplicateGuid>,
+}
+
+/// A device that left requests unanswered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentDevice {
+    /// The directed route over which it was asked.
+    pub path: DrPath,
+    /// Its node GUID; `None` if it never responded.
+    pub node_guid: Option<Guid>,
+}
+
+/// A device behind a port, whose NodeInfo names a GUID that another device has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DuplicateGuid {
+    /// The GUID that it claims.
+    pub node_guid: Guid,
+    /// The directed route to the device.
+    pub path: DrPath,
+    /// The port in front of it.
+    pub behind: Option<PortRef>,
+    /// What it claimed at first, if it gave several GUIDs.
+    pub before: Option<Guid>,
+}
+
+/// One node of a snapshot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SnapshotNode {
+    /// The directed route over which it was read.
+    pub path: DrPath,
+    /// NodeInfo.
+    pub info: NodeInfo,
+    /// NodeDescription.
+    pub description: Option<NodeDescription>,
+    /// A name that replaces the description, from a node name map. It is not part of the file.
+    pub alias: Option<String>,
+    /// Of a switch: SwitchInfo.
+    pub switch_info: Option<SwitchInfo>,
+    /// Of a switch: the blocks of its linear forwarding table by number.
+    pub lft: BTreeMap<u16, LinearForwardingTable>,
+    /// Of a switch: the blocks of its multicast forwarding table.
+    pub mft: BTreeMap<MftModifier, MulticastForwardingTable>,
+    /// SLtoVL tables by input and output port; of a CA or router by (0, port).
+    pub sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
+    /// The ports by number; port 0 of a CA or router is unused.
+    pub ports: Vec<SnapshotPort>,
+}
+
+/// One port of a snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SnapshotPort {
+    /// GUID of the port; zero for the external ports of a switch.
+    pub guid: Guid,
+    /// PortInfo.
+    pub info: Option<PortInfo>,
+    /// Whether the link runs at FDR10, a vendor's speed that PortInfo shows as QDR.
+    pub is_fdr10: bool,
+    /// The other end of the cable.
+    pub peer: Option<PortRef>,
+    /// VL arbitration by half of a table.
+    pub vl_arbitration: BTreeMap<VlArbitrationHalf, VlArbitrationTable>,
+    /// The blocks of the P_Key table by number.
+    pub p_keys: BTreeMap<u16, PartitionKeyTable>,
+    /// SMInfo of the subnet manager on the port.
+    pub sm_info: Option<SmInfo>,
+    /// What the agent for performance management can do.
+    pub perf_class_port_info: Option<ClassPortInfo>,
+    /// Performance counters.
+    pub counters: CounterReadings,
+}
+
+impl Snapshot {
+    /// A node, if the index is one of this snapshot.
+    #[must_use]
+    pub fn node(&self, node: NodeIdx) -> Option<&SnapshotNode> {
+        self.nodes.find(node)
+    }
+
+    /// A port, if there is such.
+    #[must_use]
+    pub fn port(&self, port: PortRef) -> Option<&SnapshotPort> {
+        self.nodes.find(port.node)?.port(port.port)
+    }
+
+    /// The port to change, if there is such.
+    #[must_use]
+    pub fn port_mut(&mut self, port: PortRef) -> Option<&mut SnapshotPort> {
+        let node = self.nodes.find_mut(port.node)?;
+        node.ports.get_mut(usize::from(port.port.0))
+    }
+
+    /// The node with this GUID.
+    #[must_use]
+    pub fn node_by_guid(&self, guid: Guid) -> Option<NodeIdx> {
+        let nodes = self.nodes.as_slice();
+        let found = nodes.binary_search_by_key(&guid, SnapshotNode::guid);
+        found.ok().map(ib_routing::index::Idx::new)
+    }
+
+    /// All ports that a node has: of a switch from port 0, of others from port 1.
+    pub fn ports(&self) -> impl Iterator<Item = (PortRef, &SnapshotNode, &SnapshotPort)> {
+        self.nodes.iter_enumerated().flat_map(|(index, node)| {
+            let ports = node.ports();
+            ports.map(move |(number, port)| {
+                let at = PortRef {
+                    node: index,
+                    port: number,
+                };
+                (at, node, port)
+            })
+        })
+    }
+
+    /// Every cable once, with the end at the lower index first.
+    pub fn cables(&self) -> impl Iterator<Item = (PortRef, PortRef)> + '_ {
+        self.ports().filter_map(|(here, _, port)| {
+            let peer = port.peer?;
+            // A port that is its own peer comes from a loopback plug.
+            (here <= peer).then_some((here, peer))
+        })
+    }
+
+    /// The name of a node; its GUID if the index is none of this snapshot.
+    #[must_use]
+    pub fn name(&self, node: NodeIdx) -> String {
+        self.node(node).map_or_else(String::new, SnapshotNode::name)
+    }
+}
+
+impl SnapshotNode {
+    /// A node of which only NodeInfo is known.
+    #[must_use]
+    pub fn new(info: NodeInfo, path: DrPath) -> Self {
+        let count = usize::from(info.num_ports()).saturating_add(1);
+        let mut ports = alloc::vec![SnapshotPort::default(); count];
+        let own = match is_switch(&info) {
+            true => PortNum::MANAGEMENT,
+            false => info.local_port_num(),
+        };
+        if let Some(port) = ports.get_mut(usize::from(own.0)) {
+            port.guid = info.port_guid();
+        }
+        Self {
+            path,
+            info,
+            description: None,
+            alias: None,
+            switch_info: None,
+            lft: BTreeMap::new(),
+            mft: BTreeMap::new(),
+            sl_to_vl: BTreeMap::new(),
+            ports,
+        }
+    }
+
+    /// Node GUID.
+    #[must_use]
+    pub fn guid(&self) -> Guid {
+        self.info.node_guid()
+    }
+
+    /// Whether it is a switch.
+    #[must_use]
+    pub fn is_switch(&self) -> bool {
+        is_switch(&self.info)
+    }
+
+    /// Kind of node. What is neither a switch nor a router ends links like a CA.
+    #[must_use]
+    pub fn type_(&self) -> NodeType {
+        ib_subnet::node_type(&self.info)
+    }
+
+    /// NodeDescription as text on one line; empty if it is unknown.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let text = self.description.as_ref();
+        text.map_or_else(String::new, ib_subnet::description)
+    }
+
+    /// What people call the node: its name in the node name map, else its description, else its GUID.
+    #[must_use]
+    pub fn name(&self) -> String {
+        if let Some(alias) = &self.alias {
+            return alias.clone();
+        }
+        let description = self.description();
+        match description.trim() {
+            "" => self.guid().to_string(),
+            _ => description,
+        }
+    }
+
+    /// A port by its number.
+    #[must_use]
+    pub fn port(&self, port: PortNum) -> Option<&SnapshotPort> {
+        self.ports.get(usize::from(port.0))
+    }
+
+    /// All ports that the node has, with their numbers: of a switch from port 0, of others from port 1.
+    pub fn ports(&self) -> impl Iterator<Item = (PortNum, &SnapshotPort)> {
+        let skipped = usize::from(!self.is_switch());
+        let numbered = (0..=u8::MAX).map(PortNum).zip(&self.ports);
+        numbered.skip(skipped)
+    }
+
+    /// The ports that have LIDs of their own: port 0 of a switch, all ports of others.
+    pub fn end_ports(&self) -> impl Iterator<Item = (PortNum, &SnapshotPort)> {
+        let is_switch = self.is_switch();
+        self.ports()
+            .filter(move |(number, _)| !is_switch || *number == PortNum::MANAGEMENT)
+    }
+
+    /// The port that holds the LID by which a port's agents are reached: port 0 of a switch, else the port
+    /// itself.
+    #[must_use]
+    pub fn managing_port(&self, port: PortNum) -> PortNum {
+        match self.is_switch() {
+            true => PortNum::MANAGEMENT,
+            false => port,
+        }
+    }
+
+    /// Whether the extended speeds in PortInfo of the node's port mean something.
+    #[must_use]
+    pub fn has_extended_speeds(&self, port: PortNum) -> bool {
+        let port = self.port(self.managing_port(port));
+        let info = port.and_then(|port| port.info);
+        info.is_some_and(|info| {
+            let extended = ib_smp::CapabilityMask::IS_EXTENDED_SPEEDS_SUPPORTED;
+            info.capability_mask().contains(extended)
+        })
+    }
+
+    /// The output port of the linear forwarding table for a LID; `None` if the block was not read.
+    /// LIDs above LinearFDBTop are not forwarded.
+    #[must_use]
+    pub fn lft_port(&self, lid: Lid) -> Option<PortNum> {
+        let info = self.switch_info.as_ref()?;
+        if lid > info.linear_fdb_top() {
+            return Some(PortNum::UNREACHABLE);
+        }
+        let (block, entry) = LinearForwardingTable::block_of(lid);
+        self.lft.get(&block)?.port_block(entry)
+    }
+}
+
+impl SnapshotPort {
+    /// Logical state; `None` if PortInfo was not read.
+    #[must_use]
+    pub fn state(&self) -> Option<PortState> {
+        Some(self.info?.port_state())
+    }
+
+    /// Whether the physical link is up.
+    #[must_use]
+    pub fn is_link_up(&self) -> bool {
+        self.info
+            .is_some_and(|info| info.port_physical_state() == PortPhysicalState::LINK_UP)
+    }
+
+    /// The LIDs of an end port.
+    #[must_use]
+    pub fn lids(&self) -> Option<LidRange> {
+        let info = self.info?;
+        LidRange::try_new(info.lid(), info.lmc()).ok()
+    }
+
+    /// Base LID; [`Lid::NONE`] if there is none or PortInfo was not read.
+    #[must_use]
+    pub fn lid(&self) -> Lid {
+        self.lids().map_or(Lid::NONE, LidRange::base)
+    }
+
+    /// The P_Keys in the table, in the order of its entries; empty entries are left out.
+    pub fn p_keys(&self) -> impl Iterator<Item = PKey> + '_ {
+        let keys = self.p_keys.values().flat_map(|block| {
+            let entries = usize::from(PartitionKeyTable::ENTRIES);
+            (0..entries).filter_map(|entry| block.p_key_block(entry))
+        });
+        keys.filter(|key| key.base() != 0)
+    }
+}
+
+fn is_switch(info: &NodeInfo) -> bool {
+    info.node_type() == NodeType::SWITCH
+}

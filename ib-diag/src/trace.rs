@@ -1,0 +1,326 @@
+//! Paths through the tables that are installed: what a packet to a LID, or to a group, passes.
+
+use alloc::{collections::BTreeSet, vec::Vec};
+
+use ib_routing::PortRef;
+use ib_smp::MulticastForwardingTable;
+use ib_wire::{Lid, PortNum, Sl, Vl};
+
+use crate::snapshot::{Snapshot, SnapshotNode};
+
+/// One node that a packet passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The port by which the packet comes in; port 0 of a switch, or the port of a CA, where it starts.
+    pub input: PortRef,
+    /// The port by which it leaves; `None` where it ends.
+    pub output: Option<PortNum>,
+    /// The virtual lane on which it leaves; `None` where it ends, or the SLtoVL table was not read.
+    pub vl: Option<Vl>,
+}
+
+/// How a path ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathEnd {
+    /// At the port that owns the LID.
+    Arrived,
+    /// The switch has no entry for the LID.
+    NoEntry,
+    /// The table of the switch was not read.
+    NotRead,
+    /// The entry names a port without a cable, or one whose link is down.
+    DeadPort,
+    /// A port that does not own the LID.
+    WrongPort,
+    /// The packet came by this switch before.
+    Loop,
+    /// The SLtoVL table maps the service level to VL15.
+    Dropped,
+    /// The port has no cable to start at.
+    NoCable,
+}
+
+impl PathEnd {
+    /// The end in words.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Arrived => "arrived",
+            Self::NoEntry => "the switch has no entry for the LID",
+            Self::NotRead => "the forwarding table of the switch was not read",
+            Self::DeadPort => "the entry names a port without a link",
+            Self::WrongPort => "the packet reaches a port that does not own the LID",
+            Self::Loop => "the packet goes in a circle",
+            Self::Dropped => "the service level is mapped to VL15: the packet is dropped",
+            Self::NoCable => "the port has no link",
+        }
+    }
+}
+
+/// The path of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The LID that it is sent to.
+    pub dlid: Lid,
+    /// The service level that it has.
+    pub sl: Sl,
+    /// The nodes that it passes, the first and the last included.
+    pub hops: Vec<Hop>,
+    /// How it ends.
+    pub end: PathEnd,
+}
+
+/// The way of a multicast packet: every switch and port that it reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MulticastPath {
+    /// The hops in the order in which the packet spreads.
+    pub hops: Vec<(PortRef, Vec<PortNum>)>,
+    /// The end ports that it reaches.
+    pub reached: Vec<PortRef>,
+    /// Switches that it reaches more than once: it circulates.
+    pub again: Vec<PortRef>,
+}
+
+impl Snapshot {
+    /// The path of a packet from a port to a LID, by the tables that the switches hold.
+    #[must_use]
+    pub fn path(&self, from: PortRef, dlid: Lid, sl: Sl) -> Path {
+        let mut path = Path {
+            dlid,
+            sl,
+            hops: Vec::new(),
+            end: PathEnd::Arrived,
+        };
+        let mut seen = BTreeSet::new();
+        let mut here = from;
+        path.end = loop {
+            let Some(node) = self.node(here.node) else {
+                break PathEnd::NoCable;
+            };
+            if owns(node, here.port, dlid) {
+                let hop = Hop {
+                    input: here,
+                    output: None,
+                    vl: None,
+                };
+                path.hops.push(hop);
+                break PathEnd::Arrived;
+            }
+            let is_start = path.hops.is_empty();
+            let output = match (node.is_switch(), is_start) {
+                (true, _) => match forward(node, dlid) {
+                    Ok(port) => port,
+                    Err(end) => {
+                        let hop = Hop {
+                            input: here,
+                            output: None,
+                            vl: None,
+                        };
+                        path.hops.push(hop);
+                        break end;
+                    }
+                },
+                (false, true) => here.port,
+                (false, false) => {
+                    let hop = Hop {
+                        input: here,
+                        output: None,
+                        vl: None,
+                    };
+                    path.hops.push(hop);
+                    break PathEnd::WrongPort;
+                }
+            };
+            let vl = lane(node, here.port, output, sl);
+            path.hops.push(Hop {
+                input: here,
+                output: Some(output),
+                vl,
+            });
+            if vl == Some(Vl::MANAGEMENT) {
+                break PathEnd::Dropped;
+            }
+            if node.is_switch() && !seen.insert(here.node) {
+                break PathEnd::Loop;
+            }
+            let leaving = self.port(PortRef {
+                port: output,
+                ..here
+            });
+            let next = leaving
+                .filter(|port| port.is_link_up())
+                .and_then(|port| port.peer);
+            match next {
+                Some(next) => here = next,
+                None if node.is_switch() => break PathEnd::DeadPort,
+                None => break PathEnd::NoCable,
+            }
+        };
+        path
+    }
+
+    /// The way of a packet from a port to a multicast group, by the tables that the switches hold.
+    #[must_use]
+    pub fn multicast_path(&self, from: PortRef, mlid: Lid) -> MulticastPath {
+        let mut path = MulticastPath::default();
+        let mut seen = BTreeSet::new();
+        let mut open = Vec::new();
+        let is_switch = |at: PortRef| self.node(at.node).is_some_and(SnapshotNode::is_switch);
+        match is_switch(from) {
+            true => open.push(from),
+            false => {
+                path.hops.push((from, Vec::from([from.port])));
+                open.extend(self.port(from).and_then(|port| port.peer));
+            }
+        }
+        let mut next = 0usize;
+        while let Some(&here) = open.get(next) {
+            next = next.saturating_add(1);
+            let Some(node) = self.node(here.node) else {
+                continue;
+            };
+            if !node.is_switch() {
+                path.reached.push(here);
+                continue;
+            }
+            if !seen.insert(here.node) {
+                path.again.push(here);
+                continue;
+            }
+            let outputs: Vec<PortNum> = group_ports(node, mlid)
+                .into_iter()
+                .filter(|&port| port != here.port)
+                .collect();
+            for &port in &outputs {
+                let leaving = PortRef { port, ..here };
+                match port {
+                    PortNum::MANAGEMENT => path.reached.push(leaving),
+                    _ => open.extend(self.port(leaving).and_then(|port| port.peer)),
+                }
+            }
+            path.hops.push((here, outputs));
+        }
+        path
+    }
+}
+
+/// Whether the port by which a packet came in, or port 0 of the switch, owns the LID.
+fn owns(node: &SnapshotNode, input: PortNum, lid: Lid) -> bool {
+    let port = node.port(node.managing_port(input));
+    let range = port.and_then(|port| port.lids());
+    range.is_some_and(|range| range.contains(lid))
+}
+
+fn forward(node: &SnapshotNode, dlid: Lid) -> Result<PortNum, PathEnd> {
+    match node.lft_port(dlid) {
+        None => Err(PathEnd::NotRead),
+        Some(PortNum::UNREACHABLE) => Err(PathEnd::NoEntry),
+        // The switch takes it for itself, and does not own the LID.
+        Some(PortNum::MANAGEMENT) => Err(PathEnd::WrongPort),
+        Some(port) => Ok(port),
+    }
+}
+
+/// The lane on which a packet leaves; `None` if the table was not read.
+fn lane(node: &SnapshotNode, input: PortNum, output: PortNum, sl: Sl) -> Option<Vl> {
+    let table = match node.is_switch() {
+        true => node.sl_to_vl.get(&(input, output)),
+        false => node.sl_to_vl.get(&(PortNum::MANAGEMENT, output)),
+    };
+    Some(table?.vl(sl))
+}
+
+/// The output ports of a group at a switch.
+#[must_use]
+fn group_ports(node: &SnapshotNode, mlid: Lid) -> Vec<PortNum> {
+    let Some((block, entry)) = MulticastForwardingTable::block_of(mlid) else {
+        return Vec::new();
+    };
+    let mut ports = Vec::new();
+    for (modifier, table) in node
+        .mft
+        .iter()
+        .filter(|(modifier, _)| modifier.block == block)
+    {
+        let mask = table.port_mask_block(entry).unwrap_or(0);
+        let first = modifier
+            .position
+            .saturating_mul(MulticastForwardingTable::PORTS);
+        let set = (0..16u8).filter(|bit| {
+            mask.checked_shr(u32::from(*bit))
+                .is_some_and(|mask| mask & 1 == 1)
+        });
+        ports.extend(set.map(|bit| PortNum(first.saturating_add(bit))));
+    }
+    ports.sort_unstable();
+    ports
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use ib_routing::PortRef;
+    use ib_wire::{PortNum, Sl};
+
+    use super::PathEnd;
+    use crate::testing::brought_up;
+
+    #[test]
+    fn every_pair_of_hosts_has_a_path_that_ends_where_the_lid_is() {
+        let snapshot = brought_up("gen-karyn-4-2");
+        let ends: Vec<PortRef> = snapshot
+            .ports()
+            .filter(|(at, node, port)| {
+                node.managing_port(at.port) == at.port && port.lid().is_unicast()
+            })
+            .map(|(at, _, _)| at)
+            .collect();
+        for &from in &ends {
+            for &to in &ends {
+                let lid = snapshot.port(to).unwrap().lid();
+                let path = snapshot.path(from, lid, Sl::ZERO);
+                assert_eq!(path.end, PathEnd::Arrived, "{from:?} {to:?}");
+                assert_eq!(path.hops.last().unwrap().input.node, to.node);
+                assert_eq!(path.hops.first().unwrap().input, from);
+                // Hops follow cables.
+                for pair in path.hops.windows(2) {
+                    let leaving = PortRef {
+                        node: pair[0].input.node,
+                        port: pair[0].output.unwrap(),
+                    };
+                    assert_eq!(snapshot.port(leaving).unwrap().peer, Some(pair[1].input));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_ends_where_a_table_ends_it() {
+        let mut snapshot = brought_up("gen-ring-5");
+        let mut hosts = snapshot
+            .ports()
+            .filter(|(_, node, port)| !node.is_switch() && port.lid().is_unicast());
+        let from = hosts.next().unwrap().0;
+        let to = hosts.last().unwrap().0;
+        let lid = snapshot.port(to).unwrap().lid();
+        let leaf = snapshot.port(from).unwrap().peer.unwrap();
+        let (block, entry) = ib_smp::LinearForwardingTable::block_of(lid);
+        for (port, end) in [
+            (PortNum::UNREACHABLE, PathEnd::NoEntry),
+            (PortNum(200), PathEnd::DeadPort),
+            (leaf.port, PathEnd::WrongPort),
+            (PortNum(0), PathEnd::WrongPort),
+        ] {
+            let node = snapshot.nodes.find_mut(leaf.node).unwrap();
+            node.lft
+                .get_mut(&block)
+                .unwrap()
+                .set_port_block(entry, port);
+            assert_eq!(snapshot.path(from, lid, Sl::ZERO).end, end, "{port}");
+        }
+        let node = snapshot.nodes.find_mut(leaf.node).unwrap();
+        node.lft.clear();
+        assert_eq!(snapshot.path(from, lid, Sl::ZERO).end, PathEnd::NotRead);
+    }
+}
