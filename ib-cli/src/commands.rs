@@ -6,10 +6,15 @@ pub mod decode;
 pub mod discover;
 pub mod encode;
 pub mod generate;
+pub mod health;
+pub mod links;
+pub mod nodes;
+pub mod perf;
 pub mod query;
 pub mod route;
 pub mod sim;
 pub mod sm;
+pub mod snapshot;
 pub mod up;
 pub mod whatif;
 
@@ -53,6 +58,11 @@ commands! {
     Check => check::CheckArgs,
     Whatif => whatif::WhatifArgs,
     Discover => discover::DiscoverArgs,
+    Health => health::HealthArgs,
+    Perf => perf::PerfArgs,
+    Links => links::LinksArgs,
+    Nodes => nodes::NodesArgs,
+    Snapshot => snapshot::SnapshotArgs,
     Query => query::QueryArgs,
     Generate => generate::GenerateArgs,
     Decode => decode::DecodeArgs,

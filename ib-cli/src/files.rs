@@ -19,7 +19,7 @@ use ib_routing::{
     },
 };
 
-pub use self::write::{write, write_secret};
+pub use self::write::{write, write_bytes, write_secret};
 use crate::{error::CliError, output::stderr};
 
 /// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:

@@ -40,6 +40,7 @@ mod recording;
 mod route_args;
 mod sim_args;
 mod sm_args;
+mod source;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@ pub mod columns;
 pub mod fields;
 pub mod json;
 pub mod line;
+pub mod place;
 pub mod progress;
 pub mod report;
 pub mod stderr;

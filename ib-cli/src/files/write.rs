@@ -28,10 +28,18 @@ const SECRET: u32 = 0o600;
 /// # Errors
 /// The file or its directory cannot be written.
 pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
+    write_bytes(file, text.as_bytes())
+}
+
+/// Writes a whole file of bytes as [`write`] writes a text.
+///
+/// # Errors
+/// The file or its directory cannot be written.
+pub fn write_bytes(file: &Path, bytes: &[u8]) -> Result<(), CliError> {
     if file.as_os_str() == "-" {
-        return Ok(io::stdout().lock().write_all(text.as_bytes())?);
+        return Ok(io::stdout().lock().write_all(bytes)?);
     }
-    replace(file, text, None).map_err(|error| CliError::file(file.display(), "written", &error))
+    replace(file, bytes, None).map_err(|error| CliError::file(file.display(), "written", &error))
 }
 
 /// Writes a whole file that holds keys: its user alone may read it, whatever the permissions were before.
@@ -39,12 +47,12 @@ pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
 /// # Errors
 /// The file or its directory cannot be written.
 pub fn write_secret(file: &Path, text: &str) -> Result<(), CliError> {
-    let written = replace(file, text, Some(SECRET));
+    let written = replace(file, text.as_bytes(), Some(SECRET));
     written.map_err(|error| CliError::file(file.display(), "written", &error))
 }
 
 /// Replaces what `file` leads to. `mode` `None` keeps the permissions of a file that exists.
-fn replace(file: &Path, text: &str, mode: Option<u32>) -> io::Result<()> {
+fn replace(file: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
     let target = follow(file)?;
     let found = fs::metadata(&target).ok();
     if found.as_ref().is_some_and(|found| !found.is_file()) {
@@ -52,12 +60,12 @@ fn replace(file: &Path, text: &str, mode: Option<u32>) -> io::Result<()> {
         return OpenOptions::new()
             .write(true)
             .open(&target)?
-            .write_all(text.as_bytes());
+            .write_all(bytes);
     }
     let kept = found.map(|found| found.permissions().mode());
     let mode = mode.or(kept);
     let temporary = Temporary::create(&target, mode)?;
-    temporary.fill(text)?;
+    temporary.fill(bytes)?;
     temporary.take_place_of(&target)
 }
 
@@ -134,8 +142,8 @@ impl Temporary {
     }
 
     /// Writes the text, and waits until the disk has it.
-    fn fill(&self, text: &str) -> io::Result<()> {
-        (&self.file).write_all(text.as_bytes())?;
+    fn fill(&self, bytes: &[u8]) -> io::Result<()> {
+        (&self.file).write_all(bytes)?;
         self.file.sync_all()
     }
 

@@ -30,6 +30,12 @@ impl Progress {
         }
     }
 
+    /// `done` of `of` steps are done: of work that grows while it is done.
+    pub fn set_of(&self, done: usize, of: usize) {
+        self.bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
+        self.set(done);
+    }
+
     /// `done` of the steps are done.
     pub fn set(&self, done: usize) {
         if self.bar.is_hidden()

@@ -1,0 +1,200 @@
+//! `ib health`: what is wrong in a subnet, where, and what to do.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    thread,
+    time::Duration,
+};
+
+use ib_diag::{
+    CheckOptions, Contents, Finding, Report, Severity, Snapshot, Thresholds, Value, check,
+};
+use ib_routing::{
+    LidMap,
+    format::{ibnetdiscover, sls},
+};
+use ib_wire::Sl;
+use serde_json::{Map, json};
+
+use crate::{
+    error::{CliError, Verdict},
+    files,
+    output::json,
+    source::{SourceArgs, read_snapshot},
+};
+
+/// Check a subnet: identities, links, counters, managers, routes, lanes, groups, devices.
+///
+/// Only reads. Each finding says how bad it is, where (node, GUID, port, the other end), and what to do.
+/// Status 1 if a finding is an error.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct HealthArgs {
+    /// Judge error counters by what they count in this many seconds, instead of by their totals
+    #[arg(long, value_name = "SECONDS", conflicts_with = "since")]
+    interval: Option<f64>,
+    /// Judge error counters by what they counted since this snapshot
+    #[arg(long, value_name = "SNAPSHOT")]
+    since: Option<PathBuf>,
+    /// What each error counter may count, as ibqueryerrors reads it: lines like SymbolErrorCounter=10
+    #[arg(long, value_name = "FILE")]
+    thresholds: Option<PathBuf>,
+    /// The topology that there should be, in ibnetdiscover's format
+    #[arg(long, value_name = "FILE")]
+    expect: Option<PathBuf>,
+    /// Service level of every pair of CA ports, for the check of deadlock [default: 0 for all]
+    #[arg(long, value_name = "FILE")]
+    sls: Option<PathBuf>,
+    /// Print notes too, which need nothing done
+    #[arg(long)]
+    notes: bool,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ib health
+  ib health --interval 10 --expect planned.net
+  ib health --from monday.ibsnap --json";
+
+pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let mut options = CheckOptions::default();
+    if let Some(file) = &args.thresholds {
+        let name = file.display().to_string();
+        options.thresholds = Thresholds::default()
+            .read(&files::read_text(&name)?)
+            .map_err(|error| CliError::at(format_args!("{name}:{}", error.line), &error))?;
+    }
+    if let Some(file) = &args.expect {
+        let topology = files::read(file, ibnetdiscover::read)?;
+        files::warn(file.display(), &topology.warnings);
+        options.expected = Some(topology.fabric);
+    }
+    let earlier = args.since.as_deref().map(read_snapshot).transpose()?;
+    let source = args.source.open()?;
+    // A snapshot is judged by what it holds.
+    let contents = match source.is_live() {
+        true => Contents::all(),
+        false => Contents::empty(),
+    };
+    let mut snapshot = source.snapshot(contents)?;
+    let mut earlier = earlier;
+    if let Some(seconds) = args.interval {
+        source.live("--interval")?;
+        let seconds = Duration::try_from_secs_f64(seconds).map_err(|_| {
+            CliError::input(format_args!(
+                "--interval: {seconds} s, expected a time above 0"
+            ))
+        })?;
+        thread::sleep(seconds);
+        let later = source.snapshot(contents)?;
+        earlier = Some(std::mem::replace(&mut snapshot, later));
+    }
+    if let Some(file) = &args.sls {
+        options.sls = Some(read_sls(file, &snapshot)?);
+    }
+    let report = check(&snapshot, earlier.as_ref(), &options);
+    let mut out = io::stdout().lock();
+    if as_json {
+        json::print(&mut out, &document(&report))?;
+    } else {
+        print(&mut out, &report, &snapshot, args.notes)?;
+    }
+    Ok(Verdict::of(report.count(Severity::Error) == 0))
+}
+
+fn read_sls(file: &std::path::Path, snapshot: &Snapshot) -> Result<ib_routing::PairSls, CliError> {
+    let fabric = snapshot.fabric();
+    let lids = LidMap::of_fabric(&fabric);
+    let mut routes = snapshot.routes(&fabric, &lids, Sl::ZERO);
+    files::warned(file, |text| {
+        let warnings = sls::read(text, &lids, &mut routes)?;
+        Ok(((), warnings))
+    })?;
+    match routes.sls() {
+        ib_routing::SlTable::ByPair(sls) => Ok(sls.clone()),
+        _ => Err(CliError::at(
+            file.display(),
+            "no service levels, expected lines H and P",
+        )),
+    }
+}
+
+fn document(report: &Report) -> serde_json::Value {
+    let findings = report.findings.iter().map(|finding| {
+        let value = |value: &Option<Value>| match value {
+            Some(Value::Number(number)) => json!(number),
+            Some(Value::Text(text)) => json!(text),
+            None => serde_json::Value::Null,
+        };
+        json!({
+            "check": finding.check.name(),
+            "severity": finding.severity.name(),
+            "node_guid": finding.place.node_guid.map(|guid| guid.to_string()),
+            "port": finding.place.port.map(|port| port.0),
+            "name": finding.place.name,
+            "peer": finding.place.peer,
+            "value": value(&finding.value),
+            "limit": value(&finding.limit),
+            "message": finding.message,
+            "action": finding.action,
+        })
+    });
+    let checked: Map<String, serde_json::Value> = report
+        .checked
+        .iter()
+        .map(|(check, count)| (check.name().to_owned(), json!(count)))
+        .collect();
+    json!({ "findings": findings.collect::<Vec<_>>(), "checked": checked })
+}
+
+fn print(
+    out: &mut impl Write,
+    report: &Report,
+    snapshot: &Snapshot,
+    notes: bool,
+) -> io::Result<()> {
+    let is_shown = |finding: &&Finding| notes || finding.severity > Severity::Info;
+    for finding in report.findings.iter().filter(is_shown) {
+        print_finding(out, finding)?;
+        writeln!(out)?;
+    }
+    let not_judged: Vec<&str> = report
+        .checked
+        .iter()
+        .filter(|(_, count)| **count == 0)
+        .map(|(check, _)| check.name())
+        .collect();
+    if !not_judged.is_empty() {
+        writeln!(out, "nothing to look at for: {}", not_judged.join(", "))?;
+    }
+    writeln!(
+        out,
+        "{} nodes, {} links: {} errors, {} warnings, {} notes{}",
+        snapshot.nodes.len(),
+        snapshot.cables().count(),
+        report.count(Severity::Error),
+        report.count(Severity::Warning),
+        report.count(Severity::Info),
+        if notes || report.count(Severity::Info) == 0 {
+            ""
+        } else {
+            " (--notes shows them)"
+        }
+    )
+}
+
+fn print_finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
+    writeln!(
+        out,
+        "{:<7}   {:<16}   {}",
+        finding.severity, finding.check, finding.place
+    )?;
+    if let Some(peer) = &finding.place.peer {
+        writeln!(out, "    other end: {peer}")?;
+    }
+    writeln!(out, "    {}", finding.message)?;
+    writeln!(out, "    do: {}", finding.action)
+}

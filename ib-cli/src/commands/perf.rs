@@ -1,0 +1,292 @@
+//! `ib perf`: the counters of every port.
+
+mod table;
+
+use std::{
+    io::{self, Write as _},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ib_diag::{Contents, CounterReadings, Named, Snapshot, SnapshotPort};
+use ib_routing::PortRef;
+use serde_json::{Map, Value, json};
+
+use self::table::Rates;
+use crate::{
+    error::{CliError, Verdict},
+    output::{json, place, stderr},
+    source::{Live, Source, SourceArgs, elapsed, find},
+};
+
+/// Show the counters of all ports, or of some: 64-bit ones where the device has them.
+///
+/// Only reads, unless told to --reset. A counter that could not be read is listed as missing, never as 0.
+/// Status 1 if the counters of a port could not be read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct PerfArgs {
+    /// Only these nodes or ports [default: all]
+    #[arg(value_name = "NODE[:PORT]")]
+    of: Vec<String>,
+    /// Read again and again, and show what was counted per second
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    watch: Option<Duration>,
+    /// With --watch: read so often, then end [default: for ever]
+    #[arg(long, value_name = "N", requires = "watch")]
+    count: Option<u64>,
+    /// Clear the counters after they were read
+    #[arg(long, conflicts_with = "watch")]
+    reset: bool,
+    /// Only ports with an error counter above 0
+    #[arg(long)]
+    errors: bool,
+    /// Only the N ports with the most traffic, or with --errors the most errors
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// Print Prometheus' text format, with the metric names of infiniband_exporter
+    #[arg(long, conflicts_with_all = ["watch", "reset", "errors", "top", "of"])]
+    prometheus: bool,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ib perf
+  ib perf 'leaf 3:7'                         every counter of one port
+  ib perf --errors --top 10
+  ib perf --watch 1 --top 20
+  ib perf --reset 'leaf 3'";
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text
+        .parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds
+        .filter(|seconds| !seconds.is_zero())
+        .ok_or_else(|| format!("{text:?} is no time, expected seconds above 0"))
+}
+
+/// What was read of the ports that were chosen.
+struct Reading<'a> {
+    snapshot: &'a Snapshot,
+    ports: Vec<(PortRef, &'a SnapshotPort)>,
+}
+
+pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let source = args.source.open()?;
+    if args.watch.is_some() || args.reset {
+        source.live(if args.reset { "--reset" } else { "--watch" })?;
+    }
+    if let Some(interval) = args.watch {
+        return watch(&args, &source, interval, as_json);
+    }
+    let began = Instant::now();
+    let snapshot = source.snapshot(Contents::COUNTERS)?;
+    let mut out = io::stdout().lock();
+    if args.prometheus {
+        if as_json {
+            return Err(CliError::input(
+                "--prometheus: prints no JSON, expected one of --prometheus and --json",
+            ));
+        }
+        out.write_all(snapshot.prometheus(elapsed(began)).as_bytes())?;
+        return Ok(verdict(&snapshot));
+    }
+    let reading = Reading::new(&snapshot, &args, None)?;
+    if as_json {
+        json::print(&mut out, &reading.document())?;
+    } else if let ([(at, port)], false) = (reading.ports.as_slice(), args.of.is_empty()) {
+        table::one(&mut out, &snapshot, *at, port)?;
+    } else {
+        table::all(&mut out, &reading, args.errors)?;
+    }
+    if args.reset {
+        reset(source.live("--reset")?, &reading)?;
+    }
+    for (at, port) in &reading.ports {
+        if let Some(reason) = port.counters.unread {
+            let place = place::text(&snapshot, *at);
+            stderr::warn(format_args!(
+                "{place}: counters not read: {}",
+                reason.text()
+            ));
+        }
+    }
+    let unread = reading
+        .ports
+        .iter()
+        .any(|(_, port)| port.counters.unread.is_some());
+    Ok(Verdict::of(!unread))
+}
+
+fn verdict(snapshot: &Snapshot) -> Verdict {
+    Verdict::of(
+        snapshot
+            .ports()
+            .all(|(_, _, port)| port.counters.unread.is_none()),
+    )
+}
+
+/// Reads again and again.
+fn watch(
+    args: &PerfArgs,
+    source: &Source,
+    interval: Duration,
+    as_json: bool,
+) -> Result<Verdict, CliError> {
+    let mut before = (Instant::now(), source.snapshot(Contents::COUNTERS)?);
+    let mut rounds = args.count.unwrap_or(u64::MAX);
+    while rounds > 0 {
+        rounds -= 1;
+        thread::sleep(interval.saturating_sub(before.0.elapsed()));
+        let now = (Instant::now(), source.snapshot(Contents::COUNTERS)?);
+        let seconds = now.0.duration_since(before.0).as_secs_f64();
+        let rates = Rates::new(&before.1, seconds);
+        let reading = Reading::new(&now.1, args, Some(&rates))?;
+        let mut out = io::stdout().lock();
+        if as_json {
+            json::print(&mut out, &reading.document_of_rates(&rates))?;
+        } else {
+            table::rates(&mut out, &reading, &rates, args.errors)?;
+        }
+        drop(out);
+        before = now;
+    }
+    Ok(verdict(&before.1))
+}
+
+impl<'a> Reading<'a> {
+    fn new(
+        snapshot: &'a Snapshot,
+        args: &PerfArgs,
+        rates: Option<&Rates<'_>>,
+    ) -> Result<Self, CliError> {
+        let wanted: Vec<Named> = args
+            .of
+            .iter()
+            .map(|text| find(snapshot, text))
+            .collect::<Result<_, _>>()?;
+        let is_wanted = |at: PortRef| {
+            let fits = |named: &Named| {
+                named.node == at.node && named.port.is_none_or(|port| port == at.port)
+            };
+            wanted.is_empty() || wanted.iter().any(fits)
+        };
+        let mut ports: Vec<(PortRef, &SnapshotPort)> = Vec::new();
+        for (index, node) in place::by_name(snapshot) {
+            for (number, port) in node.ports().filter(|(number, _)| number.0 > 0) {
+                let at = PortRef {
+                    node: index,
+                    port: number,
+                };
+                // A port of an adapter without a LID and without a cable counts nothing.
+                let is_counted = node.is_switch() || port.is_link_up() || !port.counters.is_empty();
+                if is_counted && is_wanted(at) {
+                    ports.push((at, port));
+                }
+            }
+        }
+        // What a port of an adapter is named by may also be its only one.
+        let sum = |names: &dyn Fn(&str) -> bool, at: PortRef, port: &SnapshotPort| -> u64 {
+            let values = match rates {
+                Some(rates) => rates.of(at, snapshot, port),
+                None => values(port),
+            };
+            let chosen = values.iter().filter(|(name, _)| names(name));
+            chosen.fold(0u64, |sum, (_, value)| sum.saturating_add(*value))
+        };
+        let errors = |at, port: &SnapshotPort| sum(&CounterReadings::counts_errors, at, port);
+        let traffic =
+            |at, port: &SnapshotPort| sum(&|name: &str| name.ends_with("_data"), at, port);
+        if args.errors {
+            ports.retain(|(at, port)| errors(*at, port) > 0);
+        }
+        if let Some(top) = args.top {
+            ports.sort_by_cached_key(|(at, port)| {
+                let most = match args.errors {
+                    true => errors(*at, port),
+                    false => traffic(*at, port),
+                };
+                std::cmp::Reverse(most)
+            });
+            ports.truncate(top);
+        }
+        Ok(Self { snapshot, ports })
+    }
+
+    fn document(&self) -> Value {
+        let ports = self.ports.iter().map(|(at, port)| {
+            let info = port.perf_class_port_info.as_ref();
+            let counters: Map<String, Value> = values(port)
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), json!(value)))
+                .collect();
+            let mut map = self.head(*at);
+            map.insert("counters".to_owned(), Value::Object(counters));
+            map.insert("missing".to_owned(), json!(port.counters.missing(info)));
+            map.insert("saturated".to_owned(), json!(port.counters.saturated(info)));
+            Value::Object(map)
+        });
+        json!({ "ports": ports.collect::<Vec<_>>() })
+    }
+
+    /// What was counted per second.
+    fn document_of_rates(&self, rates: &Rates<'_>) -> Value {
+        let ports = self.ports.iter().map(|(at, port)| {
+            let info = port.perf_class_port_info.as_ref();
+            let per_second: Map<String, Value> = rates
+                .per_second(*at, self.snapshot, port)
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), json!(value)))
+                .collect();
+            let mut map = self.head(*at);
+            map.insert("per_second".to_owned(), Value::Object(per_second));
+            map.insert("missing".to_owned(), json!(port.counters.missing(info)));
+            map.insert("saturated".to_owned(), json!(port.counters.saturated(info)));
+            Value::Object(map)
+        });
+        json!({ "seconds": rates.seconds(), "ports": ports.collect::<Vec<_>>() })
+    }
+
+    fn head(&self, at: PortRef) -> Map<String, Value> {
+        let mut map = place::port(self.snapshot, at);
+        map.retain(|key, _| matches!(key.as_str(), "node_guid" | "port" | "name"));
+        map
+    }
+}
+
+/// The counters that were read, in the order of the specification's attributes.
+fn values(port: &SnapshotPort) -> Vec<(&'static str, u64)> {
+    let values = port.counters.values(port.perf_class_port_info.as_ref());
+    let named = CounterReadings::names().filter_map(|name| Some((name, values.get(name)?.value)));
+    named.collect()
+}
+
+/// Clears what was read, and says which ports did not take it.
+fn reset(live: &Live, reading: &Reading<'_>) -> Result<(), CliError> {
+    let mut requests = Vec::new();
+    let mut owners = Vec::new();
+    for (at, _) in &reading.ports {
+        let of_port = reading.snapshot.reset_requests(*at);
+        owners.extend(of_port.iter().map(|_| *at));
+        requests.extend(of_port);
+    }
+    let outcomes = live.send(requests)?;
+    let mut cleared = owners.clone();
+    for (at, outcome) in owners.iter().zip(outcomes) {
+        let problem = match outcome {
+            Ok(mad) if mad.header().status().is_ok() => continue,
+            Ok(mad) => format!("refused with status {}", mad.header().status()),
+            Err(reason) => reason.to_string(),
+        };
+        cleared.retain(|port| port != at);
+        let place = place::text(reading.snapshot, *at);
+        stderr::warn(format_args!("{place}: counters not cleared: {problem}"));
+    }
+    cleared.dedup();
+    stderr::info(format_args!("counters of {} ports cleared", cleared.len()));
+    Ok(())
+}

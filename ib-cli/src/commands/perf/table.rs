@@ -1,0 +1,215 @@
+//! Counters as tables for reading: of one port, of all, and per second.
+
+use std::io::{self, IsTerminal as _, Write};
+
+use ib_diag::{CounterReadings, Snapshot, SnapshotPort};
+use ib_mad::CounterDelta;
+use ib_routing::PortRef;
+
+use super::{Reading, values};
+use crate::output::{place, table::Table};
+
+/// What ports counted since an earlier reading.
+pub(super) struct Rates<'a> {
+    before: &'a Snapshot,
+    seconds: f64,
+}
+
+impl<'a> Rates<'a> {
+    pub(super) const fn new(before: &'a Snapshot, seconds: f64) -> Self {
+        Self { before, seconds }
+    }
+
+    pub(super) const fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// What each counter of a port counted, at least.
+    pub(super) fn of(
+        &self,
+        at: PortRef,
+        snapshot: &Snapshot,
+        port: &SnapshotPort,
+    ) -> Vec<(&'static str, u64)> {
+        let guid = snapshot.node(at.node).map(|node| node.guid());
+        let node = guid.and_then(|guid| self.before.node_by_guid(guid));
+        let before = node.and_then(|node| self.before.port(PortRef { node, ..at }));
+        let Some(before) = before else {
+            return Vec::new();
+        };
+        let deltas = port
+            .counters
+            .since(&before.counters, port.perf_class_port_info.as_ref());
+        let in_order = CounterReadings::names().filter_map(|name| {
+            let delta = deltas.get(name).copied().map(CounterDelta::at_least)?;
+            Some((name, delta))
+        });
+        in_order.collect()
+    }
+
+    /// The same per second.
+    pub(super) fn per_second(
+        &self,
+        at: PortRef,
+        snapshot: &Snapshot,
+        port: &SnapshotPort,
+    ) -> Vec<(&'static str, f64)> {
+        let counted = self.of(at, snapshot, port).into_iter();
+        counted
+            .map(|(name, count)| (name, count as f64 / self.seconds.max(f64::EPSILON)))
+            .collect()
+    }
+}
+
+/// Every counter of one port, a line each.
+pub(super) fn one(
+    out: &mut impl Write,
+    snapshot: &Snapshot,
+    at: PortRef,
+    port: &SnapshotPort,
+) -> io::Result<()> {
+    let info = port.perf_class_port_info.as_ref();
+    let saturated = port.counters.saturated(info);
+    writeln!(out, "{}", place::text(snapshot, at))?;
+    let mut table = Table::new(["counter", "value", ""]);
+    for (name, value) in values(port) {
+        let note = match saturated.contains(&name) {
+            true => "at its highest value",
+            false => "",
+        };
+        table.row([name.to_owned(), value.to_string(), note.to_owned()]);
+    }
+    table.print(out)?;
+    let missing = port.counters.missing(info);
+    if !missing.is_empty() {
+        writeln!(out, "not read: {}", missing.join(", "))?;
+    }
+    Ok(())
+}
+
+/// Traffic and errors of all ports, a line each.
+pub(super) fn all(out: &mut impl Write, reading: &Reading<'_>, errors: bool) -> io::Result<()> {
+    if errors {
+        return with_errors(out, reading);
+    }
+    let mut table = Table::new([
+        "port",
+        "xmit bytes",
+        "rcv bytes",
+        "xmit pkts",
+        "rcv pkts",
+        "xmit wait",
+        "errors",
+        "note",
+    ]);
+    for (at, port) in &reading.ports {
+        let values = values(port);
+        let get = |name: &str| {
+            values
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| *value)
+        };
+        let text =
+            |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
+        let bytes = |name| text(get(name).map(|words| words.saturating_mul(4)));
+        let sum = values
+            .iter()
+            .filter(|(name, _)| CounterReadings::counts_errors(name))
+            .fold(0u64, |sum, (_, value)| sum.saturating_add(*value));
+        table.row([
+            place::text(reading.snapshot, *at),
+            bytes("port_xmit_data"),
+            bytes("port_rcv_data"),
+            text(get("port_xmit_pkts")),
+            text(get("port_rcv_pkts")),
+            text(get("port_xmit_wait")),
+            text((!values.is_empty()).then_some(sum)),
+            note(port),
+        ]);
+    }
+    table.print(out)
+}
+
+/// What stands beside a port: why nothing was read, or which counters are at their highest value.
+fn note(port: &SnapshotPort) -> String {
+    if let Some(reason) = port.counters.unread {
+        return format!("not read: {}", reason.text());
+    }
+    let saturated = port.counters.saturated(port.perf_class_port_info.as_ref());
+    match saturated.is_empty() {
+        true => String::new(),
+        false => format!("saturated: {}", saturated.join(", ")),
+    }
+}
+
+/// The error counters above 0 of all ports, a line each.
+fn with_errors(out: &mut impl Write, reading: &Reading<'_>) -> io::Result<()> {
+    let mut table = Table::new(["port", "counter", "value", "other end"]);
+    for (at, port) in &reading.ports {
+        let peer = port
+            .peer
+            .map_or_else(String::new, |peer| place::text(reading.snapshot, peer));
+        for (name, value) in values(port) {
+            if value > 0 && CounterReadings::counts_errors(name) {
+                let place = place::text(reading.snapshot, *at);
+                table.row([place, name.to_owned(), value.to_string(), peer.clone()]);
+            }
+        }
+    }
+    table.print(out)
+}
+
+/// What was counted per second; on a terminal in place of the last table.
+pub(super) fn rates(
+    out: &mut impl Write,
+    reading: &Reading<'_>,
+    rates: &Rates<'_>,
+    errors: bool,
+) -> io::Result<()> {
+    if io::stdout().is_terminal() {
+        // To the first line and column, and everything below is cleared.
+        write!(out, "\u{1b}[H\u{1b}[J")?;
+    }
+    let mut table = Table::new([
+        "port",
+        "xmit MB/s",
+        "rcv MB/s",
+        "xmit pkts/s",
+        "rcv pkts/s",
+        "xmit wait/s",
+        "errors/s",
+    ]);
+    for (at, port) in &reading.ports {
+        let values = rates.per_second(*at, reading.snapshot, port);
+        let get = |name: &str| {
+            values
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| *value)
+        };
+        let text = |value: Option<f64>| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
+        };
+        let megabytes = |name| text(get(name).map(|words| words * 4.0 / 1e6));
+        let sum: f64 = values
+            .iter()
+            .filter(|(name, _)| CounterReadings::counts_errors(name))
+            .map(|(_, value)| value)
+            .sum();
+        if errors && sum == 0.0 {
+            continue;
+        }
+        table.row([
+            place::text(reading.snapshot, *at),
+            megabytes("port_xmit_data"),
+            megabytes("port_rcv_data"),
+            text(get("port_xmit_pkts")),
+            text(get("port_rcv_pkts")),
+            text(get("port_xmit_wait")),
+            text((!values.is_empty()).then_some(sum)),
+        ]);
+    }
+    table.print(out)?;
+    out.flush()
+}

@@ -1,0 +1,84 @@
+//! `ib snapshot`: everything of a subnet in one file.
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    time::Instant,
+};
+
+use ib_diag::Contents;
+use serde_json::json;
+
+use crate::{
+    error::{CliError, Verdict},
+    files,
+    output::json,
+    source::{SourceArgs, elapsed},
+};
+
+/// Write nodes, cables, attributes, tables and counters of a subnet to one file.
+///
+/// Only reads: it may run beside any subnet manager, and clears nothing. Every command that reads a subnet takes
+/// the file by --from. Status 1 if a device does not respond.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct SnapshotArgs {
+    /// File to write
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ib snapshot monday.ibsnap
+  ib health --from monday.ibsnap
+  ib diff monday.ibsnap tuesday.ibsnap";
+
+pub fn run(args: SnapshotArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let began = Instant::now();
+    let snapshot = args.source.snapshot(Contents::all())?;
+    let bytes = snapshot.to_bytes();
+    files::write_bytes(&args.file, &bytes)?;
+    let switches = snapshot
+        .nodes
+        .iter()
+        .filter(|node| node.is_switch())
+        .count();
+    let unread = snapshot
+        .ports()
+        .filter(|(_, _, port)| port.counters.unread.is_some())
+        .count();
+    let (nodes, links, silent) = (
+        snapshot.nodes.len(),
+        snapshot.cables().count(),
+        snapshot.silent.len(),
+    );
+    let mut out = io::stdout().lock();
+    if as_json {
+        json::print(
+            &mut out,
+            &json!({
+                "file": args.file.display().to_string(),
+                "bytes": bytes.len(),
+                "taken_at": snapshot.taken_at,
+                "switches": switches,
+                "cas_and_routers": nodes - switches,
+                "links": links,
+                "silent": silent,
+                "ports_without_counters": unread,
+                "seconds": elapsed(began),
+            }),
+        )?;
+    } else {
+        writeln!(
+            out,
+            "{}: {switches} switches, {} CAs and routers, {links} links, {silent} silent devices, {unread} ports without counters; {} bytes",
+            args.file.display(),
+            nodes - switches,
+            bytes.len()
+        )?;
+    }
+    Ok(Verdict::of(silent == 0))
+}

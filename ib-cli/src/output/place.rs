@@ -1,0 +1,81 @@
+//! Nodes and ports of a snapshot, as documents name them.
+
+use ib_diag::{Snapshot, SnapshotNode};
+use ib_routing::{NodeIdx, NodeType, PortRef};
+use serde_json::{Map, Value, json};
+
+/// The kind of a node, as documents name it.
+pub fn type_name(type_: NodeType) -> &'static str {
+    match type_ {
+        NodeType::SWITCH => "switch",
+        NodeType::ROUTER => "router",
+        _ => "ca",
+    }
+}
+
+/// A port: GUID of the node, number, name, and the LID by which its agents are reached.
+pub fn port(snapshot: &Snapshot, at: PortRef) -> Map<String, Value> {
+    let node = snapshot.node(at.node);
+    let lid = node.and_then(|node| Some(node.port(node.managing_port(at.port))?.lid().0));
+    let value = json!({
+        "node_guid": node.map(|node| node.guid().to_string()),
+        "port": at.port.0,
+        "name": snapshot.name(at.node),
+        "type": node.map(|node| type_name(node.type_())),
+        "lid": lid,
+    });
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// A port as one piece of text: `NAME:PORT`.
+pub fn text(snapshot: &Snapshot, at: PortRef) -> String {
+    format!("{}:{}", snapshot.name(at.node), at.port)
+}
+
+/// The base LID of a node: of a switch that of port 0, of others the first that there is.
+pub fn lid(node: &SnapshotNode) -> u16 {
+    let lids = node.end_ports().map(|(_, port)| port.lid());
+    lids.map(|lid| lid.0).find(|lid| *lid != 0).unwrap_or(0)
+}
+
+/// The nodes in the order in which people look for them: switches, then the others, each by name.
+pub fn by_name(snapshot: &Snapshot) -> Vec<(NodeIdx, &SnapshotNode)> {
+    let mut nodes: Vec<_> = snapshot.nodes.iter_enumerated().collect();
+    nodes.sort_by_cached_key(|(_, node)| (!node.is_switch(), natural(&node.name()), node.guid()));
+    nodes
+}
+
+/// A name cut into text and numbers, so that node 10 comes after node 9.
+fn natural(name: &str) -> Vec<(String, u64)> {
+    let mut parts = vec![(String::new(), 0u64)];
+    let mut in_number = false;
+    for letter in name.chars() {
+        let digit = letter.to_digit(10);
+        if digit.is_none() && in_number {
+            parts.push((String::new(), 0));
+        }
+        in_number = digit.is_some();
+        if let Some((text, number)) = parts.last_mut() {
+            match digit {
+                Some(digit) => *number = number.saturating_mul(10).saturating_add(digit.into()),
+                None => text.push(letter),
+            }
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::natural;
+
+    #[test]
+    fn numbers_in_names_are_compared_as_numbers() {
+        let mut names = ["leaf 10", "leaf 9", "leaf 9b", "core", "leaf"];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(names, ["core", "leaf", "leaf 9", "leaf 9b", "leaf 10"]);
+    }
+}

@@ -1,0 +1,232 @@
+//! Where diagnostics read a subnet from: a live device, or a snapshot file.
+
+use std::{
+    cell::RefCell,
+    fs, io,
+    io::Read as _,
+    ops::ControlFlow,
+    path::PathBuf,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use clap::Args;
+use ib_diag::{
+    Batch, BatchOutcome, Collector, CollectorConfig, CollectorEvent, Contents, Named, NodeNameMap,
+    Snapshot,
+};
+use ib_mad::{Engine, Input, Mad, MgmtClass};
+use ib_transport::{MonotonicClock, drive};
+use ib_wire::MKey;
+
+use crate::{
+    commands::query::m_key,
+    device::{DeviceArgs, DevicePort, TimeoutArgs},
+    error::CliError,
+    files,
+    output::progress::Progress,
+};
+
+/// The options of every command that reads a subnet.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Subnet")]
+pub struct SourceArgs {
+    /// Read what `ib snapshot` wrote, instead of a device
+    #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["device", "port", "max_hops"])]
+    pub from: Option<PathBuf>,
+    /// Names of nodes by GUID, in OpenSM's format
+    #[arg(long, value_name = "FILE")]
+    node_name_map: Option<PathBuf>,
+    /// Read no node that is further away than this many hops [default: as far as routes reach]
+    #[arg(long, value_name = "N")]
+    max_hops: Option<u8>,
+    /// Key of the ports, where they guard themselves
+    #[arg(long, value_name = "KEY", default_value = "0", value_parser = m_key)]
+    pub m_key: MKey,
+    #[command(flatten)]
+    timeout: TimeoutArgs,
+    #[command(flatten)]
+    device: DeviceArgs,
+}
+
+/// A subnet that can be read: live, or as it was.
+pub struct Source {
+    names: NodeNameMap,
+    from: From,
+}
+
+enum From {
+    File(Box<Snapshot>),
+    Live(Box<Live>),
+}
+
+/// A device that is open.
+pub struct Live {
+    port: RefCell<DevicePort>,
+    clock: MonotonicClock,
+    config: CollectorConfig,
+}
+
+impl SourceArgs {
+    /// Opens the file or the device.
+    pub fn open(&self) -> Result<Source, CliError> {
+        let names = match &self.node_name_map {
+            Some(file) => {
+                let name = file.display().to_string();
+                NodeNameMap::read(&files::read_text(&name)?)
+                    .map_err(|error| CliError::at(format_args!("{name}:{}", error.line), &error))?
+            }
+            None => NodeNameMap::default(),
+        };
+        let from = match &self.from {
+            Some(file) => From::File(Box::new(read_snapshot(file)?)),
+            None => From::Live(Box::new(self.open_device()?)),
+        };
+        Ok(Source { names, from })
+    }
+
+    /// Reads what the contents name.
+    pub fn snapshot(&self, contents: Contents) -> Result<Snapshot, CliError> {
+        self.open()?.snapshot(contents)
+    }
+
+    fn open_device(&self) -> Result<Live, CliError> {
+        let clock = MonotonicClock::start();
+        let classes = [
+            (MgmtClass::SUBN_DIRECTED, 1, &[][..]),
+            (MgmtClass::SUBN_LID, 1, &[]),
+            (MgmtClass::PERF, 1, &[]),
+            (MgmtClass::SUBN_ADM, 2, &[]),
+        ];
+        let mut config = CollectorConfig {
+            m_key: self.m_key,
+            max_hops: self.max_hops,
+            ..CollectorConfig::default()
+        };
+        self.timeout.apply(&mut config.window);
+        let port = self
+            .device
+            .open(&classes, false, config.window.timeout, clock)?;
+        Ok(Live {
+            port: RefCell::new(port),
+            clock,
+            config,
+        })
+    }
+}
+
+/// Reads a snapshot file, or standard input for `-`.
+pub fn read_snapshot(file: &std::path::Path) -> Result<Snapshot, CliError> {
+    let name = file.display().to_string();
+    let bytes = match name.as_str() {
+        "-" => {
+            let mut bytes = Vec::new();
+            io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        }
+        _ => fs::read(file),
+    };
+    let bytes = bytes.map_err(|error| CliError::file(&name, "read", &error))?;
+    Snapshot::from_bytes(&bytes).map_err(|error| CliError::at(&name, error))
+}
+
+impl Source {
+    /// Reads the subnet. A file must hold what the contents name.
+    pub fn snapshot(&self, contents: Contents) -> Result<Snapshot, CliError> {
+        let mut snapshot = match &self.from {
+            From::File(snapshot) => {
+                let missing = contents - snapshot.contents;
+                if let Some((name, _)) = missing.iter_names().next() {
+                    let what = name.to_lowercase().replace('_', " ");
+                    return Err(CliError::input(format_args!(
+                        "the snapshot holds no {what}, expected one that was taken with them"
+                    )));
+                }
+                (**snapshot).clone()
+            }
+            From::Live(live) => live.collect(contents)?,
+        };
+        snapshot.rename(&self.names);
+        Ok(snapshot)
+    }
+
+    /// The device; an error for a snapshot, which nothing can be sent to.
+    pub fn live(&self, what: &str) -> Result<&Live, CliError> {
+        match &self.from {
+            From::Live(live) => Ok(live),
+            From::File(_) => Err(CliError::input(format_args!(
+                "--from: {what} needs the subnet itself, expected --device"
+            ))),
+        }
+    }
+
+    /// Whether the subnet can be read again, to see what changed.
+    pub fn is_live(&self) -> bool {
+        matches!(self.from, From::Live(_))
+    }
+}
+
+impl Live {
+    fn collect(&self, contents: Contents) -> Result<Snapshot, CliError> {
+        let taken_at = SystemTime::now().duration_since(UNIX_EPOCH);
+        let taken_at = taken_at.unwrap_or(Duration::ZERO).as_millis();
+        let mut collector = Collector::new(CollectorConfig {
+            contents,
+            ..self.config.clone()
+        });
+        let progress = Progress::new("reading", 0);
+        let mut nodes = 0;
+        self.run(&mut collector, |event| match event {
+            CollectorEvent::NodeFound { .. } => {
+                nodes += 1;
+                progress.set_of(nodes, nodes);
+                ControlFlow::Continue(())
+            }
+            CollectorEvent::Progress { done, of } => {
+                progress.set_of(done, of);
+                ControlFlow::Continue(())
+            }
+            CollectorEvent::Done => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })?;
+        let mut snapshot = collector.finish();
+        snapshot.taken_at = u64::try_from(taken_at).unwrap_or(u64::MAX);
+        snapshot.tools = vec![("ib".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
+        if snapshot.own_port.is_none() {
+            return Err(CliError::input(
+                "the own node does not respond, expected a port that answers subnet management",
+            ));
+        }
+        Ok(snapshot)
+    }
+
+    /// Sends requests, many at a time, and collects what comes back in their order.
+    pub fn send(&self, requests: Vec<Mad>) -> Result<Vec<BatchOutcome>, CliError> {
+        let mut batch = Batch::new(self.config.window, requests);
+        self.run(&mut batch, |()| ControlFlow::Break(()))?;
+        Ok(batch.finish())
+    }
+
+    /// Drives an engine over the device until its events break.
+    fn run<E>(
+        &self,
+        engine: &mut E,
+        mut on_event: impl FnMut(E::Event) -> ControlFlow<()>,
+    ) -> Result<(), CliError>
+    where
+        E: for<'a> Engine<Input<'a> = Input<'a>, Transmit = Mad>,
+    {
+        let mut port = self.port.borrow_mut();
+        let port = &mut *port;
+        drive(engine, port, &self.clock, |_, event| on_event(event)).map_err(CliError::input)?;
+        Ok(())
+    }
+}
+
+/// The node or port that an argument names.
+pub fn find(snapshot: &Snapshot, text: &str) -> Result<Named, CliError> {
+    snapshot.find(text).map_err(CliError::input)
+}
+
+/// The seconds since a moment.
+pub fn elapsed(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64()
+}
