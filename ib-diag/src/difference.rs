@@ -1,5 +1,7 @@
 //! Differences between two fabrics: nodes, links and attributes.
 
+mod tables;
+
 use alloc::{
     collections::BTreeMap,
     string::{String, ToString as _},
@@ -9,6 +11,8 @@ use core::fmt;
 
 use ib_routing::{Fabric, PortRef};
 use ib_wire::{Guid, PortNum};
+
+pub use self::tables::{TableChange, table_changes};
 
 /// A node, by what people know of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -26,6 +26,7 @@ mod counters;
 mod difference;
 mod link;
 mod name;
+mod port_action;
 mod prometheus;
 mod reset;
 mod snapshot;
@@ -38,9 +39,13 @@ pub use batch::{Batch, BatchOutcome};
 pub use check::{Check, CheckOptions, Finding, Place, Report, Severity, Value, check};
 pub use collect::{Collector, CollectorConfig, CollectorEvent};
 pub use counters::{Counter, CounterReadings, Thresholds, ThresholdsError, UnreadReason};
-pub use difference::{Difference, EndName, LinkChange, LinkName, NodeChange, NodeName, difference};
+pub use difference::{
+    Difference, EndName, LinkChange, LinkName, NodeChange, NodeName, TableChange, difference,
+    table_changes,
+};
 pub use link::{LinkEnd, LinkView};
 pub use name::{NameError, Named, NodeNameMap, NodeNameMapError};
+pub use port_action::{PortAction, PortActionError, PortChange, PortChangeError};
 pub use snapshot::{
     Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotError, SnapshotNode, SnapshotPort,
 };

@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_routing::{
-    Fabric, FabricBuilder, LidMap, NewNode, PortRef, Routes, RoutingEngine, SlTable, VlMap,
+    Fabric, FabricBuilder, LidMap, NewNode, PortRef, Routes, SlTable, VlMap, engine,
     mcast::{PortSet, Tree},
 };
 use ib_smp::{LinearForwardingTable, MulticastForwardingTable};
@@ -61,7 +61,7 @@ impl Snapshot {
     /// The forwarding and SLtoVL tables that the switches hold. Every packet has service level `sl`.
     #[must_use]
     pub fn routes(&self, fabric: &Fabric, lids: &LidMap, sl: Sl) -> Routes {
-        let mut routes = Routes::new(RoutingEngine::File, fabric, lids);
+        let mut routes = Routes::new(&engine::FILE, fabric, lids);
         for (switch, &index) in fabric.switches().iter_enumerated() {
             let Some(node) = self.node(index) else {
                 continue;
