@@ -3,6 +3,7 @@
 pub mod check;
 pub mod ctl;
 pub mod decode;
+pub mod diff;
 pub mod discover;
 pub mod encode;
 pub mod generate;
@@ -10,13 +11,20 @@ pub mod health;
 pub mod links;
 pub mod nodes;
 pub mod perf;
+pub mod ping;
+pub mod port;
+pub mod ports;
 pub mod query;
 pub mod route;
+pub mod send;
 pub mod sim;
 pub mod sm;
 pub mod snapshot;
+pub mod tables;
+pub mod trace;
 pub mod up;
 pub mod whatif;
+pub mod why;
 
 use clap::Subcommand;
 
@@ -62,7 +70,15 @@ commands! {
     Perf => perf::PerfArgs,
     Links => links::LinksArgs,
     Nodes => nodes::NodesArgs,
+    Ports => ports::PortsArgs,
+    Tables => tables::TablesArgs,
+    Trace => trace::TraceArgs,
+    Why => why::WhyArgs,
+    Port => port::PortArgs,
     Snapshot => snapshot::SnapshotArgs,
+    Diff => diff::DiffArgs,
+    Ping => ping::PingArgs,
+    Send => send::SendArgs,
     Query => query::QueryArgs,
     Generate => generate::GenerateArgs,
     Decode => decode::DecodeArgs,

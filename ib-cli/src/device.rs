@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use ib_mad::{Instant, Mad, Method, MgmtClass, WindowConfig};
+use ib_mad::{Instant, Mad, Method, MgmtClass, Oui, WindowConfig};
 use ib_transport::{
     MadTransport, MonotonicClock, Received, TransportError,
     ibsim::{IbsimOptions, IbsimPort},
@@ -137,7 +137,11 @@ impl DeviceArgs {
                 mgmt_class,
                 class_version,
                 methods,
-                oui: 0,
+                // The vendor classes that we use are OpenIB's.
+                oui: match mgmt_class.0 {
+                    0x30..=0x4f => Oui::OPENIB.0,
+                    _ => 0,
+                },
                 rmpp: Rmpp::User,
             })
             .collect();

@@ -89,6 +89,15 @@ impl SourceArgs {
         self.open()?.snapshot(contents)
     }
 
+    /// Reads what the contents name of the own node and its neighbors.
+    pub fn near_snapshot(&self, contents: Contents) -> Result<Snapshot, CliError> {
+        let near = Self {
+            max_hops: Some(self.max_hops.unwrap_or(1)),
+            ..self.clone()
+        };
+        near.snapshot(contents)
+    }
+
     fn open_device(&self) -> Result<Live, CliError> {
         let clock = MonotonicClock::start();
         let classes = [
@@ -96,6 +105,7 @@ impl SourceArgs {
             (MgmtClass::SUBN_LID, 1, &[]),
             (MgmtClass::PERF, 1, &[]),
             (MgmtClass::SUBN_ADM, 2, &[]),
+            (MgmtClass::VENDOR2_32, 1, &[]),
         ];
         let mut config = CollectorConfig {
             m_key: self.m_key,

@@ -1,0 +1,222 @@
+//! `ib diff`: what changed between two snapshots, topology files, or the live subnet.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
+
+use ib_diag::{
+    Contents, Difference, EndName, LinkName, NodeName, Snapshot, TableChange, difference,
+    table_changes,
+};
+use ib_routing::{Fabric, format::ibnetdiscover};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    error::{CliError, Verdict},
+    files,
+    output::json,
+    source::{SourceArgs, read_snapshot},
+};
+
+/// Show what changed from A to B: nodes, links, attributes, tables.
+///
+/// Only reads. Tables are compared where both sides have them. Status 1 if there is a difference.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct DiffArgs {
+    /// A snapshot, a topology in ibnetdiscover's format, or `live`: the subnet of --device
+    #[arg(value_name = "A")]
+    before: String,
+    /// The same, later
+    #[arg(value_name = "B", default_value = "live")]
+    after: String,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ib diff monday.ibsnap tuesday.ibsnap
+  ib diff planned.net                        against the live subnet
+  ib diff monday.ibsnap live --json";
+
+/// One side.
+struct Side {
+    fabric: Fabric,
+    snapshot: Option<Snapshot>,
+}
+
+pub fn run(args: DiffArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let before = Side::open(&args.before, &args.source)?;
+    let after = Side::open(&args.after, &args.source)?;
+    let changes = difference(&before.fabric, &after.fabric);
+    let tables = match (&before.snapshot, &after.snapshot) {
+        (Some(before), Some(after)) => table_changes(before, after),
+        _ => Vec::new(),
+    };
+    let mut out = io::stdout().lock();
+    if as_json {
+        json::print(&mut out, &document(&changes, &tables))?;
+    } else {
+        print(&mut out, &changes, &tables)?;
+    }
+    Ok(Verdict::of(changes.is_empty() && tables.is_empty()))
+}
+
+impl Side {
+    fn open(text: &str, source: &SourceArgs) -> Result<Self, CliError> {
+        if text == "live" {
+            let snapshot = source.snapshot(Contents::all())?;
+            return Ok(Self::of(snapshot));
+        }
+        let file = Path::new(text);
+        let start = fs::read(file).map_err(|error| CliError::file(text, "read", &error))?;
+        if start.starts_with(b"IBSNAP") {
+            return Ok(Self::of(read_snapshot(file)?));
+        }
+        let topology = files::read(file, ibnetdiscover::read)?;
+        files::warn(text, &topology.warnings);
+        Ok(Self {
+            fabric: topology.fabric,
+            snapshot: None,
+        })
+    }
+
+    fn of(snapshot: Snapshot) -> Self {
+        Self {
+            fabric: snapshot.fabric(),
+            snapshot: Some(snapshot),
+        }
+    }
+}
+
+fn node(name: &NodeName) -> Map<String, Value> {
+    let members = [
+        ("node_guid", json!(name.guid.to_string())),
+        ("name", json!(name.name)),
+    ];
+    members
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect()
+}
+
+fn link(link: &LinkName) -> Map<String, Value> {
+    let end = |end: &EndName| {
+        let mut map = node(&end.node);
+        map.insert("port".to_owned(), json!(end.port.0));
+        Value::Object(map)
+    };
+    let members = [("a", end(&link.a)), ("b", end(&link.b))];
+    members
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect()
+}
+
+/// Adds what changed to what it changed of.
+fn changed(mut map: Map<String, Value>, what: &str, before: &str, after: &str) -> Value {
+    for (key, value) in [("what", what), ("before", before), ("after", after)] {
+        map.insert(key.to_owned(), json!(value));
+    }
+    Value::Object(map)
+}
+
+fn document(changes: &Difference, tables: &[TableChange]) -> Value {
+    let nodes = |names: &[NodeName]| {
+        names
+            .iter()
+            .map(|name| Value::Object(node(name)))
+            .collect::<Vec<_>>()
+    };
+    let links = |names: &[LinkName]| {
+        names
+            .iter()
+            .map(|name| Value::Object(link(name)))
+            .collect::<Vec<_>>()
+    };
+    let nodes_changed = changes.nodes_changed.iter().map(|change| {
+        changed(
+            node(&change.node),
+            change.what,
+            &change.before,
+            &change.after,
+        )
+    });
+    let links_changed = changes.links_changed.iter().map(|change| {
+        changed(
+            link(&change.link),
+            change.what,
+            &change.before,
+            &change.after,
+        )
+    });
+    let tables = tables.iter().map(|change| {
+        let mut map = node(&change.node);
+        map.insert("table".to_owned(), json!(change.table));
+        map.insert("entries".to_owned(), json!(change.entries));
+        map.insert("first".to_owned(), json!(change.first));
+        Value::Object(map)
+    });
+    json!({
+        "nodes": {
+            "added": nodes(&changes.nodes_added),
+            "removed": nodes(&changes.nodes_removed),
+            "changed": nodes_changed.collect::<Vec<_>>(),
+        },
+        "links": {
+            "added": links(&changes.links_added),
+            "removed": links(&changes.links_removed),
+            "changed": links_changed.collect::<Vec<_>>(),
+        },
+        "tables": { "changed": tables.collect::<Vec<_>>() },
+    })
+}
+
+fn print(out: &mut impl Write, changes: &Difference, tables: &[TableChange]) -> io::Result<()> {
+    for (sign, names) in [("-", &changes.nodes_removed), ("+", &changes.nodes_added)] {
+        for name in names {
+            writeln!(out, "{sign} node {} ({})", name.name, name.guid)?;
+        }
+    }
+    for change in &changes.nodes_changed {
+        let name = &change.node;
+        writeln!(
+            out,
+            "~ node {} ({}): {} {} -> {}",
+            name.name, name.guid, change.what, change.before, change.after
+        )?;
+    }
+    for (sign, links) in [("-", &changes.links_removed), ("+", &changes.links_added)] {
+        for link in links {
+            writeln!(out, "{sign} link {} to {}", link.a, link.b)?;
+        }
+    }
+    for change in &changes.links_changed {
+        let link = &change.link;
+        writeln!(
+            out,
+            "~ link {} to {}: {} {} -> {}",
+            link.a, link.b, change.what, change.before, change.after
+        )?;
+    }
+    for change in tables {
+        let name = &change.node;
+        writeln!(
+            out,
+            "~ {} of {} ({}): {} entries, first {}",
+            change.table, name.name, name.guid, change.entries, change.first
+        )?;
+    }
+    let nodes =
+        changes.nodes_added.len() + changes.nodes_removed.len() + changes.nodes_changed.len();
+    let links =
+        changes.links_added.len() + changes.links_removed.len() + changes.links_changed.len();
+    writeln!(
+        out,
+        "{nodes} changes of nodes, {links} of links, {} of tables",
+        tables.len()
+    )
+}

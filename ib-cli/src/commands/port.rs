@@ -1,0 +1,211 @@
+//! `ib port`: changes a port, and checks that it took the change.
+
+use std::{
+    io::{self, Write as _},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ib_diag::{Contents, PortAction, PortChange, Snapshot};
+use ib_routing::PortRef;
+use ib_smp::PortInfo;
+use ib_wire::MKey;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    error::{CliError, Verdict},
+    output::{json, place},
+    source::{Live, SourceArgs, find},
+};
+
+/// Change a port: enable, disable, reset, speed, width, lanes or MTU.
+///
+/// Says what it will do and to whom, refuses to cut off the port that it comes through, and reads the result back.
+/// Status 1 if the port did not take the change.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct PortArgs {
+    /// The port to change
+    #[arg(value_name = "NODE:PORT")]
+    port: String,
+    /// enable, disable, reset, down, arm, active, speed=SPEED, width=WIDTH, vls=N or mtu=BYTES
+    #[arg(value_name = "ACTION", required = true, value_parser = action)]
+    actions: Vec<PortAction>,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ib port 'leaf 3:7' disable --dry-run
+  ib port 'leaf 3:7' reset
+  ib port 'leaf 3:7' width=4x speed=EDR";
+
+fn action(text: &str) -> Result<PortAction, String> {
+    text.parse()
+        .map_err(|error: ib_diag::PortActionError| error.to_string())
+}
+
+pub fn run(args: PortArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let source = args.source.open()?;
+    let live = source.live("ib port")?;
+    let snapshot = source.snapshot(Contents::empty())?;
+    let named = find(&snapshot, &args.port)?;
+    let at = PortRef {
+        node: named.node,
+        port: named.port.ok_or_else(|| {
+            CliError::input(format_args!(
+                "{:?} names a node, expected NODE:PORT",
+                args.port
+            ))
+        })?,
+    };
+    let change = snapshot
+        .port_change(at, &args.actions)
+        .map_err(CliError::input)?;
+    let m_key = args.source.m_key;
+    let read = live.send(vec![change.read_request(m_key)])?.pop();
+    let before = read.and_then(Result::ok).and_then(|mad| change.read(&mad));
+    let before = before
+        .ok_or_else(|| CliError::input(format_args!("{}: the port does not respond", args.port)))?;
+    let seen = Seen {
+        snapshot: &snapshot,
+        at,
+        actions: &args.actions,
+        before,
+    };
+    if args.dry_run {
+        seen.report(None, as_json)?;
+        return Ok(Verdict::Holds);
+    }
+    let mut taken = true;
+    for request in change.requests(&before, m_key) {
+        let outcome = live.send(vec![request])?.pop();
+        match outcome {
+            Some(Ok(mad)) if mad_status(&mad).is_ok() => {}
+            Some(Ok(mad)) => {
+                let status = mad_status(&mad);
+                return Err(CliError::input(format_args!(
+                    "{} refused with status {status}",
+                    args.port
+                )));
+            }
+            Some(Err(reason)) => {
+                return Err(CliError::input(format_args!("{}: {reason}", args.port)));
+            }
+            None => taken = false,
+        }
+    }
+    let after = read_back(live, &change, &before, m_key)?;
+    taken &= after
+        .as_ref()
+        .is_some_and(|info| change.is_taken(&before, info));
+    seen.report(Some((after, taken)), as_json)?;
+    Ok(Verdict::of(taken))
+}
+
+/// The status of an SMP; the top bit is the direction.
+fn mad_status(mad: &ib_mad::Mad) -> ib_mad::MadStatus {
+    ib_mad::MadStatus(mad.header().status().0 & 0x7fff)
+}
+
+/// Reads the port until it took the change, for two seconds: a link takes its time to train.
+fn read_back(
+    live: &Live,
+    change: &PortChange,
+    before: &PortInfo,
+    m_key: MKey,
+) -> Result<Option<PortInfo>, CliError> {
+    let began = Instant::now();
+    loop {
+        let outcome = live.send(vec![change.read_request(m_key)])?.pop();
+        let info = outcome
+            .and_then(Result::ok)
+            .and_then(|mad| change.read(&mad));
+        let is_taken = info
+            .as_ref()
+            .is_some_and(|info| change.is_taken(before, info));
+        if is_taken || began.elapsed() > Duration::from_secs(2) {
+            return Ok(info);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// State, width and speed of a port.
+fn state(info: &PortInfo) -> Map<String, Value> {
+    let members = [
+        ("state", json!(info.port_state().to_string())),
+        (
+            "physical_state",
+            json!(info.port_physical_state().to_string()),
+        ),
+        ("width_enabled", json!(info.link_width_enabled().bits())),
+        ("speed_enabled", json!(info.link_speed_enabled().bits())),
+        (
+            "speed_ext_enabled",
+            json!(info.link_speed_ext_enabled().bits()),
+        ),
+        ("width_active", json!(info.link_width_active().to_string())),
+    ];
+    members
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect()
+}
+
+/// The port, what is to be done to it, and how it was before.
+struct Seen<'a> {
+    snapshot: &'a Snapshot,
+    at: PortRef,
+    actions: &'a [PortAction],
+    before: PortInfo,
+}
+
+impl Seen<'_> {
+    /// Says what would be done, or what was done and whether the port took it.
+    fn report(
+        &self,
+        result: Option<(Option<PortInfo>, bool)>,
+        as_json: bool,
+    ) -> Result<(), CliError> {
+        let peer = self.snapshot.port(self.at).and_then(|port| port.peer);
+        let actions: Vec<String> = self.actions.iter().map(ToString::to_string).collect();
+        let mut out = io::stdout().lock();
+        if as_json {
+            let document = json!({
+                "port": place::port(self.snapshot, self.at),
+                "peer": peer.map(|peer| place::port(self.snapshot, peer)),
+                "actions": actions,
+                "before": state(&self.before),
+                "after": result.as_ref().and_then(|(info, _)| info.as_ref()).map(state),
+                "taken": result.as_ref().map(|(_, taken)| *taken),
+            });
+            json::print(&mut out, &document)?;
+            return Ok(());
+        }
+        let verb = if result.is_some() { "did" } else { "would do" };
+        let place = place::text(self.snapshot, self.at);
+        writeln!(out, "{verb} {} at {place}", actions.join(", "))?;
+        if let Some(peer) = peer {
+            writeln!(out, "other end: {}", place::text(self.snapshot, peer))?;
+        }
+        writeln!(out, "before: {}", line(&self.before))?;
+        if let Some((info, taken)) = result {
+            let after = info.as_ref().map_or_else(|| "no answer".to_owned(), line);
+            writeln!(out, "after: {after}")?;
+            let verdict = if taken { "took" } else { "did not take" };
+            writeln!(out, "the port {verdict} it")?;
+        }
+        Ok(())
+    }
+}
+
+/// States and width in a line.
+fn line(info: &PortInfo) -> String {
+    let (state, physical) = (info.port_state(), info.port_physical_state());
+    format!("{state}/{physical}, width {}", info.link_width_active())
+}

@@ -1,0 +1,223 @@
+//! `ib trace`: the path of a packet by the installed tables, and beside it the one that the SA gives.
+
+use std::io::{self, Write};
+
+use ib_diag::{Contents, MulticastPath, Path, PathEnd, Snapshot};
+use ib_routing::PortRef;
+use ib_wire::{Lid, Sl};
+use serde_json::{Value, json};
+
+use crate::{
+    error::{CliError, Verdict},
+    output::{json, place, table::Table},
+    source::{SourceArgs, find},
+};
+
+mod sa_path;
+
+/// Show the path from A to B by the installed tables, and the one that the SA gives.
+///
+/// Only reads. Status 1 if the path does not arrive.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TraceArgs {
+    /// Where the packet starts
+    #[arg(value_name = "A")]
+    from: String,
+    /// Where it goes; not needed with --mlid
+    #[arg(value_name = "B", required_unless_present = "mlid")]
+    to: Option<String>,
+    /// Service level of the packet
+    #[arg(long, value_name = "N", default_value = "0", value_parser = service_level)]
+    sl: Sl,
+    /// Show where a packet to this multicast LID goes instead
+    #[arg(long, value_name = "MLID", value_parser = mlid, conflicts_with = "to")]
+    mlid: Option<Lid>,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ib trace node01 node17
+  ib trace 12 'leaf 3:0' --from monday.ibsnap
+  ib trace node01 --mlid 0xc001";
+
+pub fn service_level(text: &str) -> Result<Sl, String> {
+    let sl = text.parse().ok().and_then(|sl| Sl::try_new(sl).ok());
+    sl.ok_or_else(|| format!("{text:?} is no service level, expected 0 to 15"))
+}
+
+fn mlid(text: &str) -> Result<Lid, String> {
+    let lid = text.parse().ok().filter(|lid: &Lid| lid.is_multicast());
+    lid.ok_or_else(|| format!("{text:?} is no multicast LID, expected 0xc000 to 0xfffe"))
+}
+
+pub fn run(args: TraceArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let source = args.source.open()?;
+    let snapshot = source.snapshot(Contents::FORWARDING | Contents::QOS)?;
+    let from = find(&snapshot, &args.from)?.port_of(&snapshot);
+    let mut out = io::stdout().lock();
+    if let Some(mlid) = args.mlid {
+        let path = snapshot.multicast_path(from, mlid);
+        match as_json {
+            true => json::print(&mut out, &multicast_document(&snapshot, from, mlid, &path))?,
+            false => print_multicast(&mut out, &snapshot, mlid, &path)?,
+        }
+        return Ok(Verdict::of(
+            !path.reached.is_empty() && path.again.is_empty(),
+        ));
+    }
+    let (to, dlid) = target(&snapshot, args.to.as_deref().unwrap_or_default())?;
+    let path = snapshot.path(from, dlid, args.sl);
+    let sa = sa_path::ask(&source, &snapshot, from, dlid)?;
+    if as_json {
+        let mut document = document(&snapshot, &path);
+        if let Value::Object(map) = &mut document {
+            map.insert("from".to_owned(), place::port(&snapshot, from).into());
+            map.insert("to".to_owned(), place::port(&snapshot, to).into());
+            map.insert("sa".to_owned(), sa.document());
+        }
+        json::print(&mut out, &document)?;
+    } else {
+        print(&mut out, &snapshot, &path)?;
+        sa.print(&mut out)?;
+    }
+    Ok(Verdict::of(path.end == PathEnd::Arrived))
+}
+
+/// The port that a text names, and the LID by which it is addressed.
+pub fn target(snapshot: &Snapshot, text: &str) -> Result<(PortRef, Lid), CliError> {
+    let named = find(snapshot, text)?;
+    let at = named.port_of(snapshot);
+    let managing = snapshot
+        .node(at.node)
+        .map(|node| node.managing_port(at.port));
+    let at = PortRef {
+        port: managing.unwrap_or(at.port),
+        ..at
+    };
+    let own = snapshot
+        .port(at)
+        .map(|port| port.lid())
+        .filter(|lid| lid.is_unicast());
+    let lid = named.lid.or(own);
+    lid.map(|lid| (at, lid)).ok_or_else(|| {
+        CliError::input(format_args!(
+            "{} has no LID, expected a port that a subnet manager has configured",
+            place::text(snapshot, at)
+        ))
+    })
+}
+
+/// A path as a document: its hops, and how it ends.
+pub fn document(snapshot: &Snapshot, path: &Path) -> Value {
+    let hops: Vec<Value> = path
+        .hops
+        .iter()
+        .map(|hop| {
+            let mut map = place::port(snapshot, hop.input);
+            map.shift_remove("port");
+            map.insert("input".to_owned(), json!(hop.input.port.0));
+            map.insert("output".to_owned(), json!(hop.output.map(|port| port.0)));
+            map.insert("vl".to_owned(), json!(hop.vl.map(|vl| vl.bits())));
+            Value::Object(map)
+        })
+        .collect();
+    json!({
+        "dlid": path.dlid.0,
+        "sl": path.sl.bits(),
+        "hops": hops,
+        "arrived": path.end == PathEnd::Arrived,
+        "end": path.end.text(),
+    })
+}
+
+fn print(out: &mut impl Write, snapshot: &Snapshot, path: &Path) -> io::Result<()> {
+    let mut table = Table::new(["hop", "node", "guid", "in", "out", "VL"]);
+    for (number, hop) in path.hops.iter().enumerate() {
+        let guid = snapshot
+            .node(hop.input.node)
+            .map(|node| node.guid().to_string());
+        table.row([
+            number.to_string(),
+            snapshot.name(hop.input.node),
+            guid.unwrap_or_default(),
+            hop.input.port.to_string(),
+            hop.output.map_or_else(String::new, |port| port.to_string()),
+            hop.vl.map_or_else(String::new, |vl| vl.bits().to_string()),
+        ]);
+    }
+    table.print(out)?;
+    writeln!(out, "LID {}: {}", path.dlid, path.end.text())
+}
+
+fn multicast_document(
+    snapshot: &Snapshot,
+    from: PortRef,
+    mlid: Lid,
+    path: &MulticastPath,
+) -> Value {
+    let hops: Vec<Value> = path
+        .hops
+        .iter()
+        .map(|(input, outputs)| {
+            let mut map = place::port(snapshot, *input);
+            map.shift_remove("port");
+            map.insert("input".to_owned(), json!(input.port.0));
+            let outputs: Vec<u8> = outputs.iter().map(|port| port.0).collect();
+            map.insert("outputs".to_owned(), json!(outputs));
+            Value::Object(map)
+        })
+        .collect();
+    let list = |ports: &[PortRef]| -> Vec<Value> {
+        ports
+            .iter()
+            .map(|&at| place::port(snapshot, at).into())
+            .collect()
+    };
+    json!({
+        "mlid": mlid.0,
+        "from": place::port(snapshot, from),
+        "hops": hops,
+        "reached": list(&path.reached),
+        "again": list(&path.again),
+    })
+}
+
+fn print_multicast(
+    out: &mut impl Write,
+    snapshot: &Snapshot,
+    mlid: Lid,
+    path: &MulticastPath,
+) -> io::Result<()> {
+    let mut table = Table::new(["node", "in", "out"]);
+    for (input, outputs) in &path.hops {
+        let outputs: Vec<String> = outputs.iter().map(|port| port.to_string()).collect();
+        table.row([
+            snapshot.name(input.node),
+            input.port.to_string(),
+            outputs.join(","),
+        ]);
+    }
+    table.print(out)?;
+    let reached: Vec<String> = path
+        .reached
+        .iter()
+        .map(|&at| place::text(snapshot, at))
+        .collect();
+    writeln!(
+        out,
+        "group {mlid:#}: reaches {} ports: {}",
+        reached.len(),
+        reached.join(", ")
+    )?;
+    for &at in &path.again {
+        writeln!(
+            out,
+            "the packet comes to {} again: it circulates",
+            place::text(snapshot, at)
+        )?;
+    }
+    Ok(())
+}
