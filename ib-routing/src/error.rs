@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
-use ib_wire::{Guid, Lid, PortNum};
+use ib_wire::{Guid, Lid, Lmc, PortNum};
 use thiserror::Error;
 
 /// A topology (file, generator, discovery) that is no fabric: what is wrong, and in which line.
@@ -70,6 +70,12 @@ pub enum TopologyErrorKind {
         node: String,
         /// Line of the first block; 0 outside files.
         first: usize,
+    },
+    /// More nodes than a subnet can have.
+    #[error("more than {most} nodes, expected at most one for each unicast LID of a subnet")]
+    TooManyNodes {
+        /// How many there can be.
+        most: u16,
     },
     /// Two nodes with one GUID.
     #[error("GUID {guid} belongs to two nodes, expected one")]
@@ -192,13 +198,24 @@ impl core::fmt::Display for FirstOf<'_> {
     }
 }
 
+/// Prints which LMC would do.
+struct Fitting(Option<Lmc>);
+
+impl core::fmt::Display for Fitting {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0
+            .map_or(Ok(()), |lmc| write!(f, " (LMC {} fits)", lmc.bits()))
+    }
+}
+
 /// Why there are no LIDs or no routes.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RouteError {
     /// More ports than unicast LIDs.
     #[error(
-        "unicast LIDs are exhausted: {} of {ports} ports got none: {}",
+        "unicast LIDs are exhausted: {ports} ports need {needed}, there are {available}{}: {} got none: {}",
+        Fitting(*fitting),
         without.len(),
         FirstOf(without)
     )]
@@ -207,6 +224,12 @@ pub enum RouteError {
         without: Vec<Guid>,
         /// Ports that need LIDs.
         ports: usize,
+        /// LIDs that they need together.
+        needed: usize,
+        /// LIDs in the range that may be assigned.
+        available: usize,
+        /// The highest LMC below the one asked for with which all ports get theirs, if there is one.
+        fitting: Option<Lmc>,
     },
     /// A LID that a policy gave and no port can have.
     #[error("LID {lid} of port {port}: {what}")]

@@ -93,6 +93,36 @@ impl LidOptions {
         }
     }
 
+    /// Says how many LIDs are needed, how many there are, and which LMC would do.
+    fn exhausted(
+        &self,
+        fabric: &Fabric,
+        ports: &[(PortRef, Guid)],
+        without: Vec<Guid>,
+    ) -> RouteError {
+        let count = |options: &Self| -> usize {
+            let lmcs = ports.iter().map(|&(end, _)| options.lmc_of(fabric, end));
+            lmcs.map(|lmc| usize::from(lmc.lid_count())).sum()
+        };
+        let lower = (0..self.lmc.bits()).rev();
+        let mut lower = lower.filter_map(|bits| Lmc::try_new(bits).ok());
+        let fitting = lower.find(|&lmc| {
+            let options = Self {
+                lmc,
+                ..self.clone()
+            };
+            LidMap::find_ranges(fabric, &options, ports).all(|(_, range)| range.is_some())
+        });
+        let range = self.first.0.max(1)..=self.last.0.min(Lid::UNICAST_MAX.0);
+        RouteError::LidsExhausted {
+            without,
+            ports: ports.len(),
+            needed: count(self),
+            available: range.count(),
+            fitting,
+        }
+    }
+
     /// The range that begins at `base`, if it may be handed out; else why not.
     fn fit(&self, base: Lid, lmc: Lmc) -> Result<LidRange, Misfit> {
         if base < self.first || base > self.last {
@@ -129,10 +159,30 @@ impl LidMap {
             let others = Some(guid) != options.manager;
             (others, guid, fabric.node(end.node).guid, end.port)
         });
+        let (mut ranges, mut without) = (Vec::new(), Vec::new());
+        for ((end, guid), range) in Self::find_ranges(fabric, options, &ports) {
+            match range {
+                Some(range) => ranges.push((end, range)),
+                None => without.push(guid),
+            }
+        }
+        if !without.is_empty() {
+            without.sort_unstable();
+            return Err(options.exhausted(fabric, &ports, without));
+        }
+        Ok(Self::new(fabric, ranges))
+    }
+
+    /// Looks for the LIDs of each port, in this order.
+    fn find_ranges(
+        fabric: &Fabric,
+        options: &LidOptions,
+        ports: &[(PortRef, Guid)],
+    ) -> impl Iterator<Item = ((PortRef, Guid), Option<LidRange>)> {
         let mut taken = alloc::vec![false; 0xc000];
         let mut ranges: Vec<Option<LidRange>> = alloc::vec![None; ports.len()];
         for from_database in [true, false] {
-            for (range, &(end, guid)) in ranges.iter_mut().zip(&ports) {
+            for (range, &(end, guid)) in ranges.iter_mut().zip(ports) {
                 let wish = if from_database {
                     options.database.get(&guid).copied()
                 } else {
@@ -148,28 +198,13 @@ impl LidMap {
             }
         }
         let mut next = [options.first.0.max(1); 8];
-        let mut without = Vec::new();
-        let missing = ranges.iter_mut().zip(&ports);
-        for (range, &(end, guid)) in missing.filter(|(range, _)| range.is_none()) {
+        let missing = ranges.iter_mut().zip(ports);
+        for (range, &(end, _)) in missing.filter(|(range, _)| range.is_none()) {
             let lmc = options.lmc_of(fabric, end);
             let cursor = next.get_mut(usize::from(lmc.bits()));
             *range = cursor.and_then(|cursor| lowest_free(&mut taken, cursor, lmc, options.last));
-            if range.is_none() {
-                without.push(guid);
-            }
         }
-        if !without.is_empty() {
-            without.sort_unstable();
-            return Err(RouteError::LidsExhausted {
-                without,
-                ports: ports.len(),
-            });
-        }
-        let ranges = ports
-            .iter()
-            .zip(ranges)
-            .filter_map(|(&(end, _), range)| Some((end, range?)));
-        Ok(Self::new(fabric, ranges.collect()))
+        ports.iter().copied().zip(ranges)
     }
 
     /// The LIDs that the ports of the fabric have. Ports without a valid LID of their own, and all but
@@ -308,14 +343,11 @@ impl LidMap {
         &self,
         switch: SwitchIdx,
     ) -> impl DoubleEndedIterator<Item = &Destination> + ExactSizeIterator {
-        let (first, end) = (
-            self.first_at[switch],
-            self.first_at[SwitchIdx(switch.0 + 1)],
-        );
-        let list = self
-            .at_switch
-            .get(first as usize..end as usize)
-            .unwrap_or_default();
+        // A map without LIDs, or of another fabric, has nothing at the switch.
+        let first = self.first_at.find(switch);
+        let range = first.zip(self.first_at.find(SwitchIdx(switch.0 + 1)));
+        let range = range.map_or(0..0, |(&first, &end)| first as usize..end as usize);
+        let list = self.at_switch.get(range).unwrap_or_default();
         list.iter()
             .map(|&destination| &self.destinations[destination])
     }

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, NewNode, NodeIdx, PortRef, RouteOptions, SharedEngine,
-    VerifyReport, engine,
+    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, NodeType, PortRef, RouteOptions,
+    SharedEngine, VerifyReport, engine,
     format::ibnetdiscover,
     generate::{FabricSpec, remove_links},
     verify,
@@ -425,4 +425,59 @@ fn load_of_nue_on_one_lane_is_at_most_opensms() {
         let load = route(&engine::NUE, &fabric).unwrap().link_load.max;
         assert!(load <= opensm, "{name}: {load}, OpenSM {opensm}");
     }
+}
+
+#[test]
+fn lash_refuses_to_begin_at_a_lane_that_there_is_not() {
+    let fabric = named("gen-ring-8");
+    let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+    for (start, vls) in [(8, 0), (9, 8), (12, 12), (15, 15)] {
+        let options = RouteOptions {
+            lash_start_vl: start,
+            max_vls: vls,
+            ..RouteOptions::default()
+        };
+        let error = engine::LASH.route(&fabric, &lids, &options).unwrap_err();
+        assert!(error.to_string().contains("lash_start_vl"), "{error}");
+    }
+    let options = RouteOptions {
+        lash_start_vl: 9,
+        max_vls: 15,
+        ..RouteOptions::default()
+    };
+    let routes = engine::LASH.route(&fabric, &lids, &options).unwrap();
+    assert!(verify(&fabric, &lids, &routes).deadlock_free);
+}
+
+#[test]
+fn a_ca_port_without_a_guid_gets_one_when_it_is_cabled() {
+    let mut builder = FabricBuilder::new();
+    let switch = NewNode {
+        type_: NodeType::SWITCH,
+        guid: Guid(0x20),
+        num_ports: 8,
+        ..NewNode::default()
+    };
+    let host = NewNode {
+        guid: Guid(0x10),
+        num_ports: 2,
+        ..NewNode::default()
+    };
+    let (switch, host) = (
+        builder.add_node(switch).unwrap(),
+        builder.add_node(host).unwrap(),
+    );
+    let [there, here] = [(switch, 3), (host, 2)].map(|(node, port)| PortRef {
+        node,
+        port: PortNum(port),
+    });
+    builder.add_link(there, here).unwrap();
+    let fabric = builder.build();
+    assert_eq!(fabric.port(here).unwrap().guid, Guid(0x12));
+    let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+    assert!(
+        lids.destinations()
+            .iter()
+            .all(|port| port.guid != Guid::NONE)
+    );
 }

@@ -9,6 +9,8 @@
 //! Source: Skeie, Lysne and Theiss, "Layered Shortest Path (LASH) Routing in Irregular System Area
 //! Networks", 2002.
 
+use alloc::format;
+
 use crate::{
     algo::layered::{self, Aim, Manner, Plan},
     engine::{self, Guarantees, PathRule, RoutingEngine},
@@ -38,6 +40,7 @@ impl RoutingEngine for Lash {
     }
 
     /// # Errors
+    /// [`RouteError::BadOption`] if `options.lash_start_vl` is no lane that there is, and
     /// [`RouteError::TooFewVls`] if the lanes from `options.lash_start_vl` on do not suffice.
     fn route(
         &self,
@@ -45,6 +48,16 @@ impl RoutingEngine for Lash {
         lids: &LidMap,
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
+        let (first, available) = (options.lash_start_vl, options.vls());
+        if first >= available {
+            let what = format!(
+                "lash_start_vl is {first}, expected less than the {available} virtual lanes that there are"
+            );
+            return Err(RouteError::BadOption {
+                engine: self.name(),
+                what,
+            });
+        }
         let (manners, aim): (&[Manner], Aim) = if options.do_mesh_analysis {
             (&[Manner::ByPort, Manner::Frugal], Aim::Lanes)
         } else {
@@ -57,8 +70,8 @@ impl RoutingEngine for Lash {
             manners: [manners, &[]],
             aim,
             with_switches: false,
-            first_lane: options.lash_start_vl,
-            lanes: options.vls().saturating_sub(options.lash_start_vl),
+            first_lane: first,
+            lanes: available - first,
         };
         layered::route(fabric, lids, options, plan)
     }

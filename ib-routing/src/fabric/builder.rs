@@ -54,7 +54,8 @@ impl FabricBuilder {
         }
     }
 
-    /// Adds a node. The ports of a switch get the node's GUID; those of a CA get none yet.
+    /// Adds a node. The ports of a switch get the node's GUID; those of a CA get none yet:
+    /// [`port_mut`](Self::port_mut) sets them, or [`build`](Self::build) derives them.
     ///
     /// # Errors
     /// [`TopologyErrorKind::GuidTwice`] if a node has this GUID already.
@@ -153,9 +154,17 @@ impl FabricBuilder {
         self.by_guid.get(&guid).copied()
     }
 
-    /// The finished fabric.
+    /// The finished fabric. A cabled port of a CA or router without a GUID gets one: that of its node and
+    /// its number added, as most vendors number them.
     #[must_use]
-    pub fn build(self) -> Fabric {
+    pub fn build(mut self) -> Fabric {
+        for node in self.nodes.iter_mut().filter(|node| !node.type_.is_switch()) {
+            for (number, port) in (0..).zip(&mut node.ports).skip(1) {
+                if port.peer.is_some() && port.guid == Guid::NONE {
+                    port.guid = Guid(node.guid.0.wrapping_add(number));
+                }
+            }
+        }
         Fabric::new(self.nodes, self.by_guid)
     }
 

@@ -214,6 +214,11 @@ impl Reader {
                 .wrapping_add(u64::from(node.num_ports))
                 .wrapping_add(1);
         }
+        // Every node has a LID at least: more than there are LIDs are no subnet.
+        if self.names.len() >= usize::from(Lid::UNICAST_MAX.0) {
+            let most = Lid::UNICAST_MAX.0;
+            return Err(Kind::TooManyNodes { most }.at(at));
+        }
         let index = self
             .builder
             .add_node(NewNode {

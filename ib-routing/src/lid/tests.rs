@@ -277,12 +277,41 @@ fn exhausted_lids_are_an_error_that_says_who_got_none() {
     assert_eq!(
         alloc::string::ToString::to_string(&error),
         alloc::format!(
-            "unicast LIDs are exhausted: 2 of 8 ports got none: {}, {}",
+            "unicast LIDs are exhausted: 8 ports need 8, there are 6: 2 got none: {}, {}",
             without[0],
             without[1]
         )
     );
-    assert_eq!(error, RouteError::LidsExhausted { without, ports: 8 });
+    let expected = RouteError::LidsExhausted {
+        without,
+        ports: 8,
+        needed: 8,
+        available: 6,
+        fitting: None,
+    };
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn an_lmc_that_is_too_high_is_an_error_that_says_which_one_fits() {
+    let spec = "fat-tree:radix=28,levels=2";
+    let spec: crate::generate::FabricSpec = spec.parse().expect("a generator");
+    let fabric = spec.build().expect("a fabric");
+    let options = LidOptions {
+        lmc: Lmc::try_new(7).expect("an LMC"),
+        ..LidOptions::default()
+    };
+    let error = LidMap::assign(&fabric, &options).expect_err("392 ports with 128 LIDs each");
+    let text = alloc::string::ToString::to_string(&error);
+    let expected =
+        "unicast LIDs are exhausted: 434 ports need 50218, there are 49151 (LMC 6 fits): ";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn a_map_without_lids_has_nothing_at_any_switch() {
+    let lids = LidMap::default();
+    assert_eq!(lids.at_switch(SwitchIdx(3)).len(), 0);
 }
 
 #[test]

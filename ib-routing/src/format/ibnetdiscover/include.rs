@@ -36,19 +36,32 @@ struct Line {
 
 /// A text that is being read: what is left of it, from which line on.
 struct Open {
-    lines: vec::IntoIter<String>,
+    text: String,
+    /// Bytes of it that were read.
+    read: usize,
     file: usize,
     next: usize,
 }
 
 impl Open {
     fn new(text: &str, file: usize) -> Self {
-        let lines: Vec<String> = text.lines().map(ToOwned::to_owned).collect();
         Self {
-            lines: lines.into_iter(),
+            text: text.to_owned(),
+            read: 0,
             file,
             next: 1,
         }
+    }
+
+    /// The next line, and its number.
+    fn next(&mut self) -> Option<(String, usize)> {
+        let rest = self.text.get(self.read..)?;
+        let line = rest.lines().next()?.to_owned();
+        let length = rest.find('\n').map_or(rest.len(), |end| end + 1);
+        self.read = self.read.saturating_add(length);
+        let number = self.next;
+        self.next = number.saturating_add(1);
+        Some((line, number))
     }
 }
 
@@ -65,21 +78,25 @@ impl Lines {
         let mut open = vec![Open::new(text, 0)];
         let mut root = 0;
         while let Some(top) = open.last_mut() {
-            let (file, number) = (top.file, top.next);
-            let Some(text) = top.lines.next() else {
+            let (file, end) = (top.file, top.next);
+            let Some((text, number)) = top.next() else {
                 open.pop();
                 if !open.is_empty() {
                     // A node does not go on after the end of its file.
-                    all.push(String::new(), file, number, root);
+                    all.push(String::new(), file, end, root);
                 }
                 continue;
             };
-            top.next = number.saturating_add(1);
             if file == 0 {
                 root = number;
             }
             let Some(name) = included(&text) else {
-                all.push(text, file, number, root);
+                // Of blank lines in a row the first ends the node, and the others say nothing.
+                let is_blank = |text: &str| text.trim().is_empty();
+                let again = all.lines.last().is_some_and(|last| is_blank(&last.text));
+                if !(again && is_blank(&text)) {
+                    all.push(text, file, number, root);
+                }
                 continue;
             };
             let loaded = match (open.len(), all.files.len()) {

@@ -237,3 +237,23 @@ fn a_node_may_have_an_at_sign_in_its_name() {
     assert_eq!(fabric.num_links(), 1);
     assert_eq!(read(&write(&fabric, None)).unwrap().fabric.num_links(), 1);
 }
+
+#[test]
+fn a_million_blank_lines_are_no_million_strings() {
+    let text = "\n".repeat(1_000_000) + "Switch 2 \"S-0000000000000001\"\n[3]\n";
+    let error = read(&text).expect_err("no such port");
+    assert_eq!(error.line, Some(1_000_002), "{error}");
+    let mut load = |_: &str| Err(String::new());
+    let lines = Lines::read(&text, &mut load).expect("no includes");
+    assert_eq!(lines.iter().count(), 3);
+}
+
+#[test]
+fn more_nodes_than_a_subnet_has_lids_are_refused_by_line() {
+    let nodes: String = (1..=50_000)
+        .map(|number| format!("Switch 1 \"S-{number:016x}\"\n"))
+        .collect();
+    let error = read(&nodes).expect_err("too many nodes");
+    assert_eq!(error.line, Some(49_152), "{error}");
+    assert_eq!(error.kind, Kind::TooManyNodes { most: 49_151 });
+}
