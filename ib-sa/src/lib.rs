@@ -21,7 +21,6 @@ mod capability;
 mod component_mask;
 mod header;
 mod matching;
-mod message;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
@@ -36,7 +35,6 @@ pub use capability::{SaCapabilities, SaCapabilities2};
 pub use component_mask::{Component, ComponentMask};
 pub use header::{SaHeader, SaMad};
 pub use matching::{ComponentSet, Record, Selector};
-pub use message::{CLASSES, LAYOUTS, SaAttribute};
 pub use query::QueryError;
 pub use record::*;
 pub use response::{MultiPathQuery, Records, Table, pack_multi_path, pack_table};

@@ -1,63 +1,42 @@
 //! Records of subnet administration, chosen by what some of their fields hold.
 
 use ib_mad::{
-    Attribute as _, AttributeId, CallError, ClassPortInfo, FailureReason, Mad, MadAddress, Method,
-    Response, SmKey,
+    Attribute as _, CallError, ClassPortInfo, FailureReason, Mad, MadAddress, Method, Response,
+    SmKey,
 };
-use ib_sa::{Component, ComponentMask, ComponentSet as _, Record, SaMad};
-use ib_wire::{
-    Gid, Guid, Lid,
-    table::{Layout, store_bits},
-};
+use ib_sa::{Component, ComponentMask, RECORDS, RecordInfo, SaMad};
+use ib_wire::{Gid, Guid, Lid, table::store_bits};
 
 use super::{Answer, Asker, number, structure::Structure};
 use crate::{error::CliError, field_name::plain, nearest, output::stderr};
 
-/// A record of subnet administration, for queries by name.
-struct RecordKind {
-    id: AttributeId,
-    layout: &'static Layout,
-    components: &'static [Component],
-    /// How it is asked for.
-    method: Method,
-}
-
-const fn kind<R: Record>(layout: &'static Layout) -> RecordKind {
-    RecordKind {
-        id: R::ID,
-        layout,
-        components: R::Components::TABLE,
-        method: Method::GET_TABLE,
-    }
-}
-
-macro_rules! records {
-    ($($record:ident)*) => { &[$(kind::<ib_sa::$record>(ib_sa::$record::LAYOUT)),*] };
-}
-
-/// The records that can be asked for.
-const RECORDS: &[RecordKind] = records!(
-    NodeRecord PortInfoRecord SlToVlMappingTableRecord SwitchInfoRecord LinearForwardingTableRecord
-    RandomForwardingTableRecord MulticastForwardingTableRecord SmInfoRecord InformInfoRecord LinkRecord
-    GuidInfoRecord ServiceRecord PKeyTableRecord PathRecord VlArbitrationTableRecord McMemberRecord
-    ServiceAssociationRecord PortInfoExtendedRecord
-);
-
 /// What the administrator can do: no record, but asked for as one.
-const CLASS_PORT_INFO: RecordKind = RecordKind {
+const CLASS_PORT_INFO: RecordInfo = RecordInfo {
     id: ClassPortInfo::ID,
     layout: ClassPortInfo::LAYOUT,
     components: &[],
-    method: Method::GET,
+    methods: &[Method::GET, Method::GET_RESP],
 };
 
-fn kinds() -> impl Iterator<Item = &'static RecordKind> {
-    RECORDS.iter().chain([&CLASS_PORT_INFO])
+/// What can be asked for by a template.
+fn kinds() -> impl Iterator<Item = &'static RecordInfo> {
+    let tables = RECORDS
+        .iter()
+        .filter(|kind| kind.methods.contains(&Method::GET_TABLE));
+    tables.chain([&CLASS_PORT_INFO])
+}
+
+/// The method by which all records are asked for, as far as there are several.
+fn method_of(kind: &RecordInfo) -> Method {
+    match kind.methods.contains(&Method::GET_TABLE) {
+        true => Method::GET_TABLE,
+        false => Method::GET,
+    }
 }
 
 /// A query for all records that match `FIELD=VALUE`s.
 pub(super) struct RecordQuery {
-    kind: &'static RecordKind,
+    kind: &'static RecordInfo,
     /// The record to compare with.
     template: Vec<u8>,
     /// Which of its components count.
@@ -95,7 +74,7 @@ impl RecordQuery {
                 "no subnet manager has configured the own port: is one running?".to_owned(),
             ));
         }
-        let mut request = SaMad::new(self.kind.method, self.kind.id);
+        let mut request = SaMad::new(method_of(self.kind), self.kind.id);
         request.set_component_mask(self.mask).set_sm_key(sm_key);
         let mut data = *request.data();
         for (to, from) in data.iter_mut().zip(&self.template) {
@@ -115,7 +94,7 @@ impl RecordQuery {
 }
 
 /// The records of an answer.
-fn records_of(record: &RecordKind, answer: &Response) -> Vec<Structure> {
+fn records_of(record: &RecordInfo, answer: &Response) -> Vec<Structure> {
     let layout = record.layout;
     let first = SaMad::parse(&answer.first().bytes, 0);
     let distance = first.map_or(0, |(mad, _)| mad.attribute_offset());
@@ -141,7 +120,7 @@ fn records_of(record: &RecordKind, answer: &Response) -> Vec<Structure> {
 }
 
 /// By its name in the specification; the ending `Record`, capitals and underscores do not count.
-fn find(name: &str) -> Result<&'static RecordKind, CliError> {
+fn find(name: &str) -> Result<&'static RecordInfo, CliError> {
     let wanted = plain(name);
     let is_it = |known: &str| {
         let known = plain(known);
@@ -162,7 +141,7 @@ fn expected() -> String {
 }
 
 /// The record to compare with, and which of its components count.
-fn template(record: &RecordKind, fields: &[String]) -> Result<(Vec<u8>, ComponentMask), CliError> {
+fn template(record: &RecordInfo, fields: &[String]) -> Result<(Vec<u8>, ComponentMask), CliError> {
     let mut bytes = vec![0; record.layout.len];
     let mut mask = ComponentMask(0);
     for field in fields {
