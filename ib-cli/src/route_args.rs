@@ -35,6 +35,9 @@ pub struct RouteArgs {
     /// Give up where none of the engines can route the fabric, instead of falling back to minhop
     #[arg(long)]
     pub no_fallback: bool,
+    /// Install routes of a named engine even if they can deadlock
+    #[arg(long)]
+    pub allow_deadlock: bool,
     /// Forwarding tables that the engine `file` loads, in OpenSM's format
     #[arg(long, value_name = "FILE")]
     pub tables: Option<PathBuf>,

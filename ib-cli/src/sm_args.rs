@@ -103,8 +103,10 @@ impl SmArgs {
         }
         if !self.route.engine.is_empty() {
             config.routing_engines = self.route.engines();
+            config.allow_deadlock = false;
         }
         config.no_fallback |= self.route.no_fallback;
+        config.allow_deadlock |= self.route.allow_deadlock;
         config.lmc = self.route.lmc.unwrap_or(config.lmc);
         self.route_files(&config.files)
             .apply(&mut config.route_options)?;

@@ -175,6 +175,9 @@ options! {
             routing_engines: Vec<SharedEngine> = vec![SharedEngine::default()];
             /// Gives up where none of the engines can route the fabric, instead of installing `minhop`.
             no_fallback: bool = false;
+            /// Installs routes that can deadlock, where a named engine makes such; without it they are refused.
+            /// The key `routing_engine` of OpenSM's configuration file sets it, as OpenSM installs them.
+            allow_deadlock: bool = false;
             /// Options of the routing engines; the number of VLs comes from the fabric.
             route_options: RouteOptions = RouteOptions::default();
             /// Files that the options name and the host reads.
@@ -279,6 +282,7 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
                 return false;
             };
             config.routing_engines = engines;
+            config.allow_deadlock = true;
             config.no_fallback = names(text).any(|name| name == NO_FALLBACK);
             true
         },
@@ -299,6 +303,7 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
         copy: |to, from| {
             to.routing_engines.clone_from(&from.routing_engines);
             to.no_fallback = from.no_fallback;
+            to.allow_deadlock = from.allow_deadlock;
         },
     },
     OptionInfo {

@@ -18,6 +18,8 @@ pub enum ElectionInput<'a> {
     PollAnswered(&'a SmInfo),
     /// The polled manager left all polls unanswered.
     PollFailed,
+    /// The link of the own port is down.
+    OwnPortDown,
     /// Another manager gives an order.
     Control {
         /// The order.
@@ -57,8 +59,8 @@ pub struct Election {
     sm_key: SmKey,
     act_count: u32,
     ignore_others: bool,
-    /// Stands aside once it has discovered, until a master orders it to stand by.
-    aside: bool,
+    /// Becomes not active once it has discovered, until a master orders it to stand by.
+    inactive: bool,
 }
 
 impl Election {
@@ -72,14 +74,14 @@ impl Election {
             sm_key,
             act_count: 0,
             ignore_others,
-            aside: false,
+            inactive: false,
         }
     }
 
-    /// One that stands aside: it discovers, so as to know itself, and is not active then.
+    /// A manager that discovers, so as to know itself, and is not active then.
     #[must_use]
-    pub const fn aside(self, aside: bool) -> Self {
-        Self { aside, ..self }
+    pub const fn inactive(self, inactive: bool) -> Self {
+        Self { inactive, ..self }
     }
 
     /// The state.
@@ -128,7 +130,7 @@ impl Election {
         use ElectionAction as Action;
         use ElectionInput as Input;
         let (next, action) = match (self.state, input) {
-            (SmState::DISCOVERING, Input::Discovered(_)) if self.aside => {
+            (SmState::DISCOVERING, Input::Discovered(_)) if self.inactive => {
                 (SmState::NOT_ACTIVE, Action::None)
             }
             (SmState::DISCOVERING, Input::Discovered(others)) => match self.rival(others) {
@@ -145,16 +147,20 @@ impl Election {
                 _ => (SmState::DISCOVERING, Action::Sweep),
             },
             (SmState::STANDBY, Input::PollFailed) => (SmState::DISCOVERING, Action::Sweep),
-            (state, Input::Control { order, sender }) => self.obey(state, order, sender)?,
+            // Without a link there is nothing to manage; what is found once it is back decides.
+            (SmState::MASTER | SmState::STANDBY, Input::OwnPortDown) => {
+                (SmState::DISCOVERING, Action::StopPolling)
+            }
+            (state, Input::Control { order, sender }) => self.execute(state, order, sender)?,
             (state, _) => (state, Action::None),
         };
         self.state = next;
-        self.aside &= next != SmState::STANDBY;
+        self.inactive &= next != SmState::STANDBY;
         Ok(action)
     }
 
     /// Orders by (order, the sender's state, the own state).
-    fn obey(
+    fn execute(
         &self,
         state: SmState,
         order: SmControl,
@@ -256,8 +262,8 @@ mod tests {
     }
 
     #[test]
-    fn one_that_stands_aside_stands_by_when_it_is_told_to() {
-        let mut election = Election::new(Guid(1), 15, SmKey(1), false).aside(true);
+    fn an_inactive_manager_stands_by_when_it_is_ordered_to() {
+        let mut election = Election::new(Guid(1), 15, SmKey(1), false).inactive(true);
         let mut master = SmInfo::default();
         master
             .set_guid(Guid(2))

@@ -11,19 +11,22 @@ use alloc::{boxed::Box, vec::Vec};
 use core::{fmt, time::Duration};
 
 use ib_mad::{AttributeId, Instant, MadStatus, NoticeSm};
+use ib_routing::verify::Defect;
 use ib_smp::SmState;
-use ib_wire::{Gid, Guid, Lid, PortNum};
+use ib_subnet::PortAt;
+use ib_wire::{Gid, Guid, Lid};
 
 pub use self::text::Severity;
+use crate::reconcile::Change;
 
 /// Something that happened in the manager.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// A sweep began: everything is looked at anew (heavy), or only whether anything changed.
+    /// A sweep began.
     SweepStarted {
-        /// Whether the whole subnet is discovered again.
-        heavy: bool,
+        /// What it reads.
+        kind: SweepKind,
         /// Why.
         cause: SweepCause,
     },
@@ -127,6 +130,8 @@ pub enum Event {
         engine: &'static str,
         /// Whether they are installed.
         installed: bool,
+        /// What is wrong with them, if something is: installed routes have a defect only with permission.
+        defect: Option<Defect>,
     },
     /// Forwarding tables that are in use change: the blocks are written in an order in which no packet
     /// loops.
@@ -135,10 +140,31 @@ pub enum Event {
         entries: u64,
         /// Stages in which they are written; between two the manager waits until packets are gone.
         stages: usize,
-        /// LIDs whose packets are discarded meanwhile, as no order is safe for them.
-        closed: usize,
+        /// LIDs that no stage can move with the others: their entries are written one by one at the end.
+        held_back: usize,
         /// Whether packets are proven not to wait for each other in a circle on the way.
         deadlock_free: bool,
+    },
+    /// Forwarding entries that a failure broke lead to their destinations again, nearest ones first.
+    TablesHealed {
+        /// Entries that were broken.
+        entries: usize,
+    },
+    /// What a manager that only observes would change.
+    ChangePlanned(Box<Change>),
+    /// Cables went, and with them the nodes behind them.
+    NodesUnreachable {
+        /// Nodes that no cable joined to the manager for a moment or for good.
+        unreachable: Vec<Guid>,
+        /// Those among them that are not there any more.
+        missing: Vec<Guid>,
+    },
+    /// The link of the manager's own port is down.
+    OwnPortDown,
+    /// A higher manager refused to take the subnet over, so this one keeps it.
+    HandoverRefused {
+        /// The status of its answer.
+        status: MadStatus,
     },
     /// A node refused a Set, or did not do what it was told.
     Refused {
@@ -192,21 +218,6 @@ pub enum Event {
     SweepFailed(Box<Summary>),
 }
 
-/// A port by the GUID of its node and its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PortAt {
-    /// The node.
-    pub node_guid: Guid,
-    /// The port.
-    pub port_num: PortNum,
-}
-
-impl fmt::Display for PortAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]", self.node_guid, self.port_num)
-    }
-}
-
 /// A request that was not answered, and the port that it was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unresponsive {
@@ -239,7 +250,18 @@ pub enum SweepCause {
     Election,
 }
 
-/// The parts of a heavy sweep, in their order.
+/// What a sweep reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SweepKind {
+    /// The whole subnet.
+    Heavy,
+    /// Switches and ports that are marked as changed, and what is new behind them.
+    Partial,
+    /// Whether anything changed: SwitchInfo of every switch.
+    Light,
+}
+
+/// The parts of a heavy or partial sweep, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// Every node and port is found by directed routes.

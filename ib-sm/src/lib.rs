@@ -14,45 +14,47 @@
 
 extern crate alloc;
 
+mod apply;
 mod config;
 pub mod election;
 mod event;
 mod manager;
 pub mod partition;
+mod plan;
+mod policy;
 mod prefix_routes;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
 mod qos_policy;
+mod reconcile;
 mod registrations;
-mod request;
 mod sa;
 mod status;
-pub mod subnet;
-mod sweep;
-mod tally;
 mod trap;
+mod work;
 
 pub use config::{
     ConfigError, ForcedLinks, HostOptions, IgnoredOption, OptionChange, OptionFiles, OptionGroup,
     OptionInfo, Qos, QosOptions, SmConfig,
 };
 pub use event::{
-    Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortAt, PortCounts, Severity, Summary,
-    SweepCause, Unresponsive,
+    Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortCounts, Severity, Summary, SweepCause,
+    SweepKind, Unresponsive,
 };
-pub use manager::SubnetManager;
+pub use ib_subnet::PortAt;
+pub use manager::{Conduct, SubnetManager};
 pub use partition::{PartitionError, Partitions};
 pub use prefix_routes::{PrefixRoute, PrefixRoutes, PrefixRoutesError};
 pub use qos_policy::{QosLevel, QosPolicy, QosPolicyError};
+pub use reconcile::{Change, Stage};
 pub use registrations::{
     GroupRegistration, GuidRegistration, Registrations, RegistrationsError,
     SubscriptionRegistration,
 };
 pub use sa::RegistrationCounts;
 pub use status::Status;
-pub use subnet::Subnet;
-pub use tally::PortTally;
+pub use work::{Done, Work};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,12 +1,35 @@
-//! The subnet manager: what arrives goes to the sweep, what the sweep wants goes to the window.
+//! The subnet manager: what arrives goes to the part that waits for it, and what a part wants goes to the window.
+//!
+//! A sweep is observe, decide, reconcile, apply, and nothing else:
+//!
+//! ```text
+//!            begin_sweep                all reads answered              routes verified
+//!   Idle ───────────────────▶ Observing ───────────────▶ Planning ───────────────────┐
+//!    ▲                            ▲     (LIDs: Applying)  ▲     │ next engine        │
+//!    │                            │                       └─────┘                    ▼
+//!    │ last stage is over         └──────────────────────────────── Settling ◀── Applying
+//!    └────────────────────────────────────────────── Applying        a mark      │   ▲
+//!                                                                                └───┘ next stage
+//! ```
+//!
+//! *Observing* walks: everything, marked ports, or a look for changes. *Planning* waits for
+//! [`Work`](crate::Work): routes, their verification, the order of their writes. *Applying* writes one stage of
+//! changes. *Settling* waits until packets that were sent by earlier tables are gone. What asks for a sweep
+//! meanwhile is noted in `Pending`; a mark during Planning or Settling ends these at once, as the fabric that
+//! they work for is not there any more.
 
 mod command;
+mod observe;
 mod peers;
+mod planning;
 mod service;
+mod stages;
 
 use alloc::{
     boxed::Box,
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+    vec::Vec,
 };
 use core::time::Duration;
 
@@ -15,17 +38,23 @@ use ib_mad::{
     WindowConfig,
 };
 use ib_routing::{Fabric, LidMap, NodeType, Routes, VerifyReport, format::mcfdbs::Groups};
-use ib_smp::SmState;
+use ib_smp::{SmInfo, SmState};
+use ib_subnet::{NodeId, PortId, Read, Subnet, Walk};
 use ib_wire::{Guid, Lid};
 
+use self::{
+    peers::{PeerRequest, Polling},
+    planning::Planning,
+};
 use crate::{
     SmConfig,
+    apply::{self, Apply},
     election::Election,
-    event::{Event, FabricCounts, MadCounts, Phase, Summary, SweepCause},
-    request::Request,
+    event::{Event, FabricCounts, MadCounts, Phase, PortCounts, Summary, SweepCause, SweepKind},
+    plan::Plan,
+    policy::Situation,
+    reconcile::{Stage, tables::TableUpdate},
     sa::SubnetAdministrator,
-    subnet::{PortRef, Subnet},
-    sweep::{Step, Sweep},
     trap::TrapFilter,
 };
 
@@ -38,7 +67,18 @@ const PER_DEVICE: u32 = 8;
 /// Answers that may wait; beyond, requests are left unanswered, and their senders ask again.
 const MAX_ANSWERS: usize = 1024;
 
-/// A subnet manager: give it what the port receives, send what it says.
+/// What a manager does with what it decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Conduct {
+    /// Takes part in the election and writes its changes.
+    #[default]
+    Manage,
+    /// Sends no Set of any kind and takes no part in the election: it may run beside any manager. What it would
+    /// change is reported as [`Event::ChangePlanned`] after each sweep.
+    Observe,
+}
+
+/// A subnet manager: give it what the port receives, send what it returns.
 ///
 /// It starts to discover the subnet at once. [`Event::SubnetUp`] says that every port is
 /// configured; then it waits for changes. Nothing in it reads a clock or sends a packet.
@@ -49,7 +89,7 @@ const MAX_ANSWERS: usize = 1024;
 /// use ib_sm::{Event, SmConfig, SubnetManager};
 /// use ib_transport::{Clock, MadTransport, TransportError, drive};
 ///
-/// /// Brings the subnet behind `transport` up and says how many LIDs it has.
+/// /// Brings the subnet behind `transport` up and returns how many LIDs it has.
 /// fn bring_up(
 ///     transport: &mut impl MadTransport,
 ///     clock: &impl Clock,
@@ -61,84 +101,185 @@ const MAX_ANSWERS: usize = 1024;
 ///     })
 /// }
 /// ```
+///
+/// Routing, verification and the order of writes take longer than a call may on a large fabric. By default they run
+/// in place, inside [`handle_timeout`](Engine::handle_timeout). A host with threads calls
+/// [`hand_out_work`](Self::hand_out_work), takes the [`Work`](crate::Work) by [`poll_work`](Self::poll_work), runs
+/// it and gives the result to [`handle_done`](Self::handle_done); meanwhile queries are answered from the routes
+/// in force, and other managers get their answers.
 #[derive(Debug)]
 pub struct SubnetManager {
     config: SmConfig,
-    pub(crate) window: TransactionWindow<Request>,
-    pub(crate) sweep: Sweep,
-    events: VecDeque<Event>,
-    pub(crate) election: Election,
+    conduct: Conduct,
+    window: TransactionWindow<Purpose>,
+    subnet: Subnet,
+    plan: Plan,
+    mode: Mode,
+    pending: Pending,
+    /// When the next sweep begins by itself.
+    next_sweep: Option<Instant>,
+    history: History,
+    sweep: SweepRecord,
+    /// The last sweep that ended.
+    summary: Summary,
+    tables: TableUpdate,
+    /// Switches that the sweep at work has read, whose entries may be broken.
+    changed: BTreeSet<NodeId>,
+    work: WorkSlot,
+    election: Election,
+    polling: Polling,
+    /// Other managers, by the port that they sit on.
+    others: Vec<(PortId, SmInfo)>,
+    /// Requests that belong to no sweep.
+    urgent: VecDeque<PeerRequest>,
     traps: TrapFilter,
-    pub(crate) sa: SubnetAdministrator,
+    sa: SubnetAdministrator,
     /// Answers that wait to be sent.
     answers: VecDeque<Mad>,
     answers_sent: u64,
-    /// The manager that is polled, and when next.
-    polled: Option<PortRef>,
-    poll_at: Option<Instant>,
-    polls_failed: u8,
-    /// Why another sweep follows the one at work.
-    again: Option<SweepCause>,
-    /// Set while a step that only computes waits for the next call.
-    compute_at: Option<Instant>,
-    next_sweep: Option<Instant>,
+    events: VecDeque<Event>,
+}
+
+/// What the manager is doing: one state at a time, as the module's drawing has them.
+#[derive(Debug)]
+enum Mode {
+    /// Waits for a timer, a trap or an order.
+    Idle,
+    /// Reads.
+    Observing(Box<Walk>),
+    /// Waits for work.
+    Planning(Planning),
+    /// Writes the changes of a stage.
+    Applying(Apply),
+    /// Waits until then for packets that were sent by earlier tables.
+    Settling(Instant),
+}
+
+/// What a datagram in flight is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// A walk wants to know something.
+    Read(Read),
+    /// A stage reads or writes something.
+    Apply(apply::Request),
+    /// Another manager is asked or given an order.
+    Peer(PeerRequest),
+}
+
+/// What asked for a sweep while another one is at work.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Everything is to be read, for this reason.
+    everything: Option<SweepCause>,
+    /// These switches and ports are to be read.
+    marked: BTreeSet<PortId>,
+}
+
+/// What earlier sweeps came to.
+#[derive(Debug)]
+struct History {
+    /// Whether the last sweep ended with every port configured.
+    up: bool,
+    /// Whether a sweep has ever installed routes: before, queries are not answered.
+    served: bool,
+    /// Whether a sweep has ended since the start.
+    swept: bool,
+    /// What hosts registered before a restart is known: those that did not change need not register again.
+    restored: bool,
+    /// All routes shall be computed anew, those that still hold as well.
+    reroute: bool,
     quick_retries_left: u8,
-    /// Of the sweep at work.
-    pub(crate) summary: Summary,
+    /// GUIDs of the end ports that the last sweep left with LIDs.
+    ports: BTreeSet<Guid>,
+}
+
+/// The sweep at work.
+#[derive(Debug)]
+struct SweepRecord {
+    summary: Summary,
+    phase: Phase,
     phase_started: Instant,
     mads_before: MadCounts,
-    pub(crate) up: bool,
-    /// Whether a sweep has ever ended well: what it found is told to those who ask.
-    served: bool,
+}
+
+/// Work that is handed out, or may be.
+#[derive(Debug, Default)]
+struct WorkSlot {
+    /// Whether the host takes work out.
+    handed_out: bool,
+    /// Number of the last work: a result with another number is late and does not count.
+    number: u64,
 }
 
 impl SubnetManager {
     /// A manager that begins its first sweep at `now`.
     #[must_use]
     pub fn new(config: SmConfig, now: Instant) -> Self {
-        let window = TransactionWindow::new(window_config(&config));
         let election = Election::new(
             Guid::NONE,
             config.sm_priority,
             config.sm_key,
             config.ignore_other_sm,
         )
-        .aside(config.sm_inactive);
+        .inactive(config.sm_inactive);
         let mut manager = Self {
             sa: SubnetAdministrator::new(window_config(&config), config.rmpp),
+            window: TransactionWindow::new(window_config(&config)),
             config,
-            window,
-            sweep: Sweep::new(None),
-            events: VecDeque::new(),
+            conduct: Conduct::Manage,
+            subnet: Subnet::default(),
+            plan: Plan::default(),
+            mode: Mode::Idle,
+            pending: Pending::default(),
+            next_sweep: None,
+            history: History {
+                up: false,
+                served: false,
+                swept: false,
+                restored: false,
+                reroute: false,
+                quick_retries_left: QUICK_RETRIES,
+                ports: BTreeSet::new(),
+            },
+            sweep: SweepRecord {
+                summary: Summary::default(),
+                phase: Phase::Discover,
+                phase_started: now,
+                mads_before: MadCounts::default(),
+            },
+            summary: Summary::default(),
+            tables: TableUpdate::default(),
+            changed: BTreeSet::new(),
+            work: WorkSlot::default(),
             election,
+            polling: Polling::default(),
+            others: Vec::new(),
+            urgent: VecDeque::new(),
             traps: TrapFilter::default(),
             answers: VecDeque::new(),
             answers_sent: 0,
-            polled: None,
-            poll_at: None,
-            polls_failed: 0,
-            again: None,
-            compute_at: None,
-            next_sweep: None,
-            quick_retries_left: QUICK_RETRIES,
-            summary: Summary::default(),
-            phase_started: now,
-            mads_before: MadCounts::default(),
-            up: false,
-            served: false,
+            events: VecDeque::new(),
         };
-        manager.sweep.plan.remembered = manager.config.guid2lid.clone();
+        manager.plan.set_remembered(manager.config.guid2lid.clone());
         let kept = core::mem::take(&mut manager.config.registrations);
-        manager.sweep.restored = manager.sa.restore(now, &kept) && !kept.is_empty();
+        manager.history.restored = manager.sa.restore(now, &kept) && !kept.is_empty();
         manager.begin_sweep(now, SweepCause::Start);
         manager.run(now);
         manager
     }
 
+    /// Sets what the manager does with what it decides: [`Conduct::Manage`] unless said otherwise. To be called
+    /// before the first datagram is sent.
+    #[must_use]
+    pub fn with_conduct(mut self, conduct: Conduct) -> Self {
+        self.conduct = conduct;
+        self
+    }
+
     /// Whether the last sweep ended with every port configured.
     #[must_use]
     pub fn is_up(&self) -> bool {
-        self.up
+        self.history.up
     }
 
     /// The state in the election.
@@ -153,47 +294,47 @@ impl SubnetManager {
         &self.config
     }
 
-    /// What is known of the subnet; while a sweep is at work, what it has found so far.
+    /// What is known of the subnet.
     #[must_use]
     pub fn subnet(&self) -> &Subnet {
-        &self.sweep.subnet
+        &self.subnet
     }
 
     /// The fabric that the routes were computed for.
     #[must_use]
     pub fn fabric(&self) -> &Fabric {
-        &self.sweep.plan.fabric
+        self.plan.fabric()
     }
 
-    /// Who owns which LID.
+    /// The owner of each LID.
     #[must_use]
     pub fn lids(&self) -> &LidMap {
-        &self.sweep.plan.lids
+        self.plan.lids()
     }
 
     /// Base LIDs by port GUID, those of ports that are gone included: what a host keeps beyond its own life and gives back
     /// as [`SmConfig::guid2lid`]. [`ib_routing::format::guid2lid`] reads and writes OpenSM's file.
     #[must_use]
     pub fn guid2lid(&self) -> &BTreeMap<Guid, Lid> {
-        &self.sweep.plan.remembered
+        self.plan.remembered()
     }
 
     /// The routes that were installed.
     #[must_use]
     pub fn routes(&self) -> Option<&Routes> {
-        self.sweep.plan.routes.as_ref()
+        self.plan.routes()
     }
 
     /// The output ports of each multicast group's tree, by multicast LID and switch.
     #[must_use]
     pub fn multicast(&self) -> &Groups {
-        &self.sweep.plan.trees
+        self.plan.trees()
     }
 
     /// What the verification of the routes found.
     #[must_use]
     pub fn report(&self) -> Option<&VerifyReport> {
-        self.sweep.plan.report.as_ref()
+        self.plan.installed().map(|installed| installed.report())
     }
 
     /// The engine whose routes were installed.
@@ -202,10 +343,13 @@ impl SubnetManager {
         self.routes().map(|routes| routes.engine().name())
     }
 
-    /// What the last sweep found and did; of one at work, what is known so far.
+    /// What the last sweep that ended found and did; before it, what is known so far.
     #[must_use]
     pub fn summary(&self) -> &Summary {
-        &self.summary
+        match self.history.swept {
+            true => &self.summary,
+            false => &self.sweep.summary,
+        }
     }
 
     /// Datagrams since the start.
@@ -220,69 +364,64 @@ impl SubnetManager {
         }
     }
 
-    fn begin_sweep(&mut self, now: Instant, cause: SweepCause) {
-        // What is on its way speaks of nodes by their places in the database that ends here.
-        self.window.retain(|_| false);
-        for (port, block) in self.sweep.take_unwritten_guids() {
-            self.sa.guids.write_again(port, block);
-        }
-        if cause != SweepCause::Start {
-            let before = core::mem::replace(&mut self.sweep, Sweep::new(None));
-            self.sweep = Sweep::new(Some(before));
-        }
-        self.next_sweep = None;
-        self.again = None;
-        self.compute_at = None;
-        self.summary = Summary {
-            started: now,
-            ..Summary::default()
-        };
-        self.mads_before = self.mads();
-        self.phase_started = now;
-        self.events
-            .push_back(Event::SweepStarted { heavy: true, cause });
-        self.events.push_back(Event::PhaseStarted(Phase::Discover));
+    /// Whether a heavy sweep, a light one or a write of its consequences is at work.
+    pub(crate) fn is_sweeping(&self) -> bool {
+        !matches!(self.mode, Mode::Idle)
     }
 
-    /// Fills the window and moves the sweep on as far as it goes without an answer.
+    /// The part of the sweep at work.
+    pub(crate) const fn phase(&self) -> Phase {
+        self.sweep.phase
+    }
+
+    /// When the sweep at work began, or the last one.
+    pub(crate) const fn sweep_started(&self) -> Instant {
+        self.sweep.summary.started
+    }
+
+    /// Requests that wait to be sent or answered.
+    pub(crate) fn num_requests(&self) -> usize {
+        let queued = match &self.mode {
+            Mode::Observing(walk) => walk.len(),
+            Mode::Applying(apply) => apply.len(),
+            Mode::Idle | Mode::Planning(_) | Mode::Settling(_) => 0,
+        };
+        self.window.len().saturating_add(queued)
+    }
+
+    /// The other managers that the last discovery met, with the ports that they sit on.
+    pub(crate) fn others(&self) -> &[(PortId, SmInfo)] {
+        &self.others
+    }
+
+    pub(crate) const fn administrator(&self) -> &SubnetAdministrator {
+        &self.sa
+    }
+
+    pub(crate) const fn election(&self) -> &Election {
+        &self.election
+    }
+
+    fn situation(&self) -> Situation<'_> {
+        Situation::new(&self.config, &self.subnet, &self.plan)
+    }
+
+    /// Fills the window and moves on as far as that goes without an answer.
     fn run(&mut self, now: Instant) {
         loop {
             self.fill_window();
-            self.events.append(&mut self.sweep.events);
-            let waits = !self.window.is_empty()
-                || !self.sweep.queue.is_empty()
-                || self.compute_at.is_some();
-            if waits {
+            if !self.window.is_empty() || !self.urgent.is_empty() {
                 return;
             }
-            if self.sweep.step == Step::Done && !self.regroups() {
-                if self.writes_guids() {
-                    continue;
+            match &self.mode {
+                Mode::Idle => {
+                    if !self.begin_pending(now) && !self.begin_small_stage(now) {
+                        return;
+                    }
                 }
-                return;
-            }
-            let phase = self.sweep.step.phase();
-            if self.sweep.step == Step::Light {
-                self.end_light_sweep(now);
-                continue;
-            }
-            if self.sweep.step == Step::Discover && !self.may_configure(now) {
-                self.sweep.step = Step::Done;
-                continue;
-            }
-            if self.sweep.step == Step::RegroupTops {
-                self.end_regroup(now);
-                continue;
-            }
-            if self.sweep.advance(&self.config, &mut self.sa.groups) {
-                self.events.append(&mut self.sweep.events);
-                self.note_phase(now, phase);
-            }
-            if self.sweep.step.computes() {
-                self.compute_at = Some(later(now, self.sweep.pause(&self.config)));
-            }
-            if self.sweep.step == Step::Done {
-                self.end_sweep(now);
+                Mode::Observing(_) => self.end_walk(now),
+                Mode::Applying(_) => self.end_stage(now),
+                Mode::Planning(_) | Mode::Settling(_) => return,
             }
         }
     }
@@ -290,103 +429,193 @@ impl SubnetManager {
     /// Gives the window as much as it can have in flight and a little to choose from.
     fn fill_window(&mut self) {
         let enough = usize::try_from(self.window.limit().saturating_mul(2)).unwrap_or(usize::MAX);
-        let own = self.election.current();
+        self.follow_broken_routes();
         while self.window.len() < enough {
-            let Some(request) = self.sweep.queue.pop_front() else {
-                return;
+            let Some((purpose, mad)) = self.next_request() else {
+                break;
             };
-            let Some(mad) = self.sweep.build(&self.config, &own, request) else {
-                continue;
+            let device = match purpose {
+                Purpose::Read(read) => read.target.port(),
+                Purpose::Apply(request) => Some(request.block().port),
+                Purpose::Peer(request) => Some(request.port()),
             };
             let options = RequestOptions {
-                destination: request.port().map(|port| port.node.index() as u64),
+                destination: device.map(|port| port.node.index() as u64),
                 ..RequestOptions::default()
             };
             // The window takes far more than `enough`.
-            let _ = self.window.request_with(&mad, options, request);
+            let _ = self.window.request_with(&mad, options, purpose);
+        }
+        self.report_findings();
+    }
+
+    fn next_request(&mut self) -> Option<(Purpose, Mad)> {
+        while let Some(request) = self.urgent.pop_front() {
+            if let Some(mad) = self.peer_datagram(request) {
+                return Some((Purpose::Peer(request), mad));
+            }
+        }
+        let at = Situation::new(&self.config, &self.subnet, &self.plan);
+        match &mut self.mode {
+            Mode::Observing(walk) => {
+                let (read, mad) = walk.next_read(&self.subnet)?;
+                Some((Purpose::Read(read), mad))
+            }
+            Mode::Applying(apply) => {
+                let (request, mad) = apply.next(at)?;
+                Some((Purpose::Apply(request), mad))
+            }
+            Mode::Idle | Mode::Planning(_) | Mode::Settling(_) => None,
         }
     }
 
-    fn note_phase(&mut self, now: Instant, before: Phase) {
-        let phase = self.sweep.step.phase();
-        let ended = self.sweep.step == Step::Done;
-        if phase != before || ended {
-            self.summary
-                .phases
-                .add(before, now.since(self.phase_started));
-            self.phase_started = now;
+    /// Begins a sweep over everything.
+    fn begin_sweep(&mut self, now: Instant, cause: SweepCause) {
+        let options = self.walk_options();
+        self.pending.everything = None;
+        self.pending.marked.clear();
+        self.others.clear();
+        self.begin(now, cause, SweepKind::Heavy);
+        self.mode = Mode::Observing(Box::new(Walk::everything(&mut self.subnet, options)));
+    }
+
+    fn begin(&mut self, now: Instant, cause: SweepCause, kind: SweepKind) {
+        // What is in flight belongs to a sweep that ends here.
+        self.window
+            .retain(|purpose| matches!(purpose, Purpose::Peer(_)));
+        self.keep_unwritten_alias_guids();
+        self.next_sweep = None;
+        self.tables = TableUpdate::default();
+        self.sweep = SweepRecord {
+            summary: Summary {
+                started: now,
+                ..Summary::default()
+            },
+            phase: Phase::Discover,
+            phase_started: now,
+            mads_before: self.mads(),
+        };
+        self.events.push_back(Event::SweepStarted { kind, cause });
+        self.events.push_back(Event::PhaseStarted(Phase::Discover));
+    }
+
+    /// Begins the sweep that was asked for meanwhile, if any. Returns whether there was one.
+    fn begin_pending(&mut self, now: Instant) -> bool {
+        if let Some(cause) = self.pending.everything {
+            self.begin_sweep(now, cause);
+            return true;
         }
-        if phase != before && !ended {
+        if self.pending.marked.is_empty() {
+            return false;
+        }
+        if self.reads_parts() {
+            self.begin_partial_sweep(now, SweepCause::Trap);
+        } else {
+            self.begin_sweep(now, SweepCause::Trap);
+        }
+        true
+    }
+
+    /// Takes the next phase, and notes how long the one before took.
+    fn enter_phase(&mut self, now: Instant, phase: Phase) {
+        let before = core::mem::replace(&mut self.sweep.phase, phase);
+        if before != phase {
+            self.close_phase(now, before);
             self.events.push_back(Event::PhaseStarted(phase));
         }
     }
 
+    fn close_phase(&mut self, now: Instant, phase: Phase) {
+        let took = now.since(self.sweep.phase_started);
+        self.sweep.summary.phases.add(phase, took);
+        self.sweep.phase_started = now;
+    }
+
+    fn note_error(&mut self) {
+        self.sweep.summary.errors = self.sweep.summary.errors.saturating_add(1);
+    }
+
     fn end_sweep(&mut self, now: Instant) {
-        let plan = &self.sweep.plan;
-        let fabric = &plan.fabric;
-        self.summary.fabric = FabricCounts {
+        self.close_phase(now, self.sweep.phase);
+        self.mode = Mode::Idle;
+        let topology = Arc::clone(self.plan.topology());
+        let fabric = topology.fabric();
+        let mads = self.mads().since(self.sweep.mads_before);
+        let ports = self.port_counts();
+        let engine = self.engine();
+        let summary = &mut self.sweep.summary;
+        summary.fabric = FabricCounts {
             switches: fabric.count(NodeType::SWITCH),
             cas: fabric.count(NodeType::CA),
             routers: fabric.count(NodeType::ROUTER),
             links: fabric.num_links(),
-            lids: plan.lids.num_lids(),
+            lids: topology.lids().num_lids(),
         };
-        self.summary.engine = plan.routes.as_ref().map(|routes| routes.engine().name());
-        self.summary.ports = self.sweep.port_counts();
-        self.summary.unresponsive = self.sweep.unresponsive.clone();
-        self.summary.errors = self.sweep.errors;
-        self.summary.mads = self.mads().since(self.mads_before);
+        summary.engine = engine;
+        summary.ports = ports;
+        summary.mads = mads;
         self.serve_what_was_found();
+        self.history.swept = true;
+        self.summary = self.sweep.summary.clone();
         let summary = Box::new(self.summary.clone());
-        let failed = self.sweep.errors > 0;
-        self.up = !failed;
+        let failed = summary.errors > 0;
+        self.history.up = !failed;
         // One node that refuses must not leave all others without an administrator.
-        self.served |= self.sweep.plan.routes.is_some();
+        self.history.served |= self.plan.installed().is_some();
         self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));
         if failed {
-            if let Some(left) = self.quick_retries_left.checked_sub(1) {
-                self.quick_retries_left = left;
+            if let Some(left) = self.history.quick_retries_left.checked_sub(1) {
+                self.history.quick_retries_left = left;
                 self.next_sweep = Some(now);
             }
             self.events.push_back(Event::SweepFailed(summary));
         } else {
-            self.quick_retries_left = QUICK_RETRIES;
+            self.history.quick_retries_left = QUICK_RETRIES;
             self.events.push_back(Event::SubnetUp(summary));
         }
-        if self.again.is_some() {
-            self.next_sweep = Some(now);
-        }
     }
 
-    fn begin_light_sweep(&mut self, now: Instant) {
-        self.next_sweep = None;
-        self.phase_started = now;
-        self.events.push_back(Event::SweepStarted {
-            heavy: false,
-            cause: SweepCause::Timer,
-        });
-        self.sweep.start_light();
-    }
-
-    fn end_light_sweep(&mut self, now: Instant) {
-        self.sweep.step = Step::Done;
-        let changed = self.sweep.changed;
-        self.events.push_back(Event::LightSweepDone { changed });
-        match self.again {
-            Some(cause) => self.begin_sweep(now, cause),
-            None if changed => self.begin_sweep(now, SweepCause::Change),
-            None => {
-                self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));
+    /// Counts the ports that have a link, by their states.
+    fn port_counts(&self) -> PortCounts {
+        let mut counts = PortCounts::default();
+        for (id, node, port) in self.subnet.ports() {
+            let is_management = node.is_switch() && id.port == ib_wire::PortNum::MANAGEMENT;
+            if is_management || !port.is_up() {
+                continue;
             }
+            let count = match port.state() {
+                ib_smp::PortState::ACTIVE => &mut counts.active,
+                _ => &mut counts.not_active,
+            };
+            *count = count.saturating_add(1);
         }
+        counts
     }
 
     fn on_failures(&mut self, now: Instant) {
         while let Some(failure) = self.window.poll_failure() {
             match failure.context {
-                Request::PollSm(_) | Request::HandOver(_) => self.on_poll_failed(now),
-                request => self.sweep.on_failure(request),
+                Purpose::Peer(request) => self.on_peer_failure(now, request),
+                Purpose::Read(read) => {
+                    if let Mode::Observing(walk) = &mut self.mode {
+                        walk.handle_failure(&mut self.subnet, read);
+                    }
+                }
+                Purpose::Apply(request) => self.on_apply_failure(request),
             }
+        }
+    }
+
+    fn on_answer(&mut self, now: Instant, purpose: Purpose, mad: &Mad) {
+        match purpose {
+            Purpose::Peer(request) => self.on_peer_answer(now, request, mad),
+            Purpose::Read(read) => {
+                if let Mode::Observing(walk) = &mut self.mode {
+                    walk.handle_answer(&mut self.subnet, read, mad);
+                }
+                self.learn_own_guid();
+            }
+            Purpose::Apply(request) => self.on_apply_answer(request, mad),
         }
     }
 }
@@ -398,17 +627,10 @@ impl Engine for SubnetManager {
 
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
-            // To the window these would be answers to nothing.
+            // The window would count the datagrams of a transfer as stale.
             Input::Mad(mad) if self.sa.handle_transfer(now, mad) => self.on_messages(now),
             Input::Mad(mad) => match self.window.handle_mad(now, mad) {
-                Received::Answer(answer) => match answer.context {
-                    Request::PollSm(_) => self.on_poll_answer(now, mad),
-                    Request::LightSmInfo(_) => self.on_light_sm_info(mad),
-                    request => {
-                        self.sweep.on_answer(request, mad);
-                        self.learn_own_guid();
-                    }
-                },
+                Received::Answer(answer) => self.on_answer(now, answer.context, mad),
                 Received::Unsolicited => self.on_unsolicited(now, mad),
                 Received::Pending | Received::Stale => {}
             },
@@ -429,27 +651,17 @@ impl Engine for SubnetManager {
         self.window.handle_timeout(now);
         self.sa.handle_timeout(now);
         self.on_failures(now);
-        if self.compute_at.take_if(|at| *at <= now).is_some() {
-            let phase = self.sweep.step.phase();
-            self.sweep.compute(&self.config);
-            self.events.append(&mut self.sweep.events);
-            self.note_phase(now, phase);
-            if self.sweep.step.computes() {
-                self.compute_at = Some(later(now, self.sweep.pause(&self.config)));
-            }
+        self.run_work_in_place(now);
+        if let Mode::Settling(until) = self.mode
+            && until <= now
+        {
+            self.write_next_stage_of_entries(now);
         }
-        if self.poll_at.is_some_and(|at| at <= now) {
+        if self.polling.is_due(now) {
             self.poll(now);
         }
-        if self.sweep.step == Step::Done && self.next_sweep.is_some_and(|at| at <= now) {
-            match self.again {
-                Some(cause) => self.begin_sweep(now, cause),
-                None if self.up && self.config.force_heavy_sweep => {
-                    self.begin_sweep(now, SweepCause::Timer);
-                }
-                None if self.up => self.begin_light_sweep(now),
-                None => self.begin_sweep(now, SweepCause::Retry),
-            }
+        if matches!(self.mode, Mode::Idle) && self.next_sweep.is_some_and(|at| at <= now) {
+            self.begin_timed_sweep(now);
         }
         self.run(now);
     }
@@ -465,12 +677,16 @@ impl Engine for SubnetManager {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let next_sweep = self.next_sweep.filter(|_| self.sweep.step == Step::Done);
+        let of_mode = match &self.mode {
+            Mode::Idle => self.next_sweep,
+            Mode::Planning(planning) => planning.due().filter(|_| !self.work.handed_out),
+            Mode::Settling(until) => Some(*until),
+            Mode::Observing(_) | Mode::Applying(_) => None,
+        };
         let timers = [
             self.window.poll_timeout(),
-            self.compute_at,
-            next_sweep,
-            self.poll_at,
+            of_mode,
+            self.polling.due(),
             self.sa.poll_timeout(),
         ];
         timers.into_iter().flatten().min()
@@ -505,4 +721,21 @@ fn window_config(config: &SmConfig) -> WindowConfig {
         first_transaction_id: config.first_transaction_id,
         ..WindowConfig::default()
     }
+}
+
+/// The stage that follows another one in a sweep; `None` after the last.
+const fn next_stage(stage: Stage) -> Option<Stage> {
+    Some(match stage {
+        Stage::RaiseTops => Stage::Heal,
+        Stage::Heal => Stage::Move,
+        Stage::Move => Stage::Tables,
+        Stage::Tables => Stage::Lanes,
+        Stage::Lanes => Stage::Multicast,
+        Stage::Multicast => Stage::Partitions,
+        Stage::Partitions => Stage::Arm,
+        Stage::Arm => Stage::Activate,
+        Stage::Activate => Stage::LowerTops,
+        Stage::Groups => Stage::GroupTops,
+        Stage::Addresses | Stage::LowerTops | Stage::GroupTops | Stage::AliasGuids => return None,
+    })
 }

@@ -279,7 +279,7 @@ impl SubnetAdministrator {
                 let nodes = view.subnet.nodes();
                 Box::new(TableWork {
                     request,
-                    nodes: nodes.map(|(_, node)| node.info.node_guid()).collect(),
+                    nodes: nodes.map(|(_, node)| node.info().node_guid()).collect(),
                     next: 0,
                     step,
                     attribute_offset: 0,

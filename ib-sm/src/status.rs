@@ -4,13 +4,13 @@ use alloc::vec::Vec;
 
 use ib_mad::Instant;
 use ib_smp::{SmInfo, SmState};
+use ib_subnet::PortAt;
 use ib_wire::Guid;
 
 use crate::{
-    event::{MadCounts, Phase, PortAt},
+    event::{MadCounts, Phase},
     manager::SubnetManager,
     sa::RegistrationCounts,
-    sweep::Step,
 };
 
 /// What a manager is doing, for people and monitors.
@@ -45,23 +45,22 @@ impl SubnetManager {
     /// What the manager is doing now.
     #[must_use]
     pub fn status(&self) -> Status {
-        let own = self.election.current();
-        let step = self.sweep.step;
-        let others = self.sweep.others.iter();
+        let own = self.election().current();
+        let others = self.others().iter();
         Status {
             port_guid: own.guid(),
             state: own.sm_state(),
             priority: own.priority(),
-            up: self.up,
-            phase: (step != Step::Done).then_some(step.phase()),
-            requests: self.window.len().saturating_add(self.sweep.queue.len()),
-            sweep_started: self.summary.started,
+            up: self.is_up(),
+            phase: self.is_sweeping().then_some(self.phase()),
+            requests: self.num_requests(),
+            sweep_started: self.sweep_started(),
             engine: self.engine(),
             mads: self.mads(),
             others: others
-                .map(|&(port, info)| (self.sweep.subnet.port_at(port), info))
+                .map(|&(port, info)| (self.subnet().port_at(port), info))
                 .collect(),
-            registered: self.sa.counts(),
+            registered: self.administrator().counts(),
         }
     }
 }

@@ -7,15 +7,16 @@ use std::time::Duration;
 use ib_mad::Method;
 use ib_routing::engine;
 use ib_sa::{ComponentMask, McMemberRecord};
-use ib_sm::{Event, Partitions, PortTally, SweepCause};
+use ib_sm::{Event, Partitions, SweepCause, SweepKind};
 use ib_smp::{NodeType, PortState};
+use ib_subnet::PortSummary;
 use ib_transport::Clock;
 use ib_wire::{GidPrefix, PKey};
 use lab::{Lab, Running, client::Client};
 
-fn heavy_sweeps(running: &Running) -> Vec<SweepCause> {
+fn full_or_partial_sweeps(running: &Running) -> Vec<SweepCause> {
     let sweeps = running.events.iter().filter_map(|event| match event {
-        Event::SweepStarted { heavy: true, cause } => Some(*cause),
+        Event::SweepStarted { kind, cause } => (*kind != SweepKind::Light).then_some(*cause),
         _ => None,
     });
     sweeps.collect()
@@ -76,7 +77,10 @@ fn what_needs_a_restart_is_named_and_stays() {
     assert_eq!(named, ["subnet_prefix", "lmc"]);
     running.run_until_up();
     assert_eq!(running.sm.config().subnet_prefix, GidPrefix::DEFAULT);
-    assert_eq!(heavy_sweeps(&running).last(), Some(&SweepCause::Command));
+    assert_eq!(
+        full_or_partial_sweeps(&running).last(),
+        Some(&SweepCause::Command)
+    );
 }
 
 #[test]
@@ -89,7 +93,7 @@ fn an_order_during_a_sweep_has_another_one_follow() {
     running.sm.resweep(now);
     running.run_for(Duration::from_secs(5));
     let causes = [SweepCause::Start, SweepCause::Command];
-    assert_eq!(heavy_sweeps(&running), causes);
+    assert_eq!(full_or_partial_sweeps(&running), causes);
     assert!(running.sm.is_up());
 }
 
@@ -119,12 +123,12 @@ fn the_status_says_what_the_manager_does_and_keeps() {
 fn a_tally_counts_every_port_and_names_those_that_could_do_better() {
     let running = Lab::new("gen-torus-4x4x4").up();
     let (subnet, summary) = (running.sm.subnet(), running.sm.summary());
-    let all = PortTally::of(subnet, None);
+    let all = PortSummary::of(subnet, None);
     assert_eq!(all.states[&PortState::ACTIVE], summary.ports.active);
     assert_eq!(all.states.values().sum::<usize>(), all.ports);
     assert_eq!(all.widths.values().sum::<usize>(), summary.ports.active);
     let parts = [NodeType::CA, NodeType::SWITCH, NodeType::ROUTER];
-    let parts = parts.map(|kind| PortTally::of(subnet, Some(kind)).ports);
+    let parts = parts.map(|kind| PortSummary::of(subnet, Some(kind)).ports);
     assert_eq!(parts.iter().sum::<usize>(), all.ports);
     assert!(all.disabled.is_empty() && all.unanswered.is_empty());
 }

@@ -71,7 +71,7 @@ fn every_port_gets_the_keys_of_its_partitions() {
         .next()
         .unwrap()
         .1
-        .info
+        .info()
         .node_guid();
     for (index, &(port, _)) in all.iter().enumerate() {
         let is_own = running.node(port.node, |node| node.guid()) == own;

@@ -137,7 +137,7 @@ fn subscribers_hear_of_ports_that_go_and_come() {
         .next()
         .unwrap()
         .1
-        .info
+        .info()
         .node_guid();
     let (node, guid) = client.running.sim.with(|sim| {
         let (node, _) = sim

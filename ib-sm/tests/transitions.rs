@@ -171,18 +171,19 @@ fn watch(running: &mut Running, seed: u64) -> Seen {
 fn config(engine: &SharedEngine) -> SmConfig {
     SmConfig {
         sweep_interval: None,
+        allow_deadlock: true,
         routing_engines: vec![engine.clone()],
         ..SmConfig::default()
     }
 }
 
-/// Entries that changed in tables that were in use, and the LIDs that were closed meanwhile.
+/// Entries that moved in tables that were in use, and the LIDs that were moved one by one.
 fn change(running: &Running) -> (u64, usize) {
     let changes = running.events.iter().rev();
     let mut changes = changes.filter_map(|event| match event {
         Event::TablesChange {
-            entries, closed, ..
-        } => Some((*entries, *closed)),
+            entries, held_back, ..
+        } => Some((*entries, *held_back)),
         _ => None,
     });
     changes.next().unwrap_or_default()

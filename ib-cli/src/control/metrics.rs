@@ -6,7 +6,8 @@ use std::{
     thread,
 };
 
-use ib_sm::{PortTally, SubnetManager};
+use ib_sm::SubnetManager;
+use ib_subnet::PortSummary;
 use tiny_http::{Header, Method, Response, Server};
 
 use super::console::Orders;
@@ -124,7 +125,7 @@ pub fn text_of(sm: &SubnetManager) -> String {
         &[("", count(fabric.links))],
     );
     metric("lids", "gauge", "LIDs in use.", &[("", count(fabric.lids))]);
-    let tally = PortTally::of(sm.subnet(), None);
+    let tally = PortSummary::of(sm.subnet(), None);
     let states: Vec<(String, u64)> = tally
         .states
         .iter()

@@ -6,8 +6,9 @@
 use std::{fmt::Display, path::Path};
 
 use ib_mad::Instant;
-use ib_sm::{PortAt, PortTally, SmConfig, SubnetManager};
+use ib_sm::{PortAt, SmConfig, SubnetManager};
 use ib_smp::NodeType;
+use ib_subnet::PortSummary;
 use ib_wire::{Guid, Lid};
 use serde_json::{Value, json};
 
@@ -327,7 +328,7 @@ fn status(sm: &SubnetManager, now: Instant) -> Answer {
 }
 
 fn port_status(sm: &SubnetManager, only: Option<NodeType>) -> Answer {
-    let tally = PortTally::of(sm.subnet(), only);
+    let tally = PortSummary::of(sm.subnet(), only);
     let mut table = Table::new(["ports", ""]);
     table.row(["in all".to_owned(), tally.ports.to_string()]);
     let mut counts = serde_json::Map::new();

@@ -3,10 +3,11 @@
 use core::fmt;
 
 use ib_mad::{AttributeId, NoticeDetails, NoticeSm, TrapNumber};
+use ib_routing::verify::Defect;
 use ib_smp::{CLASSES, SmState};
 use ib_wire::Guid;
 
-use super::{Event, PortAt, SweepCause, Unresponsive};
+use super::{Event, PortAt, SweepCause, SweepKind, Unresponsive};
 
 /// How serious an event is, for hosts that filter what they show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +30,8 @@ impl Event {
             Self::LidsExhausted(_)
             | Self::DuplicateGuid { .. }
             | Self::SmKeyMismatch { .. }
+            | Self::OwnPortDown
+            | Self::HandoverRefused { .. }
             | Self::SweepFailed(_) => Severity::Error,
             Self::Unresponsive(_)
             | Self::InvalidNodeInfo { .. }
@@ -44,18 +47,21 @@ impl Event {
             Self::SmStateChanged { .. } | Self::StandingBy { .. } | Self::SubnetUp(_) => {
                 Severity::Info
             }
-            Self::RoutesVerified { installed, .. } => match installed {
-                true => Severity::Info,
-                false => Severity::Warning,
+            Self::RoutesVerified { defect, .. } => match defect {
+                None => Severity::Info,
+                Some(_) => Severity::Warning,
             },
             Self::NodeAppeared { .. }
             | Self::NodeVanished { .. }
             | Self::RoutesRepaired { .. }
             | Self::TablesChange { .. }
+            | Self::TablesHealed { .. }
+            | Self::NodesUnreachable { .. }
+            | Self::ChangePlanned(_)
             | Self::Trap { .. } => Severity::Info,
-            Self::SweepStarted { heavy, .. } => match heavy {
-                true => Severity::Info,
-                false => Severity::Debug,
+            Self::SweepStarted { kind, .. } => match kind {
+                SweepKind::Heavy | SweepKind::Partial => Severity::Info,
+                SweepKind::Light => Severity::Debug,
             },
             Self::LightSweepDone { changed } => match changed {
                 true => Severity::Info,
@@ -88,6 +94,11 @@ impl Event {
             Self::RepairFailed(_) => "repair_failed",
             Self::RoutesVerified { .. } => "routes_verified",
             Self::TablesChange { .. } => "tables_change",
+            Self::TablesHealed { .. } => "tables_healed",
+            Self::ChangePlanned(_) => "change_planned",
+            Self::NodesUnreachable { .. } => "nodes_unreachable",
+            Self::OwnPortDown => "own_port_down",
+            Self::HandoverRefused { .. } => "handover_refused",
             Self::Refused { .. } => "refused",
             Self::Trap { .. } => "trap",
             Self::PortShutOff { .. } => "port_shut_off",
@@ -105,8 +116,12 @@ impl Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::SweepStarted { heavy, cause } => {
-                let kind = if *heavy { "heavy" } else { "light" };
+            Self::SweepStarted { kind, cause } => {
+                let kind = match kind {
+                    SweepKind::Heavy => "heavy",
+                    SweepKind::Partial => "partial",
+                    SweepKind::Light => "light",
+                };
                 write!(f, "{kind} sweep started: {cause}")
             }
             Self::PhaseStarted(phase) => write!(f, "phase {phase} started"),
@@ -178,26 +193,67 @@ impl fmt::Display for Event {
                 "routes repaired: {orphaned} entries were broken, {moved} change"
             ),
             Self::RepairFailed(reason) => write!(f, "all routes computed anew: {reason}"),
-            Self::RoutesVerified { engine, installed } => match installed {
-                true => write!(f, "routes of {engine} verified and installed"),
-                false => write!(
+            Self::RoutesVerified {
+                engine,
+                installed,
+                defect,
+            } => match (installed, defect) {
+                (true, None) => write!(f, "routes of {engine} verified and installed"),
+                (true, Some(defect)) => {
+                    write!(f, "routes of {engine} are installed all the same: {defect}")
+                }
+                (false, Some(defect @ (Defect::Deadlock | Defect::MulticastDeadlock))) => write!(
                     f,
-                    "routes of {engine} are not installed: they do not verify"
+                    "routes of {engine} are not installed: {defect}; --allow-deadlock installs them"
                 ),
+                (false, Some(defect)) => {
+                    write!(f, "routes of {engine} are not installed: {defect}")
+                }
+                (false, None) => write!(f, "routes of {engine} are not installed"),
             },
             Self::TablesChange {
                 entries,
                 stages,
-                closed,
+                held_back,
                 deadlock_free,
             } => {
                 let proof = if *deadlock_free { "" } else { " not" };
                 write!(
                     f,
-                    "forwarding tables change: {entries} entries in {stages} stages, {closed} LIDs closed meanwhile, \
+                    "forwarding tables change: {entries} entries in {stages} stages, {held_back} LIDs one by one at the end, \
                      the transition is{proof} proven free of deadlock"
                 )
             }
+            Self::TablesHealed { entries } => {
+                write!(
+                    f,
+                    "{entries} forwarding entries that led nowhere were written first"
+                )
+            }
+            Self::ChangePlanned(change) => write!(
+                f,
+                "would set {} {:#x} at {}",
+                Name(change.attribute_id),
+                change.attribute_modifier,
+                change.at
+            ),
+            Self::NodesUnreachable {
+                unreachable,
+                missing,
+            } => write!(
+                f,
+                "{} nodes were cut off, {} of them are gone",
+                unreachable.len(),
+                missing.len()
+            ),
+            Self::OwnPortDown => write!(
+                f,
+                "the link of the manager's own port is down: there is no subnet to manage until it comes back"
+            ),
+            Self::HandoverRefused { status } => write!(
+                f,
+                "the manager with the higher priority refused to take the subnet over ({status}): this one keeps it"
+            ),
             Self::Refused {
                 at,
                 attribute_id,
@@ -401,7 +457,7 @@ mod tests {
         let expected = [
             (
                 Event::SweepStarted {
-                    heavy: true,
+                    kind: SweepKind::Heavy,
                     cause: SweepCause::Trap,
                 },
                 "heavy sweep started: a trap reported a change",

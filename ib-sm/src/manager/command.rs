@@ -1,54 +1,48 @@
 //! What the host orders while the manager runs: sweeps, other options, another priority.
 //!
-//! An order only queues work. A manager that stands by leaves the subnet to the master: to sweep is not its
-//! part.
+//! An order only queues work. A manager that stands by leaves the subnet to the master and does not sweep.
 
 use alloc::vec::Vec;
 
 use ib_mad::Instant;
 use ib_smp::SmState;
 
-use super::SubnetManager;
-use crate::{SmConfig, event::SweepCause, sweep::Step};
+use super::{Mode, SubnetManager};
+use crate::{SmConfig, event::SweepCause};
 
 impl SubnetManager {
-    /// Discovers the subnet again, as soon as the sweep at work is over.
+    /// Reads the whole subnet again, as soon as the sweep at work is over.
     pub fn resweep(&mut self, now: Instant) {
         if !self.may_sweep() {
             return;
         }
-        if self.sweep.step == Step::Done {
-            self.begin_sweep(now, SweepCause::Command);
-            self.run(now);
-        } else {
-            self.again = Some(SweepCause::Command);
-        }
+        self.pending.everything = Some(SweepCause::Command);
+        self.run(now);
     }
 
-    /// Asks every switch whether anything changed, unless a sweep is at work already: a heavy sweep
-    /// follows if so.
+    /// Asks every switch whether anything changed, unless a sweep is at work already; what changed is read then.
     pub fn light_sweep(&mut self, now: Instant) {
-        if self.state() == SmState::MASTER && self.up && self.sweep.step == Step::Done {
+        let is_idle = matches!(self.mode, Mode::Idle);
+        if self.state() == SmState::MASTER && self.history.up && is_idle {
             self.begin_light_sweep(now);
             self.run(now);
         }
     }
 
-    /// Discovers the subnet again and computes all routes anew, those that still hold as well.
+    /// Reads the whole subnet again and computes all routes anew, those that still hold as well.
     pub fn reroute(&mut self, now: Instant) {
-        self.sweep.plan.anew = true;
+        self.history.reroute = true;
         self.resweep(now);
     }
 
-    /// Changes the priority in the election. Who is to be the master by it becomes so at the next sweep of
-    /// the one that is.
+    /// Changes the priority in the election. It counts from the next sweep of the master on.
     pub fn set_priority(&mut self, now: Instant, priority: u8) {
         self.config.sm_priority = priority.min(15);
         self.election.set_priority(self.config.sm_priority);
         self.resweep(now);
     }
 
-    /// Takes over other options, then discovers the subnet again so that all of them are in effect.
+    /// Takes over other options, then reads the whole subnet again so that all of them are in effect.
     ///
     /// Returns the names of the options that differ and need a restart: the ones in effect stay.
     pub fn reconfigure(&mut self, now: Instant, config: SmConfig) -> Vec<&'static str> {
@@ -57,7 +51,7 @@ impl SubnetManager {
         let routes_differ = config.routing_engines != self.config.routing_engines
             || config.no_fallback != self.config.no_fallback
             || config.route_options != self.config.route_options;
-        self.sweep.plan.anew |= routes_differ;
+        self.history.reroute |= routes_differ;
         self.election.set_priority(config.sm_priority);
         self.election
             .set_rules(config.sm_key, config.ignore_other_sm);
@@ -66,7 +60,7 @@ impl SubnetManager {
         names
     }
 
-    /// Whether this manager is one that discovers: the master, or who may become it.
+    /// Whether this manager is one that discovers: the master, or one that may become it.
     fn may_sweep(&self) -> bool {
         matches!(self.state(), SmState::MASTER | SmState::DISCOVERING)
     }

@@ -1,61 +1,89 @@
-//! What others say to the manager: traps of devices, SMInfo of other managers.
+//! What others send to the manager: traps of devices, SMInfo of other managers.
 
+use alloc::collections::BTreeSet;
 use core::time::Duration;
 
-use ib_mad::{Attribute, Instant, Mad, MadStatus, Method, MgmtClass, NoticeSm};
+use ib_mad::{Attribute as _, Instant, Mad, MadStatus, Method, MgmtClass, NoticeSm, TrapNumber};
 use ib_smp::{DrDirection, SmControl, SmInfo, SmState, SmpDirected, SmpLidRouted};
+use ib_subnet::PortId;
 use ib_wire::{Guid, PortNum};
 
-use super::{MAX_ANSWERS, SubnetManager, later, service::view};
+use super::{MAX_ANSWERS, Mode, SubnetManager, later};
 use crate::{
+    apply::directed,
     election::{ElectionAction, ElectionInput},
     event::{Event, SweepCause},
-    request::Request,
-    subnet::PortRef,
-    sweep::Step,
     trap::{self, TrapAction},
 };
 
 /// Shortest time between two polls of the master.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-impl SubnetManager {
-    /// Decides, when a discovery is over, whether this manager configures what it found.
-    pub(super) fn may_configure(&mut self, now: Instant) -> bool {
-        if self.election.current().guid() == Guid::NONE {
-            // Not even the own node answers.
-            self.sweep.errors = self.sweep.errors.saturating_add(1);
-            self.end_sweep(now);
-            return false;
+/// A request to another manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PeerRequest {
+    /// Whether the manager on this port is alive.
+    Poll(PortId),
+    /// The manager on this port is to take the subnet.
+    HandOver(PortId),
+}
+
+impl PeerRequest {
+    pub(super) const fn port(self) -> PortId {
+        match self {
+            Self::Poll(port) | Self::HandOver(port) => port,
         }
-        let others: alloc::vec::Vec<SmInfo> =
-            self.sweep.others.iter().map(|&(_, info)| info).collect();
-        self.elect(now, ElectionInput::Discovered(&others)) == ElectionAction::Configure
+    }
+}
+
+/// The poll of the master, while this manager stands by.
+#[derive(Debug, Default)]
+pub(super) struct Polling {
+    /// The port that the polled manager sits on; `None` if it is unknown.
+    port: Option<PortId>,
+    at: Option<Instant>,
+    failed: u8,
+}
+
+impl Polling {
+    pub(super) const fn due(&self) -> Option<Instant> {
+        self.at
     }
 
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.at.is_some_and(|at| at <= now)
+    }
+}
+
+impl SubnetManager {
     /// Notes the own port's GUID as soon as it is known: another manager that discovers at the same
     /// time waits for our SMInfo.
     pub(super) fn learn_own_guid(&mut self) {
-        let own = self.sweep.subnet.port(self.sweep.own_port);
-        if let Some(guid) = own.map(|port| port.guid).filter(|&guid| guid != Guid::NONE) {
+        let own = self.subnet.own_port().and_then(|own| self.subnet.port(own));
+        if let Some(guid) = own
+            .map(|port| port.guid())
+            .filter(|&guid| guid != Guid::NONE)
+        {
             self.election.set_guid(guid);
         }
     }
 
-    /// In a light sweep another manager told its state: a second master, or a higher one that
-    /// stands by, calls for a heavy sweep, where the election is.
-    pub(super) fn on_light_sm_info(&mut self, mad: &Mad) {
-        let data = trap::smp_data(mad);
-        if let Some(data) = data
-            && let Ok((info, _)) = SmInfo::parse(&data, 0)
-        {
-            let higher = info.is_higher_than(&self.election.current());
-            self.sweep.changed |= match info.sm_state() {
-                SmState::MASTER => self.election.hears(info),
-                SmState::STANDBY => higher && self.election.hears(info),
-                _ => false,
-            };
-        }
+    /// The datagram of a request to another manager.
+    ///
+    /// A HANDOVER says that its sender is the master: it is, until the receiver answers.
+    pub(super) fn peer_datagram(&self, request: PeerRequest) -> Option<Mad> {
+        let port = request.port();
+        let path = self.subnet.path(port)?;
+        let m_key = self.subnet.m_key(port, self.config.m_key);
+        let (method, modifier, data) = match request {
+            PeerRequest::Poll(_) => (Method::GET, 0, [0; 64]),
+            PeerRequest::HandOver(_) => {
+                let mut own = self.election.current();
+                own.set_sm_state(SmState::MASTER);
+                (Method::SET, SmControl::HANDOVER.0, sm_info_data(&own))
+            }
+        };
+        Some(directed(&path, m_key, method, SmInfo::ID, modifier, &data))
     }
 
     pub(super) fn on_unsolicited(&mut self, now: Instant, mad: &Mad) {
@@ -89,39 +117,63 @@ impl SubnetManager {
             self.events.push_back(Event::Trap { from, notice });
             self.forward(&notice);
             if action == TrapAction::Sweep && self.config.sweep_on_trap {
-                self.sweep_soon(now, SweepCause::Trap);
+                self.mark_by_trap(&notice);
             }
+        }
+    }
+
+    /// Marks the ports that a trap is about, so that they are read: all of the switch for a change of a link. If the
+    /// sender is unknown, or its system image GUID changed, everything is read.
+    fn mark_by_trap(&mut self, notice: &NoticeSm) {
+        let issuer = self.view().port_with(notice.issuer_lid());
+        let names_part = matches!(
+            TrapNumber(notice.trap_number()),
+            TrapNumber::LINK_STATE_CHANGE | TrapNumber::CAPABILITY_MASK_CHANGE
+        );
+        match issuer.filter(|_| names_part) {
+            Some(port) => self.mark(BTreeSet::from([port])),
+            None => self.pending.everything = Some(SweepCause::Trap),
+        }
+    }
+
+    /// Marks ports, so that they are read as soon as the sweep at work lets them. A sweep that computes or waits is
+    /// dropped: it works for a fabric that is not there any more.
+    fn mark(&mut self, ports: BTreeSet<PortId>) {
+        self.pending.marked.extend(ports);
+        let may_be_dropped = matches!(self.mode, Mode::Planning(_) | Mode::Settling(_));
+        if may_be_dropped && self.reads_parts() {
+            self.mode = Mode::Idle;
         }
     }
 
     /// Disables the port that a trap complains of over and over, if the host wants that: of a CA the
-    /// switch's port in front of it, as nobody could ask the CA to come back else.
+    /// switch's port in front of it, as a CA could not be reached any more to enable it.
     fn shut_off(&mut self, notice: &NoticeSm) {
         if !self.config.babbling_port_policy {
             return;
         }
-        let view = view(&self.config, &self.sweep, &self.election);
+        let view = self.view();
         let named = trap::babbler(notice).and_then(|(lid, port)| {
             let owner = view.port_with(lid)?;
             match view.subnet.node(owner.node)?.is_switch() {
-                true => Some(PortRef { port, ..owner }),
-                false => view.subnet.port(owner)?.peer,
+                true => Some(PortId { port, ..owner }),
+                false => view.subnet.port(owner)?.peer(),
             }
         });
-        let named = named.filter(|port| port.port != PortNum(0));
-        if let Some(port) = named.filter(|&port| self.sweep.subnet.port(port).is_some()) {
-            let at = self.sweep.subnet.port_at(port);
-            self.sweep.queue.push_back(Request::DisablePort(port));
+        let named = named.filter(|port| port.port != PortNum::MANAGEMENT);
+        if let Some(port) = named.filter(|&port| self.subnet.port(port).is_some()) {
+            self.disable(port);
+            let at = self.subnet.port_at(port);
             self.events.push_back(Event::PortShutOff { at });
         }
     }
 
-    /// Polls the manager that is stood by for.
+    /// Polls the manager that this one stands by for.
     pub(super) fn poll(&mut self, now: Instant) {
-        self.poll_at = Some(self.next_poll(now));
-        match self.polled {
-            Some(port) => self.sweep.queue.push_back(Request::PollSm(port)),
-            // It came after the last discovery: nobody knows where it sits, so nobody can ask.
+        self.polling.at = Some(self.next_poll(now));
+        match self.polling.port {
+            Some(port) => self.urgent.push_back(PeerRequest::Poll(port)),
+            // It came after the last discovery, so its port is unknown and it cannot be asked.
             None => self.on_poll_failed(now),
         }
     }
@@ -131,34 +183,53 @@ impl SubnetManager {
         later(now, self.config.sminfo_polling_timeout.max(SHORTEST_PAUSE))
     }
 
-    pub(super) fn on_poll_answer(&mut self, now: Instant, mad: &Mad) {
-        self.polls_failed = 0;
-        let data = trap::smp_data(mad);
-        if let Some(data) = data
-            && let Ok((info, _)) = SmInfo::parse(&data, 0)
-        {
-            self.elect(now, ElectionInput::PollAnswered(info));
+    pub(super) fn on_peer_answer(&mut self, now: Instant, request: PeerRequest, mad: &Mad) {
+        // In a directed-route SMP the highest bit of the common header's status is the direction.
+        let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
+            return;
+        };
+        let status = smp.status();
+        if let PeerRequest::HandOver(_) = request {
+            if !status.is_ok() {
+                // The manager does not take the subnet, which would have no master then.
+                self.events.push_back(Event::HandoverRefused { status });
+                self.elect(now, ElectionInput::PollFailed);
+            }
+            return;
+        }
+        if !status.is_ok() {
+            return self.on_poll_failed(now);
+        }
+        if let Ok((info, _)) = SmInfo::parse(smp.smp_data(), 0) {
+            let info = *info;
+            self.elect(now, ElectionInput::PollAnswered(&info));
+            // A manager that discovers for ever is no master.
+            if info.sm_state() == SmState::DISCOVERING {
+                self.on_poll_failed(now);
+            } else {
+                self.polling.failed = 0;
+            }
         }
     }
 
-    pub(super) fn on_poll_failed(&mut self, now: Instant) {
-        self.polls_failed = self.polls_failed.saturating_add(1);
-        if self.polls_failed > self.config.polling_retry_number {
+    pub(super) fn on_peer_failure(&mut self, now: Instant, request: PeerRequest) {
+        match request {
+            PeerRequest::Poll(_) => self.on_poll_failed(now),
+            // The order may not have arrived; the poll shows whether there is a master.
+            PeerRequest::HandOver(_) => self.on_poll_failed(now),
+        }
+    }
+
+    fn on_poll_failed(&mut self, now: Instant) {
+        self.polling.failed = self.polling.failed.saturating_add(1);
+        if self.polling.failed > self.config.polling_retry_number {
             self.elect(now, ElectionInput::PollFailed);
-        }
-    }
-
-    /// Sweeps now, or after the sweep at work.
-    fn sweep_soon(&mut self, now: Instant, cause: SweepCause) {
-        self.again = Some(cause);
-        if self.sweep.step == Step::Done {
-            self.next_sweep = Some(now);
         }
     }
 
     /// Answers another manager, and does what it orders.
     fn on_sm_info(&mut self, now: Instant, mad: &Mad) {
-        if self.election.current().guid() == Guid::NONE {
+        if self.election.current().guid() == Guid::NONE || self.conduct == super::Conduct::Observe {
             return;
         }
         let header = mad.header();
@@ -188,10 +259,7 @@ impl SubnetManager {
 
     fn answer_sm_info(&mut self, request: &Mad, own: &SmInfo, status: MadStatus) {
         let mut answer = *request;
-        let mut data = [0; 64];
-        for (to, &from) in data.iter_mut().zip(own.as_bytes()) {
-            *to = from;
-        }
+        let data = sm_info_data(own);
         match request.header().mgmt_class() {
             MgmtClass::SUBN_DIRECTED => {
                 if let Ok((smp, _)) = SmpDirected::parse_mut(&mut answer.bytes, 0) {
@@ -218,8 +286,8 @@ impl SubnetManager {
         }
     }
 
-    /// Tells the election what happened and does what it says.
-    fn elect(&mut self, now: Instant, input: ElectionInput<'_>) -> ElectionAction {
+    /// Gives the election an input and does what it decides.
+    pub(super) fn elect(&mut self, now: Instant, input: ElectionInput<'_>) -> ElectionAction {
         let from = self.state();
         let Ok(action) = self.election.handle(input) else {
             return ElectionAction::None;
@@ -229,25 +297,25 @@ impl SubnetManager {
             self.events.push_back(Event::SmStateChanged { from, to });
         }
         if to != SmState::MASTER && from == SmState::MASTER {
-            self.up = false;
+            self.history.up = false;
             self.next_sweep = None;
             self.retire();
         } else if to == SmState::STANDBY && from != to {
-            // What was kept from before a restart: hosts have told the master what holds now.
+            // Hosts have registered with the master since; what was kept from before a restart is old.
             self.forget_hosts();
         }
         match action {
             ElectionAction::None | ElectionAction::Configure => {}
             ElectionAction::Sweep => {
                 self.stop_polling();
-                self.sweep_soon(now, SweepCause::Election);
+                self.pending.everything = Some(SweepCause::Election);
             }
             ElectionAction::StopPolling => self.stop_polling(),
             ElectionAction::Poll(guid) => self.stand_by(now, guid),
             ElectionAction::HandOver(guid) => {
                 self.stand_by(now, guid);
-                if let Some(port) = self.polled {
-                    self.sweep.queue.push_back(Request::HandOver(port));
+                if let Some(port) = self.polling.port {
+                    self.urgent.push_back(PeerRequest::HandOver(port));
                 }
             }
         }
@@ -258,20 +326,26 @@ impl SubnetManager {
     }
 
     fn stand_by(&mut self, now: Instant, master: Guid) {
-        let others = self.sweep.others.iter();
-        let heard = others
-            .filter(|(_, info)| info.guid() == master)
-            .map(|&(port, _)| port)
-            .next();
-        self.polled = heard.or_else(|| self.sweep.subnet.find_port(master));
-        self.polls_failed = 0;
-        self.poll_at = Some(self.next_poll(now));
+        let mut others = self.others.iter();
+        let known = others.find(|(_, info)| info.guid() == master);
+        let port = known.map(|&(port, _)| port);
+        self.polling = Polling {
+            port: port.or_else(|| self.subnet.find_port(master)),
+            at: Some(self.next_poll(now)),
+            failed: 0,
+        };
         self.events.push_back(Event::StandingBy { master });
     }
 
     fn stop_polling(&mut self) {
-        self.polled = None;
-        self.poll_at = None;
-        self.polls_failed = 0;
+        self.polling = Polling::default();
     }
+}
+
+fn sm_info_data(info: &SmInfo) -> [u8; 64] {
+    let mut data = [0; 64];
+    for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
+        *to = from;
+    }
+    data
 }

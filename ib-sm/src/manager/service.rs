@@ -3,18 +3,18 @@
 use alloc::{collections::BTreeSet, vec::Vec};
 
 use ib_mad::{Instant, Mad, Method, Notice, NoticeSm, TrapNumber};
-use ib_smp::SmState;
+use ib_smp::{SmInfo, SmState};
+use ib_subnet::{PortId, Subnet};
 use ib_wire::{Gid, Guid};
 
 use super::{SubnetManager, window_config};
 use crate::{
     SmConfig,
     election::Election,
-    event::SweepCause,
+    plan::Plan,
+    policy::{Situation, multicast},
     registrations::Registrations,
     sa::{Requester, SubnetAdministrator, View, groups::groups_of},
-    subnet::Subnet,
-    sweep::{Step, Sweep},
 };
 
 impl SubnetManager {
@@ -54,15 +54,27 @@ impl SubnetManager {
 
     /// What the administrator sends next.
     pub(super) fn poll_administrator(&mut self, now: Instant) -> Option<Mad> {
-        let view = self
-            .served
-            .then(|| view(&self.config, &self.sweep, &self.election));
+        let view = self.history.served.then(|| {
+            view(
+                &self.config,
+                &self.subnet,
+                &self.plan,
+                &self.others,
+                &self.election,
+            )
+        });
         self.sa.poll_transmit(now, view)
     }
 
     /// Hands a device's notice on to who subscribed.
     pub(super) fn forward(&mut self, notice: &NoticeSm) {
-        let view = view(&self.config, &self.sweep, &self.election);
+        let view = view(
+            &self.config,
+            &self.subnet,
+            &self.plan,
+            &self.others,
+            &self.election,
+        );
         let issuer = view.port_with(notice.issuer_lid());
         let issuer = issuer.and_then(|port| view.subnet.port(port));
         let mut whole = Notice::default();
@@ -82,9 +94,17 @@ impl SubnetManager {
     /// Brings what is served up to date with what a sweep found: who came and went is announced, what
     /// the gone had told is forgotten, and the groups that always exist are there.
     pub(super) fn serve_what_was_found(&mut self) {
-        let view = view(&self.config, &self.sweep, &self.election);
-        let (before, now) = (ports(&self.sweep.before), ports(view.subnet));
-        self.sa.groups.set_capacity(self.sweep.multicast_capacity());
+        let view = view(
+            &self.config,
+            &self.subnet,
+            &self.plan,
+            &self.others,
+            &self.election,
+        );
+        let now = ports(view.subnet);
+        let before = core::mem::replace(&mut self.history.ports, now.clone());
+        let capacity = multicast::capacity(Situation::new(&self.config, &self.subnet, &self.plan));
+        self.sa.groups.set_capacity(capacity);
         let partitions = self.config.partitions.iter();
         let asked = partitions
             .filter(|_| !self.config.disable_multicast)
@@ -114,75 +134,55 @@ impl SubnetManager {
         }
     }
 
-    /// Writes the trees of groups that changed, if there are any and this manager owns the subnet.
-    /// Returns whether there is something to do.
-    pub(super) fn regroups(&mut self) -> bool {
-        let may = self.served && self.state() == SmState::MASTER;
-        if may && self.sa.groups.have_changed() {
-            self.sweep.start_regroup(&self.config, &mut self.sa.groups);
-            return true;
-        }
-        false
-    }
-
-    /// Gives the ports the alias GUIDs that hosts asked for, if there are any and this manager owns the
-    /// subnet. Returns whether there is something to do.
-    pub(super) fn writes_guids(&mut self) -> bool {
-        if !self.served || self.state() != SmState::MASTER {
-            return false;
-        }
-        let blocks = self.sa.guids.take_unwritten();
-        let some = !blocks.is_empty();
-        self.sweep.queue_guid_infos(blocks.into_iter());
-        some
-    }
-
-    pub(super) fn end_regroup(&mut self, now: Instant) {
-        self.sweep.step = Step::Done;
-        if self.sweep.errors > 0 && self.again.is_none() {
-            self.again = Some(SweepCause::Retry);
-        }
-        if self.again.is_some() {
-            self.next_sweep = Some(now);
-        }
-    }
-
-    /// Forgets what hosts told: another manager is the master now, and they tell it.
+    /// Forgets what hosts registered: another manager is the master now, and they register with it.
     pub(super) fn retire(&mut self) {
-        self.served = false;
+        self.history.served = false;
         if !self.config.honor_guid2lid {
-            self.sweep.plan.remembered.clear();
+            self.plan.set_remembered(Default::default());
         }
         self.forget_hosts();
     }
 
     pub(super) fn forget_hosts(&mut self) {
-        self.sweep.restored = false;
-        self.sweep.plan.aliases.clear();
+        self.history.restored = false;
+        self.plan.clear_aliases();
+        self.subnet.forget_registrations();
         self.sa = SubnetAdministrator::new(window_config(&self.config), self.config.rmpp);
+    }
+
+    /// What the administrator answers from: what is known of the subnet, and the routes in force.
+    pub(super) fn view(&self) -> View<'_> {
+        view(
+            &self.config,
+            &self.subnet,
+            &self.plan,
+            &self.others,
+            &self.election,
+        )
+    }
+}
+
+/// The view of a manager's parts, for calls that change another part of it.
+fn view<'a>(
+    config: &'a SmConfig,
+    subnet: &'a Subnet,
+    plan: &'a Plan,
+    others: &'a [(PortId, SmInfo)],
+    election: &Election,
+) -> View<'a> {
+    View {
+        config,
+        subnet,
+        plan,
+        own_port: subnet.own_port(),
+        own: election.current(),
+        others,
+        requester: Requester::Unknown,
     }
 }
 
 /// GUIDs of the end ports that have LIDs.
 fn ports(subnet: &Subnet) -> BTreeSet<Guid> {
-    let ports = subnet.nodes().flat_map(|(_, node)| node.ports());
-    let ends = ports.filter(|(_, port)| port.lids.is_some());
-    ends.map(|(_, port)| port.guid).collect()
-}
-
-/// What the administrator answers from. Until it has routes of its own a sweep knows less than the one
-/// before.
-pub(super) fn view<'a>(config: &'a SmConfig, sweep: &'a Sweep, election: &Election) -> View<'a> {
-    View {
-        config,
-        subnet: match sweep.step <= Step::Route {
-            true => &sweep.before,
-            false => &sweep.subnet,
-        },
-        plan: &sweep.plan,
-        own_port: sweep.own_port,
-        own: election.current(),
-        others: &sweep.others,
-        requester: Requester::Unknown,
-    }
+    let ends = subnet.ports().filter(|(_, _, port)| port.lids().is_some());
+    ends.map(|(_, _, port)| port.guid()).collect()
 }

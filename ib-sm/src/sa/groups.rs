@@ -18,7 +18,9 @@ use ib_wire::{Gid, Guid, Lid, PKey};
 
 pub(crate) use self::parameters::groups_of;
 use super::quota::Quota;
-use crate::{SmConfig, registrations::GroupRegistration, subnet::Port};
+use ib_subnet::Port;
+
+use crate::{SmConfig, registrations::GroupRegistration};
 
 /// Multicast LIDs that there are.
 const MLIDS: u16 = 0x3fff;
@@ -36,7 +38,7 @@ pub(crate) struct Group {
     /// The port whose request created it, if a quota counts it.
     creator: Guid,
     /// Its tree does not fit its members any more.
-    pub(crate) changed: bool,
+    changed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub(crate) struct Groups {
     /// Tells groups apart that the administrator names itself.
     named: u32,
     /// LIDs of groups that are no more, whose trees still stand in the switches.
-    pub(crate) abandoned: Vec<Lid>,
+    abandoned: Vec<Lid>,
     /// Some tree does not fit its group any more, or has none.
     changed: bool,
 }
@@ -91,6 +93,19 @@ impl Default for Groups {
 }
 
 impl Group {
+    pub(crate) fn mlid(&self) -> Lid {
+        self.parameters.mlid()
+    }
+
+    pub(crate) fn mgid(&self) -> Gid {
+        self.parameters.mgid()
+    }
+
+    /// Whether its tree does not fit its members any more.
+    pub(crate) const fn has_changed(&self) -> bool {
+        self.changed
+    }
+
     /// GUIDs of the ports that the tree joins. Those that only send reach it by its nearest switch and
     /// are part of the tree as well.
     pub(crate) fn ports(&self) -> impl Iterator<Item = Guid> + '_ {
@@ -137,6 +152,11 @@ impl Groups {
     /// The first group with this LID.
     pub(super) fn find_lid(&self, mlid: Lid) -> Option<&Group> {
         self.iter().find(|group| group.parameters.mlid() == mlid)
+    }
+
+    /// LIDs of groups that are gone, whose trees are still in the switches.
+    pub(crate) fn abandoned(&self) -> impl Iterator<Item = Lid> + '_ {
+        self.abandoned.iter().copied()
     }
 
     /// Whether a tree has to be computed.

@@ -15,7 +15,9 @@ use ib_smp::GuidInfo;
 use ib_wire::Guid;
 
 use super::View;
-use crate::{registrations::GuidRegistration, subnet::PortRef};
+use ib_subnet::PortId;
+
+use crate::registrations::GuidRegistration;
 
 /// Bit of the first entry in a component mask; the other seven follow.
 const FIRST_ENTRY: u8 = 4;
@@ -105,10 +107,10 @@ impl AliasGuids {
         if !given.contains(C::LID | C::BLOCK_NUM) {
             return Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
         }
-        let at: PortRef = view.port_with(wanted.lid()).ok_or(SaStatus::NO_RECORDS)?;
+        let at: PortId = view.port_with(wanted.lid()).ok_or(SaStatus::NO_RECORDS)?;
         let port = view.subnet.port(at).ok_or(SaStatus::NO_RECORDS)?;
-        let (guid, block) = (port.guid, wanted.block_num());
-        let room = port.info.map_or(0, |info| info.guid_cap());
+        let (guid, block) = (port.guid(), wanted.block_num());
+        let room = port.info().map_or(0, |info| info.guid_cap());
         let mut guids = self.block(guid, block);
         // Taken over only if every entry will do.
         let mut taken = self.taken.clone();

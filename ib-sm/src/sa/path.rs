@@ -13,7 +13,7 @@ use ib_smp::NodeType;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PortNum, addr::LidRange};
 
 use super::{View, groups::Groups, limits::Limits, policy, records::end_ports, scope::Scope};
-use crate::subnet::{NodeIdx, Port, PortRef};
+use ib_subnet::{NodeId, Port, PortId};
 
 /// Paths that a table may have.
 pub(super) const MAX_PATHS: usize = 1 << 16;
@@ -25,7 +25,7 @@ const MAX_HOPS: u8 = 64;
 /// One end of a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End<'a> {
-    pub(super) at: PortRef,
+    pub(super) at: PortId,
     port: &'a Port,
     /// As it was asked for where an alias was, else of the port's own GUID.
     gid: Gid,
@@ -35,7 +35,7 @@ pub(super) struct End<'a> {
 /// A node on the way, and the ports by which a packet comes in and goes out; 0 at the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hop {
-    pub(super) node: NodeIdx,
+    pub(super) node: NodeId,
     pub(super) entry: PortNum,
     pub(super) exit: PortNum,
 }
@@ -195,16 +195,16 @@ fn all_ends<'a>(view: View<'a>, scope: Scope<'a>) -> Vec<End<'a>> {
 }
 
 /// An end port, under the GID that it was asked for by where that is an alias.
-fn end_at(view: View<'_>, at: PortRef, gid: Option<Gid>) -> Option<End<'_>> {
+fn end_at(view: View<'_>, at: PortId, gid: Option<Gid>) -> Option<End<'_>> {
     let port = view.subnet.port(at)?;
     Some(End {
         at,
         port,
         gid: match gid {
-            Some(alias) if alias.guid() != port.guid => alias,
+            Some(alias) if alias.guid() != port.guid() => alias,
             _ => view.gid(port),
         },
-        lids: port.lids?,
+        lids: port.lids()?,
     })
 }
 
@@ -219,7 +219,7 @@ fn is_elsewhere(view: View<'_>, gid: Gid) -> bool {
 fn router_to(view: View<'_>, gid: Gid, dlid: Option<Lid>) -> Option<End<'_>> {
     let is_router = |end: &End<'_>| {
         let node = view.subnet.node(end.at.node);
-        node.is_some_and(|node| node.info.node_type() == NodeType::ROUTER)
+        node.is_some_and(|node| node.info().node_type() == NodeType::ROUTER)
     };
     let mut named = view
         .config
@@ -267,7 +267,7 @@ pub(super) fn walk(
     dlid: Lid,
     mut pass: impl FnMut(Hop) -> Option<()>,
 ) -> Option<()> {
-    let routes = view.plan.routes.as_ref()?;
+    let routes = view.plan.routes()?;
     let mut hop = Hop {
         node: source.at.node,
         entry: PortNum(0),
@@ -279,8 +279,8 @@ pub(super) fn walk(
         }
         let node = view.subnet.node(hop.node)?;
         // Leave the source: a CA by its cable, a switch by its table.
-        hop.exit = match &node.switch {
-            Some(switch) => routes.port(switch.routed?, dlid),
+        hop.exit = match node.switch() {
+            Some(_) => routes.port(view.plan.switch(hop.node)?, dlid),
             None if hop.entry.0 == 0 => source.at.port,
             None => return None,
         };
@@ -288,7 +288,7 @@ pub(super) fn walk(
             return (hop.node == destination.at.node).then(|| pass(hop))?;
         }
         pass(hop)?;
-        let peer = node.port(hop.exit)?.peer?;
+        let peer = node.port(hop.exit)?.peer()?;
         hop = Hop {
             node: peer.node,
             entry: peer.port,
@@ -312,13 +312,13 @@ fn path(
         let node = view.subnet.node(hop.node)?;
         for port in [hop.entry, hop.exit] {
             if port.0 != 0 {
-                limits.pass(node.port(port)?.info.as_ref()?);
+                limits.pass(node.port(port)?.info()?);
             }
         }
         Some(())
     })?;
     if same {
-        limits.pass(source.port.info.as_ref()?);
+        limits.pass(source.port.info().as_ref()?);
     }
     let mut record = PathRecord::default();
     record
@@ -333,7 +333,7 @@ fn path(
             false => 0,
         })
         .set_p_key(source.port.shared_p_key(destination.port, None)?)
-        .set_sl(view.plan.routes.as_ref()?.sl(slid, dlid))
+        .set_sl(view.plan.routes()?.sl(slid, dlid))
         .set_mtu_selector(Selector::EXACTLY)
         .set_mtu(limits.mtu)
         .set_rate_selector(Selector::EXACTLY)
@@ -408,7 +408,7 @@ fn asked_for(
     }
     if given.contains(C::SL) && template.sl() != path.sl() {
         // Routes that need no lanes of their own do as well on any.
-        let routes = view.plan.routes.as_ref()?;
+        let routes = view.plan.routes()?;
         let any = matches!(routes.sls(), SlTable::Uniform(_)) && routes.vl_map().is_uniform();
         if !any || destination.is_none() {
             return None;

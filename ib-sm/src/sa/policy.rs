@@ -8,17 +8,15 @@ use ib_sa::{PathComponents, PathRecord};
 use ib_wire::PKey;
 
 use super::View;
-use crate::{
-    qos_policy::{PathQuery, PolicyPort},
-    subnet::PortRef,
-    sweep::node_type,
-};
+use ib_subnet::{PortId, node_type};
+
+use crate::qos_policy::{PathQuery, PolicyPort};
 
 /// Makes a path what the policy wants for it. Routes that need their service levels keep them.
 pub(super) fn apply(
     view: View<'_>,
-    source: PortRef,
-    destination: PortRef,
+    source: PortId,
+    destination: PortId,
     path: &mut PathRecord,
     template: &PathRecord,
     given: PathComponents,
@@ -45,7 +43,7 @@ pub(super) fn apply(
     let Some(level) = config.qos_policy.level_of(&query) else {
         return;
     };
-    let routes = view.plan.routes.as_ref();
+    let routes = view.plan.routes();
     let are_free = routes.is_some_and(|routes| matches!(routes.sls(), SlTable::Uniform(_)));
     if let Some(sl) = level.sl.filter(|_| are_free) {
         path.set_sl(sl);
@@ -69,7 +67,7 @@ pub(super) fn apply(
 }
 
 /// The partitions of a port that have a name.
-fn partitions(view: View<'_>, at: PortRef) -> Vec<(&str, PKey)> {
+fn partitions(view: View<'_>, at: PortId) -> Vec<(&str, PKey)> {
     let named = view.config.partitions.iter();
     let named = named.map(|partition| (partition.name.as_str(), PKey(partition.base)));
     let port = view.subnet.port(at);
@@ -80,16 +78,20 @@ fn partitions(view: View<'_>, at: PortRef) -> Vec<(&str, PKey)> {
 
 fn port<'a>(
     view: View<'a>,
-    at: PortRef,
+    at: PortId,
     partitions: &'a [(&'a str, PKey)],
 ) -> Option<PolicyPort<'a>> {
     let node = view.subnet.node(at.node)?;
     Some(PolicyPort {
-        guid: view.subnet.port(at)?.guid,
-        description: node.description.node_string().to_str().unwrap_or_default(),
+        guid: view.subnet.port(at)?.guid(),
+        description: node
+            .description()
+            .node_string()
+            .to_str()
+            .unwrap_or_default(),
         number: at.port.0,
-        node_type: node_type(&node.info),
-        is_own: at == view.own_port,
+        node_type: node_type(node.info()),
+        is_own: Some(at) == view.own_port,
         partitions,
     })
 }

@@ -14,13 +14,13 @@ use ib_smp::{
 use ib_wire::{Lid, PortNum, addr::LidRange};
 
 use super::{AliasGuids, View, scope::Scope};
-use crate::subnet::{Node, NodeIdx, Port, PortRef};
+use ib_subnet::{Node, NodeId, Port, PortId};
 
 /// End ports that have LIDs, with their nodes, as far as the requester may access them.
 fn may_access_end_ports<'a>(
     view: View<'a>,
     scope: Scope<'a>,
-) -> impl Iterator<Item = (PortRef, &'a Node, LidRange)> {
+) -> impl Iterator<Item = (PortId, &'a Node, LidRange)> {
     end_ports(view, scope).filter(move |&(at, ..)| view.may_access(at))
 }
 
@@ -28,12 +28,12 @@ fn may_access_end_ports<'a>(
 pub(super) fn end_ports<'a>(
     view: View<'a>,
     scope: Scope<'a>,
-) -> impl Iterator<Item = (PortRef, &'a Node, LidRange)> {
+) -> impl Iterator<Item = (PortId, &'a Node, LidRange)> {
     scope.nodes(view).flat_map(|(index, node)| {
         node.ports()
             .filter(|(num, _)| node.is_switch() == (num.0 == 0))
             .filter_map(move |(port, record)| {
-                Some((PortRef { node: index, port }, node, record.lids?))
+                Some((PortId { node: index, port }, node, record.lids()?))
             })
     })
 }
@@ -41,14 +41,14 @@ pub(super) fn end_ports<'a>(
 /// NodeRecord of every end port.
 pub(super) fn nodes<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = NodeRecord> {
     may_access_end_ports(view, scope).filter_map(|(at, node, lids)| {
-        let mut info = node.info;
-        info.set_port_guid(node.port(at.port)?.guid)
+        let mut info = *node.info();
+        info.set_port_guid(node.port(at.port)?.guid())
             .set_local_port_num(at.port);
         let mut record = NodeRecord::default();
         record
             .set_lid(lids.base())
             .set_node_info(&info)
-            .set_node_description(&node.description);
+            .set_node_description(node.description());
         Some(record)
     })
 }
@@ -56,7 +56,7 @@ pub(super) fn nodes<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item 
 /// PortInfoRecord of every port: those of a switch go by the LID of its port 0. M_Keys are left out.
 pub(super) fn ports<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = PortInfoRecord> {
     all_ports(view, scope).filter_map(|(port, lid, entry)| {
-        let mut info = entry.info?;
+        let mut info = *entry.info()?;
         info.set_m_key(ib_wire::MKey(0));
         let mut record = PortInfoRecord::default();
         record
@@ -76,7 +76,7 @@ pub(super) fn switches<'a>(
         let mut record = SwitchInfoRecord::default();
         record
             .set_lid(lids.base())
-            .set_switch_info(&node.switch.as_ref()?.info?);
+            .set_switch_info(node.switch()?.info()?);
         Some(record)
     })
 }
@@ -85,7 +85,7 @@ pub(super) fn switches<'a>(
 pub(super) fn links<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = LinkRecord> {
     scope.nodes(view).flat_map(move |(index, node)| {
         node.ports().filter_map(move |(port, entry)| {
-            let peer = entry.peer.filter(|_| entry.is_up())?;
+            let peer = entry.peer().filter(|_| entry.is_up())?;
             let other = view.subnet.node(peer.node)?;
             let may_access_both = view.may_access(end_port(node, index, port))
                 && view.may_access(end_port(other, peer.node, peer.port));
@@ -106,7 +106,10 @@ pub(super) fn forwarding_tables<'a>(
     scope: Scope<'a>,
 ) -> impl Iterator<Item = LinearForwardingTableRecord> {
     may_access_end_ports(view, scope).flat_map(|(_, node, lids)| {
-        let blocks = node.switch.iter().flat_map(|switch| switch.lft.blocks());
+        let blocks = node
+            .switch()
+            .into_iter()
+            .flat_map(|switch| switch.lft().blocks());
         blocks.map(move |(block, &bytes)| {
             let mut record = LinearForwardingTableRecord::default();
             record
@@ -141,7 +144,7 @@ pub(super) fn multicast_tables<'a>(
     scope: Scope<'a>,
 ) -> impl Iterator<Item = MulticastForwardingTableRecord> {
     may_access_end_ports(view, scope).flat_map(|(_, node, lids)| {
-        let tables = node.switch.iter().flat_map(|switch| &switch.mft);
+        let tables = node.switch().into_iter().flat_map(|switch| switch.mft());
         let used = tables.filter(|(_, bytes)| **bytes != [0; 64]);
         used.map(move |(at, &bytes)| {
             let mut record = MulticastForwardingTableRecord::default();
@@ -161,9 +164,12 @@ pub(super) fn sl_to_vl_tables<'a>(
     scope: Scope<'a>,
 ) -> impl Iterator<Item = SlToVlMappingTableRecord> {
     may_access_end_ports(view, scope).flat_map(|(at, node, lids)| {
-        let own = node.port(at.port).and_then(|port| port.sl_to_vl);
+        let own = node.port(at.port).and_then(|port| port.sl_to_vl().copied());
         let own = own.map(|table| ((PortNum(0), at.port), table));
-        let of_switch = node.switch.iter().flat_map(|switch| &switch.sl_to_vl);
+        let of_switch = node
+            .switch()
+            .into_iter()
+            .flat_map(|switch| switch.sl_to_vl());
         let all = of_switch.map(|(&ports, &table)| (ports, table));
         own.into_iter()
             .chain(all)
@@ -193,7 +199,7 @@ pub(super) fn vl_arbitration_tables<'a>(
     });
     let known = all_ports(view, scope).filter(|&(port, ..)| port != PortNum(0));
     let known = known.flat_map(|(port, lid, entry)| {
-        let blocks = entry.vl_arbitration.blocks();
+        let blocks = entry.vl_arbitration().blocks();
         blocks.map(move |(block, &bytes)| (port, lid, block, bytes))
     });
     empty.chain(known).map(|(port, lid, block, bytes)| {
@@ -214,7 +220,7 @@ pub(super) fn p_key_tables<'a>(
     scope: Scope<'a>,
 ) -> impl Iterator<Item = PKeyTableRecord> {
     all_ports(view, scope).flat_map(|(port, lid, entry)| {
-        entry.p_key_table.blocks().map(move |(block, &bytes)| {
+        entry.p_key_table().blocks().map(move |(block, &bytes)| {
             let mut record = PKeyTableRecord::default();
             record
                 .set_lid(lid)
@@ -235,13 +241,13 @@ pub(super) fn guid_infos<'a>(
     let each = may_access_end_ports(view, scope)
         .filter_map(|(at, node, lids)| Some((node.port(at.port)?, lids)));
     each.flat_map(move |(port, lids)| {
-        let count = port.info.map_or(0, |info| info.guid_cap());
+        let count = port.info().map_or(0, |info| info.guid_cap());
         (0..count.div_ceil(GuidInfo::ENTRIES)).map(move |block| {
             let mut record = GuidInfoRecord::default();
             record
                 .set_lid(lids.base())
                 .set_block_num(block)
-                .set_guid_info(&aliases.block(port.guid, block));
+                .set_guid_info(&aliases.block(port.guid(), block));
             record
         })
     })
@@ -260,15 +266,19 @@ fn all_ports<'a>(
 }
 
 /// The end port of a port: port 0 of a switch for all its ports.
-fn end_port(node: &Node, index: NodeIdx, port: PortNum) -> PortRef {
+fn end_port(node: &Node, index: NodeId, port: PortNum) -> PortId {
     let port = if node.is_switch() { PortNum(0) } else { port };
-    PortRef { node: index, port }
+    PortId { node: index, port }
 }
 
 /// This manager and the others. The keys stay secret.
 pub(super) fn managers(view: View<'_>) -> impl Iterator<Item = SmInfoRecord> {
     let others = view.others.iter().copied();
-    let all = core::iter::once((view.own_port, view.own)).chain(others);
+    let all = view
+        .own_port
+        .map(|port| (port, view.own))
+        .into_iter()
+        .chain(others);
     all.filter_map(move |(port, mut info)| {
         info.set_sm_key(SmKey(0));
         let mut record = SmInfoRecord::default();
@@ -280,8 +290,8 @@ pub(super) fn managers(view: View<'_>) -> impl Iterator<Item = SmInfoRecord> {
 }
 
 /// The LID by which a port is known: a switch has one for all its ports.
-fn port_lid(view: View<'_>, node: NodeIdx, port: PortNum) -> Option<Lid> {
+fn port_lid(view: View<'_>, node: NodeId, port: PortNum) -> Option<Lid> {
     let node = view.subnet.node(node)?;
     let end = if node.is_switch() { PortNum(0) } else { port };
-    Some(node.port(end)?.lids?.base())
+    Some(node.port(end)?.lids()?.base())
 }

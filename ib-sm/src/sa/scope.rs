@@ -7,7 +7,7 @@ use ib_sa::{ComponentMask, NodeComponents, NodeRecord};
 use ib_wire::{Guid, Lid};
 
 use super::View;
-use crate::subnet::{Node, NodeIdx};
+use ib_subnet::{Node, NodeId};
 
 /// The nodes that a query can concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Scope<'a> {
     /// Any: it names none.
     All,
     /// This one.
-    One(NodeIdx),
+    One(NodeId),
     /// These, as far as they are there: a part of all.
     Listed(&'a [Guid]),
     /// What it names is not there.
@@ -35,7 +35,7 @@ impl<'a> Scope<'a> {
     pub(super) fn of_node(view: View<'_>, template: &NodeRecord, mask: ComponentMask) -> Self {
         let given = NodeComponents::from_bits_retain(mask.0);
         let info = template.node_info();
-        let one = |found: Option<NodeIdx>| found.map_or(Self::Nobody, Self::One);
+        let one = |found: Option<NodeId>| found.map_or(Self::Nobody, Self::One);
         if given.contains(NodeComponents::LID) {
             Self::of_lid(view, template.lid())
         } else if given.contains(NodeComponents::NODE_GUID) {
@@ -54,7 +54,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The nodes, in their order.
-    pub(super) fn nodes(self, view: View<'a>) -> impl Iterator<Item = (NodeIdx, &'a Node)> {
+    pub(super) fn nodes(self, view: View<'a>) -> impl Iterator<Item = (NodeId, &'a Node)> {
         let one = match self {
             Self::One(index) => Some(index),
             _ => None,

@@ -34,15 +34,15 @@ pub(super) fn trace(
         // A switch has one GUID for all its ports, the number tells which.
         let id = |port: ib_wire::PortNum| match (port.0, node.is_switch()) {
             (0, _) => Some(0),
-            (_, true) => Some(node.info.port_guid().0),
-            (_, false) => Some(node.port(port)?.guid.0),
+            (_, true) => Some(node.info().port_guid().0),
+            (_, false) => Some(node.port(port)?.guid().0),
         };
         let mut record = TraceRecord::default();
         record
             .set_gid_prefix(view.config.subnet_prefix)
-            .set_node_type(node.info.node_type())
-            .set_node_id(node.info.node_guid().0)
-            .set_chassis_id(node.info.system_image_guid().0)
+            .set_node_type(node.info().node_type())
+            .set_node_id(node.info().node_guid().0)
+            .set_chassis_id(node.info().system_image_guid().0)
             .set_entry_port_id(id(hop.entry)?)
             .set_exit_port_id(id(hop.exit)?)
             .set_entry_port(hop.entry)

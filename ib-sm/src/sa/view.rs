@@ -4,11 +4,9 @@ use ib_mad::SmKey;
 use ib_smp::SmInfo;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey};
 
-use crate::{
-    SmConfig,
-    subnet::{Port, PortRef, Subnet},
-    sweep::Plan,
-};
+use ib_subnet::{Port, PortId, Subnet};
+
+use crate::{SmConfig, plan::Plan};
 
 /// The subnet as the last sweep left it.
 #[derive(Clone, Copy, Debug)]
@@ -16,9 +14,9 @@ pub(crate) struct View<'a> {
     pub(crate) config: &'a SmConfig,
     pub(crate) subnet: &'a Subnet,
     pub(crate) plan: &'a Plan,
-    pub(crate) own_port: PortRef,
+    pub(crate) own_port: Option<PortId>,
     pub(crate) own: SmInfo,
-    pub(crate) others: &'a [(PortRef, SmInfo)],
+    pub(crate) others: &'a [(PortId, SmInfo)],
     pub(crate) requester: Requester,
 }
 
@@ -29,9 +27,9 @@ pub(crate) enum Requester {
     #[default]
     Unknown,
     /// A port of the subnet: it may access what it shares a partition with.
-    Port(PortRef),
+    Port(PortId),
     /// The request carries the right SM_Key: it may access everything.
-    Trusted(Option<PortRef>),
+    Trusted(Option<PortId>),
 }
 
 impl<'a> View<'a> {
@@ -49,39 +47,38 @@ impl<'a> View<'a> {
     }
 
     /// The port that owns a LID.
-    pub(crate) fn port_with(self, lid: Lid) -> Option<PortRef> {
-        let owner = self.plan.lids.owner(lid)?;
+    pub(crate) fn port_with(self, lid: Lid) -> Option<PortId> {
+        let owner = self.plan.lids().owner(lid)?;
         let port = self.subnet.find_port(owner.guid)?;
-        let owns = self.subnet.port(port)?.lids?.contains(lid);
+        let owns = self.subnet.port(port)?.lids()?.contains(lid);
         owns.then_some(port)
     }
 
     /// The port that answers to a GID: every one does to the default prefix, and to its alias GUIDs, too.
-    pub(crate) fn port_of(self, gid: Gid) -> Option<PortRef> {
+    pub(crate) fn port_of(self, gid: Gid) -> Option<PortId> {
         let prefixes = [self.config.subnet_prefix, GidPrefix::DEFAULT];
         let named = prefixes.contains(&gid.prefix());
-        let guid = match self.plan.aliases.get(&gid.guid()) {
-            Some(&(owner, _)) => owner,
-            None => gid.guid(),
-        };
+        let owner = self.plan.owner_of_alias(gid.guid());
+        let guid = owner.unwrap_or(gid.guid());
         let port = self.subnet.find_port(guid).filter(|_| named)?;
-        self.subnet.port(port)?.lids.map(|_| port)
+        self.subnet.port(port)?.lids().map(|_| port)
     }
 
     /// The GID of a port.
     pub(crate) fn gid(self, port: &Port) -> Gid {
-        Gid::new(self.config.subnet_prefix, port.guid)
+        Gid::new(self.config.subnet_prefix, port.guid())
     }
 
     /// The manager's own LID.
     pub(super) fn own_lid(self) -> Lid {
-        let lids = self.subnet.port(self.own_port).and_then(|port| port.lids);
+        let own = self.own_port.and_then(|own| self.subnet.port(own));
+        let lids = own.and_then(Port::lids);
         lids.map_or(Lid::NONE, |lids| lids.base())
     }
 
     /// The manager's own GID.
     pub(crate) fn own_gid(self) -> Gid {
-        let own = self.subnet.port(self.own_port);
+        let own = self.own_port.and_then(|own| self.subnet.port(own));
         own.map_or(Gid::default(), |port| self.gid(port))
     }
 
@@ -97,7 +94,7 @@ impl<'a> View<'a> {
             Requester::Trusted(_) => Guid::NONE,
             _ => self
                 .requester_port()
-                .map_or(Guid(u64::MAX), |port| port.guid),
+                .map_or(Guid(u64::MAX), |port| port.guid()),
         }
     }
 
@@ -107,7 +104,7 @@ impl<'a> View<'a> {
     }
 
     /// Whether the requester may access records of this port.
-    pub(super) fn may_access(self, port: PortRef) -> bool {
+    pub(super) fn may_access(self, port: PortId) -> bool {
         match self.requester {
             Requester::Trusted(_) => true,
             Requester::Unknown => false,

@@ -105,6 +105,7 @@ impl Lab {
     }
 
     pub fn routing(mut self, engine: &SharedEngine) -> Self {
+        self.config.allow_deadlock = true;
         self.config.routing_engines = vec![engine.clone()];
         self
     }

@@ -9,10 +9,11 @@ use ib_sa::{JoinState, McMemberComponents, McMemberRecord, Record, Selector};
 use ib_wire::{Gid, GidPrefix, MulticastScope, PKey, QKey, Rate};
 
 use super::Candidate;
+use ib_subnet::Port;
+
 use crate::{
     SmConfig,
     partition::{GroupOptions, Partition},
-    subnet::Port,
 };
 
 /// First 16 bits of a group that the administrator names itself, behind `FF1s`: 0xA01B.
@@ -46,7 +47,7 @@ pub(super) fn of_new_group(
         mgid if may_be_created(config, mgid, wanted.p_key()) => mgid,
         _ => return Err(SaStatus::REQ_INVALID),
     };
-    let info = candidate.port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
+    let info = candidate.port.info().ok_or(SaStatus::REQ_INVALID_GID)?;
     let (mtu, speed) = (info.neighbor_mtu(), info.rate().unwrap_or(Rate::GBPS_10));
     // A value without its selector says nothing: the creator's port decides, as with OpenSM 3.3.23.
     let mtu = match given.contains(C::MTU | C::MTU_SELECTOR) {
@@ -113,7 +114,7 @@ pub(super) fn fits(
         | C::PACKET_LIFE_TIME;
     let same =
         !config.mcgroup_join_validation || parameters.matches(wanted, (given & compared).into());
-    let info = port.info.ok_or(SaStatus::REQ_INVALID_GID)?;
+    let info = port.info().ok_or(SaStatus::REQ_INVALID_GID)?;
     let (mtu, speed) = (parameters.mtu(), parameters.rate());
     let can = info.mtu_cap() >= mtu
         && info

@@ -1,0 +1,252 @@
+//! Apply: the changes of one stage on their way to the devices.
+//!
+//! A stage ends when every change is answered or given up. What a device answers becomes the observed state, so
+//! that the next sweep knows it without asking.
+
+use alloc::collections::{BTreeMap, VecDeque};
+
+use ib_mad::{Attribute as _, AttributeId, Mad, MadAddress, Method};
+use ib_smp::{DrPath, GuidInfo, PortInfo, PortInfoModifier, SmpDirected};
+use ib_subnet::{Block, PortId, Subnet};
+use ib_wire::MKey;
+
+use crate::{
+    policy::{Situation, links},
+    reconcile::{
+        self, Stage, Step,
+        tables::{self, EntryWrite},
+    },
+};
+
+/// What a datagram of a stage is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Reads a block before it is written.
+    Read(Block),
+    /// Writes a block.
+    Set(Block),
+    /// Writes some entries of a linear forwarding table that is in use.
+    Entries(EntryWrite),
+    /// Writes a block of alias GUIDs.
+    AliasGuids(PortId, u8),
+    /// Disables a port.
+    Disable(PortId),
+}
+
+impl Request {
+    /// The block that is read or written.
+    pub(crate) fn block(self) -> Block {
+        match self {
+            Self::Read(block) | Self::Set(block) => block,
+            Self::Entries(write) => reconcile::lft_block(write.node, write.block),
+            Self::AliasGuids(port, block) => Block {
+                port,
+                attribute: GuidInfo::ID,
+                modifier: block.into(),
+            },
+            Self::Disable(port) => Block {
+                port,
+                attribute: PortInfo::ID,
+                modifier: port.port.0.into(),
+            },
+        }
+    }
+
+    const fn method(self) -> Method {
+        match self {
+            Self::Read(_) => Method::GET,
+            _ => Method::SET,
+        }
+    }
+}
+
+/// A stage at work.
+#[derive(Debug)]
+pub(crate) struct Apply {
+    stage: Stage,
+    steps: VecDeque<Step>,
+    writes: VecDeque<EntryWrite>,
+    alias_guids: BTreeMap<(PortId, u8), GuidInfo>,
+    unsent_alias_guids: VecDeque<(PortId, u8)>,
+}
+
+impl Apply {
+    /// A stage of blocks.
+    pub(crate) fn of_steps(stage: Stage, steps: VecDeque<Step>) -> Self {
+        Self {
+            stage,
+            steps,
+            writes: VecDeque::new(),
+            alias_guids: BTreeMap::new(),
+            unsent_alias_guids: VecDeque::new(),
+        }
+    }
+
+    /// A stage of entries of forwarding tables.
+    pub(crate) fn of_writes(stage: Stage, writes: impl IntoIterator<Item = EntryWrite>) -> Self {
+        Self {
+            writes: writes.into_iter().collect(),
+            ..Self::of_steps(stage, VecDeque::new())
+        }
+    }
+
+    /// A stage of alias GUIDs.
+    pub(crate) fn of_alias_guids(
+        blocks: impl IntoIterator<Item = ((PortId, u8), GuidInfo)>,
+    ) -> Self {
+        let blocks: BTreeMap<_, _> = blocks.into_iter().collect();
+        Self {
+            unsent_alias_guids: blocks.keys().copied().collect(),
+            alias_guids: blocks,
+            ..Self::of_steps(Stage::AliasGuids, VecDeque::new())
+        }
+    }
+
+    pub(crate) const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Requests that wait to be sent.
+    pub(crate) fn len(&self) -> usize {
+        let waiting = self.steps.len().saturating_add(self.writes.len());
+        waiting.saturating_add(self.unsent_alias_guids.len())
+    }
+
+    pub(crate) fn push_write(&mut self, write: EntryWrite) {
+        self.writes.push_back(write);
+    }
+
+    /// Writes a block whose content has become known and is not what it shall be.
+    pub(crate) fn push_set(&mut self, block: Block) {
+        self.steps.push_back(Step::Set(block));
+    }
+
+    /// Takes out the blocks that are to be written; reads stay.
+    pub(crate) fn take_sets(&mut self) -> alloc::vec::Vec<Block> {
+        let (mut sets, mut reads) = (alloc::vec::Vec::new(), VecDeque::new());
+        for step in core::mem::take(&mut self.steps) {
+            match step {
+                Step::Set(block) => sets.push(block),
+                Step::Read(_) => reads.push_back(step),
+            }
+        }
+        self.steps = reads;
+        sets
+    }
+
+    /// The alias GUIDs that no port has confirmed.
+    pub(crate) fn unconfirmed_alias_guids(&self) -> impl Iterator<Item = (PortId, u8)> + '_ {
+        self.alias_guids.keys().copied()
+    }
+
+    /// Takes a block of alias GUIDs out of those that wait to be confirmed.
+    pub(crate) fn confirm_alias_guids(&mut self, port: PortId, block: u8) -> Option<GuidInfo> {
+        self.alias_guids.remove(&(port, block))
+    }
+
+    /// The next request, with its datagram. Requests to devices that did not answer, that cannot be reached or
+    /// that cannot be trusted are left out.
+    pub(crate) fn next(&mut self, at: Situation<'_>) -> Option<(Request, Mad)> {
+        loop {
+            let request = if let Some(write) = self.writes.pop_front() {
+                Request::Entries(write)
+            } else if let Some(step) = self.steps.pop_front() {
+                match step {
+                    Step::Read(block) => Request::Read(block),
+                    Step::Set(block) => Request::Set(block),
+                }
+            } else {
+                let (port, block) = self.unsent_alias_guids.pop_front()?;
+                Request::AliasGuids(port, block)
+            };
+            if let Some(data) = self.data(at, request)
+                && let Some(mad) = datagram(at, request, &data)
+            {
+                return Some((request, mad));
+            }
+        }
+    }
+
+    /// What a request sends.
+    fn data(&self, at: Situation<'_>, request: Request) -> Option<[u8; 64]> {
+        match request {
+            Request::Read(_) => Some([0; 64]),
+            Request::AliasGuids(port, block) => {
+                Some(*self.alias_guids.get(&(port, block))?.as_bytes())
+            }
+            _ => desired(at, self.stage, request),
+        }
+    }
+}
+
+/// What a Set sends.
+pub(crate) fn desired(at: Situation<'_>, stage: Stage, request: Request) -> Option<[u8; 64]> {
+    match request {
+        Request::Set(block) => reconcile::desired(at, stage, block),
+        Request::Entries(write) => tables::content(at, write),
+        Request::Disable(port) => Some(*links::disable(at, port)?.as_bytes()),
+        Request::Read(_) | Request::AliasGuids(..) => None,
+    }
+}
+
+/// The datagram of a request; `None` if its device did not answer, cannot be reached or cannot be trusted.
+pub(crate) fn datagram(at: Situation<'_>, request: Request, data: &[u8; 64]) -> Option<Mad> {
+    let block = request.block();
+    let subnet = at.subnet();
+    let node = subnet.node(block.port.node)?;
+    if node.is_silent() || !subnet.is_steady(block.port.node) {
+        return None;
+    }
+    let modifier = match block.attribute {
+        PortInfo::ID => PortInfoModifier {
+            port: block.port.port,
+            extended_speeds: node.shows_all_speeds(),
+        }
+        .bits(),
+        _ => block.modifier,
+    };
+    Some(directed(
+        &subnet.path(block.port)?,
+        subnet.m_key(block.port, at.config().m_key),
+        request.method(),
+        block.attribute,
+        modifier,
+        data,
+    ))
+}
+
+/// A directed-route SMP from end to end.
+pub(crate) fn directed(
+    path: &DrPath,
+    m_key: MKey,
+    method: Method,
+    attribute_id: AttributeId,
+    attribute_modifier: u32,
+    data: &[u8; 64],
+) -> Mad {
+    let mut smp = SmpDirected::new(method, attribute_id, attribute_modifier, path);
+    smp.set_m_key(m_key).set_smp_data(data);
+    Mad {
+        address: MadAddress::DIRECTED,
+        bytes: *smp.as_bytes(),
+    }
+}
+
+/// Records what a device answered to a request that did not fail.
+pub(crate) fn record(subnet: &mut Subnet, request: Request, data: &[u8; 64]) {
+    let block = request.block();
+    if block.attribute == ib_smp::SwitchInfo::ID {
+        // The bit reads back as it was written; a change that came after the Set shows in the next look.
+        if let Ok((info, _)) = ib_smp::SwitchInfo::parse(data, 0) {
+            let mut info = *info;
+            info.set_port_state_change(false);
+            let mut data = *data;
+            for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
+                *to = from;
+            }
+            subnet.record(block, &data);
+        }
+        return;
+    }
+    subnet.record(block, data);
+}

@@ -1,0 +1,332 @@
+//! Observing: what a sweep reads, and what follows from what it found.
+
+use ib_mad::Instant;
+use ib_smp::{PortInfo, PortState, SmInfo, SmState};
+use ib_subnet::{Finding, NodeId, PortId, ReadTarget, Scope, Walk, WalkOptions, WalkOutcome};
+use ib_wire::Lid;
+
+use super::{Mode, Purpose, SubnetManager, later};
+use crate::{
+    election::{ElectionAction, ElectionInput},
+    event::{Event, Phase, SweepCause, SweepKind, Unresponsive},
+    reconcile::Stage,
+};
+
+impl SubnetManager {
+    pub(super) fn walk_options(&self) -> WalkOptions {
+        WalkOptions {
+            m_key: self.config.m_key,
+            tables: true,
+            managers: true,
+            ..WalkOptions::default()
+        }
+    }
+
+    /// Whether changes may be read by themselves: the rest of the subnet is known and configured.
+    pub(super) const fn reads_parts(&self) -> bool {
+        self.history.up && self.history.served
+    }
+
+    /// Begins the sweep that the timer asks for.
+    pub(super) fn begin_timed_sweep(&mut self, now: Instant) {
+        if self.begin_pending(now) {
+            return;
+        }
+        if !self.history.up {
+            self.begin_sweep(now, SweepCause::Retry);
+        } else if self.config.force_heavy_sweep {
+            self.begin_sweep(now, SweepCause::Timer);
+        } else {
+            self.begin_light_sweep(now);
+        }
+    }
+
+    /// Begins a sweep over the ports that were marked: what is not marked stays as it is known.
+    pub(super) fn begin_partial_sweep(&mut self, now: Instant, cause: SweepCause) {
+        let options = self.walk_options();
+        let marked = core::mem::take(&mut self.pending.marked);
+        self.begin(now, cause, SweepKind::Partial);
+        self.changed = marked.iter().map(|port| port.node).collect();
+        let walk = Walk::ports(&mut self.subnet, marked, options);
+        self.mode = Mode::Observing(alloc::boxed::Box::new(walk));
+    }
+
+    /// Begins to look for changes.
+    pub(super) fn begin_light_sweep(&mut self, now: Instant) {
+        self.next_sweep = None;
+        self.sweep.phase_started = now;
+        self.events.push_back(Event::SweepStarted {
+            kind: SweepKind::Light,
+            cause: SweepCause::Timer,
+        });
+        let options = self.walk_options();
+        let managers: alloc::vec::Vec<PortId> = self.others.iter().map(|&(port, _)| port).collect();
+        let walk = Walk::changes(&mut self.subnet, &managers, options);
+        self.mode = Mode::Observing(alloc::boxed::Box::new(walk));
+    }
+
+    /// Sends requests again whose directed route has broken meanwhile: waiting for their time-outs would cost
+    /// seconds.
+    pub(super) fn follow_broken_routes(&mut self) {
+        let Mode::Observing(walk) = &mut self.mode else {
+            return;
+        };
+        let moved = walk.refresh_paths(&mut self.subnet);
+        if moved.is_empty() {
+            return;
+        }
+        let moved: alloc::collections::BTreeSet<NodeId> = moved.into_iter().collect();
+        let mut again = alloc::vec::Vec::new();
+        self.window.retain(|purpose| match purpose {
+            Purpose::Read(read) => {
+                let port = match read.target {
+                    ReadTarget::Port(port) | ReadTarget::Behind(port) => Some(port),
+                    ReadTarget::OwnNode => None,
+                };
+                let stays = port.is_none_or(|port| !moved.contains(&port.node));
+                if !stays {
+                    again.push(*read);
+                }
+                stays
+            }
+            Purpose::Apply(_) | Purpose::Peer(_) => true,
+        });
+        for read in again {
+            walk.read_again(read);
+        }
+    }
+
+    /// Turns what a walk found into events.
+    pub(super) fn report_findings(&mut self) {
+        loop {
+            let Mode::Observing(walk) = &mut self.mode else {
+                return;
+            };
+            let scope = walk.scope();
+            let Some(finding) = walk.poll_finding() else {
+                return;
+            };
+            self.report_finding(scope, finding);
+        }
+    }
+
+    fn report_finding(&mut self, scope: Scope, finding: Finding) {
+        let event = match finding {
+            Finding::NodeFound(node) => {
+                let node = self.subnet.node(node);
+                let Some(node) = node else { return };
+                Event::NodeAppeared {
+                    node_guid: node.info().node_guid(),
+                }
+            }
+            Finding::Unresponsive(device) => {
+                let unresponsive = Unresponsive {
+                    at: device.at,
+                    neighbor: device.neighbor,
+                    attribute_id: device.attribute_id,
+                };
+                self.sweep.summary.unresponsive.push(unresponsive);
+                // A link that is up to a node that does not answer may be so for good.
+                if !device.neighbor {
+                    self.note_error();
+                }
+                Event::Unresponsive(unresponsive)
+            }
+            Finding::DuplicateGuid { node_guid, behind } => {
+                self.note_error();
+                Event::DuplicateGuid {
+                    node_guid,
+                    found_via: behind,
+                }
+            }
+            Finding::InvalidNodeInfo {
+                behind,
+                node_guid,
+                field,
+            } => {
+                self.note_error();
+                Event::InvalidNodeInfo {
+                    found_via: behind,
+                    node_guid,
+                    field,
+                }
+            }
+            Finding::GuidChanged {
+                behind,
+                before,
+                now,
+                ..
+            } => {
+                self.note_error();
+                Event::GuidChanged {
+                    found_via: behind,
+                    before,
+                    now,
+                }
+            }
+            Finding::Refused {
+                at,
+                attribute_id,
+                status,
+            } => {
+                if scope == Scope::Changes {
+                    return;
+                }
+                self.note_error();
+                Event::Refused {
+                    at,
+                    attribute_id,
+                    status,
+                }
+            }
+            Finding::Manager { port, info } => {
+                self.note_manager(scope, port, info);
+                return;
+            }
+            _ => return,
+        };
+        self.events.push_back(event);
+    }
+
+    /// Another manager answered. A second master, or a higher one that stands by, calls for the election, which is
+    /// held after a sweep over everything.
+    fn note_manager(&mut self, scope: Scope, port: PortId, info: SmInfo) {
+        match self.others.iter_mut().find(|(at, _)| *at == port) {
+            Some((_, known)) => *known = info,
+            None => self.others.push((port, info)),
+        }
+        if scope == Scope::Everything {
+            return;
+        }
+        let is_higher = info.is_higher_than(&self.election.current());
+        let matters = match info.sm_state() {
+            SmState::MASTER => true,
+            SmState::STANDBY => is_higher,
+            _ => scope == Scope::Ports,
+        };
+        if matters && self.election.hears(&info) {
+            self.pending.everything = Some(SweepCause::Change);
+        }
+    }
+
+    /// All reads are answered or given up.
+    pub(super) fn end_walk(&mut self, now: Instant) {
+        let Mode::Observing(walk) = core::mem::replace(&mut self.mode, Mode::Idle) else {
+            return;
+        };
+        let scope = walk.scope();
+        let outcome = walk.finish(&mut self.subnet);
+        if scope == Scope::Changes {
+            self.end_light_sweep(now, outcome);
+            return;
+        }
+        if outcome.inconsistent {
+            self.begin_sweep(now, SweepCause::Change);
+            return;
+        }
+        if scope == Scope::Everything {
+            self.changed = self.subnet.switches().map(|(node, _)| node).collect();
+        }
+        for &node_guid in &outcome.vanished {
+            self.events.push_back(Event::NodeVanished { node_guid });
+        }
+        if !outcome.unreachable.is_empty() {
+            self.events.push_back(Event::NodesUnreachable {
+                unreachable: outcome.unreachable.into_iter().collect(),
+                missing: outcome.vanished,
+            });
+        }
+        self.note_restored_hosts();
+        if self.may_configure(now) {
+            self.decide_lids(now);
+        } else if !matches!(self.mode, Mode::Observing(_)) {
+            self.mode = Mode::Idle;
+        }
+    }
+
+    fn end_light_sweep(&mut self, now: Instant, outcome: WalkOutcome) {
+        let changed = !outcome.marked.is_empty() || self.pending.everything.is_some();
+        self.events.push_back(Event::LightSweepDone { changed });
+        self.pending.marked.extend(outcome.marked);
+        if self.pending.everything.is_none() && !self.pending.marked.is_empty() {
+            match self.reads_parts() {
+                true => self.begin_partial_sweep(now, SweepCause::Change),
+                false => self.begin_sweep(now, SweepCause::Change),
+            }
+        } else if !self.begin_pending(now) {
+            self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));
+        }
+    }
+
+    /// Hosts that registered with this manager before a restart, and have known no other since, need not register
+    /// again.
+    fn note_restored_hosts(&mut self) {
+        if !self.history.restored || self.history.swept {
+            return;
+        }
+        let own = self.subnet.own_port().and_then(|own| self.subnet.port(own));
+        let own = own.and_then(|own| own.info()).map(PortInfo::lid);
+        let Some(own) = own.filter(|&lid| lid != Lid::NONE) else {
+            return;
+        };
+        let ports = self.subnet.ports().filter(|(_, _, port)| {
+            port.state() == PortState::ACTIVE
+                && port.info().is_some_and(|info| info.master_sm_lid() == own)
+        });
+        let ports: alloc::vec::Vec<PortId> = ports.map(|(id, ..)| id).collect();
+        for port in ports {
+            self.subnet.set_reregistered(port);
+        }
+    }
+
+    /// Decides, when a walk is over, whether this manager configures what it found.
+    fn may_configure(&mut self, now: Instant) -> bool {
+        if self.subnet.own_port().is_none() {
+            // Not even the own node answers.
+            self.note_error();
+            self.end_sweep(now);
+            return false;
+        }
+        if !self.has_own_link() {
+            self.lose_own_link(now);
+            return false;
+        }
+        if self.conduct == super::Conduct::Observe {
+            return true;
+        }
+        let others: alloc::vec::Vec<SmInfo> = self.others.iter().map(|&(_, info)| info).collect();
+        self.elect(now, ElectionInput::Discovered(&others)) == ElectionAction::Configure
+    }
+
+    /// Whether the own port has a link; that of a switch has none and needs none.
+    fn has_own_link(&self) -> bool {
+        let own = self.subnet.own_port();
+        own.is_some_and(|own| {
+            let is_switch = self.subnet.switch(own.node).is_some();
+            is_switch || self.subnet.port(own).is_some_and(|port| port.is_up())
+        })
+    }
+
+    /// The own port's link is down: there is no subnet to manage until it comes back.
+    fn lose_own_link(&mut self, now: Instant) {
+        self.note_error();
+        let _ = self.elect(now, ElectionInput::OwnPortDown);
+        self.events.push_back(Event::OwnPortDown);
+        self.history.quick_retries_left = 0;
+        self.end_sweep(now);
+    }
+
+    /// Chooses the LIDs, and begins to give them to the ports that are reached without a link.
+    fn decide_lids(&mut self, now: Instant) {
+        self.enter_phase(now, Phase::Lids);
+        let reassign = self.config.reassign_lids && !self.history.swept;
+        match crate::policy::lids::assign(self.situation(), reassign) {
+            Ok(assignment) => self.take_lids(assignment),
+            Err(error) => {
+                self.note_error();
+                self.events.push_back(Event::LidsExhausted(error));
+            }
+        }
+        self.start_stage(now, Stage::Addresses);
+    }
+}

@@ -1,0 +1,277 @@
+//! Planning: routes are repaired or computed, verified, and the order of their writes is found. Each is
+//! [`Work`], which runs in place or where the host likes.
+
+use alloc::sync::Arc;
+
+use ib_mad::Instant;
+use ib_routing::{Routes, VerifyReport};
+
+use super::{Mode, SubnetManager};
+use crate::{
+    event::{Event, Phase},
+    plan::{Installed, Topology},
+    policy::{
+        lids::Assignment,
+        routing::{RoutingResult, RoutingTask},
+        switches,
+    },
+    reconcile::{Stage, tables::MovePlan, tables::MoveTask},
+    work::{Done, Outcome, Task, Work},
+};
+
+/// A wait for work.
+#[derive(Debug)]
+pub(super) struct Planning {
+    step: Step,
+    /// When the work became ready to run.
+    due: Instant,
+    /// Whether the host has taken it.
+    taken: bool,
+}
+
+/// What is waited for.
+#[derive(Clone, Debug)]
+enum Step {
+    Route {
+        task: Arc<RoutingTask>,
+        tried: usize,
+    },
+    Verify {
+        task: Arc<RoutingTask>,
+        tried: usize,
+        routes: Arc<Routes>,
+    },
+    Move(Arc<MoveTask>),
+}
+
+impl Planning {
+    /// When the work is to be run, unless the host has taken it.
+    pub(super) fn due(&self) -> Option<Instant> {
+        (!self.taken).then_some(self.due)
+    }
+}
+
+impl SubnetManager {
+    /// From now on the host takes work out by [`poll_work`](Self::poll_work); it is not run in place any more.
+    pub fn hand_out_work(&mut self) {
+        self.work.handed_out = true;
+    }
+
+    /// The work that the manager waits for, once; `None` if it waits for none, or for some that was taken already.
+    #[must_use]
+    pub fn poll_work(&mut self) -> Option<Work> {
+        let Mode::Planning(planning) = &mut self.mode else {
+            return None;
+        };
+        if core::mem::replace(&mut planning.taken, true) {
+            return None;
+        }
+        self.work.number = self.work.number.wrapping_add(1);
+        let task = match &planning.step {
+            Step::Route { task, tried } => Task::Route(Arc::clone(task), *tried),
+            Step::Verify { task, routes, .. } => Task::Verify(Arc::clone(task), Arc::clone(routes)),
+            Step::Move(task) => Task::Move(Arc::clone(task)),
+        };
+        Some(Work::new(self.work.number, task))
+    }
+
+    /// Takes in the result of work. A result that the manager does not wait for any more, as the fabric has changed
+    /// meanwhile, changes nothing.
+    pub fn handle_done(&mut self, now: Instant, done: Done) {
+        self.take_in(now, done);
+        self.run(now);
+    }
+
+    /// Runs the work that is waited for, unless the host takes it out.
+    pub(super) fn run_work_in_place(&mut self, now: Instant) {
+        let is_due = match &self.mode {
+            Mode::Planning(planning) => planning.due().is_some_and(|due| due <= now),
+            _ => false,
+        };
+        if is_due
+            && !self.work.handed_out
+            && let Some(work) = self.poll_work()
+        {
+            self.take_in(now, work.run());
+        }
+    }
+
+    fn take_in(&mut self, now: Instant, done: Done) {
+        let (number, outcome) = done.into_parts();
+        let step = match &self.mode {
+            Mode::Planning(planning) if planning.taken && number == self.work.number => {
+                planning.step.clone()
+            }
+            _ => return,
+        };
+        match (step, outcome) {
+            (Step::Route { task, .. }, Outcome::Routed(result)) => {
+                self.on_routes(now, task, result)
+            }
+            (
+                Step::Verify {
+                    task,
+                    tried,
+                    routes,
+                },
+                Outcome::Verified(report),
+            ) => self.on_report(now, &task, tried, routes, report),
+            (Step::Move(_), Outcome::Ordered(plan)) => self.on_order(now, plan),
+            _ => {}
+        }
+    }
+
+    /// Takes over the LIDs that were chosen.
+    pub(super) fn take_lids(&mut self, assignment: Assignment) {
+        let stale: alloc::vec::Vec<_> = self
+            .subnet
+            .ports()
+            .filter(|(_, _, port)| port.lids().is_some())
+            .map(|(id, ..)| id)
+            .collect();
+        for port in stale {
+            self.subnet.assign_lids(port, None);
+        }
+        for &(port, guid, lids) in &assignment.ports {
+            self.subnet.assign_lids(port, Some(lids));
+            self.plan.remember(guid, lids.base());
+            let info = self.subnet.port(port).and_then(|port| port.info());
+            if info.is_none_or(|info| info.lid() != lids.base()) {
+                self.events.push_back(Event::LidAssigned {
+                    port_guid: guid,
+                    lid: lids.base(),
+                });
+            }
+        }
+        for node_guid in assignment.excluded {
+            self.events.push_back(Event::Excluded { node_guid });
+        }
+        self.plan.set_topology(Arc::new(assignment.topology));
+        self.report_small_tables(switches::small_linear_tables(self.situation()));
+    }
+
+    pub(super) fn report_small_tables(&mut self, tables: alloc::vec::Vec<switches::SmallTable>) {
+        let events = tables.into_iter().map(|table| Event::TableTooSmall {
+            node_guid: table.node_guid,
+            table: table.table,
+            entries: table.entries,
+            needed: table.needed,
+        });
+        self.events.extend(events);
+    }
+
+    /// Begins to look for routes.
+    pub(super) fn plan_routes(&mut self, now: Instant) {
+        self.enter_phase(now, Phase::Route);
+        let reroute = core::mem::take(&mut self.history.reroute);
+        let task = Arc::new(RoutingTask::new(self.situation(), reroute));
+        self.wait_for(now, Step::Route { task, tried: 0 });
+    }
+
+    /// Begins to look for the order in which entries that work are moved.
+    pub(super) fn plan_moves(&mut self, now: Instant, old: Routes) {
+        let Some(installed) = self.plan.installed() else {
+            return;
+        };
+        let task = MoveTask {
+            topology: Arc::clone(installed.topology()),
+            new: Arc::clone(installed.routes()),
+            old,
+        };
+        self.wait_for(now, Step::Move(Arc::new(task)));
+    }
+
+    fn wait_for(&mut self, now: Instant, step: Step) {
+        self.mode = Mode::Planning(Planning {
+            step,
+            due: now,
+            taken: false,
+        });
+    }
+
+    fn on_routes(&mut self, now: Instant, task: Arc<RoutingTask>, result: RoutingResult) {
+        if let Some(reason) = result.unrepairable {
+            self.events.push_back(Event::RepairFailed(reason));
+        }
+        if let Some((broken, moved)) = result.repaired
+            && moved > 0
+        {
+            self.events.push_back(Event::RoutesRepaired {
+                orphaned: broken,
+                moved,
+            });
+        }
+        for (engine, reason) in result.failed {
+            let event = Event::RoutingFallback { engine, reason };
+            self.events.push_back(event);
+        }
+        self.enter_phase(now, Phase::Verify);
+        let tried = result.tried;
+        match (result.routes, result.report) {
+            // No engine is left: what the switches hold stays.
+            (None, _) => {
+                self.note_error();
+                self.program(now);
+            }
+            (Some(routes), Some(report)) => self.on_report(now, &task, tried, routes, report),
+            (Some(routes), None) => self.wait_for(
+                now,
+                Step::Verify {
+                    task,
+                    tried,
+                    routes,
+                },
+            ),
+        }
+    }
+
+    fn on_report(
+        &mut self,
+        now: Instant,
+        task: &Arc<RoutingTask>,
+        tried: usize,
+        routes: Arc<Routes>,
+        report: VerifyReport,
+    ) {
+        let engine = routes.engine().name();
+        let verdict = task.verdict(&report, tried);
+        let installed = verdict.may_install();
+        self.events.push_back(Event::RoutesVerified {
+            engine,
+            installed,
+            defect: verdict.defect(),
+        });
+        if installed {
+            let topology: &Arc<Topology> = &task.topology;
+            let installed = Installed::new(Arc::clone(topology), routes, report);
+            self.plan.install(installed);
+            self.program(now);
+        } else if task.has_more(tried) {
+            self.enter_phase(now, Phase::Route);
+            let task = Arc::clone(task);
+            self.wait_for(now, Step::Route { task, tried });
+        } else {
+            self.note_error();
+            self.program(now);
+        }
+    }
+
+    /// Begins to write what was decided.
+    fn program(&mut self, now: Instant) {
+        self.enter_phase(now, Phase::Program);
+        self.start_stage(now, Stage::RaiseTops);
+    }
+
+    fn on_order(&mut self, now: Instant, plan: MovePlan) {
+        if plan.entries > 0 {
+            self.events.push_back(Event::TablesChange {
+                entries: plan.entries,
+                stages: plan.stages.len(),
+                held_back: plan.held_back.len(),
+                deadlock_free: plan.deadlock_free,
+            });
+        }
+        self.tables.set_plan(plan);
+        self.write_next_stage_of_entries(now);
+    }
+}

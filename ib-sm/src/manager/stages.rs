@@ -1,0 +1,339 @@
+//! The stages of the changes: which come one after the other, what they write, and what their answers say.
+
+use alloc::vec::Vec;
+
+use ib_mad::{Instant, Mad};
+use ib_smp::{GuidInfo, PortInfo, PortState, SmState, SmpDirected};
+use ib_subnet::{Block, PortId};
+use ib_wire::Guid;
+
+use super::{Conduct, Mode, SubnetManager, later, next_stage};
+use crate::{
+    apply::{self, Apply, Request},
+    event::{Event, SweepCause, Unresponsive},
+    policy::{alias_guids, links, multicast, switches},
+    reconcile::{
+        self, Change, Stage,
+        tables::{self, TableUpdate},
+    },
+};
+
+impl SubnetManager {
+    /// Begins a stage.
+    pub(super) fn start_stage(&mut self, now: Instant, stage: Stage) {
+        match stage {
+            Stage::Heal => return self.heal(now),
+            Stage::Move => return self.after(now, Stage::Move),
+            Stage::Tables => {
+                if let Some(last) = tables::last_block(self.situation()) {
+                    let switches: Vec<_> = self.subnet.switches().map(|(id, _)| id).collect();
+                    for switch in switches {
+                        self.subnet.reserve_lft(switch, last);
+                    }
+                }
+            }
+            Stage::Multicast | Stage::Groups => self.plan_trees(),
+            _ => {}
+        }
+        let mut unwritable = Vec::new();
+        let steps = reconcile::steps(self.situation(), stage, &mut unwritable);
+        for reconcile::Unwritable { at } in unwritable {
+            self.note_error();
+            let at = self.subnet.port_at(at);
+            self.events.push_back(Event::PKeyTableFull { at });
+        }
+        self.mode = Mode::Applying(Apply::of_steps(stage, steps));
+        if self.conduct == Conduct::Observe {
+            self.report_changes();
+        }
+    }
+
+    /// A stage is over: its changes are answered or given up.
+    pub(super) fn end_stage(&mut self, now: Instant) {
+        let Mode::Applying(apply) = &self.mode else {
+            return;
+        };
+        let stage = apply.stage();
+        if stage == Stage::AliasGuids {
+            self.keep_unwritten_alias_guids();
+        }
+        self.after(now, stage);
+    }
+
+    /// Goes on after a stage.
+    fn after(&mut self, now: Instant, stage: Stage) {
+        match stage {
+            Stage::Addresses => self.plan_routes(now),
+            Stage::Heal => self.plan_remaining_moves(now),
+            Stage::Move if self.tables.has_more() => {
+                self.tables.drop_waiting();
+                if self.tables.must_settle() {
+                    let wait = tables::packet_lifetime(self.situation());
+                    self.mode = Mode::Settling(later(now, wait));
+                } else {
+                    self.write_next_stage_of_entries(now);
+                }
+            }
+            Stage::LowerTops => self.end_sweep(now),
+            Stage::GroupTops => self.end_regroup(),
+            Stage::AliasGuids => self.mode = Mode::Idle,
+            _ => match next_stage(stage) {
+                Some(next) => self.start_stage(now, next),
+                None => self.mode = Mode::Idle,
+            },
+        }
+    }
+
+    /// Writes entries that a failure broke.
+    fn heal(&mut self, now: Instant) {
+        let in_use = match self.conduct {
+            Conduct::Manage => tables::tables_in_use(self.situation()),
+            Conduct::Observe => None,
+        };
+        let Some(mut old) = in_use else {
+            return self.start_stage(now, Stage::Tables);
+        };
+        let changed = core::mem::take(&mut self.changed);
+        let at = self.situation();
+        let update = TableUpdate::heal(at, &old, changed.into_iter());
+        let broken = update.num_broken();
+        update.apply_healing(&mut old);
+        let writes = update.first_healing();
+        self.tables = update;
+        self.tables.set_old(old);
+        if broken > 0 {
+            self.events
+                .push_back(Event::TablesHealed { entries: broken });
+        }
+        self.mode = Mode::Applying(Apply::of_writes(Stage::Heal, writes));
+    }
+
+    /// Looks for the order of the entries that work and shall lead elsewhere.
+    fn plan_remaining_moves(&mut self, now: Instant) {
+        match self.tables.take_old() {
+            Some(old) => self.plan_moves(now, old),
+            None => self.start_stage(now, Stage::Tables),
+        }
+    }
+
+    /// Writes the next stage of entries that work, if there is one.
+    pub(super) fn write_next_stage_of_entries(&mut self, now: Instant) {
+        if !self.tables.has_more() {
+            return self.start_stage(now, Stage::Tables);
+        }
+        let writes = self.tables.next_stage();
+        self.mode = Mode::Applying(Apply::of_writes(Stage::Move, writes));
+    }
+
+    /// Computes the trees of groups that changed.
+    fn plan_trees(&mut self) {
+        let result = multicast::trees(self.situation(), &self.sa.groups);
+        self.plan.set_trees(result.trees);
+        self.sa.groups.settle();
+        for (mgid, port_guid) in result.cut_off {
+            let event = Event::MulticastCutOff { mgid, port_guid };
+            self.events.push_back(event);
+        }
+        self.report_small_tables(switches::small_multicast_tables(self.situation()));
+    }
+
+    /// Reports the changes of the stage at work instead of making them.
+    fn report_changes(&mut self) {
+        let Mode::Applying(apply) = &mut self.mode else {
+            return;
+        };
+        let stage = apply.stage();
+        let blocks = apply.take_sets();
+        for block in blocks {
+            let at = self.situation();
+            if let Some(to) = reconcile::desired(at, stage, block) {
+                let change = Change {
+                    at: self.subnet.port_at(block.port),
+                    attribute_id: block.attribute,
+                    attribute_modifier: block.modifier,
+                    from: self.subnet.block(block),
+                    to,
+                    stage,
+                };
+                self.events
+                    .push_back(Event::ChangePlanned(alloc::boxed::Box::new(change)));
+            }
+        }
+    }
+
+    /// Writes the trees of groups that changed, or alias GUIDs that hosts asked for, if this manager owns the
+    /// subnet. Returns whether there is something to write.
+    pub(super) fn begin_small_stage(&mut self, now: Instant) -> bool {
+        if !self.history.served
+            || self.state() != SmState::MASTER
+            || self.conduct == Conduct::Observe
+        {
+            return false;
+        }
+        if self.sa.groups.have_changed() {
+            self.sweep.summary.errors = 0;
+            self.start_stage(now, Stage::Groups);
+            return true;
+        }
+        let blocks = self.sa.guids.take_unwritten().into_iter();
+        // A port that is gone gets its own when it comes back.
+        let blocks = blocks.filter_map(|(guid, block, content)| {
+            let port = self.subnet.find_port(guid)?;
+            Some(((port, block), content))
+        });
+        let apply = Apply::of_alias_guids(blocks);
+        let is_some = apply.len() > 0;
+        if is_some {
+            self.mode = Mode::Applying(apply);
+        }
+        is_some
+    }
+
+    fn end_regroup(&mut self) {
+        self.mode = Mode::Idle;
+        if self.sweep.summary.errors > 0 && self.pending.everything.is_none() {
+            self.pending.everything = Some(SweepCause::Retry);
+        }
+    }
+
+    /// Gives alias GUIDs that no port has confirmed back to the administrator: they are written again.
+    pub(super) fn keep_unwritten_alias_guids(&mut self) {
+        let Mode::Applying(apply) = &self.mode else {
+            return;
+        };
+        for (port, block) in apply.unconfirmed_alias_guids() {
+            if let Some(port) = self.subnet.port(port) {
+                self.sa.guids.write_again(port.guid(), block);
+            }
+        }
+    }
+
+    pub(super) fn on_apply_answer(&mut self, request: Request, mad: &Mad) {
+        let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
+            return;
+        };
+        let block = request.block();
+        let data = smp.smp_data();
+        let is_ok = smp.status().is_ok() && smp.attribute_id() == block.attribute;
+        if is_ok && self.take_in_answer(request, block, data) {
+            return;
+        }
+        self.note_error();
+        self.events.push_back(Event::Refused {
+            at: Some(self.subnet.port_at(block.port)),
+            attribute_id: block.attribute,
+            status: smp.status(),
+        });
+    }
+
+    /// Records what a device answered. Returns whether it is what was asked for.
+    fn take_in_answer(&mut self, request: Request, block: Block, data: &[u8; 64]) -> bool {
+        let Mode::Applying(apply) = &self.mode else {
+            // The stage ended meanwhile, as a port is disabled between sweeps.
+            apply::record(&mut self.subnet, request, data);
+            return true;
+        };
+        let stage = apply.stage();
+        let sent = apply::desired(self.situation(), stage, request);
+        let is_done = match (request, &sent) {
+            (Request::Set(block), Some(sent)) => {
+                reconcile::is_done(self.situation(), stage, block, sent, data)
+            }
+            (Request::Entries(_), Some(sent)) => sent == data,
+            (Request::Disable(_), _) => {
+                links::has_reached(PortState::DOWN, &PortInfo::from_bytes(*data))
+            }
+            _ => true,
+        };
+        if let Request::AliasGuids(port, number) = request {
+            return self.confirm_alias_guids(port, number, data);
+        }
+        apply::record(&mut self.subnet, request, data);
+        self.follow_up(stage, request, block, is_done);
+        is_done
+    }
+
+    /// What follows from the answer to a request.
+    fn follow_up(&mut self, stage: Stage, request: Request, block: Block, is_done: bool) {
+        if block.attribute == <PortInfo as ib_mad::Attribute>::ID && is_done {
+            let port = self.subnet.port(block.port);
+            if port.is_some_and(|port| port.state() == PortState::ACTIVE) {
+                self.subnet.set_reregistered(block.port);
+            }
+        }
+        let differs = match request {
+            Request::Read(block) => {
+                let at = self.situation();
+                reconcile::desired(at, stage, block) != self.subnet.block(block)
+            }
+            _ => false,
+        };
+        let next: Vec<_> = match request {
+            Request::Entries(write) if is_done => match stage {
+                Stage::Heal => self.tables.healed(write.number),
+                _ => self.tables.follow(write.block).into_iter().collect(),
+            },
+            _ => Vec::new(),
+        };
+        if let Mode::Applying(apply) = &mut self.mode {
+            if differs {
+                apply.push_set(block);
+            }
+            for write in next {
+                apply.push_write(write);
+            }
+        }
+        if differs && self.conduct == Conduct::Observe {
+            self.report_changes();
+        }
+    }
+
+    /// Takes in a block of alias GUIDs that a port holds; by these it can be found. False if it is not what was
+    /// sent.
+    fn confirm_alias_guids(&mut self, port: PortId, number: u8, data: &[u8; 64]) -> bool {
+        let owner = self
+            .subnet
+            .port(port)
+            .map_or(Guid::NONE, |port| port.guid());
+        let held = GuidInfo::from_bytes(*data);
+        let aliases = alias_guids::in_block(&held, owner);
+        self.plan.set_aliases(owner, number, aliases);
+        let Mode::Applying(apply) = &mut self.mode else {
+            return false;
+        };
+        let wanted = apply.confirm_alias_guids(port, number);
+        wanted.is_some_and(|wanted| wanted == held)
+    }
+
+    pub(super) fn on_apply_failure(&mut self, request: Request) {
+        self.note_error();
+        let block = request.block();
+        // A Set without a response may have arrived all the same.
+        if !matches!(request, Request::Read(_)) {
+            self.subnet.forget(block);
+        }
+        if !self.subnet.set_silent(block.port.node) {
+            return;
+        }
+        let unresponsive = Unresponsive {
+            at: Some(self.subnet.port_at(block.port)),
+            neighbor: false,
+            attribute_id: block.attribute,
+        };
+        self.sweep.summary.unresponsive.push(unresponsive);
+        self.events.push_back(Event::Unresponsive(unresponsive));
+    }
+
+    /// Disables a port at once.
+    pub(super) fn disable(&mut self, port: PortId) {
+        let request = Request::Disable(port);
+        let at = self.situation();
+        let mad =
+            links::disable(at, port).and_then(|info| apply::datagram(at, request, info.as_bytes()));
+        if let Some(mad) = mad {
+            let purpose = super::Purpose::Apply(request);
+            // A full window drops it: the trap that asked for it comes again.
+            let _ = self.window.request(&mad, purpose);
+        }
+    }
+}

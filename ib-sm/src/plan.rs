@@ -1,0 +1,176 @@
+//! What the manager has decided for the subnet: LIDs, routes, multicast trees, names of alias GUIDs.
+//!
+//! The routes in force stay until others are verified. So the administrator answers from them, and ports keep
+//! what they have, while new ones are computed.
+
+use alloc::{collections::BTreeMap, sync::Arc};
+
+use ib_routing::{Fabric, LidMap, Routes, SwitchIdx, VerifyReport, mcast::PortSet};
+use ib_subnet::{FabricIndex, NodeId};
+use ib_wire::{Guid, Lid};
+
+/// The ports of one multicast group's tree, by switch.
+pub(crate) type TreePorts = BTreeMap<Guid, PortSet>;
+
+/// The fabric that routes are computed for, with its LIDs.
+#[derive(Debug, Default)]
+pub(crate) struct Topology {
+    index: FabricIndex,
+    lids: LidMap,
+}
+
+impl Topology {
+    pub(crate) const fn new(index: FabricIndex, lids: LidMap) -> Self {
+        Self { index, lids }
+    }
+
+    pub(crate) const fn index(&self) -> &FabricIndex {
+        &self.index
+    }
+
+    pub(crate) const fn fabric(&self) -> &Fabric {
+        self.index.fabric()
+    }
+
+    pub(crate) const fn lids(&self) -> &LidMap {
+        &self.lids
+    }
+}
+
+/// Routes with the topology that they were computed for.
+#[derive(Clone, Debug)]
+pub(crate) struct Installed {
+    topology: Arc<Topology>,
+    routes: Arc<Routes>,
+    report: VerifyReport,
+}
+
+impl Installed {
+    pub(crate) const fn new(
+        topology: Arc<Topology>,
+        routes: Arc<Routes>,
+        report: VerifyReport,
+    ) -> Self {
+        Self {
+            topology,
+            routes,
+            report,
+        }
+    }
+
+    pub(crate) const fn topology(&self) -> &Arc<Topology> {
+        &self.topology
+    }
+
+    pub(crate) const fn routes(&self) -> &Arc<Routes> {
+        &self.routes
+    }
+
+    pub(crate) const fn report(&self) -> &VerifyReport {
+        &self.report
+    }
+}
+
+/// What the manager has decided.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    topology: Arc<Topology>,
+    installed: Option<Installed>,
+    /// Base LIDs by port GUID, of ports that are gone as well: a port that comes back gets its own.
+    remembered: BTreeMap<Guid, Lid>,
+    /// The port that an alias GUID belongs to, by its GUID, and the block of GUIDInfo that holds the alias.
+    aliases: BTreeMap<Guid, (Guid, u8)>,
+    trees: BTreeMap<Lid, TreePorts>,
+}
+
+impl Plan {
+    /// The topology of the last sweep, whether or not it could be routed.
+    pub(crate) const fn topology(&self) -> &Arc<Topology> {
+        &self.topology
+    }
+
+    pub(crate) fn set_topology(&mut self, topology: Arc<Topology>) {
+        self.topology = topology;
+    }
+
+    /// The routes in force.
+    pub(crate) const fn installed(&self) -> Option<&Installed> {
+        self.installed.as_ref()
+    }
+
+    pub(crate) fn install(&mut self, installed: Installed) {
+        self.installed = Some(installed);
+    }
+
+    /// The routes in force.
+    pub(crate) fn routes(&self) -> Option<&Routes> {
+        self.installed.as_ref().map(|installed| &*installed.routes)
+    }
+
+    /// The LIDs that the routes in force reach; before the first routes those that were assigned.
+    pub(crate) fn lids(&self) -> &LidMap {
+        match &self.installed {
+            Some(installed) => installed.topology.lids(),
+            None => self.topology.lids(),
+        }
+    }
+
+    /// The fabric of the routes in force; before the first routes the one that was found.
+    pub(crate) fn fabric(&self) -> &Fabric {
+        match &self.installed {
+            Some(installed) => installed.topology.fabric(),
+            None => self.topology.fabric(),
+        }
+    }
+
+    /// A switch by its number in the routes in force.
+    pub(crate) fn switch(&self, node: NodeId) -> Option<SwitchIdx> {
+        self.installed.as_ref()?.topology.index.switch(node)
+    }
+
+    /// Virtual lanes that the routes in force use.
+    pub(crate) fn lanes(&self) -> u8 {
+        self.routes().map_or(1, Routes::vls)
+    }
+
+    pub(crate) const fn remembered(&self) -> &BTreeMap<Guid, Lid> {
+        &self.remembered
+    }
+
+    pub(crate) fn remember(&mut self, port_guid: Guid, lid: Lid) {
+        self.remembered.insert(port_guid, lid);
+    }
+
+    pub(crate) fn set_remembered(&mut self, remembered: BTreeMap<Guid, Lid>) {
+        self.remembered = remembered;
+    }
+
+    /// The port that an alias GUID belongs to.
+    pub(crate) fn owner_of_alias(&self, alias: Guid) -> Option<Guid> {
+        self.aliases.get(&alias).map(|&(owner, _)| owner)
+    }
+
+    /// Records the alias GUIDs that a block of a port's GUIDInfo holds.
+    pub(crate) fn set_aliases(
+        &mut self,
+        owner: Guid,
+        block: u8,
+        aliases: impl Iterator<Item = Guid>,
+    ) {
+        self.aliases.retain(|_, of| *of != (owner, block));
+        self.aliases
+            .extend(aliases.map(|alias| (alias, (owner, block))));
+    }
+
+    pub(crate) fn clear_aliases(&mut self) {
+        self.aliases.clear();
+    }
+
+    pub(crate) const fn trees(&self) -> &BTreeMap<Lid, TreePorts> {
+        &self.trees
+    }
+
+    pub(crate) fn set_trees(&mut self, trees: BTreeMap<Lid, TreePorts>) {
+        self.trees = trees;
+    }
+}

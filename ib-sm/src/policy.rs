@@ -1,0 +1,53 @@
+//! Policy: what the subnet shall be, as pure functions.
+//!
+//! Each file is one concern. Its functions take the [`Situation`], which is what is observed, what is configured
+//! and what was decided before, and say what a device shall hold. They send nothing, wait for nothing and change
+//! nothing, so a test builds a subnet by hand and looks at the result.
+
+pub(crate) mod alias_guids;
+pub(crate) mod lanes;
+pub(crate) mod lids;
+pub(crate) mod links;
+pub(crate) mod multicast;
+pub(crate) mod partitions;
+pub(crate) mod routing;
+pub(crate) mod switches;
+
+use ib_subnet::{PortId, Subnet};
+
+use crate::{SmConfig, plan::Plan};
+
+/// What policy decides from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Situation<'a> {
+    config: &'a SmConfig,
+    subnet: &'a Subnet,
+    plan: &'a Plan,
+}
+
+impl<'a> Situation<'a> {
+    pub(crate) const fn new(config: &'a SmConfig, subnet: &'a Subnet, plan: &'a Plan) -> Self {
+        Self {
+            config,
+            subnet,
+            plan,
+        }
+    }
+
+    pub(crate) const fn config(self) -> &'a SmConfig {
+        self.config
+    }
+
+    pub(crate) const fn subnet(self) -> &'a Subnet {
+        self.subnet
+    }
+
+    pub(crate) const fn plan(self) -> &'a Plan {
+        self.plan
+    }
+
+    /// Whether a port is the one that the manager sits on.
+    pub(crate) fn is_own(self, port: PortId) -> bool {
+        self.subnet.own_port() == Some(port)
+    }
+}

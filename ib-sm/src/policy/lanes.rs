@@ -1,0 +1,165 @@
+//! Virtual lanes: SLtoVL and VL arbitration tables, where the routes need more than one lane or the operator wants
+//! quality of service (IBA vol. 1, 14.2.5.8, 14.2.5.9 and 7.6.9).
+//!
+//! An engine that avoids deadlocks by lanes depends on the tables on the way: a packet changes its lane by the
+//! table of each (input, output) pair. Routes on one lane need none of this: then the operator's tables are
+//! written, or nothing is. Lanes that a link does not have are mapped to those that it has.
+
+use alloc::vec::Vec;
+
+use ib_smp::{
+    SlToVlMappingTable, SlToVlModifier, VlArbitrationEntry, VlArbitrationHalf, VlArbitrationTable,
+    VlCap,
+};
+use ib_subnet::PortId;
+use ib_wire::{PortNum, Vl};
+
+use super::{Situation, links};
+
+/// Weight of every lane in use, in units of 64 bytes: all get the same share.
+const WEIGHT: u8 = 4;
+
+/// Whether tables of lanes are written at all.
+pub(crate) fn are_managed(at: Situation<'_>) -> bool {
+    at.plan().lanes() > 1 || at.config().qos.enabled
+}
+
+/// The SLtoVL tables for packets that leave by `output`, each with the modifier that names it. Of a switch one for
+/// each input port with a link; of a CA or router one.
+pub(crate) fn sl_to_vl_of(
+    at: Situation<'_>,
+    output: PortId,
+) -> Vec<(SlToVlModifier, SlToVlMappingTable)> {
+    let Some(node) = at.subnet().node(output.node) else {
+        return Vec::new();
+    };
+    let inputs: Vec<PortNum> = match node.is_switch() {
+        true => {
+            let linked = node.ports();
+            let linked =
+                linked.filter(|(num, port)| num.0 != 0 && port.is_up() && port.peer().is_some());
+            let inputs = core::iter::once(PortNum(0)).chain(linked.map(|(num, _)| num));
+            inputs.filter(|&input| input != output.port).collect()
+        }
+        false => Vec::from([PortNum(0)]),
+    };
+    let output_port = output.port;
+    let tables = inputs.into_iter().filter_map(|input| {
+        let modifier = SlToVlModifier::Pair {
+            input,
+            output: output_port,
+        };
+        Some((modifier, sl_to_vl(at, output, modifier)?))
+    });
+    tables.collect()
+}
+
+/// Whether a switch takes one SLtoVL table for all its input ports.
+pub(crate) fn has_optimized_programming(at: Situation<'_>, output: PortId) -> bool {
+    let info = at
+        .subnet()
+        .switch(output.node)
+        .and_then(|switch| switch.info());
+    info.is_some_and(|info| info.optimized_sl_to_vl_mapping_programming() != 0)
+}
+
+/// The SLtoVL table that a modifier names, for packets that leave by `output`.
+pub(crate) fn sl_to_vl(
+    at: Situation<'_>,
+    output: PortId,
+    modifier: SlToVlModifier,
+) -> Option<SlToVlMappingTable> {
+    let routes = at.plan().routes()?;
+    let input = match modifier {
+        SlToVlModifier::Pair { input, .. } => input,
+        // All inputs have the same one.
+        SlToVlModifier::AllInputs { .. } => PortNum(0),
+        _ => return None,
+    };
+    let of_routes = match at.subnet().switch(output.node) {
+        Some(_) => *routes
+            .vl_map()
+            .table(at.plan().switch(output.node)?, input, output.port),
+        None => *routes.vl_map().injection(),
+    };
+    let table = configured_table(at, output).unwrap_or(of_routes);
+    restricted(at, output, &table)
+}
+
+/// The halves of the VL arbitration table that a port has room for.
+pub(crate) fn arbitration_halves(at: Situation<'_>, port: PortId) -> Vec<VlArbitrationHalf> {
+    let info = at.subnet().port(port).and_then(|port| port.info());
+    let Some(info) = info.filter(|info| info.vl_cap() > VlCap::VL0) else {
+        return Vec::new();
+    };
+    let (low, high) = (
+        info.vl_arbitration_low_cap(),
+        info.vl_arbitration_high_cap(),
+    );
+    // Only long lists need the second half of a table.
+    let enabled = at.config().qos.enabled;
+    let halves = [
+        (VlArbitrationHalf::LowFirst, low > 0),
+        (VlArbitrationHalf::LowSecond, low > 32 && enabled),
+        (VlArbitrationHalf::HighFirst, high > 0),
+        (VlArbitrationHalf::HighSecond, high > 32 && enabled),
+    ];
+    let halves = halves.into_iter().filter(|(_, has_room)| *has_room);
+    halves.map(|(half, _)| half).collect()
+}
+
+/// A half of a port's VL arbitration table: what is configured, else every lane in use with the same weight in the
+/// low-priority table and nothing in the high-priority one.
+pub(crate) fn arbitration(
+    at: Situation<'_>,
+    port: PortId,
+    half: VlArbitrationHalf,
+) -> VlArbitrationTable {
+    let config = at.config();
+    if config.qos.enabled
+        && let Some(kind) = links::kind(at, port)
+    {
+        return config.qos.arbitration(kind, half);
+    }
+    let mut table = VlArbitrationTable::default();
+    if half == VlArbitrationHalf::LowFirst {
+        for lane in 0..at.plan().lanes() {
+            let vl = Vl::try_new(lane).unwrap_or_default();
+            let entry = VlArbitrationEntry::new(vl, WEIGHT);
+            let _ = table.set_vl_weight_block(lane.into(), &entry);
+        }
+    }
+    table
+}
+
+/// The configured table for packets that leave by a port: only where the routes need one lane.
+fn configured_table(at: Situation<'_>, output: PortId) -> Option<[Vl; 16]> {
+    let qos = &at.config().qos;
+    if at.plan().lanes() > 1 || !qos.enabled {
+        return None;
+    }
+    let kind = links::kind(at, output)?;
+    let table = qos.sl_to_vl(kind);
+    let most = qos.max_vls(kind);
+    Some(core::array::from_fn(|sl| {
+        let lane = table.sl_to_vl(sl).unwrap_or_default();
+        match lane.bits() {
+            15 => lane,
+            lane => Vl::from_low_bits(lane.checked_rem(most).unwrap_or(0)),
+        }
+    }))
+}
+
+/// The table with the lanes that the link at `output` has. VL15 drops the packet and stays.
+fn restricted(at: Situation<'_>, output: PortId, lanes: &[Vl; 16]) -> Option<SlToVlMappingTable> {
+    let count = links::link_limits(at, output)?.vls().count().unwrap_or(1);
+    let mut table = SlToVlMappingTable::default();
+    for (sl, &vl) in lanes.iter().enumerate() {
+        let lane = match vl.bits() {
+            15 => 15,
+            lane => lane.checked_rem(count).unwrap_or(0),
+        };
+        let _ = table.set_sl_to_vl(sl, Vl::try_new(lane).unwrap_or_default());
+    }
+    Some(table)
+}

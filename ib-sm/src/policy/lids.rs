@@ -1,0 +1,98 @@
+//! LIDs: from those that the ports have to those that they shall have (IBA vol. 1, 14.4.3).
+//!
+//! [`LidMap::assign`] chooses: a LID that is valid stays. A node that cannot take part is left out of the fabric,
+//! with an event: a switch that did not answer with the sizes of its tables, or has no linear table.
+
+use alloc::vec::Vec;
+
+use ib_routing::{LidMap, LidOptions, RouteError};
+use ib_subnet::{FabricIndex, Node, NodeId, PortId};
+use ib_wire::{Guid, Lid, Lmc, addr::LidRange};
+
+use super::{Situation, switches};
+use crate::plan::Topology;
+
+/// LIDs for the ports of a subnet.
+#[derive(Debug)]
+pub(crate) struct Assignment {
+    /// The fabric with its LIDs.
+    pub(crate) topology: Topology,
+    /// The LIDs of each end port.
+    pub(crate) ports: Vec<(PortId, Guid, LidRange)>,
+    /// Nodes that take no part.
+    pub(crate) excluded: Vec<Guid>,
+}
+
+/// Chooses the LIDs. `reassign` gives up those that ports have.
+///
+/// # Errors
+/// There are fewer LIDs than ports.
+pub(crate) fn assign(at: Situation<'_>, reassign: bool) -> Result<Assignment, RouteError> {
+    let subnet = at.subnet();
+    let takes_part = |id: NodeId, node: &Node| takes_part(node) && subnet.is_steady(id);
+    let index = FabricIndex::build(subnet, takes_part, |port| subnet.is_link(port));
+    let nodes = subnet.nodes();
+    let excluded = nodes.filter(|&(id, _)| index.node(id).is_none());
+    let excluded = excluded.map(|(_, node)| node.info().node_guid()).collect();
+    let lids = choose(at, &index, reassign)?;
+    let mut ports = Vec::new();
+    for destination in lids.destinations().iter() {
+        let guid = index.fabric().node(destination.end.node).guid;
+        if let Some(node) = subnet.find(guid) {
+            let port = PortId {
+                node,
+                port: destination.end.port,
+            };
+            ports.push((port, destination.guid, destination.range));
+        }
+    }
+    Ok(Assignment {
+        topology: Topology::new(index, lids),
+        ports,
+        excluded,
+    })
+}
+
+fn choose(at: Situation<'_>, index: &FabricIndex, reassign: bool) -> Result<LidMap, RouteError> {
+    let config = at.config();
+    let own = at.subnet().own_port();
+    let own = own.and_then(|own| at.subnet().port(own));
+    let options = LidOptions {
+        lmc: config.lmc,
+        switch_lmc: match config.lmc_esp0 {
+            true => config.lmc,
+            false => Lmc::ZERO,
+        },
+        reassign,
+        database: match reassign {
+            true => Default::default(),
+            false => at.plan().remembered().clone(),
+        },
+        manager: own.map(|port| port.guid()),
+        last: last_lid(at, index),
+        ..LidOptions::default()
+    };
+    LidMap::assign(index.fabric(), &options).or_else(|_| {
+        // Better a switch that cannot reach every port than no subnet.
+        let all = LidOptions {
+            last: LidOptions::default().last,
+            ..options
+        };
+        LidMap::assign(index.fabric(), &all)
+    })
+}
+
+/// The highest LID that every switch of the fabric has room for.
+fn last_lid(at: Situation<'_>, index: &FabricIndex) -> Lid {
+    let routed = at.subnet().switches();
+    let routed = routed.filter(|&(id, _)| index.node(id).is_some());
+    let last = routed.map(|(id, _)| switches::last_lid(at, id));
+    last.min().unwrap_or(Lid::UNICAST_MAX)
+}
+
+fn takes_part(node: &Node) -> bool {
+    match node.switch() {
+        Some(switch) => switch.info().is_some_and(|info| info.linear_fdb_cap() > 0),
+        None => true,
+    }
+}

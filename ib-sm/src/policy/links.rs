@@ -1,0 +1,227 @@
+//! Ports: addresses, limits and states (IBA vol. 1, 14.2.5.6 and 14.3.6).
+//!
+//! A port needs two Sets to come up: the first writes all its settings and takes it from Initialize to Armed, as
+//! a state change is done last; the second makes it Active. Between the two all ports of the subnet are Armed and
+//! every table is written, so no port sends data into one that would drop it. A port that is as it shall be gets
+//! none.
+
+use ib_smp::{
+    CapabilityMask, LinkDownDefaultState, LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2, LinkWidths,
+    MKeyProtect, NodeType, PortInfo, PortPhysicalState, PortState, VlCap,
+};
+use ib_subnet::PortId;
+use ib_wire::{Lid, Mtu, PortNum, addr::LidRange};
+
+use super::{Situation, partitions};
+use crate::{SmConfig, config::PortKind};
+
+/// What the two ends of a link have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkLimits {
+    mtu: Mtu,
+    vls: VlCap,
+    /// Whether the other end is a CA or a router.
+    leaf: bool,
+}
+
+impl LinkLimits {
+    /// Data VLs that both ends have, and that the configuration allows.
+    pub(crate) const fn vls(self) -> VlCap {
+        self.vls
+    }
+}
+
+/// PortInfo as it shall be, but for the state. `None` if it is unknown, or if the link is not up.
+pub(crate) fn settings(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
+    let config = at.config();
+    let node = at.subnet().node(port.node)?;
+    let record = node.port(port.port)?;
+    let mut info = *record.info()?;
+    let is_management_port = node.is_switch() && port.port == PortNum::MANAGEMENT;
+    let limits = link_limits(at, port);
+    if !is_management_port && limits.is_none() && !at.is_own(port) {
+        return None;
+    }
+    if is_management_port || !node.is_switch() {
+        set_address(&mut info, config, record.lids()?, master_lid(at));
+    }
+    if let Some(limits) = limits {
+        info.set_neighbor_mtu(limits.mtu)
+            .set_operational_vls(limits.vls);
+        config.forced_links.apply(&mut info);
+        if config.qos.enabled
+            && let Some(kind) = kind(at, port)
+        {
+            info.set_vl_high_limit(config.qos.high_limit(kind));
+        }
+        if node.is_switch() {
+            set_queueing(&mut info, config, limits.leaf);
+            partitions::set_enforcement(at, port, &mut info);
+        }
+    } else if info.neighbor_mtu() == Mtu(0) {
+        // No link says otherwise, and a Set with 0 is an error.
+        info.set_neighbor_mtu(info.mtu_cap());
+    }
+    if !is_management_port {
+        info.set_local_phy_errors(config.local_phy_errors_threshold)
+            .set_overrun_errors(config.overrun_errors_threshold);
+    }
+    Some(info)
+}
+
+/// The state that a port is to be taken into together with its settings: Armed from Initialize, if both ends of
+/// its link are known. `None` if neither settings nor state change.
+pub(crate) fn arming(at: Situation<'_>, port: PortId) -> Option<PortState> {
+    let info = at.subnet().port(port)?.info()?;
+    if info.port_state() == PortState::INITIALIZE && has_link(at, port) {
+        // What else the Set changes is found out when it is built.
+        return Some(PortState::ARMED);
+    }
+    let target = settings(at, port)?;
+    let state = match info.port_state() {
+        PortState::INITIALIZE => PortState::ARMED,
+        _ => PortState::NO_CHANGE,
+    };
+    let rejoin = info.port_state() == PortState::ACTIVE && needs_reregister(at, port);
+    (target != *info || state != PortState::NO_CHANGE || rejoin).then_some(state)
+}
+
+/// Whether a port is Armed and can become Active, the other end being Armed too.
+pub(crate) fn is_ready(at: Situation<'_>, port: PortId) -> bool {
+    let Some(record) = at.subnet().port(port) else {
+        return false;
+    };
+    let peer_is_ready = match record.peer() {
+        Some(peer) => at
+            .subnet()
+            .port(peer)
+            .is_some_and(|peer| matches!(peer.state(), PortState::ARMED | PortState::ACTIVE)),
+        None => port.port == PortNum::MANAGEMENT,
+    };
+    peer_is_ready && record.state() == PortState::ARMED
+}
+
+/// The data of a Set that brings a port to its settings and into `state`.
+pub(crate) fn set(at: Situation<'_>, port: PortId, state: PortState) -> Option<PortInfo> {
+    let info = at.subnet().port(port)?.info()?;
+    let mut set = settings(at, port)?;
+    set.set_port_state(state)
+        .set_port_physical_state(PortPhysicalState::NO_CHANGE)
+        .set_link_down_default_state(LinkDownDefaultState::NO_CHANGE);
+    // A value that is enabled already is left out: not every value that is read there is legal to write.
+    if set.link_width_enabled() == info.link_width_enabled() {
+        set.set_link_width_enabled(LinkWidths::empty());
+    }
+    if set.link_speed_enabled() == info.link_speed_enabled() {
+        set.set_link_speed_enabled(LinkSpeeds::empty());
+    }
+    if set.link_speed_ext_enabled() == info.link_speed_ext_enabled() {
+        set.set_link_speed_ext_enabled(LinkSpeedsExt::empty());
+    }
+    set.set_link_speed_ext_enabled2(LinkSpeedsExt2::empty());
+    if set.operational_vls() == info.operational_vls() {
+        set.set_operational_vls(VlCap(0));
+    }
+    // The host subscribes and joins again; it needs an Active port to do so.
+    let becomes_usable = match state {
+        PortState::ACTIVE => true,
+        PortState::NO_CHANGE => info.port_state() == PortState::ACTIVE,
+        _ => false,
+    };
+    if becomes_usable && needs_reregister(at, port) {
+        set.set_client_reregister(true);
+    }
+    Some(set)
+}
+
+/// The data of a Set that disables a port.
+pub(crate) fn disable(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
+    let mut set = set(at, port, PortState::DOWN)?;
+    set.set_port_physical_state(PortPhysicalState::DISABLED);
+    Some(set)
+}
+
+/// Whether a port did what a Set with `state` asked for.
+pub(crate) fn has_reached(state: PortState, answer: &PortInfo) -> bool {
+    state == PortState::NO_CHANGE
+        || answer.port_state() == state
+        // A data packet may have made an Armed port Active meanwhile.
+        || (state == PortState::ARMED && answer.port_state() == PortState::ACTIVE)
+}
+
+/// What the two ends of a port's link have in common; `None` if it is not up, or an end is unknown.
+pub(crate) fn link_limits(at: Situation<'_>, port: PortId) -> Option<LinkLimits> {
+    let record = at.subnet().port(port).filter(|record| record.is_up())?;
+    let peer = record.peer()?;
+    let (here, there) = (record.info()?, at.subnet().port(peer)?.info()?);
+    let vls = here.vl_cap().min(there.vl_cap()).max(VlCap::VL0);
+    Some(LinkLimits {
+        mtu: here.mtu_cap().min(there.mtu_cap()),
+        vls: vls.min(VlCap(at.config().max_op_vls.max(1))),
+        leaf: !at.subnet().node(peer.node)?.is_switch(),
+    })
+}
+
+/// The kind of a port, by which quality of service is configured.
+pub(crate) fn kind(at: Situation<'_>, port: PortId) -> Option<PortKind> {
+    let node = at.subnet().node(port.node)?;
+    Some(match node.info().node_type() {
+        NodeType::SWITCH if port.port == PortNum::MANAGEMENT => PortKind::SwitchPort0,
+        NodeType::SWITCH => PortKind::SwitchExternal,
+        NodeType::ROUTER => PortKind::Router,
+        _ => PortKind::Ca,
+    })
+}
+
+/// The LID of the manager's own port.
+fn master_lid(at: Situation<'_>) -> Lid {
+    let own = at.subnet().own_port().and_then(|own| at.subnet().port(own));
+    own.and_then(|own| own.lids())
+        .map_or(Lid::NONE, LidRange::base)
+}
+
+/// Whether PortInfo of both ends of the port's link is known.
+fn has_link(at: Situation<'_>, port: PortId) -> bool {
+    let record = at.subnet().port(port).filter(|record| record.is_up());
+    let peer = record.and_then(|record| at.subnet().port(record.peer()?));
+    peer.is_some_and(|peer| peer.info().is_some())
+}
+
+/// Whether the host on a port has to subscribe and join again: this manager does not know what it told another.
+fn needs_reregister(at: Situation<'_>, port: PortId) -> bool {
+    let Some(record) = at.subnet().port(port) else {
+        return false;
+    };
+    let is_capable = record.info().is_some_and(|info| {
+        info.capability_mask()
+            .contains(CapabilityMask::IS_CLIENT_REREGISTRATION_SUPPORTED)
+    });
+    at.subnet().is_end_port(port)
+        && is_capable
+        && !at.config().no_clients_rereg
+        && !record.is_reregistered()
+}
+
+/// Sets what an end port is addressed by.
+fn set_address(info: &mut PortInfo, config: &SmConfig, lids: LidRange, master: Lid) {
+    info.set_m_key(config.m_key)
+        .set_m_key_protect_bits(MKeyProtect(config.m_key_protect_bits))
+        .set_m_key_lease_period(config.m_key_lease_period)
+        .set_gid_prefix(config.subnet_prefix)
+        .set_lid(lids.base())
+        .set_lmc(lids.lmc())
+        .set_master_sm_lid(master)
+        .set_master_sm_sl(config.sm_sl)
+        .set_subnet_timeout(config.subnet_timeout);
+}
+
+/// Sets how long a switch port keeps packets that it cannot send.
+fn set_queueing(info: &mut PortInfo, config: &SmConfig, leaf: bool) {
+    if leaf {
+        info.set_hoq_life(config.leaf_head_of_queue_lifetime)
+            .set_vl_stall_count(config.leaf_vl_stall_count);
+    } else {
+        info.set_hoq_life(config.head_of_queue_lifetime)
+            .set_vl_stall_count(config.vl_stall_count);
+    }
+}

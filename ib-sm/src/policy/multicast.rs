@@ -1,0 +1,180 @@
+//! Multicast: a tree of switches for each group, and the blocks of the multicast forwarding tables that follow
+//! from the trees (IBA vol. 1, 14.2.5.12 and 18.2.4.3.3).
+//!
+//! A tree that still fits its members and its cables stays as it is, so a sweep over an unchanged fabric writes
+//! nothing; only groups that changed get a new one.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+
+use ib_routing::mcast::Trees;
+use ib_smp::{CapabilityMask, MftModifier, MulticastForwardingTable, SwitchInfo};
+use ib_subnet::{NodeId, PortId};
+use ib_wire::{Gid, Guid, Lid, PortNum};
+
+use super::{Situation, switches};
+use crate::{plan::TreePorts, sa::groups::Groups};
+
+/// Ports in one position of a table.
+const PORTS: u8 = MulticastForwardingTable::PORTS;
+/// Groups in one block of a table.
+const BLOCK: u16 = MulticastForwardingTable::ENTRIES;
+
+/// Trees for all groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GroupTrees {
+    /// By multicast LID.
+    pub(crate) trees: BTreeMap<Lid, TreePorts>,
+    /// Members, by group and port GUID, that are behind switches without multicast.
+    pub(crate) cut_off: Vec<(Gid, Guid)>,
+}
+
+/// Computes the trees of groups that changed, and of those whose trees lost a cable; the others stay.
+pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
+    let mut result = GroupTrees::default();
+    if at.config().disable_multicast {
+        return result;
+    }
+    let topology = at.plan().topology();
+    let fabric = topology.fabric();
+    let mut planner = Trees::new(fabric, without_multicast(at));
+    result.trees = at.plan().trees().clone();
+    for mlid in groups.abandoned() {
+        result.trees.remove(&mlid);
+    }
+    for group in groups.iter() {
+        let (mlid, mgid) = (group.mlid(), group.mgid());
+        let stands = result
+            .trees
+            .get(&mlid)
+            .is_some_and(|tree| is_whole(at, tree));
+        if stands && !group.has_changed() {
+            continue;
+        }
+        let place = |guid| topology.index().port(at.subnet().find_port(guid)?);
+        let members: Vec<_> = group.ports().filter_map(place).collect();
+        if members.is_empty() {
+            result.trees.remove(&mlid);
+            continue;
+        }
+        let tree = planner.tree(&members);
+        let cut_off = tree.left_out.into_iter();
+        let cut_off = cut_off.map(|port| fabric.port(port).map_or(Guid::NONE, |port| port.guid));
+        result.cut_off.extend(cut_off.map(|guid| (mgid, guid)));
+        let ports = tree.ports.into_iter();
+        let by_guid = ports.map(|(switch, ports)| (fabric.switch_guid(switch), ports));
+        result.trees.insert(mlid, by_guid.collect());
+    }
+    result
+}
+
+/// The blocks of a switch's multicast table that groups, or what the switch holds already, concern.
+pub(crate) fn blocks(at: Situation<'_>, node: NodeId) -> Vec<MftModifier> {
+    let Some(record) = at.subnet().node(node) else {
+        return Vec::new();
+    };
+    let switch = record.switch();
+    let Some(switch) = switch.filter(|switch| {
+        at.plan().topology().index().switch(node).is_some()
+            && switch
+                .info()
+                .is_some_and(|info| info.multicast_fdb_cap() > 0)
+    }) else {
+        return Vec::new();
+    };
+    let groups = at.plan().trees().keys().filter_map(block_of);
+    let held = switch.mft().keys().map(|held| held.block);
+    let numbers: BTreeSet<u16> = groups.chain(held).collect();
+    let positions = 0..=record.info().num_ports() / PORTS;
+    let blocks = numbers.into_iter().flat_map(|block| {
+        let positions = positions.clone();
+        positions.map(move |position| MftModifier { position, block })
+    });
+    blocks
+        .filter(|&block| switches::has_room_for_mft_block(at, node, block))
+        .collect()
+}
+
+/// A block of a switch's multicast table as it shall be.
+pub(crate) fn block(at: Situation<'_>, node: NodeId, of: MftModifier) -> Option<[u8; 64]> {
+    let guid = at.subnet().node(node)?.info().node_guid();
+    let first = Lid::MULTICAST_MIN
+        .0
+        .saturating_add(of.block.saturating_mul(BLOCK));
+    let last = first.saturating_add(BLOCK.saturating_sub(1));
+    let mut table = MulticastForwardingTable::default();
+    for (mlid, tree) in at.plan().trees().range(Lid(first)..=Lid(last)) {
+        if let Some(ports) = tree.get(&guid) {
+            let entry = usize::from(mlid.0.saturating_sub(first));
+            let _ = table.set_port_mask_block(entry, ports.position(of.position));
+        }
+    }
+    table.as_bytes().first_chunk().copied()
+}
+
+/// MulticastFDBTop of a switch that has the field: the end of the last block in use.
+pub(crate) fn top(at: Situation<'_>, node: NodeId, info: &SwitchInfo) -> Option<Lid> {
+    let port = at.subnet().port(PortId::management(node))?.info()?;
+    let capable = port
+        .capability_mask()
+        .contains(CapabilityMask::IS_MULTICAST_FDB_TOP_SUPPORTED);
+    let last = at.plan().trees().keys().next_back().and_then(block_of);
+    match last {
+        _ if !capable || info.multicast_fdb_cap() == 0 => None,
+        // 0 means that the whole table counts, and the table is empty.
+        None if info.multicast_fdb_top() == Lid::NONE => None,
+        None => Some(Lid(Lid::MULTICAST_MIN.0.saturating_sub(1))),
+        Some(block) => {
+            let entries = block.saturating_add(1).saturating_mul(BLOCK);
+            let top = Lid::MULTICAST_MIN
+                .0
+                .saturating_add(entries.saturating_sub(1));
+            let capacity = info.multicast_fdb_cap().saturating_sub(1);
+            let most = Lid::MULTICAST_MIN.0.saturating_add(capacity);
+            Some(Lid(top.min(most).min(Lid::MULTICAST_MAX.0)))
+        }
+    }
+}
+
+/// How many groups every switch with multicast has room for.
+pub(crate) fn capacity(at: Situation<'_>) -> u16 {
+    let infos = at
+        .subnet()
+        .switches()
+        .filter_map(|(_, switch)| switch.info());
+    let capacities = infos.map(|info| info.multicast_fdb_cap());
+    let some = capacities.filter(|&capacity| capacity > 0);
+    some.min().unwrap_or(u16::MAX)
+}
+
+fn without_multicast(at: Situation<'_>) -> BTreeSet<ib_routing::SwitchIdx> {
+    let switches = at.subnet().switches();
+    let without = switches.filter(|(_, switch)| {
+        switch
+            .info()
+            .is_none_or(|info| info.multicast_fdb_cap() == 0)
+    });
+    without
+        .filter_map(|(node, _)| at.plan().topology().index().switch(node))
+        .collect()
+}
+
+/// Whether every cable of a tree is still there.
+fn is_whole(at: Situation<'_>, tree: &TreePorts) -> bool {
+    tree.iter().all(|(&guid, ports)| {
+        let Some(node) = at.subnet().find(guid) else {
+            return false;
+        };
+        ports.iter().all(|port| {
+            let record = at.subnet().port(PortId { node, port });
+            port == PortNum::MANAGEMENT
+                || record.is_some_and(|port| port.is_up() && port.peer().is_some())
+        })
+    })
+}
+
+fn block_of(mlid: &Lid) -> Option<u16> {
+    MulticastForwardingTable::block_of(*mlid).map(|(block, _)| block)
+}

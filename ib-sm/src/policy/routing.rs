@@ -1,0 +1,160 @@
+//! Routes: repaired or computed, and verified (IBA vol. 1, 18.2.4).
+//!
+//! After a loss the routes in force are repaired: those that hold stay as they are. Else engines are tried in the
+//! order of preference. Routes that loop, or that leave a pair unreachable that is connected, are not installed:
+//! the next engine is tried.
+//!
+//! All of this takes longer than a call of an engine may, so it is [`Work`](crate::Work): data that goes out to the
+//! host and comes back with the result.
+
+use alloc::{sync::Arc, vec::Vec};
+
+use ib_routing::{
+    RouteError, RouteOptions, Routes, SharedEngine, VerifyReport,
+    engine::chain,
+    repair::{self, Installed as Before, has_grown, repair},
+    verify,
+    verify::{Permission, Verdict},
+};
+use ib_smp::VlCap;
+
+use super::Situation;
+use crate::{
+    SmConfig,
+    plan::{Installed, Topology},
+};
+
+/// What routes are computed from.
+#[derive(Clone, Debug)]
+pub(crate) struct RoutingTask {
+    pub(crate) topology: Arc<Topology>,
+    /// Routes in force that are to be repaired; `None` where all shall be computed anew.
+    pub(crate) installed: Option<Installed>,
+    pub(crate) engines: Vec<SharedEngine>,
+    /// Whether routes that can deadlock may be installed.
+    pub(crate) allow_deadlock: bool,
+    pub(crate) options: RouteOptions,
+}
+
+/// What a search for routes came to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RoutingResult {
+    /// The routes; `None` if no engine is left that can route the fabric.
+    pub(crate) routes: Option<Arc<Routes>>,
+    /// The verifier's report, where the engine has verified its routes itself.
+    pub(crate) report: Option<VerifyReport>,
+    /// Engines that were tried, this one included.
+    pub(crate) tried: usize,
+    /// Engines that could not route the fabric, and why.
+    pub(crate) failed: Vec<(&'static str, RouteError)>,
+    /// Why the routes in force could not be repaired.
+    pub(crate) unrepairable: Option<repair::Reason>,
+    /// Entries of the routes in force that led nowhere, and entries that change.
+    pub(crate) repaired: Option<(u64, u64)>,
+}
+
+impl RoutingTask {
+    /// The task for the topology that was found.
+    pub(crate) fn new(at: Situation<'_>, reroute: bool) -> Self {
+        let config = at.config();
+        let repairs = config.use_ucast_cache && !reroute;
+        Self {
+            topology: Arc::clone(at.plan().topology()),
+            installed: at.plan().installed().filter(|_| repairs).cloned(),
+            engines: engines(config),
+            allow_deadlock: config.allow_deadlock,
+            options: RouteOptions {
+                max_vls: usable_vls(at),
+                ..config.route_options.clone()
+            },
+        }
+    }
+
+    /// Repairs the routes in force, if `tried` is 0 and they can be, else asks the engines after the first `tried`.
+    pub(crate) fn route(&self, tried: usize) -> RoutingResult {
+        let mut result = RoutingResult {
+            tried,
+            ..RoutingResult::default()
+        };
+        if tried == 0 && self.repair(&mut result) {
+            return result;
+        }
+        let (fabric, lids) = (self.topology.fabric(), self.topology.lids());
+        for engine in self.engines.iter().skip(tried) {
+            result.tried = result.tried.saturating_add(1);
+            match engine.route_and_report(fabric, lids, &self.options) {
+                Ok((routes, report)) => {
+                    result.routes = Some(Arc::new(routes));
+                    result.report = report;
+                    break;
+                }
+                Err(reason) => result.failed.push((engine.name(), reason)),
+            }
+        }
+        result
+    }
+
+    /// Verifies routes of this task's topology.
+    pub(crate) fn verify(&self, routes: &Routes) -> VerifyReport {
+        verify(self.topology.fabric(), self.topology.lids(), routes)
+    }
+
+    /// Whether verified routes may be installed: [`VerifyReport::verdict`] has the rule. Routes that miss a pair
+    /// are, if no engine is left.
+    pub(crate) fn verdict(&self, report: &VerifyReport, tried: usize) -> Verdict {
+        report.verdict(Permission {
+            deadlock: self.allow_deadlock,
+            unreachable: tried >= self.engines.len(),
+        })
+    }
+
+    /// Whether engines are left after the first `tried`.
+    pub(crate) fn has_more(&self, tried: usize) -> bool {
+        tried < self.engines.len()
+    }
+
+    /// Repairs the routes in force; false if all shall be computed.
+    fn repair(&self, result: &mut RoutingResult) -> bool {
+        let Some(installed) = &self.installed else {
+            return false;
+        };
+        let (fabric, lids) = (self.topology.fabric(), self.topology.lids());
+        let before = Before {
+            fabric: installed.topology().fabric(),
+            lids: installed.topology().lids(),
+            routes: installed.routes(),
+        };
+        if before.routes.vls() > self.options.vls() || has_grown(before.fabric, fabric) {
+            return false;
+        }
+        // An engine that cannot route what is left says so when it is asked next.
+        let Ok(repaired) = repair(before, fabric, lids, &self.options, 0) else {
+            return false;
+        };
+        if let Some(reason) = repaired.recomputed {
+            result.unrepairable = Some(reason);
+            return false;
+        }
+        result.repaired = Some((repaired.orphaned, repaired.moved));
+        result.routes = Some(Arc::new(repaired.routes));
+        true
+    }
+}
+
+/// The engines to try, in order.
+fn engines(config: &SmConfig) -> Vec<SharedEngine> {
+    chain::engines(&config.routing_engines, config.no_fallback).collect()
+}
+
+/// Data VLs that every link between switches has.
+fn usable_vls(at: Situation<'_>) -> u8 {
+    let mut least = at.config().max_op_vls.max(1);
+    for (_, node, port) in at.subnet().ports() {
+        let peer = port.peer().and_then(|peer| at.subnet().node(peer.node));
+        let between_switches = node.is_switch() && peer.is_some_and(|peer| peer.is_switch());
+        if let Some(info) = port.info().filter(|_| between_switches) {
+            least = least.min(info.vl_cap().0.max(1));
+        }
+    }
+    VlCap(least).count().unwrap_or(1)
+}

@@ -1,0 +1,381 @@
+//! Reconcile: what devices hold against what they shall hold, as changes in stages.
+//!
+//! A stage is a set of changes that may be made side by side; the order of the stages makes the subnet safe at
+//! each moment: tables are there before ports carry traffic, and a table's top covers its entries before they are
+//! written. [`steps`] lists what differs; [`desired`] gives the whole content of one block, so a change can be
+//! printed, counted, sent, compared with the answer and tried again. Large tables are never built: blocks are cut
+//! out of the routes when they are looked at.
+
+pub(crate) mod tables;
+
+use alloc::{collections::VecDeque, vec::Vec};
+
+use ib_mad::{Attribute, AttributeId};
+use ib_smp::{
+    LinearForwardingTable, MftModifier, MulticastForwardingTable, PKeyModifier, PartitionKeyTable,
+    PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SwitchInfo, VlArbitrationHalf,
+    VlArbitrationModifier, VlArbitrationTable,
+};
+use ib_subnet::{Block, NodeId, PortAt, PortId, arbitration_block};
+
+use crate::policy::{
+    Situation, lanes, links, multicast, partitions,
+    partitions::TableFull,
+    switches::{self, Tops},
+};
+
+/// One stage of the changes of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Stage {
+    /// LIDs and limits of ports that are reached without a link: the own one, and ports 0 of switches.
+    Addresses,
+    /// The tops of the linear forwarding tables are raised.
+    RaiseTops,
+    /// Entries of forwarding tables that a failure broke.
+    Heal,
+    /// Entries that work and shall lead elsewhere, in an order in which no packet loops.
+    Move,
+    /// All other blocks of the linear forwarding tables that differ.
+    Tables,
+    /// SLtoVL and VL arbitration tables.
+    Lanes,
+    /// Multicast forwarding tables.
+    Multicast,
+    /// P_Key tables.
+    Partitions,
+    /// Settings of ports, and Armed.
+    Arm,
+    /// Active.
+    Activate,
+    /// The tops of the forwarding tables are lowered.
+    LowerTops,
+    /// Multicast forwarding tables, after hosts joined or left groups.
+    Groups,
+    /// The tops of the multicast forwarding tables after that.
+    GroupTops,
+    /// Alias GUIDs that hosts asked for.
+    AliasGuids,
+}
+
+/// One change of what a device holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The port, by its node's GUID.
+    pub at: PortAt,
+    /// The attribute.
+    pub attribute_id: AttributeId,
+    /// Its modifier.
+    pub attribute_modifier: u32,
+    /// What the device holds; `None` if that is unknown.
+    pub from: Option<[u8; 64]>,
+    /// What it shall hold, as it is sent.
+    pub to: [u8; 64],
+    /// When it is made.
+    pub stage: Stage,
+}
+
+/// One thing to do for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Read it: it is unknown, and a manager before this one may have written what it shall hold.
+    Read(Block),
+    /// Write it.
+    Set(Block),
+}
+
+/// What a stage found that cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unwritable {
+    /// The port whose P_Key table has too few entries.
+    pub(crate) at: PortId,
+}
+
+/// The steps of a stage: what is observed against what is desired. The stages that change forwarding entries in use
+/// are [`tables`]'s.
+pub(crate) fn steps(
+    at: Situation<'_>,
+    stage: Stage,
+    unwritable: &mut Vec<Unwritable>,
+) -> VecDeque<Step> {
+    match stage {
+        Stage::Addresses => addresses(at),
+        Stage::RaiseTops | Stage::LowerTops | Stage::GroupTops => tops(at, stage),
+        Stage::Tables => tables::remaining(at),
+        Stage::Lanes => lanes(at),
+        Stage::Multicast | Stage::Groups => multicast(at),
+        Stage::Partitions => partitions(at, unwritable),
+        Stage::Arm => ports(at, |port| links::arming(at, port).is_some()),
+        Stage::Activate => ports(at, |port| links::is_ready(at, port)),
+        Stage::Heal | Stage::Move | Stage::AliasGuids => VecDeque::new(),
+    }
+}
+
+/// What a Set of a block sends in a stage; `None` if it need not be sent any more.
+pub(crate) fn desired(at: Situation<'_>, stage: Stage, block: Block) -> Option<[u8; 64]> {
+    match block.attribute {
+        SwitchInfo::ID => {
+            let node = block.port.node;
+            let mut info = switches::switch_info(at, node, tops_of(stage))?;
+            let known = at.subnet().switch(node)?.info()?;
+            // Clears the bit; a change that comes after the Set shows in the next look for changes.
+            info.set_port_state_change(known.port_state_change());
+            padded(info.as_bytes())
+        }
+        PortInfo::ID => {
+            let state = port_state(at, stage, block.port)?;
+            padded(links::set(at, block.port, state)?.as_bytes())
+        }
+        LinearForwardingTable::ID => tables::routed_block(at, block.port.node, low_half(block)),
+        MulticastForwardingTable::ID => {
+            multicast::block(at, block.port.node, MftModifier::from_bits(block.modifier))
+        }
+        PartitionKeyTable::ID => {
+            let number = PKeyModifier::from_bits(block.modifier)?.block;
+            let table = partitions::table(at, block.port).ok()??;
+            Some(partitions::block(&table, number))
+        }
+        SlToVlMappingTable::ID => {
+            let modifier = SlToVlModifier::from_bits(block.modifier)?;
+            padded(lanes::sl_to_vl(at, block.port, modifier)?.as_bytes())
+        }
+        VlArbitrationTable::ID => {
+            let half = VlArbitrationModifier::from_bits(block.modifier)?.half;
+            Some(*lanes::arbitration(at, block.port, half).as_bytes())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a device did what a Set asked for, by the data of its answer. Only bits count that a device may not
+/// choose itself.
+pub(crate) fn is_done(
+    at: Situation<'_>,
+    stage: Stage,
+    block: Block,
+    sent: &[u8; 64],
+    answer: &[u8; 64],
+) -> bool {
+    match block.attribute {
+        PortInfo::ID => port_state(at, stage, block.port)
+            .is_some_and(|state| links::has_reached(state, &PortInfo::from_bytes(*answer))),
+        SwitchInfo::ID => match (SwitchInfo::parse(sent, 0), SwitchInfo::parse(answer, 0)) {
+            (Ok((sent, _)), Ok((answer, _))) => sent.linear_fdb_top() == answer.linear_fdb_top(),
+            _ => false,
+        },
+        LinearForwardingTable::ID | MulticastForwardingTable::ID | PartitionKeyTable::ID => {
+            sent == answer
+        }
+        _ => true,
+    }
+}
+
+/// The state that a Set of PortInfo takes a port into.
+fn port_state(at: Situation<'_>, stage: Stage, port: PortId) -> Option<PortState> {
+    match stage {
+        Stage::Arm => links::arming(at, port),
+        Stage::Activate => Some(PortState::ACTIVE),
+        _ => Some(PortState::NO_CHANGE),
+    }
+}
+
+const fn tops_of(stage: Stage) -> Tops {
+    match stage {
+        Stage::LowerTops | Stage::GroupTops => Tops::Lower,
+        _ => Tops::Raise,
+    }
+}
+
+fn addresses(at: Situation<'_>) -> VecDeque<Step> {
+    let switches = at.subnet().switches();
+    let mut ports: Vec<PortId> = switches.map(|(node, _)| PortId::management(node)).collect();
+    if let Some(own) = at.subnet().own_port()
+        && !ports.contains(&own)
+    {
+        ports.push(own);
+    }
+    let changed = ports.into_iter().filter(|&port| {
+        let known = at.subnet().port(port).and_then(|port| port.info());
+        links::settings(at, port).is_some_and(|target| known != Some(&target))
+    });
+    changed.map(port_info_step).collect()
+}
+
+fn tops(at: Situation<'_>, stage: Stage) -> VecDeque<Step> {
+    let changed = at.subnet().switches().filter(|&(node, switch)| {
+        let Some(known) = switch.info() else {
+            return false;
+        };
+        let target = switches::switch_info(at, node, tops_of(stage));
+        let acknowledge = stage == Stage::RaiseTops && known.port_state_change();
+        target.is_some_and(|target| acknowledge || target != *known)
+    });
+    let blocks = changed.map(|(node, _)| Block {
+        port: PortId::management(node),
+        attribute: SwitchInfo::ID,
+        modifier: 0,
+    });
+    blocks.map(Step::Set).collect()
+}
+
+fn ports(at: Situation<'_>, chosen: impl Fn(PortId) -> bool) -> VecDeque<Step> {
+    let ports = at.subnet().ports();
+    let known = ports.filter(|(_, _, record)| record.info().is_some());
+    let chosen = known.filter(|&(port, ..)| chosen(port));
+    chosen.map(|(port, ..)| port_info_step(port)).collect()
+}
+
+fn port_info_step(port: PortId) -> Step {
+    Step::Set(Block {
+        port,
+        attribute: PortInfo::ID,
+        modifier: port.port.0.into(),
+    })
+}
+
+fn multicast(at: Situation<'_>) -> VecDeque<Step> {
+    let mut steps = VecDeque::new();
+    for (node, switch) in at.subnet().switches() {
+        for modifier in multicast::blocks(at, node) {
+            let block = Block {
+                port: PortId::management(node),
+                attribute: MulticastForwardingTable::ID,
+                modifier: modifier.bits(),
+            };
+            let wanted = multicast::block(at, node, modifier);
+            let step = match (switch.mft().get(&modifier), wanted) {
+                (_, None) => None,
+                (Some(known), Some(wanted)) => (*known != wanted).then_some(Step::Set(block)),
+                // A switch that was just started holds nothing.
+                (None, Some(wanted)) if switch.is_fresh() => {
+                    (wanted != [0; 64]).then_some(Step::Set(block))
+                }
+                (None, Some(_)) => Some(Step::Read(block)),
+            };
+            steps.extend(step);
+        }
+    }
+    steps
+}
+
+fn partitions(at: Situation<'_>, unwritable: &mut Vec<Unwritable>) -> VecDeque<Step> {
+    let mut steps = VecDeque::new();
+    for (port, ..) in at.subnet().ports() {
+        let table = match partitions::table(at, port) {
+            Ok(Some(table)) => table,
+            Ok(None) => continue,
+            Err(TableFull) => {
+                unwritable.push(Unwritable { at: port });
+                continue;
+            }
+        };
+        for number in 0..partitions::num_blocks(&table) {
+            let wanted = partitions::block(&table, number);
+            if !partitions::holds(at, port, number, &wanted) {
+                steps.push_back(Step::Set(Block {
+                    port,
+                    attribute: PartitionKeyTable::ID,
+                    modifier: partitions::modifier(at, port, number).bits(),
+                }));
+            }
+        }
+    }
+    steps
+}
+
+fn lanes(at: Situation<'_>) -> VecDeque<Step> {
+    let mut steps = VecDeque::new();
+    if !lanes::are_managed(at) {
+        return steps;
+    }
+    for (port, _, record) in at.subnet().ports() {
+        if port.port.0 != 0 && record.is_up() && record.peer().is_some() {
+            sl_to_vl(at, port, record.was_active(), &mut steps);
+            for half in lanes::arbitration_halves(at, port) {
+                arbitration(at, port, half, &mut steps);
+            }
+        }
+    }
+    steps
+}
+
+fn sl_to_vl(at: Situation<'_>, output: PortId, was_active: bool, steps: &mut VecDeque<Step>) {
+    let block = |modifier: SlToVlModifier| Block {
+        port: output,
+        attribute: SlToVlMappingTable::ID,
+        modifier: modifier.bits(),
+    };
+    let tables = lanes::sl_to_vl_of(at, output);
+    let mut changed = Vec::new();
+    for (modifier, table) in &tables {
+        match at.subnet().block(block(*modifier)) {
+            Some(known) if padded(table.as_bytes()) == Some(known) => {}
+            // A manager before this one has configured the port: what it holds is read first.
+            None if was_active => steps.push_back(Step::Read(block(*modifier))),
+            _ => changed.push(*modifier),
+        }
+    }
+    let all_equal = tables.windows(2).all(|pair| match pair {
+        [(_, a), (_, b)] => a == b,
+        _ => true,
+    });
+    if changed.len() > 1 && all_equal && lanes::has_optimized_programming(at, output) {
+        let all = SlToVlModifier::AllInputs {
+            output: output.port,
+        };
+        steps.push_back(Step::Set(block(all)));
+    } else {
+        steps.extend(changed.into_iter().map(block).map(Step::Set));
+    }
+}
+
+fn arbitration(
+    at: Situation<'_>,
+    port: PortId,
+    half: VlArbitrationHalf,
+    steps: &mut VecDeque<Step>,
+) {
+    let modifier = VlArbitrationModifier {
+        half,
+        port: port.port,
+    };
+    let block = Block {
+        port,
+        attribute: VlArbitrationTable::ID,
+        modifier: modifier.bits(),
+    };
+    let record = at.subnet().port(port);
+    let known = record.and_then(|record| record.vl_arbitration().block(arbitration_block(half)));
+    let wanted = lanes::arbitration(at, port, half);
+    match known {
+        Some(known) if known == wanted.as_bytes() => {}
+        None if record.is_some_and(|record| record.was_active()) => {
+            steps.push_back(Step::Read(block));
+        }
+        _ => steps.push_back(Step::Set(block)),
+    }
+}
+
+/// The block of a switch's linear table that a [`Block`] names.
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "block numbers of linear tables have 16 bits"
+)]
+const fn low_half(block: Block) -> u16 {
+    block.modifier as u16
+}
+
+/// The block of a switch's linear forwarding table with this number.
+pub(crate) fn lft_block(node: NodeId, number: u16) -> Block {
+    Block {
+        port: PortId::management(node),
+        attribute: LinearForwardingTable::ID,
+        modifier: number.into(),
+    }
+}
+
+fn padded(bytes: &[u8]) -> Option<[u8; 64]> {
+    let mut block = [0; 64];
+    block.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    Some(block)
+}

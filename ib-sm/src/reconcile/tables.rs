@@ -1,0 +1,400 @@
+//! Linear forwarding tables of a subnet that carries traffic: the order of their writes.
+//!
+//! *Healing* comes first: entries that a failure broke are written at once, nearest to the destination first, and
+//! every other entry stays as it is. The answers of the switches clock it; no packet lifetime is waited for, as
+//! nothing can wait in a circle on a link that is down. *Moving* follows: entries that work and shall lead
+//! elsewhere, for balance or over a link that came back, are written in the order that
+//! [`transition::plan`] proves free of loops, with waiting where the proof needs it. LIDs for which no such order
+//! of whole blocks exists are held back and moved one by one at the end: no LID that has a path is ever closed.
+//! *Remaining* blocks carry no traffic yet, so any order will do.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+    vec::Vec,
+};
+use core::time::Duration;
+
+use ib_routing::{
+    Routes, SwitchIdx,
+    update::{
+        self,
+        heal::{Changes, Healing, HealingProgress, heal},
+        transition,
+    },
+};
+use ib_smp::LinearForwardingTable;
+use ib_subnet::NodeId;
+use ib_wire::{Lid, PortNum};
+
+use super::{Step, lft_block};
+use crate::{
+    plan::Topology,
+    policy::{Situation, switches},
+};
+
+/// Entries of all tables up to which deadlocks on the way are ruled out too: the proof takes longer than routing.
+const PROVEN: usize = 1 << 20;
+/// Entries that change up to which they are put in order. Beyond, computing the order takes so long that packets
+/// lose more by the old routes than by a moment of disorder.
+const ORDERED: u64 = 1 << 22;
+/// SwitchInfo's lifetime code from which on packets are never discarded for their age.
+const ENDLESS: u8 = 20;
+
+/// A write of some entries of a block; the others stay as the switch holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EntryWrite {
+    pub(crate) node: NodeId,
+    pub(crate) block: u16,
+    /// Bit n stands for entry n of the block.
+    pub(crate) entries: u64,
+    /// Its number in the healing that it belongs to.
+    pub(crate) number: usize,
+}
+
+/// The way from tables in use to the routes in force.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MovePlan {
+    /// Blocks in their order; between two stages packets that were sent before are waited for.
+    pub(crate) stages: VecDeque<Vec<update::Step>>,
+    /// LIDs that no stage moves, each with the switches whose entries change, nearest to the destination first.
+    pub(crate) held_back: Vec<(Lid, Vec<SwitchIdx>)>,
+    /// Entries that change.
+    pub(crate) entries: u64,
+    /// Whether packets are proven not to wait for each other in a circle meanwhile.
+    pub(crate) deadlock_free: bool,
+}
+
+/// Writes of forwarding entries that are in use, as far as they have come.
+#[derive(Debug, Default)]
+pub(crate) struct TableUpdate {
+    nodes: BTreeMap<SwitchIdx, NodeId>,
+    healing: Healing,
+    progress: HealingProgress,
+    plan: MovePlan,
+    /// Writes that wait for the one before them, by block.
+    chains: BTreeMap<u16, VecDeque<EntryWrite>>,
+    /// Entries that [`MovePlan::stages`] leave alone, by block.
+    held_back: BTreeMap<u16, u64>,
+    moved: bool,
+    /// What the switches hold once the healing is over.
+    old: Option<Routes>,
+}
+
+impl TableUpdate {
+    /// The writes that heal what a change at `changed` broke. `old` is what the switches hold.
+    pub(crate) fn heal(
+        at: Situation<'_>,
+        old: &Routes,
+        changed: impl Iterator<Item = NodeId>,
+    ) -> Self {
+        let mut update = Self {
+            nodes: nodes(at),
+            ..Self::default()
+        };
+        let Some(installed) = at.plan().installed() else {
+            return update;
+        };
+        let topology = installed.topology();
+        let changed: Vec<SwitchIdx> = changed.filter_map(|node| at.plan().switch(node)).collect();
+        update.healing = heal(
+            topology.fabric(),
+            topology.lids(),
+            old,
+            installed.routes(),
+            Changes {
+                lost: &[],
+                other: &changed,
+            },
+        );
+        update.progress = HealingProgress::new(&update.healing);
+        update
+    }
+
+    /// Entries that were broken.
+    pub(crate) fn num_broken(&self) -> usize {
+        self.healing.entries().len()
+    }
+
+    /// Gives `old` the entries that the healing writes.
+    pub(crate) fn apply_healing(&self, old: &mut Routes) {
+        self.healing.apply(old);
+    }
+
+    /// Keeps the tables that the switches hold once the healing is over.
+    pub(crate) fn set_old(&mut self, old: Routes) {
+        self.old = Some(old);
+    }
+
+    /// Takes these tables out, for the plan of the moves.
+    pub(crate) fn take_old(&mut self) -> Option<Routes> {
+        self.old.take()
+    }
+
+    /// The writes of the healing that wait for no other.
+    pub(crate) fn first_healing(&self) -> Vec<EntryWrite> {
+        let numbers = self.progress.first();
+        numbers
+            .filter_map(|number| self.healing_write(number))
+            .collect()
+    }
+
+    /// The writes of the healing that waited for this one, which was answered.
+    pub(crate) fn healed(&mut self, number: usize) -> Vec<EntryWrite> {
+        let numbers = self.progress.answered(number).into_iter();
+        numbers
+            .filter_map(|number| self.healing_write(number))
+            .collect()
+    }
+
+    fn healing_write(&self, number: usize) -> Option<EntryWrite> {
+        let step = self.healing.writes().get(number)?.step;
+        let entries = self.healing.entries_of(number);
+        Some(EntryWrite {
+            node: *self.nodes.get(&step.switch)?,
+            block: step.block,
+            entries: entries.fold(0, |mask, entry| mask | bit(entry.lid)),
+            number,
+        })
+    }
+
+    /// Takes over the plan for entries that work.
+    pub(crate) fn set_plan(&mut self, plan: MovePlan) {
+        for (lid, _) in &plan.held_back {
+            let (block, _) = LinearForwardingTable::block_of(*lid);
+            let mask = self.held_back.entry(block).or_default();
+            *mask |= bit(*lid);
+        }
+        self.plan = plan;
+    }
+
+    /// Whether a stage is left.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.plan.stages.is_empty() || !self.plan.held_back.is_empty()
+    }
+
+    /// Whether packets sent by the tables as they are have to be gone before the next stage is written.
+    pub(crate) fn must_settle(&self) -> bool {
+        self.moved && !self.plan.stages.is_empty()
+    }
+
+    /// The first writes of the next stage; the others follow answer by answer.
+    pub(crate) fn next_stage(&mut self) -> Vec<EntryWrite> {
+        self.moved = true;
+        match self.plan.stages.pop_front() {
+            Some(stage) => {
+                for step in stage {
+                    let held_back = self.held_back.get(&step.block).copied().unwrap_or(0);
+                    self.push(step.switch, step.block, !held_back);
+                }
+            }
+            None => {
+                for (lid, switches) in core::mem::take(&mut self.plan.held_back) {
+                    let (block, _) = LinearForwardingTable::block_of(lid);
+                    for switch in switches {
+                        self.push(switch, block, bit(lid));
+                    }
+                }
+            }
+        }
+        let blocks: Vec<u16> = self.chains.keys().copied().collect();
+        let first = blocks.into_iter().filter_map(|block| self.follow(block));
+        first.collect()
+    }
+
+    fn push(&mut self, switch: SwitchIdx, block: u16, entries: u64) {
+        if let Some(&node) = self.nodes.get(&switch) {
+            let chain = self.chains.entry(block).or_default();
+            chain.push_back(EntryWrite {
+                node,
+                block,
+                entries,
+                number: 0,
+            });
+        }
+    }
+
+    /// The write that waited for one of its block, which was answered.
+    pub(crate) fn follow(&mut self, block: u16) -> Option<EntryWrite> {
+        let chain = self.chains.get_mut(&block)?;
+        let next = chain.pop_front();
+        if chain.is_empty() {
+            self.chains.remove(&block);
+        }
+        next
+    }
+
+    /// Ends a stage: writes that still wait, because one before them failed, are dropped.
+    pub(crate) fn drop_waiting(&mut self) {
+        self.chains.clear();
+    }
+}
+
+impl MovePlan {
+    /// Plans the way from `old`, which the switches forward by, to `new`.
+    pub(crate) fn new(topology: &Topology, old: &Routes, new: &Routes) -> Self {
+        let (fabric, lids) = (topology.fabric(), topology.lids());
+        let owned = || lids.destinations().iter().flat_map(|end| end.range.iter());
+        let differs = |switch: SwitchIdx, lid: Lid| old.port(switch, lid) != new.port(switch, lid);
+        let count = |switch| owned().filter(|&lid| differs(switch, lid)).count() as u64;
+        let entries: u64 = fabric.switches().indices().map(count).sum();
+        let (stages, drain, deadlock_free) = match entries {
+            0 => return Self::default(),
+            _ if fabric.num_switches().saturating_mul(lids.num_lids()) <= PROVEN => {
+                let plan = transition::plan(fabric, lids, old, new);
+                let any_order = matches!(plan.safety, transition::Safety::AnyOrder(_));
+                let in_stages = plan.safety == transition::Safety::Stages && plan.drain.is_empty();
+                let drain: BTreeSet<Lid> = plan.drain.into_keys().collect();
+                (plan.stages, drain, any_order || in_stages)
+            }
+            _ if entries <= ORDERED => {
+                let order = update::order(fabric, lids, old, new);
+                (
+                    Vec::from([order.steps]),
+                    order.drain.into_iter().collect(),
+                    false,
+                )
+            }
+            _ => return Self::default(),
+        };
+        let held_back = drain.into_iter().map(|lid| {
+            let switches = fabric.switches().indices();
+            let mut switches: Vec<_> = switches
+                .filter(|&switch| differs(switch, lid))
+                .map(|switch| (new.path(fabric, switch, lid).count(), switch))
+                .collect();
+            switches.sort_unstable();
+            (
+                lid,
+                switches.into_iter().map(|(_, switch)| switch).collect(),
+            )
+        });
+        Self {
+            held_back: held_back.collect(),
+            stages: stages.into(),
+            entries,
+            deadlock_free,
+        }
+    }
+}
+
+/// A task of [`Work`](crate::Work): the order in which entries that work are moved.
+#[derive(Clone, Debug)]
+pub(crate) struct MoveTask {
+    pub(crate) topology: Arc<Topology>,
+    pub(crate) old: Routes,
+    pub(crate) new: Arc<Routes>,
+}
+
+impl MoveTask {
+    pub(crate) fn run(&self) -> MovePlan {
+        MovePlan::new(&self.topology, &self.old, &self.new)
+    }
+}
+
+/// What a write of entries sends: those entries as the routes have them, the others as the switch holds them.
+pub(crate) fn content(at: Situation<'_>, write: EntryWrite) -> Option<[u8; 64]> {
+    let mut content = routed_block(at, write.node, write.block)?;
+    let lft = at.subnet().switch(write.node)?.lft();
+    if let Some(known) = lft.block(write.block) {
+        for (entry, (new, &known)) in content.iter_mut().zip(known).enumerate() {
+            if write.entries & (1_u64.wrapping_shl(u32::try_from(entry).unwrap_or(0))) == 0 {
+                *new = known;
+            }
+        }
+    }
+    Some(content)
+}
+
+/// A block of a switch's table as the routes have it; `None` if the switch has no room for it, or no routes.
+pub(crate) fn routed_block(at: Situation<'_>, node: NodeId, block: u16) -> Option<[u8; 64]> {
+    let routes = at.plan().routes()?;
+    if !switches::has_room_for_lft_block(at, node, block) {
+        return None;
+    }
+    let start = usize::from(block).saturating_mul(64);
+    let row = routes.lft(at.plan().switch(node)?);
+    row.get(start..)?.first_chunk().copied()
+}
+
+/// The blocks that differ: of as many switches as can be asked at once the first block of each, then the second, so
+/// that no switch gets all of its own at once; then of the next switches.
+pub(crate) fn remaining(at: Situation<'_>) -> VecDeque<Step> {
+    let mut steps = VecDeque::new();
+    let Some(last) = last_block(at) else {
+        return steps;
+    };
+    let switches: Vec<NodeId> = at.subnet().switches().map(|(node, _)| node).collect();
+    for together in switches.chunks(at.config().max_wire_smps.max(1)) {
+        for block in 0..=last {
+            for &node in together {
+                let known = at
+                    .subnet()
+                    .switch(node)
+                    .and_then(|switch| switch.lft().block(block));
+                let wanted = routed_block(at, node, block);
+                if wanted.is_some() && wanted.as_ref() != known {
+                    steps.push_back(Step::Set(lft_block(node, block)));
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// The last block that the routes in force use.
+pub(crate) fn last_block(at: Situation<'_>) -> Option<u16> {
+    let (last, _) = LinearForwardingTable::block_of(at.plan().routes()?.max_lid());
+    Some(last)
+}
+
+/// The tables that the switches forward by, if the routes in force want an entry in use to lead elsewhere.
+pub(crate) fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
+    let routes = at.plan().routes()?;
+    let is_in_use = |node: NodeId, block: u16, known: &[u8; 64]| {
+        routed_block(at, node, block).is_some_and(|wanted| {
+            let mut entries = known.iter().zip(wanted);
+            entries.any(|(&known, wanted)| known != PortNum::UNREACHABLE.0 && known != wanted)
+        })
+    };
+    let used = at.subnet().switches().any(|(node, switch)| {
+        let mut blocks = switch.lft().blocks();
+        blocks.any(|(block, known)| is_in_use(node, block, known))
+    });
+    if !used {
+        return None;
+    }
+    let mut old = routes.clone();
+    for (node, switch) in at.subnet().switches() {
+        let Some(place) = at.plan().switch(node) else {
+            continue;
+        };
+        let row = old.lft_mut(place);
+        row.fill(PortNum::UNREACHABLE.0);
+        let blocks = row.as_chunks_mut().0.iter_mut().zip(0..=u16::MAX);
+        for (entries, block) in blocks {
+            if let Some(known) = switch.lft().block(block) {
+                *entries = *known;
+            }
+        }
+    }
+    Some(old)
+}
+
+/// How long packets that were sent by the tables as they are may live.
+pub(crate) fn packet_lifetime(at: Situation<'_>) -> Duration {
+    let code = at.config().packet_life_time.min(ENDLESS);
+    Duration::from_nanos(4096_u64.wrapping_shl(code.into()))
+}
+
+fn nodes(at: Situation<'_>) -> BTreeMap<SwitchIdx, NodeId> {
+    let switches = at.subnet().switches();
+    let routed = switches.filter_map(|(node, _)| Some((at.plan().switch(node)?, node)));
+    routed.collect()
+}
+
+/// The bit of a LID's entry in its block.
+fn bit(lid: Lid) -> u64 {
+    let (_, entry) = LinearForwardingTable::block_of(lid);
+    1_u64.wrapping_shl(u32::try_from(entry).unwrap_or(0))
+}
