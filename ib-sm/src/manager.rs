@@ -123,7 +123,7 @@ pub struct SubnetManager {
     /// The last sweep that ended.
     summary: Summary,
     tables: TableUpdate,
-    /// Switches that the sweep at work has read, whose entries may be broken.
+    /// Nodes that were read or lost a cable since tables were last healed: entries may be broken there.
     changed: BTreeSet<NodeId>,
     work: WorkSlot,
     election: Election,
@@ -538,6 +538,7 @@ impl SubnetManager {
     fn end_sweep(&mut self, now: Instant) {
         self.close_phase(now, self.sweep.phase);
         self.mode = Mode::Idle;
+        self.changed.clear();
         let topology = Arc::clone(self.plan.topology());
         let fabric = topology.fabric();
         let mads = self.mads().since(self.sweep.mads_before);

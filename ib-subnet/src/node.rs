@@ -79,7 +79,7 @@ pub struct Port {
     pub(crate) p_key_table: KnownTable,
     /// The walk in which PortInfo was last read.
     pub(crate) read_in: u32,
-    /// The walk in which PortInfo of an end port was last asked for.
+    /// The walk in which PortInfo was last asked for.
     pub(crate) asked_in: u32,
     /// The walk in which the cable was last confirmed.
     pub(crate) linked_in: u32,

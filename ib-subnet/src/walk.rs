@@ -141,6 +141,8 @@ pub struct WalkOutcome {
     pub unreachable: BTreeSet<Guid>,
     /// Nodes that the subnet held and that are not there any more.
     pub vanished: Vec<Guid>,
+    /// Nodes that were read, or whose cables are not what they were.
+    pub changed: BTreeSet<NodeId>,
     /// Switches and ports that a look for changes marked.
     pub marked: BTreeSet<PortId>,
     /// Whether answers contradict what is known, so that everything has to be read.
@@ -293,6 +295,8 @@ impl Walk {
         for id in gone {
             if let Some(node) = subnet.node(id) {
                 self.outcome.vanished.push(node.info.node_guid());
+                let peers = node.ports().filter_map(|(_, port)| port.peer);
+                self.outcome.changed.extend(peers.map(|peer| peer.node));
             }
             subnet.remove(id);
         }
@@ -308,6 +312,14 @@ impl Walk {
         });
     }
 
+    /// Takes the cable at a port away.
+    fn unlink(&mut self, subnet: &mut Subnet, port: PortId) {
+        let peer = subnet.port(port).and_then(|port| port.peer);
+        self.outcome.changed.insert(port.node);
+        self.outcome.changed.extend(peer.map(|peer| peer.node));
+        subnet.unlink(port);
+    }
+
     /// Queues what a switch is made of.
     fn read_switch(&mut self, subnet: &mut Subnet, id: NodeId) {
         let Some(node) = subnet.node_mut(id) else {
@@ -317,8 +329,11 @@ impl Walk {
         let num_ports = node.info.num_ports();
         self.ask(ReadTarget::Port(PortId::management(id)), SwitchInfo::ID, 0);
         for port in (0..=num_ports).map(PortNum) {
-            let target = ReadTarget::Port(PortId { node: id, port });
-            self.ask(target, PortInfo::ID, port.0.into());
+            let port = PortId { node: id, port };
+            if let Some(record) = subnet.port_mut(port) {
+                record.asked_in = self.number;
+            }
+            self.ask(ReadTarget::Port(port), PortInfo::ID, port.port.0.into());
         }
     }
 

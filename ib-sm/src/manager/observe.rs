@@ -46,7 +46,6 @@ impl SubnetManager {
         let options = self.walk_options();
         let marked = core::mem::take(&mut self.pending.marked);
         self.begin(now, cause, SweepKind::Partial);
-        self.changed = marked.iter().map(|port| port.node).collect();
         let walk = Walk::ports(&mut self.subnet, marked, options);
         self.mode = Mode::Observing(alloc::boxed::Box::new(walk));
     }
@@ -224,9 +223,8 @@ impl SubnetManager {
             self.begin_sweep(now, SweepCause::Change);
             return;
         }
-        if scope == Scope::Everything {
-            self.changed = self.subnet.switches().map(|(node, _)| node).collect();
-        }
+        // What an aborted sweep has read and not written counts as well.
+        self.changed.extend(outcome.changed);
         for &node_guid in &outcome.vanished {
             self.events.push_back(Event::NodeVanished { node_guid });
         }

@@ -57,7 +57,7 @@ impl Walk {
             // The second question to a node that is suspected: its first answer counts.
             ReadTarget::Port(_) if read.attribute == NodeInfo::ID => return,
             ReadTarget::Behind(port) => {
-                subnet.unlink(port);
+                self.unlink(subnet, port);
                 if let Some(port) = subnet.port_mut(port) {
                     port.neighbor_silent = true;
                 }
@@ -208,7 +208,7 @@ impl Walk {
                 field,
             });
             if let Some(port) = behind {
-                subnet.unlink(port);
+                self.unlink(subnet, port);
             }
             return;
         }
@@ -232,7 +232,9 @@ impl Walk {
             };
             self.outcome.inconsistent |= !(is_settled(behind) && is_settled(here));
         }
-        if !subnet.link(behind, here) {
+        if subnet.link(behind, here) {
+            self.outcome.changed.extend([behind.node, here.node]);
+        } else {
             self.claimed_twice(subnet, Some(behind), info);
         }
     }
@@ -448,6 +450,7 @@ impl Walk {
             return;
         };
         let first_in_this_walk = core::mem::replace(&mut record.read_in, number) != number;
+        self.outcome.changed.insert(port.node);
         let is_new = record.info.is_none();
         let was_active = record.state() == PortState::ACTIVE;
         let is_active = info.port_state() == PortState::ACTIVE;
@@ -489,7 +492,11 @@ impl Walk {
             return;
         }
         if !is_up {
-            subnet.unlink(port);
+            let peer = subnet.port(port).and_then(|port| port.peer);
+            if let Some(peer) = peer.filter(|_| self.scope == Scope::Ports) {
+                self.read_around(subnet, peer.node);
+            }
+            self.unlink(subnet, port);
             if let Some(record) = subnet.port_mut(port) {
                 record.neighbor_silent = false;
             }
@@ -503,6 +510,26 @@ impl Walk {
             }
         } else {
             self.ask(ReadTarget::Behind(port), NodeInfo::ID, 0);
+        }
+    }
+
+    /// Reads the ports of other switches that have a cable to a switch which lost one: if it is off, all of them are
+    /// down. That is known then without waiting for the time-outs of requests to it, or through it.
+    fn read_around(&mut self, subnet: &mut Subnet, id: NodeId) {
+        let Some(node) = subnet.node(id).filter(|node| node.is_switch()) else {
+            return;
+        };
+        let peers = node.ports().filter_map(|(_, port)| port.peer);
+        let peers: alloc::vec::Vec<PortId> = peers.collect();
+        for peer in peers {
+            let is_switch = subnet.switch(peer.node).is_some();
+            let number = self.number;
+            let Some(port) = subnet.port_mut(peer).filter(|_| is_switch) else {
+                continue;
+            };
+            if core::mem::replace(&mut port.asked_in, number) != number && port.read_in != number {
+                self.ask(ReadTarget::Port(peer), PortInfo::ID, peer.port.0.into());
+            }
         }
     }
 

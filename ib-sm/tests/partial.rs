@@ -1,0 +1,244 @@
+//! Partial sweeps: after any change what the manager knows, and what the switches hold, is what a manager that
+//! starts then would find and write; and a change never takes a way from a pair that has one.
+
+mod lab;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use ib_mad::{Attribute, Engine, Input, Mad, Method};
+use ib_routing::{NodeIdx, PortRef};
+use ib_sim::Sim;
+use ib_sm::{Event, SmConfig, SweepKind};
+use ib_smp::{LinearForwardingTable, PortState};
+use ib_transport::{Clock, MadTransport, Received};
+use ib_wire::{Guid, Lid, PortNum};
+use lab::{Lab, Running};
+use proptest::prelude::*;
+
+/// A port by its node's GUID and its number.
+type Name = (Guid, u8);
+
+/// What a subnet is known to consist of: cables between (node GUID, port), and the states of the ports.
+fn known(running: &Running) -> BTreeMap<Name, (Option<Name>, PortState)> {
+    let subnet = running.sm.subnet();
+    let name = |port| {
+        let at = subnet.port_at(port);
+        (at.node_guid, at.port_num.0)
+    };
+    let ports = subnet.ports().filter(|(_, _, port)| port.info().is_some());
+    ports
+        .map(|(id, _, port)| (name(id), (port.peer().map(name), port.state())))
+        .collect()
+}
+
+/// The ports of cables between switches, one end each.
+fn switch_cables(sim: &Sim) -> Vec<PortRef> {
+    let switches = sim.nodes().iter_enumerated();
+    let switches = switches.filter(|(_, node)| node.is_switch());
+    let ports = switches.flat_map(|(switch, _)| sim.ports_of(switch));
+    let ports = ports.map(|port| port.at());
+    let to_switch = |at: &PortRef| {
+        let peer = sim.peer(*at);
+        peer.is_some_and(|peer| peer > *at && sim.node(peer.node).unwrap().is_switch())
+    };
+    ports.filter(to_switch).collect()
+}
+
+/// (switch, LID) pairs whose packets do not arrive, by the tables that stand in the switches and the cables that
+/// are left. Pairs that no cable joins do not count, as they are the same before and after each write.
+fn without_a_way(sim: &Sim) -> usize {
+    let mut lids = Vec::new();
+    for (node, record) in sim.nodes().iter_enumerated() {
+        for port in sim.ports_of(node) {
+            let is_end_port = record.is_switch() == (port.at().port.0 == 0);
+            let lid = port.info().lid();
+            let is_cabled = record.is_switch() || sim.peer(port.at()).is_some();
+            if is_end_port && is_cabled && lid != Lid::NONE {
+                lids.push((node, lid));
+            }
+        }
+    }
+    let switches = sim.nodes().iter_enumerated();
+    let switches: Vec<NodeIdx> = switches
+        .filter(|(_, node)| node.is_switch())
+        .map(|(index, _)| index)
+        .collect();
+    let arrives = |start: NodeIdx, owner: NodeIdx, lid: Lid| {
+        let mut here = start;
+        for _ in 0..64 {
+            if here == owner {
+                return true;
+            }
+            let Some(switch) = sim.node(here).filter(|node| node.is_switch()) else {
+                return false;
+            };
+            let port = switch.lft_port(lid).unwrap_or(PortNum::UNREACHABLE);
+            match sim.peer(PortRef { node: here, port }) {
+                Some(peer) => here = peer.node,
+                None => return false,
+            }
+        }
+        false
+    };
+    let pairs = lids.iter().flat_map(|&(owner, lid)| {
+        let switches = switches.iter();
+        switches.map(move |&switch| (switch, owner, lid))
+    });
+    pairs
+        .filter(|&(switch, owner, lid)| !arrives(switch, owner, lid))
+        .count()
+}
+
+/// Lets the manager work for so long, and looks at the tables after each answer to a Set of a forwarding block.
+fn watch(running: &mut Running, time: Duration) -> usize {
+    let end = running.clock.now() + time;
+    let mut worst = running.sim.with(|sim| without_a_way(sim));
+    loop {
+        let now = running.clock.now();
+        while let Some(mad) = running.sm.poll_transmit(now) {
+            running.transport.send(&mad).unwrap();
+        }
+        while let Some(event) = running.sm.poll_event() {
+            running.events.push(event);
+        }
+        if now >= end {
+            return worst;
+        }
+        let wake = running.sm.poll_timeout().map_or(end, |at| at.min(end));
+        match running.transport.recv(Some(wake)).unwrap() {
+            Some(Received::Mad(mad)) => {
+                if mad.header().attribute_id() == LinearForwardingTable::ID {
+                    let now = running.sim.with(|sim| without_a_way(sim));
+                    assert!(
+                        now <= worst,
+                        "{now} pairs have no way, {worst} had none before"
+                    );
+                    worst = now;
+                }
+                let now = running.clock.now();
+                running.sm.handle_input(now, Input::Mad(&mad));
+            }
+            Some(Received::Returned(mad)) => {
+                let now = running.clock.now();
+                running.sm.handle_input(now, Input::Returned(&mad));
+            }
+            None => running.sm.handle_timeout(running.clock.now()),
+        }
+    }
+}
+
+fn heavy_sweeps(running: &Running) -> usize {
+    let is_heavy = |event: &&Event| {
+        matches!(
+            event,
+            Event::SweepStarted {
+                kind: SweepKind::Heavy,
+                ..
+            }
+        )
+    };
+    running.events.iter().filter(is_heavy).count()
+}
+
+fn sent(running: &Running, method: Method) -> usize {
+    let sent = running.transport.sent.iter().map(Mad::header);
+    sent.filter(|header| header.method() == method).count()
+}
+
+#[test]
+fn a_pulled_cable_is_healed_within_its_first_packet_lifetime_and_read_by_itself() {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    let everything = running.transport.sent.len();
+    let cable = running.sim.with(|sim| switch_cables(sim)[5]);
+    running.transport.sent.clear();
+    running.sim.with(|sim| sim.unlink(cable).unwrap());
+    let left = watch(&mut running, Duration::from_millis(200));
+    assert_eq!(
+        left,
+        0,
+        "pairs without a way: {:?}",
+        running.events.iter().rev().take(25).collect::<Vec<_>>()
+    );
+    assert_eq!(heavy_sweeps(&running), 1, "that of the start");
+    let reads = sent(&running, Method::GET);
+    assert!(reads * 10 < everything, "{reads} Gets of {everything} SMPs");
+}
+
+#[test]
+fn a_switch_that_is_off_costs_no_time_out() {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    let (switch, guid) = running.sim.with(|sim| {
+        let switches = sim.nodes().iter_enumerated();
+        let mut switches = switches.filter(|(_, node)| node.is_switch());
+        let (index, node) = switches.nth(40).unwrap();
+        (index, node.guid())
+    });
+    running.sim.with(|sim| sim.power_off(switch));
+    running.run_for(Duration::from_millis(100));
+    assert!(running.sm.subnet().find(guid).is_none(), "it is gone");
+    assert_eq!(heavy_sweeps(&running), 1, "that of the start");
+}
+
+#[test]
+fn a_cable_that_is_put_back_takes_no_way_from_a_pair() {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    let cable = running.sim.with(|sim| switch_cables(sim)[5]);
+    running.sim.with(|sim| sim.unlink(cable).unwrap());
+    watch(&mut running, Duration::from_secs(20));
+    running.sim.with(|sim| sim.relink(cable).unwrap());
+    let left = watch(&mut running, Duration::from_secs(20));
+    assert_eq!(left, 0);
+    assert_eq!(heavy_sweeps(&running), 1, "that of the start");
+    assert!(running.sm.is_up());
+}
+
+#[test]
+fn a_manager_that_starts_again_on_an_unchanged_subnet_sets_only_what_announces_it() {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    running.restart(SmConfig {
+        sweep_interval: None,
+        ..SmConfig::default()
+    });
+    running.run_until_up();
+    let sets = running.transport.sent_with(Method::SET);
+    // Hosts are asked to subscribe and join again, as their registrations are not known.
+    let announce = |id| id == <ib_smp::PortInfo as Attribute>::ID;
+    let others: Vec<_> = sets
+        .iter()
+        .filter(|set| !announce(set.attribute_id()))
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    /// Cables are pulled and put back at any time: in the end the manager knows what one that starts then knows,
+    /// and its routes reach every port.
+    #[test]
+    fn what_is_known_after_changes_is_what_a_whole_sweep_finds(
+        script in proptest::collection::vec((any::<prop::sample::Index>(), 0..400u64), 1..8),
+    ) {
+        let mut running = Lab::new("gen-torus-3x3x3-par2").up();
+        let cables = running.sim.with(|sim| switch_cables(sim));
+        let mut pulled = std::collections::BTreeSet::new();
+        for (cable, pause) in script {
+            let cable = *cable.get(&cables);
+            running.sim.with(|sim| {
+                if pulled.remove(&cable) {
+                    sim.relink(cable).unwrap();
+                } else {
+                    sim.unlink(cable).unwrap();
+                    pulled.insert(cable);
+                }
+            });
+            running.run_for(Duration::from_millis(pause));
+        }
+        running.run_for(Duration::from_secs(60));
+        prop_assert!(running.sm.is_up());
+        let partial = known(&running);
+        running.resweep();
+        prop_assert_eq!(partial, known(&running));
+        prop_assert_eq!(running.sim.with(|sim| without_a_way(sim)), 0);
+    }
+}
