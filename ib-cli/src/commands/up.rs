@@ -1,5 +1,6 @@
 //! `ib up`: brings a whole subnet up in the simulator, with the real manager, and verifies every route.
 
+mod changes;
 mod missing;
 
 use std::{
@@ -12,11 +13,13 @@ use ib_routing::{
     Fabric, NodeIdx, PortRef,
     format::{dot, svg},
 };
-use ib_sim::{Sim, SimOptions};
+use ib_sim::{SharedSim, Sim, SimOptions};
 use ib_sm::SubnetManager;
-use ib_transport::{Clock as _, Record, Tap, drive};
+use ib_transport::{Clock as _, MadTransport, Record, Tap, drive};
 use ib_wire::{Guid, PortNum};
 
+use self::changes::Change;
+pub use self::changes::ChangeReport;
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
@@ -40,6 +43,10 @@ pub struct UpArgs {
     /// first CA port with a link]
     #[arg(long = "sm", value_name = "GUID|NAME")]
     at: Option<String>,
+    /// Change the fabric once the subnet is up, each change when the subnet is up again: `unlink=NODE:PORT`,
+    /// `relink=NODE:PORT`, `off=NODE`, `on=NODE`, where NODE is a GUID or a name
+    #[arg(long, value_name = "CHANGE[,CHANGE...]", value_delimiter = ',')]
+    then: Vec<Change>,
     /// Draw the fabric to this SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -59,13 +66,15 @@ Examples:
   ib up                                      32 hosts on two levels of switches
   ib up --fabric fabric.net --engine ftree,updn
   ib up --fabric torus:8x8 --faults loss=0.01,seed=7 --pcap bring-up.pcapng
-  ib up --fabric thesis --svg thesis.svg --dump-dir tables";
+  ib up --fabric thesis --svg thesis.svg --dump-dir tables
+  ib up --fabric torus:4x4 --then off=S-0020000000000100,on=S-0020000000000100";
 
 pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
     let fabric = args.fabric.load()?;
     let config = args.sm.config()?;
     let at = place(&fabric, args.at.as_deref())?;
+    let places = changes::places(&fabric, &args.then)?;
 
     let mut options = SimOptions::default();
     args.simulation.apply(&mut options);
@@ -76,28 +85,34 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         .map_err(|error| CliError::at("--sm", error))?;
     let mut sm = SubnetManager::new(config, clock.now());
     let mut observer = ProgressObserver::new();
-    let mut on_event = |_: &mut SubnetManager, event| observer.event(&event);
-    let driven = match args.sm.pcap.as_deref() {
+    let then = || args.then.iter().zip(places.iter().copied());
+    let reports = match args.sm.pcap.as_deref() {
         // Whoever records nothing need not copy every datagram.
-        None => drive(&mut sm, &mut transport, &clock, &mut on_event),
+        None => bring_up(&mut sm, &mut transport, &sim, &mut observer, then()),
         Some(file) => {
             let mut recording = Recording::create(Some(file), Duration::ZERO)?;
             let mut tap = Tap::new(transport, clock.clone(), |record: &Record| {
                 recording.write(record);
             });
-            let driven = drive(&mut sm, &mut tap, &clock, &mut on_event);
+            let reports = bring_up(&mut sm, &mut tap, &sim, &mut observer, then());
             recording.finish()?;
-            driven
+            reports
         }
-    };
-    driven.map_err(|error| CliError::at("the simulator", error))?;
+    }?;
     if let Some(overridden) = warning::of_overridden(&sm) {
         stderr::warn(overridden);
     }
 
     let elapsed = began.elapsed();
     let mut report = observer.report(&sm, elapsed);
-    missing::add_missing(&mut report, &fabric, at, &sm);
+    match args.then.is_empty() {
+        true => missing::add_missing(&mut report, &fabric, at, &sm),
+        false => {
+            let remaining = changes::remaining(&fabric, &sim);
+            missing::add_missing(&mut report, &remaining, at, &sm);
+            report.changes = Some(reports);
+        }
+    }
     if let (Some(directory), Some(routes)) = (&args.sm.dump_dir, sm.routes()) {
         files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast())?;
     }
@@ -130,6 +145,22 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     // The process ends: what the fabric holds need not be taken apart node by node.
     std::mem::forget((sm, sim));
     Ok(report.verdict())
+}
+
+/// Lets the manager bring the subnet up, then makes the changes; returns what each cost.
+fn bring_up<'a>(
+    sm: &mut SubnetManager,
+    transport: &mut impl MadTransport,
+    sim: &SharedSim,
+    observer: &mut ProgressObserver,
+    changes: impl Iterator<Item = (&'a Change, PortRef)>,
+) -> Result<Vec<ChangeReport>, CliError> {
+    drive(sm, transport, &sim.clock(), |_, event| {
+        observer.event(&event)
+    })
+    .map_err(|error| CliError::at("the simulator", error))?;
+    let run = |(change, at)| changes::run(change, at, sim, sm, transport, observer);
+    changes.map(run).collect()
 }
 
 /// The port that the manager sits on.

@@ -12,7 +12,7 @@ use ib_wire::{Guid, PortNum, Vl};
 use serde::Serialize;
 
 use super::json;
-use crate::error::Verdict;
+use crate::{commands::up::ChangeReport, error::Verdict};
 
 /// Verdict of routes that hold.
 pub const GOOD_ROUTES: &str = "routes hold";
@@ -32,6 +32,9 @@ pub struct Report {
     /// Nodes of the simulated fabric that the manager did not reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<NodeCounts>,
+    /// What each change of the fabric cost; `None` without `--then`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Vec<ChangeReport>>,
     /// Whether a manager brought the subnet up without an error; `None` if no manager ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     up: Option<bool>,
@@ -145,6 +148,7 @@ impl Report {
             ports: PortCounts::default(),
             routes: RoutesReport::new(fabric, verified),
             missing: None,
+            changes: None,
             up: None,
             errors: Vec::new(),
         };
@@ -169,6 +173,7 @@ impl Report {
             ports: summary.ports.into(),
             routes,
             missing: None,
+            changes: None,
             up: Some(true),
             errors: Vec::new(),
         };
