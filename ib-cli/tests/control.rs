@@ -278,6 +278,17 @@ fn a_signal_ends_the_manager_with_130_and_removes_its_socket() {
         let status = running.sm.wait().unwrap();
         assert_eq!(status.code(), Some(130), "{signal}");
         assert!(!running.socket().exists(), "{signal}");
+        // It said which port it chose and why, and each change of its state.
+        let mut stderr = String::new();
+        let mut stream = running.sm.stderr.take().unwrap();
+        stream.read_to_string(&mut stderr).unwrap();
+        for line in [
+            "subnet manager on node ",
+            "this manager is the master",
+            "subnet up: 4 switches",
+        ] {
+            assert!(stderr.contains(line), "{line}: {stderr}");
+        }
     }
 }
 
