@@ -1,6 +1,7 @@
 //! The commands, one file each: a thin layer over the libraries.
 
 pub mod check;
+pub mod completions;
 pub mod ctl;
 pub mod decode;
 pub mod diff;
@@ -9,6 +10,7 @@ pub mod encode;
 pub mod generate;
 pub mod health;
 pub mod links;
+pub mod man;
 pub mod nodes;
 pub mod perf;
 pub mod ping;
@@ -83,6 +85,8 @@ commands! {
     Generate => generate::GenerateArgs,
     Decode => decode::DecodeArgs,
     Encode => encode::EncodeArgs,
+    Completions => completions::CompletionsArgs,
+    Man => man::ManArgs,
 }
 
 /// Refuses `--json` for a command whose output is not a JSON document.

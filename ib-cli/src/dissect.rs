@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 
 use ib_mad::{
-    ClassTable, Description, MadHeader, Method, MgmtClass, RmppHeader, RmppType, describe,
+    AttributeId, ClassTable, Description, MadHeader, Method, MgmtClass, RmppHeader, RmppType,
+    describe,
 };
 use ib_sa::{SaHeader, SaMad};
 use ib_wire::table::Layout;
@@ -158,6 +159,13 @@ impl Iterator for Records {
         self.next = self.next.saturating_add(self.distance);
         Some((self.layout?, offset))
     }
+}
+
+/// The name of an attribute in its class, if it is known.
+pub fn attribute_name(class: MgmtClass, id: AttributeId) -> Option<&'static str> {
+    let mut tables = CLASSES.iter().copied().flatten();
+    let table = tables.find(|table| table.class == class)?;
+    table.attribute(id).map(|entry| entry.name)
 }
 
 /// Every structure that can stand in a packet or a datagram.

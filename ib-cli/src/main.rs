@@ -33,6 +33,7 @@ mod files;
 mod hex;
 mod interrupt;
 mod log;
+mod meaning;
 mod nearest;
 mod observer;
 mod output;

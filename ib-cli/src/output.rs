@@ -6,6 +6,7 @@ pub mod json;
 pub mod line;
 pub mod place;
 pub mod progress;
+pub mod readable;
 pub mod report;
 pub mod stderr;
 pub mod table;

@@ -199,8 +199,19 @@ fn a_command_with_a_slip_is_answered_by_those_like_it() {
 #[test]
 fn every_command_shows_how_it_is_used() {
     for command in [
-        "up", "sm", "sim", "route", "check", "whatif", "discover", "query", "generate", "decode",
+        "up",
+        "sm",
+        "sim",
+        "route",
+        "check",
+        "whatif",
+        "discover",
+        "query",
+        "generate",
+        "decode",
         "encode",
+        "completions",
+        "man",
     ] {
         let help = ib(&[command, "--help"], "");
         assert_eq!(help.status.code(), Some(0));

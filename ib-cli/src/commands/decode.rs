@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use crate::{
     error::{CliError, Verdict},
-    output::{fields::Style, line::Line},
+    output::{fields::Style, line::Line, readable::Terminal},
 };
 use cases::{Batch, Cases};
 
@@ -112,6 +112,7 @@ trait Decoder {
 
 pub fn run(args: DecodeArgs, json: bool) -> Result<Verdict, CliError> {
     let style = if json { Style::Json } else { Style::Plain };
+    let terminal = Terminal::of_stdout();
     match args.what {
         What::Packet { input, form, pcap } => {
             let (start, is_link) = match form {
@@ -123,8 +124,8 @@ pub fn run(args: DecodeArgs, json: bool) -> Result<Verdict, CliError> {
                 None => Cases::hex(input.hex, start),
             };
             match (input.fields.as_slice(), is_link) {
-                ([], false) => print(cases, || Ok(packet::PacketDecoder::new(style))),
-                ([], true) => print(cases, || Ok(link::LinkDecoder::new(style))),
+                ([], false) => print(cases, || Ok(packet::PacketDecoder::new(style, terminal))),
+                ([], true) => print(cases, || Ok(link::LinkDecoder::new(style, terminal))),
                 (names, false) => print(cases, || columns::PacketColumns::new(style, names)),
                 (names, true) => print(cases, || columns::LinkColumns::new(style, names)),
             }
@@ -132,7 +133,7 @@ pub fn run(args: DecodeArgs, json: bool) -> Result<Verdict, CliError> {
         What::Mad { input } => {
             let cases = Cases::hex(input.hex, Start::Ib);
             if input.fields.is_empty() {
-                return print(cases, || Ok(mad::MadDecoder::new(style)));
+                return print(cases, || Ok(mad::MadDecoder::new(style, terminal)));
             }
             print(cases, || columns::MadColumns::new(style, &input.fields))
         }

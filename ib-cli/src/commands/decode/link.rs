@@ -9,27 +9,30 @@ use super::{
 use crate::output::{
     fields::{FieldPrinter, Style},
     line::Line,
+    readable::{Context, ReadablePrinter, Terminal, dump},
 };
 
 /// Decodes flow control packets.
 pub struct LinkDecoder {
     style: Style,
-    printer: FieldPrinter,
+    json: FieldPrinter,
+    text: ReadablePrinter,
 }
 
 impl LinkDecoder {
     /// A decoder that prints in `style`.
-    pub fn new(style: Style) -> Self {
+    pub fn new(style: Style, terminal: Terminal) -> Self {
         Self {
             style,
-            printer: FieldPrinter::new(style),
+            json: FieldPrinter::new(Style::Json),
+            text: ReadablePrinter::new(terminal),
         }
     }
 }
 
 impl Decoder for LinkDecoder {
     fn begin(&mut self) {
-        self.printer.forget();
+        self.json.forget();
     }
 
     fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
@@ -45,8 +48,7 @@ impl Decoder for LinkDecoder {
             Style::Json => {
                 line.text(b"{\"headers\":[");
                 if packet.is_some() {
-                    self.printer
-                        .header(line, FlowControlPacket::LAYOUT, 0, case);
+                    self.json.header(line, FlowControlPacket::LAYOUT, 0, case);
                 }
                 line.text(b"],\"payload\":\"");
                 line.hex_bytes(payload);
@@ -64,12 +66,12 @@ impl Decoder for LinkDecoder {
             }
             Style::Plain => {
                 if packet.is_some() {
-                    self.printer
-                        .header(line, FlowControlPacket::LAYOUT, 0, case);
+                    let layout = FlowControlPacket::LAYOUT;
+                    self.text.structure(line, layout, case, Context::default());
                 }
-                plain_bytes(line, "payload  ", payload);
-                plain_crc(line, "lpcrc    ", lpcrc.as_ref());
-                plain_bytes(line, "trailer  ", trailer);
+                dump(self.text.terminal(), line, "payload", payload);
+                plain_crc(line, "lpcrc     ", lpcrc.as_ref());
+                plain_bytes(line, "trailer   ", trailer);
                 plain_faults(line, &faults);
                 line.byte(b'\n');
             }

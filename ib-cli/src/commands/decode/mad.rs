@@ -1,7 +1,7 @@
 //! One management datagram as text: the format of its class, then the attribute.
 
 use ib_mad::MadHeader;
-use ib_wire::Start;
+use ib_wire::{Start, table::Layout};
 
 use super::{Decoder, parts::Separator};
 use crate::{
@@ -9,28 +9,57 @@ use crate::{
     output::{
         fields::{FieldPrinter, Style},
         line::Line,
+        readable::{Context, ReadablePrinter, Terminal, dump},
     },
 };
 
 /// Decodes management datagrams.
 pub struct MadDecoder {
     style: Style,
-    printer: FieldPrinter,
+    json: FieldPrinter,
+    text: ReadablePrinter,
 }
 
 impl MadDecoder {
     /// A decoder that prints in `style`.
-    pub fn new(style: Style) -> Self {
+    pub fn new(style: Style, terminal: Terminal) -> Self {
         Self {
             style,
-            printer: FieldPrinter::new(style),
+            json: FieldPrinter::new(Style::Json),
+            text: ReadablePrinter::new(terminal),
         }
     }
 }
 
+/// Prints structures of a datagram for a person: the bytes of a data field in which another structure begins are
+/// left out. Returns where the last one ends.
+pub fn print_structures(
+    printer: &mut ReadablePrinter,
+    line: &mut Line,
+    datagram: &[u8],
+    structures: impl Iterator<Item = (&'static Layout, usize)>,
+) -> usize {
+    let header = MadHeader::parse(datagram, 0).ok();
+    let class = header.map(|(header, _)| header.mgmt_class());
+    let mut structures = structures.peekable();
+    let mut end = 0;
+    while let Some((layout, offset)) = structures.next() {
+        let next = structures.peek().map(|(_, next)| *next);
+        let context = Context {
+            class,
+            followed_at: next.and_then(|next| next.checked_sub(offset)),
+        };
+        if let Some(bytes) = datagram.get(offset..offset + layout.len) {
+            printer.structure(line, layout, bytes, context);
+            end = end.max(offset + layout.len);
+        }
+    }
+    end
+}
+
 impl Decoder for MadDecoder {
     fn begin(&mut self) {
-        self.printer.forget();
+        self.json.forget();
     }
 
     fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
@@ -43,12 +72,17 @@ impl Decoder for MadDecoder {
         // Of a datagram that is cut short inside its format, the header that all have.
         let is_cut = (MadHeader::LEN..MAD_LEN).contains(&filled.len());
         let common = is_cut.then_some((MadHeader::LAYOUT, 0));
-        for (layout, offset) in common.into_iter().chain(headers(case)) {
-            let end = offset + layout.len;
-            if let Some(bytes) = filled.get(offset..end) {
-                separator.print(line);
-                self.printer.header(line, layout, offset, bytes);
-                decoded = decoded.max(end);
+        let structures = common.into_iter().chain(headers(case));
+        if self.style == Style::Plain {
+            decoded = print_structures(&mut self.text, line, &filled, structures);
+        } else {
+            for (layout, offset) in structures {
+                let end = offset + layout.len;
+                if let Some(bytes) = filled.get(offset..end) {
+                    separator.print(line);
+                    self.json.header(line, layout, offset, bytes);
+                    decoded = decoded.max(end);
+                }
             }
         }
         let is_table = filled.len() > case.len();
@@ -75,14 +109,10 @@ impl Decoder for MadDecoder {
                 }
             }
             Style::Plain => {
-                if !rest.is_empty() {
-                    line.display(format_args!("{:<8} {} bytes: ", "rest", rest.len()));
-                    line.hex_bytes(rest);
-                    line.byte(b'\n');
-                }
+                dump(self.text.terminal(), line, "rest", rest);
                 if !is_whole {
                     line.display(format_args!(
-                        "{:<8} truncated: {}\n",
+                        "{:<9} truncated: {}\n",
                         "error",
                         short(case.len())
                     ));

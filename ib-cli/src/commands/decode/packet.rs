@@ -4,6 +4,7 @@ use ib_wire::{CrcCheck, Packet, Qpn, Start, Transport};
 
 use super::{
     Decoder,
+    mad::print_structures,
     parts::{Separator, json_crc, json_error, plain_bytes, plain_crc, plain_faults},
 };
 use crate::{
@@ -11,31 +12,34 @@ use crate::{
     output::{
         fields::{FieldPrinter, Style},
         line::Line,
+        readable::{Context, ReadablePrinter, Terminal, dump},
     },
 };
 
 /// Decodes packets.
 pub struct PacketDecoder {
     style: Style,
-    printer: FieldPrinter,
+    json: FieldPrinter,
+    text: ReadablePrinter,
 }
 
 impl PacketDecoder {
     /// A decoder that prints in `style`.
-    pub fn new(style: Style) -> Self {
+    pub fn new(style: Style, terminal: Terminal) -> Self {
         Self {
             style,
-            printer: FieldPrinter::new(style),
+            json: FieldPrinter::new(Style::Json),
+            text: ReadablePrinter::new(terminal),
         }
     }
 
-    /// The headers of the packet, then those of the datagram in it.
-    fn headers(&mut self, packet: &Packet<&[u8]>, line: &mut Line) {
+    /// The headers of the packet, then those of the datagram in it, as JSON.
+    fn json_headers(&mut self, packet: &Packet<&[u8]>, line: &mut Line) {
         let mut separator = Separator::new(self.style);
         for header in packet.headers() {
             separator.print(line);
             let bytes = packet.bytes().get(header.offset..);
-            self.printer.header(
+            self.json.header(
                 line,
                 header.layout,
                 header.offset,
@@ -49,8 +53,23 @@ impl PacketDecoder {
         for (layout, offset) in dissect::headers(datagram) {
             if let Some(bytes) = datagram.get(offset..offset + layout.len) {
                 separator.print(line);
-                self.printer.header(line, layout, at + offset, bytes);
+                self.json.header(line, layout, at + offset, bytes);
             }
+        }
+    }
+
+    /// The headers of the packet, then the datagram in it or its payload, for a person.
+    fn text(&mut self, packet: &Packet<&[u8]>, line: &mut Line) {
+        for header in packet.headers() {
+            let bytes = packet.bytes().get(header.offset..).unwrap_or_default();
+            self.text
+                .structure(line, header.layout, bytes, Context::default());
+        }
+        match carried_mad(packet) {
+            Some(datagram) => {
+                print_structures(&mut self.text, line, datagram, dissect::headers(datagram));
+            }
+            None => dump(self.text.terminal(), line, "payload", packet.payload()),
         }
     }
 }
@@ -67,7 +86,7 @@ pub fn carried_mad<'a>(packet: &'a Packet<&[u8]>) -> Option<&'a [u8]> {
 
 impl Decoder for PacketDecoder {
     fn begin(&mut self) {
-        self.printer.forget();
+        self.json.forget();
     }
 
     fn decode(&mut self, start: Start, case: &[u8], line: &mut Line) -> bool {
@@ -78,7 +97,7 @@ impl Decoder for PacketDecoder {
         match self.style {
             Style::Json => {
                 line.text(b"{\"headers\":[");
-                self.headers(&packet, line);
+                self.json_headers(&packet, line);
                 line.text(b"],\"payload\":\"");
                 line.hex_bytes(packet.payload());
                 line.byte(b'"');
@@ -100,12 +119,11 @@ impl Decoder for PacketDecoder {
                 line.text(b"}\n");
             }
             Style::Plain => {
-                self.headers(&packet, line);
-                plain_bytes(line, "payload  ", packet.payload());
-                plain_bytes(line, "pad      ", tail.pad);
-                plain_crc(line, "icrc     ", tail.icrc.as_ref());
-                plain_crc(line, "vcrc     ", tail.vcrc.as_ref());
-                plain_bytes(line, "trailer  ", tail.trailer);
+                self.text(&packet, line);
+                plain_bytes(line, "pad       ", tail.pad);
+                plain_crc(line, "icrc      ", tail.icrc.as_ref());
+                plain_crc(line, "vcrc      ", tail.vcrc.as_ref());
+                plain_bytes(line, "trailer   ", tail.trailer);
                 plain_faults(line, &faults);
                 line.byte(b'\n');
             }

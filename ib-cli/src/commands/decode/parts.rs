@@ -86,6 +86,6 @@ pub fn plain_faults(line: &mut Line, faults: &Faults) {
         } else {
             "error"
         };
-        line.display(format_args!("{word:<8} {}: {fault}\n", fault.kind));
+        line.display(format_args!("{word:<9} {}: {fault}\n", fault.kind));
     }
 }

@@ -3,9 +3,9 @@
 use std::io;
 
 use ib_wire::table::{Fields, Layout};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::output::table::Table;
+use crate::output::readable::{ReadablePrinter, Terminal};
 
 /// The bytes of a structure.
 pub(super) struct Structure {
@@ -37,47 +37,36 @@ impl Structure {
         json!({ "name": self.layout.name, "fields": self.fields() })
     }
 
-    /// A row a field.
+    /// Prints a row a field: its name, its value, and what the value means.
     pub(super) fn print(&self, out: &mut impl io::Write) -> io::Result<()> {
-        let mut table = Table::new([self.layout.name, ""]);
-        if let Value::Object(fields) = self.fields() {
-            add_rows(&mut table, "", &fields);
-        }
-        table.print(out)
-    }
-}
-
-/// A row a field; the fields of a nested structure by their path, structures of an array a row each.
-fn add_rows(table: &mut Table, prefix: &str, fields: &Map<String, Value>) {
-    for (name, value) in fields {
-        let name = format!("{prefix}{name}");
-        match value {
-            Value::Object(inner) => add_rows(table, &format!("{name}."), inner),
-            Value::Array(elements) if elements.iter().any(Value::is_object) => {
-                for (index, element) in elements.iter().enumerate() {
-                    table.row([format!("{name}[{index}]"), text(element)]);
+        let rows = ReadablePrinter::rows(self.layout, &self.bytes);
+        let names = rows.iter().map(|(name, _)| name.len());
+        let name_width = names.max().unwrap_or(0) + GAP;
+        writeln!(out, "{}", self.layout.name)?;
+        let room = Terminal::of_stdout().width;
+        let room = room.map(|width| width.saturating_sub(name_width).max(NARROWEST));
+        for (name, value) in rows {
+            write!(out, "{name:<name_width$}")?;
+            let mut column = 0;
+            for (index, word) in value.split(' ').enumerate() {
+                let len = word.chars().count();
+                if room.is_some_and(|room| column > 0 && column + 1 + len > room) {
+                    write!(out, "\n{:name_width$}{word}", "")?;
+                    column = len;
+                    continue;
                 }
+                let separator = if index == 0 { "" } else { " " };
+                write!(out, "{separator}{word}")?;
+                column += separator.len() + len;
             }
-            _ => drop(table.row([name, text(value)])),
+            writeln!(out)?;
         }
+        Ok(())
     }
 }
 
-/// A value in a line: elements with blanks between, fields of a structure with their names.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(elements) => {
-            let elements: Vec<String> = elements.iter().map(text).collect();
-            elements.join(" ")
-        }
-        Value::Object(fields) => {
-            let fields = fields.iter();
-            let fields: Vec<String> = fields
-                .map(|(name, value)| format!("{name} {}", text(value)))
-                .collect();
-            fields.join(", ")
-        }
-        other => other.to_string(),
-    }
-}
+/// Blanks between the names and the values.
+const GAP: usize = 3;
+
+/// Fewest columns for values.
+const NARROWEST: usize = 20;
