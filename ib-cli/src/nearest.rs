@@ -1,6 +1,6 @@
 //! The name that was meant: the nearest one to a word that no name is.
 
-use crate::field_name::plain;
+use ib_text::plain;
 
 /// The name that differs least from `word`, if no more than every third character differs. Capitals, hyphens and
 /// underscores do not count.

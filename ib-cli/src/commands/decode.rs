@@ -21,9 +21,10 @@ use rayon::prelude::*;
 
 use crate::{
     error::{CliError, Verdict},
-    output::{fields::Style, line::Line, readable::Terminal},
+    output::terminal,
 };
 use cases::{Batch, Cases};
+use ib_text::{Line, Style};
 
 /// Decode packets or management datagrams.
 ///
@@ -112,7 +113,7 @@ trait Decoder {
 
 pub fn run(args: DecodeArgs, json: bool) -> Result<Verdict, CliError> {
     let style = if json { Style::Json } else { Style::Plain };
-    let terminal = Terminal::of_stdout();
+    let terminal = terminal::of_stdout();
     match args.what {
         What::Packet { input, form, pcap } => {
             let (start, is_link) = match form {

@@ -19,12 +19,11 @@ use serde_json::value::RawValue;
 
 use crate::{
     commands::refuse_json,
-    dissect,
     error::{CliError, Verdict},
     files::without_mark,
     hex,
-    output::line::Line,
 };
+use ib_text::{Line, dissect};
 
 /// Longer than any packet or datagram, reassembled ones included: an offset beyond is a mistake.
 const MAX_LEN: usize = 1 << 24;

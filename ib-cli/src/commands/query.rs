@@ -20,9 +20,9 @@ use self::structure::Structure;
 use crate::{
     device::{DeviceArgs, DevicePort, TimeoutArgs},
     error::{CliError, Verdict},
-    field_name::plain,
     output::{json, stderr},
 };
+use ib_text::plain;
 
 /// Read one attribute of a node, or records of subnet administration.
 ///

@@ -4,11 +4,10 @@ use ib_mad::MadHeader;
 use ib_wire::{FlowControlPacket, Packet, Start, table::Layout};
 
 use super::{Decoder, packet::carried_mad};
-use crate::{
+use crate::error::CliError;
+use ib_text::{
+    Columns, FieldName, Line, Style,
     dissect::{self, MAD_LEN},
-    error::CliError,
-    field_name::FieldName,
-    output::{columns::Columns, fields::Style, line::Line},
 };
 
 /// Prints the same fields of every packet.

@@ -6,11 +6,7 @@ use super::{
     Decoder,
     parts::{json_crc, json_error, plain_bytes, plain_crc, plain_faults},
 };
-use crate::output::{
-    fields::{FieldPrinter, Style},
-    line::Line,
-    readable::{Context, ReadablePrinter, Terminal, dump},
-};
+use ib_text::{Context, FieldPrinter, Line, ReadablePrinter, Style, Terminal, dump};
 
 /// Decodes flow control packets.
 pub struct LinkDecoder {

@@ -4,13 +4,10 @@ use ib_mad::MadHeader;
 use ib_wire::{Start, table::Layout};
 
 use super::{Decoder, parts::Separator};
-use crate::{
+use ib_text::{
+    Context, FieldPrinter, Line, ReadablePrinter, Style, Terminal,
     dissect::{MAD_LEN, filled_up, headers},
-    output::{
-        fields::{FieldPrinter, Style},
-        line::Line,
-        readable::{Context, ReadablePrinter, Terminal, dump},
-    },
+    dump,
 };
 
 /// Decodes management datagrams.

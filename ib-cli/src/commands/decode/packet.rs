@@ -7,13 +7,10 @@ use super::{
     mad::print_structures,
     parts::{Separator, json_crc, json_error, plain_bytes, plain_crc, plain_faults},
 };
-use crate::{
+use ib_text::{
+    Context, FieldPrinter, Line, ReadablePrinter, Style, Terminal,
     dissect::{self, MAD_LEN},
-    output::{
-        fields::{FieldPrinter, Style},
-        line::Line,
-        readable::{Context, ReadablePrinter, Terminal, dump},
-    },
+    dump,
 };
 
 /// Decodes packets.

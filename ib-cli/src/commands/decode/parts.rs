@@ -2,7 +2,7 @@
 
 use ib_wire::{CrcCheck, Fault, Faults};
 
-use crate::output::{fields::Style, line::Line};
+use ib_text::{Line, Style};
 
 /// What stands between the headers' texts.
 pub struct Separator {

@@ -8,7 +8,9 @@ use ib_sa::{Component, ComponentMask, RECORDS, RecordInfo, SaMad};
 use ib_wire::{Gid, Guid, Lid, table::store_bits};
 
 use super::{Answer, Asker, number, structure::Structure};
-use crate::{error::CliError, field_name::plain, nearest, output::stderr};
+use ib_text::plain;
+
+use crate::{error::CliError, nearest, output::stderr};
 
 /// What the administrator can do: no record, but asked for as one.
 const CLASS_PORT_INFO: RecordInfo = RecordInfo {

@@ -5,7 +5,9 @@ use std::io;
 use ib_wire::table::{Fields, Layout};
 use serde_json::{Value, json};
 
-use crate::output::readable::{ReadablePrinter, Terminal};
+use ib_text::ReadablePrinter;
+
+use crate::output::terminal;
 
 /// The bytes of a structure.
 pub(super) struct Structure {
@@ -43,7 +45,7 @@ impl Structure {
         let names = rows.iter().map(|(name, _)| name.len());
         let name_width = names.max().unwrap_or(0) + GAP;
         writeln!(out, "{}", self.layout.name)?;
-        let room = Terminal::of_stdout().width;
+        let room = terminal::of_stdout().width;
         let room = room.map(|width| width.saturating_sub(name_width).max(NARROWEST));
         for (name, value) in rows {
             write!(out, "{name:<name_width$}")?;

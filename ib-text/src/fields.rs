@@ -9,7 +9,7 @@ mod plan;
 
 use ib_wire::table::Layout;
 
-use super::line::{Constant, Line, Pen};
+use crate::{Constant, Cursor, Line};
 pub use plan::Plan;
 
 /// How fields look.
@@ -117,12 +117,12 @@ impl HeaderPrinter {
     #[inline]
     fn print(&mut self, style: Style, line: &mut Line, offset: usize, bytes: &[u8]) {
         let structure = bytes.get(..self.layout.len).unwrap_or_default();
-        let mut pen = line.room(self.name.touched() + Pen::DECIMAL);
-        pen.constant(&self.name);
+        let mut cursor = line.room(self.name.touched() + Cursor::DECIMAL);
+        cursor.constant(&self.name);
         if style == Style::Json {
-            pen.decimal(offset as u64);
+            cursor.decimal(offset as u64);
         }
-        let len = pen.len();
+        let len = cursor.len();
         line.advance(len);
         if !structure.is_empty() && structure == self.last.bytes {
             return line.repeat(self.last.start..self.last.end);

@@ -5,11 +5,7 @@
 
 use ib_wire::table::Layout;
 
-use super::{
-    fields::{Plan, Style},
-    line::{Constant, Line},
-};
-use crate::field_name::FieldName;
+use crate::{Constant, FieldName, Line, Plan, Style};
 
 /// The columns of a table of fields.
 #[derive(Debug)]
@@ -145,16 +141,16 @@ impl Columns {
     #[inline]
     pub fn print(&self, line: &mut Line, case: &[u8]) {
         let [open, close] = &self.around;
-        let mut pen = line.room(self.room);
-        pen.constant(open);
+        let mut cursor = line.room(self.room);
+        cursor.constant(open);
         for run in &self.runs {
             let Some((wanted, &[offset])) = self.places(run.wanted) else {
                 return self.print_any(line, case);
             };
-            run.plan.write(&mut pen, wanted.structure(case, offset));
+            run.plan.write(&mut cursor, wanted.structure(case, offset));
         }
-        pen.constant(close);
-        let len = pen.len();
+        cursor.constant(close);
+        let len = cursor.len();
         line.advance(len);
     }
 

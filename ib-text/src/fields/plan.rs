@@ -6,7 +6,7 @@ use ib_wire::{
 };
 
 use super::Style;
-use crate::output::line::{Constant, Line, Pen};
+use crate::{Constant, Cursor, Line};
 
 /// What prints the fields of a structure: constant text and values by turns.
 #[derive(Debug)]
@@ -78,20 +78,20 @@ impl Plan {
     /// Appends the structure of `bytes`, all of them.
     #[inline]
     pub fn print(&self, line: &mut Line, bytes: &[u8]) {
-        let mut pen = line.room(self.room);
-        self.write(&mut pen, bytes);
-        let len = pen.len();
+        let mut cursor = line.room(self.room);
+        self.write(&mut cursor, bytes);
+        let len = cursor.len();
         line.advance(len);
     }
 
     /// Writes the structure of `bytes`, all of them, into [`room`](Self::room).
     #[inline(always)]
-    pub fn write(&self, pen: &mut Pen<'_>, bytes: &[u8]) {
+    pub fn write(&self, cursor: &mut Cursor<'_>, bytes: &[u8]) {
         for step in &self.steps {
-            pen.constant(&step.before);
-            step.value.print(pen, bytes);
+            cursor.constant(&step.before);
+            step.value.print(cursor, bytes);
         }
-        pen.constant(&self.end);
+        cursor.constant(&self.end);
     }
 }
 
@@ -99,7 +99,7 @@ impl Value {
     /// Room that the value may touch.
     fn room(self) -> usize {
         match self {
-            Self::Number { .. } => Pen::DECIMAL,
+            Self::Number { .. } => Cursor::DECIMAL,
             Self::Octets { .. } | Self::Wide { .. } => 16,
             Self::Gid { .. } => 40,
             Self::Bytes { len, .. } => 2 * len as usize,
@@ -121,31 +121,33 @@ impl Value {
     }
 
     #[inline(always)]
-    fn print(self, pen: &mut Pen<'_>, bytes: &[u8]) {
+    fn print(self, cursor: &mut Cursor<'_>, bytes: &[u8]) {
         let octets = |start: u32, len: u32| {
             let start = start as usize;
             bytes.get(start..start + len as usize).unwrap_or_default()
         };
         match self {
             Self::Number { start, mask, shift } => {
-                pen.decimal32((window(bytes, start as usize) >> shift) as u32 & mask);
+                cursor.decimal32((window(bytes, start as usize) >> shift) as u32 & mask);
             }
-            Self::Octets { start } => pen.hex64(window(bytes, start as usize)),
+            Self::Octets { start } => cursor.hex64(window(bytes, start as usize)),
             Self::Wide { bit_offset, bits } => {
                 let bits = usize::from(bits);
                 let value = load_bits(bytes, bit_offset as usize, bits).unwrap_or(0);
-                pen.aside(|pen| pen.hex(value, bits.div_ceil(4)));
+                cursor.aside(|cursor| cursor.hex(value, bits.div_ceil(4)));
             }
             Self::Gid { start } => {
                 if let Some(gid) = octets(start, 16).first_chunk() {
-                    pen.aside(|pen| pen.gid(Gid(*gid)));
+                    cursor.aside(|cursor| cursor.gid(Gid(*gid)));
                 }
             }
-            Self::Bytes { start, len } => pen.aside(|pen| pen.hex_bytes(octets(start, len))),
+            Self::Bytes { start, len } => {
+                cursor.aside(|cursor| cursor.hex_bytes(octets(start, len)))
+            }
             Self::Text { start, len } => {
                 let octets = octets(start, len);
                 let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
-                pen.aside(|pen| pen.json_bytes(text));
+                cursor.aside(|cursor| cursor.json_bytes(text));
             }
         }
     }

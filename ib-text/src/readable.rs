@@ -3,49 +3,31 @@
 //! On a terminal lines are wrapped and the names of structures are bold; elsewhere a structure is one line, so that
 //! other tools can search it. Reserved fields that are zero are left out.
 
-use std::io::{self, IsTerminal as _};
-
 use ib_mad::MgmtClass;
 use ib_wire::{
     Gid,
     table::{Field, FieldKind, Layout, load_bits},
 };
 
-use super::line::Line;
-use crate::meaning::{self, Meaning};
+use crate::{
+    Line,
+    meaning::{self, Meaning},
+};
 
 /// Width that names of structures are filled to.
 const NAME: usize = 9;
-
-/// Fewest columns of a terminal that lines are wrapped for.
-const NARROWEST: usize = 40;
 
 /// How wide lines are, and whether there are colours.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     /// Columns; `None`: lines are not wrapped.
     pub width: Option<usize>,
-    colour: bool,
+    /// Whether names are bold.
+    pub colour: bool,
 }
 
 impl Terminal {
-    /// Standard output's terminal, or none.
-    pub fn of_stdout() -> Self {
-        let stdout = io::stdout();
-        let is_terminal = stdout.is_terminal();
-        let size = rustix::termios::tcgetwinsize(&stdout).ok();
-        let width = size.map(|size| usize::from(size.ws_col));
-        Self {
-            width: width
-                .filter(|width| is_terminal && *width > 0)
-                .map(|width| width.max(NARROWEST)),
-            colour: is_terminal
-                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-        }
-    }
-
     /// Neither width nor colours.
-    #[cfg(test)]
     pub const PLAIN: Self = Self {
         width: None,
         colour: false,

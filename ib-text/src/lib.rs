@@ -1,0 +1,40 @@
+//! Packets and management datagrams as text: which structures they hold, and their fields in columns, as JSON or for
+//! a person.
+//!
+//! [`dissect`] names the structures of a management datagram, by the tables of the crates below. A structure is
+//! described by its [`Layout`](ib_wire::table::Layout); [`FieldPrinter`] prints all of its fields as JSON,
+//! [`Columns`] a few chosen ones, [`ReadablePrinter`] names and units beside the numbers. All of them append to a
+//! [`Line`], which is as fast as memory.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
+
+mod columns;
+mod constant;
+mod cursor;
+mod digits;
+pub mod dissect;
+mod field_name;
+mod fields;
+mod line;
+pub mod meaning;
+mod readable;
+
+pub use columns::Columns;
+pub use constant::Constant;
+pub use cursor::Cursor;
+pub use field_name::{FieldName, FieldNameError, plain};
+pub use fields::{FieldPrinter, Plan, Style};
+pub use line::Line;
+pub use readable::{Context, ReadablePrinter, Terminal, dump};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
