@@ -7,6 +7,7 @@ pub mod decode;
 pub mod diff;
 pub mod discover;
 pub mod encode;
+pub mod export;
 pub mod generate;
 pub mod health;
 pub mod links;
@@ -81,6 +82,7 @@ commands! {
     Diff => diff::DiffArgs,
     Ping => ping::PingArgs,
     Send => send::SendArgs,
+    Export => export::ExportArgs,
     Query => query::QueryArgs,
     Generate => generate::GenerateArgs,
     Decode => decode::DecodeArgs,

@@ -5,6 +5,7 @@
 #![cfg(feature = "interop")]
 
 mod config;
+mod diag;
 mod discover;
 mod dissect;
 mod peers;

@@ -1,0 +1,342 @@
+//! The diagnostics on a fabric in the simulator, live and from a snapshot.
+
+mod common;
+
+use std::{
+    io::Write as _,
+    path::PathBuf,
+    process::{Child, ChildStdin, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+/// A served fabric that a manager has brought up.
+struct Fabric {
+    server: Child,
+    console: ChildStdin,
+    name: String,
+}
+
+impl Fabric {
+    fn start(file: &str) -> Self {
+        let name = format!("diag-{}-{file}", std::process::id());
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../ib-routing/testdata/fabrics"
+        );
+        let mut server = Command::new(env!("CARGO_BIN_EXE_ib"))
+            .args(["sim", "--socket", &name, "--fabric"])
+            .arg(format!("{folder}/{file}.net"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let console = server.stdin.take().unwrap();
+        let fabric = Self {
+            server,
+            console,
+            name,
+        };
+        let patience = Instant::now() + Duration::from_secs(20);
+        while fabric.run(&["nodes"]).status.code() != Some(0) {
+            assert!(Instant::now() < patience, "the simulator does not come up");
+            thread::sleep(Duration::from_millis(50));
+        }
+        let up = fabric.run(&["sm", "--once"]);
+        assert!(
+            up.status.success(),
+            "{}",
+            String::from_utf8_lossy(&up.stderr)
+        );
+        fabric
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let device = format!("sim:{}", self.name);
+        let mut all = arguments.to_vec();
+        all.extend(["--device", &device]);
+        common::ib(&all, "")
+    }
+
+    /// The document of a command that ends with this status.
+    fn json(&self, status: i32, arguments: &[&str]) -> Value {
+        let mut all = arguments.to_vec();
+        all.push("--json");
+        document(&self.run(&all), status)
+    }
+}
+
+impl Drop for Fabric {
+    fn drop(&mut self) {
+        let _ = writeln!(self.console, "Quit");
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn document(output: &Output, status: i32) -> Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{stderr}");
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+/// A file name of its own.
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("ib-diag-{}-{name}", std::process::id()))
+}
+
+#[test]
+fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let file = temporary("snapshot");
+    let path = file.to_str().unwrap();
+    let taken = fabric.json(0, &["snapshot", path]);
+    assert_eq!(
+        (&taken["silent"], &taken["ports_without_counters"]),
+        (&0.into(), &0.into())
+    );
+
+    let links = fabric.json(0, &["links"]);
+    assert_eq!(keys(&links), ["links"]);
+    let link = &links["links"][0];
+    assert_eq!(keys(link), ["a", "b", "width", "speed", "could"]);
+    assert!(link["a"]["node_guid"].is_string() && link["b"]["port"].is_number());
+
+    let nodes = fabric.json(0, &["nodes"]);
+    let count = nodes["nodes"].as_array().unwrap().len();
+    let switches = fabric.json(0, &["nodes", "--switches"])["nodes"]
+        .as_array()
+        .unwrap()
+        .len();
+    let cas = fabric.json(0, &["nodes", "--cas"])["nodes"]
+        .as_array()
+        .unwrap()
+        .len();
+    assert_eq!(switches + cas, count);
+
+    let perf = fabric.json(0, &["perf"]);
+    let port = &perf["ports"][0];
+    assert_eq!(
+        keys(port),
+        [
+            "node_guid",
+            "port",
+            "name",
+            "counters",
+            "missing",
+            "saturated"
+        ]
+    );
+    assert_eq!(port["missing"], Value::Array(Vec::new()));
+
+    let health = fabric.json(0, &["health"]);
+    assert_eq!(keys(&health), ["findings", "checked"]);
+    assert_eq!(health["checked"].as_object().unwrap().len(), 19);
+    let finding = &health["findings"][0];
+    let expected = [
+        "check",
+        "severity",
+        "node_guid",
+        "port",
+        "name",
+        "peer",
+        "value",
+        "limit",
+        "message",
+        "action",
+    ];
+    assert_eq!(keys(finding), expected);
+
+    let tables = fabric.json(0, &["tables"]);
+    assert_eq!(tables["switches"].as_array().unwrap().len(), switches);
+    assert!(!tables["switches"][0]["lft"].as_object().unwrap().is_empty());
+
+    // The same from the file. Counters have grown since.
+    for command in ["links", "nodes", "tables", "health"] {
+        let live = fabric.json(0, &[command]);
+        let from_file = document(&common::ib(&[command, "--json", "--from", path], ""), 0);
+        assert_eq!(live, from_file, "{command}");
+    }
+    let same = document(&common::ib(&["diff", "--json", path, path], ""), 0);
+    assert_eq!(keys(&same), ["nodes", "links", "tables"]);
+    assert_eq!(keys(&same["nodes"]), ["added", "removed", "changed"]);
+
+    // A link goes down: the health says so, and so does the difference.
+    let hosts = fabric.json(0, &["nodes", "--cas"]);
+    let (a, b) = (
+        hosts["nodes"][0]["name"].as_str().unwrap(),
+        hosts["nodes"][1]["lid"].to_string(),
+    );
+    let trace = fabric.json(0, &["trace", a, &b]);
+    assert_eq!(
+        (&trace["arrived"], &trace["end"]),
+        (&true.into(), &"arrived".into())
+    );
+    let why = fabric.json(0, &["why", a, &b]);
+    assert_eq!(
+        why["hops"].as_array().unwrap().len(),
+        trace["hops"].as_array().unwrap().len()
+    );
+
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_port_is_changed_and_what_would_cut_off_this_host_is_refused() {
+    let fabric = Fabric::start("gen-ring-5");
+    let ports = fabric.json(0, &["ports"]);
+    let own = &ports["ports"][0];
+    assert_eq!(own["state"], "Active");
+    let own_port = format!("{}:{}", own["node_guid"].as_str().unwrap(), own["port"]);
+    let refused = fabric.run(&["port", &own_port, "disable"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(stderr.contains("cut off"), "{stderr}");
+
+    let links = fabric.json(0, &["links"]);
+    let far = links["links"].as_array().unwrap().iter().find(|link| {
+        let is_own = |end: &Value| end["node_guid"] == own["node_guid"];
+        link["a"]["type"] == "ca" && !is_own(&link["a"]) && !is_own(&link["b"])
+    });
+    let leaf = &far.unwrap()["b"];
+    let port = format!("{}:{}", leaf["node_guid"].as_str().unwrap(), leaf["port"]);
+    let planned = fabric.json(0, &["port", &port, "disable", "--dry-run"]);
+    assert_eq!(planned["taken"], Value::Null);
+    let done = fabric.json(0, &["port", &port, "disable"]);
+    assert_eq!(
+        (&done["taken"], &done["after"]["physical_state"]),
+        (&true.into(), &"Disabled".into())
+    );
+    let down = fabric.json(0, &["links", "--down", &port]);
+    assert_eq!(down["links"].as_array().unwrap().len(), 1);
+    // The routes to the host behind it end there.
+    let health = fabric.json(1, &["health"]);
+    let checks: Vec<&str> = health["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["severity"] == "error")
+        .map(|finding| finding["check"].as_str().unwrap())
+        .collect();
+    assert!(!checks.is_empty(), "{health}");
+    let done = fabric.json(0, &["port", &port, "enable"]);
+    assert_eq!(done["taken"], true);
+}
+
+#[test]
+fn counters_are_cleared_when_told_to_and_never_otherwise() {
+    let fabric = Fabric::start("gen-ring-5");
+    let nodes = fabric.json(0, &["nodes", "--switches"]);
+    let name = nodes["nodes"][0]["name"].as_str().unwrap().to_owned();
+    let sent = |document: &Value| {
+        document["ports"][0]["counters"]["port_xmit_pkts"]
+            .as_u64()
+            .unwrap()
+    };
+    let first = sent(&fabric.json(0, &["perf", &name]));
+    let second = sent(&fabric.json(0, &["perf", &name]));
+    assert!(second >= first && first > 0);
+    fabric.json(0, &["perf", &name, "--reset"]);
+    let cleared = sent(&fabric.json(0, &["perf", &name]));
+    assert!(cleared < second, "{cleared} {second}");
+    let text = fabric.run(&["perf", "--prometheus"]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    for metric in [
+        "infiniband_switch_port_transmit_data_bytes_total{guid=\"0x",
+        "infiniband_hca_port_receive_packets_total{guid=\"0x",
+        "infiniband_switch_info{guid=\"0x",
+        "infiniband_switch_uplink_info{guid=\"0x",
+    ] {
+        assert!(text.contains(metric), "{metric}\n{text}");
+    }
+}
+
+#[test]
+fn a_name_that_fits_none_or_several_is_bad_usage() {
+    let fabric = Fabric::start("gen-ring-5");
+    let nodes = fabric.json(0, &["nodes"]);
+    let guids: Vec<&str> = nodes["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node["node_guid"].as_str().unwrap())
+        .collect();
+    let map = temporary("names");
+    std::fs::write(
+        &map,
+        format!("{} \"twin\"\n{} \"twin\"\n", guids[0], guids[1]),
+    )
+    .unwrap();
+    let map_name = map.to_str().unwrap();
+    let several = fabric.run(&["links", "twin", "--node-name-map", map_name]);
+    assert_eq!(several.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&several.stderr);
+    assert!(
+        stderr.contains(guids[0]) && stderr.contains(guids[1]),
+        "{stderr}"
+    );
+    assert_eq!(fabric.run(&["links", "nobody"]).status.code(), Some(2));
+    assert_eq!(
+        fabric
+            .run(&["links", "twin:99", "--node-name-map", map_name])
+            .status
+            .code(),
+        Some(2)
+    );
+    std::fs::remove_file(map).unwrap();
+}
+
+#[test]
+fn the_dumped_tables_are_what_ib_check_verifies() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let folder = temporary("tables");
+    let name = folder.to_str().unwrap();
+    assert_eq!(
+        fabric.run(&["tables", "--dump-dir", name]).status.code(),
+        Some(0)
+    );
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let checked = common::ib(
+        &[
+            "check",
+            "--json",
+            "--fabric",
+            &file("fabric.net"),
+            "--lfts",
+            &file("opensm-lfts.dump"),
+            "--sl2vl",
+            &file("opensm-sl2vl.dump"),
+        ],
+        "",
+    );
+    let report = document(&checked, 0);
+    assert_eq!(report["routes"]["unreachable"], 0);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn any_datagram_is_sent_and_its_response_printed() {
+    let fabric = Fabric::start("gen-ring-5");
+    let sent = fabric.json(0, &["send", "0", "--class", "0x81", "--attribute", "0x11"]);
+    assert_eq!(sent["status"], 0);
+    assert_eq!(sent["response"].as_str().unwrap().len(), 512);
+    let refused = fabric.json(1, &["send", "0", "--class", "0x81", "--attribute", "0x7f"]);
+    assert_ne!(refused["status"], 0);
+    let pinged = fabric.json(
+        0,
+        &["ping", "0,1", "--smi", "--count", "2", "--interval", "0"],
+    );
+    assert_eq!(pinged["answered"], 2);
+}
