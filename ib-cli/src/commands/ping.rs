@@ -27,7 +27,7 @@ use crate::{
 pub struct PingArgs {
     /// The node
     #[arg(value_name = "NODE")]
-    node: String,
+    target: String,
     /// How often to ask
     #[arg(long, value_name = "N", default_value_t = 4)]
     count: u32,
@@ -52,7 +52,7 @@ pub fn run(args: PingArgs, as_json: bool) -> Result<Verdict, CliError> {
     let snapshot = source.snapshot(Contents::empty())?;
     let (at, mad) = match args.smi {
         true => {
-            let at = find(&snapshot, &args.node)?.port_of(&snapshot);
+            let at = find(&snapshot, &args.target)?.port_of(&snapshot);
             let path = snapshot
                 .node(at.node)
                 .map(|node| node.path)
@@ -60,7 +60,7 @@ pub fn run(args: PingArgs, as_json: bool) -> Result<Verdict, CliError> {
             (at, node_info(&path, args.source.m_key))
         }
         false => {
-            let (at, lid) = target(&snapshot, &args.node)?;
+            let (at, lid) = target(&snapshot, &args.target)?;
             (at, vendor_ping(MadAddress::gsi(lid, Sl::ZERO)))
         }
     };

@@ -27,7 +27,7 @@ use crate::{
 pub struct PortArgs {
     /// The port to change
     #[arg(value_name = "NODE:PORT")]
-    port: String,
+    place: String,
     /// enable, disable, reset, down, arm, active, speed=SPEED, width=WIDTH, vls=N or mtu=BYTES
     #[arg(value_name = "ACTION", required = true, value_parser = action)]
     actions: Vec<PortAction>,
@@ -53,13 +53,13 @@ pub fn run(args: PortArgs, as_json: bool) -> Result<Verdict, CliError> {
     let source = args.source.open()?;
     let live = source.live("ib port")?;
     let snapshot = source.snapshot(Contents::empty())?;
-    let named = find(&snapshot, &args.port)?;
+    let named = find(&snapshot, &args.place)?;
     let at = PortRef {
         node: named.node,
         port: named.port.ok_or_else(|| {
             CliError::input(format_args!(
                 "{:?} names a node, expected NODE:PORT",
-                args.port
+                args.place
             ))
         })?,
     };
@@ -69,8 +69,9 @@ pub fn run(args: PortArgs, as_json: bool) -> Result<Verdict, CliError> {
     let m_key = args.source.m_key;
     let read = live.send(vec![change.read_request(m_key)])?.pop();
     let before = read.and_then(Result::ok).and_then(|mad| change.read(&mad));
-    let before = before
-        .ok_or_else(|| CliError::input(format_args!("{}: the port does not respond", args.port)))?;
+    let before = before.ok_or_else(|| {
+        CliError::input(format_args!("{}: the port does not respond", args.place))
+    })?;
     let seen = Seen {
         snapshot: &snapshot,
         at,
@@ -90,11 +91,11 @@ pub fn run(args: PortArgs, as_json: bool) -> Result<Verdict, CliError> {
                 let status = mad_status(&mad);
                 return Err(CliError::input(format_args!(
                     "{} refused with status {status}",
-                    args.port
+                    args.place
                 )));
             }
             Some(Err(reason)) => {
-                return Err(CliError::input(format_args!("{}: {reason}", args.port)));
+                return Err(CliError::input(format_args!("{}: {reason}", args.place)));
             }
             None => taken = false,
         }

@@ -23,7 +23,7 @@ use crate::{
 pub struct SendArgs {
     /// The node: a directed route, or a node that is addressed by its LID
     #[arg(value_name = "NODE")]
-    node: String,
+    target: String,
     /// Management class; 0x81 goes by directed route, all others to the LID
     #[arg(long, value_name = "N", value_parser = byte)]
     class: u8,
@@ -93,11 +93,11 @@ pub fn run(args: SendArgs, as_json: bool) -> Result<Verdict, CliError> {
     let class = MgmtClass(args.class);
     let mut mad = match class {
         MgmtClass::SUBN_DIRECTED => {
-            let path = match args.node.parse() {
+            let path = match args.target.parse() {
                 Ok(Destination::Route(path)) => path,
                 _ => {
                     let snapshot = source.snapshot(Contents::empty())?;
-                    let named = find(&snapshot, &args.node)?;
+                    let named = find(&snapshot, &args.target)?;
                     snapshot
                         .node(named.node)
                         .map(|node| node.path)
@@ -113,9 +113,9 @@ pub fn run(args: SendArgs, as_json: bool) -> Result<Verdict, CliError> {
             }
         }
         _ => {
-            let lid = match args.node.parse() {
+            let lid = match args.target.parse() {
                 Ok(Destination::Lid(lid)) => lid,
-                _ => target(&source.snapshot(Contents::empty())?, &args.node)?.1,
+                _ => target(&source.snapshot(Contents::empty())?, &args.target)?.1,
             };
             let address = match class {
                 MgmtClass::SUBN_LID => MadAddress::smi(lid),

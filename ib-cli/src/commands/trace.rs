@@ -23,7 +23,7 @@ mod sa_path;
 pub struct TraceArgs {
     /// Where the packet starts
     #[arg(value_name = "A")]
-    from: String,
+    start: String,
     /// Where it goes; not needed with --mlid
     #[arg(value_name = "B", required_unless_present = "mlid")]
     to: Option<String>,
@@ -56,7 +56,7 @@ fn mlid(text: &str) -> Result<Lid, String> {
 pub fn run(args: TraceArgs, as_json: bool) -> Result<Verdict, CliError> {
     let source = args.source.open()?;
     let snapshot = source.snapshot(Contents::FORWARDING | Contents::QOS)?;
-    let from = find(&snapshot, &args.from)?.port_of(&snapshot);
+    let from = find(&snapshot, &args.start)?.port_of(&snapshot);
     let mut out = io::stdout().lock();
     if let Some(mlid) = args.mlid {
         let path = snapshot.multicast_path(from, mlid);

@@ -22,7 +22,7 @@ use crate::{
 pub struct WhyArgs {
     /// Where the packet starts
     #[arg(value_name = "A")]
-    from: String,
+    start: String,
     /// Where it goes
     #[arg(value_name = "B")]
     to: String,
@@ -41,7 +41,7 @@ Examples:
 pub fn run(args: WhyArgs, as_json: bool) -> Result<Verdict, CliError> {
     let contents = Contents::FORWARDING | Contents::QOS | Contents::COUNTERS;
     let snapshot = args.source.snapshot(contents)?;
-    let from = find(&snapshot, &args.from)?.port_of(&snapshot);
+    let from = find(&snapshot, &args.start)?.port_of(&snapshot);
     let (_, dlid) = target(&snapshot, &args.to)?;
     let path = snapshot.path(from, dlid, args.sl);
     let hops: Vec<Value> = path

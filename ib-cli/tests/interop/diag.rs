@@ -124,38 +124,40 @@ fn links_are_those_of_iblinkinfo() {
         let file = fabric(name);
         let (ibsim, node) = brought_up(&file);
         let theirs = printed(ibsim.client("iblinkinfo", &node).arg("--line"));
-        // `0xGUID "name" LID PORT[ ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 0xGUID LID PORT[ ] "name" ( )`: a line
-        // for each end that a switch or the own adapter has.
-        let mut ends: Vec<String> = theirs
-            .lines()
-            .filter(|line| line.contains("LinkUp"))
-            .filter_map(|line| {
-                let words: Vec<&str> = line.split_whitespace().collect();
-                let guids: Vec<&&str> =
-                    words.iter().filter(|word| word.starts_with("0x")).collect();
-                let (a, b) = (guids.first()?, guids.get(1)?);
-                let mut pair = [a.to_string(), b.to_string()];
-                pair.sort();
-                Some(pair.join(" "))
-            })
-            .collect();
-        ends.sort();
-        ends.dedup();
-        let ours = json(&ibsim, &node, &["links"]);
-        let mut links: Vec<String> = ours["links"]
+        let nodes = json(&ibsim, &node, &["nodes", "--switches"]);
+        let switches: Vec<&str> = nodes["nodes"]
             .as_array()
             .unwrap()
             .iter()
-            .filter(|link| link["width"].is_string())
-            .map(|link| {
-                let guid = |end: &str| link[end]["node_guid"].as_str().unwrap().to_owned();
-                let mut pair = [guid("a"), guid("b")];
-                pair.sort();
-                pair.join(" ")
+            .map(|node| node["node_guid"].as_str().unwrap())
+            .collect();
+        // A line for each port: `0xGUID "name" LID PORT[ ] ==( 4X 2.5 Gbps Active/ LinkUp)==> ... (Could be 12X ..)`.
+        let mut ends: Vec<(String, String, bool)> = theirs
+            .lines()
+            .filter(|line| line.contains("LinkUp"))
+            .filter_map(|line| {
+                let mut parts = line.split('"');
+                let guid = parts.next()?.trim();
+                let port = parts.nth(1)?.split('[').next()?.split_whitespace().nth(1)?;
+                let is_switch = switches.contains(&guid);
+                is_switch.then(|| (guid.to_owned(), port.to_owned(), line.contains("12X")))
             })
             .collect();
+        ends.sort();
+        let ours = json(&ibsim, &node, &["links"]);
+        let mut links = Vec::new();
+        for link in ours["links"].as_array().unwrap() {
+            let could = link["could"]
+                .as_str()
+                .is_some_and(|could| could.starts_with("12x"));
+            for end in [&link["a"], &link["b"]] {
+                if end["type"] == "switch" {
+                    let guid = end["node_guid"].as_str().unwrap().to_owned();
+                    links.push((guid, end["port"].to_string(), could));
+                }
+            }
+        }
         links.sort();
-        links.dedup();
-        assert_eq!(links.len(), ends.len(), "{name}: {theirs}");
+        assert_eq!(links, ends, "{name}");
     }
 }
