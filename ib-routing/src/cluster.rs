@@ -4,8 +4,8 @@
 //! other clusters their names and LID ranges only. It hands out LIDs of its own range, routes its part
 //! by any engine, and sends all LIDs of the others out by the transit ports that lead there, as many by
 //! one as by another ([`transit`]). To the engine, what lies behind a boundary port is a router with the
-//! LIDs that leave there ([`Territory`]), so that its balance and its guarantee cover traffic from and
-//! to the outside as well. [`route()`] therefore gets no more than a [`Territory`] and the others'
+//! LIDs that leave there ([`ClusterView`]), so that its balance and its guarantee cover traffic from and
+//! to the outside as well. [`route()`] therefore gets no more than a [`ClusterView`] and the others'
 //! [`Declaration`]s.
 //!
 //! ```
@@ -42,7 +42,7 @@ pub use self::{
     plan::plan,
     route::{ClusterRoutes, route},
     survey::Clusters,
-    territory::{Outside, Territory},
+    territory::{ClusterView, Outside},
     union::Union,
 };
 

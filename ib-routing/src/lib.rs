@@ -59,7 +59,7 @@ pub use fabric::{
 };
 pub use index::{ChannelIdx, DestinationIdx, NodeIdx, SwitchIdx};
 pub use lid::{
-    Destination, LidChanges, LidConflict, LidMap, LidOptions, LidPolicy, LowestFree, Misfit,
+    Destination, InvalidLid, LidChanges, LidConflict, LidMap, LidOptions, LidPolicy, LowestFree,
 };
 pub use lid_matrix::LidMatrix;
 pub use options::RouteOptions;

@@ -15,7 +15,7 @@ use alloc::{
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
 pub use self::{
-    changes::{LidChanges, LidConflict, Misfit},
+    changes::{InvalidLid, LidChanges, LidConflict},
     policy::{LidPolicy, LowestFree},
 };
 use crate::{
@@ -124,13 +124,13 @@ impl LidOptions {
     }
 
     /// The range that begins at `base`, if it may be handed out; else why not.
-    fn fit(&self, base: Lid, lmc: Lmc) -> Result<LidRange, Misfit> {
+    fn fit(&self, base: Lid, lmc: Lmc) -> Result<LidRange, InvalidLid> {
         if base < self.first || base > self.last {
-            return Err(Misfit::OutOfRange);
+            return Err(InvalidLid::OutOfRange);
         }
-        let range = LidRange::try_new(base, lmc).map_err(|_| Misfit::Misaligned)?;
+        let range = LidRange::try_new(base, lmc).map_err(|_| InvalidLid::Misaligned)?;
         if range.last() > self.last {
-            return Err(Misfit::OutOfRange);
+            return Err(InvalidLid::OutOfRange);
         }
         Ok(range)
     }

@@ -13,7 +13,7 @@ use arbitrary::Unstructured;
 use ib_wire::{Guid, Lid, Lmc, PortNum};
 
 use crate::{
-    Fabric, FabricBuilder, LidMap, LidOptions, Misfit, NewNode, NodeType, PortRef, RouteError,
+    Fabric, FabricBuilder, InvalidLid, LidMap, LidOptions, NewNode, NodeType, PortRef, RouteError,
     RouteOptions, Routes, SwitchIdx,
     algo::random::Random,
     cluster::{self, Clusters, Union},
@@ -140,7 +140,7 @@ pub fn any_lids_are_sorted_out(bytes: &[u8]) {
         changes
             .conflicts
             .iter()
-            .all(|conflict| conflict.why != Misfit::Reassigned)
+            .all(|conflict| conflict.why != InvalidLid::Reassigned)
     );
     options.database =
         guid2lid::read(&guid2lid::write(&map, &Default::default())).expect("what we wrote");

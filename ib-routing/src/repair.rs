@@ -51,7 +51,7 @@ pub struct Repair {
     /// what [`crate::update`] starts from.
     pub before: Routes,
     /// Why the engine had to compute everything anew: somebody should be told.
-    pub recomputed: Option<Reason>,
+    pub recomputed: Option<RepairError>,
     /// Entries that no longer lead anywhere: any repair changes at least these.
     pub orphaned: u64,
     /// Entries that differ from the old ones, at switches that are left and new ones.
@@ -63,7 +63,7 @@ pub struct Repair {
 /// Why a repair was not possible.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum RepairError {
     /// No path of the engine's rule is left that keeps the other routes in place.
     #[error(
         "no path from switch {from} to LID {to} by the engine's rule beside the routes in place"
@@ -87,7 +87,7 @@ pub enum Reason {
     WasUnsafe,
     /// The verifier found that the repaired routes can deadlock.
     #[error("the verifier found a cycle of channels in the repaired routes")]
-    Refuted,
+    VerifyFailed,
     /// The SLtoVL tables of a new switch are the engine's to make.
     #[error("switch {switch} is new, and the engine's SLtoVL tables differ by port")]
     NewTables {
@@ -96,7 +96,7 @@ pub enum Reason {
     },
 }
 
-impl Reason {
+impl RepairError {
     /// The reason in one word, as in JSON.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
@@ -104,7 +104,7 @@ impl Reason {
             Self::NoPath { .. } => "no_path",
             Self::Deadlock { .. } => "deadlock",
             Self::WasUnsafe => "was_unsafe",
-            Self::Refuted => "refuted",
+            Self::VerifyFailed => "refuted",
             Self::NewTables { .. } => "new_tables",
         }
     }
@@ -160,13 +160,13 @@ fn attempt(
     lids: &LidMap,
     options: &RouteOptions,
     rebalance: usize,
-) -> Result<(Routes, u64), Reason> {
+) -> Result<(Routes, u64), RepairError> {
     if let Some(switch) = carried.new_tables {
-        return Err(Reason::NewTables { switch });
+        return Err(RepairError::NewTables { switch });
     }
     let rules = rule::Rule::of(old, &carried, fabric, lids, options);
     let work = |rule| Work::new(&carried, fabric, lids, options, rule);
-    let mut last = Reason::WasUnsafe;
+    let mut last = RepairError::WasUnsafe;
     for rule in &rules {
         if !carried.routes.vl_map().is_uniform() {
             // The lane changes from port to port: the verifier judges afterwards.
@@ -174,7 +174,7 @@ fn attempt(
             if verify_on(options.threads, fabric, lids, &routes).deadlock_free {
                 return Ok((routes, rebalanced));
             }
-            last = Reason::Refuted;
+            last = RepairError::VerifyFailed;
             continue;
         }
         for seed in [Seed::Old, Seed::Kept] {
@@ -183,7 +183,8 @@ fn attempt(
                 Err(reason) => last = reason,
             }
         }
-        if last == Reason::WasUnsafe && !old.routes.engine().guarantees(options).deadlock_free {
+        if last == RepairError::WasUnsafe && !old.routes.engine().guarantees(options).deadlock_free
+        {
             return work(rule).run(None, rebalance);
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     index::SwitchIdx,
     lid::LidMap,
     options::RouteOptions,
-    repair::{Installed, Reason, repair},
+    repair::{Installed, RepairError, repair},
     routes::Routes,
     verify::{VerifyReport, verify_on},
 };
@@ -37,7 +37,7 @@ pub struct Outcome {
     /// Entries that would change if the engine computed all routes anew.
     pub moved_in_full: u64,
     /// Why the engine had to compute them anew: then the repair changes as many.
-    pub recomputed: Option<Reason>,
+    pub recomputed: Option<RepairError>,
     /// The repaired routes, judged; or why there are none.
     pub report: Result<VerifyReport, RouteError>,
 }

@@ -9,7 +9,7 @@ use ib_routing::{
     algo::{bfs, random::Random},
     engine,
     format::ibnetdiscover,
-    repair::{Installed, Reason, Repair, repair},
+    repair::{Installed, Repair, RepairError, repair},
     update::difference,
     verify,
     verify::certificate,
@@ -419,7 +419,7 @@ fn an_engine_without_a_rule_left_says_why_it_computes_all_anew() {
         let full = engine::UPDN.route(&fabric, &lids, &options()).unwrap();
         if let Some(reason) = repaired.recomputed {
             assert_eq!(repaired.routes, full);
-            assert!(matches!(reason, Reason::NoPath { .. }), "{reason}");
+            assert!(matches!(reason, RepairError::NoPath { .. }), "{reason}");
             reasons.push(reason);
         }
     }

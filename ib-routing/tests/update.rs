@@ -10,7 +10,7 @@ use ib_routing::{
     repair::{Installed, repair},
     update::{
         check::{self, Accident},
-        transition::{self, Hazard, Safety, Transition},
+        transition::{self, DrainReason, Safety, Transition},
     },
 };
 use ib_wire::Lid;
@@ -73,7 +73,7 @@ fn a_new_root_is_reached_in_stages_or_by_draining() {
             drain: plan
                 .drain
                 .iter()
-                .filter(|(_, hazard)| **hazard == Hazard::Loop)
+                .filter(|(_, hazard)| **hazard == DrainReason::Loop)
                 .map(|(lid, hazard)| (*lid, hazard.clone()))
                 .collect(),
             ..plan.clone()

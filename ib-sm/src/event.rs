@@ -123,7 +123,7 @@ pub enum Event {
         moved: u64,
     },
     /// The routes in place cannot be repaired: all are computed anew.
-    RepairFailed(ib_routing::repair::Reason),
+    RepairFailed(ib_routing::repair::RepairError),
     /// The routes were verified; they are installed only if they hold.
     RoutesVerified {
         /// The engine that made them.

@@ -1,20 +1,20 @@
 //! Joins the multicast trees of clusters through the ports that their configurations name.
 //!
 //! Each cluster makes its own tree of a group, with the joints to its neighbours as members beside its
-//! own ([`Territory::tree`]); the joints make a tree of the clusters, so that the whole is one tree.
+//! own ([`ClusterView::tree`]); the joints make a tree of the clusters, so that the whole is one tree.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_wire::PortNum;
 
-use super::{survey::Clusters, territory::Territory};
+use super::{survey::Clusters, territory::ClusterView};
 use crate::{
     fabric::{Fabric, PortRef},
     index::{NodeIdx, SwitchIdx},
     mcast::{PortSet, Tree, Trees},
 };
 
-impl Territory {
+impl ClusterView {
     /// Trees of this cluster's groups: none yet. `without` are switches that cannot forward multicast.
     #[must_use]
     pub fn trees(&self, without: impl IntoIterator<Item = SwitchIdx>) -> Trees<'_> {

@@ -6,7 +6,7 @@ use ib_wire::{Guid, Lmc, addr::LidRange};
 
 use super::{
     config::{Declaration, Place},
-    territory::Territory,
+    territory::ClusterView,
     transit,
 };
 use crate::{
@@ -24,9 +24,9 @@ use crate::{
 /// The LIDs and tables of one cluster. Its forwarding tables answer every LID that the others declare.
 #[derive(Clone, Debug)]
 pub struct ClusterRoutes {
-    /// The LIDs of the cluster's own ports, on [`Territory::own`].
+    /// The LIDs of the cluster's own ports, on [`ClusterView::own`].
     pub lids: LidMap,
-    /// The tables, by the switches of [`Territory::own`].
+    /// The tables, by the switches of [`ClusterView::own`].
     pub routes: Routes,
     /// Engines that could not route it, and why.
     pub failed: Vec<(SharedEngine, RouteError)>,
@@ -42,7 +42,7 @@ pub struct ClusterRoutes {
 /// # Errors
 /// LIDs that do not suffice, and what the engines complain about.
 pub fn route(
-    territory: &Territory,
+    territory: &ClusterView,
     others: &[Declaration],
     chain: &[SharedEngine],
     no_fallback: bool,
@@ -110,7 +110,7 @@ impl Way<'_> {
     }
 }
 
-fn ways(territory: &Territory) -> Vec<Way<'_>> {
+fn ways(territory: &ClusterView) -> Vec<Way<'_>> {
     let ways = territory.outside().iter().map(|outside| {
         let lines = territory.config().transit.iter();
         Way {
@@ -124,7 +124,7 @@ fn ways(territory: &Territory) -> Vec<Way<'_>> {
 
 /// The caller's options as far as they are about this cluster.
 fn own_options(
-    territory: &Territory,
+    territory: &ClusterView,
     chain: &[SharedEngine],
     options: &RouteOptions,
 ) -> RouteOptions {

@@ -13,7 +13,7 @@ use super::{
     config::{ClusterConfig, Declaration, Place},
     fault::{ClusterFault, ClusterFaultKind as Kind},
     route::{ClusterRoutes, route},
-    territory::{Territory, cable_is_up, reach, starts},
+    territory::{ClusterView, cable_is_up, reach, starts},
 };
 use crate::{
     engine::SharedEngine,
@@ -27,7 +27,7 @@ use crate::{
 /// The clusters of a fabric, whose configurations agree.
 #[derive(Clone, Debug)]
 pub struct Clusters {
-    territories: Vec<Territory>,
+    territories: Vec<ClusterView>,
 }
 
 impl Clusters {
@@ -59,14 +59,14 @@ impl Clusters {
         }
         let territories = configs
             .iter()
-            .filter_map(|config| Territory::discover(fabric, config).ok())
+            .filter_map(|config| ClusterView::discover(fabric, config).ok())
             .collect();
         Ok(Self { territories })
     }
 
     /// The clusters, in the order of their configurations.
     #[must_use]
-    pub fn territories(&self) -> &[Territory] {
+    pub fn territories(&self) -> &[ClusterView] {
         &self.territories
     }
 

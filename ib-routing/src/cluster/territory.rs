@@ -17,7 +17,7 @@ use crate::{
 
 /// Part of a fabric up to a cluster's boundary.
 #[derive(Clone, Debug)]
-pub struct Territory {
+pub struct ClusterView {
     config: ClusterConfig,
     own: Fabric,
     with_outside: Fabric,
@@ -29,11 +29,11 @@ pub struct Territory {
 pub struct Outside {
     /// The boundary port.
     pub place: Place,
-    /// The router that stands for the outside, in [`Territory::with_outside`].
+    /// The router that stands for the outside, in [`ClusterView::with_outside`].
     pub end: PortRef,
 }
 
-impl Territory {
+impl ClusterView {
     /// Walks from the cluster's switches to its boundary, as its manager's discovery does, and keeps
     /// what it meets. Of `fabric` nothing behind the boundary is looked at.
     ///
@@ -83,7 +83,7 @@ impl Territory {
     }
 
     /// The same with a router at every boundary port whose cable is up. Own nodes and all switches
-    /// have the same numbers as in [`Territory::own`].
+    /// have the same numbers as in [`ClusterView::own`].
     #[must_use]
     pub const fn with_outside(&self) -> &Fabric {
         &self.with_outside

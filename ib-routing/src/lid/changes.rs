@@ -15,7 +15,7 @@ use crate::fabric::{Fabric, PortRef};
 /// Why a port cannot keep its LID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Misfit {
+pub enum InvalidLid {
     /// The LID is outside of the range that is handed out.
     OutOfRange,
     /// It is not aligned to the LIDs that the port's LMC gives it.
@@ -36,7 +36,7 @@ pub struct LidConflict {
     /// Its base LID now.
     pub new: Lid,
     /// Why it could not stay.
-    pub why: Misfit,
+    pub why: InvalidLid,
 }
 
 /// The lists, each by LID.
@@ -78,8 +78,8 @@ impl LidMap {
                 });
                 let why = match owner {
                     Err(misfit) => misfit,
-                    Ok(Some(owner)) => Misfit::Taken(self.destinations[owner].guid),
-                    Ok(None) => Misfit::Reassigned,
+                    Ok(Some(owner)) => InvalidLid::Taken(self.destinations[owner].guid),
+                    Ok(None) => InvalidLid::Reassigned,
                 };
                 changes.conflicts.push(LidConflict { end, old, new, why });
             }

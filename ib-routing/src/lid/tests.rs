@@ -89,7 +89,7 @@ fn conflicts_of_merged_subnets_move_on_the_side_that_joins() {
     let found: Vec<_> = found
         .map(|conflict| (conflict.end.node.0, conflict.old.0, conflict.why))
         .collect();
-    let taken = |node| Misfit::Taken(guid(&fabric, node));
+    let taken = |node| InvalidLid::Taken(guid(&fabric, node));
     assert_eq!(found.len(), 4);
     for expected in [
         (2, 1, taken(0)),
@@ -148,8 +148,8 @@ fn what_is_valid_stays_and_only_the_rest_moves() {
             .find(|conflict| conflict.end.node.0 == node);
         found.map(|conflict| conflict.why)
     };
-    assert_eq!(why(0), Some(Misfit::OutOfRange));
-    assert_eq!(why(2), Some(Misfit::Taken(guid(&fabric, 1))));
+    assert_eq!(why(0), Some(InvalidLid::OutOfRange));
+    assert_eq!(why(2), Some(InvalidLid::Taken(guid(&fabric, 1))));
     assert_eq!((changes.foreign.len(), changes.unassigned.len()), (2, 4));
 }
 
@@ -196,7 +196,7 @@ fn misaligned_lids_move_when_the_lmc_grows() {
         .collect();
     assert_eq!(
         (changes.foreign.len(), &why[..]),
-        (1, &[Misfit::Misaligned][..])
+        (1, &[InvalidLid::Misaligned][..])
     );
 }
 

@@ -10,7 +10,7 @@ use core::cmp::Reverse;
 use ib_wire::Lid;
 
 use super::{
-    Reason,
+    RepairError,
     rule::Rule,
     work::{Lanes, Reader, Work},
 };
@@ -55,7 +55,7 @@ impl Work<'_> {
         lid: Lid,
         reader: &mut Reader,
         lanes: &mut Lanes<'_>,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), RepairError> {
         let Some(root) = destination.switch else {
             return Ok(());
         };
@@ -123,7 +123,7 @@ impl Work<'_> {
         growth
     }
 
-    fn grow(&mut self, mut growth: Growth<'_>, lanes: &mut Lanes<'_>) -> Result<(), Reason> {
+    fn grow(&mut self, mut growth: Growth<'_>, lanes: &mut Lanes<'_>) -> Result<(), RepairError> {
         let phases: &[Phase] = match self.rule {
             Rule::UpDown(_) => &[Phase::Down, Phase::Up, Phase::Any],
             Rule::Shortest | Rule::Free => &[Phase::Down],
@@ -177,7 +177,7 @@ impl Work<'_> {
             .find(|&at| self.parts[at] == part && growth.length[at] == OUTSIDE);
         match lost {
             None => Ok(()),
-            Some(switch) if matches!(self.rule, Rule::UpDown(_)) => Err(Reason::NoPath {
+            Some(switch) if matches!(self.rule, Rule::UpDown(_)) => Err(RepairError::NoPath {
                 from: self.fabric.switch_guid(switch),
                 to: growth.lid,
             }),
@@ -307,8 +307,8 @@ impl Work<'_> {
         matches!(self.rule, Rule::UpDown(classes) if classes[channel] == UP)
     }
 
-    fn deadlock(&self, growth: &Growth<'_>, switch: SwitchIdx) -> Reason {
-        Reason::Deadlock {
+    fn deadlock(&self, growth: &Growth<'_>, switch: SwitchIdx) -> RepairError {
+        RepairError::Deadlock {
             from: self.fabric.switch_guid(switch),
             to: growth.lid,
         }

@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use ib_wire::{Lid, PortNum, Sl};
 
-use super::{Reason, Seed, carry::Carried, rule::Rule};
+use super::{RepairError, Seed, carry::Carried, rule::Rule};
 use crate::{
     algo::{
         bfs,
@@ -133,7 +133,7 @@ impl<'a> Work<'a> {
         mut self,
         seed: Option<Seed>,
         rebalance: usize,
-    ) -> Result<(Routes, u64), Reason> {
+    ) -> Result<(Routes, u64), RepairError> {
         let layout = DependencyLayout::new(self.fabric);
         let order = up_down_order(self.fabric, &self.senders);
         let mut lanes = Lanes { graphs: Vec::new() };
@@ -172,7 +172,7 @@ impl<'a> Work<'a> {
         seed: Option<Seed>,
         reader: &mut Reader,
         lanes: &mut Lanes<'_>,
-    ) -> Result<Vec<(&'a Destination, Lid)>, Reason> {
+    ) -> Result<Vec<(&'a Destination, Lid)>, RepairError> {
         let mut broken = Vec::new();
         if !of_switches {
             self.survey_left(seed, reader, lanes)?;
@@ -211,7 +211,7 @@ impl<'a> Work<'a> {
                     let next = reader.next(to);
                     let admitted = next == NO_CHANNEL || lanes.admit(mask, channel, next);
                     if !admitted && !of_switches {
-                        return Err(Reason::WasUnsafe);
+                        return Err(RepairError::WasUnsafe);
                     }
                     self.is_unsafe |= !admitted;
                 }
@@ -239,7 +239,7 @@ impl<'a> Work<'a> {
         seed: Option<Seed>,
         reader: &mut Reader,
         lanes: &mut Lanes<'_>,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), RepairError> {
         if seed.is_none() {
             return Ok(());
         }
@@ -267,7 +267,7 @@ impl<'a> Work<'a> {
                 masks[to] |= mask;
                 let next = reader.next(to);
                 if next != NO_CHANNEL && !lanes.admit(mask, channel, next) {
-                    return Err(Reason::WasUnsafe);
+                    return Err(RepairError::WasUnsafe);
                 }
             }
         }

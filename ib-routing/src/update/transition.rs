@@ -68,7 +68,7 @@ pub enum Safety {
 
 /// Why traffic to a LID has to be drained.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hazard {
+pub enum DrainReason {
     /// The LIDs of one block ask for opposite orders: packets would loop.
     Loop,
     /// With the other routes, packets to the LID would close this cycle of channels.
@@ -82,7 +82,7 @@ pub struct Transition {
     /// levels change, wait as long as a packet may live.
     pub stages: Vec<Vec<Step>>,
     /// LIDs to drain before the first stage and to open again after the last, with the reason.
-    pub drain: BTreeMap<Lid, Hazard>,
+    pub drain: BTreeMap<Lid, DrainReason>,
     /// Whether that is safe from deadlock.
     pub safety: Safety,
     /// Pairs of source switch and LID of a CA whose service level changes.
@@ -105,7 +105,7 @@ pub fn plan(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> Trans
         drain: ordered
             .drain
             .into_iter()
-            .map(|lid| (lid, Hazard::Loop))
+            .map(|lid| (lid, DrainReason::Loop))
             .collect(),
         safety: Safety::Stages,
         new_sls: mixture.new_sls(),
@@ -185,8 +185,8 @@ fn stage(mixture: &Mixture<'_>, steps: Vec<Vec<Step>>, transition: &mut Transiti
 fn stages(
     mixture: &Mixture<'_>,
     mut queues: Vec<Queue>,
-    drain: &BTreeMap<Lid, Hazard>,
-) -> Result<Vec<Vec<Step>>, BTreeMap<Lid, Hazard>> {
+    drain: &BTreeMap<Lid, DrainReason>,
+) -> Result<Vec<Vec<Step>>, BTreeMap<Lid, DrainReason>> {
     let mut stages = Vec::new();
     while queues.iter().any(|queue| queue.done < queue.steps.len()) {
         let done: BTreeSet<(u16, SwitchIdx)> = queues
@@ -253,10 +253,10 @@ fn culprits(
     graph_of: impl Fn(Lid) -> DependencyGraph,
     settled: &DependencyGraph,
     cycle: Vec<Vertex>,
-) -> BTreeMap<Lid, Hazard> {
+) -> BTreeMap<Lid, DrainReason> {
     let next = cycle.iter().cycle().skip(1);
     let edges: Vec<(Vertex, Vertex)> = cycle.iter().copied().zip(next.copied()).collect();
-    let hazard = Hazard::Deadlock(lanes_of(cycle));
+    let hazard = DrainReason::Deadlock(lanes_of(cycle));
     let brings = |lid: &Lid| {
         let graph = graph_of(*lid);
         let mut new = edges
@@ -293,7 +293,7 @@ impl Mixture<'_> {
         &self,
         side: impl Fn(SwitchIdx, Lid) -> Side,
         levels: Side,
-        drain: &BTreeMap<Lid, Hazard>,
+        drain: &BTreeMap<Lid, DrainReason>,
     ) -> DependencyGraph {
         let mut graph = self.empty();
         for lid in self.ca_lids() {
@@ -322,7 +322,7 @@ impl Mixture<'_> {
     }
 
     /// The LIDs of CAs in a block that are not drained.
-    fn lids_of(&self, block: u16, drain: &BTreeMap<Lid, Hazard>) -> impl Iterator<Item = Lid> {
+    fn lids_of(&self, block: u16, drain: &BTreeMap<Lid, DrainReason>) -> impl Iterator<Item = Lid> {
         let first = block * BLOCK;
         let all = (first..first.saturating_add(BLOCK)).map(Lid);
         all.filter(|lid| {

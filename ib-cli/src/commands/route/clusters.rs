@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use ib_routing::{
     Fabric, LidOptions, RouteOptions,
-    cluster::{self, ClusterConfig, ClusterFault, ClusterRoutes, Clusters, Territory, Union},
+    cluster::{self, ClusterConfig, ClusterFault, ClusterRoutes, ClusterView, Clusters, Union},
 };
 use serde::Serialize;
 
@@ -95,7 +95,7 @@ fn complain(faults: &[ClusterFault], file_of: &[&PathBuf]) -> CliError {
 }
 
 impl ClusterReport {
-    fn new(territory: &Territory, part: &ClusterRoutes) -> Self {
+    fn new(territory: &ClusterView, part: &ClusterRoutes) -> Self {
         let config = territory.config();
         let transit = part.transit.iter().map(|&(place, lids)| TransitReport {
             switch: place.switch.to_string(),

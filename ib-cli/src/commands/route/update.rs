@@ -15,7 +15,7 @@ use ib_routing::{
     repair::{Installed, repair},
     update::{
         self,
-        transition::{Hazard, Safety, Transition, plan},
+        transition::{DrainReason, Safety, Transition, plan},
     },
 };
 use serde::Serialize;
@@ -183,8 +183,8 @@ impl UpdateReport {
         };
         let drain = plan.drain.iter().map(|(lid, hazard)| {
             let (reason, cycle) = match hazard {
-                Hazard::Loop => ("loop", None),
-                Hazard::Deadlock(cycle) => ("deadlock", Some(links(cycle))),
+                DrainReason::Loop => ("loop", None),
+                DrainReason::Deadlock(cycle) => ("deadlock", Some(links(cycle))),
             };
             DrainReport {
                 lid: lid.0,
