@@ -11,6 +11,7 @@ mod orders;
 mod retry;
 mod sa_db;
 mod wake;
+mod worker;
 
 use std::{
     io,
@@ -35,6 +36,7 @@ pub use self::{
 use self::{
     console::{Console, OrderQueue},
     retry::Retry,
+    worker::Worker,
 };
 use crate::{
     error::CliError,
@@ -69,6 +71,8 @@ pub struct ManagedSm {
     _console: Option<Console>,
     files: KeptFiles,
     dump_retry: Retry,
+    /// Runs what takes longer than a datagram may wait; `None`: the manager runs it in place.
+    worker: Option<Worker>,
     /// The options that the routes in place override, as they were said last.
     overridden: Option<String>,
     /// When something happened last.
@@ -98,9 +102,10 @@ impl ManagedSm {
             Ok::<_, CliError>(flag)
         };
         let (reload, dump) = (flag(SIGHUP)?, flag(SIGUSR1)?);
+        let worker = Worker::new(waker.clone());
         let (orders, queue) = Orders::new(waker);
         let console = socket.map(|path| Console::open(path, orders.clone()));
-        let managed = Self {
+        let mut managed = Self {
             sm,
             args,
             log,
@@ -110,15 +115,25 @@ impl ManagedSm {
             _console: console.transpose()?,
             files,
             dump_retry: Retry::default(),
+            worker: None,
             overridden: None,
             now: Instant::ZERO,
         };
+        // A recording has the moments of datagrams and timers, and not those of results: what is recorded runs in
+        // place, so that it can be replayed.
+        if managed.args.pcap.is_none() {
+            managed.sm.hand_out_work();
+            managed.worker = Some(worker);
+        }
         Ok((managed, orders))
     }
 
     /// Does what was ordered: signals, and one order.
     fn poll_commands(&mut self, now: Instant) {
         self.now = now;
+        if let Some(worker) = &mut self.worker {
+            worker.run(&mut self.sm, now);
+        }
         if self.reload.swap(false, Ordering::Relaxed) {
             self.log.reopen();
             stderr::info(orders::reload(&mut self.sm, &self.args, &self.log, now));

@@ -1,5 +1,7 @@
 //! `ib sm`: the subnet manager on a real port, or on a port of a simulator.
 
+mod planned;
+
 use std::{
     io::{self, Write as _},
     net::SocketAddr,
@@ -9,7 +11,7 @@ use std::{
 };
 
 use ib_mad::{Method, MgmtClass};
-use ib_sm::{Event, SubnetManager};
+use ib_sm::{Conduct, Event, SubnetManager};
 use ib_transport::{Clock as _, MonotonicClock, Record, Tap, TappedClock, drive};
 use ib_wire::Guid;
 
@@ -52,6 +54,12 @@ pub struct SmCommand {
     metrics: Option<SocketAddr>,
     #[command(flatten)]
     log: LogArgs,
+    /// Only watch: send no Set of any kind and take no part in the election, beside any manager
+    #[arg(long, conflicts_with_all = ["once", "dry_run"])]
+    observe: bool,
+    /// Print every change that the manager would make, one a line, and exit; nothing is set
+    #[arg(long, conflicts_with = "once")]
+    dry_run: bool,
     /// Print the configuration in effect as a commented option file, which OpenSM reads too, and exit
     #[arg(long)]
     print_config: bool,
@@ -66,6 +74,7 @@ Examples:
   ib sm --device mlx5_0 --port 1             on an adapter, for good
   ib sm --once --json                        one sweep on the first usable port, and a report
   ib sm --control /run/ib-sm/control         to be asked: ib ctl status
+  ib sm --dry-run                            what would be changed
   ib sm --device sim:NAME                    on what `ib sim --socket NAME` or ibsim serves";
 
 pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
@@ -105,7 +114,8 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     if configured {
         device.device = Some(config.host.guid.to_string());
     }
-    let port = device.open(&classes, true, timeout, clock)?;
+    let only_reads = args.observe || args.dry_run;
+    let port = device.open(&classes, !only_reads, timeout, clock)?;
     config.rmpp.peers_acknowledge = port.peers_acknowledge();
     let reason = match configured {
         true => "chosen by `guid` of --config",
@@ -126,7 +136,12 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let mut transport = Tap::new(port, clock.clone(), |record: &Record| {
         recording.write(record)
     });
-    let sm = SubnetManager::new(config, clock.now());
+    let conduct = match only_reads {
+        true => Conduct::Observe,
+        false => Conduct::Manage,
+    };
+    let sm = SubnetManager::new(config, clock.now()).with_conduct(conduct);
+    let mut planned = Vec::new();
     let (mut managed, orders) =
         ManagedSm::new(sm, args.sm, log.clone(), files, args.control, waker)?;
     if let Some(address) = args.metrics {
@@ -134,7 +149,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         stderr::info(format_args!("metrics at http://{bound}/metrics"));
     }
     let once = args.once;
-    let observer = match once {
+    let observer = match once || args.dry_run {
         true => ProgressObserver::impatient(),
         false => ProgressObserver::new(),
     };
@@ -145,7 +160,13 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         if matches!(event, Event::SubnetUp(_)) {
             host.subnet_is_up(clock.now());
         }
-        if once {
+        if let Event::ChangePlanned(change) = event {
+            if args.dry_run {
+                planned.push(*change);
+            }
+            return ControlFlow::Continue(());
+        }
+        if once || args.dry_run {
             return flow;
         }
         match &event {
@@ -164,6 +185,10 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     });
     ended.map_err(CliError::input)?;
     recording.finish()?;
+    if args.dry_run {
+        planned::print(&planned, json)?;
+        return Ok(Verdict::of(managed.sm.is_up()));
+    }
     managed.keep(clock.now());
     let sm = &managed.sm;
     let elapsed = began.elapsed();

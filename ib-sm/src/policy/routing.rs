@@ -48,7 +48,7 @@ pub(crate) struct RoutingResult {
     /// Engines that could not route the fabric, and why.
     pub(crate) failed: Vec<(&'static str, RouteError)>,
     /// Why the routes in force could not be repaired.
-    pub(crate) unrepairable: Option<repair::Reason>,
+    pub(crate) unrepairable: Option<repair::RepairError>,
     /// Entries of the routes in force that led nowhere, and entries that change.
     pub(crate) repaired: Option<(u64, u64)>,
 }
