@@ -81,6 +81,12 @@ impl ProgressObserver {
                 self.phase = Some((*phase, Instant::now()));
                 self.progress.set(*phase as usize);
             }
+            // Not printed at once, as the next engine may do better; the report says it if none does.
+            Event::RoutesVerified {
+                installed: false, ..
+            } => {
+                self.warnings.insert(event.to_string());
+            }
             Event::SubnetUp(_) => {
                 self.end_phase();
                 self.warnings.clear();
