@@ -161,16 +161,6 @@ mad_format! {
 }
 
 mad_format! {
-    /// Format of communication management.
-    ///
-    /// Source: IBA vol. 1, 16.7.1; `headers.csv`, struct `CommunicationMgmtMad`.
-    pub struct CommunicationMgmtMad("CommunicationMgmtMad") {
-        /// The message.
-        data,               set_data:               [secret; 232] = 192, 1856;
-    }
-}
-
-mad_format! {
     /// Format of the vendor classes 0x09..=0x0F: all is left to the vendor.
     ///
     /// Source: IBA vol. 1, 16.5; `headers.csv`, struct `VendorRange1Mad`.

@@ -23,7 +23,6 @@ mod class;
 mod class_port_info;
 #[cfg(feature = "alloc")]
 mod client;
-mod cm;
 mod credits;
 mod dev_mgt;
 mod engine;
@@ -62,7 +61,6 @@ pub use class::MgmtClass;
 pub use class_port_info::{ClassCapabilities, ClassPortInfo};
 #[cfg(feature = "alloc")]
 pub use client::{Client, ClientConfig, ClientEvent, NotAsked, Request, Response};
-pub use cm::*;
 pub use credits::{CreditConfig, CreditError, CreditEvent, CreditLoop};
 pub use dev_mgt::{
     ControllerOperations, DiagCode, DiagnosticTimeout, IoControllerProfile, IoUnitInfo,
@@ -74,16 +72,16 @@ pub use engine::Engine;
 #[cfg(feature = "alloc")]
 pub use fair_queue::FairQueue;
 pub use format::{
-    BaseboardMgmtMad, CommunicationMgmtMad, CongestionControlMad, DeviceMgmtMad, Gmp,
-    PerformanceMad, VendorRange1Mad, VendorRange2Mad,
+    BaseboardMgmtMad, CongestionControlMad, DeviceMgmtMad, Gmp, PerformanceMad, VendorRange1Mad,
+    VendorRange2Mad,
 };
 pub use header::{MadHeader, TransactionId};
 pub use inform_info::InformInfo;
 pub use key::{BKey, CcKey, SmKey, VsKey};
 pub use mad::{GrhAddress, Input, Mad, MadAddress};
 pub use message::{
-    BmAttribute, CLASSES, CcAttribute, CmAttribute, CongestionLog, DevMgtAttribute, LAYOUTS,
-    Message, PerfAttribute, SnmpAttribute,
+    BmAttribute, CLASSES, CcAttribute, CongestionLog, DevMgtAttribute, LAYOUTS, Message,
+    PerfAttribute, SnmpAttribute,
 };
 pub use method::Method;
 pub use mlnx::*;

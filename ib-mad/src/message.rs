@@ -4,24 +4,23 @@ use ib_wire::table::Layout;
 use zerocopy::transmute_ref;
 
 use crate::{
-    Apr, AttributeEntry, BKeyInfo, BaseboardMgmtMad, BmSend, CaCongestionEntry,
-    CaCongestionSetting, ClassPortInfo, ClassTable, CommunicationMgmtMad, CommunityInfo,
-    CongestionControlMad, CongestionControlTable, CongestionControlTableEntry, CongestionInfo,
-    CongestionKeyInfo, CongestionLogCa, CongestionLogEventCa, CongestionLogEventSwitch,
-    CongestionLogSwitch, DeviceMgmtMad, DiagCode, DiagnosticTimeout, Drep, Dreq, Gmp, InformInfo,
-    IoControllerProfile, IoUnitInfo, Lap, MadHeader, MgmtClass, MlnxAccessRegisterGmp,
-    MlnxAttribute, MlnxConfigCounterGroup, MlnxConfigSpace, MlnxConfigSpaceRecord,
-    MlnxCounterGroupInfo, MlnxGeneralInfo, MlnxOperationTlv, MlnxRegisterAccess, MlnxRegisterTlv,
-    MlnxVendorMad, Mra, Notice, NoticeDetails64, NoticeDetails128, NoticeDetails129,
-    NoticeDetails144, NoticeDetails145, NoticeDetails256, NoticeDetails257, NoticeDetails259,
-    NoticeDetailsBm259, NoticeDetailsBm260, NoticeDetailsCc0, NoticeSm, PduInfo, PerformanceMad,
-    PortCounters, PortCountersCong, PortCountersExtended, PortExtendedSpeedsCounters,
-    PortExtendedSpeedsCountersRsFec, PortFlowCtlCounters, PortOpRcvCounters, PortRcvConCtrl,
-    PortRcvDataSl, PortRcvErrorDetails, PortSamplesControl, PortSamplesResult,
-    PortSamplesResultExtended, PortSlRcvBecn, PortSlRcvFecn, PortVlOpData, PortVlOpPackets,
-    PortVlXmitFlowCtlUpdateErrors, PortVlXmitTimeCong, PortVlXmitWaitCounters, PortXmitConCtrl,
-    PortXmitDataSl, PortXmitDiscardDetails, Rej, Rep, Req, RmppAbort, RmppAck, RmppData,
-    RmppHeader, RmppStop, Rtu, ServiceEntries, ServiceEntry, SidrRep, SidrReq, SwPortVlCongestion,
+    AttributeEntry, BKeyInfo, BaseboardMgmtMad, BmSend, CaCongestionEntry, CaCongestionSetting,
+    ClassPortInfo, ClassTable, CommunityInfo, CongestionControlMad, CongestionControlTable,
+    CongestionControlTableEntry, CongestionInfo, CongestionKeyInfo, CongestionLogCa,
+    CongestionLogEventCa, CongestionLogEventSwitch, CongestionLogSwitch, DeviceMgmtMad, DiagCode,
+    DiagnosticTimeout, Gmp, InformInfo, IoControllerProfile, IoUnitInfo, MadHeader, MgmtClass,
+    MlnxAccessRegisterGmp, MlnxAttribute, MlnxConfigCounterGroup, MlnxConfigSpace,
+    MlnxConfigSpaceRecord, MlnxCounterGroupInfo, MlnxGeneralInfo, MlnxOperationTlv,
+    MlnxRegisterAccess, MlnxRegisterTlv, MlnxVendorMad, Notice, NoticeDetails64, NoticeDetails128,
+    NoticeDetails129, NoticeDetails144, NoticeDetails145, NoticeDetails256, NoticeDetails257,
+    NoticeDetails259, NoticeDetailsBm259, NoticeDetailsBm260, NoticeDetailsCc0, NoticeSm, PduInfo,
+    PerformanceMad, PortCounters, PortCountersCong, PortCountersExtended,
+    PortExtendedSpeedsCounters, PortExtendedSpeedsCountersRsFec, PortFlowCtlCounters,
+    PortOpRcvCounters, PortRcvConCtrl, PortRcvDataSl, PortRcvErrorDetails, PortSamplesControl,
+    PortSamplesResult, PortSamplesResultExtended, PortSlRcvBecn, PortSlRcvFecn, PortVlOpData,
+    PortVlOpPackets, PortVlXmitFlowCtlUpdateErrors, PortVlXmitTimeCong, PortVlXmitWaitCounters,
+    PortXmitConCtrl, PortXmitDataSl, PortXmitDiscardDetails, RmppAbort, RmppAck, RmppData,
+    RmppHeader, RmppStop, ServiceEntries, ServiceEntry, SwPortVlCongestion,
     SwitchCongestionSetting, SwitchPortCongestionSetting, SwitchPortCongestionSettingElement,
     Timestamp, VendorRange1Mad, VendorRange2Mad, attribute_table,
 };
@@ -41,7 +40,6 @@ pub const LAYOUTS: &[&Layout] = &[
     DeviceMgmtMad::LAYOUT,
     CongestionControlMad::LAYOUT,
     BaseboardMgmtMad::LAYOUT,
-    CommunicationMgmtMad::LAYOUT,
     NoticeSm::LAYOUT,
     NoticeDetails64::LAYOUT,
     NoticeDetails128::LAYOUT,
@@ -101,17 +99,6 @@ pub const LAYOUTS: &[&Layout] = &[
     CongestionControlTable::LAYOUT,
     Timestamp::LAYOUT,
     NoticeDetailsCc0::LAYOUT,
-    Req::LAYOUT,
-    Mra::LAYOUT,
-    Rej::LAYOUT,
-    Rep::LAYOUT,
-    Rtu::LAYOUT,
-    Dreq::LAYOUT,
-    Drep::LAYOUT,
-    Lap::LAYOUT,
-    Apr::LAYOUT,
-    SidrReq::LAYOUT,
-    SidrRep::LAYOUT,
     BKeyInfo::LAYOUT,
     BmSend::LAYOUT,
     NoticeDetailsBm259::LAYOUT,
@@ -143,11 +130,6 @@ pub const CLASSES: &[ClassTable] = &[
         MgmtClass::DEV_MGT,
         DeviceMgmtMad::LAYOUT,
         DevMgtAttribute::ATTRIBUTES,
-    ),
-    table(
-        MgmtClass::COM_MGT,
-        CommunicationMgmtMad::LAYOUT,
-        CmAttribute::ATTRIBUTES,
     ),
     table(MgmtClass::SNMP, Gmp::LAYOUT, SnmpAttribute::ATTRIBUTES),
     table(
@@ -196,8 +178,6 @@ pub enum Message<'a> {
     Bm(&'a BaseboardMgmtMad, BmAttribute<'a>),
     /// Device management.
     DevMgt(&'a DeviceMgmtMad, DevMgtAttribute<'a>),
-    /// Communication management.
-    Cm(&'a CommunicationMgmtMad, CmAttribute<'a>),
     /// SNMP tunnelling.
     Snmp(&'a Gmp, SnmpAttribute<'a>),
     /// Congestion control. A log is a switch's or a CA's: ask
@@ -209,7 +189,8 @@ pub enum Message<'a> {
     Vendor1(&'a VendorRange1Mad),
     /// A vendor class with an OUI.
     Vendor2(&'a VendorRange2Mad),
-    /// Any other class: subnet management and administration are of other layers.
+    /// Any other class: subnet management, subnet administration and communication management have crates
+    /// of their own.
     Other(&'a Gmp),
 }
 
@@ -225,7 +206,6 @@ impl<'a> Message<'a> {
             MgmtClass::DEV_MGT => {
                 Self::DevMgt(transmute_ref!(bytes), DevMgtAttribute::parse(id, bytes))
             }
-            MgmtClass::COM_MGT => Self::Cm(transmute_ref!(bytes), CmAttribute::parse(id, bytes)),
             MgmtClass::SNMP => Self::Snmp(gmp, SnmpAttribute::parse(id, bytes)),
             MgmtClass::CONGESTION_CONTROL => {
                 Self::Cc(transmute_ref!(bytes), CcAttribute::parse(id, bytes))
@@ -246,7 +226,6 @@ impl<'a> Message<'a> {
             Self::Perf(mad, _) => mad.as_bytes(),
             Self::Bm(mad, _) => mad.as_bytes(),
             Self::DevMgt(mad, _) => mad.as_bytes(),
-            Self::Cm(mad, _) => mad.as_bytes(),
             Self::Snmp(mad, _) | Self::Other(mad) => mad.as_bytes(),
             Self::Cc(mad, _) => mad.as_bytes(),
             Self::Mlnx(mad, _) => mad.as_bytes(),
@@ -359,30 +338,6 @@ attribute_table! {
         "PrepareToTest", 0x0021: GET, SET, GET_RESP;
         "TestDeviceOnce", 0x0022: SET, GET_RESP;
         "TestDeviceLoop", 0x0023: SET, GET_RESP;
-    }
-}
-
-attribute_table! {
-    /// Attributes of communication management: its messages.
-    ///
-    /// Source: `attribute_ids.csv`, class `ComMgt`.
-    pub enum CmAttribute, data at 24 {
-        "ClassPortInfo", 0x0001 => ClassPortInfo(ClassPortInfo): GET, SET, GET_RESP;
-        "REQ", 0x0010 => Req(Req): SEND;
-        "MRA", 0x0011 => Mra(Mra): SEND;
-        "REJ", 0x0012 => Rej(Rej): SEND;
-        "REP", 0x0013 => Rep(Rep): SEND;
-        "RTU", 0x0014 => Rtu(Rtu): SEND;
-        "DREQ", 0x0015 => Dreq(Dreq): SEND;
-        "DREP", 0x0016 => Drep(Drep): SEND;
-        "SIDR_REQ", 0x0017 => SidrReq(SidrReq): SEND;
-        "SIDR_REP", 0x0018 => SidrRep(SidrRep): SEND;
-        "LAP", 0x0019 => Lap(Lap): SEND;
-        "APR", 0x001a => Apr(Apr): SEND;
-    }
-    untyped {
-        "SAP", 0x001b: SEND;
-        "SPR", 0x001c: SEND;
     }
 }
 

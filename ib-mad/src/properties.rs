@@ -8,7 +8,6 @@
 )]
 
 mod client;
-mod connections;
 mod datagram;
 mod link;
 mod rmpp;
@@ -17,9 +16,6 @@ mod walk;
 mod window;
 
 pub use client::every_call_ends_once;
-pub use connections::{
-    any_cm_messages_stay_within_bounds, any_link_leaves_agreement, few_losses_leave_both_connected,
-};
 pub use datagram::{any_datagram_is_its_typed_message, fields_cover_every_bit};
 pub use link::{an_arbiter_serves_who_waits, credits_overrun_no_buffer};
 pub use rmpp::{

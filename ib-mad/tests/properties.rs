@@ -39,21 +39,6 @@ proptest! {
     }
 
     #[test]
-    fn few_losses_leave_both_connected(bytes in vec(any::<u8>(), 0..200)) {
-        properties::few_losses_leave_both_connected(&bytes);
-    }
-
-    #[test]
-    fn any_link_leaves_agreement(bytes in vec(any::<u8>(), 0..400)) {
-        properties::any_link_leaves_agreement(&bytes);
-    }
-
-    #[test]
-    fn any_cm_messages_stay_within_bounds(bytes in vec(any::<u8>(), 0..4000)) {
-        properties::any_cm_messages_stay_within_bounds(&bytes);
-    }
-
-    #[test]
     fn every_request_ends_once(bytes in vec(any::<u8>(), 0..1000)) {
         properties::every_request_ends_once(&bytes);
     }
@@ -105,9 +90,6 @@ fn inputs_once_found_hold() {
             Some("segments") => properties::any_segments_stay_within_bounds,
             Some("acknowledgements") => properties::any_acknowledgements_end_a_transfer,
             Some("calls") => properties::every_call_ends_once,
-            Some("connected") => properties::few_losses_leave_both_connected,
-            Some("agreement") => properties::any_link_leaves_agreement,
-            Some("messages") => properties::any_cm_messages_stay_within_bounds,
             Some("credits") => properties::credits_overrun_no_buffer,
             Some("arbiter") => properties::an_arbiter_serves_who_waits,
             Some("snmp") => properties::segments_make_the_messages_that_were_sent,

@@ -99,7 +99,7 @@ fn code_points_and_join_states_agree_with_the_enums() {
 /// The layers meet here: what no crate of them has would be seen nowhere else.
 #[test]
 fn every_structure_of_the_tables_is_in_one_of_the_layers() {
-    let layers = [ib_mad::LAYOUTS, ib_smp::LAYOUTS, LAYOUTS];
+    let layers = [ib_mad::LAYOUTS, ib_cm::LAYOUTS, ib_smp::LAYOUTS, LAYOUTS];
     let has = |name| {
         layers
             .concat()
@@ -127,7 +127,7 @@ fn every_structure_of_the_tables_is_in_one_of_the_layers() {
 
 #[test]
 fn every_class_of_the_tables_is_in_one_of_the_layers() {
-    let classes = [ib_mad::CLASSES, ib_smp::CLASSES, CLASSES].concat();
+    let classes = [ib_mad::CLASSES, ib_cm::CLASSES, ib_smp::CLASSES, CLASSES].concat();
     let attributes: usize = classes.iter().map(|class| class.attributes.len()).sum();
     // Both forms of an SMP carry the attributes of one class.
     let twice = rows(ATTRIBUTE_IDS).filter(|row| row[0] == "Subn").count();

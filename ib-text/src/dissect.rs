@@ -18,7 +18,12 @@ pub const MAD_LEN: usize = ib_mad::Mad::LEN;
 const SA_DATA: usize = SaMad::DATA_OFFSET;
 
 /// The classes of all layers.
-const CLASSES: &[&[ClassTable]] = &[ib_smp::CLASSES, ib_sa::CLASSES, ib_mad::CLASSES];
+const CLASSES: &[&[ClassTable]] = &[
+    ib_smp::CLASSES,
+    ib_sa::CLASSES,
+    ib_mad::CLASSES,
+    ib_cm::CLASSES,
+];
 
 /// The structures of a datagram with their offsets, the format of its class first. Of an answer with
 /// a table every whole record is one.
@@ -175,6 +180,11 @@ pub fn layouts() -> impl Iterator<Item = &'static Layout> {
 
 /// Every structure that can stand in a datagram.
 pub fn mad_layouts() -> impl Iterator<Item = &'static Layout> {
-    let tables = [ib_mad::LAYOUTS, ib_smp::LAYOUTS, ib_sa::LAYOUTS];
+    let tables = [
+        ib_mad::LAYOUTS,
+        ib_cm::LAYOUTS,
+        ib_smp::LAYOUTS,
+        ib_sa::LAYOUTS,
+    ];
     tables.into_iter().flatten().copied()
 }

@@ -24,6 +24,7 @@ pub(crate) fn enumerated(name: &str) -> Vec<(u64, &'static str)> {
 }
 
 /// Compares the named values of code points with their enums, both ways.
+#[allow(unused_macros, reason = "each crate's test takes what it needs")]
 macro_rules! code_points_agree {
     ($($enum:literal: $type:ty),* $(,)?) => {$(
         let mut ours: Vec<(u64, &str)> = <$type>::NAMED
@@ -36,4 +37,5 @@ macro_rules! code_points_agree {
         assert_eq!(ours, table, $enum);
     )*};
 }
+#[allow(unused_imports, reason = "each crate's test takes what it needs")]
 pub(crate) use code_points_agree;

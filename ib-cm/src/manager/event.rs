@@ -1,0 +1,154 @@
+//! What a communication manager reports, and what it refuses to do.
+
+use thiserror::Error;
+
+use super::ConnectionState;
+use crate::{Apr, Drep, Dreq, Lap, Rej, Rep, Req, Rtu, SidrRep, SidrReq};
+use ib_mad::MadAddress;
+
+/// A connection, by its local communication ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+/// A service ID resolution of our own, by its request ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResolutionId(pub u32);
+
+/// A service ID resolution that somebody asks of us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueryId(pub u64);
+
+/// What a [`CommunicationManager`](super::CommunicationManager) reports.
+///
+/// Every connection ends with one [`Closed`](Self::Closed), and after its TimeWait with one
+/// [`Released`](Self::Released).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "an event lives until it is polled; a box would cost an allocation for each message"
+)]
+pub enum CmEvent {
+    /// Somebody wants to connect: accept, reject or delay. A peer-to-peer connection of our own may
+    /// come back so: the other side's REQ counts.
+    Requested {
+        /// The connection.
+        connection: ConnectionId,
+        /// What is wanted.
+        req: Req,
+        /// Who wants it.
+        address: MadAddress,
+    },
+    /// The other side accepts our REQ: confirm, reject or delay.
+    Replied {
+        /// The connection.
+        connection: ConnectionId,
+        /// Its words.
+        rep: Rep,
+    },
+    /// A connection that we accepted stands.
+    Established {
+        /// The connection.
+        connection: ConnectionId,
+        /// The other side's words; `None` if its data came first.
+        rtu: Option<Rtu>,
+    },
+    /// A connection is over. Whatever else was open on it is over too.
+    Closed {
+        /// The connection.
+        connection: ConnectionId,
+        /// Why.
+        reason: CloseReason,
+    },
+    /// No packet of a closed connection is on its way any more: its queue pair may be used again.
+    Released {
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// The other side offers an alternate path: answer or delay.
+    PathOffered {
+        /// The connection.
+        connection: ConnectionId,
+        /// The path.
+        lap: Lap,
+    },
+    /// The other side has taken or refused our alternate path, as `apr.ap_status` says.
+    PathAnswered {
+        /// The connection.
+        connection: ConnectionId,
+        /// Its words.
+        apr: Apr,
+    },
+    /// Our alternate path was not answered; the connection stands.
+    PathTimedOut {
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// Our resolution was answered: the service was found or not, as `answer.status` says.
+    Resolved {
+        /// The resolution.
+        resolution: ResolutionId,
+        /// The answer.
+        answer: SidrRep,
+    },
+    /// Our resolution was not answered.
+    ResolveTimedOut {
+        /// The resolution.
+        resolution: ResolutionId,
+    },
+    /// Somebody asks for the queue pair of a service.
+    Queried {
+        /// The question.
+        query: QueryId,
+        /// Its words.
+        req: SidrReq,
+        /// Who asks.
+        address: MadAddress,
+    },
+}
+
+/// Why a connection is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is part of an event, which is not boxed either"
+)]
+pub enum CloseReason {
+    /// The other side rejects it; [`Rej::information`] says what would have been right.
+    Rejected(Rej),
+    /// Our own consumer rejected it.
+    RejectedHere,
+    /// The other side never answered.
+    TimedOut,
+    /// The other side takes it down.
+    DisconnectedByPeer(Dreq),
+    /// We took it down, and the other side knows.
+    Disconnected(Drep),
+    /// We took it down; the other side never answered.
+    DisconnectTimedOut,
+    /// The other side has given its queue pair to another connection: it has forgotten this one.
+    Stale,
+}
+
+/// Why a communication manager does not do what it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CmError {
+    /// There is no such connection, resolution or question, or no more.
+    #[error("nothing of this number is open")]
+    Unknown,
+    /// The connection is in another state.
+    #[error("not in state {state:?}")]
+    WrongState {
+        /// Its state.
+        state: ConnectionState,
+    },
+    /// An alternate path is offered by the side that connected (IBA vol. 1, 12.8).
+    #[error("the side that accepted the connection offers no alternate path")]
+    Passive,
+    /// An alternate path is on offer already.
+    #[error("an alternate path is on offer already")]
+    PathOnOffer,
+    /// As many are open as may be.
+    #[error("too many are open")]
+    TooMany,
+}
