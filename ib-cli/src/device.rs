@@ -10,7 +10,7 @@ use ib_mad::{Instant, Mad, Method, MgmtClass, Oui, WindowConfig};
 use ib_transport::{
     MadTransport, MonotonicClock, Received, TransportError,
     ibsim::{IbsimOptions, IbsimPort},
-    umad::{AgentClass, Rmpp, UmadOptions, UmadPort, Wanted},
+    umad::{AgentClass, PortSelector, Rmpp, UmadOptions, UmadPort},
 };
 use ib_wire::Guid;
 
@@ -123,7 +123,7 @@ impl DeviceArgs {
             .filter(|device| device.starts_with("0x"))
             .and_then(|device| device.parse().ok());
         let options = UmadOptions {
-            wanted: Wanted {
+            wanted: PortSelector {
                 device: self.device.clone().filter(|_| guid.is_none()),
                 port: self.port,
                 guid,

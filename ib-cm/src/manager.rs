@@ -3,7 +3,7 @@
 //!
 //! The side that connects is active, the side that answers passive: REQ, REP and RTU make a connection,
 //! DREQ and DREP end it, LAP and APR give it another alternate path; SIDR_REQ and SIDR_REP only ask for
-//! a queue pair. The trap: every message may be lost, late or repeated, and either side may have
+//! a queue pair. Pitfall: every message may be lost, late or repeated, and either side may have
 //! forgotten the other. The time-outs and repetitions of both sides come from the REQ, an MRA asks for
 //! more time, a REJ says why not, and who answers a message sends the answer again when the message
 //! comes again. Get(ClassPortInfo) says what the manager can do.

@@ -198,7 +198,7 @@ where
         if !answers || (header.mgmt_class(), header.attribute_id()) != (self.class, self.id) {
             return Err(not_the_answer);
         }
-        judge(mad)?;
+        check_status(mad)?;
         let data = mad.bytes.get(self.offset..).unwrap_or_default();
         match T::ref_from_prefix(data) {
             Ok((structure, _)) if (self.is_plausible)(structure) => Ok(structure),
@@ -208,7 +208,7 @@ where
 }
 
 /// What the status of a response says; in a directed route its top bit is the direction.
-pub(crate) fn judge(mad: &Mad) -> Result<(), CallError> {
+pub(crate) fn check_status(mad: &Mad) -> Result<(), CallError> {
     let header = mad.header();
     let class = header.mgmt_class();
     let status = match class {

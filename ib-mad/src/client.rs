@@ -3,7 +3,7 @@
 //!
 //! A [`Request`] says what goes out and how its answer reads. The client gives it a transaction ID,
 //! keeps the limits, repeats it, lets a busy responder rest, follows redirections, and puts an answer
-//! of many segments together. The trap: a GetTable is one datagram, its answer is a transfer; the time-out
+//! of many segments together. Pitfall: a GetTable is one datagram, its answer is a transfer; the time-out
 //! of the request must stand still while the answer arrives, and the transfer has time-outs of its own.
 
 mod request;
@@ -108,10 +108,10 @@ pub enum ClientEvent<R: Request> {
     Unsolicited(Mad),
 }
 
-/// A request that was not taken: it comes back.
+/// A request that the client rejected, and why: nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
-pub struct NotAsked<R> {
+pub struct Rejected<R> {
     /// The request.
     pub request: R,
     /// Why.
@@ -141,10 +141,10 @@ impl<R: Request> Client<R> {
     /// # Errors
     /// [`NotInClass`](CallError::NotInClass) for a method that the class does not have for the
     /// attribute, [`TooManyOpen`](CallError::TooManyOpen) if the window is full.
-    pub fn ask(&mut self, request: R) -> Result<TransactionId, NotAsked<R>> {
+    pub fn ask(&mut self, request: R) -> Result<TransactionId, Rejected<R>> {
         let mad = request.mad();
         if let Err(error) = self.check(&mad.header()) {
-            return Err(NotAsked { request, error });
+            return Err(Rejected { request, error });
         }
         let data = request.data();
         let mut options = request.options();
@@ -162,7 +162,7 @@ impl<R: Request> Client<R> {
         };
         self.window
             .request_with(&mad, options, open)
-            .map_err(|full| NotAsked {
+            .map_err(|full| Rejected {
                 request: full.0.request,
                 error: CallError::TooManyOpen,
             })
@@ -267,7 +267,8 @@ impl<R: Request> Client<R> {
             && let Some(open) = self.window.context_mut(key.class, id)
         {
             open.answer = Some(key);
-            self.window.hold(key.class, id, now.saturating_add(NEVER));
+            self.window
+                .extend_deadline(key.class, id, now.saturating_add(NEVER));
         }
     }
 
@@ -288,7 +289,7 @@ impl<R: Request> Client<R> {
                         && open.answer.is_none()
                     {
                         let until = now.saturating_add(open.patience);
-                        self.window.hold(key.class, id, until);
+                        self.window.extend_deadline(key.class, id, until);
                     }
                 }
                 RmppEvent::SendFailed { key, error } | RmppEvent::ReceiveFailed { key, error } => {
@@ -379,7 +380,8 @@ impl<R: Request> Engine for Client<R> {
             match self.rmpp.send(now, &mad, data) {
                 Ok(key) => {
                     open.sending = Some(key);
-                    self.window.hold(class, id, now.saturating_add(NEVER));
+                    self.window
+                        .extend_deadline(class, id, now.saturating_add(NEVER));
                 }
                 Err(error) => self.give_up(class, id, error.into()),
             }

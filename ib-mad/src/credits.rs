@@ -2,7 +2,7 @@
 //!
 //! Each end counts what it has sent, in blocks of 64 bytes modulo 4096, and tells the other how far
 //! it may count. Both numbers go in every flow control packet, so that a lost one costs time and
-//! nothing else. The trap: VL15 has no credits.
+//! nothing else. Pitfall: VL15 has no credits.
 
 use core::time::Duration;
 

@@ -60,7 +60,7 @@ pub use cc::*;
 pub use class::MgmtClass;
 pub use class_port_info::{ClassCapabilities, ClassPortInfo};
 #[cfg(feature = "alloc")]
-pub use client::{Client, ClientConfig, ClientEvent, NotAsked, Request, Response};
+pub use client::{Client, ClientConfig, ClientEvent, Rejected, Request, Response};
 pub use credits::{CreditConfig, CreditError, CreditEvent, CreditLoop};
 pub use dev_mgt::{
     ControllerOperations, DiagCode, DiagnosticTimeout, IoControllerProfile, IoUnitInfo,

@@ -1,7 +1,7 @@
 //! Notice: what a trap or a report tells (IBA vol. 1, 13.4.8.2 and 14.2.5.1).
 //!
 //! An agent sends it as a Trap to its manager; the subnet administrator hands it on as a Report to
-//! who subscribed. The trap: there are two forms. A subnet management datagram has only 64 bytes for
+//! who subscribed. Pitfall: there are two forms. A subnet management datagram has only 64 bytes for
 //! data, so [`NoticeSm`] lacks the issuer's GID.
 
 mod details;

@@ -6,7 +6,7 @@ use ib_wire::table::FieldValue;
 
 /// Longest time a responder takes to answer: 4.096 us * 2^n, as the code n of 5 bits.
 ///
-/// The trap: in an RMPP header 31 says that no time is given.
+/// Pitfall: in an RMPP header 31 says that no time is given.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RespTime(u8);
 

@@ -3,11 +3,11 @@
 //! Everybody who asks something of a fabric keeps it: a request goes out, is matched with its answer
 //! by the transaction ID and the class, is sent again after a time-out and given up in the end. The
 //! window also holds requests back, because devices drop what they cannot buffer, in all and per
-//! destination. The trap: an answer may arrive after its time-out, or twice; it is told apart from
+//! destination. Pitfall: an answer may arrive after its time-out, or twice; it is told apart from
 //! what others ask of us.
 
+mod attempt;
 mod config;
-mod course;
 mod destination;
 mod limit;
 mod outcome;
@@ -260,7 +260,7 @@ impl<C> TransactionWindow<C> {
 
     /// Moves the time-out of a request that was sent to `until`: its answer is arriving, in many
     /// packets. Returns whether there is such a request.
-    pub fn hold(&mut self, class: MgmtClass, id: TransactionId, until: Instant) -> bool {
+    pub fn extend_deadline(&mut self, class: MgmtClass, id: TransactionId, until: Instant) -> bool {
         let Some(index) = self.slab.find(id.low(), class) else {
             return false;
         };
@@ -405,7 +405,7 @@ impl<C> Engine for TransactionWindow<C> {
                     self.counters.timed_out = self.counters.timed_out.wrapping_add(1);
                     self.attempt_over(index, FailureReason::TimedOut);
                 }
-                Some(State::Resting) => {
+                Some(State::BusyWait) => {
                     if let Some(entry) = self.slab.get_mut(index) {
                         entry.state = State::Ready;
                         // A busy responder is not a silent one: its attempts start anew.

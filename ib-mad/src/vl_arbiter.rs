@@ -1,7 +1,7 @@
 //! The arbiter of a port's virtual lanes: who sends next (IBA vol. 1, 7.6.9).
 //!
 //! Two tables of lanes and weights: the high-priority one goes first, until it has sent as much as
-//! LimitOfHighPriority allows while the other waits. The trap: a weight counts 64 bytes and is used
+//! LimitOfHighPriority allows while the other waits. Pitfall: a weight counts 64 bytes and is used
 //! up by whole packets, so that a small weight still sends a packet of any length.
 
 use ib_wire::Vl;

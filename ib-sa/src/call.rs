@@ -147,7 +147,7 @@ impl<R: Record> Request for RecordCall<R> {
     }
 
     fn read(&self, response: Response) -> Result<R, QueryError> {
-        let headers = judge(&self.request, &response)?;
+        let headers = check_status(&self.request, &response)?;
         headers.single().copied()
     }
 }
@@ -183,9 +183,9 @@ impl Request for MultiPathCall {
 }
 
 /// The headers of a good answer to this request.
-fn judge(request: &SaMad, response: &Response) -> Result<SaMad, QueryError> {
+fn check_status(request: &SaMad, response: &Response) -> Result<SaMad, QueryError> {
     let headers = SaMad::from_bytes(response.first().bytes);
-    response.judge().map_err(|error| match error {
+    response.check_status().map_err(|error| match error {
         CallError::Refused { status } => QueryError::of(status).unwrap_or(error.into()),
         other => other.into(),
     })?;
@@ -211,7 +211,7 @@ fn expect(found: AttributeId, expected: AttributeId) -> Result<(), QueryError> {
 /// The records of a table. One that did not come by RMPP is one record, or none where it gives no distance of
 /// records, as managers write that they found nothing.
 fn read_table<R: Record>(request: &SaMad, response: &Response) -> Result<Vec<R>, QueryError> {
-    let headers = judge(request, response)?;
+    let headers = check_status(request, response)?;
     let offset = headers.attribute_offset();
     let data = match response {
         Response::Multi(message) => &message.data[..],

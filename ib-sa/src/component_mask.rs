@@ -1,7 +1,7 @@
 //! Component masks: which fields of a template a query compares (IBA vol. 1, 15.2.1.4 and 15.4.4).
 //!
 //! Every component of a record has a bit, mostly in the order of the fields; an embedded attribute
-//! counts field by field, a table body as one. The trap: the bits are not the fields. PathRecord's
+//! counts field by field, a table body as one. Pitfall: the bits are not the fields. PathRecord's
 //! ServiceID has two, and fields that came later to a reserved byte share its bit.
 
 use core::fmt;

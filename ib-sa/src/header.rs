@@ -1,7 +1,7 @@
 //! The SA header and the format of an SA datagram (IBA vol. 1, 15.2.1).
 //!
 //! Behind the common header and the RMPP header stand 20 bytes: SM_Key, AttributeOffset and
-//! ComponentMask. The trap: AttributeOffset counts in 8 bytes and is the distance of records in a
+//! ComponentMask. Pitfall: AttributeOffset counts in 8 bytes and is the distance of records in a
 //! table, not their size.
 
 use ib_mad::{

@@ -27,7 +27,7 @@ use ib_wire::{Lid, PortNum};
 
 pub use engine::SmaInput;
 pub use port::{LinkMode, SmaPort};
-pub use set_port_info::{BadSet, PortKind, set_port_info, set_port_state};
+pub use set_port_info::{InvalidSet, PortKind, set_port_info, set_port_state};
 pub use switch::SwitchTables;
 pub use trap::{KeyViolation, LinkTrouble, SmaTransmit};
 

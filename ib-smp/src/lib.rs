@@ -29,7 +29,7 @@ mod smp;
 
 #[cfg(feature = "alloc")]
 pub use agent::{
-    Arrival, BadSet, DropReason, KeyViolation, LinkMode, LinkTrouble, PortKind, Sma, SmaEvent,
+    Arrival, DropReason, InvalidSet, KeyViolation, LinkMode, LinkTrouble, PortKind, Sma, SmaEvent,
     SmaInput, SmaPort, SmaTransmit, SwitchTables, Verdict, set_port_info, set_port_state,
 };
 pub use attr::*;

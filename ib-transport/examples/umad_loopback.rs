@@ -21,7 +21,7 @@ use ib_mad::{
 };
 use ib_transport::{
     Clock, MadTransport, MonotonicClock, Received, TransportError,
-    umad::{AgentClass, Message, Rmpp, UmadOptions, UmadPort, Wanted, devices},
+    umad::{AgentClass, Message, PortSelector, Rmpp, UmadOptions, UmadPort, devices},
 };
 use ib_wire::{Lid, Sl};
 
@@ -65,9 +65,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     ));
 
     let options = UmadOptions {
-        wanted: Wanted {
+        wanted: PortSelector {
             device: Some(device.name.clone()),
-            ..Wanted::default()
+            ..PortSelector::default()
         },
         timeout: Duration::from_millis(300),
         ..UmadOptions::default()

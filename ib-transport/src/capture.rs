@@ -3,7 +3,7 @@
 //! A capture says per interface which link its frames come from. InfiniBand packets stand in frames
 //! of link type 247 as they are, and in ERF (197, of Endace cards and of ibdump) behind a header with
 //! extensions; RoCE stands in Ethernet, Linux "cooked" or bare IP frames. [`Frame::content`] finds
-//! where the packet starts. The trap: a capture's last frames may be cut short, and a frame may carry
+//! where the packet starts. Pitfall: a capture's last frames may be cut short, and a frame may carry
 //! another protocol.
 
 use std::{
@@ -85,18 +85,18 @@ pub enum CaptureError {
 /// # Ok::<(), ib_transport::capture::CaptureError>(())
 /// ```
 pub struct CaptureReader<R: Read> {
-    format: Format<Sips<io::Chain<Cursor<Vec<u8>>, R>>>,
+    format: Format<ChunkedReader<io::Chain<Cursor<Vec<u8>>, R>>>,
     frames: u64,
 }
 
 /// Reads a little at a time: `pcap-file` has a buffer of 8 MB, of which only as much is touched, and
 /// kept in the cache, as one read fills.
-struct Sips<R>(R);
+struct ChunkedReader<R>(R);
 
-impl<R: Read> Read for Sips<R> {
+impl<R: Read> Read for ChunkedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        const SIP: usize = 1 << 16;
-        let len = buffer.len().min(SIP);
+        const CHUNK: usize = 1 << 16;
+        let len = buffer.len().min(CHUNK);
         self.0.read(buffer.get_mut(..len).unwrap_or_default())
     }
 }
@@ -133,7 +133,7 @@ impl<R: Read> CaptureReader<R> {
             return Err(CaptureError::Empty);
         }
         let is_pcapng = magic == SECTION_HEADER;
-        let reader = Sips(Cursor::new(magic).chain(reader));
+        let reader = ChunkedReader(Cursor::new(magic).chain(reader));
         let format = if is_pcapng {
             PcapNgReader::new(reader).map(Format::PcapNg)
         } else {

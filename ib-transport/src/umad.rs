@@ -7,9 +7,9 @@
 
 mod abi;
 mod agent;
-mod choice;
 mod device;
 mod node;
+mod select;
 #[allow(
     unsafe_code,
     reason = "the system calls; each block states its contract"
@@ -27,14 +27,14 @@ use ib_mad::{Instant, Mad, MadAddress, MadHeader, Method, MgmtClass, WindowConfi
 use ib_wire::Qpn;
 
 pub use agent::{AgentClass, Rmpp};
-pub use choice::Wanted;
 pub use device::{Device, DevicePort, LinkLayer, devices, umad_is_loaded};
+pub use select::PortSelector;
 
 use self::{
     abi::{BUFFER_LEN, UserMadHeader},
-    choice::{Halves, check, no_port},
     device::{ABI_VERSION, abi_version},
     node::{Node, announce},
+    select::{SplitPort, check, no_port},
     sys::Fd,
 };
 use crate::{Clock, MadTransport, MonotonicClock, Received, TransportError};
@@ -54,7 +54,7 @@ pub struct Message {
 #[derive(Clone, Debug)]
 pub struct UmadOptions {
     /// The port; the first Active one where nothing is named.
-    pub wanted: Wanted,
+    pub wanted: PortSelector,
     /// How long the kernel waits for the answer to a request before it gives it back.
     ///
     /// [`below`](Self::below) the engine's own time-out: the kernel refuses a request whose transaction ID is
@@ -78,7 +78,7 @@ impl Default for UmadOptions {
     /// For the transaction window's own default.
     fn default() -> Self {
         Self {
-            wanted: Wanted::default(),
+            wanted: PortSelector::default(),
             timeout: Self::below(WindowConfig::default().timeout),
             announce_sm: false,
         }
@@ -132,7 +132,7 @@ impl UmadPort {
             return Err(no_port(&devices, &options.wanted, abi_version));
         };
         let (device, port) = chosen;
-        let halves = Halves::of(&devices, chosen);
+        let halves = SplitPort::of(&devices, chosen);
         check(&devices, chosen, halves.smi.is_some(), classes)?;
         let (smi_device, smi_port) = halves.smi.unwrap_or(halves.gsi);
         let (gsi_device, gsi_port) = halves.gsi;

@@ -1,7 +1,7 @@
 //! Base Transport Header: in every InfiniBand transport packet (IBA vol. 1, 9.2).
 //!
 //! It names the operation, the partition, the destination queue pair and the packet's sequence
-//! number. The trap: its byte 4 (FECN, BECN and six reserved bits) is taken as ones for the ICRC.
+//! number. Pitfall: its byte 4 (FECN, BECN and six reserved bits) is taken as ones for the ICRC.
 
 use crate::{OpCode, PKey, Psn, Qpn, wire_struct};
 

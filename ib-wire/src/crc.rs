@@ -2,7 +2,7 @@
 //!
 //! The ICRC is the CRC-32 of Ethernet over the packet with every field that may change on the way
 //! taken as ones; the VCRC is a CRC of 16 bits over the packet as it is. Both end up in the packet
-//! with the low byte first. The trap: which bits are ones differs by kind of packet; [`Coverage`]
+//! with the low byte first. Pitfall: which bits are ones differs by kind of packet; [`Coverage`]
 //! knows.
 //!
 //! A reflected CRC of 16 bits is one of 32 bits whose generator is multiplied by x^16 and whose

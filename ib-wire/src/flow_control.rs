@@ -2,7 +2,7 @@
 //!
 //! Both ends of a link send them per virtual lane: how much they have sent, and how much the other
 //! may send. They are link packets: no LRH, delimited on their own, ended by a CRC of 16 bits.
-//! The trap: VL15 has no flow control, so no packet may name it.
+//! Pitfall: VL15 has no flow control, so no packet may name it.
 
 use crate::{
     At, CrcCheck, Fault, FaultKind, Faults, Vl, code_points, crc, packet::Expected, wire_struct,

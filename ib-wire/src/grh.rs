@@ -1,7 +1,7 @@
 //! Global Route Header: what routers forward by (IBA vol. 1, 8.3).
 //!
 //! It is an IPv6 header: packets between subnets, multicast packets and every RoCE v1 packet carry
-//! it. The trap: its traffic class, flow label and hop limit may change on the way, so the ICRC takes
+//! it. Pitfall: its traffic class, flow label and hop limit may change on the way, so the ICRC takes
 //! them as ones.
 
 use crate::{Gid, code_points, wire_struct};

@@ -1,7 +1,7 @@
 //! IP over InfiniBand: the encapsulation header, link addresses, ARP and multicast groups (RFC 4391).
 //!
 //! The header stands before the IP or ARP packet in the payload of a datagram, and takes the place of
-//! Ethernet's. The trap: the link address has 20 bytes, the queue pair with the GID, so that ARP packets
+//! Ethernet's. Pitfall: the link address has 20 bytes, the queue pair with the GID, so that ARP packets
 //! are longer than elsewhere; and each partition has multicast groups of its own.
 
 use core::net::{Ipv4Addr, Ipv6Addr};

@@ -1,6 +1,6 @@
 //! Local Route Header: what switches forward by (IBA vol. 1, 7.7).
 //!
-//! Every packet on an InfiniBand link starts with it. The trap: its VL is the only field that a
+//! Every packet on an InfiniBand link starts with it. Pitfall: its VL is the only field that a
 //! switch may change, so the ICRC of a local packet takes the VL as ones.
 
 use crate::{Lid, Sl, Vl, code_points, wire_struct};

@@ -1,7 +1,7 @@
 //! Messages cut into packets, and packets put together again (IBA vol. 1, 9.4 and 9.7).
 //!
 //! A message above the path MTU becomes a First, Middle and a Last packet, with sequence numbers that
-//! go up by one. Both directions are plain state machines: no buffers, no clock, no I/O. The trap: a
+//! go up by one. Both directions are plain state machines: no buffers, no clock, no I/O. Pitfall: a
 //! READ response takes as many sequence numbers as it has packets, all of the request's.
 
 use thiserror::Error;

@@ -3,9 +3,7 @@
 
 use super::{CLASS_VERSION, CommunicationManager};
 use crate::CmCapabilities;
-use ib_mad::{
-    Attribute, ClassCapabilities, ClassPortInfo, Mad, MadStatus, Method, RespTime,
-};
+use ib_mad::{Attribute, ClassCapabilities, ClassPortInfo, Mad, MadStatus, Method, RespTime};
 
 /// What this manager sets up: everything but channels of reliable and raw datagrams.
 const CAPABILITIES: CmCapabilities = CmCapabilities::IS_RELIABLE_CONNECTION_CAPABLE

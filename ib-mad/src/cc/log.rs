@@ -1,6 +1,6 @@
 //! CongestionLog: the latest congestion events of a node (IBA vol. 1, A10.4.3.5).
 //!
-//! The trap: it begins at byte 32 of the datagram, where other attributes have a reserved field, and
+//! Pitfall: it begins at byte 32 of the datagram, where other attributes have a reserved field, and
 //! `log_type` says which of the two layouts it has.
 
 use ib_wire::{Lid, Qpn, Sl, table::Layout, wire_struct};

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::{CallError, Mad, MadHeader, RequestOptions, RmppMessage, call::judge};
+use crate::{CallError, Mad, MadHeader, RequestOptions, RmppMessage, call::check_status};
 
 /// A request that knows what goes out and how its answer reads.
 ///
@@ -76,8 +76,8 @@ impl Response {
     /// # Errors
     /// [`Refused`](CallError::Refused) for another status than 0,
     /// [`Redirected`](CallError::Redirected) for the redirection that no LID comes with.
-    pub fn judge(&self) -> Result<(), CallError> {
-        judge(self.first())
+    pub fn check_status(&self) -> Result<(), CallError> {
+        check_status(self.first())
     }
 }
 
@@ -90,7 +90,7 @@ impl Request for Mad {
     }
 
     fn read(&self, response: Response) -> Result<Response, CallError> {
-        response.judge()?;
+        response.check_status()?;
         Ok(response)
     }
 }

@@ -74,7 +74,7 @@ impl Request for Bytewise {
     }
 
     fn read(&self, response: Response) -> Result<usize, CallError> {
-        response.judge()?;
+        response.check_status()?;
         let data = response.data();
         assert_eq!(data, bytes(data.len()));
         Ok(data.len())

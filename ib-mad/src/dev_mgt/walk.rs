@@ -1,7 +1,7 @@
 //! The walk of an I/O unit: from the unit to its controllers, from each to its services (IBA vol. 1,
 //! 16.3.3).
 //!
-//! ServiceEntries come in blocks of four. The trap: controllers come and go while they are read, and only
+//! ServiceEntries come in blocks of four. Pitfall: controllers come and go while they are read, and only
 //! `change_id` says so; it is read again in the end, and a unit that has changed is walked again.
 
 use alloc::{collections::BTreeMap, vec::Vec};

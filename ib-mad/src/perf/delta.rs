@@ -1,6 +1,6 @@
 //! What a port has counted between two reads of its counters.
 //!
-//! The trap: a counter stays at all ones, so that more may have come than the difference shows; and a
+//! Pitfall: a counter stays at all ones, so that more may have come than the difference shows; and a
 //! counter that is smaller than before was cleared, by whom ever, so that all it shows is new, and what
 //! it counted before it was cleared is lost.
 

@@ -1,6 +1,6 @@
 //! PortExtendedSpeedsCounters: errors of links that run FDR or faster (IBA vol. 1, 16.1.4.13).
 //!
-//! The trap: while Reed-Solomon error correction is active the same attribute ID carries the other
+//! Pitfall: while Reed-Solomon error correction is active the same attribute ID carries the other
 //! layout, and nothing in the datagram says so: PortInfoExtended's FEC mode does. All saturate.
 
 use ib_wire::{code_points, table::Layout, wire_struct};

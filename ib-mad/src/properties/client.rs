@@ -54,7 +54,7 @@ impl Request for Ask {
     }
 
     fn read(&self, response: Response) -> Result<usize, CallError> {
-        response.judge()?;
+        response.check_status()?;
         Ok(response.data().len())
     }
 }

@@ -219,6 +219,8 @@ pub fn any_segments_stay_within_bounds(bytes: &[u8]) {
         assert!(rmpp.memory() <= CONFIG.max_memory + 2 * CONFIG.max_message);
         now = now + Duration::from_millis(u.arbitrary::<u8>().unwrap_or(0).into());
         rmpp.handle_timeout(now);
+        // What a time-out makes it send is no answer to the next segment.
+        while rmpp.poll_transmit(now).is_some() {}
         while rmpp.poll_event().is_some() {}
     }
     rmpp.handle_timeout(now + Duration::from_secs(41));

@@ -170,7 +170,10 @@ impl Rmpp {
             false => RmppSender::new(self.config, template, data)?,
         };
         if let Some(window) = self.turns.remove(&key.inverted()) {
-            machine.handle_mad(now, &turn(&against(template), self.config, window));
+            machine.handle_mad(
+                now,
+                &window_open_ack(&against(template), self.config, window),
+            );
         }
         self.send_memory = self.send_memory.saturating_add(machine.memory());
         let sender = Sender {
@@ -325,7 +328,7 @@ impl Rmpp {
             && outcome == Some(Ok(()));
         let opens = is_last_ack && key.is_double_sided() && !key.method.is_response();
         if let Some(sender) = self.senders.get_mut(&key).filter(|_| opens) {
-            let mad = turn(&sender.template, self.config, 1);
+            let mad = window_open_ack(&sender.template, self.config, 1);
             sender.done_until = Some(now.saturating_add(self.config.keep_time));
             self.reply(mad);
             if !was_done {
@@ -404,7 +407,7 @@ impl Rmpp {
 }
 
 /// The acknowledgement of segment 0 that opens the window of the answer.
-fn turn(template: &Mad, config: RmppConfig, window: u32) -> Mad {
+fn window_open_ack(template: &Mad, config: RmppConfig, window: u32) -> Mad {
     let mut ack = RmppAck::default();
     ack.set_rmpp_version(1)
         .set_rmpp_type(RmppType::ACK)

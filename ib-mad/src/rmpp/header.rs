@@ -1,6 +1,6 @@
 //! The RMPP header: bytes 24..36 of a datagram whose class has one (IBA vol. 1, 13.6.2).
 //!
-//! It numbers the segments of a message that does not fit one datagram. The trap: the payload length
+//! It numbers the segments of a message that does not fit one datagram. Pitfall: the payload length
 //! means one thing in the first segment and another in the last.
 
 use ib_wire::{code_points, wire_struct};

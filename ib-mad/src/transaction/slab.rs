@@ -34,7 +34,7 @@ pub(super) enum State {
     /// In the queue of what is to be sent again; it keeps its place in the window.
     Resend,
     /// Its responder was busy; its timer runs.
-    Resting,
+    BusyWait,
     /// In the queue of failures.
     Failed(FailureReason),
 }

@@ -376,7 +376,7 @@ fn a_held_request_waits_until_it_is_told() {
     let mut window = window();
     let id = window.request(&get(1), 7).unwrap();
     let _ = window.poll_transmit(at(0));
-    assert!(window.hold(MgmtClass::SUBN_LID, id, at(500)));
+    assert!(window.extend_deadline(MgmtClass::SUBN_LID, id, at(500)));
     window.handle_timeout(at(499));
     assert_eq!(window.poll_transmit(at(499)), None);
     assert_eq!(window.poll_timeout(), Some(at(500)));

@@ -1,6 +1,6 @@
 //! The M_Key of a port: who may pass, what a wrong key costs, and the lease (IBA vol. 1, 14.2.4).
 //!
-//! The trap: a wrong key is no refusal. The request vanishes, is counted and told to the manager; only
+//! Pitfall: a wrong key is no refusal. The request vanishes, is counted and told to the manager; only
 //! a Get may pass where the protect bits leave reading open, and the lease that a violation starts
 //! opens a port whose manager is gone.
 

@@ -44,15 +44,15 @@ impl PortKind {
 /// A value in a Set that the specification forbids: status 0x001C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("PortInfo.{field} may not be set to {found:#x}")]
-pub struct BadSet {
+pub struct InvalidSet {
     /// The field's name in the specification's tables.
     pub field: &'static str,
     /// The value found.
     pub found: u64,
 }
 
-fn bad<T>(field: &'static str, found: impl Into<u64>) -> Result<T, BadSet> {
-    Err(BadSet {
+fn bad<T>(field: &'static str, found: impl Into<u64>) -> Result<T, InvalidSet> {
+    Err(InvalidSet {
         field,
         found: found.into(),
     })
@@ -64,13 +64,13 @@ fn bad<T>(field: &'static str, found: impl Into<u64>) -> Result<T, BadSet> {
 /// speeds, and those that are enabled stay.
 ///
 /// # Errors
-/// The first [`BadSet`] in the field order of the specification's rules.
+/// The first [`InvalidSet`] in the field order of the specification's rules.
 pub fn set_port_info(
     now: &PortInfo,
     wanted: &PortInfo,
     kind: PortKind,
     extended_speeds: bool,
-) -> Result<PortInfo, BadSet> {
+) -> Result<PortInfo, InvalidSet> {
     let mut new = *now;
     if kind.has_lid() {
         set_addresses(&mut new, wanted, kind)?;
@@ -114,8 +114,8 @@ pub fn set_port_info(
 /// nothing is no error.
 ///
 /// # Errors
-/// [`BadSet`] for a step out of order and for a value that nobody may set.
-pub fn set_port_state(now: PortState, wanted: PortState) -> Result<PortState, BadSet> {
+/// [`InvalidSet`] for a step out of order and for a value that nobody may set.
+pub fn set_port_state(now: PortState, wanted: PortState) -> Result<PortState, InvalidSet> {
     match (wanted, now) {
         (PortState::NO_CHANGE, _) => Ok(now),
         (PortState::DOWN, _) => Ok(PortState::DOWN),
@@ -127,7 +127,7 @@ pub fn set_port_state(now: PortState, wanted: PortState) -> Result<PortState, Ba
 }
 
 /// Keys, LIDs and what else an end port has only once.
-fn set_addresses(new: &mut PortInfo, wanted: &PortInfo, kind: PortKind) -> Result<(), BadSet> {
+fn set_addresses(new: &mut PortInfo, wanted: &PortInfo, kind: PortKind) -> Result<(), InvalidSet> {
     let (lid, lmc) = (wanted.lid(), wanted.lmc());
     if !lid.is_unicast() || !Lid(lid.0 | lmc.path_bits()).is_unicast() {
         return bad("lid", lid.0);
@@ -176,7 +176,11 @@ fn set_counters(new: &mut PortInfo, wanted: &PortInfo) {
 }
 
 /// Widths, speeds and MTU: 0 leaves the first two, the highest value is all that is supported.
-fn set_link(new: &mut PortInfo, wanted: &PortInfo, extended_speeds: bool) -> Result<(), BadSet> {
+fn set_link(
+    new: &mut PortInfo,
+    wanted: &PortInfo,
+    extended_speeds: bool,
+) -> Result<(), InvalidSet> {
     let width = wanted.link_width_enabled();
     if width == LinkWidths::SET_TO_SUPPORTED {
         new.set_link_width_enabled(new.link_width_supported());
@@ -207,7 +211,7 @@ fn set_link(new: &mut PortInfo, wanted: &PortInfo, extended_speeds: bool) -> Res
     Ok(())
 }
 
-fn set_extended_speeds(new: &mut PortInfo, wanted: &PortInfo) -> Result<(), BadSet> {
+fn set_extended_speeds(new: &mut PortInfo, wanted: &PortInfo) -> Result<(), InvalidSet> {
     let speed = wanted.link_speed_ext_enabled();
     if speed == LinkSpeedsExt::SET_TO_SUPPORTED {
         new.set_link_speed_ext_enabled(new.link_speed_ext_supported());
@@ -230,7 +234,7 @@ fn set_extended_speeds(new: &mut PortInfo, wanted: &PortInfo) -> Result<(), BadS
 }
 
 /// Data VLs and their arbitration.
-fn set_arbitration(new: &mut PortInfo, wanted: &PortInfo) -> Result<(), BadSet> {
+fn set_arbitration(new: &mut PortInfo, wanted: &PortInfo) -> Result<(), InvalidSet> {
     let vls = wanted.operational_vls();
     if vls > new.vl_cap() {
         return bad("operational_vls", vls.bits());
@@ -242,7 +246,7 @@ fn set_arbitration(new: &mut PortInfo, wanted: &PortInfo) -> Result<(), BadSet> 
     Ok(())
 }
 
-fn set_states(new: &mut PortInfo, wanted: &PortInfo) -> Result<(), BadSet> {
+fn set_states(new: &mut PortInfo, wanted: &PortInfo) -> Result<(), InvalidSet> {
     match wanted.link_down_default_state() {
         LinkDownDefaultState::NO_CHANGE => {}
         state @ (LinkDownDefaultState::SLEEP | LinkDownDefaultState::POLLING) => {

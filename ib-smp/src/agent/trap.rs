@@ -1,7 +1,7 @@
 //! Traps: what an agent tells the subnet manager by itself (IBA vol. 1, 13.4.9 and 14.3.5).
 //!
 //! A trap goes LID routed to the master's LID and is repeated until TrapRepress comes with the same
-//! transaction ID. The trap in it: a port that does not know the master's LID yet can tell nobody,
+//! transaction ID. Pitfall: a port that does not know the master's LID yet can tell nobody,
 //! so a manager looks at PortStateChange as well.
 
 use core::{ops::Add, time::Duration};

@@ -5,7 +5,7 @@
 //! enough for two timers to be handled together that a replay handles one by one. So the first look after a
 //! wait is the moment of what ended it: the datagram's, or the deadline itself. The looks after that are the
 //! real time, as an engine may have computed for long: what it sends then is recorded with the moment that it
-//! was told. The trap: a look after which nothing was sent is in no recording either. It counts for nothing, and
+//! was told. Pitfall: a look after which nothing was sent is in no recording either. It counts for nothing, and
 //! the first look after the next wait may tell an earlier moment.
 
 use std::{cell::Cell, rc::Rc};

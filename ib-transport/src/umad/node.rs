@@ -130,7 +130,7 @@ impl<F: UserMadFile> Node<F> {
                 *word |= 1 << (method.bits() % 64);
             }
         }
-        self.file.ioctl(REGISTER_AGENT2, &mut request)?;
+        self.file.ioctl::<REGISTER_AGENT2, _>(&mut request)?;
         Ok(request.id)
     }
 
@@ -149,7 +149,7 @@ impl<F: UserMadFile> Node<F> {
                 *word |= 1 << (method.bits() % 32);
             }
         }
-        self.file.ioctl(REGISTER_AGENT, &mut request)?;
+        self.file.ioctl::<REGISTER_AGENT, _>(&mut request)?;
         Ok(request.id)
     }
 
@@ -255,7 +255,7 @@ impl<F: UserMadFile> Drop for Node<F> {
         for &(_, id) in &self.agents {
             let mut id = id;
             // Closing the file would do, but ibsim's library leaks agents that are not unregistered.
-            let _ = self.file.ioctl(UNREGISTER_AGENT, &mut id);
+            let _ = self.file.ioctl::<UNREGISTER_AGENT, _>(&mut id);
         }
     }
 }

@@ -22,8 +22,11 @@ pub(super) trait UserMadFile: AsFd {
     /// Writes `bytes` in one call.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// A control call whose argument is read and written in place.
-    fn ioctl<T: FromBytes + IntoBytes>(&self, request: u32, argument: &mut T) -> io::Result<()>;
+    /// A control call whose argument is read and written in place; `REQUEST` names the size of `T`.
+    fn ioctl<const REQUEST: u32, T: FromBytes + IntoBytes>(
+        &self,
+        argument: &mut T,
+    ) -> io::Result<()>;
 
     /// A control call without an argument.
     fn ioctl_plain(&self, request: u32) -> io::Result<()>;
@@ -79,12 +82,15 @@ impl UserMadFile for Fd {
         }
     }
 
-    fn ioctl<T: FromBytes + IntoBytes>(&self, request: u32, argument: &mut T) -> io::Result<()> {
-        debug_assert_eq!((request >> 16 & 0x3fff) as usize, size_of::<T>());
-        // SAFETY: the requests of this module name in their bits 29..16 the size of the argument that
-        // the kernel reads and writes; `T` has that size and any bytes are a valid `T`.
+    fn ioctl<const REQUEST: u32, T: FromBytes + IntoBytes>(
+        &self,
+        argument: &mut T,
+    ) -> io::Result<()> {
+        const { assert!((REQUEST >> 16 & 0x3fff) as usize == size_of::<T>()) };
+        // SAFETY: bits 29..16 of a request are the size of the argument that the kernel reads and
+        // writes; `T` has that size, which was just checked, and any bytes are a valid `T`.
         let status =
-            unsafe { libc::ioctl(self.0, request.into(), std::ptr::from_mut::<T>(argument)) };
+            unsafe { libc::ioctl(self.0, REQUEST.into(), std::ptr::from_mut::<T>(argument)) };
         if status < 0 {
             Err(io::Error::last_os_error())
         } else {

@@ -134,7 +134,7 @@ impl fmt::Display for FaultKind {
 }
 
 /// Everything that is wrong with a packet, in the order of the checks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Faults {
     list: [Option<Fault>; Self::MAX],
 }
@@ -173,11 +173,33 @@ impl Faults {
     }
 }
 
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
 impl IntoIterator for Faults {
     type Item = Fault;
     type IntoIter = core::iter::Flatten<core::array::IntoIter<Option<Fault>, { Faults::MAX }>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.list.into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Packet;
+
+    #[test]
+    fn debug_of_faults_is_the_list_of_them() {
+        let faults = Packet::parse(&[0u8; 3][..]).validate();
+        let text = format!("{faults:?}");
+        assert!(
+            text.starts_with("[Fault {") && !text.contains("None"),
+            "{text}"
+        );
+        assert_eq!(format!("{:?}", super::Faults::default()), "[]");
     }
 }

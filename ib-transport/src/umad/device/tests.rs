@@ -163,7 +163,7 @@ fn one_bad_device_never_hides_the_others() {
     assert!(port.rate.is_none() && port.p_keys.is_empty());
     assert!(matches!(&port.link_layer, LinkLayer::Other(name) if name.len() <= 4096));
     assert!(devices[1].ports.is_empty() && devices[2].ports.is_empty());
-    let chosen = crate::umad::Wanted::default();
+    let chosen = crate::umad::PortSelector::default();
     let chosen = chosen.choose(&devices).unwrap();
     assert_eq!((chosen.0.name.as_str(), chosen.1.number), ("mlx5_0", 1));
 }

@@ -85,13 +85,16 @@ impl UserMadFile for Kernel {
         }
     }
 
-    fn ioctl<T: FromBytes + IntoBytes>(&self, request: u32, argument: &mut T) -> io::Result<()> {
+    fn ioctl<const REQUEST: u32, T: FromBytes + IntoBytes>(
+        &self,
+        argument: &mut T,
+    ) -> io::Result<()> {
         let bytes = argument.as_mut_bytes().to_vec();
-        self.0.borrow_mut().seen.push((request, bytes));
-        if request == UNREGISTER_AGENT {
+        self.0.borrow_mut().seen.push((REQUEST, bytes));
+        if REQUEST == UNREGISTER_AGENT {
             return Ok(());
         }
-        let answer = self.call(request).map_err(io::Error::from_raw_os_error)?;
+        let answer = self.call(REQUEST).map_err(io::Error::from_raw_os_error)?;
         for (to, from) in argument.as_mut_bytes().iter_mut().zip(answer) {
             *to = from;
         }

@@ -1,7 +1,7 @@
-//! The course of a request through the window: waiting for its turn, on the wire, resting, over.
+//! The attempts of a request: queued for the window, on the wire, waiting for a busy responder, over.
 //!
-//! A request stands in one list at a time, which its [`State`] names; its timer runs in flight and at
-//! rest. It counts against the limits from its first sending until it rests or is over.
+//! A request is in one list at a time, which its [`State`] names; its timer runs in flight and while it
+//! waits for a busy responder. It counts against the limits from its first sending until it waits or is over.
 
 use super::{
     Answer, Backoff, FailureReason, TransactionWindow,
@@ -41,8 +41,8 @@ impl<C> TransactionWindow<C> {
         Some(index)
     }
 
-    /// The responder is busy: lets it rest, unless it has had its rests. Returns whether the request
-    /// stays open.
+    /// The responder is busy: the request waits, unless it has waited `busy_retries` times. Returns whether
+    /// the request stays open.
     pub(super) fn wait_for_busy(&mut self, now: Instant, index: Index) -> bool {
         let busy_retries = self.config.busy_retries;
         let Some(entry) = self.slab.get_mut(index) else {
@@ -61,7 +61,7 @@ impl<C> TransactionWindow<C> {
         }
         let wait = Backoff::DOUBLE.wait(self.config.busy_wait, entry.busy);
         entry.busy = entry.busy.saturating_add(1);
-        entry.state = State::Resting;
+        entry.state = State::BusyWait;
         self.timers.insert(index, now.saturating_add(wait));
         self.in_flight = self.in_flight.saturating_sub(1);
         true
@@ -161,7 +161,7 @@ impl<C> TransactionWindow<C> {
                 self.slab.unlink(&mut self.resend, index);
                 self.in_flight = self.in_flight.saturating_sub(1);
             }
-            State::Resting => self.timers.remove(index),
+            State::BusyWait => self.timers.remove(index),
             State::Ready => self.slab.unlink(&mut self.ready, index),
             State::Waiting => {
                 self.destinations

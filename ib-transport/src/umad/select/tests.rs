@@ -43,7 +43,7 @@ fn without_a_name_the_first_active_infiniband_port_is_chosen() {
         device("c", vec![port(1, LinkLayer::InfiniBand, 4, 5)]),
     ];
     let chosen = |device: Option<&str>, port, guid| {
-        let wanted = Wanted {
+        let wanted = PortSelector {
             device: device.map(str::to_owned),
             port,
             guid,
@@ -75,7 +75,7 @@ fn a_port_that_is_split_over_two_devices_is_found_by_its_guid() {
     ];
     let names = |from: usize| {
         let port = &devices[from].ports[0];
-        let halves = Halves::of(&devices, (&devices[from], port));
+        let halves = SplitPort::of(&devices, (&devices[from], port));
         let name = |(device, _): (&Device, _)| device.name.clone();
         (halves.smi.map(name), name(halves.gsi))
     };
@@ -98,22 +98,22 @@ fn what_is_missing_is_named_with_what_helps() {
         device("mlx5_0", vec![port(1, LinkLayer::InfiniBand, 4, 5)]),
         device("rxe0", vec![port(1, LinkLayer::Ethernet, 4, 5)]),
     ];
-    let any = Wanted::default();
-    let named = |device: &str, port| Wanted {
+    let any = PortSelector::default();
+    let named = |device: &str, port| PortSelector {
         device: Some(device.to_owned()),
         port,
         guid: None,
     };
-    let by_guid = Wanted {
+    let by_guid = PortSelector {
         guid: Some(Guid(0xab)),
-        ..Wanted::default()
+        ..PortSelector::default()
     };
-    let by_number = Wanted {
+    let by_number = PortSelector {
         port: Some(3),
-        ..Wanted::default()
+        ..PortSelector::default()
     };
     let here = "ports here: mlx5_0/1 (InfiniBand), rxe0/1 (Ethernet)";
-    let cases: [(&[Device], &Wanted, Option<u32>, String); 9] = [
+    let cases: [(&[Device], &PortSelector, Option<u32>, String); 9] = [
         (
             &[],
             &any,
@@ -201,7 +201,7 @@ fn a_port_without_subnet_management_says_why() {
     ];
     let refused = |index: usize| {
         let chosen = (&devices[index], &devices[index].ports[0]);
-        let has_smi = Halves::of(&devices, chosen).smi.is_some();
+        let has_smi = SplitPort::of(&devices, chosen).smi.is_some();
         check(&devices, chosen, has_smi, &AgentClass::SUBNET_MANAGER).map_err(reason)
     };
     let others = "no subnet management there; InfiniBand ports are: mlx5_1/1, mlx5_1/2";
@@ -280,7 +280,7 @@ fn the_state_that_a_simulator_showed_at_first_refuses_nothing() {
 fn disabled_ports_come_last_and_link_up_before_polling() {
     let choice = |ports: Vec<DevicePort>| {
         let devices = [device("a", ports)];
-        Wanted::default()
+        PortSelector::default()
             .choose(&devices)
             .map(|(_, port)| port.number)
     };

@@ -10,7 +10,7 @@ use crate::TransportError;
 
 /// The port that the user names: by device, number, GUID, all or none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PortSelector {
     /// Device name, as `mlx5_0`.
     pub device: Option<String>,
     /// Number of the port on its device.
@@ -19,7 +19,7 @@ pub struct Wanted {
     pub guid: Option<Guid>,
 }
 
-impl Wanted {
+impl PortSelector {
     /// The best port that is wanted: Active before LinkUp before others, Disabled last; the first of
     /// equal ones.
     ///
@@ -45,14 +45,14 @@ impl Wanted {
 /// Adapters with several planes show a port as two devices with one port GUID: one carries subnet
 /// management, the other, whose CapabilityMask says IsSMDisabled, all the rest.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Halves<'a> {
+pub(super) struct SplitPort<'a> {
     /// Carries QP0.
     pub(super) smi: Option<(&'a Device, &'a DevicePort)>,
     /// Carries QP1.
     pub(super) gsi: (&'a Device, &'a DevicePort),
 }
 
-impl<'a> Halves<'a> {
+impl<'a> SplitPort<'a> {
     /// The halves of a port; most ports are both themselves.
     pub(super) fn of(devices: &'a [Device], chosen: (&'a Device, &'a DevicePort)) -> Self {
         let (_, port) = chosen;
@@ -146,7 +146,7 @@ fn no_smi(device: &Device, port: &DevicePort, devices: &[Device]) -> TransportEr
 /// Why none of the ports is the one that is wanted; `abi_version` is the module's.
 pub(super) fn no_port(
     devices: &[Device],
-    wanted: &Wanted,
+    wanted: &PortSelector,
     abi_version: Option<u32>,
 ) -> TransportError {
     let reason = match abi_version {
