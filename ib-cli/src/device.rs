@@ -1,18 +1,14 @@
 //! The port that `sm`, `discover` and `query` speak through: a real adapter's, or ibsim's.
 
-use std::{
-    os::fd::{AsFd as _, BorrowedFd},
-    time::Duration,
-};
+use std::time::Duration;
 
 use clap::Args;
-use ib_mad::{Instant, Mad, Method, MgmtClass, Oui, WindowConfig};
+use ib_mad::{Method, MgmtClass, Oui, WindowConfig};
+pub use ib_transport::AnyPort as DevicePort;
 use ib_transport::{
-    MadTransport, MonotonicClock, Received, TransportError,
-    ibsim::{IbsimOptions, IbsimPort},
-    umad::{AgentClass, PortSelector, Rmpp, UmadOptions, UmadPort},
+    MonotonicClock, PortOptions,
+    umad::{AgentClass, Rmpp},
 };
-use ib_wire::Guid;
 
 use crate::error::CliError;
 
@@ -59,30 +55,6 @@ impl TimeoutArgs {
     }
 }
 
-/// A port that is open.
-pub enum DevicePort {
-    Umad(Box<UmadPort>),
-    Ibsim(Box<IbsimPort>),
-}
-
-impl DevicePort {
-    /// The files to wait for, to read a datagram.
-    pub fn files(&self) -> Vec<BorrowedFd<'_>> {
-        match self {
-            Self::Umad(port) => port.files().collect(),
-            Self::Ibsim(port) => vec![port.as_fd()],
-        }
-    }
-
-    /// The port, for a person.
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Umad(port) => format!("{} port {}", port.device(), port.port().number),
-            Self::Ibsim(port) => format!("node {} of the simulator", port.node()),
-        }
-    }
-}
-
 impl DeviceArgs {
     /// The reason for the choice of the port, for a person.
     pub fn reason(&self) -> &'static str {
@@ -107,29 +79,12 @@ impl DeviceArgs {
         timeout: Duration,
         clock: MonotonicClock,
     ) -> Result<DevicePort, CliError> {
-        let device = self.device.as_deref();
-        if let Some(server) = device.and_then(|device| device.strip_prefix("sim:")) {
-            let options = IbsimOptions {
-                server: server.to_owned(),
-                node: self.node.clone(),
-                announce_sm,
-            };
-            return match IbsimPort::attach(&options, clock) {
-                Ok(port) => Ok(DevicePort::Ibsim(Box::new(port))),
-                Err(error) => Err(CliError::at(device.unwrap_or_default(), error)),
-            };
-        }
-        let guid: Option<Guid> = device
-            .filter(|device| device.starts_with("0x"))
-            .and_then(|device| device.parse().ok());
-        let options = UmadOptions {
-            wanted: PortSelector {
-                device: self.device.clone().filter(|_| guid.is_none()),
-                port: self.port,
-                guid,
-            },
-            timeout: UmadOptions::below(timeout),
+        let options = PortOptions {
+            device: self.device.clone(),
+            port: self.port,
+            node: self.node.clone(),
             announce_sm,
+            timeout,
         };
         let classes: Vec<AgentClass> = classes
             .iter()
@@ -145,36 +100,9 @@ impl DeviceArgs {
                 rmpp: Rmpp::User,
             })
             .collect();
-        match UmadPort::open(&options, &classes, clock) {
-            Ok(port) => Ok(DevicePort::Umad(Box::new(port))),
-            Err(error) => Err(CliError::input(error)),
-        }
-    }
-}
-
-impl DevicePort {
-    /// Whether every peer of an RMPP transfer acknowledges it. Programs that ibsim's library is preloaded into do
-    /// not.
-    pub fn peers_acknowledge(&self) -> bool {
-        match self {
-            Self::Umad(port) => !port.is_simulator(),
-            Self::Ibsim(_) => false,
-        }
-    }
-}
-
-impl MadTransport for DevicePort {
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
-        match self {
-            Self::Umad(port) => port.send(mad),
-            Self::Ibsim(port) => port.send(mad),
-        }
-    }
-
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        match self {
-            Self::Umad(port) => port.recv(deadline),
-            Self::Ibsim(port) => port.recv(deadline),
-        }
+        DevicePort::open(&options, &classes, clock).map_err(|error| match &self.device {
+            Some(device) if device.starts_with("sim:") => CliError::at(device, error),
+            _ => CliError::input(error),
+        })
     }
 }

@@ -50,6 +50,7 @@ mod status;
 mod time;
 #[cfg(feature = "alloc")]
 mod transaction;
+pub mod transport;
 mod vendor;
 mod vl_arbiter;
 

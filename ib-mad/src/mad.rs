@@ -7,7 +7,7 @@ use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute_mut, transmute_ref,
 };
 
-use crate::{Attribute, MadHeader, attribute::write_attribute};
+use crate::{Attribute, MadHeader, RmppData, RmppType, attribute::write_attribute};
 
 /// A whole datagram of 256 bytes and the other end's address: a transport's unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,28 @@ impl Mad {
             address,
             bytes: [0; Self::LEN],
         }
+    }
+
+    /// Bytes of the datagram that hold something: of the last segment of an RMPP transfer 36 and its
+    /// PayloadLength, of every other datagram all 256.
+    ///
+    /// Receivers of a last segment take the number of records from its length, so a layer that carries a
+    /// length beside a datagram carries this one. Source: IBA vol. 1, 13.6.2.
+    #[must_use]
+    pub fn used_len(&self) -> usize {
+        let header = self.header();
+        let class = header.mgmt_class();
+        let last = self.bytes.get(MadHeader::LEN..).and_then(|bytes| {
+            let (rmpp, data) = RmppData::parse(bytes, MadHeader::LEN).ok()?;
+            let is_last = rmpp.active() && rmpp.rmpp_type() == RmppType::DATA && rmpp.last();
+            let payload = usize::try_from(rmpp.payload_length()).ok()?;
+            let headers = Self::LEN.checked_sub(data.len())?;
+            // The class's own header is a part of the payload.
+            let fits =
+                class.data_offset() <= headers.checked_add(payload)? && payload <= data.len();
+            (class.has_rmpp_header() && is_last && fits).then(|| headers.checked_add(payload))?
+        });
+        last.unwrap_or(Self::LEN)
     }
 
     /// The common header.
@@ -154,4 +176,36 @@ pub enum Input<'a> {
     /// The layer below gave a datagram of ours back, by its header at least: it waited for the answer in vain,
     /// or learned that there is no way.
     Returned(&'a Mad),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MgmtClass;
+
+    #[test]
+    fn only_the_last_segment_of_a_transfer_is_shorter_than_a_datagram() {
+        for (class, flags, payload, len) in [
+            (MgmtClass::SUBN_ADM, 0b101, 20 + 112, 36 + 132),
+            (MgmtClass::SUBN_ADM, 0b101, 220, 256),
+            // Active, but not last; last, but not active.
+            (MgmtClass::SUBN_ADM, 0b001, 132, 256),
+            (MgmtClass::SUBN_ADM, 0b100, 132, 256),
+            // Lengths that cannot be: shorter than the class's header, longer than a datagram.
+            (MgmtClass::SUBN_ADM, 0b101, 19, 256),
+            (MgmtClass::SUBN_ADM, 0b101, 221, 256),
+            // The same bytes in a class without RMPP.
+            (MgmtClass::PERF, 0b101, 132, 256),
+            (MgmtClass(0x30), 0b101, 4 + 8, 48),
+        ] {
+            let mut mad = Mad::new(MadAddress::DIRECTED);
+            mad.header_mut().set_mgmt_class(class);
+            let (rmpp, _) = RmppData::parse_mut(&mut mad.bytes[24..], 24).unwrap();
+            rmpp.set_rmpp_type(RmppType::DATA)
+                .set_active(flags & 1 != 0)
+                .set_last(flags & 4 != 0)
+                .set_payload_length(payload);
+            assert_eq!(mad.used_len(), len, "{class} {flags:03b} {payload}");
+        }
+    }
 }

@@ -147,6 +147,8 @@ impl SimTransport {
 }
 
 impl MadTransport for SimTransport {
+    type Error = TransportError;
+
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
         self.shared.0.borrow_mut().sim.send(self.port, mad);
         Ok(())

@@ -2,12 +2,12 @@
 
 mod lab;
 
+use ib_cm::{CmMessage, Rej, RejReason, Req, SidrRep, SidrReq, SidrStatus};
 use ib_mad::{
-    Attribute, AttributeId, BKey, BKeyInfo, CaCongestionSetting, CcKey, ClassPortInfo, CmMessage,
+    Attribute, AttributeId, BKey, BKeyInfo, CaCongestionSetting, CcKey, ClassPortInfo,
     CongestionControlMad, CongestionControlTable, CongestionInfo, CongestionKeyInfo,
     CongestionLogCa, CongestionLogSwitch, IoControllerProfile, IoUnitInfo, Mad, MadAddress,
-    MadStatus, Method, MgmtClass, Rej, RejReason, Req, SidrRep, SidrReq, SidrStatus,
-    SwitchCongestionSetting, SwitchPortCongestionSetting, Timestamp,
+    MadStatus, Method, MgmtClass, SwitchCongestionSetting, SwitchPortCongestionSetting, Timestamp,
 };
 use ib_sim::SimOptions;
 use ib_wire::{Lid, Sl};

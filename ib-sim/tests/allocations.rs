@@ -19,7 +19,10 @@ use ib_transport::{Clock, MadTransport, MonotonicClock, Received, Record, Tap};
 use lab::{H, at, fabric, path};
 
 /// Exchanges a hundred datagrams after the first ones have made room, and counts what this thread asks for.
-fn asked_for_hundred(transport: &mut impl MadTransport, clock: &impl Clock) -> u64 {
+fn asked_for_hundred(
+    transport: &mut impl MadTransport<Error = ib_transport::TransportError>,
+    clock: &impl Clock,
+) -> u64 {
     let mut mad = Mad::new(MadAddress::DIRECTED);
     let request = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(&[1, 7, 5]));
     mad.bytes = *request.as_bytes();

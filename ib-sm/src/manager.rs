@@ -91,7 +91,7 @@ pub enum Conduct {
 ///
 /// /// Brings the subnet behind `transport` up and returns how many LIDs it has.
 /// fn bring_up(
-///     transport: &mut impl MadTransport,
+///     transport: &mut impl MadTransport<Error = TransportError>,
 ///     clock: &impl Clock,
 /// ) -> Result<Option<usize>, TransportError> {
 ///     let mut sm = SubnetManager::new(SmConfig::default(), clock.now());

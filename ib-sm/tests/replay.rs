@@ -34,7 +34,7 @@ fn config() -> SmConfig {
 }
 
 /// Drives a manager until it has ended its last sweep; its events in words.
-fn run<T: MadTransport, C: Clock>(
+fn run<T: MadTransport<Error = TransportError>, C: Clock>(
     transport: &mut T,
     clock: &C,
 ) -> (Vec<String>, Result<Option<()>, TransportError>) {
@@ -80,7 +80,10 @@ fn simulated(rates: FaultRates, seed: u64) -> (SimTransport, SimClock) {
 }
 
 /// The events of a run over `transport`, and what was tapped meanwhile.
-fn tap<T: MadTransport, C: Clock + Clone>(transport: T, clock: C) -> (Vec<String>, Vec<Record>) {
+fn tap<T: MadTransport<Error = TransportError>, C: Clock + Clone>(
+    transport: T,
+    clock: C,
+) -> (Vec<String>, Vec<Record>) {
     let records = RefCell::new(Vec::new());
     let sink = |record: &Record| records.borrow_mut().push(*record);
     let mut transport = Tap::new(transport, clock.clone(), sink);
@@ -125,7 +128,9 @@ struct KernelLike<T> {
     returned: VecDeque<Mad>,
 }
 
-impl<T: MadTransport> MadTransport for KernelLike<T> {
+impl<T: MadTransport<Error = TransportError>> MadTransport for KernelLike<T> {
+    type Error = TransportError;
+
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
         const AGENT: u64 = 0x0002_0000_0000;
         self.sent += 1;

@@ -53,7 +53,7 @@ fn discover(sim: &SharedSim, from: PortRef) -> (Discovered, Vec<DiscoveryEvent>)
 
 fn discover_by(
     config: DiscoveryConfig,
-    transport: &mut impl MadTransport,
+    transport: &mut impl MadTransport<Error = ib_transport::TransportError>,
     clock: impl Clock,
 ) -> (Discovered, Vec<DiscoveryEvent>) {
     let mut discovery = Discovery::new(config);
@@ -266,6 +266,8 @@ struct RealTime {
 }
 
 impl MadTransport for RealTime {
+    type Error = TransportError;
+
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
         self.transport.send(mad)
     }
@@ -361,6 +363,8 @@ struct Stubborn {
 }
 
 impl MadTransport for Stubborn {
+    type Error = TransportError;
+
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
         let mut answer = *mad;
         let (smp, _) = SmpDirected::parse_mut(&mut answer.bytes, 0).unwrap();

@@ -8,31 +8,18 @@ use std::{env, error::Error, time::Duration};
 use ib_mad::{Attribute, Method, TransactionId};
 use ib_smp::{DrPath, NodeInfo, SmAttribute, Smp, SmpDirected};
 use ib_transport::{
-    Clock, MadTransport, MonotonicClock, Received,
-    ibsim::{IbsimOptions, IbsimPort},
-    umad::{AgentClass, UmadOptions, UmadPort},
+    AnyPort, Clock, MadTransport, MonotonicClock, PortOptions, Received, umad::AgentClass,
 };
 use ib_wire::PortNum;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1).peekable();
     let clock = MonotonicClock::start();
-    let simulator = arguments.next_if(|argument| argument.starts_with("sim:"));
-    let mut port: Box<dyn MadTransport> = match simulator {
-        Some(device) => {
-            let server = device.trim_start_matches("sim:").to_owned();
-            let options = IbsimOptions {
-                server,
-                ..IbsimOptions::default()
-            };
-            Box::new(IbsimPort::attach(&options, clock)?)
-        }
-        None => Box::new(UmadPort::open(
-            &UmadOptions::default(),
-            &AgentClass::DIAGNOSTICS,
-            clock,
-        )?),
+    let options = PortOptions {
+        device: arguments.next_if(|argument| argument.starts_with("sim:")),
+        ..PortOptions::default()
     };
+    let mut port = AnyPort::open(&options, &AgentClass::DIAGNOSTICS, clock)?;
 
     let hops: Vec<PortNum> = arguments.map(|hop| hop.parse()).collect::<Result<_, _>>()?;
     let path = DrPath::try_new(&hops).ok_or("more than 63 hops")?;

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use ib_wire::Packet;
 use pcap_file::{
     DataLink, PcapError, TsResolution,
     pcap::{PcapHeader, PcapPacket, PcapReader, PcapWriter},
@@ -163,10 +164,64 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
+    /// The packets of the frames that are left, in a `for` loop; frames of other protocols are skipped.
+    ///
+    /// Each packet owns its bytes: where that costs too much, use [`next_frame`](Self::next_frame) and
+    /// [`Frame::packet`]. The iterator ends behind the first error.
+    ///
+    /// ```
+    /// use ib_transport::capture::CaptureReader;
+    /// # use ib_transport::capture::{CaptureWriter, LinkType};
+    /// # let mut writer = CaptureWriter::pcapng(Vec::new(), LinkType::INFINIBAND)?;
+    /// # writer.write(std::time::Duration::ZERO, &[0; 30])?;
+    /// # let file = writer.into_inner();
+    ///
+    /// for packet in CaptureReader::new(&file[..])?.packets() {
+    ///     let packet = packet?;
+    ///     println!("{} bytes: {:?}", packet.bytes().len(), packet.validate());
+    /// }
+    /// # Ok::<(), ib_transport::capture::CaptureError>(())
+    /// ```
+    pub fn packets(self) -> Packets<R> {
+        Packets {
+            reader: self,
+            has_failed: false,
+        }
+    }
+
     /// How many frames have been read.
     #[must_use]
     pub fn frames(&self) -> u64 {
         self.frames
+    }
+}
+
+/// The packets of a capture: [`CaptureReader::packets`].
+#[derive(Debug)]
+pub struct Packets<R: Read> {
+    reader: CaptureReader<R>,
+    has_failed: bool,
+}
+
+impl<R: Read> Iterator for Packets<R> {
+    type Item = Result<Packet<Vec<u8>>, CaptureError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.has_failed {
+            match self.reader.next_frame() {
+                Ok(frame) => {
+                    let frame = frame?;
+                    if let Some((start, bytes)) = frame.packet_bytes() {
+                        return Some(Ok(Packet::parse_as(start, bytes.to_vec())));
+                    }
+                }
+                Err(error) => {
+                    self.has_failed = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
     }
 }
 

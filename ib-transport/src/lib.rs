@@ -2,8 +2,13 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "capture")]
 pub mod capture;
-mod drive;
+mod clock;
+#[cfg(all(feature = "umad", feature = "ibsim", target_os = "linux"))]
+mod device;
+mod faulty;
+#[cfg(feature = "ibsim")]
 pub mod ibsim;
 #[cfg(feature = "interop")]
 #[doc(hidden)]
@@ -11,16 +16,23 @@ pub mod interop;
 mod replay;
 mod tap;
 mod transport;
+#[cfg(feature = "umad")]
 #[allow(
     unsafe_code,
     reason = "the system calls of umad, one reviewed file: umad/sys.rs"
 )]
 pub mod umad;
 
-pub use drive::{Clock, MonotonicClock, ask, drive};
+pub use clock::MonotonicClock;
+#[cfg(all(feature = "umad", feature = "ibsim", target_os = "linux"))]
+pub use device::{AnyPort, PortOptions};
+pub use faulty::{FaultOptions, Faulty};
+pub use ib_mad::transport::{Clock, MadTransport, Received, TransportFailure, ask, drive};
 pub use replay::{Replay, ReplayClock};
-pub use tap::{Direction, Record, RecordWriter, Recording, Tap, TappedClock, read_records};
-pub use transport::{MadTransport, Received, TransportError};
+pub use tap::{Direction, Record, Tap, TappedClock};
+#[cfg(feature = "capture")]
+pub use tap::{RecordWriter, Recording, read_records};
+pub use transport::TransportError;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -122,6 +122,8 @@ impl Replay {
 }
 
 impl MadTransport for Replay {
+    type Error = TransportError;
+
     /// # Errors
     /// [`Diverged`](TransportError::Diverged) if the recording has another datagram here, or ends here;
     /// [`Unreachable`](TransportError::Unreachable) where the layer below refused it.

@@ -1,14 +1,16 @@
 //! Listening in: every datagram that passes a transport, with its time and direction.
 
 mod clock;
+#[cfg(feature = "capture")]
 mod packet;
 
-use ib_mad::{Instant, Mad};
+use ib_mad::{Instant, Mad, transport::TransportFailure as _};
 
 pub use clock::TappedClock;
+#[cfg(feature = "capture")]
 pub use packet::{RecordWriter, Recording, read_records};
 
-use crate::{Clock, MadTransport, Received, TransportError};
+use crate::{Clock, MadTransport, Received};
 
 /// Which way a datagram went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,17 +82,19 @@ where
     C: Clock,
     S: FnMut(&Record),
 {
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    type Error = T::Error;
+
+    fn send(&mut self, mad: &Mad) -> Result<(), T::Error> {
         let at = self.clock.sent();
         self.show(at, Direction::Sent, mad);
         let sent = self.transport.send(mad);
-        if let Err(TransportError::Unreachable { .. }) = sent {
+        if sent.as_ref().is_err_and(|error| error.is_unreachable()) {
             self.show(at, Direction::Refused, mad);
         }
         sent
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, T::Error> {
         let received = self.transport.recv(deadline)?;
         let at = self.clock.wake(deadline, received.is_some());
         match &received {

@@ -1,34 +1,7 @@
-//! The trait that every way to a fabric implements.
+//! Why a transport of an operating system refuses or ends.
 
-use ib_mad::{Instant, Mad, MgmtClass};
+use ib_mad::{Mad, MgmtClass, transport::TransportFailure};
 use thiserror::Error;
-
-/// A way to send and receive management datagrams: an adapter, a simulator, a replayed capture.
-pub trait MadTransport {
-    /// Sends one datagram; does not wait for anything.
-    ///
-    /// # Errors
-    /// [`Unreachable`](TransportError::Unreachable) if this datagram cannot go out while others may;
-    /// any other error ends the use of the transport.
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError>;
-
-    /// Waits for the next datagram until `deadline`, or for ever without one.
-    ///
-    /// `None` at the deadline. A moment that has passed asks what is there already.
-    ///
-    /// # Errors
-    /// What ends the use of the transport.
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError>;
-}
-
-/// What a transport hands up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Received {
-    /// A datagram from the fabric.
-    Mad(Mad),
-    /// The layer below gave a datagram of ours back: no answer came, or it has no way.
-    Returned(Mad),
-}
 
 /// Why a transport cannot go on.
 #[derive(Debug, Error)]
@@ -80,4 +53,10 @@ pub enum TransportError {
         /// Why, in words.
         reason: String,
     },
+}
+
+impl TransportFailure for TransportError {
+    fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
+    }
 }

@@ -283,6 +283,8 @@ impl UmadPort {
 }
 
 impl MadTransport for UmadPort {
+    type Error = TransportError;
+
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
         self.send_message(&mad.address, &mad.bytes)
     }

@@ -112,6 +112,8 @@ impl WakeablePort {
 }
 
 impl MadTransport for WakeablePort {
+    type Error = TransportError;
+
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
         self.port.send(mad)
     }

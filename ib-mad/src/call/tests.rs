@@ -95,7 +95,6 @@ fn a_call_writes_each_attribute_where_its_table_says() {
         BM: ClassPortInfo Notice BKeyInfo;
         DEV_MGT: ClassPortInfo Notice IoUnitInfo IoControllerProfile ServiceEntries DiagnosticTimeout
             DiagCode;
-        COM_MGT: ClassPortInfo;
         SNMP: ClassPortInfo;
         CONGESTION_CONTROL: ClassPortInfo Notice CongestionInfo CongestionKeyInfo CongestionLogSwitch
             SwitchCongestionSetting SwitchPortCongestionSetting CaCongestionSetting

@@ -1,10 +1,11 @@
 //! Communication management (IBA vol. 1, chapter 12) of a node without services: a request for a connection is rejected,
 //! a service ID is not resolved.
 
-use ib_mad::{
-    Attribute, ClassPortInfo, CmCapabilities, CmMessage, CommunicationMgmtMad, Mad, Rej, RejReason,
-    Req, SidrRep, SidrReq, SidrStatus,
+use ib_cm::{
+    CmCapabilities, CmMessage, CommunicationMgmtMad, Rej, RejReason, Req, SidrRep, SidrReq,
+    SidrStatus,
 };
+use ib_mad::{Attribute, ClassPortInfo, Mad};
 
 use super::{Answer, Refusal, Request};
 

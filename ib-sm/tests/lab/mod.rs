@@ -47,6 +47,8 @@ pub struct Recorder {
 }
 
 impl MadTransport for Recorder {
+    type Error = TransportError;
+
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
         self.sent.push(*mad);
         self.inner.send(mad)

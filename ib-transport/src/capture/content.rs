@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use ib_wire::{code_points, wire_struct};
+use ib_wire::{
+    EtherType, Ethernet, Ipv4, Ipv6, Packet, ROCE_V2_PORT, Start, Udp, Vlan, code_points,
+    wire_struct,
+};
 use pcap_file::DataLink;
 
 use crate::Direction;
@@ -99,6 +102,35 @@ pub enum Content<'a> {
 }
 
 impl Frame<'_> {
+    /// The packet in the frame; `None` if the frame carries another protocol than InfiniBand and RoCE.
+    ///
+    /// ```
+    /// use ib_transport::capture::{CaptureReader, CaptureWriter, LinkType};
+    /// # use std::time::Duration;
+    /// # let mut writer = CaptureWriter::pcapng(Vec::new(), LinkType::INFINIBAND)?;
+    /// # writer.write(Duration::ZERO, &[0; 30])?;
+    /// # let file = writer.into_inner();
+    /// let mut reader = CaptureReader::new(&file[..])?;
+    /// while let Some(frame) = reader.next_frame()? {
+    ///     if let Some(packet) = frame.packet() {
+    ///         println!("{:?}", packet.validate());
+    ///     }
+    /// }
+    /// # Ok::<(), ib_transport::capture::CaptureError>(())
+    /// ```
+    #[must_use]
+    pub fn packet(&self) -> Option<Packet<&[u8]>> {
+        let (start, bytes) = self.packet_bytes()?;
+        Some(Packet::parse_as(start, bytes))
+    }
+
+    /// The bytes from the packet's first header on, and which header that is; `None` if the frame carries
+    /// another protocol than InfiniBand and RoCE.
+    #[must_use]
+    pub fn packet_bytes(&self) -> Option<(Start, &[u8])> {
+        self.content().and_then(packet)
+    }
+
     /// Where the packet starts; `None` if this link's frames, or this frame, cannot carry InfiniBand.
     ///
     /// A trailer or padding of the link stays: the packet's own lengths tell what belongs to it.
@@ -235,6 +267,65 @@ fn payload(mut ether_type: u16, mut bytes: &[u8]) -> Option<Content<'_>> {
 
 fn ip(bytes: &[u8]) -> Option<Content<'_>> {
     matches!(bytes.first()? >> 4, 4 | 6).then_some(Content::Ip(bytes))
+}
+
+/// The packet and where it starts; `None` if the frame carries another protocol.
+fn packet(content: Content<'_>) -> Option<(Start, &[u8])> {
+    match content {
+        Content::InfiniBand(bytes) => Some((Start::Ib, bytes)),
+        Content::RoceV1(bytes) => Some((Start::RoceV1, bytes)),
+        Content::Ip(bytes) => match bytes.first()? >> 4 {
+            4 => is_roce_v2_ipv4(bytes).then_some((Start::RoceV2Ipv4, bytes)),
+            _ => is_roce_v2_ipv6(bytes).then_some((Start::RoceV2Ipv6, bytes)),
+        },
+        Content::Ethernet(bytes) => is_roce(bytes).then_some((Start::Ethernet, bytes)),
+    }
+}
+
+/// Whether an Ethernet frame carries RoCE of either version.
+fn is_roce(frame: &[u8]) -> bool {
+    let Ok((ethernet, mut rest)) = Ethernet::parse(frame, 0) else {
+        return false;
+    };
+    let mut ether_type = ethernet.ether_type();
+    while matches!(ether_type, EtherType::VLAN | EtherType::SERVICE_VLAN) {
+        let Ok((vlan, behind)) = Vlan::parse(rest, 0) else {
+            return false;
+        };
+        ether_type = vlan.ether_type();
+        rest = behind;
+    }
+    match ether_type {
+        EtherType::ROCE_V1 => true,
+        EtherType::IPV4 => is_roce_v2_ipv4(rest),
+        EtherType::IPV6 => is_roce_v2_ipv6(rest),
+        _ => false,
+    }
+}
+
+/// Whether an IPv4 packet is UDP to the port of RoCE v2, and no later fragment.
+fn is_roce_v2_ipv4(bytes: &[u8]) -> bool {
+    let Ok((ip, _)) = Ipv4::parse(bytes, 0) else {
+        return false;
+    };
+    let header = usize::from(ip.ihl()) * 4;
+    ip.protocol() == UDP && ip.fragment_offset() == 0 && is_roce_v2(bytes.get(header..))
+}
+
+/// Whether an IPv6 packet is UDP to the port of RoCE v2.
+fn is_roce_v2_ipv6(bytes: &[u8]) -> bool {
+    match Ipv6::parse(bytes, 0) {
+        Ok((ip, rest)) => ip.next_header() == UDP && is_roce_v2(Some(rest)),
+        Err(_) => false,
+    }
+}
+
+/// UDP's number as an IP protocol.
+const UDP: u8 = 17;
+
+fn is_roce_v2(udp: Option<&[u8]>) -> bool {
+    udp.and_then(|bytes| Udp::parse(bytes, 0).ok())
+        .is_some_and(|(udp, _)| udp.dst_port() == ROCE_V2_PORT)
 }
 
 #[cfg(test)]

@@ -191,6 +191,8 @@ impl IbsimPort {
 }
 
 impl MadTransport for IbsimPort {
+    type Error = TransportError;
+
     fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
         let permissive = mad.address.lid.is_permissive();
         let message = Datagram {
@@ -203,7 +205,7 @@ impl MadTransport for IbsimPort {
             }
             .into(),
             dqp: mad.address.qpn.bits().into(),
-            length: (Mad::LEN as u64).into(),
+            length: (mad.used_len() as u64).into(),
             mad: mad.bytes,
             ..Datagram::new_zeroed()
         };

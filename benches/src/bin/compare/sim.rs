@@ -177,7 +177,7 @@ fn over_socket(server: &str, count: u32) -> Result<f64, Failure> {
 
 /// Keeps `WINDOW` requests in flight until `count` are answered. A datagram that is lost ends the measurement.
 fn rate(
-    transport: &mut impl MadTransport,
+    transport: &mut impl MadTransport<Error = ib_transport::TransportError>,
     clock: Option<&MonotonicClock>,
     count: u32,
 ) -> Result<f64, Failure> {

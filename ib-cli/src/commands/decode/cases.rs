@@ -6,8 +6,8 @@ use std::{
     path::Path,
 };
 
-use ib_transport::capture::{CaptureReader, Content};
-use ib_wire::{EtherType, Ethernet, ROCE_V2_PORT, Start, Udp, Vlan};
+use ib_transport::capture::CaptureReader;
+use ib_wire::Start;
 
 use crate::{error::CliError, files::without_mark, hex, output::stderr};
 
@@ -140,7 +140,7 @@ impl Cases {
                     let Some(frame) = frame.map_err(|error| CliError::at(&*name, error))? else {
                         return Ok(true);
                     };
-                    match frame.content().and_then(packet) {
+                    match frame.packet_bytes() {
                         Some((start, bytes)) => batch.push(start, bytes),
                         None => *skipped += 1,
                     }
@@ -228,63 +228,4 @@ fn decode(
     };
     let pushed = batch.push_digits(start, line.trim_ascii());
     pushed.map_err(|what| CliError::at(format_args!("-:{number}"), what))
-}
-
-/// The packet and where it starts; `None` if the frame carries another protocol.
-fn packet(content: Content<'_>) -> Option<(Start, &[u8])> {
-    match content {
-        Content::InfiniBand(bytes) => Some((Start::Ib, bytes)),
-        Content::RoceV1(bytes) => Some((Start::RoceV1, bytes)),
-        Content::Ip(bytes) => match bytes.first()? >> 4 {
-            4 => is_roce_v2_ipv4(bytes).then_some((Start::RoceV2Ipv4, bytes)),
-            _ => is_roce_v2_ipv6(bytes).then_some((Start::RoceV2Ipv6, bytes)),
-        },
-        Content::Ethernet(bytes) => is_roce(bytes).then_some((Start::Ethernet, bytes)),
-    }
-}
-
-/// Whether an Ethernet frame carries RoCE of either version.
-fn is_roce(frame: &[u8]) -> bool {
-    let Ok((ethernet, mut rest)) = Ethernet::parse(frame, 0) else {
-        return false;
-    };
-    let mut ether_type = ethernet.ether_type();
-    while matches!(ether_type, EtherType::VLAN | EtherType::SERVICE_VLAN) {
-        let Ok((vlan, behind)) = Vlan::parse(rest, 0) else {
-            return false;
-        };
-        ether_type = vlan.ether_type();
-        rest = behind;
-    }
-    match ether_type {
-        EtherType::ROCE_V1 => true,
-        EtherType::IPV4 => is_roce_v2_ipv4(rest),
-        EtherType::IPV6 => is_roce_v2_ipv6(rest),
-        _ => false,
-    }
-}
-
-/// Whether an IPv4 packet is UDP to the port of RoCE v2, and no later fragment.
-fn is_roce_v2_ipv4(bytes: &[u8]) -> bool {
-    let Ok((ip, _)) = ib_wire::Ipv4::parse(bytes, 0) else {
-        return false;
-    };
-    let header = usize::from(ip.ihl()) * 4;
-    ip.protocol() == UDP && ip.fragment_offset() == 0 && is_roce_v2(bytes.get(header..))
-}
-
-/// Whether an IPv6 packet is UDP to the port of RoCE v2.
-fn is_roce_v2_ipv6(bytes: &[u8]) -> bool {
-    match ib_wire::Ipv6::parse(bytes, 0) {
-        Ok((ip, rest)) => ip.next_header() == UDP && is_roce_v2(Some(rest)),
-        Err(_) => false,
-    }
-}
-
-/// UDP's number as an IP protocol.
-const UDP: u8 = 17;
-
-fn is_roce_v2(udp: Option<&[u8]>) -> bool {
-    udp.and_then(|bytes| Udp::parse(bytes, 0).ok())
-        .is_some_and(|(udp, _)| udp.dst_port() == ROCE_V2_PORT)
 }
