@@ -1,0 +1,37 @@
+//! Runs the subnet manager on a simulated fabric until the subnet is up, then asks a port for its state.
+
+use std::{error::Error, ops::ControlFlow};
+
+use infiniband::{
+    Port,
+    routing::{NodeType, PortRef, generate::FabricSpec},
+    sim::{Sim, SimOptions},
+    sm::{Event, SmConfig, SubnetManager},
+    smp::{Destination, PortInfo},
+    transport::{Clock, drive},
+    wire::PortNum,
+};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let fabric = "ring:switches=5,hosts=1".parse::<FabricSpec>()?.build()?;
+    let mut nodes = fabric.nodes().iter_enumerated();
+    let ca = nodes.find(|(_, node)| node.type_ == NodeType::CA);
+    let (node, port) = (ca.ok_or("no CA")?.0, PortNum(1));
+    let sim = Sim::new(&fabric, SimOptions::default()).share();
+    let (mut transport, clock) = (sim.attach(PortRef { node, port })?, sim.clock());
+    let mut manager = SubnetManager::new(SmConfig::default(), clock.now());
+    let up = drive(
+        &mut manager,
+        &mut transport,
+        &clock,
+        |_, event| match event {
+            Event::SubnetUp(summary) => ControlFlow::Break(summary.fabric.lids),
+            _ => ControlFlow::Continue(()),
+        },
+    )?;
+    println!("{:?} LIDs", up);
+    let switch: Destination = "0,1".parse()?;
+    let info: PortInfo = Port::new(transport, clock).get(&switch, 1)?;
+    println!("port 1 of the next switch is {}", info.port_state());
+    Ok(())
+}
