@@ -122,6 +122,16 @@ impl Election {
             && (self.sm_key == SmKey(0) || other.sm_key() == self.sm_key)
     }
 
+    /// Whether another manager would take part but for its key: both may become masters then.
+    #[must_use]
+    pub fn differs_in_key(&self, other: &SmInfo) -> bool {
+        !self.ignore_others
+            && other.guid() != self.guid
+            && other.sm_state() != SmState::NOT_ACTIVE
+            && self.sm_key != SmKey(0)
+            && other.sm_key() != self.sm_key
+    }
+
     /// Takes in what happened.
     ///
     /// # Errors

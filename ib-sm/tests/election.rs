@@ -4,7 +4,7 @@ mod lab;
 
 use std::time::Duration;
 
-use ib_mad::{Engine, Input, Instant};
+use ib_mad::{Engine, Input, Instant, SmKey};
 use ib_routing::PortRef;
 use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
@@ -50,6 +50,10 @@ impl Managers {
     }
 
     fn start(&mut self, port: PortRef, priority: u8) -> usize {
+        self.start_with(port, priority, SmConfig::default().sm_key)
+    }
+
+    fn start_with(&mut self, port: PortRef, priority: u8, sm_key: SmKey) -> usize {
         self.sim.with(|sim| {
             sim.attach(port, true).unwrap();
             sim.set_is_sm(port, true).unwrap();
@@ -58,6 +62,7 @@ impl Managers {
         self.sim.with(|sim| sim.set_is_sm(port, true).unwrap());
         let config = SmConfig {
             sm_priority: priority,
+            sm_key,
             sweep_interval: Some(Duration::from_secs(10)),
             ..SmConfig::default()
         };
@@ -274,4 +279,34 @@ fn the_master_of_two_subnets_that_are_joined_is_one_and_no_lid_is_in_two_places(
     lids.sort_unstable();
     lids.dedup();
     assert_eq!(lids.len(), count);
+}
+
+#[test]
+fn a_handover_needs_no_poll_as_its_sender_is_the_master_until_it_is_answered() {
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    managers.start(ports[0], 3);
+    managers.run_for(5 * SECOND);
+    managers.start(ports[1], 9);
+    managers.run_for(2 * SECOND);
+    // The master decides it when it sweeps.
+    let now: Instant = managers.sim.with(|sim| sim.now());
+    managers.hosts[0].sm.resweep(now);
+    // The standby polls every 10 s: nothing but the order itself can have made it the master so soon.
+    managers.run_for(2 * SECOND);
+    assert_eq!(managers.states(), [SmState::STANDBY, SmState::MASTER]);
+    assert!(managers.hosts[1].sm.is_up());
+}
+
+#[test]
+fn two_keys_are_two_masters_and_both_say_so() {
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    let first = managers.start_with(ports[0], 3, SmKey(1));
+    managers.run_for(5 * SECOND);
+    let second = managers.start_with(ports[1], 9, SmKey(2));
+    managers.run_for(30 * SECOND);
+    for host in [first, second] {
+        let events = &managers.hosts[host].events;
+        let is_said = |event: &Event| matches!(event, Event::SmKeyMismatch { .. });
+        assert!(events.iter().any(is_said), "manager {host}");
+    }
 }

@@ -194,6 +194,11 @@ impl SubnetManager {
             Some((_, known)) => *known = info,
             None => self.others.push((port, info)),
         }
+        if self.election.differs_in_key(&info) {
+            let at = self.subnet.port_at(port);
+            let state = info.sm_state();
+            self.events.push_back(Event::SmKeyMismatch { at, state });
+        }
         if scope == Scope::Everything {
             return;
         }
