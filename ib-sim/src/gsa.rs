@@ -12,7 +12,7 @@ mod device;
 use std::collections::BTreeMap;
 
 use ib_mad::{Attribute, ClassCapabilities, Instant, MadAddress};
-use ib_mad::{AttributeId, CLASSES, ClassPortInfo, Mad, MadStatus, Method, MgmtClass};
+use ib_mad::{AttributeId, ClassPortInfo, Mad, MadStatus, Method, MgmtClass};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::frame::FrameIdx;
@@ -204,7 +204,8 @@ impl Sim {
         }
         let node = &mut self.nodes[self.ports[end_port].node];
         let id = header.attribute_id();
-        let table = CLASSES.iter().find(|table| table.class == class);
+        let mut tables = ib_mad::CLASSES.iter().chain(ib_cm::CLASSES);
+        let table = tables.find(|table| table.class == class);
         let mut request = Request {
             class,
             id,
