@@ -37,7 +37,9 @@ use ib_mad::{
     Engine, InFlight, Input, Instant, Mad, Received, RequestOptions, TransactionWindow,
     WindowConfig,
 };
-use ib_routing::{Fabric, LidMap, NodeType, Routes, VerifyReport, format::mcfdbs::Groups};
+use ib_routing::{
+    Fabric, LidMap, LidPolicy, LowestFree, NodeType, Routes, VerifyReport, format::mcfdbs::Groups,
+};
 use ib_smp::{SmInfo, SmState};
 use ib_subnet::{NodeId, PortId, Read, Subnet, Walk};
 use ib_wire::{Guid, Lid};
@@ -111,6 +113,7 @@ pub enum Conduct {
 pub struct SubnetManager {
     config: SmConfig,
     conduct: Conduct,
+    lid_policy: Arc<dyn LidPolicy>,
     window: TransactionWindow<Purpose>,
     subnet: Subnet,
     plan: Plan,
@@ -227,6 +230,7 @@ impl SubnetManager {
             window: TransactionWindow::new(window_config(&config)),
             config,
             conduct: Conduct::Manage,
+            lid_policy: Arc::new(LowestFree),
             subnet: Subnet::default(),
             plan: Plan::default(),
             mode: Mode::Idle,
@@ -273,6 +277,14 @@ impl SubnetManager {
     #[must_use]
     pub fn with_conduct(mut self, conduct: Conduct) -> Self {
         self.conduct = conduct;
+        self
+    }
+
+    /// Sets the rule by which ports get their LIDs: [`LowestFree`] unless said otherwise. To be called before the
+    /// first datagram is sent.
+    #[must_use]
+    pub fn with_lid_policy(mut self, policy: Arc<dyn LidPolicy>) -> Self {
+        self.lid_policy = policy;
         self
     }
 

@@ -323,7 +323,7 @@ impl SubnetManager {
     fn decide_lids(&mut self, now: Instant) {
         self.enter_phase(now, Phase::Lids);
         let reassign = self.config.reassign_lids && !self.history.swept;
-        match crate::policy::lids::assign(self.situation(), reassign) {
+        match crate::policy::lids::assign(self.situation(), &*self.lid_policy, reassign) {
             Ok(assignment) => self.take_lids(assignment),
             Err(error) => {
                 self.note_error();

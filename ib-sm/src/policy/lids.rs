@@ -1,11 +1,11 @@
 //! LIDs: from those that the ports have to those that they shall have (IBA vol. 1, 14.4.3).
 //!
-//! [`LidMap::assign`] chooses: a LID that is valid stays. A node that cannot take part is left out of the fabric,
+//! A [`LidPolicy`] chooses; the built-in one keeps every LID that is valid. A node that cannot take part is left out of the fabric,
 //! with an event: a switch that did not answer with the sizes of its tables, or has no linear table.
 
 use alloc::vec::Vec;
 
-use ib_routing::{LidMap, LidOptions, RouteError};
+use ib_routing::{LidMap, LidOptions, LidPolicy, RouteError};
 use ib_subnet::{FabricIndex, Node, NodeId, PortId};
 use ib_wire::{Guid, Lid, Lmc, addr::LidRange};
 
@@ -27,14 +27,18 @@ pub(crate) struct Assignment {
 ///
 /// # Errors
 /// There are fewer LIDs than ports.
-pub(crate) fn assign(at: Situation<'_>, reassign: bool) -> Result<Assignment, RouteError> {
+pub(crate) fn assign(
+    at: Situation<'_>,
+    policy: &dyn LidPolicy,
+    reassign: bool,
+) -> Result<Assignment, RouteError> {
     let subnet = at.subnet();
     let takes_part = |id: NodeId, node: &Node| takes_part(node) && subnet.is_steady(id);
     let index = FabricIndex::build(subnet, takes_part, |port| subnet.is_link(port));
     let nodes = subnet.nodes();
     let excluded = nodes.filter(|&(id, _)| index.node(id).is_none());
     let excluded = excluded.map(|(_, node)| node.info().node_guid()).collect();
-    let lids = choose(at, &index, reassign)?;
+    let lids = choose(at, policy, &index, reassign)?;
     let mut ports = Vec::new();
     for destination in lids.destinations().iter() {
         let guid = index.fabric().node(destination.end.node).guid;
@@ -53,7 +57,12 @@ pub(crate) fn assign(at: Situation<'_>, reassign: bool) -> Result<Assignment, Ro
     })
 }
 
-fn choose(at: Situation<'_>, index: &FabricIndex, reassign: bool) -> Result<LidMap, RouteError> {
+fn choose(
+    at: Situation<'_>,
+    policy: &dyn LidPolicy,
+    index: &FabricIndex,
+    reassign: bool,
+) -> Result<LidMap, RouteError> {
     let config = at.config();
     let own = at.subnet().own_port();
     let own = own.and_then(|own| at.subnet().port(own));
@@ -72,13 +81,13 @@ fn choose(at: Situation<'_>, index: &FabricIndex, reassign: bool) -> Result<LidM
         last: last_lid(at, index),
         ..LidOptions::default()
     };
-    LidMap::assign(index.fabric(), &options).or_else(|_| {
+    policy.assign(index.fabric(), &options).or_else(|_| {
         // Better a switch that cannot reach every port than no subnet.
         let all = LidOptions {
             last: LidOptions::default().last,
             ..options
         };
-        LidMap::assign(index.fabric(), &all)
+        policy.assign(index.fabric(), &all)
     })
 }
 
