@@ -42,6 +42,7 @@ const POLICY: &str = "
 fn client(policy: &str, qos: bool, engine: &SharedEngine) -> Client {
     let lab = Lab::new("gen-ring-5").config(|config| {
         config.routing_engines = vec![engine.clone()];
+        config.allow_deadlock = true;
         config.qos.enabled = qos;
         config.qos_policy = QosPolicy::parse(policy).unwrap();
     });
