@@ -95,7 +95,7 @@ impl Running {
     pub fn stranger(&self, own: &str) -> UnixDatagram {
         let socket = UnixDatagram::bind_addr(&self.address(own)).unwrap();
         socket
-            .set_read_timeout(Some(Duration::from_millis(300)))
+            .set_read_timeout(Some(Duration::from_millis(2000)))
             .unwrap();
         socket
     }
