@@ -11,7 +11,7 @@ use crate::{
 
 /// Writes into room that was made before: what does not fit is lost, so the room must do.
 ///
-/// It keeps its place in a register where a [`Line`] would keep it in memory: nothing that is called out
+/// It keeps its place in a register where a `Line` would keep it in memory: nothing that is called out
 /// of line is given the cursor itself, but one of its own, [`aside`](Self::aside).
 #[derive(Debug)]
 pub struct Cursor<'a> {

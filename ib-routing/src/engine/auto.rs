@@ -98,10 +98,10 @@ impl RoutingEngine for Auto {
     }
 }
 
-/// As [`route`], with the verifier's report on the routes.
+/// As [`RoutingEngine::route`], with the verifier's report on the routes.
 ///
 /// # Errors
-/// As those of [`route`].
+/// As those of [`RoutingEngine::route`].
 pub fn route_verified(
     fabric: &Fabric,
     lids: &LidMap,
