@@ -69,7 +69,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is no time, expected seconds above 0"))
 }
 
-/// What was read of the ports that were chosen.
+/// Counters of the chosen ports, as they were read.
 struct Reading<'a> {
     snapshot: &'a Snapshot,
     ports: Vec<(PortRef, &'a SnapshotPort)>,
@@ -233,7 +233,7 @@ impl<'a> Reading<'a> {
         json!({ "ports": ports.collect::<Vec<_>>() })
     }
 
-    /// What was counted per second.
+    /// Rates per second.
     fn document_of_rates(&self, rates: &Rates<'_>) -> Value {
         let ports = self.ports.iter().map(|(at, port)| {
             let info = port.perf_class_port_info.as_ref();

@@ -155,7 +155,7 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
     Ok(Verdict::Holds)
 }
 
-/// What the arguments ask for.
+/// The request that the arguments describe.
 enum Question {
     /// An attribute of a node's subnet management agent.
     Attribute(node::AttributeQuery),

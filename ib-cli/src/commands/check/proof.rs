@@ -51,7 +51,7 @@ impl Proof {
         })
     }
 
-    /// What is wrong with the proof; `None` if it holds, or if a cycle already says that there is none.
+    /// The defect of the proof; `None` if it holds, or if a cycle already says that there is none.
     pub fn error(&self) -> Option<String> {
         let flaw = self.flaw.as_ref()?;
         Some(format!("the certificate is refused: {flaw}"))

@@ -9,7 +9,7 @@ use ib_routing::PortRef;
 use super::{Reading, values};
 use crate::output::{place, table::Table};
 
-/// What ports counted since an earlier reading.
+/// Increments of counters since an earlier reading.
 pub(super) struct Rates<'a> {
     before: &'a Snapshot,
     seconds: f64,
@@ -24,7 +24,7 @@ impl<'a> Rates<'a> {
         self.seconds
     }
 
-    /// What each counter of a port counted, at least.
+    /// The least increment of each counter of a port.
     pub(super) fn of(
         &self,
         at: PortRef,
@@ -131,7 +131,7 @@ pub(super) fn all(out: &mut impl Write, reading: &Reading<'_>, errors: bool) -> 
     table.print(out)
 }
 
-/// What stands beside a port: why nothing was read, or which counters are at their highest value.
+/// Remarks on a port: why nothing was read, or which counters are at their highest value.
 fn note(port: &SnapshotPort) -> String {
     if let Some(reason) = port.counters.unread {
         return format!("not read: {}", reason.text());
@@ -160,7 +160,7 @@ fn with_errors(out: &mut impl Write, reading: &Reading<'_>) -> io::Result<()> {
     table.print(out)
 }
 
-/// What was counted per second; on a terminal in place of the last table.
+/// Rates per second; on a terminal they replace the last table.
 pub(super) fn rates(
     out: &mut impl Write,
     reading: &Reading<'_>,

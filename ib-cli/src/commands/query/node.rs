@@ -47,7 +47,7 @@ pub(super) struct AttributeQuery {
 }
 
 impl AttributeQuery {
-    /// What the arguments name.
+    /// The place that the arguments name.
     pub(super) fn parse(args: &QueryArgs, what: What) -> Result<Self, CliError> {
         let entry = what.attribute().and_then(|id| {
             let mut tables = ib_smp::CLASSES.iter();
@@ -107,7 +107,7 @@ pub(super) struct CounterQuery {
 }
 
 impl CounterQuery {
-    /// What the arguments name.
+    /// The place that the arguments name.
     pub(super) fn parse(args: &QueryArgs) -> Result<Self, CliError> {
         if args.direct.is_some() {
             return Err(CliError::input(

@@ -20,7 +20,7 @@ const CLASS_PORT_INFO: RecordInfo = RecordInfo {
     methods: &[Method::GET, Method::GET_RESP],
 };
 
-/// What can be asked for by a template.
+/// Fields that a template may name.
 fn kinds() -> impl Iterator<Item = &'static RecordInfo> {
     let tables = RECORDS
         .iter()
@@ -46,7 +46,7 @@ pub(super) struct RecordQuery {
 }
 
 impl RecordQuery {
-    /// What the words name: a record, then fields.
+    /// The words of the query: a record, then fields.
     pub(super) fn parse(words: &[String]) -> Result<Self, CliError> {
         let Some((name, fields)) = words.split_first() else {
             return Err(CliError::input(format!("sa: no record, {}", expected())));

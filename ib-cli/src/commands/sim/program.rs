@@ -132,7 +132,7 @@ fn remove(directory: &Path) {
     let _ = fs::remove_dir_all(directory);
 }
 
-/// What LD_PRELOAD becomes: the library in front of what the user preloads.
+/// The value of LD_PRELOAD: the library, then the libraries that the user preloads.
 fn preload(library: &Path) -> OsString {
     let mut preload = library.as_os_str().to_owned();
     if let Some(others) = env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
