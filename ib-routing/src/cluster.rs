@@ -13,7 +13,7 @@
 //!
 //! let fabric = FabricSpec::Mcsm.build()?;
 //! let configs = cluster::read(include_str!("../testdata/clusters/mcsm.conf"))?;
-//! let clusters = cluster::Clusters::survey(&fabric, &configs).expect("sound configurations");
+//! let clusters = cluster::Clusters::validate(&fabric, &configs).expect("sound configurations");
 //! let (chain, lids) = ([engine::UPDN.clone()], LidOptions::default());
 //! let parts = clusters.route(&chain, true, &lids, &RouteOptions::default()).expect("routes");
 //! let union = cluster::Union::join(&fabric, &clusters, &parts);
@@ -21,7 +21,7 @@
 //! # Ok::<(), ib_routing::TopologyError>(())
 //! ```
 //!
-//! Whoever has all configurations can check them against each other ([`Clusters::survey`]) and join the
+//! Whoever has all configurations can check them against each other ([`Clusters::validate`]) and join the
 //! tables to one route set for the verifier ([`Union`]): each part free of deadlock does not make the
 //! whole so. Source: Basalov, "MCSM", logical clusters of InfiniBand networks under own managers.
 
@@ -30,20 +30,20 @@ mod fault;
 mod mcast;
 mod plan;
 mod route;
-mod survey;
-mod territory;
 pub mod transit;
 mod union;
+mod validate;
+mod view;
 
 pub use self::{
-    config::{ClusterConfig, Declaration, Place, Transit, read, write},
+    config::{ClusterConfig, Declaration, SwitchPort, Transit, read, write},
     fault::{ClusterFault, ClusterFaultKind},
     mcast::join_trees,
     plan::plan,
     route::{ClusterRoutes, route},
-    survey::Clusters,
-    territory::{ClusterView, Outside},
     union::Union,
+    validate::Clusters,
+    view::{ClusterView, RemoteRouter},
 };
 
 #[cfg(test)]

@@ -169,7 +169,7 @@ pub fn any_clusters_reach_each_other(bytes: &[u8]) {
         cluster::write(&cluster::read(&text).expect("what we wrote")),
         text
     );
-    let Ok(clusters) = Clusters::survey(&fabric, &configs) else {
+    let Ok(clusters) = Clusters::validate(&fabric, &configs) else {
         // Only parts that no cable joins may be without transit.
         assert!(fabric.parts().iter().any(|&part| part > 0));
         return;
@@ -472,7 +472,7 @@ pub fn any_text_is_tables_or_an_error(bytes: &[u8]) {
         port_lists::read_ports(&text),
     );
     if let Ok(configs) = cluster::read(&text) {
-        let _ = Clusters::survey(&fabric, &configs);
+        let _ = Clusters::validate(&fabric, &configs);
     }
     let _ = text.parse::<FabricSpec>();
 }

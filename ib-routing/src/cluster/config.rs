@@ -29,7 +29,7 @@ use crate::{
 
 /// A port of a switch, as a configuration names it.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct SwitchPort {
     /// Node GUID of the switch.
     pub switch: Guid,
     /// Its port.
@@ -38,7 +38,7 @@ pub struct Place {
     pub line: usize,
 }
 
-impl Place {
+impl SwitchPort {
     /// Whether both name the same port.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SwitchPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.switch, self.port)
     }
@@ -56,7 +56,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug)]
 pub struct Transit {
     /// The port: one of the boundary.
-    pub place: Place,
+    pub place: SwitchPort,
     /// The clusters whose LIDs may leave here; empty means all others.
     pub to: Vec<String>,
 }
@@ -87,11 +87,11 @@ pub struct ClusterConfig {
     /// Node GUIDs of switches in it, with the lines that name them. The boundary's need not be here.
     pub switches: Vec<(Guid, usize)>,
     /// The ports at which it ends.
-    pub boundary: Vec<Place>,
+    pub boundary: Vec<SwitchPort>,
     /// The boundary ports by which packets to other clusters leave.
     pub transit: Vec<Transit>,
     /// The boundary ports that join its multicast trees to those of its neighbours.
-    pub multicast: Vec<Place>,
+    pub multicast: Vec<SwitchPort>,
 }
 
 /// What the manager of one cluster knows of another.
@@ -140,7 +140,7 @@ impl ClusterConfig {
     /// Whether it ends at this port.
     #[must_use]
     pub fn ends_at(&self, switch: Guid, port: PortNum) -> bool {
-        let here = |place: &Place| (place.switch, place.port) == (switch, port);
+        let here = |place: &SwitchPort| (place.switch, place.port) == (switch, port);
         self.boundary.iter().any(here)
     }
 }
@@ -298,10 +298,10 @@ fn lid_pair<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<(Lid, Lid)>
     pair.filter(|_| words.next().is_none())
 }
 
-fn place<'a>(words: &mut impl Iterator<Item = &'a str>, line: usize) -> Option<Place> {
+fn place<'a>(words: &mut impl Iterator<Item = &'a str>, line: usize) -> Option<SwitchPort> {
     let switch = words.next()?.parse().ok()?;
     let port = words.next()?.parse().ok().filter(|&port| port > 0)?;
-    Some(Place {
+    Some(SwitchPort {
         switch,
         port: PortNum(port),
         line,

@@ -7,7 +7,7 @@ use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_wire::PortNum;
 
-use super::{survey::Clusters, territory::ClusterView};
+use super::{validate::Clusters, view::ClusterView};
 use crate::{
     fabric::{Fabric, PortRef},
     index::{NodeIdx, SwitchIdx},
@@ -18,14 +18,14 @@ impl ClusterView {
     /// Trees of this cluster's groups: none yet. `without` are switches that cannot forward multicast.
     #[must_use]
     pub fn trees(&self, without: impl IntoIterator<Item = SwitchIdx>) -> Trees<'_> {
-        Trees::new(self.with_outside(), without.into_iter().collect())
+        Trees::new(self.with_remote(), without.into_iter().collect())
     }
 
     /// The tree that joins `members`, which are ports of the cluster's own nodes, and the joints to its
     /// neighbours: whether there are members behind them this cluster does not know.
     pub fn tree(&self, trees: &mut Trees<'_>, members: &[PortRef]) -> Tree {
         let joints = self.config().multicast.iter();
-        let joints = joints.filter_map(|place| self.behind(place));
+        let joints = joints.filter_map(|place| self.remote_end(place));
         let all: Vec<PortRef> = members.iter().copied().chain(joints).collect();
         trees.tree(&all)
     }
@@ -39,8 +39,8 @@ impl ClusterView {
 #[must_use]
 pub fn join_trees(fabric: &Fabric, clusters: &Clusters, trees: &[Tree]) -> Tree {
     let mut whole = Tree::default();
-    for (territory, tree) in clusters.territories().iter().zip(trees) {
-        let own = territory.with_outside();
+    for (view, tree) in clusters.views().iter().zip(trees) {
+        let own = view.with_remote();
         let node = |node: NodeIdx| fabric.node_by_guid(own.node(node).guid);
         let switch = |switch: SwitchIdx| fabric.switch_by_guid(own.switch_guid(switch));
         for (&at, &ports) in &tree.ports {

@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
 
 use ib_wire::{Lid, PortNum};
 
-use super::config::{ClusterConfig, Place, Transit};
+use super::config::{ClusterConfig, SwitchPort, Transit};
 use crate::{
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
@@ -63,25 +63,25 @@ pub fn plan(fabric: &Fabric, cluster_of: &IdxVec<SwitchIdx, usize>) -> Vec<Clust
 /// One direction of a cable between two clusters.
 struct Cable {
     from: usize,
-    place: Place,
+    place: SwitchPort,
     to: usize,
-    peer: Place,
+    peer: SwitchPort,
 }
 
 fn cables(fabric: &Fabric, cluster_of: &IdxVec<SwitchIdx, usize>) -> Vec<Cable> {
-    let place = |switch: SwitchIdx, port: PortNum| Place {
+    let place = |switch: SwitchIdx, port: PortNum| SwitchPort {
         switch: fabric.switch_guid(switch),
         port,
         line: 0,
     };
     let channels = fabric.channels().iter();
-    let between = channels.filter(|way| cluster_of[way.from] != cluster_of[way.to]);
+    let between = channels.filter(|channel| cluster_of[channel.from] != cluster_of[channel.to]);
     between
-        .map(|way| Cable {
-            from: cluster_of[way.from],
-            place: place(way.from, way.port),
-            to: cluster_of[way.to],
-            peer: place(way.to, way.to_port),
+        .map(|channel| Cable {
+            from: cluster_of[channel.from],
+            place: place(channel.from, channel.port),
+            to: cluster_of[channel.to],
+            peer: place(channel.to, channel.to_port),
         })
         .collect()
 }

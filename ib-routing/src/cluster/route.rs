@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use ib_wire::{Guid, Lmc, addr::LidRange};
 
 use super::{
-    config::{Declaration, Place},
-    territory::ClusterView,
+    config::{Declaration, SwitchPort},
     transit,
+    view::ClusterView,
 };
 use crate::{
     engine::{
@@ -31,10 +31,10 @@ pub struct ClusterRoutes {
     /// Engines that could not route it, and why.
     pub failed: Vec<(SharedEngine, RouteError)>,
     /// How many LIDs of others leave by each transit port whose cable is up.
-    pub transit: Vec<(Place, usize)>,
+    pub transit: Vec<(SwitchPort, usize)>,
 }
 
-/// Hands out the cluster's LIDs, deals those of the others to its transit ports, and routes all of them.
+/// Hands out the cluster's LIDs, assigns the LIDs of other clusters to its transit ports, and routes all of them.
 ///
 /// The engines and the LMC of the cluster's configuration come before those of the arguments; a root in
 /// `options` that is in another cluster does not count here.
@@ -42,15 +42,15 @@ pub struct ClusterRoutes {
 /// # Errors
 /// LIDs that do not suffice, and what the engines complain about.
 pub fn route(
-    territory: &ClusterView,
+    view: &ClusterView,
     others: &[Declaration],
     chain: &[SharedEngine],
     no_fallback: bool,
     lids: &LidOptions,
     options: &RouteOptions,
 ) -> Result<ClusterRoutes, RouteError> {
-    let config = territory.config();
-    let own = territory.own();
+    let config = view.config();
+    let own = view.own();
     let lids = LidMap::assign(
         own,
         &LidOptions {
@@ -60,33 +60,35 @@ pub fn route(
             ..lids.clone()
         },
     )?;
-    let ways: Vec<_> = ways(territory);
-    let dealt = transit::deal(others, ways.len(), |way, other| {
-        ways.get(way).is_some_and(|way| way.leads_to(&other.name))
+    let exits: Vec<_> = exits(view);
+    let assigned = transit::assign(others, exits.len(), |exit, other| {
+        exits
+            .get(exit)
+            .is_some_and(|exit| exit.leads_to(&other.name))
     });
-    let mut counts: Vec<(Place, usize)> = ways.iter().map(|way| (way.place, 0)).collect();
-    let mut ranges: Vec<(PortRef, LidRange)> = Vec::with_capacity(dealt.len());
-    for (&lid, &way) in &dealt {
+    let mut counts: Vec<(SwitchPort, usize)> = exits.iter().map(|exit| (exit.place, 0)).collect();
+    let mut ranges: Vec<(PortRef, LidRange)> = Vec::with_capacity(assigned.len());
+    for (&lid, &exit) in &assigned {
         let range = LidRange::try_new(lid, Lmc::ZERO).ok();
-        if let (Some(way), Some(range)) = (ways.get(way), range) {
-            ranges.push((way.end, range));
+        if let (Some(exit), Some(range)) = (exits.get(exit), range) {
+            ranges.push((exit.end, range));
         }
-        if let Some((_, count)) = counts.get_mut(way) {
+        if let Some((_, count)) = counts.get_mut(exit) {
             *count = count.saturating_add(1);
         }
     }
     let own_ranges = lids.destinations().iter();
     ranges.extend(own_ranges.map(|port| (port.end, port.range)));
-    let all = LidMap::of_ranges(territory.with_outside(), ranges);
+    let all = LidMap::of_ranges(view.with_remote(), ranges);
 
     let chain = if config.engines.is_empty() {
         chain
     } else {
         &config.engines
     };
-    let options = own_options(territory, chain, options);
+    let options = own_options(view, chain, options);
     let Chosen { routes, failed } =
-        chain::route(chain, no_fallback, territory.with_outside(), &all, &options)?;
+        chain::route(chain, no_fallback, view.with_remote(), &all, &options)?;
     Ok(ClusterRoutes {
         lids,
         routes,
@@ -96,40 +98,36 @@ pub fn route(
 }
 
 /// A transit port whose cable is up.
-struct Way<'a> {
-    place: Place,
-    /// The router that stands for the outside.
+struct Exit<'a> {
+    place: SwitchPort,
+    /// The router that represents the other clusters.
     end: PortRef,
     /// The lines about this port.
     lines: Vec<&'a super::config::Transit>,
 }
 
-impl Way<'_> {
+impl Exit<'_> {
     fn leads_to(&self, cluster: &str) -> bool {
         self.lines.iter().any(|line| line.leads_to(cluster))
     }
 }
 
-fn ways(territory: &ClusterView) -> Vec<Way<'_>> {
-    let ways = territory.outside().iter().map(|outside| {
-        let lines = territory.config().transit.iter();
-        Way {
-            place: outside.place,
-            end: outside.end,
-            lines: lines.filter(|line| line.place.is(&outside.place)).collect(),
+fn exits(view: &ClusterView) -> Vec<Exit<'_>> {
+    let exits = view.remote_routers().iter().map(|remote| {
+        let lines = view.config().transit.iter();
+        Exit {
+            place: remote.place,
+            end: remote.end,
+            lines: lines.filter(|line| line.place.is(&remote.place)).collect(),
         }
     });
-    ways.filter(|way| !way.lines.is_empty()).collect()
+    exits.filter(|exit| !exit.lines.is_empty()).collect()
 }
 
 /// The caller's options as far as they are about this cluster.
-fn own_options(
-    territory: &ClusterView,
-    chain: &[SharedEngine],
-    options: &RouteOptions,
-) -> RouteOptions {
+fn own_options(view: &ClusterView, chain: &[SharedEngine], options: &RouteOptions) -> RouteOptions {
     let mut options = options.clone();
-    let own = territory.own();
+    let own = view.own();
     let is_own =
         |guid: &Guid| own.node_by_guid(*guid).is_some() || own.port_by_guid(*guid).is_some();
     options.roots.retain(is_own);

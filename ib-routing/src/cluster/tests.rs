@@ -32,7 +32,7 @@ fn route_with(
     configs: &[ClusterConfig],
     engine: &SharedEngine,
 ) -> (Vec<ClusterRoutes>, Union) {
-    let clusters = Clusters::survey(fabric, configs).expect("sound configurations");
+    let clusters = Clusters::validate(fabric, configs).expect("sound configurations");
     let parts = clusters
         .route(
             core::slice::from_ref(engine),
@@ -59,7 +59,7 @@ fn judge(fabric: &Fabric, union: &Union) -> VerifyReport {
 /// The faults of the configurations: the name of the cluster, the line, and what is wrong.
 fn faults(text: &str) -> Vec<(usize, Kind)> {
     let configs = read(text).expect("a configuration");
-    let faults = Clusters::survey(&fabric("mcsm"), &configs).expect_err("faults");
+    let faults = Clusters::validate(&fabric("mcsm"), &configs).expect_err("faults");
     faults
         .into_iter()
         .map(|fault| (fault.line, fault.kind))
@@ -116,7 +116,7 @@ fn every_table_answers_every_lid_of_the_other_clusters() {
                 assert!(
                     own.transit
                         .iter()
-                        .any(|way| way.place.port == port && way.leads_to(&other.name))
+                        .any(|transit| transit.place.port == port && transit.leads_to(&other.name))
                 );
                 *ports.entry(port).or_insert(0) += 1;
             }
@@ -188,7 +188,7 @@ fn every_engine_routes_a_cluster() {
             // They want tables, or a torus with its configuration.
             "file" | "torus-2QoS" => continue,
             "ftree" => [&trees].to_vec(),
-            // A group of a dragonfly is no mesh, half a torus is; and no way leads down and then up
+            // A group of a dragonfly is no mesh, half a torus is; and no path leads down and then up
             // through a tree with roots of its own.
             "dor" | "dnup" => [&torus].to_vec(),
             _ => [&trees, &torus, &fly].to_vec(),
@@ -241,7 +241,7 @@ fn a_dead_transit_cable_is_not_used() {
 }
 
 #[test]
-fn lids_of_a_port_with_several_go_by_several_ways() {
+fn lids_of_a_port_with_several_leave_by_several_ports() {
     let (fabric, mut configs) = mcsm();
     for config in &mut configs {
         config.lmc = Lmc::try_new(2).ok();
@@ -268,7 +268,7 @@ fn what_is_written_is_read_again() {
         let text = write(&configs);
         let again = read(&text).expect("what we wrote");
         assert_eq!(write(&again), text);
-        assert!(Clusters::survey(&fabric, &again).is_ok());
+        assert!(Clusters::validate(&fabric, &again).is_ok());
     }
 }
 
@@ -309,7 +309,7 @@ fn configurations_are_checked_against_each_other() {
             .expect(part)
     };
     let one = Guid(0x2c90_0000_0100);
-    assert!(Clusters::survey(&fabric("mcsm"), &read(MCSM).expect("a configuration")).is_ok());
+    assert!(Clusters::validate(&fabric("mcsm"), &read(MCSM).expect("a configuration")).is_ok());
 
     let overlap = faults(&MCSM.replace("lids       1000", "lids       900"));
     let kind = Kind::RangesOverlap {
@@ -484,16 +484,16 @@ fn hosts(fabric: &Fabric) -> Vec<PortRef> {
 
 /// Trees of `groups` groups of the hosts that `choose` picks, each made by the clusters and joined.
 fn joined(fabric: &Fabric, configs: &[ClusterConfig], members: &[PortRef]) -> Tree {
-    let clusters = Clusters::survey(fabric, configs).expect("sound configurations");
+    let clusters = Clusters::validate(fabric, configs).expect("sound configurations");
     let trees: Vec<Tree> = clusters
-        .territories()
+        .views()
         .iter()
-        .map(|territory| {
+        .map(|view| {
             let own = members.iter().filter_map(|end| {
-                let node = territory.own().node_by_guid(fabric.node(end.node).guid)?;
+                let node = view.own().node_by_guid(fabric.node(end.node).guid)?;
                 Some(PortRef { node, ..*end })
             });
-            territory.tree(&mut territory.trees([]), &own.collect::<Vec<_>>())
+            view.tree(&mut view.trees([]), &own.collect::<Vec<_>>())
         })
         .collect();
     join_trees(fabric, &clusters, &trees)

@@ -4,7 +4,7 @@
 //! same or overlap. First every cluster's LIDs go by their first port; then, as long as a chain of
 //! moves leads from a port to one with at least two LIDs less, LIDs are moved along it. No other choice
 //! then has a lower maximum or a higher minimum (an optimal semi-matching). With the same ports for all,
-//! no two of them differ by more than one LID. LIDs that are known to be in use are dealt out first, so
+//! no two of them differ by more than one LID. LIDs that are known to be in use are assigned first, so
 //! that they are even too. Source: Harvey, Ladner, Lovasz, Tamir, "Semi-matchings for bipartite graphs
 //! and load balancing", 2006.
 
@@ -27,11 +27,11 @@ struct Group {
     shares: Vec<usize>,
 }
 
-/// Deals the LIDs of all declared ranges to `ports` ports. `leads_to` says whether LIDs of a cluster
+/// Assigns the LIDs of all declared ranges to `ports` ports. `leads_to` says whether LIDs of a cluster
 /// may leave by a port. Each LID comes with its port; LIDs of clusters that no port leads to are left
 /// out. LIDs come in ascending order.
 #[must_use]
-pub fn deal(
+pub fn assign(
     others: &[Declaration],
     ports: usize,
     leads_to: impl Fn(usize, &Declaration) -> bool,
@@ -39,8 +39,8 @@ pub fn deal(
     let mut used: BTreeMap<Vec<usize>, Vec<Lid>> = BTreeMap::new();
     let mut rest: BTreeMap<Vec<usize>, Vec<Lid>> = BTreeMap::new();
     for other in others {
-        let ways: Vec<usize> = (0..ports).filter(|&port| leads_to(port, other)).collect();
-        if ways.is_empty() {
+        let exits: Vec<usize> = (0..ports).filter(|&port| leads_to(port, other)).collect();
+        if exits.is_empty() {
             continue;
         }
         let in_use: BTreeSet<Lid> = other
@@ -55,11 +55,11 @@ pub fn deal(
             } else {
                 &mut rest
             };
-            lids.entry(ways.clone()).or_default().push(lid);
+            lids.entry(exits.clone()).or_default().push(lid);
         }
     }
     let mut load = vec![0; ports];
-    let mut dealt = BTreeMap::new();
+    let mut assigned = BTreeMap::new();
     for lids in [used, rest] {
         let mut groups: Vec<Group> = lids
             .into_iter()
@@ -67,10 +67,10 @@ pub fn deal(
             .collect();
         while even_out(&mut groups, &mut load) {}
         for group in groups {
-            dealt.extend(group.deal_out());
+            assigned.extend(group.assign_in_turn());
         }
     }
-    dealt
+    assigned
 }
 
 impl Group {
@@ -88,21 +88,21 @@ impl Group {
         }
     }
 
-    /// LIDs with their ports, in turn, so that neighbours take different ways.
-    fn deal_out(mut self) -> Vec<(Lid, usize)> {
-        let mut dealt = Vec::with_capacity(self.lids.len());
+    /// LIDs with their ports, in turn, so that neighbours leave by different ports.
+    fn assign_in_turn(mut self) -> Vec<(Lid, usize)> {
+        let mut assigned = Vec::with_capacity(self.lids.len());
         let mut lids = self.lids.iter().copied();
         loop {
-            let before = dealt.len();
+            let before = assigned.len();
             for &port in &self.ports {
                 let share = self.shares.get_mut(port).filter(|share| **share > 0);
                 if let Some((share, lid)) = share.and_then(|share| Some((share, lids.next()?))) {
                     *share = share.saturating_sub(1);
-                    dealt.push((lid, port));
+                    assigned.push((lid, port));
                 }
             }
-            if dealt.len() == before {
-                return dealt;
+            if assigned.len() == before {
+                return assigned;
             }
         }
     }

@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use ib_wire::{PortNum, Sl};
 
-use super::{route::ClusterRoutes, survey::Clusters};
+use super::{route::ClusterRoutes, validate::Clusters};
 use crate::{
     fabric::{Fabric, PortRef},
     index::SwitchIdx,
@@ -27,10 +27,10 @@ impl Union {
     /// Joins what [`route()`](super::route()) came to, in the order of the clusters.
     #[must_use]
     pub fn join(fabric: &Fabric, clusters: &Clusters, parts: &[ClusterRoutes]) -> Self {
-        let parts: Vec<_> = clusters.territories().iter().zip(parts).collect();
-        let ranges = parts.iter().flat_map(|(territory, part)| {
+        let parts: Vec<_> = clusters.views().iter().zip(parts).collect();
+        let ranges = parts.iter().flat_map(|(view, part)| {
             part.lids.destinations().iter().filter_map(|port| {
-                let guid = territory.own().node(port.end.node).guid;
+                let guid = view.own().node(port.end.node).guid;
                 let node = fabric.node_by_guid(guid)?;
                 Some((PortRef { node, ..port.end }, port.range))
             })
@@ -50,9 +50,9 @@ impl Union {
         {
             vl_map = VlMap::per_port(fabric, first.unwrap_or(*vl_map.injection()));
         }
-        for (territory, part) in &parts {
-            for here in territory.own().switches().indices() {
-                let guid = territory.own().switch_guid(here);
+        for (view, part) in &parts {
+            for here in view.own().switches().indices() {
+                let guid = view.own().switch_guid(here);
                 let Some(switch) = fabric.switch_by_guid(guid) else {
                     continue;
                 };

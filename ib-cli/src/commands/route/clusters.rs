@@ -57,7 +57,7 @@ pub fn route(
         file_of.resize(configs.len(), name);
     }
     let clusters =
-        Clusters::survey(fabric, &configs).map_err(|faults| complain(&faults, &file_of))?;
+        Clusters::validate(fabric, &configs).map_err(|faults| complain(&faults, &file_of))?;
     let mut options = RouteOptions::default();
     args.apply(&mut options)?;
     let parts = clusters
@@ -68,13 +68,13 @@ pub fn route(
     }
     let first = parts.first().map(|part| part.routes.engine().name());
     let same = |part: &ClusterRoutes| Some(part.routes.engine().name()) == first;
-    let territories = clusters.territories().iter();
+    let views = clusters.views().iter();
     Ok(Routed {
         union: Union::join(fabric, &clusters, &parts),
         engine: first.filter(|_| parts.iter().all(same)),
-        reports: territories
+        reports: views
             .zip(&parts)
-            .map(|(territory, part)| ClusterReport::new(territory, part))
+            .map(|(view, part)| ClusterReport::new(view, part))
             .collect(),
     })
 }
@@ -95,8 +95,8 @@ fn complain(faults: &[ClusterFault], file_of: &[&PathBuf]) -> CliError {
 }
 
 impl ClusterReport {
-    fn new(territory: &ClusterView, part: &ClusterRoutes) -> Self {
-        let config = territory.config();
+    fn new(view: &ClusterView, part: &ClusterRoutes) -> Self {
+        let config = view.config();
         let transit = part.transit.iter().map(|&(place, lids)| TransitReport {
             switch: place.switch.to_string(),
             port: place.port.0,
@@ -105,7 +105,7 @@ impl ClusterReport {
         Self {
             name: config.name.clone(),
             engine: part.routes.engine().to_string(),
-            switches: territory.own().num_switches(),
+            switches: view.own().num_switches(),
             lids: part.lids.num_lids(),
             first_lid: config.first.0,
             last_lid: config.last.0,

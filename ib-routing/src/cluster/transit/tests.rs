@@ -14,8 +14,13 @@ fn declaration(name: &str, first: u16, last: u16) -> Declaration {
     }
 }
 
-fn loads(dealt: &BTreeMap<Lid, usize>, ports: usize) -> Vec<usize> {
-    let count = |port| dealt.values().filter(|&&dealt| dealt == port).count();
+fn loads(assigned: &BTreeMap<Lid, usize>, ports: usize) -> Vec<usize> {
+    let count = |port| {
+        assigned
+            .values()
+            .filter(|&&assigned| assigned == port)
+            .count()
+    };
     (0..ports).map(count).collect()
 }
 
@@ -23,7 +28,7 @@ fn loads(dealt: &BTreeMap<Lid, usize>, ports: usize) -> Vec<usize> {
 fn ports_that_lead_everywhere_differ_by_at_most_one_lid() {
     for ports in 1..9 {
         let others = [declaration("a", 1, 100), declaration("b", 200, 311)];
-        let loads = loads(&deal(&others, ports, |_, _| true), ports);
+        let loads = loads(&assign(&others, ports, |_, _| true), ports);
         let (least, most) = (loads.iter().min(), loads.iter().max());
         assert!(
             most.zip(least)
@@ -36,8 +41,8 @@ fn ports_that_lead_everywhere_differ_by_at_most_one_lid() {
 
 #[test]
 fn neighbouring_lids_take_different_ports() {
-    let dealt = deal(&[declaration("a", 10, 17)], 4, |_, _| true);
-    let ports: Vec<usize> = dealt.into_values().collect();
+    let assigned = assign(&[declaration("a", 10, 17)], 4, |_, _| true);
+    let ports: Vec<usize> = assigned.into_values().collect();
     assert_eq!(ports, [0, 1, 2, 3, 0, 1, 2, 3]);
 }
 
@@ -47,21 +52,21 @@ fn lids_in_use_are_even_by_themselves() {
     let every_fourth = (4..=400).step_by(4);
     let range = |lid| LidRange::try_new(Lid(lid), Lmc::ZERO).expect("a LID");
     other.in_use = every_fourth.clone().map(range).collect();
-    let dealt = deal(&[other], 4, |_, _| true);
-    let used = dealt
+    let assigned = assign(&[other], 4, |_, _| true);
+    let used = assigned
         .iter()
         .filter(|(lid, _)| every_fourth.clone().any(|used| used == lid.0));
     let used = used.map(|(&lid, &port)| (lid, port)).collect();
     assert_eq!(loads(&used, 4), [25; 4]);
-    assert_eq!(loads(&dealt, 4), [250; 4]);
+    assert_eq!(loads(&assigned, 4), [250; 4]);
 }
 
 #[test]
 fn a_cluster_that_no_port_leads_to_is_left_out() {
     let others = [declaration("a", 1, 4), declaration("b", 5, 8)];
-    let dealt = deal(&others, 2, |_, other| other.name == "a");
+    let assigned = assign(&others, 2, |_, other| other.name == "a");
     assert_eq!(
-        dealt.keys().copied().collect::<Vec<_>>(),
+        assigned.keys().copied().collect::<Vec<_>>(),
         [Lid(1), Lid(2), Lid(3), Lid(4)]
     );
 }
@@ -71,7 +76,7 @@ fn ports_that_overlap_are_as_even_as_can_be() {
     // By hand: ten LIDs over ports 0 and 1, ten over 1 and 2, make seven, seven and six.
     let others = [declaration("a", 1, 10), declaration("b", 11, 20)];
     let leads = |port: usize, other: &Declaration| port == 1 || (port == 0) == (other.name == "a");
-    let mut even = loads(&deal(&others, 3, leads), 3);
+    let mut even = loads(&assign(&others, 3, leads), 3);
     even.sort_unstable();
     assert_eq!(even, [6, 7, 7]);
 
@@ -89,20 +94,20 @@ fn ports_that_overlap_are_as_even_as_can_be() {
             })
             .filter(|other| other.first <= other.last)
             .collect();
-        let ways: BTreeSet<(usize, u16)> = others
+        let exits: BTreeSet<(usize, u16)> = others
             .iter()
             .flat_map(|other| (0..ports).map(move |port| (port, other.first.0)))
             .filter(|_| random.below(3) > 0)
             .collect();
-        let leads = |port: usize, other: &Declaration| ways.contains(&(port, other.first.0));
-        let dealt = deal(&others, ports, leads);
-        let mut found = loads(&dealt, ports);
+        let leads = |port: usize, other: &Declaration| exits.contains(&(port, other.first.0));
+        let assigned = assign(&others, ports, leads);
+        let mut found = loads(&assigned, ports);
         found.sort_unstable_by(|one, other| other.cmp(one));
-        assert_eq!(found, best(&others, ports, &leads), "{others:?} {ways:?}");
+        assert_eq!(found, best(&others, ports, &leads), "{others:?} {exits:?}");
     }
 }
 
-/// The lowest loads, the highest first, of all ways to deal.
+/// The lowest loads, the highest first, of all assignments.
 fn best(
     others: &[Declaration],
     ports: usize,
@@ -112,14 +117,14 @@ fn best(
         .iter()
         .flat_map(|other| (other.first.0..=other.last.0).map(move |_| other))
         .map(|other| (0..ports).filter(|&port| leads(port, other)).collect())
-        .filter(|ways: &Vec<usize>| !ways.is_empty())
+        .filter(|exits: &Vec<usize>| !exits.is_empty())
         .collect();
     let mut all = BTreeSet::from([vec![0; ports]]);
-    for ways in lids {
+    for exits in lids {
         all = all
             .into_iter()
             .flat_map(|loads| {
-                ways.clone().into_iter().map(move |port| {
+                exits.clone().into_iter().map(move |port| {
                     let mut loads = loads.clone();
                     loads[port] += 1;
                     loads
@@ -131,5 +136,5 @@ fn best(
         loads.sort_unstable_by(|one, other| other.cmp(one));
         loads
     });
-    sorted.min().expect("one way at least")
+    sorted.min().expect("at least one assignment")
 }

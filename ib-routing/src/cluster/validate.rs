@@ -10,10 +10,10 @@ use alloc::{
 use ib_wire::{Guid, Lid, Lmc, addr::LidRange};
 
 use super::{
-    config::{ClusterConfig, Declaration, Place},
+    config::{ClusterConfig, Declaration, SwitchPort},
     fault::{ClusterFault, ClusterFaultKind as Kind},
     route::{ClusterRoutes, route},
-    territory::{ClusterView, cable_is_up, reach, starts},
+    view::{ClusterView, cable_is_up, reach, starts},
 };
 use crate::{
     engine::SharedEngine,
@@ -27,7 +27,7 @@ use crate::{
 /// The clusters of a fabric, whose configurations agree.
 #[derive(Clone, Debug)]
 pub struct Clusters {
-    territories: Vec<ClusterView>,
+    views: Vec<ClusterView>,
 }
 
 impl Clusters {
@@ -36,49 +36,49 @@ impl Clusters {
     /// # Errors
     /// Everything that is wrong, not only the first: see [`ClusterFaultKind`](super::ClusterFaultKind).
     /// What follows from transit and multicast is looked at only where the boundaries are right.
-    pub fn survey(fabric: &Fabric, configs: &[ClusterConfig]) -> Result<Self, Vec<ClusterFault>> {
-        let mut survey = Survey {
+    pub fn validate(fabric: &Fabric, configs: &[ClusterConfig]) -> Result<Self, Vec<ClusterFault>> {
+        let mut validator = Validator {
             fabric,
             configs,
             faults: Vec::new(),
             cluster_of: IdxVec::filled(fabric.num_switches(), None),
         };
-        survey.check_names();
-        survey.check_ranges();
-        survey.check_places();
-        survey.settle();
-        if survey.faults.is_empty() {
-            survey.check_boundaries();
+        validator.check_names();
+        validator.check_ranges();
+        validator.check_places();
+        validator.assign_owners();
+        if validator.faults.is_empty() {
+            validator.check_boundaries();
         }
-        if survey.faults.is_empty() {
-            survey.check_transit();
-            survey.check_multicast();
+        if validator.faults.is_empty() {
+            validator.check_transit();
+            validator.check_multicast();
         }
-        if !survey.faults.is_empty() {
-            return Err(survey.faults);
+        if !validator.faults.is_empty() {
+            return Err(validator.faults);
         }
-        let territories = configs
+        let views = configs
             .iter()
             .filter_map(|config| ClusterView::discover(fabric, config).ok())
             .collect();
-        Ok(Self { territories })
+        Ok(Self { views })
     }
 
     /// The clusters, in the order of their configurations.
     #[must_use]
-    pub fn territories(&self) -> &[ClusterView] {
-        &self.territories
+    pub fn views(&self) -> &[ClusterView] {
+        &self.views
     }
 
     /// What the others declare to the cluster at place `index`, with the LIDs in use that a database of
     /// all devices knows of.
     #[must_use]
     pub fn declared_to(&self, index: usize, database: &BTreeMap<Guid, Lid>) -> Vec<Declaration> {
-        let others = self.territories.iter().enumerate();
+        let others = self.views.iter().enumerate();
         let others = others.filter(|&(at, _)| at != index);
         others
-            .map(|(_, territory)| {
-                let mut declaration = territory.config().declaration();
+            .map(|(_, view)| {
+                let mut declaration = view.config().declaration();
                 let range = declaration.first..=declaration.last;
                 let lids = database.values().filter(|lid| range.contains(lid));
                 let single = |&lid: &Lid| LidRange::try_new(lid, Lmc::ZERO).ok();
@@ -100,17 +100,17 @@ impl Clusters {
         lids: &LidOptions,
         options: &RouteOptions,
     ) -> Result<Vec<ClusterRoutes>, (String, RouteError)> {
-        let all = self.territories.iter().enumerate();
-        all.map(|(index, territory)| {
+        let all = self.views.iter().enumerate();
+        all.map(|(index, view)| {
             let others = self.declared_to(index, &lids.database);
-            route(territory, &others, chain, no_fallback, lids, options)
-                .map_err(|error| (territory.config().name.clone(), error))
+            route(view, &others, chain, no_fallback, lids, options)
+                .map_err(|error| (view.config().name.clone(), error))
         })
         .collect()
     }
 }
 
-struct Survey<'a> {
+struct Validator<'a> {
     fabric: &'a Fabric,
     configs: &'a [ClusterConfig],
     faults: Vec<ClusterFault>,
@@ -118,8 +118,8 @@ struct Survey<'a> {
     cluster_of: IdxVec<SwitchIdx, Option<usize>>,
 }
 
-impl<'a> Survey<'a> {
-    fn blame(&mut self, index: usize, line: usize, kind: Kind) {
+impl<'a> Validator<'a> {
+    fn report(&mut self, index: usize, line: usize, kind: Kind) {
         let cluster = self.name(index);
         self.faults.push(ClusterFault {
             cluster,
@@ -143,10 +143,10 @@ impl<'a> Survey<'a> {
         let mut names: BTreeSet<&str> = BTreeSet::new();
         for (index, config) in self.each() {
             if !names.insert(&config.name) {
-                self.blame(index, config.line, Kind::NameTwice);
+                self.report(index, config.line, Kind::NameTwice);
             }
             if config.switches.is_empty() && config.boundary.is_empty() {
-                self.blame(index, config.line, Kind::NoSwitch);
+                self.report(index, config.line, Kind::NoSwitch);
             }
         }
         for (index, config) in self.each() {
@@ -154,7 +154,7 @@ impl<'a> Survey<'a> {
                 for name in &transit.to {
                     if *name == config.name || !names.contains(name.as_str()) {
                         let name = name.clone();
-                        self.blame(index, transit.place.line, Kind::UnknownCluster { name });
+                        self.report(index, transit.place.line, Kind::UnknownCluster { name });
                     }
                 }
             }
@@ -168,7 +168,7 @@ impl<'a> Survey<'a> {
                 let last = config.last.min(other.last);
                 if first <= last {
                     let other = other.name.clone();
-                    self.blame(
+                    self.report(
                         index,
                         config.line,
                         Kind::RangesOverlap { other, first, last },
@@ -183,13 +183,13 @@ impl<'a> Survey<'a> {
         for (index, config) in self.each() {
             for &(guid, line) in &config.switches {
                 if self.fabric.switch_by_guid(guid).is_none() {
-                    self.blame(index, line, Kind::UnknownSwitch { guid });
+                    self.report(index, line, Kind::UnknownSwitch { guid });
                 }
             }
             for place in &config.boundary {
                 let (switch, port) = (place.switch, place.port);
                 let Some(end) = self.end_of(place) else {
-                    self.blame(index, place.line, Kind::UnknownSwitch { guid: switch });
+                    self.report(index, place.line, Kind::UnknownSwitch { guid: switch });
                     continue;
                 };
                 let num_ports = self.fabric.node(end.node).num_ports();
@@ -199,23 +199,23 @@ impl<'a> Survey<'a> {
                         port,
                         num_ports,
                     };
-                    self.blame(index, place.line, kind);
+                    self.report(index, place.line, kind);
                 }
                 let peer = self.fabric.port(end).and_then(|port| port.peer);
                 if peer.is_some_and(|peer| self.fabric.switch_of(peer.node).is_none()) {
-                    self.blame(index, place.line, Kind::BoundaryToHost { switch, port });
+                    self.report(index, place.line, Kind::BoundaryToHost { switch, port });
                 }
             }
-            let bounded = |place: &Place| config.ends_at(place.switch, place.port);
+            let bounded = |place: &SwitchPort| config.ends_at(place.switch, place.port);
             for place in config.transit.iter().map(|transit| &transit.place) {
                 let (switch, port) = (place.switch, place.port);
                 if !bounded(place) {
-                    self.blame(index, place.line, Kind::TransitNotBoundary { switch, port });
+                    self.report(index, place.line, Kind::TransitNotBoundary { switch, port });
                 }
             }
             for place in config.multicast.iter().filter(|place| !bounded(place)) {
                 let (switch, port) = (place.switch, place.port);
-                self.blame(
+                self.report(
                     index,
                     place.line,
                     Kind::MulticastNotBoundary { switch, port },
@@ -224,9 +224,10 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Finds out whose every switch is. A cable that one side calls its boundary is nobody's way on, so
+    /// Assigns each switch to its cluster. No cluster extends across a cable that one side calls its
+    /// boundary, so
     /// that a one-sided boundary is one fault and not a flood of them.
-    fn settle(&mut self) {
+    fn assign_owners(&mut self) {
         let cut: BTreeSet<PortRef> = self
             .each()
             .flat_map(|(_, config)| &config.boundary)
@@ -244,7 +245,7 @@ impl<'a> Survey<'a> {
                     Some(other) => {
                         let switch = self.fabric.switch_guid(switch);
                         let other = self.name(other);
-                        self.blame(index, config.line, Kind::SharedSwitch { switch, other });
+                        self.report(index, config.line, Kind::SharedSwitch { switch, other });
                         // The rest of what both reach says the same.
                         break;
                     }
@@ -281,7 +282,7 @@ impl<'a> Survey<'a> {
                         }
                     }
                 };
-                self.blame(index, place.line, kind);
+                self.report(index, place.line, kind);
             }
         }
         // A part of the fabric that no cable joins to any cluster.
@@ -290,11 +291,11 @@ impl<'a> Survey<'a> {
         if let Some(switch) = unclaimed.filter(|_| self.faults.is_empty()) {
             let switch = self.fabric.switch_guid(switch);
             let line = self.configs.first().map_or(0, |config| config.line);
-            self.blame(0, line, Kind::Unclaimed { switch });
+            self.report(0, line, Kind::Unclaimed { switch });
         }
     }
 
-    /// To every other cluster there is transit, and it comes nearer with every cluster on the way.
+    /// To every other cluster there is transit, and it comes nearer with every cluster on the path.
     fn check_transit(&mut self) {
         for (target, config) in self.each() {
             let next: Vec<BTreeSet<usize>> = self
@@ -304,28 +305,32 @@ impl<'a> Survey<'a> {
             for (index, from) in self.each().filter(|&(index, _)| index != target) {
                 if next.get(index).is_some_and(BTreeSet::is_empty) {
                     let to = config.name.clone();
-                    self.blame(index, from.line, Kind::NoTransit { to });
+                    self.report(index, from.line, Kind::NoTransit { to });
                 }
             }
-            if let Some(circle) = circle(&next, target) {
-                let through = circle.iter().map(|&index| self.name(index)).collect();
-                let index = circle.first().copied().unwrap_or(target);
+            if let Some(cycle) = cycle(&next, target) {
+                let through = cycle.iter().map(|&index| self.name(index)).collect();
+                let index = cycle.first().copied().unwrap_or(target);
                 let line = self.configs.get(index).map_or(0, |config| config.line);
                 let to = config.name.clone();
-                self.blame(index, line, Kind::TransitCycle { to, through });
+                self.report(index, line, Kind::TransitCycle { to, through });
             }
         }
     }
 
     /// The clusters behind the ports by which LIDs of `target` leave.
     fn next_clusters(&self, from: &ClusterConfig, target: &str) -> BTreeSet<usize> {
-        let ways = from.transit.iter().filter(|way| way.leads_to(target));
-        ways.filter_map(|way| {
-            let end = self.end_of(&way.place)?;
-            let (_, there) = self.across(&way.place)?;
-            self.cluster_of[there].filter(|_| cable_is_up(self.fabric, end))
-        })
-        .collect()
+        let transits = from
+            .transit
+            .iter()
+            .filter(|transit| transit.leads_to(target));
+        transits
+            .filter_map(|transit| {
+                let end = self.end_of(&transit.place)?;
+                let (_, there) = self.across(&transit.place)?;
+                self.cluster_of[there].filter(|_| cable_is_up(self.fabric, end))
+            })
+            .collect()
     }
 
     /// Joints of multicast trees are named by both sides and make a forest of clusters.
@@ -352,7 +357,7 @@ impl<'a> Survey<'a> {
                     .flatten()
                     .any(|place| (place.switch, place.port) == back);
                 if !both {
-                    self.blame(index, place.line, Kind::MulticastOneSided { switch, port });
+                    self.report(index, place.line, Kind::MulticastOneSided { switch, port });
                     continue;
                 }
                 if done.contains(&peer) || !self.end_of(place).is_some_and(|end| done.insert(end)) {
@@ -360,7 +365,7 @@ impl<'a> Survey<'a> {
                 }
                 let (one, two) = (tree_of.get(&index).copied(), tree_of.get(&other).copied());
                 if one == two {
-                    self.blame(index, place.line, Kind::MulticastCycle { switch, port });
+                    self.report(index, place.line, Kind::MulticastCycle { switch, port });
                 }
                 for tree in tree_of.values_mut().filter(|tree| Some(**tree) == two) {
                     *tree = one.unwrap_or(*tree);
@@ -369,7 +374,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn end_of(&self, place: &Place) -> Option<PortRef> {
+    fn end_of(&self, place: &SwitchPort) -> Option<PortRef> {
         let node = self.fabric.switches()[self.fabric.switch_by_guid(place.switch)?];
         Some(PortRef {
             node,
@@ -378,14 +383,14 @@ impl<'a> Survey<'a> {
     }
 
     /// The other end of a boundary cable, and the switch there.
-    fn across(&self, place: &Place) -> Option<(PortRef, SwitchIdx)> {
+    fn across(&self, place: &SwitchPort) -> Option<(PortRef, SwitchIdx)> {
         let peer = self.fabric.port(self.end_of(place)?)?.peer?;
         Some((peer, self.fabric.switch_of(peer.node)?))
     }
 }
 
-/// A circle in a graph of clusters, beside its sink `target`.
-fn circle(next: &[BTreeSet<usize>], target: usize) -> Option<Vec<usize>> {
+/// A cycle in a graph of clusters, beside its sink `target`.
+fn cycle(next: &[BTreeSet<usize>], target: usize) -> Option<Vec<usize>> {
     // What leads nowhere but to the target and to what is safe is safe.
     let mut safe = BTreeSet::from([target]);
     loop {
@@ -398,10 +403,10 @@ fn circle(next: &[BTreeSet<usize>], target: usize) -> Option<Vec<usize>> {
         };
     }
     let unsafe_next = |from: usize| {
-        let ways = next.get(from).into_iter().flatten();
-        ways.copied().find(|next| !safe.contains(next))
+        let successors = next.get(from).into_iter().flatten();
+        successors.copied().find(|next| !safe.contains(next))
     };
-    // From what is not safe, one always comes to what is not safe, and so at last to a circle.
+    // From what is not safe, one always comes to what is not safe, and so at last to a cycle.
     let mut walk = Vec::from([(0..next.len()).find(|index| !safe.contains(index))?]);
     loop {
         let next = unsafe_next(*walk.last()?)?;

@@ -8,7 +8,7 @@ use alloc::{
 
 use ib_wire::{Guid, PortNum};
 
-use super::config::{ClusterConfig, Place};
+use super::config::{ClusterConfig, SwitchPort};
 use crate::{
     error::TopologyError,
     fabric::{Fabric, FabricBuilder, NewNode, NodeType, PortRef},
@@ -20,16 +20,16 @@ use crate::{
 pub struct ClusterView {
     config: ClusterConfig,
     own: Fabric,
-    with_outside: Fabric,
-    outside: Vec<Outside>,
+    with_remote: Fabric,
+    remote: Vec<RemoteRouter>,
 }
 
 /// What lies behind a boundary port whose cable is up.
 #[derive(Clone, Copy, Debug)]
-pub struct Outside {
+pub struct RemoteRouter {
     /// The boundary port.
-    pub place: Place,
-    /// The router that stands for the outside, in [`ClusterView::with_outside`].
+    pub place: SwitchPort,
+    /// The router that represents the other clusters, in [`ClusterView::with_remote`].
     pub end: PortRef,
 }
 
@@ -61,12 +61,12 @@ impl ClusterView {
             }
         }
         let own = builder.clone().build();
-        let outside = add_outside(&mut builder, fabric, config)?;
+        let remote = add_remote(&mut builder, fabric, config)?;
         Ok(Self {
             config: config.clone(),
             own,
-            with_outside: builder.build(),
-            outside,
+            with_remote: builder.build(),
+            remote,
         })
     }
 
@@ -85,21 +85,21 @@ impl ClusterView {
     /// The same with a router at every boundary port whose cable is up. Own nodes and all switches
     /// have the same numbers as in [`ClusterView::own`].
     #[must_use]
-    pub const fn with_outside(&self) -> &Fabric {
-        &self.with_outside
+    pub const fn with_remote(&self) -> &Fabric {
+        &self.with_remote
     }
 
     /// What lies behind the boundary, in the order of switches' GUIDs and ports.
     #[must_use]
-    pub fn outside(&self) -> &[Outside] {
-        &self.outside
+    pub fn remote_routers(&self) -> &[RemoteRouter] {
+        &self.remote
     }
 
     /// The router behind a boundary port, if its cable is up.
     #[must_use]
-    pub fn behind(&self, place: &Place) -> Option<PortRef> {
-        let found = self.outside.iter().find(|outside| outside.place.is(place));
-        found.map(|outside| outside.end)
+    pub fn remote_end(&self, place: &SwitchPort) -> Option<PortRef> {
+        let found = self.remote.iter().find(|remote| remote.place.is(place));
+        found.map(|remote| remote.end)
     }
 }
 
@@ -161,15 +161,15 @@ fn copy_node(
 }
 
 /// Adds a router at the far end of each boundary cable that is up.
-fn add_outside(
+fn add_remote(
     builder: &mut FabricBuilder,
     fabric: &Fabric,
     config: &ClusterConfig,
-) -> Result<Vec<Outside>, TopologyError> {
+) -> Result<Vec<RemoteRouter>, TopologyError> {
     let mut places = config.boundary.clone();
     places.sort_by_key(|place| (place.switch, place.port));
     places.dedup_by(|one, other| one.is(other));
-    let mut outside = Vec::new();
+    let mut remote = Vec::new();
     let mut guid = Guid(u64::MAX);
     for place in places {
         let up = fabric.switch_by_guid(place.switch).is_some_and(|switch| {
@@ -207,9 +207,9 @@ fn add_outside(
             port: place.port,
         };
         builder.add_link(here, end)?;
-        outside.push(Outside { place, end });
+        remote.push(RemoteRouter { place, end });
     }
-    Ok(outside)
+    Ok(remote)
 }
 
 /// Whether a port has a cable and neither end is disabled.
