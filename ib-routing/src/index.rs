@@ -55,7 +55,7 @@ indices! {
     /// An end port with LIDs, in the order of LIDs.
     DestinationIdx;
     /// A way nearer to the target, among all ways of all switches.
-    StepIdx;
+    NextHopIdx;
 }
 
 /// A vector with one entry per index of one kind.

@@ -2,7 +2,7 @@
 //!
 //! A cable that fails takes some forwarding entries with it; a full computation would move thousands
 //! of others for the sake of balance, and every moved entry can reorder packets and has to be sent.
-//! [`repair`] keeps each entry whose whole path is still there, and re-aims the others, nearest to the
+//! [`repair`] keeps each entry whose whole path is still there, and reconnects the others, nearest to the
 //! destination first, at the least loaded port that the engine's rule allows. What held before holds
 //! after: all LIDs that cables join are reached, no route loops, routes stay shortest or up*/down*
 //! where the engine's are, and CA traffic that could not deadlock still cannot: a new path is taken
@@ -10,22 +10,22 @@
 //! another lane. Where no such path is found the engine computes everything anew, and
 //! [`Repair::recomputed`] says why.
 //!
-//! The dependencies of all old routes count as well, if that leaves a way, so that the two sets get
-//! along while tables are written: [`crate::update::transition`] has little to drain.
-//! Time O(LIDs * switches) to read the old tables, and little more than that for what is re-aimed.
+//! The dependencies of all old routes count as well, if that leaves a path, so that both sets can be in
+//! use while tables are written: [`crate::update::transition`] has little to drain.
+//! Time O(LIDs * switches) to read the old tables, and little more than that for what is reconnected.
 //! Source: Lysne et al., "Simple Deadlock-Free Dynamic Network Reconfiguration", 2004, for paths that
-//! are added to an acyclic graph; OpenSM's `ucast_cache` for what people expect to stay in place.
+//! are added to an acyclic graph; OpenSM's `ucast_cache` for the entries that users expect to stay.
 
-mod attach;
-mod carry;
 mod rebalance;
+mod reconnect;
+mod remap;
+mod repairer;
 mod rule;
-mod work;
 
 use ib_wire::{Guid, Lid};
 use thiserror::Error;
 
-use self::{carry::Carried, work::Work};
+use self::{remap::Remapped, repairer::Repairer};
 use crate::{
     error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions, routes::Routes,
     verify::verify_on,
@@ -42,7 +42,7 @@ pub struct Installed<'a> {
     pub routes: &'a Routes,
 }
 
-/// What a repair came to.
+/// Result of a repair.
 #[derive(Clone, Debug)]
 pub struct Repair {
     /// The new routes.
@@ -50,10 +50,10 @@ pub struct Repair {
     /// The old routes by the numbers of the new fabric, without entries over cables that are gone:
     /// what [`crate::update`] starts from.
     pub before: Routes,
-    /// Why the engine had to compute everything anew: somebody should be told.
+    /// Why the engine had to compute everything anew: worth a warning.
     pub recomputed: Option<RepairError>,
-    /// Entries that no longer lead anywhere: any repair changes at least these.
-    pub orphaned: u64,
+    /// Entries over a cable that is gone: any repair changes at least these.
+    pub broken: u64,
     /// Entries that differ from the old ones, at switches that are left and new ones.
     pub moved: u64,
     /// Entries among them that moved for the balance alone.
@@ -88,7 +88,7 @@ pub enum RepairError {
     /// The verifier found that the repaired routes can deadlock.
     #[error("the verifier found a cycle of channels in the repaired routes")]
     VerifyFailed,
-    /// The SLtoVL tables of a new switch are the engine's to make.
+    /// A switch is new, and only the engine can make its SLtoVL tables.
     #[error("switch {switch} is new, and the engine's SLtoVL tables differ by port")]
     NewTables {
         /// The new switch.
@@ -113,7 +113,7 @@ impl RepairError {
 /// Routes `fabric`, which `old.fabric` has become, with as few changes as its engine's rule allows.
 ///
 /// `rebalance` is how many more entries may move from busy links to idle ones, as after a link came
-/// back; 0 leaves all routes that still hold. LIDs that nobody has any more keep their entries, so that
+/// back; 0 leaves all routes that still hold. LIDs that no port has any more keep their entries, so that
 /// a port that comes back finds its routes.
 ///
 /// # Errors
@@ -125,9 +125,9 @@ pub fn repair(
     options: &RouteOptions,
     rebalance: usize,
 ) -> Result<Repair, RouteError> {
-    let carried = carry::carry(old, fabric, lids);
-    let before = carried.routes.clone();
-    let attempt = attempt(old, carried, fabric, lids, options, rebalance);
+    let remapped = remap::remap(old, fabric, lids);
+    let before = remapped.routes.clone();
+    let attempt = attempt(old, remapped, fabric, lids, options, rebalance);
     let (routes, recomputed, rebalanced) = match attempt {
         Ok((routes, rebalanced)) => (routes, None, rebalanced),
         Err(reason) => {
@@ -135,12 +135,12 @@ pub fn repair(
             (routes, Some(reason), 0)
         }
     };
-    let (moved, orphaned) = carry::count(old, fabric, lids, &routes);
+    let (moved, broken) = remap::count(old, fabric, lids, &routes);
     Ok(Repair {
         routes,
         before,
         recomputed,
-        orphaned,
+        broken,
         moved,
         rebalanced,
     })
@@ -150,42 +150,42 @@ pub fn repair(
 /// and a full computation would use it.
 #[must_use]
 pub fn has_grown(old: &Fabric, fabric: &Fabric) -> bool {
-    carry::has_grown(old, fabric)
+    remap::has_grown(old, fabric)
 }
 
 fn attempt(
     old: Installed<'_>,
-    carried: Carried,
+    remapped: Remapped,
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
     rebalance: usize,
 ) -> Result<(Routes, u64), RepairError> {
-    if let Some(switch) = carried.new_tables {
+    if let Some(switch) = remapped.new_tables {
         return Err(RepairError::NewTables { switch });
     }
-    let rules = rule::Rule::of(old, &carried, fabric, lids, options);
-    let work = |rule| Work::new(&carried, fabric, lids, options, rule);
+    let rules = rule::Rule::of(old, &remapped, fabric, lids, options);
+    let repairer = |rule| Repairer::new(&remapped, fabric, lids, options, rule);
     let mut last = RepairError::WasUnsafe;
     for rule in &rules {
-        if !carried.routes.vl_map().is_uniform() {
-            // The lane changes from port to port: the verifier judges afterwards.
-            let (routes, rebalanced) = work(rule).run(None, rebalance)?;
+        if !remapped.routes.vl_map().is_uniform() {
+            // The lane changes from port to port: only the verifier can check the result.
+            let (routes, rebalanced) = repairer(rule).run(None, rebalance)?;
             if verify_on(options.threads, fabric, lids, &routes).deadlock_free {
                 return Ok((routes, rebalanced));
             }
             last = RepairError::VerifyFailed;
             continue;
         }
-        for seed in [Seed::Old, Seed::Kept] {
-            match work(rule).run(Some(seed), rebalance) {
+        for base in [BaseDependencies::Old, BaseDependencies::Kept] {
+            match repairer(rule).run(Some(base), rebalance) {
                 Ok(found) => return Ok(found),
                 Err(reason) => last = reason,
             }
         }
         if last == RepairError::WasUnsafe && !old.routes.engine().guarantees(options).deadlock_free
         {
-            return work(rule).run(None, rebalance);
+            return repairer(rule).run(None, rebalance);
         }
     }
     Err(last)
@@ -193,7 +193,7 @@ fn attempt(
 
 /// Which dependencies new paths must not close a cycle with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seed {
+enum BaseDependencies {
     /// Those of all old routes, as far as their cables are there.
     Old,
     /// Those of the routes that stay.

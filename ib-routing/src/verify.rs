@@ -20,8 +20,8 @@ use ib_wire::{Lid, Vl};
 pub(crate) use self::deadlock::highest_lane;
 use self::{
     deadlock::Dependencies,
-    dropped::Drops,
-    reach::{Sources, Tally},
+    dropped::DropCounts,
+    reach::{ReachCounts, Sources},
     walk::{Block, PortTable, Target, Walk},
 };
 pub use self::{
@@ -118,12 +118,12 @@ pub struct Failure {
     /// The switch where it ends or comes by twice.
     pub at: SwitchIdx,
     /// What happens there.
-    pub end: End,
+    pub end: RouteEnd,
 }
 
 /// How a route that does not arrive ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum RouteEnd {
     /// At a wrong or dead port.
     Dead,
     /// Never: it goes round in a circle.
@@ -182,9 +182,9 @@ pub fn verify_with(
     let results = parallel::map(threads, parts, |at| {
         let mut part = Part {
             block: Block::new(fabric),
-            tally: Tally::new(fabric),
+            counts: ReachCounts::new(fabric),
             dependencies: Dependencies::new(fabric, routes, lanes),
-            drops: Drops::new(routes.vl_map(), fabric.num_switches()),
+            drops: DropCounts::new(routes.vl_map(), fabric.num_switches()),
             walks: Walks {
                 one: Walk::new(fabric),
                 few: Walk::new(fabric),
@@ -194,19 +194,19 @@ pub fn verify_with(
         for number in at * blocks / parts..(at + 1) * blocks / parts {
             part.judge_block(&context, number * Block::LIDS);
         }
-        (part.tally, part.dependencies)
+        (part.counts, part.dependencies)
     });
-    let mut tally = Tally::new(fabric);
+    let mut counts = ReachCounts::new(fabric);
     let mut dependencies = Dependencies::new(fabric, routes, lanes);
     for (more, graph) in results {
-        tally.merge(more);
+        counts.merge(more);
         dependencies.merge(&graph);
     }
     let mut report = VerifyReport {
         disconnected: verdict::disconnected(fabric, lids),
         ..VerifyReport::default()
     };
-    tally.report(&mut report);
+    counts.report(&mut report);
     dependencies.report(fabric, routes, groups, &mut report);
     report
 }
@@ -214,10 +214,10 @@ pub fn verify_with(
 /// The work of one thread, and the space for it.
 struct Part {
     block: Block,
-    tally: Tally,
+    counts: ReachCounts,
     dependencies: Dependencies,
     /// Where some table drops data.
-    drops: Option<Drops>,
+    drops: Option<DropCounts>,
     walks: Walks,
 }
 
@@ -262,11 +262,11 @@ impl Part {
         if !walk.follow(&context.table, &self.block, run) {
             return false;
         }
-        self.tally.count(context, walk, run, of_switch);
+        self.counts.count(context, walk, run, of_switch);
         self.dependencies.add(context, walk, run, of_switch);
         if let Some(drops) = &mut self.drops {
             for (at, target) in run.iter().enumerate() {
-                self.tally.drop(drops.count(context, walk, at, target));
+                self.counts.drop(drops.count(context, walk, at, target));
             }
         }
         true

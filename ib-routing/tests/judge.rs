@@ -14,7 +14,7 @@ use ib_routing::{
     generate::FabricSpec,
     mcast::{Tree, Trees},
     verify::{
-        End, Group,
+        Group, RouteEnd,
         balance::{Pattern, contention, lmc_overlap},
         certificate, verify_on, verify_with,
     },
@@ -208,7 +208,12 @@ fn packets_mapped_to_lane_15_are_unreachable_and_wait_for_nobody() {
             "{}",
             net.name
         );
-        assert!(report.failures.iter().all(|end| end.end == End::Dropped));
+        assert!(
+            report
+                .failures
+                .iter()
+                .all(|end| end.end == RouteEnd::Dropped)
+        );
         assert!(
             (report.vls, report.deadlock_free) == (1, true),
             "{}",
@@ -442,12 +447,12 @@ fn a_proof_with_two_channels_exchanged_is_refused() {
     let check = |order: &[_]| certificate::check_groups(&net.fabric, &net.routes, &groups, order);
     assert!(matches!(
         check(&order),
-        Err(certificate::Flaw::Multicast { .. })
+        Err(certificate::ProofError::Multicast { .. })
     ));
     let twice = order[0];
     order.push(twice);
     assert!(matches!(
         check(&order),
-        Err(certificate::Flaw::Twice { .. })
+        Err(certificate::ProofError::Twice { .. })
     ));
 }

@@ -195,7 +195,7 @@ fn cut_off(old: &Net, fabric: &Fabric) -> u64 {
 }
 
 /// Fails cables and switches of every fabric, and holds the repair against what it promises and
-/// `most`: the entries that it may move, of those orphaned and those that must move for shortest paths, or
+/// `most`: the entries that it may move, of those broken and those that must move for shortest paths, or
 /// may move at all where the engine's need not be the shortest.
 fn failures_are_repaired(engine: &SharedEngine, most: impl Fn(u64, u64) -> u64) {
     let (mut tried, mut recomputed) = (0, 0);
@@ -218,13 +218,13 @@ fn failures_are_repaired(engine: &SharedEngine, most: impl Fn(u64, u64) -> u64) 
             }
             let limit = match engine.name() {
                 // Paths need not be the shortest, so that nobody has to move for that.
-                "nue" => most(repaired.orphaned, cut_off(&whole, &fabric)),
-                _ => most(repaired.orphaned, least_moves(&whole, &fabric, &lids)),
+                "nue" => most(repaired.broken, cut_off(&whole, &fabric)),
+                _ => most(repaired.broken, least_moves(&whole, &fabric, &lids)),
             };
             assert!(
-                repaired.orphaned <= repaired.moved && repaired.moved <= limit,
-                "{name}: {} orphaned, {} moved, {limit} allowed",
-                repaired.orphaned,
+                repaired.broken <= repaired.moved && repaired.moved <= limit,
+                "{name}: {} broken, {} moved, {limit} allowed",
+                repaired.broken,
                 repaired.moved,
             );
         }
@@ -261,12 +261,12 @@ fn lash_moves_little_more_than_must_move() {
 
 #[test]
 fn updn_moves_the_orphaned_and_who_came_through_them() {
-    failures_are_repaired(&engine::UPDN, |orphaned, _| 3 * orphaned);
+    failures_are_repaired(&engine::UPDN, |broken, _| 3 * broken);
 }
 
 #[test]
 fn ftree_moves_the_orphaned_and_who_came_through_them() {
-    failures_are_repaired(&engine::FTREE, |orphaned, _| 3 * orphaned);
+    failures_are_repaired(&engine::FTREE, |broken, _| 3 * broken);
 }
 
 #[test]
@@ -359,14 +359,14 @@ fn a_host_that_comes_back_costs_one_entry() {
     let others = others.filter(|port| port.end.node != node);
     let lids = LidMap::of_ranges(&fabric, others.map(|port| (port.end, port.range)));
     let left = whole.repaired(&fabric, &lids, 0);
-    assert_eq!((left.orphaned, left.moved), (0, 0));
+    assert_eq!((left.broken, left.moved), (0, 0));
     let broken = Net {
         fabric,
         lids,
         routes: left.routes,
     };
     let back = broken.repaired(&whole.fabric, &whole.lids, 0);
-    assert_eq!((back.orphaned, back.moved), (1, 1));
+    assert_eq!((back.broken, back.moved), (1, 1));
     assert_eq!(back.routes, whole.routes);
 }
 

@@ -118,7 +118,7 @@ pub enum Event {
     /// The routes in place hold but for those that a change broke: these were aimed anew.
     RoutesRepaired {
         /// Entries of forwarding tables that led nowhere.
-        orphaned: u64,
+        broken: u64,
         /// Entries that change.
         moved: u64,
     },

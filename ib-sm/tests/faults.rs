@@ -138,11 +138,11 @@ fn only_blocks_that_differ_are_written_after_a_link_is_lost() {
         })
         .sum();
     let repaired = running.events.iter().find_map(|event| match event {
-        Event::RoutesRepaired { orphaned, moved } => Some((*orphaned, *moved)),
+        Event::RoutesRepaired { broken, moved } => Some((*broken, *moved)),
         _ => None,
     });
-    let (orphaned, moved) = repaired.expect("a repair");
-    assert!(orphaned > 0 && orphaned <= moved, "{orphaned} of {moved}");
+    let (broken, moved) = repaired.expect("a repair");
+    assert!(broken > 0 && broken <= moved, "{broken} of {moved}");
     assert_eq!(changes as u64, moved);
     let some = blocks(&running.transport.sent_with(Method::SET));
     assert!(some > 0 && some < all, "{some} of {all}");

@@ -14,7 +14,7 @@ use ib_routing::{
     Fabric, LidMap, PortRef, VerifyReport, VlMap,
     format::{lfts, sl2vl, sls},
     verify,
-    verify::End,
+    verify::RouteEnd,
 };
 
 use serde::Serialize;
@@ -208,9 +208,9 @@ fn print_failures(
             fabric.switch_guid(failure.switch),
             failure.lid,
             match failure.end {
-                End::Dead => "ends",
-                End::Loop => "loops",
-                End::Dropped => "is mapped to VL15 and dropped",
+                RouteEnd::Dead => "ends",
+                RouteEnd::Loop => "loops",
+                RouteEnd::Dropped => "is mapped to VL15 and dropped",
             },
             fabric.switch_guid(failure.at)
         )?;

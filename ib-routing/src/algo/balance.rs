@@ -2,7 +2,7 @@
 //!
 //! The first pass chooses each tree by the load of those before it, so the early ones choose blindly.
 //! The second takes one tree after the other out again and chooses it anew by the load of all
-//! others. Then the busiest channels are [relieved](Relief). On small fabrics both are done several
+//! others. Then the busiest channels are [relieved](Hotspots). On small fabrics both are done several
 //! times, and the best round counts. Source: Hoefler, Schneider and Lumsdaine, "Optimized Routing for
 //! Large-Scale InfiniBand Networks", 2009, for the first pass.
 
@@ -12,9 +12,9 @@ use crate::{
     algo::{
         choices::Choices,
         demands::{Demand, Demands},
+        hotspots::Hotspots,
         random::Random,
-        relief::Relief,
-        ways::{Towards, Tree, Ways},
+        shortest_path_dag::{DagTo, ShortestPathDag, Tree},
     },
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
@@ -65,7 +65,7 @@ pub fn max_load(load: &IdxVec<ChannelIdx, u64>) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Balance<'a> {
     fabric: &'a Fabric,
-    ways: &'a Ways,
+    dag: &'a ShortestPathDag,
     demands: &'a Demands,
     choices: Choices,
     load: IdxVec<ChannelIdx, u64>,
@@ -77,8 +77,8 @@ pub struct Balance<'a> {
 impl<'a> Balance<'a> {
     /// Chooses trees by load.
     #[must_use]
-    pub fn new(fabric: &'a Fabric, ways: &'a Ways, demands: &'a Demands) -> Self {
-        let mut balance = Self::empty(fabric, ways, demands);
+    pub fn new(fabric: &'a Fabric, dag: &'a ShortestPathDag, demands: &'a Demands) -> Self {
+        let mut balance = Self::empty(fabric, dag, demands);
         let mut order: Vec<usize> = (0..demands.trees.len()).collect();
         balance.choose(&order, false);
         if is_even(&balance.load) {
@@ -112,17 +112,22 @@ impl<'a> Balance<'a> {
     /// Chooses the first channel everywhere, by port. Where the ports of all switches are numbered
     /// alike, as on grids, paths keep an order of dimensions by that and depend on few lanes.
     #[must_use]
-    pub fn by_port(fabric: &'a Fabric, ways: &'a Ways, demands: &'a Demands) -> Self {
-        let mut balance = Self::empty(fabric, ways, demands);
+    pub fn by_port(fabric: &'a Fabric, dag: &'a ShortestPathDag, demands: &'a Demands) -> Self {
+        let mut balance = Self::empty(fabric, dag, demands);
         let none = balance.load.clone();
         for (number, demand) in demands.trees.iter().enumerate() {
             let row = balance.choices.row_mut(number);
-            let towards = ways.towards(demand.target);
-            towards.lightest(demand.target, &none, &mut balance.weight, |visit, step| {
-                if let Some(choice) = row.get_mut(visit.switch.at()) {
-                    *choice = visit.place_of(step.channel);
-                }
-            });
+            let towards = dag.towards(demand.target);
+            towards.lightest(
+                demand.target,
+                &none,
+                &mut balance.weight,
+                |node, next_hop| {
+                    if let Some(choice) = row.get_mut(node.switch.at()) {
+                        *choice = node.place_of(next_hop.channel);
+                    }
+                },
+            );
             balance.flow.refill(demands.senders.iter().copied());
             let load = &mut balance.load;
             send(
@@ -138,11 +143,11 @@ impl<'a> Balance<'a> {
         balance
     }
 
-    fn empty(fabric: &'a Fabric, ways: &'a Ways, demands: &'a Demands) -> Self {
+    fn empty(fabric: &'a Fabric, dag: &'a ShortestPathDag, demands: &'a Demands) -> Self {
         let switches = fabric.num_switches();
         Self {
             fabric,
-            ways,
+            dag,
             demands,
             choices: Choices::new(fabric, demands.trees.len()),
             load: IdxVec::filled(fabric.channels().len(), 0),
@@ -170,9 +175,9 @@ impl<'a> Balance<'a> {
             return;
         };
         tree.reset(self.fabric, demand.target);
-        for visit in self.ways.towards(demand.target).visits() {
-            if let Some(channel) = self.choices.channel(number, visit.switch) {
-                tree.take(visit.switch, channel);
+        for node in self.dag.towards(demand.target).nodes() {
+            if let Some(channel) = self.choices.channel(number, node.switch) {
+                tree.take(node.switch, channel);
             }
         }
     }
@@ -197,16 +202,16 @@ impl<'a> Balance<'a> {
                 weight: lids,
                 ..
             } = demand;
-            let towards = self.ways.towards(target);
+            let towards = self.dag.towards(target);
             if again && lids > 0 {
                 flow.refill(self.demands.senders.iter().copied());
                 send(towards, row, to, flow, |channel, routes| {
                     load[channel] -= routes * lids;
                 });
             }
-            towards.lightest(target, load, weight, |visit, step| {
-                if let Some(choice) = row.get_mut(visit.switch.at()) {
-                    *choice = visit.place_of(step.channel);
+            towards.lightest(target, load, weight, |node, next_hop| {
+                if let Some(choice) = row.get_mut(node.switch.at()) {
+                    *choice = node.place_of(next_hop.channel);
                 }
             });
             if lids > 0 {
@@ -220,9 +225,9 @@ impl<'a> Balance<'a> {
 
     /// Takes routes from the busiest channels, as long as paths stay shortest.
     fn relieve(&mut self) {
-        let relief = Relief {
+        let relief = Hotspots {
             fabric: self.fabric,
-            ways: self.ways,
+            dag: self.dag,
             demands: self.demands,
             slack: 0,
             room: room(self.choices.len()),
@@ -235,16 +240,16 @@ impl<'a> Balance<'a> {
 /// each channel carries.
 #[inline]
 fn send(
-    towards: Towards<'_>,
+    towards: DagTo<'_>,
     choices: &[u8],
     to: &IdxVec<ChannelIdx, SwitchIdx>,
     flow: &mut IdxVec<SwitchIdx, u64>,
     mut carry: impl FnMut(ChannelIdx, u64),
 ) {
-    for visit in towards.visits().rev() {
-        let choice = choices.get(visit.switch.at()).copied().unwrap_or_default();
-        let channel = visit.channel(choice);
-        let routes = flow[visit.switch];
+    for node in towards.nodes().rev() {
+        let choice = choices.get(node.switch.at()).copied().unwrap_or_default();
+        let channel = node.channel(choice);
+        let routes = flow[node.switch];
         carry(channel, routes);
         flow[to[channel]] += routes;
     }

@@ -3,7 +3,7 @@
 use alloc::{vec, vec::Vec};
 
 use crate::{
-    algo::{demands::Demand, ways::Ways},
+    algo::{demands::Demand, shortest_path_dag::ShortestPathDag},
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     routes::Routes,
@@ -82,12 +82,18 @@ impl Choices {
     }
 
     /// Writes the ports of all trees into the tables.
-    pub fn install(&self, fabric: &Fabric, ways: &Ways, trees: &[Demand], routes: &mut Routes) {
+    pub fn install(
+        &self,
+        fabric: &Fabric,
+        dag: &ShortestPathDag,
+        trees: &[Demand],
+        routes: &mut Routes,
+    ) {
         let mut first = 0;
         // All trees of a target at once: their LIDs are neighbours in the tables.
         for trees in trees.chunk_by(|one, next| one.target == next.target) {
-            let targets = trees.first().map(|tree| ways.towards(tree.target));
-            for visit in targets.iter().flat_map(|towards| towards.visits()) {
+            let targets = trees.first().map(|tree| dag.towards(tree.target));
+            for visit in targets.iter().flat_map(|towards| towards.nodes()) {
                 let lft = routes.lft_mut(visit.switch);
                 for (number, tree) in (first..).zip(trees) {
                     let Some(channel) = self.channel(number, visit.switch) else {

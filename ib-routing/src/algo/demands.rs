@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ib_wire::Lid;
 
 use crate::{
-    algo::ways::senders,
+    algo::shortest_path_dag::senders,
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
     lid::LidMap,

@@ -14,7 +14,7 @@ use ib_wire::{Lid, Sl};
 use crate::{
     algo::{
         channel_graph::{ChannelGraph, DependencyLayout},
-        ways::{Step, Towards, Tree, senders},
+        shortest_path_dag::{DagTo, NextHop, Tree, senders},
     },
     error::RouteError,
     fabric::Fabric,
@@ -45,7 +45,7 @@ pub struct Lanes<'a> {
     weights: IdxVec<SwitchIdx, u64>,
     left: Vec<SwitchIdx>,
     path: Vec<SwitchIdx>,
-    by_weight: Vec<(u64, Step)>,
+    by_weight: Vec<(u64, NextHop)>,
 }
 
 /// No lane yet.
@@ -192,7 +192,7 @@ impl<'a> Lanes<'a> {
     pub fn grow(
         &mut self,
         fabric: &Fabric,
-        ways: Towards<'_>,
+        dag: DagTo<'_>,
         target: SwitchIdx,
         load: &IdxVec<ChannelIdx, u64>,
         tree: &mut Tree,
@@ -205,21 +205,21 @@ impl<'a> Lanes<'a> {
         self.masks[target] = u16::MAX >> (16 - self.max.clamp(1, 16));
         self.weights[target] = 0;
         let mut left = 0;
-        for visit in ways.visits() {
-            let (switch, steps) = (visit.switch, ways.steps(visit));
+        for node in dag.nodes() {
+            let (switch, next_hops) = (node.switch, dag.next_hops(node));
             let found = self
-                .known(steps, load, tree)
-                .or_else(|| self.longer(steps, load, tree))
+                .known(next_hops, load, tree)
+                .or_else(|| self.longer(next_hops, load, tree))
                 .or_else(|| self.anew(tree));
-            let (step, weight, mask) = match (found, steps.first()) {
+            let (next_hop, weight, mask) = match (found, next_hops.first()) {
                 (Some(found), _) => found,
-                (None, step) => {
+                (None, next_hop) => {
                     left += 1;
-                    let step = step.copied().unwrap_or_default();
-                    (step, self.weight(step, load), 0)
+                    let next_hop = next_hop.copied().unwrap_or_default();
+                    (next_hop, self.weight(next_hop, load), 0)
                 }
             };
-            tree.take(switch, step.channel);
+            tree.take(switch, next_hop.channel);
             self.weights[switch] = weight;
             self.masks[switch] = mask;
             let lane = mask.trailing_zeros() as u8;
@@ -231,75 +231,80 @@ impl<'a> Lanes<'a> {
         if left == 0 { Ok(()) } else { Err(left) }
     }
 
-    /// Load of the path that begins with a step.
-    fn weight(&self, step: Step, load: &IdxVec<ChannelIdx, u64>) -> u64 {
-        self.weights[step.to] + load[step.channel]
+    /// Load of the path that begins with a next hop.
+    fn weight(&self, next_hop: NextHop, load: &IdxVec<ChannelIdx, u64>) -> u64 {
+        self.weights[next_hop.to] + load[next_hop.channel]
     }
 
-    /// The lightest step that adds no dependency.
+    /// The lightest next hop that adds no dependency.
     fn known(
         &self,
-        steps: &[Step],
+        next_hops: &[NextHop],
         load: &IdxVec<ChannelIdx, u64>,
         tree: &Tree,
-    ) -> Option<(Step, u64, u16)> {
-        let mut best: Option<(Step, u64, u16)> = None;
-        for &step in steps {
-            let weight = self.weight(step, load);
+    ) -> Option<(NextHop, u64, u16)> {
+        let mut best: Option<(NextHop, u64, u16)> = None;
+        for &next_hop in next_hops {
+            let weight = self.weight(next_hop, load);
             if best.is_some_and(|(_, lightest, _)| lightest <= weight) {
                 continue;
             }
-            let mut mask = self.masks[step.to];
-            if step.to != tree.target() {
-                let next = tree.channel(step.to);
+            let mut mask = self.masks[next_hop.to];
+            if next_hop.to != tree.target() {
+                let next = tree.channel(next_hop.to);
                 for (number, graph) in self.graphs.iter().enumerate() {
-                    if mask & 1 << number != 0 && !graph.contains(step.channel, next) {
+                    if mask & 1 << number != 0 && !graph.contains(next_hop.channel, next) {
                         mask &= !(1 << number);
                     }
                 }
             }
             if mask != 0 {
-                best = Some((step, weight, mask));
+                best = Some((next_hop, weight, mask));
             }
         }
         best
     }
 
-    /// The lightest step that adds one dependency, on the lowest lane where one is admitted.
+    /// The lightest next hop that adds one dependency, on the lowest lane where one is admitted.
     fn longer(
         &mut self,
-        steps: &[Step],
+        next_hops: &[NextHop],
         load: &IdxVec<ChannelIdx, u64>,
         tree: &Tree,
-    ) -> Option<(Step, u64, u16)> {
+    ) -> Option<(NextHop, u64, u16)> {
         let mut by_weight = mem::take(&mut self.by_weight);
         by_weight.clear();
-        by_weight.extend(steps.iter().map(|&step| (self.weight(step, load), step)));
-        by_weight.sort_by_key(|&(weight, step)| (weight, step.channel));
+        by_weight.extend(
+            next_hops
+                .iter()
+                .map(|&next_hop| (self.weight(next_hop, load), next_hop)),
+        );
+        by_weight.sort_by_key(|&(weight, next_hop)| (weight, next_hop.channel));
         self.by_weight = by_weight;
         for (number, graph) in self.graphs.iter_mut().enumerate() {
-            for &(weight, step) in &self.by_weight {
-                let next = tree.channel(step.to);
-                if self.masks[step.to] & 1 << number != 0 && graph.admit(step.channel, next) {
-                    return Some((step, weight, 1 << number));
+            for &(weight, next_hop) in &self.by_weight {
+                let next = tree.channel(next_hop.to);
+                if self.masks[next_hop.to] & 1 << number != 0 && graph.admit(next_hop.channel, next)
+                {
+                    return Some((next_hop, weight, 1 << number));
                 }
             }
         }
         None
     }
 
-    /// The lightest step whose whole path is admitted, on the lowest such lane.
-    fn anew(&mut self, tree: &Tree) -> Option<(Step, u64, u16)> {
+    /// The lightest next hop whose whole path is admitted, on the lowest such lane.
+    fn anew(&mut self, tree: &Tree) -> Option<(NextHop, u64, u16)> {
         for (number, graph) in self.graphs.iter_mut().enumerate() {
-            for &(weight, step) in &self.by_weight {
-                let (mut channel, mut here, mut admitted) = (step.channel, step.to, true);
+            for &(weight, next_hop) in &self.by_weight {
+                let (mut channel, mut here, mut admitted) = (next_hop.channel, next_hop.to, true);
                 while admitted && here != tree.target() {
                     let next = tree.channel(here);
                     admitted = graph.admit(channel, next);
                     (channel, here) = (next, self.to[next]);
                 }
                 if admitted {
-                    return Some((step, weight, 1 << number));
+                    return Some((next_hop, weight, 1 << number));
                 }
             }
         }
@@ -368,7 +373,7 @@ struct InstalledTree {
     /// The switches that send to a switch, as a linked list: the first of them, and the next.
     first_child: IdxVec<SwitchIdx, Option<SwitchIdx>>,
     sibling: IdxVec<SwitchIdx, Option<SwitchIdx>>,
-    step: IdxVec<SwitchIdx, ChannelIdx>,
+    next_hop: IdxVec<SwitchIdx, ChannelIdx>,
 }
 
 impl InstalledTree {
@@ -378,7 +383,7 @@ impl InstalledTree {
             tree: Tree::default(),
             first_child: IdxVec::filled(switches, None),
             sibling: IdxVec::filled(switches, None),
-            step: IdxVec::filled(switches, ChannelIdx(0)),
+            next_hop: IdxVec::filled(switches, ChannelIdx(0)),
         }
     }
 
@@ -391,7 +396,7 @@ impl InstalledTree {
         {
             if let Some(channel) = fabric.channel_at(switch, routes.port(switch, lid)) {
                 let to = fabric.channel(channel).to;
-                self.step[switch] = channel;
+                self.next_hop[switch] = channel;
                 self.sibling[switch] = self.first_child[to];
                 self.first_child[to] = Some(switch);
             }
@@ -402,7 +407,7 @@ impl InstalledTree {
         while let Some(switch) = here {
             let mut child = self.first_child[switch];
             while let Some(switch) = child {
-                self.tree.take(switch, self.step[switch]);
+                self.tree.take(switch, self.next_hop[switch]);
                 child = self.sibling[switch];
             }
             here = self.tree.order().get(at).copied();

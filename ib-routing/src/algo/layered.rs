@@ -1,7 +1,7 @@
 //! Shortest paths shared out over virtual lanes: what DFSSSP, LASH and Nue have in common.
 //!
-//! Trees of shortest paths are chosen in one of several manners, and each path gets the lowest lane
-//! whose channel dependencies stay acyclic. Which manners are tried, and which result counts, is the
+//! Trees of shortest paths are chosen by one of several strategies, and each path gets the lowest lane
+//! whose channel dependencies stay acyclic. Which strategies are tried, and which result is taken, is the
 //! engine's [`Plan`].
 
 use alloc::{vec, vec::Vec};
@@ -14,7 +14,7 @@ use crate::{
         channel_graph::DependencyLayout,
         demands::Demands,
         lanes::{Lanes, up_down_order},
-        ways::{Tree, Ways},
+        shortest_path_dag::{ShortestPathDag, Tree},
     },
     engine::SharedEngine,
     error::RouteError,
@@ -26,39 +26,39 @@ use crate::{
     vl::VlMap,
 };
 
-/// How trees are chosen.
+/// The rule by which trees are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum TreeStrategy {
     /// By load.
     Balanced,
     /// The first channel by port everywhere: dimension order, on grids.
     ByPort,
-    /// So that they reuse the turns of earlier ones: more load, fewer lanes.
-    Frugal,
+    /// Trees reuse the turns of earlier ones: more load, fewer lanes.
+    ReuseTurns,
 }
 
-/// What makes one of several results the best. The first wins among equals.
+/// The measure of the best of several results. The first wins among equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aim {
+pub enum Objective {
     /// The lowest load.
     Load,
-    /// The lowest load on no more lanes than [`Manner::ByPort`] needs.
+    /// The lowest load on no more lanes than [`TreeStrategy::ByPort`] needs.
     LoadOnFewLanes,
     /// The fewest lanes, then the lowest load.
     Lanes,
 }
 
-/// Which trees to choose, and how.
+/// An engine's use of [`route()`].
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The engine that asks.
+    /// The engine.
     pub engine: &'static SharedEngine,
     /// One tree for all LIDs at a switch, and not one for each.
     pub tree_per_switch: bool,
-    /// What to try first, and what if all of that needs too many lanes.
-    pub manners: [&'static [Manner]; 2],
-    /// What makes a result the best.
-    pub aim: Aim,
+    /// The strategies to try first, and those to try if all of these need too many lanes.
+    pub strategies: [&'static [TreeStrategy]; 2],
+    /// The measure of the best result.
+    pub objective: Objective,
     /// Paths from and to switches must fit too: they cannot share a lane with a cycle.
     pub with_switches: bool,
     /// The first service level (and lane) to use.
@@ -82,13 +82,15 @@ pub fn route(
         plan,
         fabric,
         lids,
-        ways: Ways::new(fabric, options),
+        dag: ShortestPathDag::new(fabric, options),
         layout: DependencyLayout::new(fabric),
         order: up_down_order(fabric, &demands.senders),
         demands,
     };
-    for manners in plan.manners {
-        let results = manners.iter().filter_map(|&manner| run.route(manner));
+    for strategies in plan.strategies {
+        let results = strategies
+            .iter()
+            .filter_map(|&strategy| run.route(strategy));
         if let Some(best) = plan.best(results.collect()) {
             return Ok(best);
         }
@@ -101,16 +103,18 @@ pub fn route(
 }
 
 impl Plan {
-    /// Chooses by the plan's aim.
+    /// Chooses by the plan's objective.
     fn best(&self, mut results: Vec<Found>) -> Option<Routes> {
-        let by_port = results.iter().find(|found| found.manner == Manner::ByPort);
+        let by_port = results
+            .iter()
+            .find(|found| found.strategy == TreeStrategy::ByPort);
         let limit = by_port.map_or(u8::MAX, |found| found.routes.vls());
-        if self.aim == Aim::LoadOnFewLanes {
+        if self.objective == Objective::LoadOnFewLanes {
             results.retain(|found| found.routes.vls() <= limit);
         }
-        let lanes = |found: &Found| match self.aim {
-            Aim::Load | Aim::LoadOnFewLanes => 0,
-            Aim::Lanes => found.routes.vls(),
+        let lanes = |found: &Found| match self.objective {
+            Objective::Load | Objective::LoadOnFewLanes => 0,
+            Objective::Lanes => found.routes.vls(),
         };
         results
             .into_iter()
@@ -121,7 +125,7 @@ impl Plan {
 
 /// Routes that fit the lanes.
 struct Found {
-    manner: Manner,
+    strategy: TreeStrategy,
     /// The highest of all channels.
     load: u64,
     routes: Routes,
@@ -131,15 +135,15 @@ struct Run<'a> {
     plan: Plan,
     fabric: &'a Fabric,
     lids: &'a LidMap,
-    ways: Ways,
+    dag: ShortestPathDag,
     demands: Demands,
     layout: DependencyLayout,
     order: Vec<ChannelIdx>,
 }
 
 impl Run<'_> {
-    /// Routes by trees chosen in this manner; `None` if the lanes do not suffice.
-    fn route(&self, manner: Manner) -> Option<Found> {
+    /// Routes by trees that `strategy` chooses; `None` if the lanes do not suffice.
+    fn route(&self, strategy: TreeStrategy) -> Option<Found> {
         let Self {
             plan,
             fabric,
@@ -152,10 +156,10 @@ impl Run<'_> {
         let start = Sl::try_new(plan.first_lane).unwrap_or_default();
         let mut sls = vec![start; row_len * fabric.num_switches()];
         let mut lanes = Lanes::new(fabric, &self.layout, &self.order, plan.lanes);
-        let balance = match manner {
-            Manner::Balanced => Some(Balance::new(fabric, &self.ways, demands)),
-            Manner::ByPort => Some(Balance::by_port(fabric, &self.ways, demands)),
-            Manner::Frugal => None,
+        let balance = match strategy {
+            TreeStrategy::Balanced => Some(Balance::new(fabric, &self.dag, demands)),
+            TreeStrategy::ByPort => Some(Balance::by_port(fabric, &self.dag, demands)),
+            TreeStrategy::ReuseTurns => None,
         };
         let none = || IdxVec::filled(fabric.channels().len(), 0);
         let mut load = balance
@@ -170,7 +174,7 @@ impl Run<'_> {
                 balance.read(number, &mut tree);
                 lanes.layer(&tree, |switch| !to_ca || demands.senders[switch] > 0)
             } else {
-                let towards = self.ways.towards(demand.target);
+                let towards = self.dag.towards(demand.target);
                 let fits = lanes.grow(fabric, towards, demand.target, &load, &mut tree);
                 tree.send(fabric, &demands.senders, &mut flow, |channel, routes| {
                     load[channel] += routes * demand.weight;
@@ -211,7 +215,7 @@ impl Run<'_> {
         };
         routes.set_lanes(sls, VlMap::default(), plan.first_lane + vls);
         Some(Found {
-            manner,
+            strategy,
             load: max_load(&load),
             routes,
         })

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ib_wire::Guid;
 
 use crate::{
-    algo::waves,
+    algo::frontiers,
     fabric::{Fabric, PortRef},
     index::{IdxVec, SwitchIdx},
     lid::LidMap,
@@ -66,15 +66,15 @@ pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
         .collect();
     let all: Vec<SwitchIdx> = fabric.switches().indices().collect();
     let mut roots = Vec::new();
-    for batch in all.chunks(waves::BATCH) {
+    for batch in all.chunks(frontiers::BATCH) {
         // Distances at which a switch of the batch has more than nine tenths, a twentieth of the CAs.
-        let (mut most, mut some) = ([0; waves::BATCH], [0; waves::BATCH]);
-        let own = waves::start(fabric, batch);
-        let levels = waves::shortest(fabric, batch);
+        let (mut most, mut some) = ([0; frontiers::BATCH], [0; frontiers::BATCH]);
+        let own = frontiers::start(fabric, batch);
+        let levels = frontiers::shortest(fabric, batch);
         for sets in core::iter::once(&own).chain(levels.iter().map(|wave| &wave.reached)) {
-            let mut found = [0; waves::BATCH];
+            let mut found = [0; frontiers::BATCH];
             for &switch in &with_cas {
-                for bit in waves::bits_of(sets[switch]) {
+                for bit in frontiers::bits_of(sets[switch]) {
                     if let Some(found) = found.get_mut(bit as usize) {
                         *found += cas[switch];
                     }

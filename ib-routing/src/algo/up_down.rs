@@ -8,8 +8,8 @@ use alloc::{vec, vec::Vec};
 
 use crate::{
     algo::{
-        spread,
-        waves::{Levels, Sets, Wave, add, start, step},
+        frontiers::{Frontier, Frontiers, Sets, add, start, step},
+        port_balancing,
     },
     engine::SharedEngine,
     error::RouteError,
@@ -40,7 +40,11 @@ pub fn directions<K: Ord>(fabric: &Fabric, place: &IdxVec<SwitchIdx, K>) -> IdxV
 
 /// The waves of an up*/down* search.
 #[must_use]
-pub fn search(fabric: &Fabric, targets: &[SwitchIdx], classes: &IdxVec<ChannelIdx, u8>) -> Levels {
+pub fn search(
+    fabric: &Fabric,
+    targets: &[SwitchIdx],
+    classes: &IdxVec<ChannelIdx, u8>,
+) -> Frontiers {
     let size = fabric.num_switches();
     let none: Sets = IdxVec::filled(size, 0);
     let first = start(fabric, targets);
@@ -54,7 +58,7 @@ pub fn search(fabric: &Fabric, targets: &[SwitchIdx], classes: &IdxVec<ChannelId
         }
         down.push(next);
     }
-    let mut levels = Levels::new();
+    let mut levels = Frontiers::new();
     let mut up = none.clone();
     let mut at = 0;
     loop {
@@ -63,7 +67,7 @@ pub fn search(fabric: &Fabric, targets: &[SwitchIdx], classes: &IdxVec<ChannelId
         add(&mut frontier, here);
         let below = down.get(at + 1);
         if let Some(below) = below {
-            levels.push(Wave {
+            levels.push(Frontier {
                 reached: below.clone(),
                 via: vec![(DOWN, here.clone())],
             });
@@ -72,7 +76,7 @@ pub fn search(fabric: &Fabric, targets: &[SwitchIdx], classes: &IdxVec<ChannelId
             classes[channel] == UP
         });
         if add(&mut reached, &next) {
-            levels.push(Wave {
+            levels.push(Frontier {
                 reached: next.clone(),
                 via: vec![(UP, frontier)],
             });
@@ -110,7 +114,7 @@ pub fn route(
         }
     }
     let mut routes = Routes::new(engine, fabric, lids);
-    spread::spread(
+    port_balancing::route(
         fabric,
         lids,
         options,
@@ -146,7 +150,7 @@ pub fn route(
                 if !add(&mut reached, &next) {
                     return Ok(levels);
                 }
-                levels.push(Wave { reached: next, via });
+                levels.push(Frontier { reached: next, via });
             }
         },
     )?;

@@ -7,7 +7,7 @@
 //! "Deadlock-Free Oblivious Routing for Arbitrary Topologies", 2011.
 
 use crate::{
-    algo::layered::{self, Aim, Manner, Plan},
+    algo::layered::{self, Objective, Plan, TreeStrategy},
     engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
@@ -44,8 +44,11 @@ impl RoutingEngine for Dfsssp {
         let plan = Plan {
             engine: &engine::DFSSSP,
             tree_per_switch: false,
-            manners: [&[Manner::Balanced], &[Manner::ByPort, Manner::Frugal]],
-            aim: Aim::Load,
+            strategies: [
+                &[TreeStrategy::Balanced],
+                &[TreeStrategy::ByPort, TreeStrategy::ReuseTurns],
+            ],
+            objective: Objective::Load,
             with_switches: false,
             first_lane: 0,
             lanes: options.vls(),

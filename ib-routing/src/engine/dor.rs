@@ -6,7 +6,7 @@
 //! to switches cabled otherwise. Time as minhop. Source: Dally and Seitz, "The torus routing chip", 1986.
 
 use crate::{
-    algo::spread::spread_shortest,
+    algo::port_balancing::route_shortest,
     engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
@@ -43,7 +43,7 @@ impl RoutingEngine for Dor {
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
         let mut routes = Routes::new(&engine::DOR, fabric, lids);
-        spread_shortest(fabric, lids, options, &mut routes)?;
+        route_shortest(fabric, lids, options, &mut routes)?;
         Ok(routes)
     }
 }

@@ -13,15 +13,15 @@
 //! all-to-all communication patterns", 2010; Bogdanski et al., "sFtree", 2012, for switch traffic.
 
 mod chains;
-mod desk;
+mod lft_row;
 mod tree;
 mod view;
 
 use alloc::{format, vec::Vec};
 
 use self::{
-    chains::{Chains, WaysUp},
-    desk::Desk,
+    chains::{Chains, UpPorts},
+    lft_row::LftRow,
     tree::Tree,
     view::{Hubs, View},
 };
@@ -75,10 +75,10 @@ impl RoutingEngine for FatTree {
         let tree = Tree::find(fabric, lids, options)?;
         let groups = tree.siblings(lids);
         let hubs = Hubs::find(&tree, &groups);
-        let ways = WaysUp::find(&tree);
-        let chains = Chains::choose(&tree, &ways, lids, options, &groups);
+        let up_ports = UpPorts::find(&tree);
+        let chains = Chains::choose(&tree, &up_ports, lids, options, &groups);
         let mut routes = Routes::new(&engine::FTREE, fabric, lids);
-        let mut desks = Desk::for_all(&tree);
+        let mut rows = LftRow::for_all(&tree);
         let row_len = routes.row_len();
         let mut turned_back = false;
         for (groups, chains) in groups.chunks(BATCH).zip(chains.of_group.chunks(BATCH)) {
@@ -97,14 +97,14 @@ impl RoutingEngine for FatTree {
             }
             parallel::rows(
                 options.threads,
-                &mut desks,
+                &mut rows,
                 routes.rows_mut(),
                 row_len,
                 &mut (),
                 |_| (),
-                |(), desk, lft| {
+                |(), row, lft| {
                     for (view, group) in views.iter().zip(chains) {
-                        desk.fill(&tree, &ways, view, group, lft);
+                        row.fill(&tree, &up_ports, view, group, lft);
                     }
                 },
             );

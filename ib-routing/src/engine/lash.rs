@@ -12,7 +12,7 @@
 use alloc::format;
 
 use crate::{
-    algo::layered::{self, Aim, Manner, Plan},
+    algo::layered::{self, Objective, Plan, TreeStrategy},
     engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
@@ -58,17 +58,24 @@ impl RoutingEngine for Lash {
                 what,
             });
         }
-        let (manners, aim): (&[Manner], Aim) = if options.do_mesh_analysis {
-            (&[Manner::ByPort, Manner::Frugal], Aim::Lanes)
+        let (strategies, objective): (&[TreeStrategy], Objective) = if options.do_mesh_analysis {
+            (
+                &[TreeStrategy::ByPort, TreeStrategy::ReuseTurns],
+                Objective::Lanes,
+            )
         } else {
-            let all = &[Manner::Balanced, Manner::ByPort, Manner::Frugal];
-            (all, Aim::LoadOnFewLanes)
+            let all = &[
+                TreeStrategy::Balanced,
+                TreeStrategy::ByPort,
+                TreeStrategy::ReuseTurns,
+            ];
+            (all, Objective::LoadOnFewLanes)
         };
         let plan = Plan {
             engine: &engine::LASH,
             tree_per_switch: true,
-            manners: [manners, &[]],
-            aim,
+            strategies: [strategies, &[]],
+            objective,
             with_switches: false,
             first_lane: first,
             lanes: available - first,

@@ -7,7 +7,7 @@
 //! Time O(channels * switches / 64 * diameter + LIDs * switches).
 
 use crate::{
-    algo::spread::spread_shortest,
+    algo::port_balancing::route_shortest,
     engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
@@ -44,7 +44,7 @@ impl RoutingEngine for MinHop {
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
         let mut routes = Routes::new(&engine::MINHOP, fabric, lids);
-        spread_shortest(fabric, lids, options, &mut routes)?;
+        route_shortest(fabric, lids, options, &mut routes)?;
         Ok(routes)
     }
 }

@@ -27,9 +27,9 @@ use crate::{
         choices::Choices,
         demands::Demands,
         lanes::channels_up_and_down,
-        layered::{self, Aim, Manner, Plan},
+        layered::{self, Objective, Plan, TreeStrategy},
         random::Random,
-        ways::Ways,
+        shortest_path_dag::ShortestPathDag,
     },
     engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
@@ -70,8 +70,8 @@ impl RoutingEngine for Nue {
             let plan = Plan {
                 engine: &engine::NUE,
                 tree_per_switch: false,
-                manners: [&[Manner::Balanced], &[]],
-                aim: Aim::Load,
+                strategies: [&[TreeStrategy::Balanced], &[]],
+                objective: Objective::Load,
                 with_switches: true,
                 first_lane: 0,
                 lanes: vls,
@@ -82,12 +82,12 @@ impl RoutingEngine for Nue {
         }
         let mut routes = Routes::new(&engine::NUE, fabric, lids);
         routes.set_exits(lids);
-        let ways = Ways::new(fabric, options);
+        let dag = ShortestPathDag::new(fabric, options);
         let demands = Demands::new(fabric, lids, false);
-        let found = arrange(fabric, &ways, &demands, vls);
+        let found = arrange(fabric, &dag, &demands, vls);
         found
             .choices
-            .install(fabric, &ways, &demands.trees, &mut routes);
+            .install(fabric, &dag, &demands.trees, &mut routes);
         if vls > 1 {
             let mut sls = vec![Sl::ZERO; routes.row_len()];
             for (demand, &lane) in demands.trees.iter().zip(&found.lanes) {
@@ -121,7 +121,7 @@ struct Arrangement {
 /// best. The order decides which dependencies are admitted: where cycles are met, targets that are
 /// neighbours, one after the other, leave the last of them little. So does the root of the escape
 /// paths, and every other round has another one.
-fn arrange(fabric: &Fabric, ways: &Ways, demands: &Demands, vls: u8) -> Arrangement {
+fn arrange(fabric: &Fabric, dag: &ShortestPathDag, demands: &Demands, vls: u8) -> Arrangement {
     let layout = DependencyLayout::new(fabric);
     let roots = escape::roots(fabric, &demands.senders);
     let mut targets = Vec::new();
@@ -161,7 +161,7 @@ fn arrange(fabric: &Fabric, ways: &Ways, demands: &Demands, vls: u8) -> Arrangem
         escape.admit(fabric, &mut lane);
         let mut lanes = vec![lane; usize::from(vls)];
         let paths = Paths::new(fabric, demands);
-        let Some(found) = paths.find_all(ways, &targets, &mut lanes, patience) else {
+        let Some(found) = paths.find_all(dag, &targets, &mut lanes, patience) else {
             continue;
         };
         let enough = is_even(&found.load) || patience < usize::MAX;

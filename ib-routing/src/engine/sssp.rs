@@ -8,7 +8,7 @@
 //! Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
 
 use crate::{
-    algo::{balance::Balance, demands::Demands, ways::Ways},
+    algo::{balance::Balance, demands::Demands, shortest_path_dag::ShortestPathDag},
     engine::{self, Guarantees, PathRule, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
@@ -44,12 +44,12 @@ impl RoutingEngine for Sssp {
     ) -> Result<Routes, RouteError> {
         let mut routes = Routes::new(&engine::SSSP, fabric, lids);
         routes.set_exits(lids);
-        let ways = Ways::new(fabric, options);
+        let dag = ShortestPathDag::new(fabric, options);
         let demands = Demands::new(fabric, lids, false);
-        let balance = Balance::new(fabric, &ways, &demands);
+        let balance = Balance::new(fabric, &dag, &demands);
         balance
             .choices()
-            .install(fabric, &ways, &demands.trees, &mut routes);
+            .install(fabric, &dag, &demands.trees, &mut routes);
         Ok(routes)
     }
 }

@@ -117,8 +117,8 @@ impl RoutingEngine for Torus2Qos {
         // Row by row: what a switch sends where is written in the order of memory.
         let row_len = routes.row_len();
         let rows = fabric.switches().indices().zip(sls.chunks_mut(row_len));
-        let mut desks: Vec<Desk<'_>> = rows
-            .map(|(switch, sls)| Desk {
+        let mut lft_rows: Vec<LftRow<'_>> = rows
+            .map(|(switch, sls)| LftRow {
                 switch,
                 sls,
                 cut_off: None,
@@ -126,16 +126,16 @@ impl RoutingEngine for Torus2Qos {
             .collect();
         parallel::rows(
             options.threads,
-            &mut desks,
+            &mut lft_rows,
             routes.rows_mut(),
             row_len,
             &mut (),
             |_| (),
-            |(), desk, lft| desk.fill(&table, &targets, lft),
+            |(), lft_row, lft| lft_row.fill(&table, &targets, lft),
         );
-        let cut_off = desks
+        let cut_off = lft_rows
             .iter()
-            .find_map(|desk| Some((desk.switch, desk.cut_off?)));
+            .find_map(|lft_row| Some((lft_row.switch, lft_row.cut_off?)));
         if let Some((switch, target)) = cut_off {
             return Err(torus.broken_ring(fabric, switch, target));
         }
@@ -189,15 +189,15 @@ struct Target {
     lids: Vec<usize>,
 }
 
-/// Where one switch keeps what it decides.
-struct Desk<'a> {
+/// The forwarding table of one switch, while it is filled.
+struct LftRow<'a> {
     switch: SwitchIdx,
     sls: &'a mut [Sl],
-    /// A target that no way leads to.
+    /// A target that no path leads to.
     cut_off: Option<SwitchIdx>,
 }
 
-impl Desk<'_> {
+impl LftRow<'_> {
     fn fill(&mut self, table: &HopTable, targets: &[Target], lft: &mut [u8]) {
         let (hops, ports) = table.of(self.switch);
         for target in targets.iter().filter(|target| target.switch != self.switch) {
@@ -229,7 +229,7 @@ enum Move {
     Pass,
     /// Take this direction.
     Take(Direction),
-    /// No way leads there.
+    /// No path leads there.
     Broken,
 }
 

@@ -1,23 +1,23 @@
 //! Moves routes from busy links to idle ones, as many as asked.
 //!
-//! One entry moves at a time, from the busiest link that has a better way: with it goes all traffic
-//! that comes through the switch. The new way is as long as the old, obeys the engine's rule, and is
-//! less loaded afterwards than the old one was.
+//! One entry moves at a time, from the busiest link that has a better alternative: with it moves all
+//! traffic that comes through the switch. The new path is as long as the old one, obeys the engine's
+//! rule, and is less loaded afterwards than the old one was.
 
 use alloc::vec::Vec;
 
 use ib_wire::{Lid, PortNum};
 
 use super::{
+    repairer::{Lanes, Reader, Repairer},
     rule::Rule,
-    work::{Lanes, Reader, Work},
 };
 use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
     verify::walk::{LOOP, NO_CHANNEL},
 };
 
-impl Work<'_> {
+impl Repairer<'_> {
     /// Moves up to `most` entries; returns how many.
     pub(super) fn rebalance(
         &mut self,
@@ -26,7 +26,7 @@ impl Work<'_> {
         lanes: &mut Lanes<'_>,
     ) -> u64 {
         let mut moved = 0;
-        // Links without a better way for any of their routes, until something moves.
+        // Links without a better path for any of their routes, until something moves.
         let mut stuck = IdxVec::<ChannelIdx, bool>::filled(self.load.len(), false);
         while moved < most {
             let channels = self.load.iter_enumerated().filter(|&(at, _)| !stuck[at]);
@@ -45,7 +45,7 @@ impl Work<'_> {
         moved as u64
     }
 
-    /// Moves one entry away from a channel, if one has a better way.
+    /// Moves one entry away from a channel, if one has a better path.
     fn relieve(&mut self, busy: ChannelIdx, reader: &mut Reader, lanes: &mut Lanes<'_>) -> bool {
         let lids = self.lids;
         let from = *self.fabric.channel(busy);
@@ -54,22 +54,24 @@ impl Work<'_> {
                 if self.routes.port(from.from, lid) != from.port {
                     continue;
                 }
-                let ways = self.ways(busy, from.from, lid);
-                if ways.is_empty() {
+                let alternatives = self.alternatives(busy, from.from, lid);
+                if alternatives.is_empty() {
                     continue;
                 }
                 reader.forget();
                 reader.follow(self, Some(destination), lid);
                 let (flow, mask) = self.passing(lid, reader);
-                let better = |&way: &ChannelIdx| {
-                    self.load_of(way, lid) + flow[from.from] < self.load_of(busy, lid)
+                let better = |&alternative: &ChannelIdx| {
+                    self.load_of(alternative, lid) + flow[from.from] < self.load_of(busy, lid)
                 };
-                let found = ways
+                let found = alternatives
                     .into_iter()
                     .filter(better)
-                    .find(|&way| self.admit_turn(way, from.from, lid, &mask, reader, lanes));
-                if let Some(way) = found {
-                    self.shift(busy, way, lid, flow[from.from]);
+                    .find(|&alternative| {
+                        self.admit_turn(alternative, from.from, lid, &mask, reader, lanes)
+                    });
+                if let Some(alternative) = found {
+                    self.shift(busy, alternative, lid, flow[from.from]);
                     return true;
                 }
             }
@@ -77,12 +79,12 @@ impl Work<'_> {
         false
     }
 
-    /// Other ways from `switch` that are as long, obey the same rule and have any room.
-    fn ways(&self, busy: ChannelIdx, switch: SwitchIdx, lid: Lid) -> Vec<ChannelIdx> {
+    /// Other first channels of paths from `switch` that are as long, obey the same rule and carry less.
+    fn alternatives(&self, busy: ChannelIdx, switch: SwitchIdx, lid: Lid) -> Vec<ChannelIdx> {
         let length = |first| -> u32 { self.path_from(first, lid).map(|at| self.weight(at)).sum() };
         let limit = self.load_of(busy, lid);
         let old = length(busy);
-        let ways = self
+        let alternatives = self
             .fabric
             .channels_from(switch)
             .filter(|&(index, channel)| {
@@ -98,7 +100,7 @@ impl Work<'_> {
                     && self.is_same_direction(busy, index, lid)
                     && self.load_of(index, lid) < limit
             });
-        ways.map(|(index, _)| index).collect()
+        alternatives.map(|(index, _)| index).collect()
     }
 
     fn arrives(&self, switch: SwitchIdx, lid: Lid) -> bool {
@@ -107,14 +109,14 @@ impl Work<'_> {
         exit.is_some() && self.routes.path(self.fabric, switch, lid).last() == exit
     }
 
-    /// Whether those who come to the switch by `busy`'s direction may go on by `way`.
-    fn is_same_direction(&self, busy: ChannelIdx, way: ChannelIdx, lid: Lid) -> bool {
+    /// Whether packets that arrive in the direction of `busy` may go on by `channel`.
+    fn is_same_direction(&self, busy: ChannelIdx, channel: ChannelIdx, lid: Lid) -> bool {
         let Rule::UpDown(classes) = self.rule else {
             return true;
         };
         let next = |channel| self.path_from(channel, lid).nth(1).map(|at| classes[at]);
-        let falls = next(way).is_none_or(|next| next == crate::algo::up_down::DOWN);
-        classes[busy] == classes[way] && (classes[way] == crate::algo::up_down::UP || falls)
+        let falls = next(channel).is_none_or(|next| next == crate::algo::up_down::DOWN);
+        classes[busy] == classes[channel] && (classes[channel] == crate::algo::up_down::UP || falls)
     }
 
     /// The highest load on a path, from its first channel on.
@@ -152,7 +154,7 @@ impl Work<'_> {
     /// deadlock.
     fn admit_turn(
         &self,
-        way: ChannelIdx,
+        alternative: ChannelIdx,
         switch: SwitchIdx,
         lid: Lid,
         mask: &IdxVec<SwitchIdx, u16>,
@@ -165,14 +167,14 @@ impl Work<'_> {
             here.then_some((out.reverse, mask[channel.from]))
         });
         lanes.is_empty()
-            || (self.admit_path(lanes, mask[switch], way, lid)
-                && into.all(|(channel, mask)| lanes.admit(mask, channel, way)))
+            || (self.admit_path(lanes, mask[switch], alternative, lid)
+                && into.all(|(channel, mask)| lanes.admit(mask, channel, alternative)))
     }
 
     /// Moves the entry and the load behind it.
-    fn shift(&mut self, busy: ChannelIdx, way: ChannelIdx, lid: Lid, flow: u64) {
+    fn shift(&mut self, busy: ChannelIdx, alternative: ChannelIdx, lid: Lid, flow: u64) {
         let old: Vec<ChannelIdx> = self.path_from(busy, lid).collect();
-        let new: Vec<ChannelIdx> = self.path_from(way, lid).collect();
+        let new: Vec<ChannelIdx> = self.path_from(alternative, lid).collect();
         for channel in old {
             self.load[channel] -= flow;
         }
@@ -180,7 +182,7 @@ impl Work<'_> {
             self.load[channel] += flow;
         }
         let (switch, port): (SwitchIdx, PortNum) = {
-            let channel = self.fabric.channel(way);
+            let channel = self.fabric.channel(alternative);
             (channel.from, channel.port)
         };
         self.routes.set_port(switch, lid, port);

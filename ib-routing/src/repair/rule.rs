@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::{Installed, carry::Carried};
+use super::{Installed, remap::Remapped};
 use crate::{
     algo::up_down::{self, DOWN, UP},
     engine::{PathRule, dnup, updn},
@@ -28,7 +28,7 @@ impl Rule {
     /// The rules that the engine's routes obey on what is left of the fabric, the best first.
     pub(super) fn of(
         old: Installed<'_>,
-        carried: &Carried,
+        remapped: &Remapped,
         fabric: &Fabric,
         lids: &LidMap,
         options: &RouteOptions,
@@ -36,7 +36,7 @@ impl Rule {
         // A switch that stays keeps its rank, so that the paths in place stay legal; a new one gets
         // what it would have in the new fabric.
         let kept = |before: &Ranks, after: &Ranks| -> Ranks {
-            let both = carried.was.iter().zip(after.iter());
+            let both = remapped.was.iter().zip(after.iter());
             both.map(|(&was, &after)| was.map_or(after, |was| before[was]))
                 .collect()
         };
@@ -64,7 +64,7 @@ impl Rule {
         };
         let mut rules: Vec<Self> = Vec::new();
         for classes in candidates {
-            if obeys(fabric, lids, &carried.routes, &classes) {
+            if obeys(fabric, lids, &remapped.routes, &classes) {
                 rules.push(Self::UpDown(classes));
             }
         }

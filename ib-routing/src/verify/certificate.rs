@@ -21,7 +21,7 @@ use crate::{
 /// Where a proof fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Flaw {
+pub enum ProofError {
     /// A channel that a packet uses is not in the order.
     #[error(
         "channel {channel:?} on lane {lane} is used from LID {from} to LID {to}, and not in the order"
@@ -83,13 +83,13 @@ pub enum Flaw {
 /// Follows the packets of every pair of CAs and holds them against `order`.
 ///
 /// # Errors
-/// The first [`Flaw`] found.
+/// The first [`ProofError`] found.
 pub fn check(
     fabric: &Fabric,
     lids: &LidMap,
     routes: &Routes,
     order: &[Vertex],
-) -> Result<(), Flaw> {
+) -> Result<(), ProofError> {
     let places = Places::new(fabric, order)?;
     let place = |channel, lane| places.of(channel, lane);
     // A port without a cable to a switch neither sends nor gets what the order is about.
@@ -109,13 +109,13 @@ pub fn check(
 /// Floods a packet of every group into its tree at every port, and holds its copies against `order`.
 ///
 /// # Errors
-/// The first [`Flaw`] found.
+/// The first [`ProofError`] found.
 pub fn check_groups(
     fabric: &Fabric,
     routes: &Routes,
     groups: &[Group<'_>],
     order: &[Vertex],
-) -> Result<(), Flaw> {
+) -> Result<(), ProofError> {
     let places = Places::new(fabric, order)?;
     for group in groups {
         let mut seen = BTreeSet::new();
@@ -136,7 +136,7 @@ pub fn check_groups(
                 let lane = routes.vl_map().vl(switch, input, port, group.sl);
                 let here = places.of(channel, lane);
                 if here.is_none() || before.is_some() && before >= here {
-                    return Err(Flaw::Multicast {
+                    return Err(ProofError::Multicast {
                         mlid: group.mlid,
                         channel,
                         lane,
@@ -156,14 +156,14 @@ struct Places(Vec<Option<usize>>);
 impl Places {
     const LANES: usize = 16;
 
-    fn new(fabric: &Fabric, order: &[Vertex]) -> Result<Self, Flaw> {
+    fn new(fabric: &Fabric, order: &[Vertex]) -> Result<Self, ProofError> {
         let mut places = vec![None; fabric.channels().len() * Self::LANES];
         for (at, vertex) in order.iter().enumerate() {
             let place = vertex.channel.at() * Self::LANES + usize::from(vertex.lane);
             match places.get_mut(place) {
                 Some(entry @ None) => *entry = Some(at),
                 _ => {
-                    return Err(Flaw::Twice {
+                    return Err(ProofError::Twice {
                         channel: vertex.channel,
                         lane: vertex.lane,
                     });
@@ -185,7 +185,7 @@ fn follow(
     (source, from): (&Destination, Lid),
     (destination, to): (&Destination, Lid),
     place: &impl Fn(ChannelIdx, Vl) -> Option<usize>,
-) -> Result<(), Flaw> {
+) -> Result<(), ProofError> {
     let Some(mut switch) = source.switch else {
         return Ok(());
     };
@@ -202,14 +202,14 @@ fn follow(
             return Ok(());
         };
         let lane = routes.vl_map().vl(switch, input, port, sl);
-        let here = place(index, lane).ok_or(Flaw::Missing {
+        let here = place(index, lane).ok_or(ProofError::Missing {
             channel: index,
             lane,
             from,
             to,
         })?;
         if before.is_some_and(|before| before >= here) {
-            return Err(Flaw::Backward {
+            return Err(ProofError::Backward {
                 channel: index,
                 lane,
                 from,
@@ -220,5 +220,5 @@ fn follow(
         let channel = fabric.channel(index);
         (switch, input) = (channel.to, channel.to_port);
     }
-    Err(Flaw::Endless { from, to })
+    Err(ProofError::Endless { from, to })
 }

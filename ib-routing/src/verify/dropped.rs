@@ -3,7 +3,7 @@
 use ib_wire::{Lid, Vl};
 
 use super::{
-    Context, End, Failure,
+    Context, Failure, RouteEnd,
     walk::{LOOP, NO_CHANNEL, Target, Walk, entry_port},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 pub(super) const DROP: u8 = Vl::MANAGEMENT.bits();
 
 /// What one thread knows about packets that are dropped.
-pub(super) struct Drops {
+pub(super) struct DropCounts {
     /// Service levels that are dropped behind each switch, a bit each.
     behind: IdxVec<SwitchIdx, u16>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Dropped {
     pub(super) first: Option<Failure>,
 }
 
-impl Drops {
+impl DropCounts {
     /// Nothing, if no table maps anything to VL15.
     pub(super) fn new(map: &VlMap, switches: usize) -> Option<Self> {
         (map.highest().bits() == DROP).then(|| Self {
@@ -103,7 +103,7 @@ impl Drops {
                         switch,
                         lid: target.lid,
                         at: last,
-                        end: End::Dropped,
+                        end: RouteEnd::Dropped,
                     }
                 });
             }

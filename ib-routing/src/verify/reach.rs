@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ib_wire::Lid;
 
 use super::{
-    Context, End, Failure, LinkLoad, VerifyReport,
+    Context, Failure, LinkLoad, RouteEnd, VerifyReport,
     dropped::Dropped,
     square_root,
     walk::{DEAD, LOOP, NO_CHANNEL, PortTable, Target, Walk},
@@ -59,7 +59,7 @@ impl Sources {
 }
 
 /// What one thread has counted.
-pub(super) struct Tally {
+pub(super) struct ReachCounts {
     /// CA-pair routes by channel: 32 bits hold all pairs of LIDs.
     load: IdxVec<ChannelIdx, u32>,
     pairs: u64,
@@ -83,7 +83,7 @@ struct Reached {
     ports: u64,
 }
 
-impl Tally {
+impl ReachCounts {
     pub(super) fn new(fabric: &Fabric) -> Self {
         Self {
             load: IdxVec::filled(fabric.channels().len(), 0),
@@ -233,7 +233,11 @@ impl Tally {
                     switch,
                     lid,
                     at,
-                    end: if hops == DEAD { End::Dead } else { End::Loop },
+                    end: if hops == DEAD {
+                        RouteEnd::Dead
+                    } else {
+                        RouteEnd::Loop
+                    },
                 });
             }
         }

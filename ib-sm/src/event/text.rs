@@ -188,9 +188,9 @@ impl fmt::Display for Event {
                 "node {node_guid} is excluded: it has no linear forwarding table, or did not answer"
             ),
             Self::RoutingFallback { reason, .. } => write!(f, "{reason}; the next engine is tried"),
-            Self::RoutesRepaired { orphaned, moved } => write!(
+            Self::RoutesRepaired { broken, moved } => write!(
                 f,
-                "routes repaired: {orphaned} entries were broken, {moved} change"
+                "routes repaired: {broken} entries were broken, {moved} change"
             ),
             Self::RepairFailed(reason) => write!(f, "all routes computed anew: {reason}"),
             Self::RoutesVerified {

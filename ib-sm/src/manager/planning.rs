@@ -196,10 +196,8 @@ impl SubnetManager {
         if let Some((broken, moved)) = result.repaired
             && moved > 0
         {
-            self.events.push_back(Event::RoutesRepaired {
-                orphaned: broken,
-                moved,
-            });
+            self.events
+                .push_back(Event::RoutesRepaired { broken, moved });
         }
         for (engine, reason) in result.failed {
             let event = Event::RoutingFallback { engine, reason };

@@ -135,7 +135,7 @@ impl RoutingTask {
             result.unrepairable = Some(reason);
             return false;
         }
-        result.repaired = Some((repaired.orphaned, repaired.moved));
+        result.repaired = Some((repaired.broken, repaired.moved));
         result.routes = Some(Arc::new(repaired.routes));
         true
     }

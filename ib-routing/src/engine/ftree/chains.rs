@@ -19,7 +19,7 @@ pub(super) struct Chain {
     /// The switch that has it, or whose CA has it.
     pub(super) target: SwitchIdx,
     pub(super) lid: Lid,
-    /// Its root and its turn on parallel links: a column of [`WaysUp`].
+    /// Its root and its turn on parallel links: a column of [`UpPorts`].
     pub(super) slot: u32,
 }
 
@@ -86,7 +86,7 @@ impl Chains {
     /// first, so that they share all links evenly, then for I/O nodes, then for all others.
     pub(super) fn choose(
         tree: &Tree<'_>,
-        ways: &WaysUp,
+        up_ports: &UpPorts,
         lids: &LidMap,
         options: &RouteOptions,
         groups: &[Vec<SwitchIdx>],
@@ -109,7 +109,7 @@ impl Chains {
             down: Vec::with_capacity(lids.num_lids()),
         };
         let mut turns = Turns::new(tree);
-        let mut served = vec![0; ways.roots];
+        let mut served = vec![0; up_ports.roots];
         let wanted = match (compute.is_empty(), io.is_empty()) {
             (true, true) => 2..4,
             _ => 0..4,
@@ -126,7 +126,7 @@ impl Chains {
                             this.down.push((lid, up.reverse));
                             root = up.to;
                         }
-                        let root = ways.number[root];
+                        let root = up_ports.number[root];
                         let turn = served.get_mut(root as usize).map_or(0, |served| {
                             let turn = *served;
                             *served += u32::from(counts);
@@ -135,7 +135,7 @@ impl Chains {
                         chains.push(Chain {
                             target,
                             lid,
-                            slot: root * ways.width + turn % ways.width,
+                            slot: root * up_ports.width + turn % up_ports.width,
                         });
                     }
                 }
@@ -179,7 +179,7 @@ impl Turns {
 const MOST_TURNS: u32 = 32;
 
 /// The ports up from every switch, by root and by turn on parallel links.
-pub(super) struct WaysUp {
+pub(super) struct UpPorts {
     number: IdxVec<SwitchIdx, u32>,
     roots: usize,
     /// Turns that are told apart.
@@ -190,7 +190,7 @@ pub(super) struct WaysUp {
     complete: IdxVec<SwitchIdx, bool>,
 }
 
-impl WaysUp {
+impl UpPorts {
     /// Finds the ways up to every root. Where no CA sends, a switch that does not reach a root gets any
     /// port up for it.
     pub(super) fn find(tree: &Tree<'_>) -> Self {

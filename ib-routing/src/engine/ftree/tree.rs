@@ -7,7 +7,7 @@ use crate::{
     algo::{
         bfs::{UNREACHED, spread_out},
         roots::named_roots,
-        ways::senders,
+        shortest_path_dag::senders,
     },
     error::RouteError,
     fabric::Fabric,

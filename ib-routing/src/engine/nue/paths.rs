@@ -9,8 +9,8 @@ use crate::{
         channel_graph::ChannelGraph,
         choices::Choices,
         demands::{Demand, Demands},
-        relief::Relief,
-        ways::{Step, Towards, Ways},
+        hotspots::Hotspots,
+        shortest_path_dag::{DagTo, NextHop, ShortestPathDag},
     },
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
@@ -59,7 +59,7 @@ impl<'a> Paths<'a> {
     /// CAs than `patience` have paths that are not shortest.
     pub(super) fn find_all(
         mut self,
-        ways: &Ways,
+        dag: &ShortestPathDag,
         targets: &[(usize, usize)],
         lanes: &mut [ChannelGraph<'_>],
         mut patience: usize,
@@ -74,7 +74,7 @@ impl<'a> Paths<'a> {
                 break;
             };
             for (tree, demand) in (first..).zip(trees) {
-                let shortest = self.find(ways.towards(demand.target), lane, demand);
+                let shortest = self.find(dag.towards(demand.target), lane, demand);
                 if !shortest && demand.weight > 0 {
                     patience = patience.checked_sub(1)?;
                 }
@@ -88,9 +88,9 @@ impl<'a> Paths<'a> {
                 }
             }
         }
-        let relief = Relief {
+        let relief = Hotspots {
             fabric,
-            ways,
+            dag,
             demands,
             slack: 1,
             room: room(choices.len()),
@@ -111,17 +111,18 @@ impl<'a> Paths<'a> {
     }
 
     /// Finds the paths of one tree. Says whether all are shortest.
-    fn find(&mut self, ways: Towards<'_>, lane: &mut ChannelGraph<'_>, demand: &Demand) -> bool {
+    fn find(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph<'_>, demand: &Demand) -> bool {
         let target = demand.target;
         self.begin(target);
         self.stuck.clear();
-        for visit in ways.visits() {
-            let (switch, steps) = (visit.switch, ways.steps(visit));
-            let channels = steps.iter().map(|step| step.channel);
+        for node in dag.nodes() {
+            let (switch, next_hops) = (node.switch, dag.next_hops(node));
+            let channels = next_hops.iter().map(|next_hop| next_hop.channel);
             let settled = if demand.weight == 0 {
                 self.take_known(switch, channels, lane)
             } else {
-                self.take_first(switch, steps, lane) || self.take_lightest(switch, channels, lane)
+                self.take_first(switch, next_hops, lane)
+                    || self.take_lightest(switch, channels, lane)
             };
             if !settled {
                 self.stuck.push(switch);
@@ -143,21 +144,21 @@ impl<'a> Paths<'a> {
         shortest
     }
 
-    /// Takes the lightest step, if its dependency is admitted.
+    /// Takes the lightest next hop, if its dependency is admitted.
     #[inline]
     fn take_first(
         &mut self,
         switch: SwitchIdx,
-        steps: &[Step],
+        next_hops: &[NextHop],
         lane: &mut ChannelGraph<'_>,
     ) -> bool {
-        let Some(step) = self.lightest(steps) else {
+        let Some(next_hop) = self.lightest(next_hops) else {
             return false;
         };
-        let next = self.channel[step.to];
-        let fits = next == NONE || lane.admit(step.channel, next);
+        let next = self.channel[next_hop.to];
+        let fits = next == NONE || lane.admit(next_hop.channel, next);
         if fits {
-            self.settle(switch, step.channel);
+            self.settle(switch, next_hop.channel);
         }
         fits
     }
@@ -182,23 +183,23 @@ impl<'a> Paths<'a> {
         best.is_some()
     }
 
-    /// The lightest step to a switch with a path: all of those are equally far from the target.
+    /// The lightest next hop to a switch with a path: all of those are equally far from the target.
     #[inline]
-    fn lightest(&self, steps: &[Step]) -> Option<Step> {
-        let of = |step: &Step| self.weight[step.to] + self.load[step.channel];
-        if let [only] = steps {
+    fn lightest(&self, next_hops: &[NextHop]) -> Option<NextHop> {
+        let of = |next_hop: &NextHop| self.weight[next_hop.to] + self.load[next_hop.channel];
+        if let [only] = next_hops {
             return (of(only) < UNREACHED).then_some(*only);
         }
-        // The step's number is the key's low byte (a switch has 254 ports at most), so that the
+        // The next hop's number is the key's low byte (a switch has 254 ports at most), so that the
         // minimum needs no branch.
         let keys = (0..)
-            .zip(steps)
-            .map(|(number, step)| of(step) << 8 | number);
+            .zip(next_hops)
+            .map(|(number, next_hop)| of(next_hop) << 8 | number);
         let best = keys.fold(u64::MAX, u64::min);
         if best >> 8 >= UNREACHED {
             return None;
         }
-        steps.get((best & 0xff) as usize).copied()
+        next_hops.get((best & 0xff) as usize).copied()
     }
 
     fn begin(&mut self, target: SwitchIdx) {

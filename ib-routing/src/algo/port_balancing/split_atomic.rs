@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// As `core`'s, for words of columns.
+/// As `core`'s `AtomicU64`, for words whose halves do not carry into each other.
 #[derive(Default)]
 pub(super) struct AtomicU64 {
     low: AtomicU32,

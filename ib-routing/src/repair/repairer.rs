@@ -4,13 +4,13 @@ use alloc::{vec, vec::Vec};
 
 use ib_wire::{Lid, PortNum, Sl};
 
-use super::{RepairError, Seed, carry::Carried, rule::Rule};
+use super::{BaseDependencies, RepairError, remap::Remapped, rule::Rule};
 use crate::{
     algo::{
         bfs,
         channel_graph::{ChannelGraph, DependencyLayout},
         lanes::up_down_order,
-        ways::{hop_weights, senders},
+        shortest_path_dag::{hop_weights, senders},
     },
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
@@ -23,8 +23,8 @@ use crate::{
 /// Virtual lanes that an SLtoVL table can name.
 const LANES: usize = 16;
 
-/// A repair at work.
-pub(super) struct Work<'a> {
+/// A repair while it runs.
+pub(super) struct Repairer<'a> {
     pub(super) fabric: &'a Fabric,
     pub(super) lids: &'a LidMap,
     pub(super) options: &'a RouteOptions,
@@ -39,7 +39,7 @@ pub(super) struct Work<'a> {
     pub(super) load: IdxVec<ChannelIdx, u64>,
     /// Service levels by switch and LID, where the routes have such.
     pub(super) sls: Vec<Sl>,
-    /// Hops to the switches that were asked for; needed only where paths may have become shorter.
+    /// Hops to the switches that were measured; needed only where paths may have become shorter.
     distances: Option<IdxVec<SwitchIdx, Option<IdxVec<SwitchIdx, u16>>>>,
     /// Whether paths in place to switches can deadlock.
     pub(super) is_unsafe: bool,
@@ -69,11 +69,16 @@ impl Reader {
         }
     }
 
-    /// Follows all entries of `lid`, which nobody may have any more.
-    pub(super) fn follow(&mut self, work: &Work<'_>, owner: Option<&Destination>, lid: Lid) {
+    /// Follows all entries of `lid`, which may be no port's any more.
+    pub(super) fn follow(
+        &mut self,
+        repairer: &Repairer<'_>,
+        owner: Option<&Destination>,
+        lid: Lid,
+    ) {
         let first = usize::from(lid.0) / Block::LIDS * Block::LIDS;
         if self.loaded != Some(first) {
-            self.block.load(&self.table, &work.routes, first);
+            self.block.load(&self.table, &repairer.routes, first);
             self.loaded = Some(first);
         }
         // One LID has an order always.
@@ -91,32 +96,32 @@ impl Reader {
         self.walk.hops[switch][0]
     }
 
-    /// Says that entries changed since the last LID was read.
+    /// Marks the loaded block as stale: entries changed since the last LID was read.
     pub(super) fn forget(&mut self) {
         self.loaded = None;
     }
 }
 
-impl<'a> Work<'a> {
-    /// Begins with what was carried over.
+impl<'a> Repairer<'a> {
+    /// Begins with the remapped routes.
     pub(super) fn new(
-        carried: &Carried,
+        remapped: &Remapped,
         fabric: &'a Fabric,
         lids: &'a LidMap,
         options: &'a RouteOptions,
         rule: &'a Rule,
     ) -> Self {
-        let sls = match carried.routes.sls() {
+        let sls = match remapped.routes.sls() {
             SlTable::BySwitch(sls) => sls.clone(),
             _ => Vec::new(),
         };
-        let may_be_shorter = carried.grown && matches!(rule, Rule::Shortest);
+        let may_be_shorter = remapped.grown && matches!(rule, Rule::Shortest);
         Self {
             fabric,
             lids,
             options,
             rule,
-            routes: carried.routes.clone(),
+            routes: remapped.routes.clone(),
             weights: hop_weights(fabric, options),
             senders: senders(fabric, lids),
             parts: fabric.parts(),
@@ -131,20 +136,20 @@ impl<'a> Work<'a> {
     /// routes and how many moved for the balance.
     pub(super) fn run(
         mut self,
-        seed: Option<Seed>,
+        base: Option<BaseDependencies>,
         rebalance: usize,
     ) -> Result<(Routes, u64), RepairError> {
         let layout = DependencyLayout::new(self.fabric);
         let order = up_down_order(self.fabric, &self.senders);
         let mut lanes = Lanes { graphs: Vec::new() };
-        if seed.is_some() {
+        if base.is_some() {
             lanes.graphs = vec![ChannelGraph::new(&layout, &order); LANES];
         }
         let mut reader = Reader::new(self.fabric);
         for of_switches in [false, true] {
-            let broken = self.survey(of_switches, seed, &mut reader, &mut lanes)?;
+            let broken = self.read_trees(of_switches, base, &mut reader, &mut lanes)?;
             for (destination, lid) in broken {
-                self.attach(destination, lid, &mut reader, &mut lanes)?;
+                self.reconnect(destination, lid, &mut reader, &mut lanes)?;
             }
             reader.forget();
         }
@@ -166,16 +171,16 @@ impl<'a> Work<'a> {
 
     /// Reads the trees towards the LIDs of CAs, or of switches: notes loads and dependencies, and
     /// returns the LIDs that some switch has lost, or has a longer path to than need be.
-    fn survey(
+    fn read_trees(
         &mut self,
         of_switches: bool,
-        seed: Option<Seed>,
+        base: Option<BaseDependencies>,
         reader: &mut Reader,
         lanes: &mut Lanes<'_>,
     ) -> Result<Vec<(&'a Destination, Lid)>, RepairError> {
         let mut broken = Vec::new();
         if !of_switches {
-            self.survey_left(seed, reader, lanes)?;
+            self.read_unowned(base, reader, lanes)?;
         }
         let mut passing = IdxVec::filled(self.fabric.num_switches(), (0u64, 0u16));
         let lids = self.lids;
@@ -198,7 +203,7 @@ impl<'a> Work<'a> {
                 }
                 for &switch in &reader.walk.order {
                     let (channel, arrives) = (reader.next(switch), reader.hops(switch) < LOOP);
-                    if channel == NO_CHANNEL || !(arrives || seed == Some(Seed::Old)) {
+                    if channel == NO_CHANNEL || !(arrives || base == Some(BaseDependencies::Old)) {
                         continue;
                     }
                     let to = reader.table.to(channel);
@@ -224,7 +229,7 @@ impl<'a> Work<'a> {
         Ok(broken)
     }
 
-    /// Takes the entries out that no cable leads on from to the owner of `lid`.
+    /// Removes the entries of switches that no cable joins with the owner of `lid`.
     fn cut(&mut self, root: SwitchIdx, lid: Lid) {
         for switch in self.fabric.switches().indices() {
             if self.parts[switch] != self.parts[root] {
@@ -233,14 +238,14 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Notes what packets to ports that are gone depend on until they are dropped: their entries stay.
-    fn survey_left(
+    /// Adds the dependencies of packets to ports that are gone: their entries stay until they are dropped.
+    fn read_unowned(
         &self,
-        seed: Option<Seed>,
+        base: Option<BaseDependencies>,
         reader: &mut Reader,
         lanes: &mut Lanes<'_>,
     ) -> Result<(), RepairError> {
-        if seed.is_none() {
+        if base.is_none() {
             return Ok(());
         }
         let all = (0..self.routes.row_len()).map(|lid| Lid(lid as u16));
@@ -291,7 +296,7 @@ impl<'a> Work<'a> {
                 }))
     }
 
-    /// Learns the distances to a switch, where they are needed.
+    /// Computes the distances to a switch, where they are needed.
     fn measure(&mut self, root: SwitchIdx) {
         if let Some(distances) = &mut self.distances {
             distances[root].get_or_insert_with(|| bfs::distances(self.fabric, root));
@@ -324,13 +329,13 @@ impl<'a> Work<'a> {
         table.get(usize::from(sl.bits())).map_or(0, |vl| vl.bits())
     }
 
-    /// Where the service level of a switch and LID stands.
+    /// Index of the service level of a switch and LID in `sls`.
     pub(super) fn sl_entry(&self, switch: SwitchIdx, lid: Lid) -> Option<usize> {
         let at = switch.0 as usize * self.routes.row_len() + usize::from(lid.0);
         (at < self.sls.len()).then_some(at)
     }
 
-    /// Service levels that new paths may have: those that the engine deals out.
+    /// Service levels that new paths may have: those that the engine gives.
     pub(super) fn new_sls(&self) -> impl Iterator<Item = Sl> + use<> {
         let first = self.routes.engine().guarantees(self.options).first_sl;
         (first..self.options.vls()).filter_map(|sl| Sl::try_new(sl).ok())

@@ -13,20 +13,20 @@ use crate::{
     vl::VlMap,
 };
 
-/// What is left of the old routes.
-pub(super) struct Carried {
+/// The old routes in the numbers of the new fabric.
+pub(super) struct Remapped {
     /// Entries that still lead over the cable that they led over, and the exits of all LIDs.
     pub(super) routes: Routes,
     /// Which switch of the old fabric each switch was.
     pub(super) was: IdxVec<SwitchIdx, Option<SwitchIdx>>,
     /// Whether cables between switches came that were not there.
     pub(super) grown: bool,
-    /// A new switch among SLtoVL tables that differ by port: its tables are the engine's to make.
+    /// A new switch among SLtoVL tables that differ by port: only the engine can make its tables.
     pub(super) new_tables: Option<Guid>,
 }
 
-/// Translates the old routes.
-pub(super) fn carry(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Carried {
+/// Translates the old routes into the numbers of the new fabric.
+pub(super) fn remap(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Remapped {
     let mut routes = Routes::new(old.routes.engine(), fabric, lids);
     let was = old_switches(old.fabric, fabric);
     let mut grown = false;
@@ -46,7 +46,7 @@ pub(super) fn carry(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Carri
     let (vl_map, new_tables) = vl_map(old, fabric, &was);
     let sls = service_levels(old.routes, &routes, &was);
     routes.set_lanes(sls, vl_map, old.routes.vls());
-    Carried {
+    Remapped {
         routes,
         was,
         grown,
@@ -68,14 +68,14 @@ fn is_new(fabric: &Fabric, switch: SwitchIdx, alive: &[bool]) -> bool {
     channels.any(|(_, channel)| !was(channel.port))
 }
 
-/// Entries that `new` changes, and those of them that led nowhere any more.
+/// Number of entries that `new` changes, and of those among them that were broken.
 pub(super) fn count(
     old: Installed<'_>,
     fabric: &Fabric,
     lids: &LidMap,
     new: &Routes,
 ) -> (u64, u64) {
-    let (mut moved, mut orphaned) = (0, 0);
+    let (mut moved, mut broken) = (0, 0);
     for (switch, &before) in old_switches(old.fabric, fabric).iter_enumerated() {
         let alive = alive_ports(old.fabric, fabric, before, switch);
         let row = before.map_or(&[][..], |before| old.routes.lft(before));
@@ -90,10 +90,10 @@ pub(super) fn count(
             };
             moved += 1;
             let settled = owner.switch == Some(switch) || PortNum(port) == PortNum::UNREACHABLE;
-            orphaned += u64::from(settled || alive.get(usize::from(was)) != Some(&true));
+            broken += u64::from(settled || alive.get(usize::from(was)) != Some(&true));
         }
     }
-    (moved, orphaned)
+    (moved, broken)
 }
 
 fn old_switches(old: &Fabric, new: &Fabric) -> IdxVec<SwitchIdx, Option<SwitchIdx>> {

@@ -1,10 +1,10 @@
-//! All shortest ways from every switch to every other.
+//! All shortest paths from every switch to every other: a directed acyclic graph for each target.
 //!
-//! Towards one target the switches are listed, the nearest first, each with its steps: the channels
-//! that lead nearer. All LIDs at the target share the list: a tree takes one step per switch, and
-//! choosing the steps by load needs one pass over it. The breadth-first searches towards 64 targets are one
-//! search over sets of targets, a bit each, and a switch's targets with the same steps share one list
-//! of them: on a fat tree that is nearly all. Source for the balance by path weights: Hoefler,
+//! Towards one target the switches are listed, the nearest first, each with its next hops: the channels
+//! that lead nearer. All LIDs at the target share the list: a tree takes one next hop per switch, and
+//! choosing the next hops by load needs one pass over it. The breadth-first searches towards 64 targets
+//! are one search over sets of targets, a bit each, and a switch's targets with the same next hops share
+//! one list of them: on a fat tree that is nearly all. Source for the balance by path weights: Hoefler,
 //! Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
 
 use alloc::{collections::BinaryHeap, vec::Vec};
@@ -15,7 +15,7 @@ use ib_wire::Lid;
 use crate::{
     algo::parallel,
     fabric::{Channel, Fabric},
-    index::{ChannelIdx, Idx, IdxVec, StepIdx, SwitchIdx},
+    index::{ChannelIdx, Idx, IdxVec, NextHopIdx, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
@@ -24,18 +24,18 @@ use crate::{
 /// Targets that are searched at once.
 const BATCH: usize = u64::BITS as usize;
 
-/// A way nearer to the target.
+/// A channel that leads nearer to the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct NextHop {
     /// The channel to take.
     pub channel: ChannelIdx,
     /// The switch at its end.
     pub to: SwitchIdx,
 }
 
-/// A switch on the way to a target.
+/// A switch in the graph towards a target.
 #[derive(Clone, Copy, Debug)]
-pub struct Visit {
+pub struct DagNode {
     /// The switch.
     pub switch: SwitchIdx,
     /// The first channel of the switch.
@@ -44,7 +44,7 @@ pub struct Visit {
     end: u32,
 }
 
-impl Visit {
+impl DagNode {
     /// The channel with this place among those of the switch.
     #[inline]
     #[must_use]
@@ -60,30 +60,30 @@ impl Visit {
     }
 }
 
-/// The shortest ways to all switches of a fabric.
+/// The shortest paths to all switches of a fabric.
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub struct ShortestPathDag {
     batches: Vec<Batch>,
-    /// What channels count; empty where all count one.
+    /// Length of each channel; empty where every channel counts 1.
     weights: IdxVec<ChannelIdx, u32>,
 }
 
-/// The ways to [`BATCH`] targets.
+/// The graphs towards [`BATCH`] targets.
 #[derive(Clone, Debug, Default)]
 struct Batch {
-    visits: Vec<Vec<Visit>>,
-    steps: IdxVec<StepIdx, Step>,
+    nodes: Vec<Vec<DagNode>>,
+    next_hops: IdxVec<NextHopIdx, NextHop>,
 }
 
-/// The shortest ways to one switch.
+/// The shortest paths to one switch.
 #[derive(Clone, Copy, Debug)]
-pub struct Towards<'a> {
-    visits: &'a [Visit],
-    steps: &'a IdxVec<StepIdx, Step>,
+pub struct DagTo<'a> {
+    nodes: &'a [DagNode],
+    next_hops: &'a IdxVec<NextHopIdx, NextHop>,
 }
 
-impl Ways {
-    /// Searches. Channels count as `options.hop_weights` says, or one each.
+impl ShortestPathDag {
+    /// Finds all shortest paths. A channel's length is that of `options.hop_weights`, or 1.
     #[must_use]
     pub fn new(fabric: &Fabric, options: &RouteOptions) -> Self {
         let weights = hop_weights(fabric, options);
@@ -100,7 +100,7 @@ impl Ways {
         Self { batches, weights }
     }
 
-    /// What a channel counts: a hop, or what `options.hop_weights` says.
+    /// Length of a channel: that of `options.hop_weights`, or 1.
     #[inline]
     #[must_use]
     pub fn length(&self, channel: ChannelIdx) -> u32 {
@@ -109,16 +109,16 @@ impl Ways {
             .map_or(1, |&weight| weight.max(1))
     }
 
-    /// The ways to `target`.
+    /// The shortest paths to `target`.
     #[must_use]
-    pub fn towards(&self, target: SwitchIdx) -> Towards<'_> {
-        static NONE: IdxVec<StepIdx, Step> = IdxVec::new();
+    pub fn towards(&self, target: SwitchIdx) -> DagTo<'_> {
+        static NONE: IdxVec<NextHopIdx, NextHop> = IdxVec::new();
         let batch = self.batches.get(target.at() / BATCH);
-        Towards {
-            visits: batch
-                .and_then(|batch| batch.visits.get(target.at() % BATCH))
-                .map_or(&[], |visits| visits),
-            steps: batch.map_or(&NONE, |batch| &batch.steps),
+        DagTo {
+            nodes: batch
+                .and_then(|batch| batch.nodes.get(target.at() % BATCH))
+                .map_or(&[], |nodes| nodes),
+            next_hops: batch.map_or(&NONE, |batch| &batch.next_hops),
         }
     }
 }
@@ -127,7 +127,7 @@ impl Batch {
     fn by_hops(fabric: &Fabric, targets: impl ExactSizeIterator<Item = SwitchIdx>) -> Self {
         let mut batch = Self::default();
         let mut reached: IdxVec<SwitchIdx, u64> = IdxVec::filled(fabric.num_switches(), 0);
-        batch.visits.resize(targets.len(), Vec::new());
+        batch.nodes.resize(targets.len(), Vec::new());
         for (bit, target) in targets.enumerate() {
             reached[target] |= 1 << bit;
         }
@@ -140,7 +140,7 @@ impl Batch {
                 let found = via.fold(0, |bits, (_, channel)| bits | frontier[channel.to]);
                 *next = found & !reached[switch];
                 any |= *next;
-                batch.visit(fabric, switch, *next, &frontier);
+                batch.node(fabric, switch, *next, &frontier);
             }
             if any == 0 {
                 return batch;
@@ -153,7 +153,7 @@ impl Batch {
     }
 
     /// Lists a switch for the targets `left`, which its neighbours in `frontier` reached before it.
-    fn visit(
+    fn node(
         &mut self,
         fabric: &Fabric,
         switch: SwitchIdx,
@@ -163,14 +163,14 @@ impl Batch {
         while left != 0 {
             let one = left & left.wrapping_neg();
             let mut alike = left;
-            let first = self.steps.len();
+            let first = self.next_hops.len();
             for (index, channel) in fabric.channels_from(switch) {
                 let via = frontier[channel.to];
                 if via & one == 0 {
                     alike &= !via;
                 } else {
                     alike &= via;
-                    self.steps.push(step(index, channel));
+                    self.next_hops.push(next_hop(index, channel));
                 }
             }
             left &= !alike;
@@ -182,21 +182,21 @@ impl Batch {
         }
     }
 
-    /// Lists a switch for one target, with the steps from `first` on.
+    /// Lists a switch for one target, with the next hops from `first` on.
     fn list(&mut self, target: usize, fabric: &Fabric, switch: SwitchIdx, first: usize) {
-        let visit = Visit {
+        let node = DagNode {
             switch,
             channel: fabric.channel_range(switch).0,
             first: first as u32,
-            end: self.steps.len() as u32,
+            end: self.next_hops.len() as u32,
         };
-        if let Some(visits) = self.visits.get_mut(target) {
-            visits.push(visit);
+        if let Some(nodes) = self.nodes.get_mut(target) {
+            nodes.push(node);
         }
     }
 
-    /// Dijkstra's algorithm for each target. Weights are taken along the packet's way, which is the
-    /// search's backwards.
+    /// Dijkstra's algorithm for each target. Weights are those of the packet's direction, which is
+    /// opposite to that of the search.
     fn by_weight(
         fabric: &Fabric,
         weights: &IdxVec<ChannelIdx, u32>,
@@ -204,7 +204,7 @@ impl Batch {
     ) -> Self {
         const UNREACHED: u32 = u32::MAX;
         let mut batch = Self::default();
-        batch.visits.resize(targets.len(), Vec::new());
+        batch.nodes.resize(targets.len(), Vec::new());
         let weight = |channel: ChannelIdx| weights[channel].max(1);
         let mut distance = IdxVec::filled(fabric.num_switches(), UNREACHED);
         for (number, target) in targets.enumerate() {
@@ -215,11 +215,11 @@ impl Batch {
                 if here != distance[switch] {
                     continue;
                 }
-                let first = batch.steps.len();
+                let first = batch.next_hops.len();
                 for (index, channel) in fabric.channels_from(switch) {
                     let there = distance[channel.to];
                     if there < here && there.saturating_add(weight(index)) <= here {
-                        batch.steps.push(step(index, channel));
+                        batch.next_hops.push(next_hop(index, channel));
                     }
                     let back = here.saturating_add(weight(channel.reverse));
                     let back = back.min(UNREACHED - 1);
@@ -237,27 +237,28 @@ impl Batch {
     }
 }
 
-fn step(channel: ChannelIdx, ends: &Channel) -> Step {
-    Step {
+fn next_hop(channel: ChannelIdx, ends: &Channel) -> NextHop {
+    NextHop {
         channel,
         to: ends.to,
     }
 }
 
-impl<'a> Towards<'a> {
+impl<'a> DagTo<'a> {
     /// The switches that reach the target, the nearest first; the target is not among them.
     #[inline]
-    pub fn visits(
+    pub fn nodes(
         self,
-    ) -> impl DoubleEndedIterator<Item = Visit> + ExactSizeIterator + Clone + use<'a> {
-        self.visits.iter().copied()
+    ) -> impl DoubleEndedIterator<Item = DagNode> + ExactSizeIterator + Clone + use<'a> {
+        self.nodes.iter().copied()
     }
 
-    /// The steps of one switch, by port: one at least.
+    /// The next hops of one switch, by port: one at least.
     #[inline]
     #[must_use]
-    pub fn steps(self, visit: Visit) -> &'a [Step] {
-        self.steps.range(StepIdx(visit.first), StepIdx(visit.end))
+    pub fn next_hops(self, node: DagNode) -> &'a [NextHop] {
+        self.next_hops
+            .range(NextHopIdx(node.first), NextHopIdx(node.end))
     }
 
     /// Chooses the lightest path from every switch; the first wins among equals. `weight` gets the
@@ -268,26 +269,26 @@ impl<'a> Towards<'a> {
         target: SwitchIdx,
         load: &IdxVec<ChannelIdx, u64>,
         weight: &mut IdxVec<SwitchIdx, u64>,
-        mut take: impl FnMut(Visit, Step),
+        mut take: impl FnMut(DagNode, NextHop),
     ) {
         weight[target] = 0;
-        for visit in self.visits() {
-            let steps = self.steps(visit);
-            let of = |step: &Step| weight[step.to] + load[step.channel];
-            if let [only] = steps {
-                weight[visit.switch] = of(only);
-                take(visit, *only);
+        for node in self.nodes() {
+            let next_hops = self.next_hops(node);
+            let of = |next_hop: &NextHop| weight[next_hop.to] + load[next_hop.channel];
+            if let [only] = next_hops {
+                weight[node.switch] = of(only);
+                take(node, *only);
                 continue;
             }
-            // The step's number is the key's low byte (a switch has 254 ports at most), so that the
+            // The next hop's number is the key's low byte (a switch has 254 ports at most), so that the
             // minimum needs no branch.
             let keys = (0..)
-                .zip(steps)
-                .map(|(number, step)| of(step) << 8 | number);
+                .zip(next_hops)
+                .map(|(number, next_hop)| of(next_hop) << 8 | number);
             let best = keys.fold(u64::MAX, u64::min);
-            let step = steps.get((best & 0xff) as usize);
-            weight[visit.switch] = best >> 8;
-            take(visit, step.copied().unwrap_or_default());
+            let next_hop = next_hops.get((best & 0xff) as usize);
+            weight[node.switch] = best >> 8;
+            take(node, next_hop.copied().unwrap_or_default());
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Taking routes from the busiest channels.
+//! Moves routes away from the busiest channels.
 //!
-//! Paths that were chosen one destination after the other crowd where the first ones left room. So
-//! the busiest channel is relieved, as long as that goes: one switch sends its routes to one LID over
-//! another of its channels, if the way is short enough, if no channel becomes as busy by it, and if
-//! whoever chose the paths admits the dependencies between channels that this adds.
+//! Paths that are chosen one destination after the other crowd on some channels. So routes are taken
+//! from the busiest channel as long as possible: one switch sends its routes to one LID over another of
+//! its channels, if that path is short enough, if no channel becomes as busy by it, and if the engine
+//! admits the dependencies between channels that this adds.
 
 use alloc::vec::Vec;
 
@@ -11,29 +11,29 @@ use crate::{
     algo::{
         choices::Choices,
         demands::{Demand, Demands},
-        ways::Ways,
+        shortest_path_dag::ShortestPathDag,
     },
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
 /// Paths whose busiest channels are to be relieved, and what limits it.
-pub struct Relief<'r> {
+pub struct Hotspots<'r> {
     /// The fabric.
     pub fabric: &'r Fabric,
-    /// What a channel counts.
-    pub ways: &'r Ways,
-    /// The trees, and who sends.
+    /// Shortest paths, for the length of each channel.
+    pub dag: &'r ShortestPathDag,
+    /// The trees, and the number of senders at each switch.
     pub demands: &'r Demands,
     /// How much longer than before a path may become.
     pub slack: u32,
-    /// Detours to look at, at most.
+    /// Reroutes to try, at most.
     pub room: usize,
 }
 
 /// The paths and the space to work in.
-struct Work<'r, 'w, A> {
-    plan: Relief<'r>,
+struct Rerouter<'r, 'w, A> {
+    plan: Hotspots<'r>,
     choices: &'w mut Choices,
     load: &'w mut IdxVec<ChannelIdx, u64>,
     admit: A,
@@ -42,9 +42,9 @@ struct Work<'r, 'w, A> {
     via: Vec<SwitchIdx>,
 }
 
-impl Relief<'_> {
-    /// Relieves the busiest channel until nothing can be taken from it. `load` is what the `choices`
-    /// make; `admit` is asked whether one channel may follow another in a tree.
+impl Hotspots<'_> {
+    /// Moves routes away from the busiest channel until nothing can be taken from it. `load` is the load
+    /// that the `choices` make; `admit` decides whether one channel may follow another in a tree.
     pub fn run(
         self,
         choices: &mut Choices,
@@ -52,7 +52,7 @@ impl Relief<'_> {
         admit: impl FnMut(usize, ChannelIdx, ChannelIdx) -> bool,
     ) {
         let flow = IdxVec::filled(self.fabric.num_switches(), 0);
-        let mut work = Work {
+        let mut rerouter = Rerouter {
             plan: self,
             choices,
             load,
@@ -61,22 +61,22 @@ impl Relief<'_> {
             via: Vec::new(),
         };
         loop {
-            let busiest = work.load.iter_enumerated().rev();
+            let busiest = rerouter.load.iter_enumerated().rev();
             let busiest = busiest.max_by_key(|(_, load)| **load);
             let Some((busiest, &load)) = busiest else {
                 return;
             };
-            work.spend(work.load.len() / 8);
-            work.relieve(busiest);
-            if work.load[busiest] == load {
+            rerouter.spend(rerouter.load.len() / 8);
+            rerouter.relieve(busiest);
+            if rerouter.load[busiest] == load {
                 return;
             }
         }
     }
 }
 
-impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Work<'_, '_, A> {
-    /// Takes some per cent of its routes from a channel.
+impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
+    /// Takes about 3 % of its routes from a channel.
     fn relieve(&mut self, busiest: ChannelIdx) {
         let demands = self.plan.demands;
         let from = self.plan.fabric.channel(busiest).from;
@@ -112,14 +112,14 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Work<'_, '_, A> {
             let longest = longest.map(|length| length.saturating_add(self.plan.slack));
             for (channel, _) in fabric.channels_from(switch) {
                 let length = self.length(tree, demand.target, channel, Some(busiest));
-                let detour = Detour {
+                let reroute = Reroute {
                     tree,
                     switch,
                     old,
                     new: channel,
                 };
                 if length.is_some_and(|length| Some(length) <= longest)
-                    && self.take(demand.target, detour, routes, busiest)
+                    && self.take(demand.target, reroute, routes, busiest)
                 {
                     return;
                 }
@@ -154,7 +154,7 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Work<'_, '_, A> {
         }
     }
 
-    /// Length of the way that begins with a channel; `None` if it does not arrive, or passes `avoided`.
+    /// Length of the path that begins with a channel; `None` if it does not arrive, or passes `avoided`.
     fn length(
         &self,
         tree: usize,
@@ -167,7 +167,7 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Work<'_, '_, A> {
             if Some(channel) == avoided {
                 return None;
             }
-            length = length.saturating_add(self.plan.ways.length(channel));
+            length = length.saturating_add(self.plan.dag.length(channel));
             match self.plan.fabric.channel(channel).to {
                 end if end == target => return Some(length),
                 switch => channel = self.choices.channel(tree, switch)?,
@@ -179,37 +179,37 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Work<'_, '_, A> {
     fn take(
         &mut self,
         target: SwitchIdx,
-        detour: Detour,
+        reroute: Reroute,
         routes: u64,
         busiest: ChannelIdx,
     ) -> bool {
-        let Detour { tree, old, new, .. } = detour;
+        let Reroute { tree, old, new, .. } = reroute;
         let limit = self.load[busiest];
-        // Both ways join at the target at the latest. Beyond that nothing changes, so routes are taken from
-        // the old way before they are added to the new.
+        // Both paths join at the target at the latest. Beyond that nothing changes, so routes are taken
+        // from the old path before they are added to the new one.
         self.shift(tree, target, old, |load| {
             *load -= routes;
             true
         });
         let fits = self.shift(tree, target, new, |load| *load + routes < limit)
-            && self.admits(target, detour);
-        let way = if fits { new } else { old };
-        self.shift(tree, target, way, |load| {
+            && self.admits(target, reroute);
+        let chosen = if fits { new } else { old };
+        self.shift(tree, target, chosen, |load| {
             *load += routes;
             true
         });
         if fits {
-            self.choices.set(tree, detour.switch, new);
+            self.choices.set(tree, reroute.switch, new);
         }
         fits
     }
 
     /// Whether the new channel may follow those that lead to it, and be followed by the next.
-    fn admits(&mut self, target: SwitchIdx, detour: Detour) -> bool {
+    fn admits(&mut self, target: SwitchIdx, reroute: Reroute) -> bool {
         let fabric = self.plan.fabric;
-        let Detour {
+        let Reroute {
             tree, switch, new, ..
-        } = detour;
+        } = reroute;
         let next = fabric.channel(new).to;
         let on = (next != target).then(|| self.choices.channel(tree, next));
         if on
@@ -225,7 +225,7 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Work<'_, '_, A> {
         })
     }
 
-    /// Changes the load of a channel and of all behind it, as long as `change` likes to.
+    /// Changes the load of a channel and of all after it on the path, until `change` returns false.
     fn shift(
         &mut self,
         tree: usize,
@@ -247,14 +247,14 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Work<'_, '_, A> {
         }
     }
 
-    fn spend(&mut self, detours: usize) {
-        self.plan.room = self.plan.room.saturating_sub(detours);
+    fn spend(&mut self, reroutes: usize) {
+        self.plan.room = self.plan.room.saturating_sub(reroutes);
     }
 }
 
 /// Another channel for a switch in a tree.
 #[derive(Clone, Copy, Debug)]
-struct Detour {
+struct Reroute {
     tree: usize,
     switch: SwitchIdx,
     old: ChannelIdx,

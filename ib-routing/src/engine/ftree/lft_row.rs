@@ -5,35 +5,35 @@ use alloc::vec::Vec;
 use ib_wire::{Lid, PortNum};
 
 use super::{
-    chains::{Chain, Group, WaysUp},
+    chains::{Chain, Group, UpPorts},
     tree::Tree,
     view::{Move, View},
 };
 use crate::index::{ChannelIdx, SwitchIdx};
 
-/// What one switch knows.
-pub(super) struct Desk {
+/// The forwarding table of one switch, while it is filled.
+pub(super) struct LftRow {
     switch: SwitchIdx,
-    /// LIDs on each channel up that were sent there for want of their root's; empty before the first.
+    /// LIDs on each channel up that could not use the channel of their root; empty before the first.
     load: Vec<u32>,
 }
 
-impl Desk {
-    /// A desk per switch.
+impl LftRow {
+    /// A row per switch.
     pub(super) fn for_all(tree: &Tree<'_>) -> Vec<Self> {
         let switches = tree.fabric.switches().indices();
-        let desks = switches.map(|switch| Self {
+        let rows = switches.map(|switch| Self {
             switch,
             load: Vec::new(),
         });
-        desks.collect()
+        rows.collect()
     }
 
-    /// Writes the ports towards a group of targets. What a target writes for its own LIDs does not count.
+    /// Writes the ports towards a group of targets. The entries of a target for its own LIDs do not count.
     pub(super) fn fill(
         &mut self,
         tree: &Tree<'_>,
-        ways: &WaysUp,
+        up_ports: &UpPorts,
         view: &View,
         group: &Group,
         lft: &mut [u8],
@@ -55,8 +55,8 @@ impl Desk {
                     }
                 }
             }
-            Move::Up if self.all_lead_nearer(tree, ways, view) => {
-                let ports = ways.from(self.switch);
+            Move::Up if self.all_lead_nearer(tree, up_ports, view) => {
+                let ports = up_ports.from(self.switch);
                 for (lids, slots) in group.runs() {
                     let entries = lft.get_mut(lids).unwrap_or_default();
                     for (entry, &slot) in entries.iter_mut().zip(slots) {
@@ -67,29 +67,30 @@ impl Desk {
             Move::Up => {
                 let here = self.switch;
                 for chain in group.chains().filter(|chain| chain.target != here) {
-                    self.go_up(tree, ways, view, &chain, lft);
+                    self.go_up(tree, up_ports, view, &chain, lft);
                 }
             }
         }
     }
 
-    /// Whether the way up to every root is a shortest one.
-    fn all_lead_nearer(&self, tree: &Tree<'_>, ways: &WaysUp, view: &View) -> bool {
+    /// Whether the path up to every root is a shortest one.
+    fn all_lead_nearer(&self, tree: &Tree<'_>, up_ports: &UpPorts, view: &View) -> bool {
         let mut ups = tree.up.of(self.switch).iter();
-        ways.is_complete(self.switch) && ups.all(|&up| view.leads_nearer(tree, up))
+        up_ports.is_complete(self.switch) && ups.all(|&up| view.leads_nearer(tree, up))
     }
 
-    /// Sends a LID up towards its root, or where that is no way or a detour, by the least used way up.
+    /// Sends a LID up towards its root, or where there is no such path or it is longer, by the least used
+    /// channel up.
     fn go_up(
         &mut self,
         tree: &Tree<'_>,
-        ways: &WaysUp,
+        up_ports: &UpPorts,
         view: &View,
         chain: &Chain,
         lft: &mut [u8],
     ) {
         let nearer = |channel: &ChannelIdx| view.leads_nearer(tree, *channel);
-        let port = ways.from(self.switch).get(chain.slot as usize).copied();
+        let port = up_ports.from(self.switch).get(chain.slot as usize).copied();
         let own = port.and_then(|port| tree.fabric.channel_at(self.switch, PortNum(port)));
         let channel = own.filter(nearer).or_else(|| {
             self.load.resize(tree.up.of(self.switch).len(), 0);

@@ -1,33 +1,56 @@
-//! Shares the load of destinations over equally good channels: the common half of minhop and updn.
+//! Balances the load of destinations over equally good channels: the common part of minhop, dor and updn.
 //!
-//! 64 destination switches are routed at once, a bit for each. An engine says, wave by wave, which
-//! switches are how far away ([`Levels`]); the channels that lead to a nearer wave are a switch's
-//! candidates, and all LIDs of all destinations with the same candidates are dealt out together. The
-//! farthest switches choose first, so that each knows how many sources its choice is for, and the
-//! least loaded channel gets the next LID. OpenSM counts destinations instead, and so sends the
-//! destinations that share a leaf's port over one port of the next switch too.
+//! 64 destination switches are routed at once, a bit for each. An engine searches from these and returns
+//! the switches at each distance ([`Frontiers`]). The channels that lead to a nearer frontier are a
+//! switch's candidates, and all LIDs of all destinations with the same candidates are assigned together.
+//! The farthest switches choose first, so that every switch knows the number of sources whose routes its
+//! choice moves, and the least loaded channel gets the next LID. OpenSM counts destinations instead, and
+//! so sends the destinations that share a leaf's port over one port of the next switch too.
 //!
-//! Time O(channels * switches / 64 * levels + LIDs * switches).
+//! # Example
+//!
+//! Leaf switches A and B are both joined to spine switches S and T. A has three CAs; B has two, with the
+//! LIDs 4 and 5.
+//!
+//! ```text
+//! 3 CAs - A -- S -- B - LIDs 4 and 5      frontier 1 of B: S, T
+//!          \-- T --/                      frontier 2 of B: A
+//! ```
+//!
+//! 1. A is the farthest and chooses first. Its candidates are the channels to S and to T, with a load of
+//!    0 each, and each LID is for 3 sources. LID 4 goes to S, whose load becomes 3 and which moves behind
+//!    T; LID 5 goes to T. The flows are then: 3 routes pass S towards LID 4, and 3 pass T towards LID 5.
+//! 2. S and T have one candidate each, their channel to B. From S it carries 3 routes (to LID 4) and from
+//!    T 3 routes (to LID 5); LID 5 at S and LID 4 at T add no load, as no source's routes pass there.
+//!
+//! The highest load of a channel is 3 of 6 routes. If A had no CAs, its choice would not count: no
+//! route would pass S and T.
+//!
+//! Time O(channels * switches / 64 * frontiers + LIDs * switches).
 
 mod batch;
 mod bundle;
-mod desk;
+mod candidate_queue;
+mod choice;
 mod flows;
+mod packed;
+mod port_balancer;
+mod scratch;
 #[cfg(not(target_has_atomic = "64"))]
-mod halves;
-mod ring;
-mod space;
+mod split_atomic;
 
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
 use ib_wire::{Guid, PortNum};
 
-use self::{batch::Batch, bundle::Bundles, desk::Desk, flows::Flows, space::Space};
+use self::{
+    batch::Batch, bundle::Bundles, flows::Flows, port_balancer::PortBalancer, scratch::Scratch,
+};
 use crate::{
     algo::{
+        frontiers::{BATCH, Frontiers, shortest, shortest_by_weight},
         parallel,
         random::Random,
-        waves::{BATCH, Levels, shortest, shortest_by_weight},
     },
     engine::{self, SharedEngine},
     error::RouteError,
@@ -38,73 +61,73 @@ use crate::{
     routes::Routes,
 };
 
-/// Entries of a fabric that is routed several times, to keep the best.
+/// Number of table entries up to which a fabric is routed several times, to keep the best result.
 const SMALL: usize = 4096;
 
 /// Searches that are kept at the same time, at most.
 const SEARCHES: usize = 8;
 
-/// Choices of a wave below which one thread is through before others have begun.
+/// Choices of a frontier below which one thread ends before others have begun.
 const FEW_CHOICES: u32 = 4096;
 
-/// Attempts that begin with the knowledge of the one before. A fourth was seen to gain nothing.
-const FORESIGHT: usize = 3;
+/// Attempts that begin with the loads of the one before. In measurements a fourth gained nothing.
+const LOOKAHEAD_ATTEMPTS: usize = 3;
 
 /// Routes every LID over shortest paths, where a channel counts as many hops as `hop_weights` says.
 ///
 /// # Errors
 /// None.
-pub fn spread_shortest(
+pub fn route_shortest(
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
     routes: &mut Routes,
 ) -> Result<(), RouteError> {
     if options.hop_weights.is_empty() {
-        return spread(fabric, lids, options, None, routes, |targets| {
+        return route(fabric, lids, options, None, routes, |targets| {
             Ok(shortest(fabric, targets))
         });
     }
     let weight = |channel: &Channel| {
         let end = (fabric.switch_guid(channel.from), channel.port);
         let weight = options.hop_weights.get(&end).copied().unwrap_or(1);
-        // A way without hops could lead round in a circle; OpenSM has 8 bits too.
+        // A channel of length 0 could close a loop; OpenSM has 8 bits too.
         u8::try_from(weight.max(1)).unwrap_or(u8::MAX)
     };
     let weights = fabric.channels().iter().map(weight).collect();
-    spread(fabric, lids, options, Some(&weights), routes, |targets| {
+    route(fabric, lids, options, Some(&weights), routes, |targets| {
         Ok(shortest_by_weight(fabric, targets, &weights))
     })
 }
 
-/// Routes every LID over candidates that `search` finds for its switch, and shares the load.
+/// Routes every LID over candidates that `search` finds for its switch, and balances the load.
 ///
 /// `classes` holds the class of every channel; without it all are of class 0.
 ///
 /// # Errors
-/// What `search` finds wrong.
-pub fn spread(
+/// Those of `search`.
+pub fn route(
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
     classes: Option<&IdxVec<ChannelIdx, u8>>,
     routes: &mut Routes,
-    search: impl Fn(&[SwitchIdx]) -> Result<Levels, RouteError> + Sync,
+    search: impl Fn(&[SwitchIdx]) -> Result<Frontiers, RouteError> + Sync,
 ) -> Result<(), RouteError> {
-    let mut plan = Plan::new(fabric, lids, options, classes, routes.engine());
-    let mut best = attempt(&plan, routes, &search)?;
-    // Switches that choose for themselves alone can leave a channel far above the mean.
-    if !plan.one_neighbour && !best.is_even() {
+    let mut inputs = Inputs::new(fabric, lids, options, classes, routes.engine());
+    let mut best = attempt(&inputs, routes, &search)?;
+    // Switches that choose without regard to the next ones can leave a channel far above the mean.
+    if !inputs.one_neighbour && !best.is_even() {
         let mut last = best.clone();
-        for _ in 0..FORESIGHT {
-            plan.foresee(&last);
-            last = retry(&plan, &mut best, routes, &search)?;
+        for _ in 0..LOOKAHEAD_ATTEMPTS {
+            inputs.look_ahead(&last);
+            last = retry(&inputs, &mut best, routes, &search)?;
         }
-        plan.head_start.fill(0);
+        inputs.initial_load.fill(0);
         // Where sources do not divide evenly, a switch that only counts destinations may do better, and
         // in a small fabric there is time for other orders of destinations too.
         let small = fabric.num_switches() * lids.num_lids() <= SMALL;
-        let orders = if small && plan.guid_order.is_empty() {
+        let orders = if small && inputs.guid_order.is_empty() {
             6
         } else {
             0
@@ -113,18 +136,18 @@ pub fn spread(
         for number in 0..=orders {
             for count_only in [true, false] {
                 if !best.is_even() && (number > 0 || count_only) {
-                    plan.count_only = count_only;
-                    retry(&plan, &mut best, routes, &search)?;
+                    inputs.count_only = count_only;
+                    retry(&inputs, &mut best, routes, &search)?;
                 }
             }
-            random.shuffle(&mut plan.order);
+            random.shuffle(&mut inputs.order);
         }
     }
     routes.set_exits(lids);
     Ok(())
 }
 
-/// The routes that an attempt left on each channel, in the order of [`Plan::ways`].
+/// Number of routes on each channel after an attempt, in the order of [`Inputs::out_ports`].
 #[derive(Clone)]
 struct Attempt {
     sent: Vec<u64>,
@@ -143,15 +166,15 @@ impl Attempt {
     }
 }
 
-/// Routes all destinations once more, and keeps what is better.
+/// Routes all destinations once more, and keeps the better result.
 fn retry(
-    plan: &Plan<'_>,
+    inputs: &Inputs<'_>,
     best: &mut Attempt,
     routes: &mut Routes,
-    search: &(impl Fn(&[SwitchIdx]) -> Result<Levels, RouteError> + Sync),
+    search: &(impl Fn(&[SwitchIdx]) -> Result<Frontiers, RouteError> + Sync),
 ) -> Result<Attempt, RouteError> {
-    let mut other = Routes::new(routes.engine(), plan.fabric, plan.lids);
-    let found = attempt(plan, &mut other, search)?;
+    let mut other = Routes::new(routes.engine(), inputs.fabric, inputs.lids);
+    let found = attempt(inputs, &mut other, search)?;
     if found.max() < best.max() {
         best.clone_from(&found);
         *routes = other;
@@ -161,33 +184,36 @@ fn retry(
 
 /// Routes all destinations.
 fn attempt(
-    plan: &Plan<'_>,
+    inputs: &Inputs<'_>,
     routes: &mut Routes,
-    search: &(impl Fn(&[SwitchIdx]) -> Result<Levels, RouteError> + Sync),
+    search: &(impl Fn(&[SwitchIdx]) -> Result<Frontiers, RouteError> + Sync),
 ) -> Result<Attempt, RouteError> {
-    let (threads, row_len) = (plan.options.threads, routes.row_len());
-    let (mut loads, mut sent) = (plan.head_start.clone(), vec![0; plan.ways.len()]);
-    let mut desks = Desk::for_all(plan, &mut loads, &mut sent);
-    let workers = parallel::workers(threads, desks.len());
-    let mut flows = Flows::new(plan.fabric.num_switches(), workers);
-    let mut space = Space::new(0);
-    let batches: Vec<&[SwitchIdx]> = plan.order.chunks(BATCH).collect();
-    // Searches know nothing of each other, so each worker makes one; what they find takes memory.
+    let (threads, row_len) = (inputs.options.threads, routes.row_len());
+    let (mut loads, mut sent) = (inputs.initial_load.clone(), vec![0; inputs.out_ports.len()]);
+    let mut balancers = PortBalancer::for_all(inputs, &mut loads, &mut sent);
+    let workers = parallel::workers(threads, balancers.len());
+    let mut flows = Flows::new(inputs.fabric.num_switches(), workers);
+    let mut scratch = Scratch::new(0);
+    let batches: Vec<&[SwitchIdx]> = inputs.order.chunks(BATCH).collect();
+    // Searches are independent, so each worker makes one; their results take memory, so their number is
+    // bounded.
     for batches in batches.chunks(workers.clamp(1, SEARCHES)) {
-        let levels = |at: usize| batches.get(at).map(|targets| search(targets));
-        let found = parallel::map(threads, batches.len(), levels);
-        for (targets, levels) in batches.iter().zip(found.into_iter().flatten()) {
-            let batch = Batch::new(plan, targets, &mut flows);
-            for wave in levels?.iter().rev() {
-                let alone = workers == 1 || wave.choices() < FEW_CHOICES;
+        let frontiers = |at: usize| batches.get(at).map(|targets| search(targets));
+        let found = parallel::map(threads, batches.len(), frontiers);
+        for (targets, frontiers) in batches.iter().zip(found.into_iter().flatten()) {
+            let batch = Batch::new(inputs, targets, &mut flows);
+            for frontier in frontiers?.iter().rev() {
+                let alone = workers == 1 || frontier.choices() < FEW_CHOICES;
                 parallel::rows(
                     if alone { 1 } else { threads },
-                    &mut desks,
+                    &mut balancers,
                     routes.rows_mut(),
                     row_len,
-                    &mut space,
-                    Space::new,
-                    |space, desk, lft| desk.deal(plan, &batch, wave, space, lft),
+                    &mut scratch,
+                    Scratch::new,
+                    |scratch, balancer, lft| {
+                        balancer.assign(inputs, &batch, frontier, scratch, lft)
+                    },
                 );
             }
         }
@@ -197,7 +223,7 @@ fn attempt(
 
 /// A channel as its switch sees it.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct OutPort {
     to: SwitchIdx,
     port: PortNum,
     class: u8,
@@ -205,8 +231,8 @@ struct Way {
     ignored: bool,
 }
 
-/// What all batches share.
-struct Plan<'a> {
+/// Inputs of all batches.
+struct Inputs<'a> {
     fabric: &'a Fabric,
     lids: &'a LidMap,
     options: &'a RouteOptions,
@@ -216,9 +242,9 @@ struct Plan<'a> {
     guid_order: BTreeMap<Guid, usize>,
     /// LIDs of CAs at each switch: the sources of routes.
     sources: IdxVec<SwitchIdx, u16>,
-    /// The channels of each switch, in the order in which equally loaded ones are tried: by class first, as
-    /// waves name them.
-    ways: Vec<Way>,
+    /// The channels of each switch, in the order in which equally loaded ones are tried: by class first,
+    /// the class being that of [`Frontier::via`](crate::algo::frontiers::Frontier::via).
+    out_ports: Vec<OutPort>,
     bundles: Bundles,
     /// A number for the chassis of each switch: LIDs of one port shall use different ones. Empty where
     /// no port has several.
@@ -227,13 +253,13 @@ struct Plan<'a> {
     one_neighbour: bool,
     /// No switch has a choice: there is one channel to each neighbour, and the first neighbour is taken.
     no_choice: bool,
-    /// Load is the number of destinations, as in OpenSM, and not of the routes that come by.
+    /// Load is the number of destinations, as in OpenSM, and not that of the routes that pass.
     count_only: bool,
     /// Load that each channel begins with.
-    head_start: Vec<u64>,
+    initial_load: Vec<u64>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> Inputs<'a> {
     fn new(
         fabric: &'a Fabric,
         lids: &'a LidMap,
@@ -255,17 +281,17 @@ impl<'a> Plan<'a> {
         } else {
             IdxVec::new()
         };
-        let ways = order_ways(fabric, options, classes);
+        let out_ports = order_out_ports(fabric, options, classes);
         let bundles = Bundles::new(
             fabric.num_switches(),
-            ways.len(),
+            out_ports.len(),
             fabric.switches().indices().map(|switch| {
                 let (first, end) = fabric.channel_range(switch);
-                ways.get(first.at()..end.at()).unwrap_or_default()
+                out_ports.get(first.at()..end.at()).unwrap_or_default()
             }),
         );
         let one_neighbour = *engine == engine::DOR;
-        let mut plan = Self {
+        let mut inputs = Self {
             fabric,
             lids,
             options,
@@ -277,23 +303,25 @@ impl<'a> Plan<'a> {
                 .zip(0..)
                 .collect(),
             sources,
-            head_start: vec![0; ways.len()],
-            ways,
+            initial_load: vec![0; out_ports.len()],
+            out_ports,
             bundles,
             system,
             one_neighbour,
             no_choice: one_neighbour && !has_parallel_channels(fabric),
             count_only: false,
         };
-        if !plan.guid_order.is_empty() {
-            let mut order = core::mem::take(&mut plan.order);
+        if !inputs.guid_order.is_empty() {
+            let mut order = core::mem::take(&mut inputs.order);
             order.sort_by_key(|&switch| {
-                let places = lids.at_switch(switch).map(|port| plan.place_in_order(port));
+                let places = lids
+                    .at_switch(switch)
+                    .map(|port| inputs.place_in_order(port));
                 places.min().unwrap_or(usize::MAX)
             });
-            plan.order = order;
+            inputs.order = order;
         }
-        plan
+        inputs
     }
 
     fn place_in_order(&self, port: &Destination) -> usize {
@@ -303,22 +331,22 @@ impl<'a> Plan<'a> {
 
     /// The channels of a switch.
     #[inline]
-    fn ways_from(&self, switch: SwitchIdx) -> &[Way] {
+    fn out_ports_of(&self, switch: SwitchIdx) -> &[OutPort] {
         let (first, end) = self.fabric.channel_range(switch);
-        self.ways.get(first.at()..end.at()).unwrap_or_default()
+        self.out_ports.get(first.at()..end.at()).unwrap_or_default()
     }
 
-    /// Lets each switch see one switch ahead: a channel begins with half of the busiest load that the
+    /// Looks one switch ahead: a channel begins with half of the busiest load that the
     /// switch at its end had in the attempt before, and half of what it began with then.
-    fn foresee(&mut self, last: &Attempt) {
-        for (start, way) in self.head_start.iter_mut().zip(&self.ways) {
-            let (first, end) = self.fabric.channel_range(way.to);
+    fn look_ahead(&mut self, last: &Attempt) {
+        for (start, out_port) in self.initial_load.iter_mut().zip(&self.out_ports) {
+            let (first, end) = self.fabric.channel_range(out_port.to);
             let ahead = last.sent.get(first.at()..end.at()).unwrap_or_default();
             *start = *start / 2 + ahead.iter().copied().max().unwrap_or(0) / 2;
         }
     }
 
-    /// What a LID counts that `flow` routes come by to.
+    /// Weight of a LID to which `flow` routes pass.
     #[inline]
     fn weight(&self, is_ca: bool, flow: u16) -> u16 {
         match (is_ca, self.count_only) {
@@ -330,7 +358,7 @@ impl<'a> Plan<'a> {
 
     /// The destinations that have LIDs with a weight, if these have CAs.
     fn counted(&self, with_cas: u64) -> u64 {
-        if self.looks_at_all() || self.options.port_profile_switch_nodes {
+        if self.scans_all_candidates() || self.options.port_profile_switch_nodes {
             return u64::MAX;
         }
         with_cas
@@ -341,54 +369,54 @@ impl<'a> Plan<'a> {
         !self.system.is_empty()
     }
 
-    /// Whether each LID looks at every candidate, as no order of them lasts.
-    fn looks_at_all(&self) -> bool {
+    /// Whether each LID compares all candidates, as no order of them lasts.
+    fn scans_all_candidates(&self) -> bool {
         self.has_siblings() || self.options.port_shifting
     }
 }
 
 /// The channels of every switch by port, or in the order that the options ask for.
-fn order_ways(
+fn order_out_ports(
     fabric: &Fabric,
     options: &RouteOptions,
     classes: Option<&IdxVec<ChannelIdx, u8>>,
-) -> Vec<Way> {
-    let ways = fabric
+) -> Vec<OutPort> {
+    let out_ports = fabric
         .channels()
         .iter_enumerated()
-        .map(|(index, channel)| Way {
+        .map(|(index, channel)| OutPort {
             to: channel.to,
             port: channel.port,
             class: classes.map_or(0, |classes| classes[index]),
             ignored: false,
         });
-    let mut ways: Vec<Way> = ways.collect();
+    let mut out_ports: Vec<OutPort> = out_ports.collect();
     for &(guid, port) in &options.ignore_ports {
         let switch = fabric.switch_by_guid(guid);
         let channel = switch.and_then(|switch| fabric.channel_at(switch, port));
-        if let Some(way) = channel.and_then(|channel| ways.get_mut(channel.at())) {
-            way.ignored = true;
+        if let Some(out_port) = channel.and_then(|channel| out_ports.get_mut(channel.at())) {
+            out_port.ignored = true;
         }
     }
     let mut random = options.scatter_ports.map(Random::new);
     if random.is_none() && options.port_order.is_empty() && classes.is_none() {
-        return ways;
+        return out_ports;
     }
     for switch in fabric.switches().indices() {
         let (first, end) = fabric.channel_range(switch);
-        let ways = ways.get_mut(first.at()..end.at()).unwrap_or_default();
+        let out_ports = out_ports.get_mut(first.at()..end.at()).unwrap_or_default();
         if let Some(wish) = options.port_order.get(&fabric.switch_guid(switch)) {
-            ways.sort_by_key(|way| {
-                let place = wish.iter().position(|&port| port == way.port);
+            out_ports.sort_by_key(|out_port| {
+                let place = wish.iter().position(|&port| port == out_port.port);
                 place.unwrap_or(usize::MAX)
             });
         }
         if let Some(random) = &mut random {
-            random.shuffle(ways);
+            random.shuffle(out_ports);
         }
-        ways.sort_by_key(|way| way.class);
+        out_ports.sort_by_key(|out_port| out_port.class);
     }
-    ways
+    out_ports
 }
 
 /// Whether two channels join the same switches in the same direction.
@@ -400,7 +428,7 @@ fn has_parallel_channels(fabric: &Fabric) -> bool {
     })
 }
 
-/// A number for each switch, the same for switches of one chassis.
+/// A number for each switch: switches of one chassis have the same.
 fn number_systems(fabric: &Fabric) -> IdxVec<SwitchIdx, u32> {
     let system = fabric.switches().iter().map(|&node| {
         let node = fabric.node(node);

@@ -1,8 +1,8 @@
-//! Re-aims the switches whose path is gone at those whose path is there.
+//! Reconnects the switches whose path is gone to those whose path is there.
 //!
 //! Towards one LID the kept entries form a tree around its owner and broken pieces beside it. Switches
-//! of the pieces join the tree one by one, those with the shortest way to go first. Each keeps its
-//! entry if that is as short as any, else it takes the least loaded way.
+//! of the pieces join the tree one by one, those with the shortest path first. Each keeps its entry if
+//! that is as short as any, else it takes the least loaded channel.
 
 use alloc::{collections::BinaryHeap, vec::Vec};
 use core::cmp::Reverse;
@@ -11,8 +11,8 @@ use ib_wire::Lid;
 
 use super::{
     RepairError,
+    repairer::{Lanes, Reader, Repairer},
     rule::Rule,
-    work::{Lanes, Reader, Work},
 };
 use crate::{
     algo::up_down::{DOWN, UP},
@@ -22,7 +22,7 @@ use crate::{
     verify::walk::{LOOP, NO_CHANNEL},
 };
 
-/// What is known of the paths towards one LID.
+/// The paths towards one LID, as far as they are found.
 struct Growth<'d> {
     destination: &'d Destination,
     root: SwitchIdx,
@@ -36,20 +36,20 @@ struct Growth<'d> {
 /// The length of no path.
 const OUTSIDE: u32 = u32::MAX;
 
-/// Which ways a switch may take, in the order in which they are tried.
+/// Paths that a switch may take, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Down all the way, or any way where channels have no direction.
+    /// Down only, or any path where channels have no direction.
     Down,
     /// Up first.
     Up,
-    /// Down and up again, between switches where no CA asks for it.
+    /// Down and up again, between switches where no CA sends.
     Any,
 }
 
-impl Work<'_> {
+impl Repairer<'_> {
     /// Gives every switch that cables join with the owner of `lid` a path.
-    pub(super) fn attach(
+    pub(super) fn reconnect(
         &mut self,
         destination: &Destination,
         lid: Lid,
@@ -73,7 +73,7 @@ impl Work<'_> {
         if !is_new {
             return self.grow(growth, lanes);
         }
-        // Nobody has a path yet: the lane is free to choose.
+        // No switch has a path yet: the lane is free to choose.
         let (mut sls, mut last) = (sls.clone(), None);
         for sl in self.new_sls() {
             if let Some(entry) = sls.get_mut(usize::from(lid.0)) {
@@ -194,7 +194,7 @@ impl Work<'_> {
             && self.admit_path(lanes, self.lanes_of(from.from, lid), channel, lid)
     }
 
-    /// The shortest way of a switch that has at least `least` links' length.
+    /// The shortest path of a switch that has a length of at least `least` links.
     fn next_length(
         &self,
         growth: &Growth<'_>,
@@ -202,8 +202,8 @@ impl Work<'_> {
         switch: SwitchIdx,
         least: u32,
     ) -> Option<Reverse<(u32, SwitchIdx)>> {
-        let ways = self.fabric.channels_from(switch);
-        let lengths = ways
+        let usable = self.fabric.channels_from(switch);
+        let lengths = usable
             .filter(|&(index, _)| self.allows(growth, phase, index))
             .map(|(index, channel)| growth.length[channel.to] + self.weight(index));
         let length = lengths.filter(|&length| length >= least).min()?;
@@ -241,49 +241,52 @@ impl Work<'_> {
     ) -> Option<ChannelIdx> {
         let lid = growth.lid;
         let now = self.routes.port(switch, lid);
-        let ways = self
+        let usable = self
             .fabric
             .channels_from(switch)
             .filter(|&(index, channel)| {
                 self.allows(growth, phase, index)
                     && growth.length[channel.to] + self.weight(index) == length
             });
-        let mut ways: Vec<_> = ways
+        let mut channels: Vec<_> = usable
             .map(|(index, channel)| {
                 let busiest = self.path_from(index, lid).map(|at| self.load[at]).max();
                 (channel.port != now, busiest, self.load[index], index)
             })
             .collect();
-        ways.sort_unstable();
-        // Who asks a switch for something is nobody's CA: what deadlocks already there need not move.
+        channels.sort_unstable();
+        // Traffic to a switch is no CA's: what can deadlock there already need not move.
         let may_stay = self.is_unsafe && growth.destination.is_switch();
-        if let Some(&(false, .., way)) = ways.first().filter(|_| may_stay) {
-            return Some(way);
+        if let Some(&(false, .., channel)) = channels.first().filter(|_| may_stay) {
+            return Some(channel);
         }
         let mask = self.lanes_of(switch, lid);
-        let own = ways
+        let own = channels
             .iter()
-            .find(|&&(.., way)| self.admit_path(lanes, mask, way, lid));
-        if let Some(&(.., way)) = own {
-            return Some(way);
+            .find(|&&(.., channel)| self.admit_path(lanes, mask, channel, lid));
+        if let Some(&(.., channel)) = own {
+            return Some(channel);
         }
         if let Some(at) = self.sl_entry(switch, lid) {
-            for &(.., way) in &ways {
+            for &(.., channel) in &channels {
                 for sl in self.new_sls() {
-                    if self.admit_path(lanes, 1 << self.lane(sl), way, lid) {
+                    if self.admit_path(lanes, 1 << self.lane(sl), channel, lid) {
                         if let Some(entry) = self.sls.get_mut(at) {
                             *entry = sl;
                         }
-                        return Some(way);
+                        return Some(channel);
                     }
                 }
             }
         }
         let between_cas = self.senders[switch] > 0 && !growth.destination.is_switch();
-        ways.first().filter(|_| !between_cas).map(|&(.., way)| way)
+        channels
+            .first()
+            .filter(|_| !between_cas)
+            .map(|&(.., channel)| channel)
     }
 
-    /// Writes the entry of a switch that has found its way.
+    /// Writes the entry of a switch that has found a path.
     fn join(
         &mut self,
         growth: &mut Growth<'_>,

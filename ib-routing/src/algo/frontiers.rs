@@ -1,7 +1,8 @@
 //! Breadth-first search towards 64 switches at once, a bit for each.
 //!
-//! The result is a list of waves: who is reached after how many hops, and over channels to whom. The
-//! channels of a wave are the candidates for the routes that [`spread`](super::spread) deals out.
+//! The result is a list of frontiers: the switches that are reached after each number of hops, and the
+//! channels over which they are reached. These channels are the candidates from which
+//! [`port_balancing`](super::port_balancing) chooses.
 
 use alloc::{vec, vec::Vec};
 
@@ -16,9 +17,9 @@ pub const BATCH: usize = 64;
 /// A set of targets per switch.
 pub type Sets = IdxVec<SwitchIdx, u64>;
 
-/// One step of a search.
+/// The switches that a search reaches in one step.
 #[derive(Clone, Debug)]
-pub struct Wave {
+pub struct Frontier {
     /// The targets that each switch reaches in this step.
     pub reached: Sets,
     /// For each class of channels that this step may take: the targets that the switch at the other
@@ -26,16 +27,16 @@ pub struct Wave {
     pub via: Vec<(u8, Sets)>,
 }
 
-impl Wave {
-    /// How many pairs of a switch and a target there are in it.
+impl Frontier {
+    /// Number of pairs (switch, target) in it: each is one choice of a channel.
     #[must_use]
     pub fn choices(&self) -> u32 {
         self.reached.iter().map(|set| set.count_ones()).sum()
     }
 }
 
-/// Steps of a search, the nearest first. Candidates lead to switches of earlier waves.
-pub type Levels = Vec<Wave>;
+/// The frontiers of a search, the nearest first. Candidates lead to switches of earlier frontiers.
+pub type Frontiers = Vec<Frontier>;
 
 /// The numbers of the targets in a set.
 #[inline]
@@ -57,7 +58,7 @@ pub fn start(fabric: &Fabric, targets: &[SwitchIdx]) -> Sets {
     sets
 }
 
-/// What each switch newly reaches over one channel to a switch of `frontier`.
+/// The targets that each switch newly reaches over one channel to a switch of `frontier`.
 #[must_use]
 pub fn step(
     fabric: &Fabric,
@@ -68,7 +69,7 @@ pub fn step(
     let open = frontier.iter().fold(0, |all, bits| all | bits);
     let channels = fabric.switches().indices().map(|switch| {
         let wanted = open & !reached[switch];
-        // Late in a search most switches have all that they can get.
+        // Late in a search most switches have reached all their targets.
         if wanted == 0 {
             return 0;
         }
@@ -83,7 +84,7 @@ pub fn step(
     channels.collect()
 }
 
-/// Adds sets to sets; says whether there was anything to add.
+/// Adds sets to sets; returns whether there was anything to add.
 pub fn add(sets: &mut Sets, more: &Sets) -> bool {
     let mut any = 0;
     for (all, &new) in sets.iter_mut().zip(more.iter()) {
@@ -95,16 +96,16 @@ pub fn add(sets: &mut Sets, more: &Sets) -> bool {
 
 /// Shortest paths over all channels, which are all of class 0.
 #[must_use]
-pub fn shortest(fabric: &Fabric, targets: &[SwitchIdx]) -> Levels {
+pub fn shortest(fabric: &Fabric, targets: &[SwitchIdx]) -> Frontiers {
     let mut frontier = start(fabric, targets);
     let mut reached = frontier.clone();
-    let mut levels = Levels::new();
+    let mut frontiers = Frontiers::new();
     loop {
         let next = step(fabric, &frontier, &reached, |_| true);
         if !add(&mut reached, &next) {
-            return levels;
+            return frontiers;
         }
-        levels.push(Wave {
+        frontiers.push(Frontier {
             reached: next.clone(),
             via: vec![(0, frontier)],
         });
@@ -118,7 +119,7 @@ pub fn shortest_by_weight(
     fabric: &Fabric,
     targets: &[SwitchIdx],
     weights: &IdxVec<ChannelIdx, u8>,
-) -> Levels {
+) -> Frontiers {
     let mut known: Vec<u8> = weights.iter().copied().collect();
     known.sort_unstable();
     known.dedup();
@@ -126,9 +127,9 @@ pub fn shortest_by_weight(
     let none: Sets = IdxVec::filled(fabric.num_switches(), 0);
     let mut by_distance = vec![start(fabric, targets)];
     let mut reached = start(fabric, targets);
-    let mut levels = Levels::new();
+    let mut frontiers = Frontiers::new();
     let mut silent = 0;
-    // No channel spans more hops than the heaviest: after so many without news there are none.
+    // No channel is longer than the heaviest: after so many empty steps the search is complete.
     while silent < heaviest {
         let mut next = none.clone();
         let mut via = Vec::new();
@@ -147,7 +148,7 @@ pub fn shortest_by_weight(
             }
         }
         if add(&mut reached, &next) {
-            levels.push(Wave {
+            frontiers.push(Frontier {
                 reached: next.clone(),
                 via,
             });
@@ -157,5 +158,5 @@ pub fn shortest_by_weight(
         }
         by_distance.push(next);
     }
-    levels
+    frontiers
 }

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::Way;
+use super::OutPort;
 use crate::{
-    algo::waves::bits_of,
+    algo::frontiers::bits_of,
     index::{IdxVec, SwitchIdx},
 };
 
@@ -19,7 +19,7 @@ impl Places {
         }
     }
 
-    /// Takes in the places of `others`, if they are `wanted`: without a jump.
+    /// Adds the places of `others`, if they are `wanted`: without a branch.
     #[inline]
     pub(super) fn add_if(&mut self, wanted: bool, others: &Self) {
         let mask = u64::from(wanted).wrapping_neg();
@@ -28,7 +28,7 @@ impl Places {
         }
     }
 
-    /// Whether there is one place only.
+    /// Whether it holds exactly one place.
     #[inline]
     pub(super) fn is_single(&self) -> bool {
         let [a, b, c, d] = self.0;
@@ -60,33 +60,33 @@ pub(super) struct Bundle {
 #[derive(Debug)]
 pub(super) struct Bundles {
     bundles: Vec<Bundle>,
-    /// Where those of each switch end.
+    /// End of each switch's bundles in the list.
     end: IdxVec<SwitchIdx, usize>,
 }
 
 impl Bundles {
-    /// Ties the channels of every switch: `ways` says which ones a switch has, by class.
+    /// Bundles the channels of every switch: `out_ports` has those of each switch, sorted by class.
     pub(super) fn new<'a>(
         switches: usize,
         channels: usize,
-        ways: impl Iterator<Item = &'a [Way]>,
+        out_ports: impl Iterator<Item = &'a [OutPort]>,
     ) -> Self {
         let mut bundles: Vec<Bundle> = Vec::with_capacity(channels);
         // The latest bundle to each switch.
         let mut latest = IdxVec::filled(switches, usize::MAX);
-        let end = ways.map(|ways| {
+        let end = out_ports.map(|out_ports| {
             let first = bundles.len();
-            for (place, way) in ways.iter().enumerate() {
-                let known = latest[way.to];
-                let same = |bundle: &&mut Bundle| known >= first && bundle.class == way.class;
+            for (place, out_port) in out_ports.iter().enumerate() {
+                let known = latest[out_port.to];
+                let same = |bundle: &&mut Bundle| known >= first && bundle.class == out_port.class;
                 if let Some(bundle) = bundles.get_mut(known).filter(same) {
                     bundle.places.insert(place);
                     continue;
                 }
-                latest[way.to] = bundles.len();
+                latest[out_port.to] = bundles.len();
                 let mut bundle = Bundle {
-                    to: way.to,
-                    class: way.class,
+                    to: out_port.to,
+                    class: out_port.class,
                     places: Places::default(),
                 };
                 bundle.places.insert(place);

@@ -1,15 +1,15 @@
-//! The destinations that are routed at once, and where their LIDs stand in a row of columns.
+//! The destinations that are routed at once, and the columns of their LIDs.
 //!
 //! Each LID has a column: those of CAs first, by destination, then those of the switches themselves.
-//! So the LIDs of neighbouring destinations are one stretch, whatever their numbers are, and a switch
-//! fills a row of columns before it copies that to its table.
+//! So the LIDs of neighbouring destinations are one range of columns, whatever their numbers are, and a
+//! switch fills a row of columns before it copies that to its table.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Plan, flows::Flows};
+use super::{Inputs, flows::Flows};
 use crate::{
-    algo::waves::{Sets, start},
+    algo::frontiers::{Sets, start},
     index::SwitchIdx,
     lid::Destination,
 };
@@ -24,9 +24,9 @@ struct Run {
 
 /// Destination switches that are routed at once.
 pub(super) struct Batch<'a> {
-    /// Where the columns of each destination's CAs begin; one more than destinations.
+    /// First column of each destination's CAs, and the end of the last one.
     cas: Vec<usize>,
-    /// The same for its own LIDs.
+    /// First column of each destination's own LIDs, and the end of the last one.
     switches: Vec<usize>,
     /// By column.
     runs: Vec<Run>,
@@ -40,15 +40,20 @@ pub(super) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    pub(super) fn new(plan: &Plan<'_>, targets: &[SwitchIdx], flows: &'a mut Flows) -> Self {
-        let (mut columns, mut with_cas) = (Columns::new(plan), 0);
+    pub(super) fn new(inputs: &Inputs<'_>, targets: &[SwitchIdx], flows: &'a mut Flows) -> Self {
+        let (mut columns, mut with_cas) = (Columns::new(inputs), 0);
         let (mut cas, mut switches) = (Vec::from([0]), Vec::new());
         let mut ports: Vec<&Destination> = Vec::new();
         for (bit, &target) in targets.iter().enumerate() {
             ports.clear();
-            ports.extend(plan.lids.at_switch(target).filter(|port| !port.is_switch()));
-            if !plan.guid_order.is_empty() {
-                ports.sort_by_key(|port| plan.place_in_order(port));
+            ports.extend(
+                inputs
+                    .lids
+                    .at_switch(target)
+                    .filter(|port| !port.is_switch()),
+            );
+            if !inputs.guid_order.is_empty() {
+                ports.sort_by_key(|port| inputs.place_in_order(port));
             }
             with_cas |= u64::from(!ports.is_empty()) << bit;
             for port in &ports {
@@ -59,7 +64,11 @@ impl<'a> Batch<'a> {
         flows.begin(columns.count);
         switches.push(columns.count);
         for &target in targets {
-            for port in plan.lids.at_switch(target).filter(|port| port.is_switch()) {
+            for port in inputs
+                .lids
+                .at_switch(target)
+                .filter(|port| port.is_switch())
+            {
                 columns.add(port);
             }
             switches.push(columns.count);
@@ -70,7 +79,7 @@ impl<'a> Batch<'a> {
             runs: columns.runs,
             port_begins: columns.port_begins,
             with_cas,
-            own: start(plan.fabric, targets),
+            own: start(inputs.fabric, targets),
             flows,
         }
     }
@@ -80,16 +89,16 @@ impl<'a> Batch<'a> {
         self.switches.last().copied().unwrap_or(0)
     }
 
-    /// The columns of the CAs of each stretch of destinations in a set.
+    /// The columns of the CAs of each run of neighbouring destinations in a set.
     #[inline]
     pub(super) fn cas(&self, set: u64) -> impl Iterator<Item = Range<usize>> {
-        stretches(&self.cas, set)
+        ranges_of(&self.cas, set)
     }
 
-    /// The columns of the destinations' own LIDs, likewise.
+    /// The columns of the own LIDs of each run of neighbouring destinations in a set.
     #[inline]
     pub(super) fn switches(&self, set: u64) -> impl Iterator<Item = Range<usize>> {
-        stretches(&self.switches, set)
+        ranges_of(&self.switches, set)
     }
 
     /// Whether a port's LIDs begin at a column.
@@ -132,7 +141,7 @@ impl<'a> Batch<'a> {
         });
     }
 
-    /// Stretches of columns, as far as they are neighbours in a table too, with their places there.
+    /// Calls `part` for each range of columns whose LIDs are neighbours too, with their table entries.
     #[inline]
     fn each_part(
         &self,
@@ -158,7 +167,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The columns as they are numbered.
+/// Gives LIDs their columns.
 struct Columns {
     count: usize,
     runs: Vec<Run>,
@@ -167,12 +176,12 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(plan: &Plan<'_>) -> Self {
+    fn new(inputs: &Inputs<'_>) -> Self {
         Self {
             count: 0,
             runs: Vec::new(),
             port_begins: Vec::new(),
-            siblings: plan.has_siblings(),
+            siblings: inputs.has_siblings(),
         }
     }
 
@@ -197,9 +206,9 @@ impl Columns {
     }
 }
 
-/// The ranges between `starts` that stretches of neighbouring bits of a set stand for.
+/// The range between `starts` for each run of neighbouring bits of a set.
 #[inline]
-fn stretches(starts: &[usize], mut set: u64) -> impl Iterator<Item = Range<usize>> {
+fn ranges_of(starts: &[usize], mut set: u64) -> impl Iterator<Item = Range<usize>> {
     core::iter::from_fn(move || {
         let first = set.trailing_zeros();
         let len = (!(set.checked_shr(first)?)).trailing_zeros();

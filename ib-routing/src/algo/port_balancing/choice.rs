@@ -1,0 +1,43 @@
+//! The inputs of the choices that one switch makes at one frontier.
+
+use super::{
+    Inputs, OutPort,
+    batch::Batch,
+    flows::FlowWriter,
+    packed::{in_each, sum_of, words_of},
+};
+
+/// Inputs of the choices of one switch at one frontier.
+pub(super) struct Choice<'a> {
+    pub(super) inputs: &'a Inputs<'a>,
+    pub(super) batch: &'a Batch<'a>,
+    pub(super) out_ports: &'a [OutPort],
+    pub(super) writer: FlowWriter<'a>,
+    /// First word of the switch's row of flows.
+    pub(super) row: usize,
+    /// Sources (LIDs of CAs) at the switch itself.
+    pub(super) own: u16,
+    /// Destinations, a bit each, to which routes of other switches pass this one.
+    pub(super) passed: u64,
+    /// Destinations, a bit each, to which any routes pass this switch.
+    pub(super) flowing: u64,
+}
+
+impl Choice<'_> {
+    /// The routes that pass the switch towards each LID of a word.
+    #[inline]
+    pub(super) fn flows(&self, word: usize) -> u64 {
+        self.batch
+            .flows
+            .word(self.row + word)
+            .wrapping_add(in_each(self.own))
+    }
+
+    /// The routes that pass the switch towards one LID.
+    pub(super) fn flow(&self, column: usize) -> u16 {
+        let mut words = words_of(column..column + 1);
+        words
+            .next()
+            .map_or(0, |(word, mask)| sum_of(self.flows(word) & mask) as u16)
+    }
+}

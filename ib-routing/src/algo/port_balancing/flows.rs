@@ -1,0 +1,174 @@
+//! Number of routes that pass each switch towards each LID of a CA.
+//!
+//! Switches that choose at the same time add to those nearer to the destination, in any order: the
+//! sums are the same. A sum is read only after all switches that add to it have chosen.
+
+use alloc::vec::Vec;
+use core::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+#[cfg(target_has_atomic = "64")]
+use core::sync::atomic::AtomicU64;
+
+use super::packed::{COLUMNS, at_column};
+#[cfg(not(target_has_atomic = "64"))]
+use super::split_atomic::AtomicU64;
+use crate::index::{Idx, IdxVec, SwitchIdx};
+
+/// Workers that get a shard of their own. Every reader adds up all shards, so more of them would cost
+/// more than locked additions to a common one.
+const SHARDS: usize = 4;
+
+/// Number of routes of other switches that pass each switch towards each LID of a CA in the batch.
+pub(super) struct Flows {
+    shards: Vec<Shard>,
+    /// Several workers share the only shard.
+    shared: bool,
+    /// Words of a switch's row.
+    stride: usize,
+}
+
+/// The sums of one worker.
+struct Shard {
+    /// A row of columns per switch, [`COLUMNS`] to a word.
+    words: Vec<AtomicU64>,
+    /// The destinations in whose columns a switch may have a sum, low half and high half.
+    passed: IdxVec<SwitchIdx, [AtomicU32; 2]>,
+}
+
+impl Flows {
+    pub(super) fn new(switches: usize, workers: usize) -> Self {
+        let shared = workers > SHARDS;
+        let count = if shared { 1 } else { workers };
+        let shard = |_| Shard {
+            words: Vec::new(),
+            passed: (0..switches).map(|_| Default::default()).collect(),
+        };
+        Self {
+            shards: (0..count).map(shard).collect(),
+            shared,
+            stride: 0,
+        }
+    }
+
+    /// Clears the shards for the next batch.
+    pub(super) fn begin(&mut self, columns: usize) {
+        let (old, new) = (self.stride, columns.div_ceil(COLUMNS));
+        self.stride = new;
+        for shard in &mut self.shards {
+            for (switch, halves) in shard.passed.iter_mut().enumerate() {
+                if halves.iter_mut().any(|half| *half.get_mut() != 0) {
+                    *halves = Default::default();
+                    let row = shard.words.get_mut(switch * old..(switch + 1) * old);
+                    for word in row.unwrap_or_default() {
+                        *word = AtomicU64::default();
+                    }
+                }
+            }
+            let len = new * shard.passed.len();
+            if shard.words.len() < len {
+                shard.words.resize_with(len, AtomicU64::default);
+            }
+        }
+    }
+
+    /// First word of the row of a switch.
+    #[inline]
+    pub(super) fn row(&self, switch: SwitchIdx) -> usize {
+        switch.at() * self.stride
+    }
+
+    /// The writer of a worker.
+    #[inline]
+    pub(super) fn writer(&self, worker: usize) -> FlowWriter<'_> {
+        let shard = self.shards.get(if self.shared { 0 } else { worker });
+        FlowWriter {
+            shard,
+            shared: self.shared,
+        }
+    }
+
+    /// The destinations towards which routes of others may pass a switch.
+    #[inline]
+    pub(super) fn passed(&self, switch: SwitchIdx) -> u64 {
+        let mut bits = 0;
+        for shard in &self.shards {
+            let [low, high] = &shard.passed[switch];
+            bits |= u64::from(low.load(Relaxed)) | u64::from(high.load(Relaxed)) << 32;
+        }
+        bits
+    }
+
+    /// The sum of one word over all shards.
+    #[inline]
+    pub(super) fn word(&self, at: usize) -> u64 {
+        let mut sum = 0;
+        for shard in &self.shards {
+            sum += shard.words.get(at).map_or(0, |word| word.load(Relaxed));
+        }
+        sum
+    }
+}
+
+/// Adds routes to the shard of one worker.
+#[derive(Clone, Copy)]
+pub(super) struct FlowWriter<'a> {
+    shard: Option<&'a Shard>,
+    shared: bool,
+}
+
+impl FlowWriter<'_> {
+    /// Marks the destinations in whose columns the row of a switch may get a sum.
+    #[inline]
+    pub(super) fn mark_passed(&self, switch: SwitchIdx, bits: u64) {
+        let Some(shard) = self.shard.filter(|_| bits != 0) else {
+            return;
+        };
+        let [low, high] = &shard.passed[switch];
+        for (half, bits) in [(low, bits as u32), (high, (bits >> 32) as u32)] {
+            if self.shared {
+                half.fetch_or(bits, Relaxed);
+            } else {
+                half.store(half.load(Relaxed) | bits, Relaxed);
+            }
+        }
+    }
+
+    /// Adds to the columns of a word.
+    #[inline]
+    pub(super) fn add_word(&self, at: usize, more: u64) {
+        if let Some(word) = self.shard.and_then(|shard| shard.words.get(at)) {
+            self.add_to(word, more);
+        }
+    }
+
+    #[inline]
+    fn add_to(&self, word: &AtomicU64, more: u64) {
+        if self.shared {
+            word.fetch_add(more, Relaxed);
+        } else {
+            // No other worker adds here: no need for a locked instruction.
+            word.store(word.load(Relaxed).wrapping_add(more), Relaxed);
+        }
+    }
+
+    /// Adds routes to every `step`th of some columns of a row.
+    #[inline]
+    pub(super) fn add_each(&self, row: usize, columns: Range<usize>, step: usize, routes: u16) {
+        let words = self.shard.and_then(|shard| shard.words.get(row..));
+        let words = words.unwrap_or_default();
+        let mut column = columns.start;
+        while let Some(word) = words.get(column / COLUMNS).filter(|_| column < columns.end) {
+            self.add_to(word, at_column(column, routes));
+            column += step;
+        }
+    }
+
+    /// Adds routes to one column of a row.
+    #[inline]
+    pub(super) fn add(&self, row: usize, column: usize, routes: u16) {
+        self.add_word(row + column / COLUMNS, at_column(column, routes));
+    }
+}
