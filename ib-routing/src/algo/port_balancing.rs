@@ -444,3 +444,85 @@ fn number_systems(fabric: &Fabric) -> IdxVec<SwitchIdx, u32> {
     let number = |guid: &Guid| known.partition_point(|other| other < guid) as u32;
     systems.iter().map(number).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use ib_wire::{Guid, PortNum};
+
+    use crate::{
+        LidOptions,
+        fabric::{FabricBuilder, NewNode, NodeType, PortRef},
+        lid::LidMap,
+        options::RouteOptions,
+        routes::Routes,
+        verify::verify,
+    };
+
+    #[test]
+    fn the_worked_example_of_the_module_holds() {
+        let mut builder = FabricBuilder::new();
+        let mut guid = 0;
+        let mut node = |type_, num_ports| {
+            guid += 1;
+            let (guid, new) = (Guid(guid), NewNode::default());
+            let node = NewNode {
+                type_,
+                guid,
+                num_ports,
+                ..new
+            };
+            builder.add_node(node).unwrap()
+        };
+        let [a, s, t, b] = [5, 2, 2, 4].map(|ports| node(NodeType::SWITCH, ports));
+        let cas: Vec<_> = (0..5).map(|_| node(NodeType::CA, 1)).collect();
+        let mut ports = [0; 4];
+        let mut next = |at: usize, switch| {
+            ports[at] += 1;
+            PortRef {
+                node: switch,
+                port: PortNum(ports[at]),
+            }
+        };
+        let cables = [
+            (next(0, a), next(1, s)),
+            (next(0, a), next(2, t)),
+            (next(3, b), next(1, s)),
+            (next(3, b), next(2, t)),
+        ];
+        for (one, other) in cables {
+            builder.add_link(one, other).unwrap();
+        }
+        for (at, &ca) in cas.iter().enumerate() {
+            let switch = if at < 3 { next(0, a) } else { next(3, b) };
+            let end = PortRef {
+                node: ca,
+                port: PortNum(1),
+            };
+            builder.port_mut(end).unwrap().guid = Guid(100 + at as u64);
+            builder.add_link(switch, end).unwrap();
+        }
+        let fabric = builder.build();
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let options = RouteOptions::default();
+        let mut routes = Routes::new(&crate::engine::MINHOP, &fabric, &lids);
+        super::route_shortest(&fabric, &lids, &options, &mut routes).unwrap();
+        let switch = fabric.switch_of(a).unwrap();
+        let of = |ca| {
+            let range = lids.range_of(PortRef {
+                node: ca,
+                port: PortNum(1),
+            });
+            routes.port(switch, range.unwrap().base())
+        };
+        assert_eq!((of(cas[3]), of(cas[4])), (PortNum(1), PortNum(2)));
+        let report = verify(&fabric, &lids, &routes);
+        let loads: Vec<u64> = fabric
+            .channels_from(switch)
+            .map(|(channel, _)| report.link_load.by_channel[channel])
+            .collect();
+        assert_eq!(loads, [3, 3]);
+        assert!(report.is_clean());
+    }
+}

@@ -172,3 +172,61 @@ impl FlowWriter<'_> {
         self.add_word(row + column / COLUMNS, at_column(column, routes));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SWITCHES: usize = 3;
+    const ROW: usize = 10;
+
+    proptest! {
+        /// The twin: one number for each pair of switch and column, and one set of destinations a switch.
+        #[test]
+        fn sums_are_those_of_plain_numbers(
+            workers in 1..7_usize,
+            adds in prop::collection::vec(
+                (0..7_usize, 0..SWITCHES, 0..ROW, 1..4_usize, 0..2000_u16, any::<u64>()),
+                0..20,
+            ),
+        ) {
+            let mut flows = Flows::new(SWITCHES, workers);
+            flows.begin(ROW);
+            let mut sums: BTreeMap<(usize, usize), u16> = BTreeMap::new();
+            let mut passed = [0_u64; SWITCHES];
+            for &(worker, at, first, step, routes, set) in &adds {
+                let switch = SwitchIdx(at as u32);
+                let writer = flows.writer(worker % workers);
+                writer.mark_passed(switch, set);
+                passed[at] |= set;
+                writer.add(flows.row(switch), first, routes);
+                *sums.entry((at, first)).or_default() += routes;
+                writer.add_each(flows.row(switch), first..ROW, step, 1);
+                for column in (first..ROW).step_by(step) {
+                    *sums.entry((at, column)).or_default() += 1;
+                }
+            }
+            for (at, &wanted) in passed.iter().enumerate() {
+                let switch = SwitchIdx(at as u32);
+                prop_assert_eq!(flows.passed(switch), wanted);
+                for column in 0..ROW {
+                    let word = flows.word(flows.row(switch) + column / COLUMNS);
+                    let found = (word >> (column % COLUMNS * 16)) as u16;
+                    prop_assert_eq!(found, sums.get(&(at, column)).copied().unwrap_or(0));
+                }
+            }
+            flows.begin(ROW + 5);
+            for at in 0..SWITCHES {
+                let switch = SwitchIdx(at as u32);
+                prop_assert_eq!(flows.passed(switch), 0);
+                for word in 0..(ROW + 5).div_ceil(COLUMNS) {
+                    prop_assert_eq!(flows.word(flows.row(switch) + word), 0);
+                }
+            }
+        }
+    }
+}

@@ -61,3 +61,52 @@ pub(super) fn words_of(columns: Range<usize>) -> impl Iterator<Item = (usize, u6
         (word, from & to)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::{vec, vec::Vec};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The scalar twin of a row of words: one number for each column.
+    fn unpack(words: &[u64]) -> Vec<u16> {
+        let columns = |&word: &u64| (0..COLUMNS).map(move |at| (word >> (at * COLUMN_BITS)) as u16);
+        words.iter().flat_map(columns).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_word_is_four_numbers(word: u64, flow: u16, column in 0..COLUMNS) {
+            let numbers = unpack(&[word]);
+            prop_assert_eq!(sum_of(word), numbers.iter().map(|&number| u64::from(number)).sum::<u64>());
+            prop_assert_eq!(unpack(&[in_each(flow)]), vec![flow; COLUMNS]);
+            let mut one = vec![0; COLUMNS];
+            one[column] = flow;
+            prop_assert_eq!(unpack(&[at_column(column, flow)]), one);
+        }
+
+        #[test]
+        fn columns_of_a_mask_come_in_order_with_their_numbers(mask: u64, word: u64) {
+            let numbers = unpack(&[word]);
+            let wanted: Vec<(usize, u16)> = (0..COLUMNS)
+                .filter(|&at| unpack(&[mask])[at] != 0)
+                .map(|at| (at, numbers[at]))
+                .collect();
+            prop_assert_eq!(columns_of(mask, word).collect::<Vec<_>>(), wanted);
+        }
+
+        #[test]
+        fn words_of_a_range_cover_its_columns_and_no_others(start in 0..40_usize, len in 0..40_usize) {
+            let mut row = vec![0; 20];
+            for (word, mask) in words_of(start..start + len) {
+                row[word] = mask;
+            }
+            for (column, &found) in unpack(&row).iter().enumerate() {
+                let wanted = if (start..start + len).contains(&column) { u16::MAX } else { 0 };
+                prop_assert_eq!(found, wanted, "column {}", column);
+            }
+        }
+    }
+}
