@@ -1,13 +1,13 @@
-//! What reaches a running manager from its host: signals, orders on a Unix socket and over HTTP, files to write.
+//! What reaches a running manager from its host: signals, commands on a Unix socket and over HTTP, files to write.
 //!
 //! The manager does no I/O, and the loop that drives it waits for datagrams. So the two are joined by an
-//! engine around the engine, which takes one order between two datagrams. Threads read and write for the clients;
-//! they share a queue with it and nothing else. A signal or an order ends the wait for datagrams ([`wake`]).
+//! engine around the engine, which takes one command between two datagrams. Threads read and write for the clients;
+//! they share a queue with it and nothing else. A signal or a command ends the wait for datagrams ([`wake`]).
 
+mod commands;
 mod console;
 mod guid2lid;
 pub mod metrics;
-mod orders;
 mod retry;
 mod sa_db;
 mod wake;
@@ -28,13 +28,13 @@ use ib_sm::{Event, SubnetManager};
 use signal_hook::consts::{SIGHUP, SIGUSR1};
 
 pub use self::{
-    console::Orders,
+    console::CommandSender,
     guid2lid::Guid2lid,
     sa_db::SaDb,
     wake::{WakeablePort, Waker},
 };
 use self::{
-    console::{Console, OrderQueue},
+    console::{CommandQueue, Console},
     retry::Retry,
     worker::Worker,
 };
@@ -60,14 +60,14 @@ pub struct KeptFiles {
     pub dump_dir: Option<PathBuf>,
 }
 
-/// A manager and what its host may order.
+/// A manager and what its host may command.
 pub struct ManagedSm {
     pub sm: SubnetManager,
     args: SmArgs,
     log: Log,
     reload: Arc<AtomicBool>,
     dump: Arc<AtomicBool>,
-    queue: OrderQueue,
+    queue: CommandQueue,
     _console: Option<Console>,
     files: KeptFiles,
     dump_retry: Retry,
@@ -81,7 +81,7 @@ pub struct ManagedSm {
 
 impl ManagedSm {
     /// Handles SIGHUP (read the configuration again and sweep), SIGUSR1 (write the dump files and open the log file again),
-    /// and orders: those of the queue, and those that come on a socket if one is named.
+    /// and commands: those of the queue, and those that come on a socket if one is named.
     ///
     /// # Errors
     /// A signal cannot be handled, or the socket cannot be listened on.
@@ -92,7 +92,7 @@ impl ManagedSm {
         files: KeptFiles,
         socket: Option<PathBuf>,
         waker: Waker,
-    ) -> Result<(Self, Orders), CliError> {
+    ) -> Result<(Self, CommandSender), CliError> {
         let flag = |signal: i32| {
             let refuse = |error: io::Error| CliError::at(format_args!("signal {signal}"), error);
             let flag = Arc::new(AtomicBool::new(false));
@@ -103,8 +103,8 @@ impl ManagedSm {
         };
         let (reload, dump) = (flag(SIGHUP)?, flag(SIGUSR1)?);
         let worker = Worker::new(waker.clone());
-        let (orders, queue) = Orders::new(waker);
-        let console = socket.map(|path| Console::open(path, orders.clone()));
+        let (commands, queue) = CommandSender::new(waker);
+        let console = socket.map(|path| Console::open(path, commands.clone()));
         let mut managed = Self {
             sm,
             args,
@@ -125,10 +125,10 @@ impl ManagedSm {
             managed.sm.hand_out_work();
             managed.worker = Some(worker);
         }
-        Ok((managed, orders))
+        Ok((managed, commands))
     }
 
-    /// Does what was ordered: signals, and one order.
+    /// Handles signals, and executes at most one command.
     fn poll_commands(&mut self, now: Instant) {
         self.now = now;
         if let Some(worker) = &mut self.worker {
@@ -136,22 +136,22 @@ impl ManagedSm {
         }
         if self.reload.swap(false, Ordering::Relaxed) {
             self.log.reopen();
-            stderr::info(orders::reload(&mut self.sm, &self.args, &self.log, now));
+            stderr::info(commands::reload(&mut self.sm, &self.args, &self.log, now));
         }
         if self.dump.swap(false, Ordering::Relaxed) {
             self.log.reopen();
-            stderr::info(orders::dump(&self.sm, &self.args));
+            stderr::info(commands::dump(&self.sm, &self.args));
         }
-        if let Some(order) = self.queue.take() {
-            let answer = orders::execute(
+        if let Some(command) = self.queue.take() {
+            let answer = commands::execute(
                 &mut self.sm,
                 &self.args,
                 &self.log,
                 now,
-                order.line.as_str(),
+                command.line.as_str(),
             );
             // A client that has gone misses its answer.
-            let _ = order.reply.try_send(answer);
+            let _ = command.reply.try_send(answer);
         }
         self.keep(now);
     }
@@ -226,7 +226,7 @@ impl Engine for ManagedSm {
             files.guid2lid.as_ref().and_then(Guid2lid::due),
             self.dump_retry.due(),
             (!self.queue.is_empty()).then_some(Instant::ZERO),
-            // Without any timer the loop would end as soon as an order wakes it.
+            // Without any timer the loop would end as soon as a command wakes it.
             Some(self.now + LONGEST_SLEEP),
         ];
         timers.into_iter().flatten().min()

@@ -46,7 +46,7 @@ pub struct SmCommand {
     /// sa_db_file of --config]
     #[arg(long, value_name = "FILE")]
     sa_db: Option<PathBuf>,
-    /// Answer orders on this Unix socket while running, which `ib ctl` gives. It belongs to the user alone
+    /// Answer the commands of `ib ctl` on this Unix socket while running. It belongs to the user alone
     #[arg(long, value_name = "SOCKET", conflicts_with = "once")]
     control: Option<PathBuf>,
     /// Serve /metrics for Prometheus and /status as JSON over HTTP; a port alone is the loopback's
@@ -142,10 +142,10 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     };
     let sm = SubnetManager::new(config, clock.now()).with_conduct(conduct);
     let mut planned = Vec::new();
-    let (mut managed, orders) =
+    let (mut managed, commands) =
         ManagedSm::new(sm, args.sm, log.clone(), files, args.control, waker)?;
     if let Some(address) = args.metrics {
-        let bound = metrics::serve(address, orders)?;
+        let bound = metrics::serve(address, commands)?;
         stderr::info(format_args!("metrics at http://{bound}/metrics"));
     }
     let once = args.once;

@@ -1,6 +1,6 @@
-//! The orders of the console, under the names of OpenSM's.
+//! The commands of the console, under the names of OpenSM's.
 //!
-//! A line is one order. Its answer is text that ends with an empty line; behind `json ` it is one JSON
+//! A line is one command. Its answer is text that ends with an empty line; behind `json ` it is one JSON
 //! document on one line.
 
 use std::{fmt::Display, path::Path};
@@ -37,7 +37,7 @@ logflush                     write the log to the disk, and open its file again
 metrics                      numbers for Prometheus
 version                      this program's version
 help                         this list
-json ORDER                   the answer of ORDER as JSON";
+json COMMAND                 the answer of COMMAND as JSON";
 
 /// An answer in both forms.
 struct Answer {
@@ -46,7 +46,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// An order that is not understood, or was not obeyed.
+    /// A command that is unknown, or was refused.
     fn refused(text: impl Display) -> Self {
         let text = text.to_string();
         let json = json!({ "message": text, "refused": true });
@@ -79,13 +79,15 @@ pub fn execute(
     line: &str,
 ) -> String {
     match line.strip_prefix("json ") {
-        Some(order) => format!("{}\n", answer(sm, args, log, now, order.trim()).json),
+        Some(command) => format!("{}\n", answer(sm, args, log, now, command.trim()).json),
         None => format!("{}\n\n", answer(sm, args, log, now, line).text.trim_end()),
     }
 }
 
-fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, order: &str) -> Answer {
-    let (word, rest) = order.split_once(char::is_whitespace).unwrap_or((order, ""));
+fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, command: &str) -> Answer {
+    let (word, rest) = command
+        .split_once(char::is_whitespace)
+        .unwrap_or((command, ""));
     let rest = rest.trim();
     match (word, rest) {
         ("status", "") => status(sm, now),
@@ -135,7 +137,7 @@ fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, order:
                 Some(interval) => {
                     Answer::said(format_args!("sweeps every {} s", interval.as_secs()))
                 }
-                None => Answer::said("no sweeps at intervals; traps and orders still start one"),
+                None => Answer::said("no sweeps at intervals; traps and commands still start one"),
             }
         }
         ("loglevel", "") => Answer::said(log.level()),
@@ -155,8 +157,8 @@ fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, order:
         ("version", "") => Answer::said(env!("CARGO_PKG_VERSION")),
         ("help" | "", "") => Answer::said(HELP),
         _ => Answer::refused(format_args!(
-            "`{}` is no order; `help` lists them",
-            printable(order)
+            "`{}` is no command; `help` lists them",
+            printable(command)
         )),
     }
 }

@@ -1,8 +1,8 @@
 //! A Unix socket on which lines come in and answers go out.
 //!
 //! Each client has a thread of its own that reads a line, hands it to the manager, and writes the answer before it reads the
-//! next one. So a client has one order at the manager and one answer waiting, a slow one delays nobody, and the
-//! manager takes one order between two datagrams. A client that says nothing is let go. The socket belongs to the user alone.
+//! next one. So a client has one command at the manager and one answer waiting, a slow one delays nobody, and the
+//! manager takes one command between two datagrams. A client that says nothing is let go. The socket belongs to the user alone.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -34,66 +34,66 @@ const IDLE: Duration = Duration::from_secs(60);
 /// Time within which the manager answers, however busy it is.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// An order and the way back to who gave it.
-pub struct Order {
+/// A command line and the channel for its answer.
+pub struct Command {
     /// The line, without its end.
     pub line: String,
     /// Takes the answer.
     pub reply: mpsc::SyncSender<String>,
 }
 
-/// Where orders come from: any thread may hold one.
+/// Sends commands to the manager; every thread may have its own clone.
 #[derive(Clone)]
-pub struct Orders {
-    sender: mpsc::Sender<Order>,
-    /// Orders that were not taken yet.
+pub struct CommandSender {
+    sender: mpsc::Sender<Command>,
+    /// Commands that were not taken yet.
     waiting: Arc<AtomicUsize>,
     waker: Waker,
 }
 
-/// Orders that wait for the manager.
-pub struct OrderQueue {
-    receiver: mpsc::Receiver<Order>,
+/// Commands that wait for the manager.
+pub struct CommandQueue {
+    receiver: mpsc::Receiver<Command>,
     waiting: Arc<AtomicUsize>,
 }
 
-impl Orders {
-    /// A queue and the way into it; `waker` ends the manager's sleep.
-    pub fn new(waker: Waker) -> (Self, OrderQueue) {
+impl CommandSender {
+    /// A queue and its sender; `waker` ends the manager's sleep.
+    pub fn new(waker: Waker) -> (Self, CommandQueue) {
         let (sender, receiver) = mpsc::channel();
         let waiting = Arc::default();
-        let queue = OrderQueue {
+        let queue = CommandQueue {
             receiver,
             waiting: Arc::clone(&waiting),
         };
-        let orders = Self {
+        let commands = Self {
             sender,
             waiting,
             waker,
         };
-        (orders, queue)
+        (commands, queue)
     }
 
-    /// The answer to an order; `None` if the manager does not answer in time.
+    /// The answer to a command; `None` if the manager does not answer in time.
     pub fn ask(&self, line: &str) -> Option<String> {
         let (reply, answer) = mpsc::sync_channel(1);
         let line = line.to_owned();
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        self.sender.send(Order { line, reply }).ok()?;
+        self.sender.send(Command { line, reply }).ok()?;
         self.waker.wake();
         answer.recv_timeout(ANSWER).ok()
     }
 }
 
-impl OrderQueue {
-    /// The next order.
-    pub fn take(&self) -> Option<Order> {
-        let order = self.receiver.try_recv().ok()?;
+impl CommandQueue {
+    /// The next command.
+    pub fn take(&self) -> Option<Command> {
+        let command = self.receiver.try_recv().ok()?;
         self.waiting.fetch_sub(1, Ordering::Relaxed);
-        Some(order)
+        Some(command)
     }
 
-    /// Whether there is no order.
+    /// Whether there is no command.
     pub fn is_empty(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) == 0
     }
@@ -106,11 +106,11 @@ pub struct Console {
 }
 
 impl Console {
-    /// Listens on a path; a socket that nobody listens on any more makes room.
+    /// Listens on a path; a socket on which no process listens any more is removed first.
     ///
     /// # Errors
     /// Another manager listens there, or the path cannot be listened on.
-    pub fn open(path: PathBuf, orders: Orders) -> Result<Self, CliError> {
+    pub fn open(path: PathBuf, commands: CommandSender) -> Result<Self, CliError> {
         let refuse = |error: &io::Error| CliError::file(path.display(), "listened on", error);
         if UnixStream::connect(&path).is_ok() {
             return Err(CliError::at(path.display(), "another manager listens here"));
@@ -126,7 +126,7 @@ impl Console {
         let clients = Arc::new(AtomicUsize::new(0));
         thread::Builder::new()
             .name("control".to_owned())
-            .spawn(move || accept(&listener, &orders, &clients))
+            .spawn(move || accept(&listener, &commands, &clients))
             .map_err(|error| refuse(&error))?;
         let socket = path.clone();
         let on_interrupt = interrupt::on_interrupt(move || {
@@ -146,7 +146,7 @@ impl Drop for Console {
 }
 
 /// Gives each client a thread.
-fn accept(listener: &UnixListener, orders: &Orders, clients: &Arc<AtomicUsize>) {
+fn accept(listener: &UnixListener, commands: &CommandSender, clients: &Arc<AtomicUsize>) {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else {
             // No more files, most likely: others will close some.
@@ -158,12 +158,12 @@ fn accept(listener: &UnixListener, orders: &Orders, clients: &Arc<AtomicUsize>) 
             let _ = stream.write_all(b"error: too many clients\n\n");
             continue;
         }
-        let (orders, count) = (orders.clone(), Arc::clone(clients));
+        let (commands, count) = (commands.clone(), Arc::clone(clients));
         let spawned = thread::Builder::new()
             .name("client".to_owned())
             .spawn(move || {
                 // Whatever goes wrong ends with the client.
-                let _ = serve(&stream, &orders);
+                let _ = serve(&stream, &commands);
                 count.fetch_sub(1, Ordering::Relaxed);
             });
         if spawned.is_err() {
@@ -173,7 +173,7 @@ fn accept(listener: &UnixListener, orders: &Orders, clients: &Arc<AtomicUsize>) 
 }
 
 /// Answers the lines of a client until it ends, is silent for too long, or sends too much.
-fn serve(stream: &UnixStream, orders: &Orders) -> io::Result<()> {
+fn serve(stream: &UnixStream, commands: &CommandSender) -> io::Result<()> {
     stream.set_read_timeout(Some(IDLE))?;
     stream.set_write_timeout(Some(IDLE))?;
     let mut reader = BufReader::with_capacity(1024, stream);
@@ -186,7 +186,7 @@ fn serve(stream: &UnixStream, orders: &Orders) -> io::Result<()> {
             return Ok(());
         }
         let text = String::from_utf8_lossy(&line);
-        let Some(answer) = orders.ask(text.trim()) else {
+        let Some(answer) = commands.ask(text.trim()) else {
             return Ok(());
         };
         let mut writer = stream;

@@ -10,7 +10,7 @@ use ib_sm::SubnetManager;
 use ib_subnet::PortSummary;
 use tiny_http::{Header, Method, Response, Server};
 
-use super::console::Orders;
+use super::console::CommandSender;
 use crate::error::CliError;
 
 /// Reads `ADDRESS:PORT`, or a port alone of the loopback address.
@@ -29,7 +29,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 ///
 /// # Errors
 /// The address cannot be listened on.
-pub fn serve(at: SocketAddr, orders: Orders) -> Result<SocketAddr, CliError> {
+pub fn serve(at: SocketAddr, commands: CommandSender) -> Result<SocketAddr, CliError> {
     let refuse = |error: &dyn Display| CliError::at(format_args!("--metrics {at}"), error);
     let server = Server::http(at).map_err(|error| refuse(&error))?;
     let bound = server.server_addr().to_ip().unwrap_or(at);
@@ -39,15 +39,15 @@ pub fn serve(at: SocketAddr, orders: Orders) -> Result<SocketAddr, CliError> {
             for request in server.incoming_requests() {
                 let read = matches!(request.method(), Method::Get | Method::Head);
                 let path = request.url().split('?').next().unwrap_or_default();
-                let order = match path {
+                let command = match path {
                     "/metrics" => Some(("metrics", "text/plain; version=0.0.4")),
                     "/status" => Some(("json status", "application/json")),
                     _ => None,
                 };
-                let response = match order {
+                let response = match command {
                     _ if !read => text(405, "GET only\n"),
                     None => text(404, "/metrics and /status are served here\n"),
-                    Some((order, kind)) => match orders.ask(order) {
+                    Some((command, kind)) => match commands.ask(command) {
                         Some(answer) => typed(text(200, &answer), kind),
                         None => text(503, "the manager does not answer\n"),
                     },

@@ -1,4 +1,4 @@
-//! A port that a signal or an order can wake: the manager sleeps until something happens, and no longer.
+//! A port that a signal or a command can wake: the manager sleeps until something happens, and no longer.
 
 use std::{
     cell::Cell,
@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::device::DevicePort;
 
-/// How often orders are looked for on a port that cannot be waited for beside other files: ibsim's library puts numbers in the
+/// How often commands are looked for on a port that cannot be waited for beside other files: ibsim's library puts numbers in the
 /// place of files that the kernel does not know.
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(100);
 
