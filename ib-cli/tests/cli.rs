@@ -3,11 +3,7 @@
 mod common;
 
 use common::ib;
-
-const FABRICS: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../ib-routing/testdata/fabrics/"
-);
+use ib_testkit::data::{clusters_file, fabric_files, vectors_text};
 
 /// Two switches and two hosts, every cable from both sides.
 const GOOD: &str = r#"
@@ -410,11 +406,7 @@ fn fabrics_are_documents_too() {
 
 #[test]
 fn every_fabric_comes_up() {
-    for entry in std::fs::read_dir(FABRICS).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "net") {
-            continue;
-        }
+    for path in fabric_files() {
         let output = ib(&["up", "--json", "--fabric", path.to_str().unwrap()], "");
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(0), "{path:?}: {stderr}");
@@ -474,11 +466,6 @@ fn check_says_how_traffic_meets_and_proves_that_nothing_deadlocks() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-const CLUSTERS: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../ib-routing/testdata/clusters/mcsm.conf"
-);
-
 #[test]
 fn logical_clusters_are_one_document() {
     let output = ib(
@@ -490,7 +477,7 @@ fn logical_clusters_are_one_document() {
             "--engine",
             "updn",
             "--clusters",
-            CLUSTERS,
+            clusters_file().to_str().unwrap(),
         ],
         "",
     );
@@ -565,7 +552,7 @@ fn lists_of_single_engines_are_refused_with_file_and_line() {
 
 #[test]
 fn clusters_that_disagree_are_refused_with_file_and_line() {
-    let text = std::fs::read_to_string(CLUSTERS).unwrap();
+    let text = std::fs::read_to_string(clusters_file()).unwrap();
     refused(
         &["route", "--fabric", "mcsm", "--clusters", "-"],
         &text.replace("1000 1999", "900 1999"),
@@ -583,17 +570,16 @@ fn clusters_that_disagree_are_refused_with_file_and_line() {
 /// Packets of the vectors, with the form that they start in.
 fn packets() -> Vec<(&'static str, Vec<String>)> {
     let files = [
-        ("opcodes.jsonl", "ib"),
-        ("raw.jsonl", "ib"),
-        ("raw.jsonl", "link"),
-        ("malformed.jsonl", "ib"),
-        ("roce.jsonl", "rocev1"),
-        ("roce.jsonl", "rocev2-ipv4"),
-        ("roce.jsonl", "rocev2-ipv6"),
+        ("opcodes", "ib"),
+        ("raw", "ib"),
+        ("raw", "link"),
+        ("malformed", "ib"),
+        ("roce", "rocev1"),
+        ("roce", "rocev2-ipv4"),
+        ("roce", "rocev2-ipv6"),
     ];
     let packets = files.map(|(file, start)| {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../ib-wire/testdata/vectors/");
-        let text = std::fs::read_to_string(format!("{folder}{file}")).unwrap();
+        let text = vectors_text(file);
         let vectors = text
             .lines()
             .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
@@ -686,8 +672,7 @@ fn attributes_of_vendors_are_decoded_where_they_lie_and_come_back() {
 
 #[test]
 fn tables_that_a_kernel_put_together_are_whole_however_short() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../ib-wire/testdata/vectors/");
-    let text = std::fs::read_to_string(format!("{folder}mads.jsonl")).unwrap();
+    let text = vectors_text("mads");
     let vectors = text
         .lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
@@ -773,8 +758,7 @@ fn encoding_a_link_packet_recomputes_its_crc() {
 
 #[test]
 fn chosen_fields_are_those_of_the_whole_decoding() {
-    let vectors = concat!(env!("CARGO_MANIFEST_DIR"), "/../ib-wire/testdata/vectors/");
-    let text = std::fs::read_to_string(format!("{vectors}mad_packets.jsonl")).unwrap();
+    let text = vectors_text("mad_packets");
     let cases: String = text
         .lines()
         .map(|line| {

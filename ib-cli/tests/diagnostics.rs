@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ib_testkit::data::fabric_file;
 use serde_json::Value;
 
 /// A served fabric that a manager has brought up.
@@ -25,13 +26,9 @@ impl Fabric {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("diag-{}-{count}", std::process::id());
-        let folder = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../ib-routing/testdata/fabrics"
-        );
         let mut server = Command::new(env!("CARGO_BIN_EXE_ib"))
             .args(["sim", "--socket", &name, "--fabric"])
-            .arg(format!("{folder}/{file}.net"))
+            .arg(fabric_file(file))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -225,11 +222,8 @@ fn a_port_is_changed_and_what_would_cut_off_this_host_is_refused() {
     let down = fabric.json(0, &["links", "--down", &port]);
     assert_eq!(down["links"].as_array().unwrap().len(), 1);
     // The host behind it is gone, which only the plan of the subnet shows.
-    let plan = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../ib-routing/testdata/fabrics/gen-ring-5.net"
-    );
-    let health = fabric.json(1, &["health", "--expect", plan]);
+    let plan = fabric_file("gen-ring-5");
+    let health = fabric.json(1, &["health", "--expect", plan.to_str().unwrap()]);
     let checks: Vec<&str> = health["findings"]
         .as_array()
         .unwrap()

@@ -177,11 +177,7 @@ const LINKS: &str = "00000000b362\n00000000b363\n50000000b362\n0000\n00000000b36
 
 /// Requests and answers of different classes.
 fn mads() -> String {
-    let vectors = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../ib-wire/testdata/vectors/mads.jsonl"
-    );
-    let text = fs::read_to_string(vectors).expect("the vectors are there");
+    let text = ib_testkit::data::vectors_text("mads");
     let hex = |line: &str| {
         let vector: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
         vector["hex"].as_str().expect("hex").to_owned() + "\n"

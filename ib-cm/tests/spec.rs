@@ -2,10 +2,7 @@
 
 use ib_cm::{CLASSES, CmCapabilities, LAYOUTS};
 
-#[path = "../../ib-mad/tests/support/spec.rs"]
-mod support;
-
-use support::*;
+use ib_testkit::spec::mad::*;
 
 #[test]
 fn every_layout_agrees_with_its_rows() {

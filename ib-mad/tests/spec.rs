@@ -7,12 +7,7 @@ use ib_mad::{
     PerfCapabilities, PerfCapabilities2, PortCountersCongSelect, ProducerType, RcvErrorSelect,
     RespTime, RmppHeader, RmppStatus, RmppType, SaStatus, TrapNumber,
 };
-#[path = "support/spec.rs"]
-mod support;
-
-use support::*;
-
-const NOTICES: &str = include_str!("../../ib-wire/testdata/spec/notices.csv");
+use ib_testkit::spec::{NOTICES, mad::*};
 
 /// The classes by the names that `attribute_ids.csv` has for them.
 fn class_of(name: &str) -> Option<&'static ClassTable> {

@@ -7,10 +7,7 @@ use ib_mad::{
 use ib_wire::{Lid, Sl};
 use serde_json::Value;
 
-#[path = "support/vectors.rs"]
-mod support;
-
-use support::{all_read_and_write, bytes, cases};
+use ib_testkit::vectors::mad::{all_read_and_write, bytes, cases};
 
 #[test]
 fn datagrams_read_as_the_tools_and_the_model_read_them() {

@@ -130,6 +130,18 @@ impl Fabric {
         &self.nodes
     }
 
+    /// The first port of a CA that has a cable, in the order of the nodes: where a subnet manager may run.
+    /// `None` if no CA has one.
+    #[must_use]
+    pub fn first_host(&self) -> Option<PortRef> {
+        let hosts = self.nodes.iter_enumerated();
+        let mut hosts = hosts.filter(|(_, node)| !node.type_.is_switch());
+        hosts.find_map(|(node, entry)| {
+            let (port, _) = entry.end_ports().find(|(_, port)| port.peer.is_some())?;
+            Some(PortRef { node, port })
+        })
+    }
+
     /// One node.
     #[inline]
     #[must_use]

@@ -1,6 +1,6 @@
 //! Single engines beside their peers: lanes, loads, refusals. What holds for all engines is `suite.rs`.
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::collections::BTreeSet;
 
 use ib_routing::{
     Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, NodeType, PortRef, RouteOptions,
@@ -9,22 +9,11 @@ use ib_routing::{
     generate::{FabricSpec, remove_links},
     verify,
 };
+use ib_testkit::{
+    data::torus_2qos_config,
+    fabrics::{fabric, fabrics},
+};
 use ib_wire::{Guid, PortNum};
-
-fn fabrics() -> impl Iterator<Item = (String, Fabric)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/fabrics");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "net"));
-    files.sort();
-    files.into_iter().map(|file| {
-        let text = fs::read_to_string(&file).unwrap();
-        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        (name, ibnetdiscover::read(&text).unwrap().fabric)
-    })
-}
 
 fn route(engine: &SharedEngine, fabric: &Fabric) -> Result<VerifyReport, ib_routing::RouteError> {
     let lids = LidMap::assign(fabric, &LidOptions::default()).unwrap();
@@ -70,10 +59,6 @@ fn nue_is_clean_on_several_lanes() {
     }
 }
 
-fn named(wanted: &str) -> Fabric {
-    fabrics().find(|(name, _)| name == wanted).unwrap().1
-}
-
 #[test]
 fn ftree_joins_switches_too_on_whole_and_broken_trees() {
     for name in [
@@ -82,7 +67,7 @@ fn ftree_joins_switches_too_on_whole_and_broken_trees() {
         "gen-ft-48-lostspine",
         "real-qdr-avakas-306",
     ] {
-        let report = route(&engine::FTREE, &named(name)).unwrap();
+        let report = route(&engine::FTREE, &fabric(name)).unwrap();
         assert_eq!((report.unreachable, report.loops), (0, 0), "{name}");
         assert!(report.all_deadlock_free, "{name}");
     }
@@ -224,7 +209,7 @@ fn ftree_goes_back_up_to_io_nodes_only_and_as_often_as_it_may() {
 
 #[test]
 fn ftree_names_the_switch_that_breaks_the_tree() {
-    let error = route(&engine::FTREE, &named("gen-ring-8")).unwrap_err();
+    let error = route(&engine::FTREE, &fabric("gen-ring-8")).unwrap_err();
     assert!(
         error.to_string().contains("switch 0x0020000000000000"),
         "{error}"
@@ -247,15 +232,11 @@ fn layers_suffice_on_a_torus_of_eight() {
 
 #[test]
 fn torus_2qos_passes_broken_links_and_names_a_switch_without_place() {
-    let config = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/testdata/fabrics/gen-torus-4x4x4.torus-2QoS.conf"
-    );
     let options = RouteOptions {
-        torus_config: Some(fs::read_to_string(config).unwrap()),
+        torus_config: Some(torus_2qos_config()),
         ..RouteOptions::default()
     };
-    let whole = named("gen-torus-4x4x4");
+    let whole = fabric("gen-torus-4x4x4");
     let mut builder = whole.to_builder();
     let failed = whole.switches().iter().nth(42).copied().unwrap();
     let peers: Vec<_> = whole
@@ -268,7 +249,7 @@ fn torus_2qos_passes_broken_links_and_names_a_switch_without_place() {
     }
     for (name, fabric, vls) in [
         ("whole", whole.clone(), 2),
-        ("two links", named("gen-torus-4x4x4-broken2"), 2),
+        ("two links", fabric("gen-torus-4x4x4-broken2"), 2),
     ] {
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
         let routes = engine::TORUS_2QOS.route(&fabric, &lids, &options).unwrap();
@@ -384,7 +365,7 @@ const OPENSM_DAMAGED: &[(Damaged, u64, u64, u8, u64)] = &[
 /// All fabrics with OpenSM's figures.
 fn beside_opensm() -> impl Iterator<Item = (String, Fabric, u64, u64, u8, u64)> {
     let whole = OPENSM.iter().map(|&(name, sssp, lash, vls, nue)| {
-        let fabric = named(name);
+        let fabric = fabric(name);
         (name.to_owned(), fabric, sssp, lash, vls, nue)
     });
     let damaged = OPENSM_DAMAGED
@@ -429,7 +410,7 @@ fn load_of_nue_on_one_lane_is_at_most_opensms() {
 
 #[test]
 fn lash_refuses_to_begin_at_a_lane_that_there_is_not() {
-    let fabric = named("gen-ring-8");
+    let fabric = fabric("gen-ring-8");
     let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
     for (start, vls) in [(8, 0), (9, 8), (12, 12), (15, 15)] {
         let options = RouteOptions {

@@ -1,16 +1,12 @@
 //! The verifier against brute force: packets followed one by one on small random fabrics.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ib_routing::{
     Destination, Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SlTable,
     SwitchIdx, VlMap,
     algo::random::Random,
     engine,
-    format::ibnetdiscover,
     generate::FabricSpec,
     mcast::{Tree, Trees},
     verify::{
@@ -19,6 +15,7 @@ use ib_routing::{
         certificate, verify_on, verify_with,
     },
 };
+use ib_testkit::fabrics::fabric;
 use ib_wire::{Lid, Lmc, PortNum, Sl, Vl};
 
 /// A switch's output port, by the switch and the port.
@@ -102,11 +99,8 @@ fn nets(engines: &[&SharedEngine], lmc: u8) -> Vec<Net> {
         "gen-irregular-20",
         "seed-dualstar",
     ] {
-        let path = format!("{}/testdata/fabrics/{name}.net", env!("CARGO_MANIFEST_DIR"));
-        let text = fs::read_to_string(path).unwrap();
         for &engine in engines {
-            let fabric = ibnetdiscover::read(&text).unwrap().fabric;
-            nets.push(Net::new(name, fabric, engine, lmc));
+            nets.push(Net::new(name, fabric(name), engine, lmc));
         }
     }
     nets

@@ -1,8 +1,7 @@
 //! The busiest link under our tables beside OpenSM's for the same engine, where it routed with it.
 
-use std::fs;
-
-use ib_routing::{LidMap, LidOptions, RouteOptions, SharedEngine, format::ibnetdiscover, verify};
+use ib_routing::{LidMap, LidOptions, RouteOptions, SharedEngine, verify};
+use ib_testkit::fabrics::fabric;
 
 /// `fixture,engine,...`: the highest load under OpenSM's tables; empty where it fell back to another
 /// engine, or routed no deadlock-free tables to be held against.
@@ -21,9 +20,7 @@ fn no_link_carries_more_than_opensms_busiest() {
     let mut held = 0;
     for line in lines {
         let (name, loads) = line.split_once(',').unwrap();
-        let path = format!("{}/testdata/fabrics/{name}.net", env!("CARGO_MANIFEST_DIR"));
-        let text = fs::read_to_string(path).unwrap();
-        let fabric = ibnetdiscover::read(&text).unwrap().fabric;
+        let fabric = fabric(name);
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
         for (engine, load) in engines.iter().zip(loads.split(',')) {
             let Ok(theirs) = load.parse::<u64>() else {

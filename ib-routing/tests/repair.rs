@@ -1,19 +1,19 @@
 //! Repair after random failures and returns, engine by engine: what held before holds after, and
 //! little more moves than has to.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
 
 use ib_routing::{
     Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, NodeType, PortRef, RouteOptions,
     Routes, SharedEngine, SwitchIdx,
     algo::{bfs, random::Random},
     engine,
-    format::ibnetdiscover,
     repair::{Installed, Repair, RepairError, repair},
     update::difference,
     verify,
     verify::certificate,
 };
+use ib_testkit::fabrics::fabric as fixture;
 use ib_wire::PortNum;
 
 const FABRICS: [&str; 8] = [
@@ -26,13 +26,6 @@ const FABRICS: [&str; 8] = [
     "gen-irregular-20",
     "gen-jellyfish-30-5",
 ];
-
-fn fixture(name: &str) -> Fabric {
-    let path = format!("{}/testdata/fabrics/{name}.net", env!("CARGO_MANIFEST_DIR"));
-    ibnetdiscover::read(&fs::read_to_string(path).unwrap())
-        .unwrap()
-        .fabric
-}
 
 /// A fabric with its LIDs and routes.
 #[derive(Clone)]

@@ -2,27 +2,21 @@
 //! about deadlock kept and its proof checked, the same routes for any order of the file and any number
 //! of threads.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
 
 use ib_routing::{
     Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeType, PathRule, PortRef, RouteError,
     RouteOptions, Routes, SharedEngine,
     algo::random::Random,
     engine,
-    format::{ibnetdiscover, lfts},
+    format::lfts,
     generate::{FabricSpec, remove_links},
     verify,
     verify::{certificate, verify_on},
     whatif,
 };
+use ib_testkit::fabrics::fabric as fixture;
 use ib_wire::{Guid, Lid, Lmc, PortNum};
-
-fn fixture(name: &str) -> Fabric {
-    let path = format!("{}/testdata/fabrics/{name}.net", env!("CARGO_MANIFEST_DIR"));
-    ibnetdiscover::read(&fs::read_to_string(path).unwrap())
-        .unwrap()
-        .fabric
-}
 
 fn assign(fabric: &Fabric, lmc: u8) -> LidMap {
     let lmc = Lmc::try_new(lmc).unwrap();

@@ -1,26 +1,17 @@
 //! From old routes to new ones: every way that is planned is simulated by lines of their own.
 
-use std::fs;
-
 use ib_routing::{
     Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SwitchIdx,
     algo::random::Random,
     engine,
-    format::ibnetdiscover,
     repair::{Installed, repair},
     update::{
         check::{self, Accident},
         transition::{self, DrainReason, Safety, Transition},
     },
 };
+use ib_testkit::fabrics::fabric as fixture;
 use ib_wire::Lid;
-
-fn fixture(name: &str) -> Fabric {
-    let path = format!("{}/testdata/fabrics/{name}.net", env!("CARGO_MANIFEST_DIR"));
-    ibnetdiscover::read(&fs::read_to_string(path).unwrap())
-        .unwrap()
-        .fabric
-}
 
 fn assign(fabric: &Fabric) -> LidMap {
     LidMap::assign(fabric, &LidOptions::default()).unwrap()

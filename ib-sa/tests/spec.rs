@@ -3,12 +3,7 @@
 use ib_sa::*;
 use ib_wire::properties::structs_of;
 
-#[path = "../../ib-mad/tests/support/spec.rs"]
-mod support;
-
-use support::*;
-
-const COMPONENT_MASKS: &str = include_str!("../../ib-wire/testdata/spec/component_masks.csv");
+use ib_testkit::spec::{COMPONENT_MASKS, mad::*};
 
 #[test]
 fn every_layout_agrees_with_its_rows() {

@@ -3,10 +3,7 @@
 use ib_mad::{Attribute, Method, MgmtClass};
 use ib_sa::*;
 
-#[path = "../../ib-mad/tests/support/vectors.rs"]
-mod support;
-
-use support::{all_read_and_write, bytes, cases};
+use ib_testkit::vectors::mad::{all_read_and_write, bytes, cases};
 
 fn is_ours(class: MgmtClass) -> bool {
     class == MgmtClass::SUBN_ADM

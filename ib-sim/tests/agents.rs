@@ -1,7 +1,5 @@
 //! General services agents of every node: congestion control, device, baseboard and communication management.
 
-mod lab;
-
 use ib_cm::{CmMessage, Rej, RejReason, Req, SidrRep, SidrReq, SidrStatus};
 use ib_mad::{
     Attribute, AttributeId, BKey, BKeyInfo, CaCongestionSetting, CcKey, ClassPortInfo,
@@ -12,7 +10,7 @@ use ib_mad::{
 use ib_sim::SimOptions;
 use ib_wire::{Lid, Sl};
 
-use lab::{Host, T, at};
+use ib_testkit::worked_traces::{Host, T, at};
 
 const S2_LID: u16 = 3;
 const T_LID: u16 = 9;

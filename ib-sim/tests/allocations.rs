@@ -1,8 +1,6 @@
 //! What a datagram costs on its way: no memory. `allocation-counter` counts what this thread asks for.
 #![cfg(target_os = "linux")]
 
-mod lab;
-
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +14,7 @@ use ib_smp::{NodeInfo, SmpDirected};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received, Record, Tap};
 
-use lab::{H, at, fabric, path};
+use ib_testkit::worked_traces::{H, at, fabric, path};
 
 /// Exchanges a hundred datagrams after the first ones have made room, and counts what this thread asks for.
 fn asked_for_hundred(

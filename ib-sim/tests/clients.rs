@@ -1,8 +1,6 @@
 //! Seats and slots: who gets one, who keeps it, and when it is free again.
 #![cfg(target_os = "linux")]
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{MadHeader, Method, MgmtClass, RmppData, RmppType};
@@ -11,7 +9,7 @@ use ib_transport::ibsim::{Control, Datagram, control_type};
 use ib_wire::{Guid, Lid};
 use zerocopy::FromZeros;
 
-use lab::server::{RawClient, Running};
+use ib_testkit::worked_traces::server::{RawClient, Running};
 
 /// Whether the port that a client is attached to says that a subnet manager is there.
 fn is_sm(client: &RawClient) -> bool {
@@ -106,7 +104,7 @@ fn a_client_that_claims_the_number_of_another_one_does_not_take_its_slot() {
     info[..4].copy_from_slice(&1_000_001u32.to_ne_bytes());
     info[12] = b'H';
     let request = Control::new(control_type::CONNECT, 0, &info);
-    let reply = lab::server::exchange(&control, &request);
+    let reply = ib_testkit::worked_traces::server::exchange(&control, &request);
     assert_eq!(reply.type_.get(), control_type::ERROR);
     assert!(is_sm(&victim));
 }

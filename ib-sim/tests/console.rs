@@ -1,8 +1,6 @@
 //! The console: what its commands do, and what input it survives.
 #![cfg(target_os = "linux")]
 
-mod lab;
-
 use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use ib_wire::Guid;
 
-use lab::fabric;
-use lab::server::Running;
+use ib_testkit::worked_traces::fabric;
+use ib_testkit::worked_traces::server::Running;
 
 #[test]
 fn the_console_changes_the_fabric_and_says_what_is_wrong() {

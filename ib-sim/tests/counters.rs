@@ -1,7 +1,5 @@
 //! Every counter of performance management: what counts it, where it stops, which bit of CounterSelect writes it.
 
-mod lab;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use ib_mad::{
@@ -17,8 +15,8 @@ use ib_transport::MadTransport;
 use ib_wire::table::{Layout, load_bits, store_bits};
 use ib_wire::{Lid, Lrh, Mtu, OpCode, PKey, PacketBuilder, Rwh, Sl, Vl};
 
-use lab::data::{Ud, activate, multicast, trace, write_lft};
-use lab::{H, Host, S1, S2, T, at, path};
+use ib_testkit::worked_traces::data::{Ud, activate, multicast, trace, write_lft};
+use ib_testkit::worked_traces::{H, Host, S1, S2, T, at, path};
 
 /// A brought-up fabric without traps, whose agents hold two SMPs.
 fn host() -> Host {

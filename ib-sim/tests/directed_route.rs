@@ -1,13 +1,11 @@
 //! The worked traces of directed routes, run through the simulated nodes, and what must be discarded.
 
-mod lab;
-
 use ib_mad::{Attribute, MadAddress, Method};
 use ib_sim::SimOptions;
 use ib_smp::{DrDirection, NodeInfo, SmpDirected};
 use ib_wire::{Guid, Lid};
 
-use lab::{Host, path};
+use ib_testkit::worked_traces::{Host, path};
 
 fn node_info(smp: &SmpDirected) -> NodeInfo {
     NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap())

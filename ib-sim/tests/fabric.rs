@@ -1,7 +1,5 @@
 //! What a fabric does besides answering: forward by tables, count, lose, break, complain.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{
@@ -12,7 +10,7 @@ use ib_smp::{NodeInfo, PortInfo, PortState, SmpLidRouted};
 use ib_transport::Clock;
 use ib_wire::{Guid, Lid, PortNum, Sl};
 
-use lab::{H, Host, S1, S2, T, at, fabric};
+use ib_testkit::worked_traces::{H, Host, S1, S2, T, at, fabric};
 
 fn guid_of(host: &mut Host, lid: u16) -> Option<Guid> {
     let answer = host.get_by_lid(lid, NodeInfo::ID, 0)?;

@@ -1,7 +1,5 @@
 //! Each fault of the schedule, each behaviour and each lie: what it does, and that it does nothing else.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{Attribute, Mad, MadAddress, MadStatus, Method, TransactionId};
@@ -13,7 +11,7 @@ use ib_smp::{
 use ib_transport::{Clock, MadTransport};
 use ib_wire::{Guid, Lid, PortNum};
 
-use lab::{H, Host, S1, S2, T, at, fabric, path};
+use ib_testkit::worked_traces::{H, Host, S1, S2, T, at, fabric, path};
 
 fn with(rates: FaultRates) -> Host {
     let mut options = SimOptions {
@@ -263,16 +261,10 @@ fn two_nodes_may_have_one_guid_and_a_port_may_loop_back_to_itself() {
 
 #[test]
 fn an_ndr_switch_shows_its_speed_to_those_who_know_it() {
-    let text = std::fs::read_to_string(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../ib-routing/testdata/fabrics/gen-line-2.net"
-    ))
-    .unwrap();
+    let text = ib_testkit::data::fabric_text("gen-line-2");
     let ndr = text.replace("4xEDR", "4xNDR").replace("4xQDR", "4xNDR");
     assert!(ndr.contains("4xNDR"));
-    let fabric = ib_routing::format::ibnetdiscover::read(&ndr)
-        .unwrap()
-        .fabric;
+    let fabric = ib_testkit::fabrics::parse(&ndr);
     for hidden in [false, true] {
         let options = SimOptions {
             hidden_extended_speeds: hidden,

@@ -1,14 +1,12 @@
 //! Data packets: the tables that they follow, what ends them, what counts them.
 
-mod lab;
-
 use ib_mad::Attribute;
 use ib_sim::{DropReason, FaultRates, PacketError, PacketFate, PacketTrace, SimOptions};
 use ib_smp::{MulticastForwardingTable, PartitionKeyTable, SlToVlMappingTable};
 use ib_wire::{IpoibHeader, Lid, Lrh, Mtu, PKey, Packet, PacketBuilder, Qpn, Rwh, Vl};
 
-use lab::data::{Ud, activate, count, multicast, trace, write_lft};
-use lab::{H, Host, S1, S2, T, at};
+use ib_testkit::worked_traces::data::{Ud, activate, count, multicast, trace, write_lft};
+use ib_testkit::worked_traces::{H, Host, S1, S2, T, at};
 
 fn host() -> Host {
     let mut host = Host::new(SimOptions {
@@ -198,10 +196,7 @@ fn what_the_tables_do_not_lead_to_the_destination_is_discarded_and_counted() {
 /// A triangle of switches that send LID 20, and copies of MLID 0xC000, round and round.
 #[test]
 fn loops_end_by_the_hop_limit_and_do_not_fill_the_fabric() {
-    let text = include_str!("../../ib-routing/testdata/fabrics/gen-ring-5.net");
-    let fabric = ib_routing::format::ibnetdiscover::read(text)
-        .unwrap()
-        .fabric;
+    let fabric = ib_testkit::fabrics::fabric("gen-ring-5");
     let sim = ib_sim::Sim::new(&fabric, SimOptions::default()).share();
     let ca = sim.with(|sim| {
         let mut nodes = sim.nodes().iter_enumerated();

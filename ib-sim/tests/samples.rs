@@ -1,7 +1,5 @@
 //! Sampling of counters through PortSamplesControl, in virtual time.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{
@@ -12,7 +10,7 @@ use ib_sim::SimOptions;
 use ib_transport::Clock;
 use ib_wire::{Lid, Sl};
 
-use lab::Host;
+use ib_testkit::worked_traces::Host;
 
 fn host() -> Host {
     let mut host = Host::new(SimOptions {

@@ -1,8 +1,6 @@
 //! The server against clients that behave, and that do not.
 #![cfg(target_os = "linux")]
 
-mod lab;
-
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
@@ -15,8 +13,8 @@ use ib_transport::ibsim::{Control, control_type};
 use ib_wire::Guid;
 use zerocopy::IntoBytes;
 
-use lab::server::Running;
-use lab::{at, path};
+use ib_testkit::worked_traces::server::Running;
+use ib_testkit::worked_traces::{at, path};
 
 #[test]
 fn a_client_reaches_the_whole_fabric_and_learns_at_once_what_it_cannot_reach() {

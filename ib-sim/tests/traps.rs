@@ -1,7 +1,5 @@
 //! What agents tell the subnet manager by themselves, and until when.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{
@@ -14,7 +12,7 @@ use ib_smp::{CapabilityMask, LinkTrouble, MKeyProtect, NodeInfo, PartitionKeyTab
 use ib_transport::{Clock, MadTransport};
 use ib_wire::{Gid, Guid, Lid, MKey, PKey, PortNum, QKey, Qpn, Sl};
 
-use lab::{Host, S1, S2, T, at};
+use ib_testkit::worked_traces::{Host, S1, S2, T, at};
 
 /// A brought-up fabric whose manager sits at H.
 fn host() -> Host {

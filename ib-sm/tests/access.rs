@@ -1,8 +1,6 @@
 //! What a requester may access: with the administrator's key everything, else what is its own and what its
 //! partitions share.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{Attribute as _, InformInfo, MadStatus, Method, SaStatus, SmKey};
@@ -12,8 +10,8 @@ use ib_sa::{
     ServiceAssociationRecord, ServiceComponents, ServiceRecord,
 };
 use ib_sm::Partitions;
+use ib_testkit::lab::{Lab, client::Client};
 use ib_wire::{Gid, GidPrefix, Guid, Lid, table::Text};
-use lab::{Lab, client::Client};
 
 const INVALID: MadStatus = MadStatus::from_sa(SaStatus::REQ_INVALID);
 

@@ -1,12 +1,13 @@
 //! From power-on to active ports, on every fabric there is.
 
-mod lab;
-
 use ib_mad::Method;
 use ib_routing::PortRef;
 use ib_smp::PortState;
+use ib_testkit::{
+    data::fabric_files,
+    lab::{Lab, Running},
+};
 use ib_wire::{Lid, PortNum};
-use lab::{Lab, Running, fabric_files};
 
 fn name(path: &std::path::Path) -> String {
     path.file_stem().unwrap().to_string_lossy().into_owned()

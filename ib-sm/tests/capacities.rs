@@ -1,13 +1,11 @@
 //! Switches with small forwarding tables.
 
-mod lab;
-
 use ib_mad::{Attribute, AttributeId};
 use ib_sa::{JoinState, McMemberRecord};
 use ib_sm::{Event, GroupRegistration, Registrations};
 use ib_smp::{LinearForwardingTable, MulticastForwardingTable};
+use ib_testkit::lab::{Lab, Running};
 use ib_wire::{Gid, Lid, Lmc, Mtu, PKey, Rate};
-use lab::{Lab, Running};
 
 /// The switches that are named for this table, with its entries and how many are needed.
 fn named(running: &Running, wanted: AttributeId) -> Vec<(u16, u16)> {

@@ -1,7 +1,5 @@
 //! Sweeps over time: what changes is seen, and what does not costs little.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{
@@ -12,9 +10,9 @@ use ib_routing::PortRef;
 use ib_sim::Behaviour;
 use ib_sm::{Event, SweepCause, SweepKind};
 use ib_smp::{NodeInfo, PortInfo, PortPhysicalState, SmState, SmpLidRouted, SwitchInfo};
+use ib_testkit::lab::{Lab, Running};
 use ib_transport::Clock;
 use ib_wire::PortNum;
-use lab::{Lab, Running};
 
 fn full_or_partial_sweeps(running: &Running) -> Vec<SweepCause> {
     let events = running.events.iter();

@@ -1,7 +1,5 @@
 //! What the host orders of a running manager: sweeps, other options, another priority.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::Method;
@@ -10,9 +8,9 @@ use ib_sa::{ComponentMask, McMemberRecord};
 use ib_sm::{Event, Partitions, SweepCause, SweepKind};
 use ib_smp::{NodeType, PortState};
 use ib_subnet::PortSummary;
+use ib_testkit::lab::{Lab, Running, client::Client};
 use ib_transport::Clock;
 use ib_wire::{GidPrefix, PKey};
-use lab::{Lab, Running, client::Client};
 
 fn full_or_partial_sweeps(running: &Running) -> Vec<SweepCause> {
     let sweeps = running.events.iter().filter_map(|event| match event {

@@ -1,7 +1,5 @@
 //! Several managers on one fabric: who configures it, and who takes over.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{Engine, Input, Instant, SmKey};
@@ -9,8 +7,8 @@ use ib_routing::PortRef;
 use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_smp::SmState;
+use ib_testkit::lab::Lab;
 use ib_transport::{MadTransport, Received};
-use lab::Lab;
 
 struct Host {
     sm: SubnetManager,

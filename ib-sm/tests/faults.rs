@@ -1,7 +1,5 @@
 //! Fabrics that do not behave: loss, silence, restarts, garbage.
 
-mod lab;
-
 use std::collections::BTreeMap;
 
 use ib_mad::{Attribute, Method};
@@ -9,8 +7,8 @@ use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef};
 use ib_sim::Behaviour;
 use ib_sm::{Event, Unresponsive};
 use ib_smp::{LinearForwardingTable, PortState};
+use ib_testkit::lab::{Lab, Running};
 use ib_wire::{Guid, PortNum};
-use lab::{Lab, Running};
 
 fn nodes_up(running: &Running) -> usize {
     let summary = running.sm.summary();

@@ -1,10 +1,8 @@
 //! Widths and speeds that the operator holds links to.
 
-mod lab;
-
 use ib_mad::Method;
 use ib_smp::{LinkSpeedsExt, LinkWidths, PortInfo};
-use lab::{Lab, Running};
+use ib_testkit::lab::{Lab, Running};
 
 /// What every port with a link may use, as its device says.
 fn enabled(running: &Running) -> Vec<(LinkWidths, LinkWidths, LinkSpeedsExt, LinkSpeedsExt)> {

@@ -1,7 +1,5 @@
 //! Multicast groups: joins and leaves, and what they do to the switches.
 
-mod lab;
-
 use std::{collections::BTreeSet, time::Duration};
 
 use ib_mad::{MadStatus, SaStatus};
@@ -10,8 +8,8 @@ use ib_sa::{
     ComponentMask, JoinState, McMemberComponents as C, McMemberRecord,
     MulticastForwardingTableRecord, PathComponents, PathRecord, Selector,
 };
+use ib_testkit::lab::{Lab, client::Client};
 use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, QKey, Rate};
-use lab::{Lab, client::Client};
 
 /// IPoIB's broadcast group of the default partition.
 const BROADCAST: u128 = 0xff12_401b_ffff_0000_0000_0000_ffff_ffff;

@@ -1,13 +1,11 @@
 //! LIDs that outlive a manager and an absence.
 
-mod lab;
-
 use std::{collections::BTreeMap, time::Duration};
 
 use ib_routing::{NodeIdx, format::guid2lid};
 use ib_sm::SmConfig;
+use ib_testkit::lab::{Lab, Running};
 use ib_wire::{Guid, Lid};
-use lab::{Lab, Running};
 
 /// Base LIDs by port GUID, as the manager gave them out.
 fn given(running: &Running) -> BTreeMap<Guid, Lid> {

@@ -1,12 +1,10 @@
 //! Virtual lanes as the routes need them.
 
-mod lab;
-
 use ib_mad::{Attribute, Method};
 use ib_routing::engine;
 use ib_smp::{SlToVlMappingTable, VlArbitrationHalf, VlArbitrationTable};
+use ib_testkit::lab::Lab;
 use ib_wire::{PortNum, Sl};
-use lab::Lab;
 
 #[test]
 fn switches_map_service_levels_to_the_lanes_that_keep_deadlocks_off() {

@@ -1,16 +1,14 @@
 //! Many requests at once: nobody waits for another's flood, everybody has an answer.
 
-mod lab;
-
 use ib_mad::{
     Engine, Input, Mad, MadAddress, MadStatus, Method, RmppConfig, SaStatus, TransactionId,
 };
 use ib_sa::{
     ComponentMask, JoinState, McMemberComponents, McMemberRecord, NodeRecord, PathRecord, SaMad,
 };
+use ib_testkit::lab::{Lab, Running};
 use ib_transport::Clock as _;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, Sl};
-use lab::{Lab, Running};
 
 /// LIDs and GUIDs of the hosts, the manager's first.
 fn hosts(running: &Running) -> Vec<(Lid, Guid)> {

@@ -1,15 +1,13 @@
 //! M_Keys: every port gets the manager's, and who comes after it can take over once the lease is over;
 //! and speeds that are shown only to who knows them.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{Attribute, Method};
 use ib_routing::{LinkSpeed, PortRef};
 use ib_smp::{MKeyProtect, PortInfo};
+use ib_testkit::lab::{Lab, Running};
 use ib_wire::{MKey, PortNum};
-use lab::{Lab, Running};
 
 /// M_Key, protection and lease of every end port with a link.
 fn guards(running: &Running) -> Vec<(MKey, MKeyProtect, u16)> {

@@ -1,8 +1,6 @@
 //! Devices that say what is not so, and fabrics where everything goes wrong at once: the sweep ends, the others work, the
 //! culprit has a name, and the same run can be had again.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::Method;
@@ -10,8 +8,8 @@ use ib_routing::{NodeIdx, generate::FabricSpec};
 use ib_sim::{Behaviour, Corruption, FaultRates};
 use ib_sm::{Event, PortAt};
 use ib_smp::NodeInfo;
+use ib_testkit::lab::{Lab, Running};
 use ib_wire::Guid;
-use lab::{Lab, Running};
 
 /// Five switches in a ring, each with hosts; retries are few, as nobody loses anything.
 fn ring() -> Lab {

@@ -1,8 +1,6 @@
 //! Partial sweeps: after any change what the manager knows, and what the switches hold, is what a manager that
 //! starts then would find and write; and a change never takes a way from a pair that has one.
 
-mod lab;
-
 use std::{collections::BTreeMap, time::Duration};
 
 use ib_mad::{Attribute, Engine, Input, Mad, Method};
@@ -10,9 +8,9 @@ use ib_routing::{NodeIdx, PortRef};
 use ib_sim::Sim;
 use ib_sm::{Event, SmConfig, SweepKind};
 use ib_smp::{LinearForwardingTable, PortState};
+use ib_testkit::lab::{Lab, Running};
 use ib_transport::{Clock, MadTransport, Received};
 use ib_wire::{Guid, Lid, PortNum};
-use lab::{Lab, Running};
 use proptest::prelude::*;
 
 /// A port by its node's GUID and its number.

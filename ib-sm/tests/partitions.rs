@@ -1,7 +1,5 @@
 //! Partitions: from the file to the tables of the ports, and to what the administrator tells.
 
-mod lab;
-
 use std::collections::BTreeSet;
 
 use ib_mad::Method;
@@ -10,8 +8,8 @@ use ib_sa::{
     ComponentMask, McMemberRecord, NodeRecord, PKeyTableRecord, PathComponents, PathRecord,
 };
 use ib_sm::{Event, Partitions};
+use ib_testkit::lab::{Lab, Running, client::Client};
 use ib_wire::{Guid, Lid, PKey};
-use lab::{Lab, Running, client::Client};
 
 /// Ports of hosts by GUID.
 fn hosts(running: &Running) -> Vec<(PortRef, Guid)> {

@@ -1,12 +1,10 @@
 //! A QoS policy: the service level of a path depends on who asks for what.
 
-mod lab;
-
 use ib_routing::{SharedEngine, engine};
 use ib_sa::{PathComponents, PathRecord};
 use ib_sm::QosPolicy;
+use ib_testkit::lab::{Lab, client::Client};
 use ib_wire::{Mtu, PKey, Sl};
-use lab::{Lab, client::Client};
 
 const POLICY: &str = "
     port-groups

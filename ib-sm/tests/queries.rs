@@ -1,7 +1,5 @@
 //! Questions to the subnet administrator, over the fabric that its manager brought up.
 
-mod lab;
-
 use std::collections::BTreeSet;
 
 use ib_mad::{AttributeId, MadStatus, Method, SaStatus};
@@ -11,9 +9,9 @@ use ib_sa::{
     PortInfoExtendedRecord, PortInfoRecord, RandomForwardingTableRecord, Record as _, SaMad,
     VlArbitrationTableComponents, VlArbitrationTableRecord,
 };
+use ib_testkit::lab::{Lab, client::Client};
 use ib_wire::{Gid, GidPrefix, Lid};
 use ib_wire::{Lmc, Sl};
-use lab::{Lab, client::Client};
 
 #[test]
 fn a_table_of_all_nodes_has_each_end_port_once() {

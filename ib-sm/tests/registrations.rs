@@ -1,7 +1,5 @@
 //! What hosts registered outlives the administrator: memberships, services, subscriptions, alias GUIDs.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{Attribute, InformInfo, Method};
@@ -11,9 +9,9 @@ use ib_sa::{
 };
 use ib_sm::{Registrations, SmConfig};
 use ib_smp::{PortInfo, SmpDirected};
+use ib_testkit::lab::{Lab, client::Client};
 use ib_transport::Clock;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, QKey};
-use lab::{Lab, client::Client};
 
 const GROUP: u128 = 0xff12_1234_ffff_0000_0000_0000_0000_0042;
 

@@ -1,7 +1,5 @@
 //! What was tapped, played back to a second manager: it decides the same, byte for byte.
 
-mod lab;
-
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -19,7 +17,7 @@ use ib_transport::{
 };
 use ib_wire::Lid;
 
-use lab::Lab;
+use ib_testkit::lab::Lab;
 
 /// Sweeps that a run lasts.
 const SWEEPS: usize = 3;

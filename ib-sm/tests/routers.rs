@@ -1,13 +1,11 @@
 //! Paths to other subnets, by way of a router.
 
-mod lab;
-
 use ib_mad::{MadStatus, SaStatus};
 use ib_routing::{FabricBuilder, NewNode, NodeType, PortRef};
 use ib_sa::{PathComponents, PathRecord};
 use ib_sm::{PrefixRoute, PrefixRoutes};
+use ib_testkit::lab::{Lab, client::Client};
 use ib_wire::{Gid, GidPrefix, Guid, PortNum};
-use lab::{Lab, client::Client};
 
 /// The router; the simulator gives its port the next GUID.
 const ROUTER: Guid = Guid(0x30);

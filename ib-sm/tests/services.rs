@@ -1,8 +1,6 @@
 //! What hosts register with the subnet administrator: services, subscriptions, alias GUIDs; and the paths that it
 //! traces.
 
-mod lab;
-
 use std::time::Duration;
 
 use ib_mad::{
@@ -15,9 +13,9 @@ use ib_sa::{
     ServiceComponents as S, ServiceRecord, TraceRecord,
 };
 use ib_smp::{GuidInfo, SmpLidRouted};
+use ib_testkit::lab::client::Client;
 use ib_transport::MadTransport;
 use ib_wire::{Gid, GidPrefix, Guid, Lid};
-use lab::client::Client;
 
 fn own_gid(client: &Client) -> Gid {
     let guid = client

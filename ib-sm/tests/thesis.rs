@@ -1,11 +1,9 @@
 //! The dual star of the OpenSM thesis (Villar Ortiz 2004, 6.4.5): five switches, twelve LIDs, and
 //! the 60 hop counts that its manager printed.
 
-mod lab;
-
 use ib_routing::PortRef;
+use ib_testkit::lab::Lab;
 use ib_wire::{Guid, Lid, PortNum};
-use lab::Lab;
 
 /// Node GUID of each of the thesis's LIDs, from 1 on.
 const NODES: [u64; 12] = [

@@ -1,7 +1,5 @@
 //! Tables change under traffic: no packet loops, whatever the routes were and shall be.
 
-mod lab;
-
 use std::{collections::BTreeMap, time::Duration};
 
 use ib_mad::{Attribute, Engine, Input};
@@ -9,9 +7,9 @@ use ib_routing::{NodeIdx, PortRef, SharedEngine, engine, index::Idx};
 use ib_sim::{DropReason, PacketId, Sim};
 use ib_sm::{Event, SmConfig};
 use ib_smp::LinearForwardingTable;
+use ib_testkit::lab::{Lab, Running};
 use ib_transport::{Clock, MadTransport, Received};
 use ib_wire::{Bth, Deth, Lid, Lrh, OpCode, PKey, PacketBuilder, QKey, Qpn};
-use lab::{Lab, Running};
 use proptest::prelude::*;
 
 /// The end ports of CAs with their LIDs.

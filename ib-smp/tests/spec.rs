@@ -3,10 +3,7 @@
 use ib_smp::*;
 use ib_wire::properties::structs_of;
 
-#[path = "../../ib-mad/tests/support/spec.rs"]
-mod support;
-
-use support::*;
+use ib_testkit::spec::mad::*;
 
 #[test]
 fn every_layout_agrees_with_its_rows() {

@@ -1,50 +1,15 @@
 //! Discovery without management, in virtual time.
 
-use std::{ops::ControlFlow, path::PathBuf, thread, time::Duration};
+use std::{ops::ControlFlow, thread, time::Duration};
 
 use ib_mad::{Attribute, Instant, Mad, MadStatus, Method};
 use ib_routing::{Fabric, LinkSpeed, NodeIdx, NodeType, PortRef, format::ibnetdiscover};
 use ib_sim::{Behaviour, Corruption, SharedSim, Sim, SimOptions, SimTransport};
 use ib_smp::{DrDirection, LinkSpeedsExt, NodeInfo, PortInfo, SmpDirected};
 use ib_subnet::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent};
+use ib_testkit::{data::fabric_files, fabrics::fabric};
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received, TransportError, drive};
 use ib_wire::{Guid, Lid, PortNum};
-
-/// The fabric files that come with ib-routing.
-fn fabric_files() -> Vec<PathBuf> {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../ib-routing/testdata/fabrics"
-    );
-    let entries = std::fs::read_dir(folder).unwrap();
-    let files = entries.map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files
-        .filter(|path| path.extension().is_some_and(|extension| extension == "net"))
-        .collect();
-    files.sort();
-    assert!(files.len() > 20, "the fabrics are missing");
-    files
-}
-
-/// A fabric by the name of its file.
-fn fabric_of(name: &str) -> Fabric {
-    let files = fabric_files();
-    let file = files
-        .iter()
-        .find(|path| path.ends_with(format!("{name}.net")));
-    let text = std::fs::read_to_string(file.expect(name)).unwrap();
-    ibnetdiscover::read(&text).unwrap().fabric
-}
-
-/// The first port of a CA that has a cable.
-fn host(fabric: &Fabric) -> PortRef {
-    let mut nodes = fabric.nodes().iter_enumerated();
-    let host = nodes.find_map(|(node, entry)| {
-        let (port, _) = entry.ports().find(|(_, port)| port.peer.is_some())?;
-        (entry.type_ == NodeType::CA).then_some(PortRef { node, port })
-    });
-    host.expect("a CA with a link")
-}
 
 fn discover(sim: &SharedSim, from: PortRef) -> (Discovered, Vec<DiscoveryEvent>) {
     let mut transport = sim.attach(from).unwrap();
@@ -76,7 +41,7 @@ fn every_file_is_found_as_far_as_cables_lead() {
         let text = std::fs::read_to_string(&file).unwrap();
         let fabric = ibnetdiscover::read(&text).unwrap().fabric;
         let sim = Sim::new(&fabric, SimOptions::default()).share();
-        let (found, _) = discover(&sim, host(&fabric));
+        let (found, _) = discover(&sim, fabric.first_host().unwrap());
         let name = file.display();
         assert_eq!(found.silent, [], "{name}");
         // What no cable joins to the host is not there for it.
@@ -102,9 +67,9 @@ fn every_file_is_found_as_far_as_cables_lead() {
 
 #[test]
 fn a_silent_node_is_listed_with_the_way_to_it() {
-    let fabric = fabric_of("gen-ring-5");
+    let fabric = fabric("gen-ring-5");
     let sim = Sim::new(&fabric, SimOptions::default()).share();
-    let from = host(&fabric);
+    let from = fabric.first_host().unwrap();
     let mut nodes = fabric.nodes().iter_enumerated();
     let (last, _) = nodes.rfind(|(_, node)| node.type_ == NodeType::CA).unwrap();
     sim.with(|sim| sim.set_behaviour(last, Behaviour::Silent));
@@ -119,12 +84,12 @@ fn a_silent_node_is_listed_with_the_way_to_it() {
 
 /// A fabric whose last CA, which is not the asker, does not as it should; `from` asks.
 fn with_odd_host(file: &str, odd: impl FnOnce(&mut Sim, NodeIdx)) -> (Fabric, SharedSim, NodeIdx) {
-    let fabric = fabric_of(file);
+    let fabric = fabric(file);
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let cas = fabric.nodes().iter_enumerated();
     let cas = cas.filter(|(_, node)| node.type_ == NodeType::CA);
     let last = cas.map(|(node, _)| node).max().unwrap();
-    assert_ne!(last, host(&fabric).node);
+    assert_ne!(last, fabric.first_host().unwrap().node);
     sim.with(|sim| odd(sim, last));
     (fabric, sim, last)
 }
@@ -144,7 +109,7 @@ fn a_host_that_lies_hides_nobody_else() {
         let (fabric, sim, liar) = with_odd_host("gen-ring-5", |sim, node| {
             sim.set_behaviour(node, Behaviour::Byzantine(corruption));
         });
-        let (found, _) = discover(&sim, host(&fabric));
+        let (found, _) = discover(&sim, fabric.first_host().unwrap());
         assert!(
             found.counters.sent < 2_000,
             "{corruption:?}: {:?}",
@@ -159,13 +124,13 @@ fn a_host_that_lies_hides_nobody_else() {
 
 #[test]
 fn a_guid_that_two_nodes_have_hides_nobody_else() {
-    let fabric = fabric_of("gen-ring-5");
-    let stolen = host(&fabric).node;
+    let fabric = fabric("gen-ring-5");
+    let stolen = fabric.first_host().unwrap().node;
     let guid = fabric.node(stolen).guid;
     let (fabric, sim, thief) = with_odd_host("gen-ring-5", |sim, node| {
         sim.set_guid(node, guid).unwrap();
     });
-    let (found, _) = discover(&sim, host(&fabric));
+    let (found, _) = discover(&sim, fabric.first_host().unwrap());
     for (index, node) in fabric.nodes().iter_enumerated() {
         let is_there = found.fabric.node_by_guid(node.guid).is_some();
         assert!(is_there || index == thief, "{}", node.name);
@@ -185,7 +150,7 @@ fn a_loopback_plug_is_a_link_to_oneself() {
         plug = Some(there);
     });
     let plug = plug.unwrap();
-    let (found, _) = discover(&sim, host(&fabric));
+    let (found, _) = discover(&sim, fabric.first_host().unwrap());
     assert_eq!(found.fabric.nodes().len(), fabric.nodes().len() - 1);
     let node = found.fabric.node_by_guid(fabric.node(plug.node).guid);
     let node = node.unwrap();
@@ -199,8 +164,8 @@ fn a_loopback_plug_is_a_link_to_oneself() {
 
 #[test]
 fn time_outs_of_silent_nodes_overlap() {
-    let fabric = fabric_of("gen-torus-4x4x4");
-    let from = host(&fabric);
+    let fabric = fabric("gen-torus-4x4x4");
+    let from = fabric.first_host().unwrap();
     let hosts = fabric.nodes().iter_enumerated();
     let hosts = hosts.filter(|(node, entry)| entry.type_ == NodeType::CA && *node != from.node);
     let hosts: Vec<_> = hosts.map(|(node, _)| node).collect();
@@ -223,9 +188,9 @@ fn time_outs_of_silent_nodes_overlap() {
 
 #[test]
 fn two_switches_that_change_their_guids_are_named_and_the_walk_ends() {
-    let fabric = fabric_of("gen-torus-5x5");
+    let fabric = fabric("gen-torus-5x5");
     let sim = Sim::new(&fabric, SimOptions::default()).share();
-    let from = host(&fabric);
+    let from = fabric.first_host().unwrap();
     let liars = sim.with(|sim| {
         let is_switch = |node| sim.node(node).is_some_and(ib_sim::SimNode::is_switch);
         let first = sim
@@ -291,9 +256,9 @@ impl MadTransport for RealTime {
 
 #[test]
 fn time_outs_of_silent_nodes_overlap_by_the_wall_clock() {
-    let fabric = fabric_of("gen-torus-4x4x4");
+    let fabric = fabric("gen-torus-4x4x4");
     let sim = Sim::new(&fabric, SimOptions::default()).share();
-    let from = host(&fabric);
+    let from = fabric.first_host().unwrap();
     let hosts = fabric.nodes().iter_enumerated().skip(1);
     let hosts = hosts.filter(|(node, entry)| entry.type_ == NodeType::CA && *node != from.node);
     let silent: Vec<_> = hosts.map(|(node, _)| node).take(20).collect();
@@ -329,7 +294,7 @@ fn speeds_that_only_a_manager_that_knows_them_is_shown_are_found() {
         (LinkSpeed::Hdr, true),
     ];
     for (speed, hidden) in cases {
-        let original = fabric_of("gen-ring-5");
+        let original = fabric("gen-ring-5");
         let mut builder = original.to_builder();
         for (a, b) in original.links() {
             for end in [a, b] {
@@ -342,7 +307,7 @@ fn speeds_that_only_a_manager_that_knows_them_is_shown_are_found() {
             ..SimOptions::default()
         };
         let sim = Sim::new(&fabric, options).share();
-        let (found, _) = discover(&sim, host(&fabric));
+        let (found, _) = discover(&sim, fabric.first_host().unwrap());
         assert_eq!(found.silent, []);
         let mut links = 0;
         for (a, b) in found.fabric.links() {

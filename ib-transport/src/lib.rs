@@ -10,9 +10,6 @@ mod device;
 mod faulty;
 #[cfg(feature = "ibsim")]
 pub mod ibsim;
-#[cfg(feature = "interop")]
-#[doc(hidden)]
-pub mod interop;
 mod replay;
 mod tap;
 mod transport;

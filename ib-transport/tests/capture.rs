@@ -5,11 +5,7 @@ use std::time::Duration;
 use ib_transport::capture::{CaptureError, CaptureReader, CaptureWriter, Content, LinkType};
 
 fn file(name: &str) -> Vec<u8> {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../ib-wire/testdata/vectors/captures/"
-    );
-    std::fs::read(format!("{folder}{name}")).unwrap()
+    std::fs::read(ib_testkit::data::capture_file(name)).unwrap()
 }
 
 #[test]

@@ -11,10 +11,13 @@ use std::{
 
 use ib_mad::{Attribute, Instant, Mad, MadAddress, Method, MgmtClass, TransactionId};
 use ib_smp::{NodeInfo, SmpDirected};
+use ib_testkit::{
+    data::fabric_file as fabric,
+    ibsim::{Ibsim, unique_name},
+};
 use ib_transport::{
     Direction, MonotonicClock, Record, RecordWriter,
     ibsim::{IbsimOptions, IbsimPort},
-    interop::{Ibsim, fabric, unique_name},
 };
 use ib_wire::{Lid, Sl};
 

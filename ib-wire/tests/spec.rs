@@ -6,12 +6,7 @@ use ib_wire::{
     table::Layout,
 };
 
-#[path = "support/spec.rs"]
-mod support;
-
-use support::{HEADERS, code_points_agree, enumerated, rows};
-
-const OPCODES: &str = include_str!("../testdata/spec/opcodes.csv");
+use ib_testkit::spec::{HEADERS, OPCODES, code_points_agree, enumerated, rows};
 
 /// Structures of `headers.csv` that are management datagrams: ib-mad's, ib-smp's and ib-sa's.
 const MANAGEMENT: [&str; 21] = [

@@ -5,10 +5,7 @@ use ib_wire::{
 };
 use serde_json::Value;
 
-#[path = "support/vectors.rs"]
-mod support;
-
-use support::{cases, unhex};
+use ib_testkit::vectors::{cases, unhex};
 
 fn text<'a>(case: &'a Value, key: &str) -> &'a str {
     case[key]

@@ -170,7 +170,8 @@ fn place(fabric: &Fabric, at: Option<&str>) -> Result<PortRef, CliError> {
             let port = by_guid(fabric, text).or_else(|| by_name(fabric, text));
             port.ok_or_else(|| CliError::at("--sm", Unknown(text)))
         }
-        None => first_ca_port(fabric)
+        None => fabric
+            .first_host()
             .or_else(|| first_end_port(fabric, fabric.nodes().indices().next()?))
             .ok_or_else(|| {
                 CliError::Input("the fabric has no port for a manager, expected a CA".to_owned())
@@ -188,15 +189,6 @@ impl fmt::Display for Unknown<'_> {
             self.0
         )
     }
-}
-
-/// The first CA port with a link, in the order of the file.
-fn first_ca_port(fabric: &Fabric) -> Option<PortRef> {
-    let linked = |(index, node): (NodeIdx, &ib_routing::Node)| {
-        let (port, _) = node.end_ports().find(|(_, port)| port.peer.is_some())?;
-        (!node.type_.is_switch()).then_some(PortRef { node: index, port })
-    };
-    fabric.nodes().iter_enumerated().find_map(linked)
 }
 
 /// A node's port to sit on: the first end port with a link, a switch's port 0, else the first.

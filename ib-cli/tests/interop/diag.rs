@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ib_routing::format::{ibnetdiscover, lfts};
-use ib_transport::interop::{Ibsim, fabric};
+use ib_testkit::{data::fabric_file as fabric, ibsim::Ibsim};
 use serde_json::Value;
 
 use crate::peers::{first_ca, ib, printed};

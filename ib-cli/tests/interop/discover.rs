@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ib_transport::interop::{Ibsim, fabric, unique_name};
+use ib_testkit::{
+    data::fabric_file as fabric,
+    ibsim::{Ibsim, unique_name},
+};
 use serde_json::Value;
 
 use crate::peers::{fabrics, first_ca, ib, printed};

@@ -2,10 +2,8 @@
 
 use std::{fs, process::Command, time::Duration};
 
-use ib_transport::{
-    capture::{CaptureWriter, LinkType},
-    interop::unique_name,
-};
+use ib_testkit::ibsim::unique_name;
+use ib_transport::capture::{CaptureWriter, LinkType};
 use serde_json::Value;
 
 use crate::peers::{number, printed};
@@ -61,12 +59,10 @@ fn value(text: &str) -> Option<u128> {
 
 #[test]
 fn tshark_reads_every_field_of_the_packets_that_we_write() {
-    let vectors = concat!(env!("CARGO_MANIFEST_DIR"), "/../ib-wire/testdata/vectors/");
-    let cases: Vec<Value> = ["opcodes.jsonl", "mad_packets.jsonl"]
+    let cases: Vec<Value> = ["opcodes", "mad_packets"]
         .iter()
         .flat_map(|name| {
-            let text =
-                fs::read_to_string(format!("{vectors}{name}")).expect("the vectors are there");
+            let text = ib_testkit::data::vectors_text(name);
             text.lines()
                 .map(|line| serde_json::from_str(line).expect("JSON"))
                 .collect::<Vec<Value>>()

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-use ib_transport::interop::{Ibsim, fabric};
+use ib_testkit::{data::fabric_file as fabric, ibsim::Ibsim};
 
 /// The fabric files.
 pub(crate) fn fabrics() -> Vec<PathBuf> {

@@ -14,10 +14,10 @@ use ib_sa::{
     JoinState, McMemberComponents, McMemberRecord, Record, RecordCall, ServiceComponents,
     ServiceRecord,
 };
+use ib_testkit::{data::fabric_file as fabric, ibsim::Ibsim};
 use ib_transport::{
     MonotonicClock, ask,
     ibsim::{IbsimOptions, IbsimPort},
-    interop::{Ibsim, fabric},
 };
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, Sl, table::Text};
 use serde_json::{Map, Value};

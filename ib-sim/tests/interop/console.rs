@@ -11,7 +11,9 @@ use std::time::Duration;
 use ib_routing::format::ibnetdiscover;
 use ib_sim::server::{Listen, Server, ServerOptions};
 
-use crate::running::{Running, difference, fabric};
+use ib_testkit::data::fabric_file;
+
+use crate::running::{Running, difference};
 
 /// What a console answers, one line per answer: `ours` of our server, else ibsim's. `SW` and `HOST` in the commands
 /// stand for the first switch and the first CA of the file.
@@ -172,7 +174,7 @@ fn the_console_answers_and_does_what_ibsims_does() {
         "real-fdr10-152",
         "real-qdr-avakas-306",
     ] {
-        let file = fabric(name);
+        let file = fabric_file(name);
         let [ours, theirs] = [true, false].map(|ours| console(&file, &script, ours));
         let mut ours = ours.iter();
         let mut theirs = theirs.iter().peekable();
@@ -197,7 +199,7 @@ fn the_console_answers_and_does_what_ibsims_does() {
 #[test]
 fn the_console_shows_the_tables_of_a_manager_as_ibsims_does() {
     for name in ["gen-line-2", "gen-torus-4x4x4-broken2", "real-edr-102"] {
-        let file = fabric(name);
+        let file = fabric_file(name);
         let commands =
             "Route 1 2\nRoute 1 7\nRoute 7 1\nRoute 2 2\nRoute 1 999\nAttached\nDump\nQuit\n";
         let [ours, theirs] = [true, false].map(|ours| {

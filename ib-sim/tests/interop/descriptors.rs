@@ -9,7 +9,9 @@ use ib_transport::ibsim::{IbsimOptions, IbsimPort};
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
 use ib_wire::Guid;
 
-use crate::running::{Running, fabric, same_on_both};
+use ib_testkit::data::fabric_file;
+
+use crate::running::{Running, same_on_both};
 
 #[test]
 fn several_descriptors_of_one_process_get_their_own_answers_and_traps() {
@@ -19,7 +21,7 @@ fn several_descriptors_of_one_process_get_their_own_answers_and_traps() {
     compiler.args(["-Wall", "-Werror", "-o"]).arg(&program);
     let compiled = compiler.arg(source).arg("-libumad").status().unwrap();
     assert!(compiled.success(), "{compiler:?}");
-    let file = fabric("gen-line-2");
+    let file = fabric_file("gen-line-2");
     let command = format!("{}; echo status $?", program.display());
     let printed = same_on_both(&file, &command, str::to_owned);
     std::fs::remove_file(program).unwrap();
@@ -60,7 +62,7 @@ fn answer(port: &mut IbsimPort, clock: MonotonicClock) -> (u64, Guid) {
 
 #[test]
 fn several_ports_of_our_client_in_one_process_get_their_own_answers() {
-    let file = fabric("gen-line-2");
+    let file = fabric_file("gen-line-2");
     for server in [Running::ours(&file), Running::theirs(&file)] {
         let clock = MonotonicClock::start();
         // Two on one node, one on another.

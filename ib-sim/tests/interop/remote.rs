@@ -7,7 +7,9 @@
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpStream};
 
-use crate::running::{Running, fabric, fabrics, same_on};
+use ib_testkit::data::{fabric_file, fabric_files};
+
+use crate::running::{Running, same_on};
 use crate::tools::comparable;
 
 #[test]
@@ -15,14 +17,14 @@ fn remote_tools_print_the_same_on_our_server_as_on_ibsim() {
     let commands = "ibnetdiscover; smpquery -D nodeinfo 0,1; opensm -o -f osm.log >osm.out 2>&1; echo $?; \
         ibnetdiscover; iblinkinfo; sminfo; ibroute -D 0,1; perfquery -D 0 | grep -v 'Pkts\\|Data'";
     let servers = [Running::ours_remote, Running::theirs_remote];
-    let ours = same_on(servers, &fabric("real-edr-102"), commands, comparable);
+    let ours = same_on(servers, &fabric_file("real-edr-102"), commands, comparable);
     assert!(ours.lines().count() > 300, "{ours}");
 }
 
 #[test]
 fn remote_tools_print_the_same_as_local_ones() {
     let commands = "ibnetdiscover; smpquery -D portinfo 0,1 1; smpquery -D nodedesc 0";
-    for file in fabrics() {
+    for file in fabric_files() {
         let servers = [Running::ours_remote, Running::ours];
         same_on(servers, &file, commands, comparable);
     }
@@ -30,7 +32,7 @@ fn remote_tools_print_the_same_as_local_ones() {
 
 #[test]
 fn the_remote_mode_of_both_servers_is_udp_and_not_tcp() {
-    let file = fabric("gen-line-2");
+    let file = fabric_file("gen-line-2");
     for server in [Running::ours_remote(&file), Running::theirs_remote(&file)] {
         let port = server.port.unwrap();
         let refused = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap_err();

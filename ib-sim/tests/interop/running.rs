@@ -11,28 +11,6 @@ use std::time::Duration;
 use ib_routing::format::ibnetdiscover;
 use ib_sim::server::{Listen, Server, ServerError, ServerOptions};
 
-pub(crate) fn fabrics() -> Vec<PathBuf> {
-    let directory = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../ib-routing/testdata/fabrics"
-    );
-    let entries = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = entries
-        .filter(|path| path.extension().is_some_and(|extension| extension == "net"))
-        .collect();
-    files.sort();
-    files
-}
-
-pub(crate) fn fabric(name: &str) -> PathBuf {
-    let mut files = fabrics().into_iter();
-    files
-        .find(|path| path.file_stem().is_some_and(|stem| stem == name))
-        .unwrap()
-}
-
 /// A server under a name, ours or ibsim's.
 pub(crate) struct Running {
     pub(crate) name: String,

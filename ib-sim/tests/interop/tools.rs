@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::running::{Running, difference, fabric, fabrics, same_on_both};
+use ib_testkit::data::{fabric_file, fabric_files};
+
+use crate::running::{Running, difference, same_on_both};
 
 #[test]
 fn tools_print_the_same_before_a_manager_came() {
@@ -12,7 +14,7 @@ fn tools_print_the_same_before_a_manager_came() {
         smpquery -D portinfo 0,1 2; smpquery -D switchinfo 0,1; smpquery -D pkeys 0; smpquery -D pkeys 0,1 1; \
         smpquery -D sl2vl 0; smpquery -D sl2vl 0,1 1; smpquery -D vlarb 0; smpquery -D vlarb 0,1 1; \
         smpquery -D portinfo 0,1 250";
-    for file in fabrics() {
+    for file in fabric_files() {
         let ours = same_on_both(&file, commands, str::to_owned);
         assert!(ours.lines().count() > 100, "{}: {ours}", file.display());
     }
@@ -26,7 +28,7 @@ fn ports_are_set_as_on_ibsim() {
         let lines = output.lines().filter(|line| !line.contains("Lid:"));
         lines.collect::<Vec<_>>().join("\n")
     };
-    let file = fabric("real-edr-102");
+    let file = fabric_file("real-edr-102");
     for change in ["arm", "active", "vls 1", "query"] {
         let commands = format!(
             "ibportstate -D 0,1 2 {change}; sleep 0.2; smpquery -D portinfo 0,1 2; ibnetdiscover"
@@ -38,7 +40,7 @@ fn ports_are_set_as_on_ibsim() {
 /// On ibsim a disabled port stays in Initialize, and a width is in use before the link has trained again.
 #[test]
 fn ibportstate_disables_enables_and_trains_a_link() {
-    let file = fabric("real-edr-102");
+    let file = fabric_file("real-edr-102");
     let server = Running::ours(&file);
     let look = |change: &str| {
         server.run(&format!(
@@ -60,7 +62,7 @@ fn ibportstate_disables_enables_and_trains_a_link() {
 
 #[test]
 fn opensm_brings_every_fabric_up_without_an_error() {
-    for file in fabrics() {
+    for file in fabric_files() {
         let server = Running::ours(&file);
         let output =
             server.run("opensm -o -f osm.log >osm.out 2>&1; echo status $?; grep -c ERR osm.log");
@@ -150,7 +152,7 @@ fn widened(output: &str) -> String {
 /// takes effect with the next training), which OpenSM does not ask for.
 #[test]
 fn a_narrow_link_keeps_its_width_under_opensm_until_it_trains_again() {
-    let file = fabric("real-sdr-2007-6");
+    let file = fabric_file("real-sdr-2007-6");
     let commands = "ibnetdiscover >before; opensm -o -f osm.log >osm.out 2>&1; ibnetdiscover >after; \
         ibportstate -D 0,1,1 10 reset >/dev/null 2>&1; sleep 0.3; ibnetdiscover >trained; \
         for walk in before after trained; do grep -c '^\\[.*1xSDR' $walk; done";
@@ -172,7 +174,7 @@ fn tools_print_the_same_under_opensm() {
             perfquery $counters $LID 1 | grep -v 'Pkts\\|Data'
         done"
     );
-    for file in fabrics() {
+    for file in fabric_files() {
         let ours = same_on_both(&file, &commands, |output| widened(&comparable(output)));
         let master = format!("sminfo: sm lid {} ", lid_of_first_ca(&file));
         assert!(ours.contains(&master), "{}: {ours}", file.display());
@@ -181,7 +183,7 @@ fn tools_print_the_same_under_opensm() {
 
 #[test]
 fn tools_print_the_same_after_opensm() {
-    let file = fabric("gen-line-2");
+    let file = fabric_file("gen-line-2");
     let commands = "opensm -o -f osm.log >/dev/null 2>&1; ibnetdiscover; iblinkinfo; ibroute -D 0,1; \
         ibroute -M -D 0,1; ibtracert 1 3; ibhosts; ibswitches; smpquery nodeinfo 1; \
         smpquery switchinfo 2; ibqueryerrors; perfquery 1 1; perfquery -a 2; perfquery -E 1 1; perfquery -D 1 1; \
@@ -193,7 +195,7 @@ fn tools_print_the_same_after_opensm() {
 /// ibsim hands a request of a vendor's class to nobody but a subnet manager, so neither works there.
 #[test]
 fn two_clients_ping_and_ask_each_other() {
-    let file = fabric("gen-line-2");
+    let file = fabric_file("gen-line-2");
     let other = "H-0010000000000010";
     let output = Running::ours(&file).run(&format!(
         "{WITH_OPENSM}
@@ -213,7 +215,7 @@ fn two_clients_ping_and_ask_each_other() {
 /// `-f a` needs answers of more than one segment, which umad2sim cannot carry: on both servers it waits at the same place.
 #[test]
 fn osmtest_gets_as_far_as_on_ibsim() {
-    let file = fabric("gen-line-2");
+    let file = fabric_file("gen-line-2");
     let commands = format!(
         "{WITH_OPENSM} osmtest -f c -i inventory; timeout 4 osmtest -f a -i inventory; echo status $?"
     );

@@ -13,7 +13,7 @@ use std::{
 };
 
 use ib_routing::{NodeType, format::ibnetdiscover, generate::FabricSpec};
-use ib_transport::interop::Ibsim;
+use ib_testkit::ibsim::Ibsim;
 use serde_json::Value;
 
 use crate::{

@@ -9,7 +9,7 @@ use ib_routing::{
     Fabric, LidMap, NodeType, RouteOptions, Routes, SharedEngine, engine, format::ibnetdiscover,
     verify,
 };
-use ib_transport::interop::Ibsim;
+use ib_testkit::ibsim::Ibsim;
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
 use crate::quality::Quality;

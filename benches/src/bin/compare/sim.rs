@@ -13,12 +13,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ib_mad::{Attribute, Mad, MadAddress, Method};
-use ib_routing::{Fabric, NodeType, PortRef, format::ibnetdiscover};
+use ib_routing::{Fabric, NodeType, PortRef};
 use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_sim::{Sim, SimOptions};
 use ib_smp::{DrPath, NodeInfo, SmpDirected};
+use ib_testkit::ibsim::{Ibsim, client, is_listening, unique_name};
+use ib_testkit::{data::fabric_file, fabrics::fabric};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
-use ib_transport::interop::{Ibsim, client, is_listening, unique_name};
 use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
 use ib_wire::PortNum;
 
@@ -31,16 +32,10 @@ const REPETITIONS: usize = 7;
 const PEER: &str = "ibsim over its socket (window 32)";
 const INSTALL: &str = "apt-get install ibsim-utils";
 const UNIT: &str = "SMPs/s";
-const FABRIC: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../ib-routing/testdata/fabrics/gen-line-2.net"
-);
+const FABRIC: &str = "gen-line-2";
 
 /// What whole programs walk over and bring up: a real cluster of 306 nodes.
-const CLUSTER: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../ib-routing/testdata/fabrics/real-qdr-avakas-306.net"
-);
+const CLUSTER: &str = "real-qdr-avakas-306";
 
 type Failure = Box<dyn Error>;
 
@@ -61,7 +56,7 @@ pub(crate) fn rows() -> Vec<Row> {
 /// is up already.
 fn programs() -> Result<Vec<Row>, Failure> {
     let ib = program_ib().ok_or("`ib` is not built: cargo build --release --bin ib")?;
-    let cluster = ibnetdiscover::read(&fs::read_to_string(CLUSTER)?)?.fabric;
+    let cluster = fabric(CLUSTER);
     let port = host(&cluster).ok_or("the fabric has no host")?;
     let node = cluster.nodes()[port.node].name.as_str();
     let cases: [(&str, &str, &str, &[&str], &str); 2] = [
@@ -88,7 +83,7 @@ fn programs() -> Result<Vec<Row>, Failure> {
             seconds(command, arguments)
         };
         let theirs = || {
-            let server = Ibsim::start(Path::new(CLUSTER))?;
+            let server = Ibsim::start(&fabric_file(CLUSTER))?;
             seconds(server.client(program, node), arguments)
         };
         let figure = |run: &dyn Fn() -> Result<f64, Failure>| run().unwrap_or(f64::NAN);
@@ -115,7 +110,7 @@ fn seconds(mut command: Command, arguments: &[&str]) -> Result<f64, Failure> {
 }
 
 fn measure() -> Result<Vec<Row>, Failure> {
-    let fabric = ibnetdiscover::read(&fs::read_to_string(FABRIC)?)?.fabric;
+    let fabric = fabric(FABRIC);
     let port = host(&fabric).ok_or("the fabric has no host")?;
     let in_process = || in_process(&fabric, port).unwrap_or(f64::NAN);
     let ours = OurServer::start(&fabric)?;
@@ -130,7 +125,7 @@ fn measure() -> Result<Vec<Row>, Failure> {
             Row::without_peer("sim", second, INSTALL, UNIT, Some(&over_ours)),
         ]);
     }
-    let theirs = Ibsim::start(Path::new(FABRIC))?;
+    let theirs = Ibsim::start(&fabric_file(FABRIC))?;
     let over_theirs = || over_socket(theirs.name(), 20_000).unwrap_or(f64::NAN);
     let (ours, peer) = figures_by_turns(REPETITIONS, in_process, over_theirs);
     let mut rows = vec![Row::rates("sim", first, PEER, UNIT, &ours, &peer)];
@@ -212,7 +207,8 @@ impl OurProgram {
         fs::create_dir_all(&directory)?;
         let mut command = Command::new(ib);
         command
-            .args(["sim", "--fabric", CLUSTER, "--socket", &name])
+            .args(["sim", "--socket", &name, "--fabric"])
+            .arg(fabric_file(CLUSTER))
             .stdin(Stdio::piped())
             .stdout(Stdio::null());
         let mut started = Self {

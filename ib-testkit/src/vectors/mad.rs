@@ -5,24 +5,16 @@ use ib_wire::table::{Fields, FieldsMut, Layout};
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 
-#[path = "../../../ib-wire/tests/support/vectors.rs"]
-mod files;
-
-pub(crate) use self::files::{cases, unhex};
+pub use super::{cases, unhex};
 
 /// The bytes that a value of a case spells.
-pub(crate) fn bytes(hex: &Value) -> Vec<u8> {
+pub fn bytes(hex: &Value) -> Vec<u8> {
     unhex(hex.as_str().unwrap())
 }
 
 /// Compares a datagram's reading with the vector's, writes the vector's values into bytes that were
 /// something else before, and compares the bytes.
-pub(crate) fn reads_and_writes(
-    classes: &'static [ClassTable],
-    id: &Value,
-    mad: &[u8],
-    headers: &Value,
-) {
+pub fn reads_and_writes(classes: &'static [ClassTable], id: &Value, mad: &[u8], headers: &Value) {
     let (header, _) = MadHeader::parse(mad, 0).unwrap();
     let described = describe(&[classes], header, mad);
     let mut parts: Vec<(&'static Layout, usize)> = vec![(described.format, 0)];
@@ -48,7 +40,7 @@ pub(crate) fn reads_and_writes(
 
 /// Runs [`reads_and_writes`] over every recorded datagram and every whole packet of these classes, and
 /// returns how many there were of each.
-pub(crate) fn all_read_and_write(
+pub fn all_read_and_write(
     classes: &'static [ClassTable],
     is_ours: impl Fn(ib_mad::MgmtClass) -> bool,
 ) -> (usize, usize) {

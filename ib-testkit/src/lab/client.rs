@@ -13,9 +13,13 @@ use ib_wire::{Lid, Sl};
 
 use super::{Lab, Running};
 
+/// A host of a fabric that is up, which is not the manager.
 pub struct Client {
+    /// The fabric, with its manager.
     pub running: Running,
+    /// The host's port.
     pub port: PortRef,
+    /// Sends and receives there.
     pub transport: SimTransport,
 }
 
@@ -46,6 +50,7 @@ impl Client {
         }
     }
 
+    /// The LID of the port.
     pub fn lid(&self) -> Lid {
         self.running
             .sim
@@ -59,6 +64,7 @@ impl Client {
         MadAddress::gsi(sm, Sl::ZERO)
     }
 
+    /// Sends a request to the administrator.
     pub fn send(&mut self, request: &SaMad) {
         let mad = Mad {
             address: self.administrator(),
@@ -67,6 +73,7 @@ impl Client {
         self.transport.send(&mad).unwrap();
     }
 
+    /// The next datagram, within 10 ms of virtual time.
     pub fn receive(&mut self) -> Option<Mad> {
         for _ in 0..1000 {
             self.running.run_for(Duration::from_micros(10));
@@ -78,14 +85,17 @@ impl Client {
         None
     }
 
+    /// Gets one record.
     pub fn get<R: Record>(&mut self, template: &R, mask: ComponentMask) -> Result<R, MadStatus> {
         self.ask(Method::GET, template, mask)
     }
 
+    /// Sets one record.
     pub fn set<R: Record>(&mut self, template: &R, mask: ComponentMask) -> Result<R, MadStatus> {
         self.ask(Method::SET, template, mask)
     }
 
+    /// Deletes one record.
     pub fn delete<R: Record>(&mut self, template: &R, mask: ComponentMask) -> Result<R, MadStatus> {
         self.ask(Method::DELETE, template, mask)
     }
@@ -122,6 +132,7 @@ impl Client {
         *answer
     }
 
+    /// Gets all records that match.
     pub fn table<R: Record>(&mut self, template: &R, mask: ComponentMask) -> Vec<R> {
         self.ask_client(TableCall::get(self.administrator(), template, mask))
     }

@@ -1,5 +1,4 @@
 //! The tables of the specification against the layouts and classes of a crate.
-#![allow(dead_code, reason = "each crate's test takes what it needs")]
 
 use ib_mad::{AttributeId, ClassTable};
 use ib_wire::{
@@ -7,24 +6,17 @@ use ib_wire::{
     table::Layout,
 };
 
-#[path = "../../../ib-wire/tests/support/spec.rs"]
-mod tables;
-
-pub(crate) use self::tables::*;
-
-pub(crate) const ATTRIBUTES: &str = include_str!("../../../ib-wire/testdata/spec/attributes.csv");
-pub(crate) const ATTRIBUTE_IDS: &str =
-    include_str!("../../../ib-wire/testdata/spec/attribute_ids.csv");
-pub(crate) const CAPABILITY_MASKS: &str =
-    include_str!("../../../ib-wire/testdata/spec/capability_masks.csv");
+pub use super::*;
 
 /// The letters and digits of a name: `VL15Dropped` and `VL15_DROPPED` are one.
-pub(crate) fn letters(name: &str) -> String {
+#[must_use]
+pub fn letters(name: &str) -> String {
     name.replace('_', "").to_lowercase()
 }
 
 /// The bits of a mask and the letters of their names, in the order of the bits.
-pub(crate) fn mask_bits(mask: &str) -> Vec<(u64, String)> {
+#[must_use]
+pub fn mask_bits(mask: &str) -> Vec<(u64, String)> {
     let rows = rows(CAPABILITY_MASKS).filter(|row| row[0] == mask && row[2] != "Reserved");
     let mut bits: Vec<_> = rows
         .map(|row| (1 << row[1].parse::<u32>().unwrap(), letters(row[2])))
@@ -36,20 +28,21 @@ pub(crate) fn mask_bits(mask: &str) -> Vec<(u64, String)> {
 
 /// Compares the named bits of masks with their rows, both ways. The bits that every class has may be
 /// among those of a class.
+#[macro_export]
 macro_rules! masks_agree {
     ($($mask:literal: $type:ident),* $(,)?) => {$(
-        let table = $crate::support::mask_bits($mask);
-        let general = $crate::support::mask_bits("ClassPortInfo.CapabilityMask");
+        let table = $crate::spec::mad::mask_bits($mask);
+        let general = $crate::spec::mad::mask_bits("ClassPortInfo.CapabilityMask");
         let mut ours: Vec<(u64, String)> = $type::all()
             .iter_names()
-            .map(|(name, flag)| (flag.bits().into(), $crate::support::letters(name)))
+            .map(|(name, flag)| (flag.bits().into(), $crate::spec::mad::letters(name)))
             .filter(|bit| table.contains(bit) || !general.contains(bit))
             .collect();
         ours.sort_unstable();
         assert_eq!(ours, table, $mask);
     )*};
 }
-pub(crate) use masks_agree;
+pub use masks_agree;
 
 fn named<'a>(layouts: &[&'a Layout], csv: &str) -> Vec<&'a Layout> {
     let known = structs_of(csv);
@@ -58,7 +51,7 @@ fn named<'a>(layouts: &[&'a Layout], csv: &str) -> Vec<&'a Layout> {
 }
 
 /// Each layout has its rows in one of the two tables, and each row its field.
-pub(crate) fn layouts_agree(layouts: &[&Layout]) {
+pub fn layouts_agree(layouts: &[&Layout]) {
     let headers = named(layouts, HEADERS);
     let attributes = named(layouts, ATTRIBUTES);
     let found = headers.len() + attributes.len();
@@ -68,7 +61,7 @@ pub(crate) fn layouts_agree(layouts: &[&Layout]) {
 }
 
 /// Compares a class with its rows both ways: number, name, structure, length and methods.
-pub(crate) fn class_agrees(name: &str, class: &ClassTable, layouts: &[&Layout]) {
+pub fn class_agrees(name: &str, class: &ClassTable, layouts: &[&Layout]) {
     let mut count = 0;
     for row in rows(ATTRIBUTE_IDS).filter(|row| row[0] == name) {
         let id = u16::from_str_radix(&row[2][2..], 16).unwrap();
@@ -98,7 +91,8 @@ pub(crate) fn class_agrees(name: &str, class: &ClassTable, layouts: &[&Layout]) 
 }
 
 /// The classes of `attribute_ids.csv`.
-pub(crate) fn class_names() -> Vec<&'static str> {
+#[must_use]
+pub fn class_names() -> Vec<&'static str> {
     let mut names: Vec<_> = rows(ATTRIBUTE_IDS).map(|row| row[0]).collect();
     names.sort_unstable();
     names.dedup();

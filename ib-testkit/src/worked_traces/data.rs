@@ -12,11 +12,15 @@ use super::{H, Host, at};
 
 /// A datagram of H, as an adapter would send it.
 pub struct Ud {
+    /// Destination LID.
     pub dlid: u16,
+    /// Service level: 0 to 15.
     pub sl: u8,
+    /// Partition key.
     pub p_key: PKey,
     /// FECN and BECN.
     pub marked: bool,
+    /// What it carries.
     pub payload: Vec<u8>,
 }
 
@@ -33,6 +37,7 @@ impl Default for Ud {
 }
 
 impl Ud {
+    /// The packet.
     pub fn bytes(&self) -> Vec<u8> {
         let mut lrh = Lrh::default();
         lrh.set_slid(Lid(1))
@@ -72,11 +77,13 @@ impl Ud {
         buffer[..len].to_vec()
     }
 
+    /// The packet's way through the fabric.
     pub fn trace(&self, host: &Host) -> PacketTrace {
         trace(host, &self.bytes())
     }
 }
 
+/// A packet's way through the fabric.
 pub fn trace(host: &Host, bytes: &[u8]) -> PacketTrace {
     let trace = host
         .sim
@@ -86,6 +93,7 @@ pub fn trace(host: &Host, bytes: &[u8]) -> PacketTrace {
     trace
 }
 
+/// A counter of a port by the name of its field.
 pub fn count(host: &Host, node: ib_routing::NodeIdx, port: u8, name: &str) -> u64 {
     host.sim
         .with(|sim| sim.port(at(node, port)).unwrap().counters().get(name, 0))
@@ -102,6 +110,7 @@ pub fn multicast(host: &mut Host, of_s1: &[u8], of_s2: &[u8]) {
     }
 }
 
+/// Writes entries (LID, port) of the first block of a linear forwarding table.
 pub fn write_lft(host: &mut Host, route: &[u8], entries: &[(u16, u8)]) {
     let table = host.get(route, LinearForwardingTable::ID, 0).unwrap();
     let mut table = LinearForwardingTable::from_bytes(*table.smp_data());
@@ -118,6 +127,7 @@ pub fn write_lft(host: &mut Host, route: &[u8], entries: &[(u16, u8)]) {
     host.set(route, SwitchInfo::ID, 0, info.as_bytes()).unwrap();
 }
 
+/// Makes ports of the node at the end of a route active.
 pub fn activate(host: &mut Host, route: &[u8], ports: &[u8]) {
     for state in [ib_smp::PortState::ARMED, ib_smp::PortState::ACTIVE] {
         for &port in ports {

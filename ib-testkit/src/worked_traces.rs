@@ -1,9 +1,4 @@
 //! A fabric to test with: H.1 - S1.4, S1.7 - S2.2, S2.5 - T.1, as in the worked traces of directed routes.
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test file is a crate of its own and uses a part"
-)]
 
 pub mod data;
 #[cfg(target_os = "linux")]
@@ -19,11 +14,16 @@ use ib_smp::{
 use ib_transport::{Clock, MadTransport, Received};
 use ib_wire::{Guid, Lid, PortNum};
 
+/// The host that asks.
 pub const H: NodeIdx = NodeIdx(0);
+/// Its switch.
 pub const S1: NodeIdx = NodeIdx(1);
+/// The other switch.
 pub const S2: NodeIdx = NodeIdx(2);
+/// The other host.
 pub const T: NodeIdx = NodeIdx(3);
 
+/// A port by its number.
 pub fn at(node: NodeIdx, port: u8) -> PortRef {
     PortRef {
         node,
@@ -56,6 +56,7 @@ pub fn fabric() -> Fabric {
     builder.build()
 }
 
+/// A directed route by the ports that it leaves through.
 pub fn path(ports: &[u8]) -> DrPath {
     let ports: Vec<_> = ports.iter().copied().map(PortNum).collect();
     DrPath::try_new(&ports).unwrap()
@@ -63,15 +64,19 @@ pub fn path(ports: &[u8]) -> DrPath {
 
 /// A host at port 1 of H that asks questions one by one.
 pub struct Host {
+    /// The simulator.
     pub sim: SharedSim,
+    /// Sends and receives at the port.
     pub transport: SimTransport,
 }
 
 impl Host {
+    /// At port 1 of H.
     pub fn new(options: SimOptions) -> Self {
         Self::at(Sim::new(&fabric(), options).share(), at(H, 1))
     }
 
+    /// At this port.
     pub fn at(sim: SharedSim, port: PortRef) -> Self {
         let transport = sim.attach(port).unwrap();
         Self { sim, transport }
@@ -83,6 +88,7 @@ impl Host {
         self.receive()
     }
 
+    /// The next datagram, within a second of virtual time.
     pub fn receive(&mut self) -> Option<Mad> {
         let deadline = self.sim.clock().now() + std::time::Duration::from_secs(1);
         match self.transport.recv(Some(deadline)).unwrap() {
@@ -92,6 +98,7 @@ impl Host {
         }
     }
 
+    /// Sends a directed SMP and gives its answer.
     pub fn directed(&mut self, smp: &SmpDirected, address: MadAddress) -> Option<SmpDirected> {
         let mut mad = Mad::new(address);
         mad.bytes = *smp.as_bytes();
@@ -99,11 +106,13 @@ impl Host {
         Some(SmpDirected::from_bytes(answer.bytes))
     }
 
+    /// Gets an attribute by a directed route.
     pub fn get(&mut self, ports: &[u8], id: AttributeId, modifier: u32) -> Option<SmpDirected> {
         let smp = SmpDirected::new(Method::GET, id, modifier, &path(ports));
         self.directed(&smp, MadAddress::DIRECTED)
     }
 
+    /// Sets an attribute by a directed route.
     pub fn set(
         &mut self,
         ports: &[u8],
@@ -118,6 +127,7 @@ impl Host {
         self.directed(&smp, MadAddress::DIRECTED)
     }
 
+    /// Gets an attribute by a LID.
     pub fn get_by_lid(&mut self, lid: u16, id: AttributeId, modifier: u32) -> Option<SmpLidRouted> {
         let smp = SmpLidRouted::new(Method::GET, id, modifier);
         let mut mad = Mad::new(MadAddress::smi(Lid(lid)));
@@ -126,6 +136,7 @@ impl Host {
         Some(SmpLidRouted::from_bytes(answer.bytes))
     }
 
+    /// PortInfo of a port of the node at the end of a directed route.
     pub fn port_info(&mut self, ports: &[u8], port: u8) -> PortInfo {
         let modifier = PortInfoModifier {
             port: PortNum(port),
@@ -135,6 +146,7 @@ impl Host {
         PortInfo::from_bytes(*smp.smp_data())
     }
 
+    /// Sets PortInfo, changed by `change`.
     pub fn change_port(&mut self, ports: &[u8], port: u8, change: impl FnOnce(&mut PortInfo)) {
         let mut info = self.port_info(ports, port);
         info.set_port_state(PortState::NO_CHANGE)

@@ -21,21 +21,26 @@ use super::{fabric, path};
 
 /// A server in a thread; it ends with the test.
 pub struct Running {
+    /// The name that clients attach by.
     pub name: String,
     stop: Arc<AtomicBool>,
+    /// The thread; it ends with what the console printed.
     pub thread: Option<JoinHandle<String>>,
 }
 
 impl Running {
+    /// The worked traces, with these lines at the console.
     pub fn start(console: &str) -> Self {
         Self::serve(&fabric(), console)
     }
 
+    /// A fabric, with these lines at the console.
     pub fn serve(fabric: &Fabric, console: &str) -> Self {
         let console = Box::new(Cursor::new(console.to_owned()));
         Self::run(fabric, console, |_| {})
     }
 
+    /// The worked traces, with a console that a test writes to.
     pub fn with_console(console: Box<dyn BufRead + Send>) -> Self {
         Self::run(&fabric(), console, |_| {})
     }
@@ -76,10 +81,12 @@ impl Running {
         self.thread.take().unwrap().join().unwrap()
     }
 
+    /// A client at this node.
     pub fn attach(&self, node: &str) -> Client {
         self.try_attach(node, false).unwrap()
     }
 
+    /// A client at this node, if the server admits it.
     pub fn try_attach(&self, node: &str, announce_sm: bool) -> Result<Client, TransportError> {
         let clock = MonotonicClock::start();
         let options = IbsimOptions {
@@ -107,6 +114,7 @@ impl Running {
         socket
     }
 
+    /// The address of a socket of the server: `ctl`, `out0`.
     pub fn address(&self, of: &str) -> SocketAddr {
         SocketAddr::from_abstract_name(format!("{}:{of}\0", self.name)).unwrap()
     }
@@ -142,6 +150,7 @@ impl Drop for Running {
     }
 }
 
+/// Sends a control message and gives its reply.
 pub fn exchange(control: &UnixDatagram, request: &Control) -> Control {
     control.send(request.as_bytes()).unwrap();
     let mut reply = [0; Control::LEN];
@@ -151,8 +160,11 @@ pub fn exchange(control: &UnixDatagram, request: &Control) -> Control {
 
 /// A client made by hand.
 pub struct RawClient {
+    /// The control socket.
     pub control: UnixDatagram,
+    /// The socket of datagrams.
     pub data: UnixDatagram,
+    /// The number that the server gave it.
     pub slot: u32,
 }
 
@@ -163,10 +175,12 @@ impl RawClient {
         (reply.type_.get() == type_).then_some(reply.data)
     }
 
+    /// Sends a datagram.
     pub fn send(&self, message: &Datagram) {
         self.data.send(message.as_bytes()).unwrap();
     }
 
+    /// The next datagram; `None` after the time-out of the socket, 2 s.
     pub fn recv(&self) -> Option<Datagram> {
         let mut bytes = [0; Datagram::LEN];
         self.data.recv(&mut bytes).ok()?;
@@ -176,11 +190,14 @@ impl RawClient {
 
 /// A client of this project's own.
 pub struct Client {
+    /// The port.
     pub port: IbsimPort,
+    /// Its clock.
     pub clock: MonotonicClock,
 }
 
 impl Client {
+    /// The GUID of the node at the end of a route.
     pub fn guid(&mut self, ports: &[u8]) -> Option<Guid> {
         let mut mad = Mad::new(MadAddress::DIRECTED);
         mad.bytes = *SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(ports)).as_bytes();

@@ -132,11 +132,3 @@ pub fn preload_library() -> Option<PathBuf> {
         .map(|directory| directory.join("umad2sim/libumad2sim.so"))
         .find(|library| library.exists())
 }
-
-/// A fabric file of the test data.
-#[must_use]
-pub fn fabric(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../ib-routing/testdata/fabrics")
-        .join(format!("{name}.net"))
-}

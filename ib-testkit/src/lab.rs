@@ -1,48 +1,48 @@
 //! `Lab`: a subnet manager on a simulated fabric, in virtual time.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test file uses a part of it"
-)]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "tests"
-)]
-
 pub mod client;
 
-use std::{ops::ControlFlow, path::PathBuf, time::Duration};
+use std::{ops::ControlFlow, time::Duration};
 
 use ib_mad::{Engine, Instant, Mad, MadHeader, Method};
-use ib_routing::{Fabric, NodeIdx, PortRef, SharedEngine, format::ibnetdiscover};
+use ib_routing::{Fabric, NodeIdx, PortRef, SharedEngine};
 use ib_sim::{SharedSim, Sim, SimClock, SimNode, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager, Summary};
 use ib_transport::{Clock, MadTransport, Received, TransportError, drive};
 use ib_wire::PortNum;
 
+use crate::fabrics::fabric;
+
 /// A fabric with a manager that is about to start.
 pub struct Lab {
+    /// The fabric that the simulator has.
     pub fabric: Fabric,
+    /// How the simulated devices behave.
     pub options: SimOptions,
+    /// The manager's configuration: that of the library, without sweeps at intervals.
     pub config: SmConfig,
+    /// The port of the manager; without one the first host.
     pub at: Option<PortRef>,
 }
 
 /// A fabric whose manager has worked.
 pub struct Running {
+    /// The manager.
     pub sm: SubnetManager,
+    /// The manager's port.
     pub transport: Recorder,
+    /// The simulator.
     pub sim: SharedSim,
+    /// Its virtual time.
     pub clock: SimClock,
+    /// Every event so far.
     pub events: Vec<Event>,
 }
 
 /// Passes everything on and keeps what was sent.
 pub struct Recorder {
     inner: SimTransport,
+    /// Every datagram so far.
     pub sent: Vec<Mad>,
 }
 
@@ -67,33 +67,13 @@ impl Recorder {
     }
 }
 
-/// The fabric files that come with ib-routing.
-pub fn fabric_files() -> Vec<PathBuf> {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../ib-routing/testdata/fabrics"
-    );
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "net"))
-        .collect();
-    files.sort();
-    assert!(files.len() > 20, "the fabrics are missing");
-    files
-}
-
 impl Lab {
     /// A fabric by the name of its file.
     pub fn new(name: &str) -> Self {
-        let file = format!("{name}.net");
-        let found = fabric_files()
-            .into_iter()
-            .find(|path| path.ends_with(&file));
-        let text = std::fs::read_to_string(found.expect(name)).unwrap();
-        Self::of(ibnetdiscover::read(&text).unwrap().fabric)
+        Self::of(fabric(name))
     }
 
+    /// A fabric that a test has built.
     pub fn of(fabric: Fabric) -> Self {
         Self {
             fabric,
@@ -106,6 +86,7 @@ impl Lab {
         }
     }
 
+    /// Routes by this engine, and permits routes that can deadlock.
     pub fn routing(mut self, engine: &SharedEngine) -> Self {
         self.config.allow_deadlock = true;
         self.config.routing_engines = vec![engine.clone()];
@@ -121,11 +102,13 @@ impl Lab {
         self
     }
 
+    /// Changes the configuration.
     pub fn config(mut self, change: impl FnOnce(&mut SmConfig)) -> Self {
         change(&mut self.config);
         self
     }
 
+    /// Changes how devices behave.
     pub fn options(mut self, change: impl FnOnce(&mut SimOptions)) -> Self {
         change(&mut self.options);
         self
@@ -133,16 +116,10 @@ impl Lab {
 
     /// A manager that has not done anything yet.
     pub fn start(self) -> Running {
-        let at = self.at.unwrap_or_else(|| {
-            let nodes = self.fabric.nodes().iter_enumerated();
-            nodes
-                .filter(|(_, node)| !node.type_.is_switch())
-                .find_map(|(index, node)| {
-                    let (port, _) = node.ports().find(|(_, port)| port.peer.is_some())?;
-                    Some(PortRef { node: index, port })
-                })
-                .expect("a CA with a link")
-        });
+        let at = self
+            .at
+            .or_else(|| self.fabric.first_host())
+            .expect("a CA with a link");
         let sim = Sim::new(&self.fabric, self.options).share();
         let clock = sim.clock();
         Running {

@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+pub mod data;
+#[cfg(feature = "fabrics")]
+pub mod fabrics;
+pub mod ibsim;
+#[cfg(feature = "lab")]
+pub mod lab;
+mod properties;
+pub mod spec;
+#[cfg(feature = "vectors")]
+pub mod vectors;
+#[cfg(feature = "sim")]
+pub mod worked_traces;
