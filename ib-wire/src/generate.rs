@@ -28,8 +28,10 @@ use alloc::vec::Vec;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-use crate::Start;
-use draft::{Draft, operation};
+use crate::{OPERATIONS, OpCode, Start, packet::Network};
+#[cfg(feature = "proptest")]
+pub(crate) use draft::{ALL_NETWORKS, MAX_PAYLOAD};
+use draft::{Draft, payload_len};
 pub use faulty::FaultyPacket;
 pub use flow_control::FaultyFlowControl;
 
@@ -45,8 +47,21 @@ pub struct ValidPacket {
 impl<'a> Arbitrary<'a> for ValidPacket {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
         let network = *u.choose(draft::NETWORKS)?;
-        let (op_code, payload) = operation(u)?;
-        let draft = Draft::of(u, network, op_code, payload)?;
+        let op_code = u.choose(OPERATIONS)?.op_code;
+        let wanted = u.int_in_range(0..=draft::MAX_PAYLOAD)?;
+        Self::of(u, network, op_code, wanted)
+    }
+}
+
+impl ValidPacket {
+    /// A packet of this kind with about `wanted` bytes of payload, at most 4096: what the operation may have.
+    pub(crate) fn of(
+        u: &mut Unstructured<'_>,
+        network: Network,
+        op_code: OpCode,
+        wanted: usize,
+    ) -> Result<Self> {
+        let draft = Draft::of(u, network, op_code, payload_len(op_code, wanted))?;
         let bytes = draft.build()?;
         Ok(Self {
             start: draft.start,

@@ -41,6 +41,8 @@ pub mod packet;
 pub mod properties;
 pub mod roce;
 mod rwh;
+#[cfg(feature = "proptest")]
+pub mod strategy;
 pub mod table;
 pub mod time;
 

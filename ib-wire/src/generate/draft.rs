@@ -6,8 +6,8 @@ use arbitrary::{Error, Result, Unstructured};
 
 use crate::{
     Aeth, AtomicAckEth, AtomicEth, Bth, CnpRoceV2, Deth, Eth, EtherType, Ethernet, Grh, GrhNxtHdr,
-    Ieth, ImmDt, Ipv4, Ipv6, Lrh, OPERATIONS, OpCode, PacketBuilder, PayloadRule, ROCE_V2_PORT,
-    Rdeth, Reth, Rwh, Start, Udp, Vlan, Xrceth, packet::Network,
+    Ieth, ImmDt, Ipv4, Ipv6, Lrh, OpCode, PacketBuilder, PayloadRule, ROCE_V2_PORT, Rdeth, Reth,
+    Rwh, Start, Udp, Vlan, Xrceth, packet::Network,
 };
 
 /// Every network that has packets, those with most room for operations more than once.
@@ -26,19 +26,29 @@ pub(super) const NETWORKS: &[Network] = &[
     Network::RoceV2Ipv6,
 ];
 
-/// Largest payload that a packet may have.
-pub(super) const MAX_PAYLOAD: usize = 4096;
+/// Every network that has packets, once.
+#[cfg(feature = "proptest")]
+pub(crate) const ALL_NETWORKS: &[Network] = &[
+    Network::Local,
+    Network::Global,
+    Network::RoceV1,
+    Network::RoceV2Ipv4,
+    Network::RoceV2Ipv6,
+    Network::Raw,
+    Network::RawIpv6,
+];
 
-/// An operation, and how many bytes of payload it may have.
-pub(super) fn operation(u: &mut Unstructured<'_>) -> Result<(OpCode, usize)> {
-    let operation = u.choose(OPERATIONS)?;
-    let len = match operation.payload {
-        PayloadRule::None => 0,
-        PayloadRule::PathMtu => *u.choose(&[256, 512, 1024, 2048, 4096])?,
-        PayloadRule::UpToPathMtu => u.int_in_range(1..=MAX_PAYLOAD)?,
-        PayloadRule::EmptyToPathMtu => u.int_in_range(0..=MAX_PAYLOAD)?,
-    };
-    Ok((operation.op_code, len))
+/// Largest payload that a packet may have.
+pub(crate) const MAX_PAYLOAD: usize = 4096;
+
+/// The length of payload next to `wanted` that the operation may have; `wanted` for one that is not known.
+pub(super) fn payload_len(op_code: OpCode, wanted: usize) -> usize {
+    match op_code.operation().map(|operation| operation.payload) {
+        Some(PayloadRule::None) => 0,
+        Some(PayloadRule::PathMtu) => wanted.next_power_of_two().clamp(256, MAX_PAYLOAD),
+        Some(PayloadRule::UpToPathMtu) => wanted.clamp(1, MAX_PAYLOAD),
+        Some(PayloadRule::EmptyToPathMtu) | None => wanted.min(MAX_PAYLOAD),
+    }
 }
 
 /// The parts of one packet. Headers that its network has not are never built.

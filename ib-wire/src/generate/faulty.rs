@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use arbitrary::{Arbitrary, Error, Result, Unstructured};
 
-use super::draft::{Draft, MAX_PAYLOAD, NETWORKS, operation};
+use super::draft::{Draft, MAX_PAYLOAD, NETWORKS, payload_len};
 use crate::{
-    EtherType, FaultKind, GrhNxtHdr, Ipv4, OPERATIONS, OpCode, Packet, PayloadRule, ROCE_V2_PORT,
-    Start, crc, packet::Network,
+    EtherType, FaultKind, GrhNxtHdr, Ipv4, OpCode, Packet, PayloadRule, ROCE_V2_PORT, Start, crc,
+    packet::Network,
 };
 
 /// A packet with one named fault: a link's, or RoCE v1 or v2 in an Ethernet frame or without.
@@ -53,12 +53,65 @@ impl FaultyPacket {
 impl<'a> Arbitrary<'a> for FaultyPacket {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
         let fault = *u.choose(Self::FAULTS)?;
-        let network = *u.choose(networks(fault))?;
-        let (op_code, payload) = contents(u, fault)?;
-        let mut draft = Draft::of(u, network, op_code, payload)?;
+        let network = *u.choose(Self::networks(fault))?;
+        let codes: Vec<OpCode> = Self::op_codes(fault).collect();
+        let op_code = *u.choose(&codes)?;
+        let wanted = u.int_in_range(0..=MAX_PAYLOAD)?;
+        Self::of(u, fault, network, op_code, wanted)
+    }
+}
+
+impl FaultyPacket {
+    /// Where a packet can have the fault.
+    pub(crate) fn networks(fault: FaultKind) -> &'static [Network] {
+        use Network::{Global, Local, Raw, RawIpv6, RoceV1, RoceV2Ipv4, RoceV2Ipv6};
+        match fault {
+            FaultKind::Truncated => NETWORKS,
+            FaultKind::LengthMismatch
+            | FaultKind::BadPktLen
+            | FaultKind::BadLver
+            | FaultKind::VcrcMismatch => &[Local, Global, Raw, RawIpv6],
+            FaultKind::BadIpVer => &[Global, RoceV1, RoceV2Ipv4, RoceV2Ipv6],
+            FaultKind::BadNxtHdr => &[Global, RoceV1],
+            // The length of RoCE v1 stands nowhere else: nothing contradicts it.
+            FaultKind::BadPayLen => &[Global, RoceV2Ipv4, RoceV2Ipv6],
+            FaultKind::BadIhl | FaultKind::BadChecksum => &[RoceV2Ipv4],
+            FaultKind::NotRoce => &[RoceV2Ipv4, RoceV2Ipv6],
+            _ => &[Local, Global, RoceV1, RoceV2Ipv4, RoceV2Ipv6],
+        }
+    }
+
+    /// Operations that a packet with the fault can have.
+    pub(crate) fn op_codes(fault: FaultKind) -> impl Iterator<Item = OpCode> {
+        (0..=u8::MAX).map(OpCode).filter(move |&code| {
+            let payload = code.operation().map(|operation| operation.payload);
+            match fault {
+                FaultKind::HeaderStackExceedsPacket => payload.is_some() && code.headers_len() > 0,
+                FaultKind::BadPayloadLength => {
+                    payload.is_some_and(|rule| rule != PayloadRule::None)
+                }
+                FaultKind::UnexpectedPayload => payload == Some(PayloadRule::None),
+                FaultKind::ReservedOpCode => payload.is_none() && !code.is_manufacturer(),
+                FaultKind::ManufacturerOpCode => code.is_manufacturer(),
+                _ => payload.is_some(),
+            }
+        })
+    }
+
+    /// A packet with this fault, with about `wanted` bytes of payload, at most 4096, where the fault leaves
+    /// the choice.
+    pub(crate) fn of(
+        u: &mut Unstructured<'_>,
+        fault: FaultKind,
+        network: Network,
+        op_code: OpCode,
+        wanted: usize,
+    ) -> Result<Self> {
+        let (built, payload) = contents(u, fault, op_code, wanted)?;
+        let mut draft = Draft::of(u, network, built, payload)?;
         spoil_parts(u, fault, network, &mut draft)?;
         let mut bytes = draft.build()?;
-        spoil_whole(u, fault, draft.start, &mut bytes)?;
+        spoil_whole(u, fault, draft.start, op_code, &mut bytes)?;
         Ok(Self {
             start: draft.start,
             fault,
@@ -67,78 +120,37 @@ impl<'a> Arbitrary<'a> for FaultyPacket {
     }
 }
 
-/// Where a packet can have the fault.
-fn networks(fault: FaultKind) -> &'static [Network] {
-    use Network::{Global, Local, Raw, RawIpv6, RoceV1, RoceV2Ipv4, RoceV2Ipv6};
-    match fault {
-        FaultKind::Truncated => NETWORKS,
-        FaultKind::LengthMismatch
-        | FaultKind::BadPktLen
-        | FaultKind::BadLver
-        | FaultKind::VcrcMismatch => &[Local, Global, Raw, RawIpv6],
-        FaultKind::BadIpVer => &[Global, RoceV1, RoceV2Ipv4, RoceV2Ipv6],
-        FaultKind::BadNxtHdr => &[Global, RoceV1],
-        // The length of RoCE v1 stands nowhere else: nothing contradicts it.
-        FaultKind::BadPayLen => &[Global, RoceV2Ipv4, RoceV2Ipv6],
-        FaultKind::BadIhl | FaultKind::BadChecksum => &[RoceV2Ipv4],
-        FaultKind::NotRoce => &[RoceV2Ipv4, RoceV2Ipv6],
-        _ => &[Local, Global, RoceV1, RoceV2Ipv4, RoceV2Ipv6],
-    }
-}
-
-/// Operation and bytes of payload: those that the fault is about, any valid ones for the others.
-fn contents(u: &mut Unstructured<'_>, fault: FaultKind) -> Result<(OpCode, usize)> {
-    let any = u.int_in_range(0..=MAX_PAYLOAD)?;
+/// The operation that the packet is built with, and its bytes of payload: those that the fault is about,
+/// next to `wanted` for the others.
+fn contents(
+    u: &mut Unstructured<'_>,
+    fault: FaultKind,
+    op_code: OpCode,
+    wanted: usize,
+) -> Result<(OpCode, usize)> {
     Ok(match fault {
         // What stands in place of a stack of headers that is too long for it.
         FaultKind::HeaderStackExceedsPacket => {
-            (OpCode::UC_SEND_ONLY, u.int_in_range(0..=LONGEST - 4)?)
+            let room = op_code.headers_len().saturating_sub(4);
+            (OpCode::UC_SEND_ONLY, wanted.min(room))
         }
         // No payload, so that any pad is too much.
-        FaultKind::BadPadCnt => (u.choose(OPERATIONS)?.op_code, 0),
+        FaultKind::BadPadCnt => (op_code, 0),
         FaultKind::BadPayloadLength => {
-            let operation = choose(u, |code| {
-                let known = code.operation();
-                known.is_some_and(|known| known.payload != PayloadRule::None)
-            })?;
-            let too_long = u.int_in_range(MAX_PAYLOAD + 1..=MAX_PAYLOAD + 2000)?;
-            let len = match operation.operation().map(|known| known.payload) {
+            let len = match op_code.operation().map(|known| known.payload) {
                 // Whole words: the operation has no pad either.
-                Some(PayloadRule::PathMtu) => match any & !3 {
+                Some(PayloadRule::PathMtu) => match wanted & !3 {
                     256 | 512 | 1024 | 2048 | 4096 => 0,
                     len => len,
                 },
                 Some(PayloadRule::UpToPathMtu) if u.arbitrary()? => 0,
-                _ => too_long,
+                _ => u.int_in_range(MAX_PAYLOAD + 1..=MAX_PAYLOAD + 2000)?,
             };
-            (operation, len)
+            (op_code, len)
         }
-        FaultKind::UnexpectedPayload => {
-            let operation = choose(u, |code| {
-                let known = code.operation();
-                known.is_some_and(|known| known.payload == PayloadRule::None)
-            })?;
-            (operation, any.max(1))
-        }
-        FaultKind::ReservedOpCode => {
-            let is_reserved = |code: OpCode| code.operation().is_none() && !code.is_manufacturer();
-            (choose(u, is_reserved)?, any)
-        }
-        FaultKind::ManufacturerOpCode => (choose(u, OpCode::is_manufacturer)?, any),
-        _ => operation(u)?,
+        FaultKind::UnexpectedPayload => (op_code, wanted.max(1)),
+        _ => (op_code, payload_len(op_code, wanted)),
     })
-}
-
-/// Bytes of the longest stack of extended headers.
-const LONGEST: usize = OpCode::RD_CMP_SWAP.headers_len();
-
-/// One of the operation codes that `fits`, named or not.
-fn choose(u: &mut Unstructured<'_>, fits: impl Fn(OpCode) -> bool) -> Result<OpCode> {
-    let all: Vec<OpCode> = (0..=u8::MAX)
-        .map(OpCode)
-        .filter(|&code| fits(code))
-        .collect();
-    Ok(*u.choose(&all)?)
 }
 
 /// Faults of one header: it is sealed with the others, so that lengths and CRCs are right.
@@ -204,6 +216,7 @@ fn spoil_whole(
     u: &mut Unstructured<'_>,
     fault: FaultKind,
     start: Start,
+    op_code: OpCode,
     bytes: &mut Vec<u8>,
 ) -> Result<()> {
     let whole = bytes.len();
@@ -218,13 +231,9 @@ fn spoil_whole(
             bytes.extend(core::iter::repeat_n(u.arbitrary::<u8>()?, more));
             Ok(())
         }
-        FaultKind::HeaderStackExceedsPacket => {
-            let room = packet.payload().len().saturating_add(packet.pad().len());
-            let op_code = choose(u, |code| code.headers_len() > room)?;
-            packet.edit_bth(|bth| {
-                bth.set_op_code(op_code);
-            })
-        }
+        FaultKind::HeaderStackExceedsPacket => packet.edit_bth(|bth| {
+            bth.set_op_code(op_code);
+        }),
         FaultKind::BadPktLen => {
             // Four words are less than any packet has, raw ones as well.
             let words = u.int_in_range(0..=4)?;
