@@ -29,6 +29,8 @@ mod engine;
 #[cfg(feature = "alloc")]
 mod fair_queue;
 mod format;
+#[cfg(feature = "arbitrary")]
+pub mod generate;
 mod header;
 mod inform_info;
 mod key;
@@ -47,6 +49,8 @@ mod resp_time;
 mod rmpp;
 mod snmp;
 mod status;
+#[cfg(feature = "proptest")]
+pub mod strategy;
 mod time;
 #[cfg(feature = "alloc")]
 mod transaction;
@@ -89,7 +93,7 @@ pub use mlnx::*;
 pub use notice::*;
 pub use perf::*;
 pub use redirect::redirect_address;
-pub use registry::{AttributeEntry, ClassTable, Description, describe};
+pub use registry::{AttributeEntry, ClassTable, Description, describe, header_fault};
 pub use resp_time::RespTime;
 #[cfg(feature = "alloc")]
 pub use rmpp::{

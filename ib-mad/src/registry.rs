@@ -7,7 +7,7 @@
 use ib_wire::table::Layout;
 
 use crate::{
-    AttributeId, CongestionLogCa, CongestionLogSwitch, Gmp, MadHeader, Method, MgmtClass,
+    AttributeId, CongestionLogCa, CongestionLogSwitch, Fault, Gmp, MadHeader, Method, MgmtClass,
     VendorRange1Mad, VendorRange2Mad,
 };
 
@@ -95,6 +95,39 @@ pub fn describe(tables: &[&[ClassTable]], header: &MadHeader, bytes: &[u8]) -> D
     Description {
         format: table.format,
         attribute,
+    }
+}
+
+/// What is wrong with a header by these tables, as a responder has to answer it: the versions, then the
+/// method, then the method with the attribute. [`Fault::OK`] if nothing is.
+///
+/// A class that no table has counts as a bad version, since its version is not supported either.
+/// Source: IBA vol. 1, 13.4.7.
+#[must_use]
+pub fn header_fault(tables: &[&[ClassTable]], header: &MadHeader) -> Fault {
+    let class = header.mgmt_class();
+    let all = tables.iter().copied().flatten();
+    let mut tables = all.filter(|table| table.class == class).peekable();
+    let versions = (header.base_version(), header.class_version());
+    if tables.peek().is_none() || versions != (1, class.version()) {
+        return Fault::BAD_VERSION;
+    }
+    let method = header.method();
+    let is_allowed = |table: &ClassTable| table.allows(method, header.attribute_id());
+    let knows = |table: &ClassTable| {
+        let mut attributes = table.attributes.iter();
+        attributes.any(|entry| entry.methods.contains(&method))
+    };
+    let mut is_known = class.methods().is_some_and(|all| all.contains(&method));
+    for table in tables {
+        if is_allowed(table) {
+            return Fault::OK;
+        }
+        is_known |= knows(table);
+    }
+    match is_known {
+        true => Fault::UNSUPPORTED_METHOD_ATTRIBUTE,
+        false => Fault::UNSUPPORTED_METHOD,
     }
 }
 

@@ -14,6 +14,8 @@
 mod port;
 #[cfg(feature = "routing")]
 mod route;
+#[cfg(feature = "proptest")]
+pub mod strategy;
 
 #[cfg(feature = "ports")]
 pub use port::open;
