@@ -33,6 +33,7 @@ pub use multicast_forwarding_table::{MftModifier, MulticastForwardingTable};
 pub use node_description::NodeDescription;
 pub use node_info::NodeInfo;
 pub use partition_key_table::{PKeyModifier, PartitionKeyTable};
+#[cfg(feature = "alloc")]
 pub(crate) use port_info::fastest;
 pub use port_info::{
     CapabilityMask, CapabilityMask2, LinkDownDefaultState, LinkSpeedActive, LinkSpeedExtActive,

@@ -13,6 +13,7 @@ use ib_wire::{
     GidPrefix, Lid, Lmc, MKey, Mtu, PortNum, Sl, code_points, table::Layout, wire_struct,
 };
 
+#[cfg(feature = "alloc")]
 pub(crate) use self::link::fastest;
 pub use self::{
     capabilities::{CapabilityMask, CapabilityMask2},
