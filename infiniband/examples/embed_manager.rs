@@ -4,21 +4,18 @@ use std::{error::Error, ops::ControlFlow};
 
 use infiniband::{
     Port,
-    routing::{NodeType, PortRef, generate::FabricSpec},
+    routing::generate::FabricSpec,
     sim::{Sim, SimOptions},
     sm::{Event, SmConfig, SubnetManager},
     smp::{Destination, PortInfo},
     transport::{Clock, drive},
-    wire::PortNum,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let fabric = "ring:switches=5,hosts=1".parse::<FabricSpec>()?.build()?;
-    let mut nodes = fabric.nodes().iter_enumerated();
-    let ca = nodes.find(|(_, node)| node.type_ == NodeType::CA);
-    let (node, port) = (ca.ok_or("no CA")?.0, PortNum(1));
+    let host = fabric.first_host().ok_or("no host has a cable")?;
     let sim = Sim::new(&fabric, SimOptions::default()).share();
-    let (mut transport, clock) = (sim.attach(PortRef { node, port })?, sim.clock());
+    let (mut transport, clock) = (sim.attach(host)?, sim.clock());
     let mut manager = SubnetManager::new(SmConfig::default(), clock.now());
     let up = drive(
         &mut manager,
@@ -29,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => ControlFlow::Continue(()),
         },
     )?;
-    println!("{:?} LIDs", up);
+    println!("{} LIDs", up.ok_or("the subnet never came up")?);
     let switch: Destination = "0,1".parse()?;
     let info: PortInfo = Port::new(transport, clock).get(&switch, 1)?;
     println!("port 1 of the next switch is {}", info.port_state());

@@ -1,6 +1,6 @@
 //! A routing engine from outside the crate: up to one switch and down again, as in a star.
 
-use ib_routing::{
+use infiniband::routing::{
     Fabric, Guarantees, LidMap, LidOptions, RouteError, RouteOptions, Routes, RoutingEngine,
     SharedEngine, engine::UPDN, generate::FabricSpec, verify,
 };

@@ -40,6 +40,9 @@ pub use ib_sim as sim;
 pub use ib_sm as sm;
 /// Subnet management: directed routes and every attribute.
 pub use ib_smp as smp;
+/// What is known of a subnet, and the walk that finds it out.
+#[cfg(feature = "subnet")]
+pub use ib_subnet as subnet;
 /// Ports and captures.
 #[cfg(any(feature = "ports", feature = "capture", feature = "sim"))]
 pub use ib_transport as transport;

@@ -118,6 +118,24 @@ impl<T: MadTransport, C: Clock> Port<T, C> {
         Ok(*call.answer(response.first())?)
     }
 
+    /// Sends a typed request that carries `structure`, as the port whose counters are wanted, and waits for its
+    /// answer.
+    ///
+    /// # Errors
+    /// [`Call`](GetError::Call) if there is no response, or a refusal.
+    pub fn call_with<A>(
+        &mut self,
+        call: Call<A>,
+        address: MadAddress,
+        structure: &A,
+    ) -> Result<A, GetError<T::Error>>
+    where
+        A: FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned + Copy,
+    {
+        let response = self.ask(call.request_with(address, structure))?;
+        Ok(*call.answer(response.first())?)
+    }
+
     /// Sends a request and waits for its answer, of however many datagrams.
     ///
     /// # Errors
