@@ -24,7 +24,7 @@ use ib_smp::{
     LinearForwardingTable, MulticastForwardingTable, NodeInfo, PartitionKeyTable, PortInfo,
     SlToVlMappingTable, SmInfo, SmpDirected, VlArbitrationTable,
 };
-use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent};
+use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent, Subnet};
 use ib_wire::{Guid, MKey, Sl};
 
 use self::{
@@ -45,6 +45,10 @@ pub struct CollectorConfig {
     pub m_key: MKey,
     /// Nodes farther away than this many hops are not read; `None`: as far as directed routes reach.
     pub max_hops: Option<u8>,
+    /// Reads the counters of CAs and routers too; else those of switches alone.
+    pub counters_of_hosts: bool,
+    /// Asks agents for performance management what they can do. If not, PortCounters alone is read of each.
+    pub class_port_info: bool,
     /// Time-outs, repetitions, requests in flight, first transaction ID. `per_destination` limits the requests to
     /// one agent.
     pub window: WindowConfig,
@@ -56,6 +60,8 @@ impl Default for CollectorConfig {
             contents: Contents::all(),
             m_key: MKey(0),
             max_hops: None,
+            counters_of_hosts: true,
+            class_port_info: true,
             window: WindowConfig {
                 in_flight: InFlight::Adaptive { min: 16, max: 256 },
                 per_destination: 8,
@@ -94,6 +100,8 @@ pub struct Collector {
     phase: Phase,
     window: TransactionWindow<(AgentIdx, Get)>,
     agents: Agents,
+    /// Asks for the devices that the walk could not place.
+    asks_unknown: bool,
     /// Ports whose agent for performance management was added.
     counted: BTreeSet<PortRef>,
     snapshot: Snapshot,
@@ -131,6 +139,7 @@ impl Collector {
         });
         Self {
             agents: Agents::new(config.window.per_destination.max(1)),
+            asks_unknown: true,
             counted: BTreeSet::new(),
             phase: Phase::Walking(Box::new(discovery)),
             window,
@@ -144,6 +153,17 @@ impl Collector {
             reported: 0,
             events: VecDeque::new(),
         }
+    }
+
+    /// A collector for a subnet that is known already: nothing is walked, so that only what the configuration names
+    /// is read.
+    #[must_use]
+    pub fn of_subnet(config: CollectorConfig, subnet: &Subnet) -> Self {
+        let mut collector = Self::new(config);
+        collector.phase = Phase::Reading;
+        collector.asks_unknown = false;
+        collector.read(subnet);
+        collector
     }
 
     /// Whether everything is read, or given up.
@@ -201,9 +221,14 @@ impl Collector {
                 node_guid: silent.node_guid,
             })
             .collect();
-        plan::lay_out(&mut self.snapshot, &found.subnet);
+        self.read(&found.subnet);
+    }
+
+    /// Lays out the nodes of a subnet and plans what to read of them.
+    fn read(&mut self, subnet: &Subnet) {
+        plan::lay_out(&mut self.snapshot, subnet);
         let contents = self.config.contents;
-        for (agent, gets) in plan::gets_after_walk(&self.snapshot, &found.subnet, contents) {
+        for (agent, gets) in plan::gets_after_walk(&self.snapshot, subnet, contents) {
             self.agents.add(agent, gets);
         }
         let ports: Vec<PortRef> = self.snapshot.ports().map(|(at, _, _)| at).collect();
@@ -387,7 +412,8 @@ impl Collector {
         let Some(node) = self.snapshot.node(at.node) else {
             return;
         };
-        if let Some(path) = plan::unknown_behind(&self.snapshot, at) {
+        let unknown = plan::unknown_behind(&self.snapshot, at).filter(|_| self.asks_unknown);
+        if let Some(path) = unknown {
             let what = What::Behind;
             self.agents
                 .add(Agent::Smi(at, path), Vec::from([Get { port: at, what }]));
@@ -396,15 +422,20 @@ impl Collector {
         let is_switch = node.is_switch();
         let port = node.port(at.port);
         let is_new = port.is_some_and(|port| port.counters.unread.is_none());
-        if !is_end_port || !is_new || !self.config.contents.contains(Contents::COUNTERS) {
+        let is_wanted = self.config.contents.contains(Contents::COUNTERS)
+            && (is_switch || self.config.counters_of_hosts);
+        if !is_end_port || !is_new || !is_wanted {
             return;
         }
         let has_lid = port.is_some_and(|port| port.lid().is_unicast());
         if has_lid && (is_switch || port.is_some_and(SnapshotPort::is_link_up)) {
             if self.counted.insert(at) {
                 let what = What::PerfClassPortInfo;
-                self.agents
-                    .add(Agent::Perf(at), Vec::from([Get { port: at, what }]));
+                let gets = match self.config.class_port_info {
+                    true => Vec::from([Get { port: at, what }]),
+                    false => plan::counter_gets(&self.snapshot, at, &ClassPortInfo::default()),
+                };
+                self.agents.add(Agent::Perf(at), gets);
             }
         } else {
             self.mark_unread(at, UnreadReason::NoLid);

@@ -83,6 +83,15 @@ impl Counter {
             .and_then(|shift| u64::MAX.checked_shr(shift));
         ones == Some(self.value)
     }
+
+    /// Whether it has come to three quarters of its range, so that it should be cleared before it counts no further.
+    /// Counters of 64 bits never come there in practice.
+    #[must_use]
+    pub fn is_nearly_full(self) -> bool {
+        let shift = 64u32.checked_sub(u32::from(self.bits));
+        let ones = shift.and_then(|shift| u64::MAX.checked_shr(shift));
+        ones.is_some_and(|ones| self.value >= ones.saturating_sub(ones / 4))
+    }
 }
 
 /// Counters that are in PortCountersExtended whether the agent announces error counters there or not.

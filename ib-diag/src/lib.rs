@@ -26,6 +26,7 @@ mod counters;
 mod difference;
 mod link;
 mod name;
+mod perf_manager;
 mod port_action;
 mod prometheus;
 mod reset;
@@ -45,6 +46,9 @@ pub use difference::{
 };
 pub use link::{LinkEnd, LinkView};
 pub use name::{NameError, Named, NodeNameMap, NodeNameMapError};
+pub use perf_manager::{
+    CounterSample, PerfManager, PerfManagerConfig, PerfManagerEvent, PortHistory,
+};
 pub use port_action::{PortAction, PortActionError, PortChange, PortChangeError};
 pub use snapshot::{
     Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotError, SnapshotNode, SnapshotPort,

@@ -15,34 +15,40 @@ impl Snapshot {
     /// The Sets that clear the counters of a port, as far as counters were read: none for a port without a LID.
     #[must_use]
     pub fn reset_requests(&self, at: PortRef) -> Vec<Mad> {
-        let mut requests = Vec::new();
-        let node = self.node(at.node);
-        let lid = node.and_then(|node| Some(node.port(node.managing_port(at.port))?.lid()));
-        let (Some(lid), Some(port)) = (lid.filter(|lid| lid.is_unicast()), self.port(at)) else {
-            return requests;
-        };
-        let address = MadAddress::gsi(lid, Sl::ZERO);
-        if port.counters.classic.is_some() {
-            let mut counters = PortCounters::default();
-            counters
-                .set_port_select(at.port.0)
-                .set_counter_select(CounterSelect::from_bits_retain(u16::MAX))
-                .set_counter_select2(CounterSelect2::from_bits_retain(u8::MAX));
-            requests.push(
-                Call::<PortCounters>::set(MgmtClass::PERF, 0).request_with(address, &counters),
-            );
-        }
-        if port.counters.extended.is_some() {
-            let mut counters = PortCountersExtended::default();
-            counters
-                .set_port_select(at.port.0)
-                .set_counter_select(CounterSelectExtended::from_bits_retain(u16::MAX))
-                .set_counter_select2(u32::MAX);
-            requests.push(
-                Call::<PortCountersExtended>::set(MgmtClass::PERF, 0)
-                    .request_with(address, &counters),
-            );
-        }
-        requests
+        let narrow = self.narrow_reset_request(at);
+        let wide = self.wide_reset_request(at);
+        narrow.into_iter().chain(wide).collect()
+    }
+
+    /// The Set that clears PortCounters of a port, if it was read.
+    #[must_use]
+    pub fn narrow_reset_request(&self, at: PortRef) -> Option<Mad> {
+        self.port(at)?.counters.classic?;
+        let mut counters = PortCounters::default();
+        counters
+            .set_port_select(at.port.0)
+            .set_counter_select(CounterSelect::from_bits_retain(u16::MAX))
+            .set_counter_select2(CounterSelect2::from_bits_retain(u8::MAX));
+        let set = Call::<PortCounters>::set(MgmtClass::PERF, 0);
+        Some(set.request_with(self.perf_address(at)?, &counters))
+    }
+
+    /// The Set that clears PortCountersExtended of a port, if it was read.
+    fn wide_reset_request(&self, at: PortRef) -> Option<Mad> {
+        self.port(at)?.counters.extended?;
+        let mut counters = PortCountersExtended::default();
+        counters
+            .set_port_select(at.port.0)
+            .set_counter_select(CounterSelectExtended::from_bits_retain(u16::MAX))
+            .set_counter_select2(u32::MAX);
+        let set = Call::<PortCountersExtended>::set(MgmtClass::PERF, 0);
+        Some(set.request_with(self.perf_address(at)?, &counters))
+    }
+
+    /// Where the agent that counts for a port is reached.
+    fn perf_address(&self, at: PortRef) -> Option<MadAddress> {
+        let node = self.node(at.node)?;
+        let lid = node.port(node.managing_port(at.port))?.lid();
+        lid.is_unicast().then(|| MadAddress::gsi(lid, Sl::ZERO))
     }
 }
