@@ -7,10 +7,12 @@
 //! here too.
 
 mod codec;
+mod congestion;
 mod files;
 mod host;
 mod links;
 mod no_effect;
+mod performance;
 mod qos;
 mod table;
 
@@ -38,9 +40,13 @@ use self::{
     table::{Change, options, row},
 };
 pub use self::{
+    congestion::{
+        CaCongestion, CongestionOptions, Delay, LevelCongestion, PortMask, SwitchCongestion,
+    },
     files::OptionFiles,
     host::HostOptions,
     links::ForcedLinks,
+    performance::PerformanceOptions,
     qos::{Qos, QosOptions},
     table::{OptionChange, OptionGroup, OptionInfo},
 };
@@ -184,6 +190,10 @@ options! {
             files: OptionFiles = OptionFiles::default();
             /// Options that act in the host: log, port, fatal errors.
             host: HostOptions = HostOptions::default();
+            /// Options of the performance manager, which the host runs beside this one.
+            performance: PerformanceOptions = PerformanceOptions::default();
+            /// Options of the congestion control manager.
+            congestion: CongestionOptions = CongestionOptions::default();
             /// Widths and speeds that links may use.
             forced_links: ForcedLinks = ForcedLinks::default();
             /// Lanes of service levels, and how lanes share a link (all keys that begin with `qos`).
@@ -328,8 +338,16 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
 ];
 
 /// All parts of the table.
-fn tables() -> [&'static [OptionInfo]; 5] {
-    [ROWS, SPECIAL_ROWS, host::ROWS, qos::ROWS, no_effect::ROWS]
+fn tables() -> [&'static [OptionInfo]; 7] {
+    [
+        ROWS,
+        SPECIAL_ROWS,
+        host::ROWS,
+        qos::ROWS,
+        performance::ROWS,
+        congestion::ROWS,
+        no_effect::ROWS,
+    ]
 }
 
 /// Why an option file was refused.

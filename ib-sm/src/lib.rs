@@ -16,6 +16,7 @@ extern crate alloc;
 
 mod apply;
 mod config;
+mod congestion;
 pub mod election;
 mod event;
 mod manager;
@@ -35,9 +36,11 @@ mod trap;
 mod work;
 
 pub use config::{
-    ConfigError, ForcedLinks, HostOptions, IgnoredOption, OptionChange, OptionFiles, OptionGroup,
-    OptionInfo, Qos, QosOptions, SmConfig,
+    CaCongestion, ConfigError, CongestionOptions, Delay, ForcedLinks, HostOptions, IgnoredOption,
+    LevelCongestion, OptionChange, OptionFiles, OptionGroup, OptionInfo, PerformanceOptions,
+    PortMask, Qos, QosOptions, SmConfig, SwitchCongestion,
 };
+pub use congestion::{CongestionEvent, CongestionManager};
 pub use event::{
     Event, FabricCounts, MadCounts, Phase, PhaseTimes, PortCounts, Severity, Summary, SweepCause,
     SweepKind, Unresponsive,

@@ -9,7 +9,7 @@ use alloc::{
 };
 use core::time::Duration;
 
-use ib_mad::SmKey;
+use ib_mad::{CcKey, SmKey};
 use ib_wire::{GidPrefix, Guid, Lmc, MKey, Sl, addr};
 
 use crate::partition::Enforcement;
@@ -47,6 +47,9 @@ pub(super) struct Millis(pub(super) u64);
 
 /// Seconds; 0 is never.
 pub(super) struct SecondsOrNever;
+
+/// Seconds, at least 1.
+pub(super) struct Seconds;
 
 /// A text, as the name of a file; `(null)` is none.
 pub(super) struct Text;
@@ -144,7 +147,7 @@ macro_rules! wide {
     )*};
 }
 
-wide!(GidPrefix Guid MKey SmKey);
+wide!(CcKey GidPrefix Guid MKey SmKey);
 
 impl Describe for Millis {
     fn expected(&self) -> String {
@@ -176,6 +179,22 @@ impl Codec<Option<Duration>> for SecondsOrNever {
 
     fn write(&self, value: &Option<Duration>) -> String {
         value.map_or(0, |time| time.as_secs()).to_string()
+    }
+}
+
+impl Describe for Seconds {
+    fn expected(&self) -> String {
+        format!("seconds, 1 to {}", u32::MAX)
+    }
+}
+
+impl Codec<Duration> for Seconds {
+    fn read(&self, text: &str) -> Option<Duration> {
+        narrow(text, 1, u32::MAX.into()).map(Duration::from_secs)
+    }
+
+    fn write(&self, value: &Duration) -> String {
+        value.as_secs().to_string()
     }
 }
 

@@ -78,78 +78,11 @@ no_effect! {
         "plugins are shared objects for OpenSM; `--log-json` and `--metrics` carry the events";
     Host "event_plugin_options" "(null)"
         "plugins are shared objects for OpenSM; `--log-json` and `--metrics` carry the events";
-    Performance "perfmgr" "FALSE"
-        "there is no performance manager yet";
-    Performance "perfmgr_redir" "TRUE"
-        "there is no performance manager yet";
-    Performance "perfmgr_sweep_time_s" "180"
-        "there is no performance manager yet";
-    Performance "perfmgr_max_outstanding_queries" "500"
-        "there is no performance manager yet";
-    Performance "perfmgr_ignore_cas" "FALSE"
-        "there is no performance manager yet";
-    Performance "perfmgr_rm_nodes" "TRUE"
-        "there is no performance manager yet";
-    Performance "perfmgr_log_errors" "TRUE"
-        "there is no performance manager yet";
-    Performance "perfmgr_query_cpi" "TRUE"
-        "there is no performance manager yet";
-    Performance "perfmgr_xmit_wait_log" "FALSE"
-        "there is no performance manager yet";
-    Performance "perfmgr_xmit_wait_threshold" "65535"
-        "there is no performance manager yet";
-    Performance "event_db_dump_file" "(null)"
-        "there is no performance manager yet";
-    Congestion "congestion_control" "FALSE"
-        "congestion control is not configured yet";
-    Congestion "cc_key" "0x0000000000000000"
-        "congestion control is not configured yet";
-    Congestion "cc_max_outstanding_mads" "500"
-        "congestion control is not configured yet";
-    Congestion "cc_sw_cong_setting_control_map" "0x0"
-        "congestion control is not configured yet";
-    Congestion "cc_sw_cong_setting_victim_mask" "0x0000000000000000000000000000000000000000000000000000000000000000"
-        "congestion control is not configured yet";
-    Congestion "cc_sw_cong_setting_credit_mask" "0x0000000000000000000000000000000000000000000000000000000000000000"
-        "congestion control is not configured yet";
-    Congestion "cc_sw_cong_setting_threshold" "0x00"
-        "congestion control is not configured yet";
-    Congestion "cc_sw_cong_setting_packet_size" "0"
-        "congestion control is not configured yet";
-    Congestion "cc_sw_cong_setting_credit_starvation_threshold" "0x00"
-        "congestion control is not configured yet";
-    Congestion "cc_sw_cong_setting_credit_starvation_return_delay" "0:0"
-        "congestion control is not configured yet";
-    Congestion "cc_sw_cong_setting_marking_rate" "0"
-        "congestion control is not configured yet";
-    Congestion "cc_ca_cong_setting_port_control" "0x0000"
-        "congestion control is not configured yet";
-    Congestion "cc_ca_cong_setting_control_map" "0x0000"
-        "congestion control is not configured yet";
-    Congestion "cc_ca_cong_setting_ccti_timer" "0 0"
-        "congestion control is not configured yet";
-    Congestion "cc_ca_cong_setting_ccti_increase" "0 0"
-        "congestion control is not configured yet";
-    Congestion "cc_ca_cong_setting_trigger_threshold" "0 0"
-        "congestion control is not configured yet";
-    Congestion "cc_ca_cong_setting_ccti_min" "0 0"
-        "congestion control is not configured yet";
-    Congestion "cc_cct" "(null)"
-        "congestion control is not configured yet";
 }
 
 /// Whether a value says the same as OpenSM's default, however it is spelt.
 pub(super) fn is_default(value: &str, default: &str) -> bool {
     let number = |text| addr::number(text, u64::MAX);
-    let words = |text: &str| {
-        let mut words = text.split_whitespace();
-        (
-            words.next().map(String::from),
-            words.next().map(String::from),
-        )
-    };
     value.eq_ignore_ascii_case(default)
         || number(value).is_some_and(|value| Some(value) == number(default))
-        // Lists of a service level and a value: at 0 for any level.
-        || (words(value).1.is_some() && words(value).1 == words(default).1)
 }

@@ -304,7 +304,10 @@ impl SmConfig {
                     &mut text,
                     &format!("Expected: {expected}. Default: {default}.{when}"),
                 );
-                text.push_str(&format!("{key} {value}\n"));
+                // An option of service levels has a line for each level.
+                for value in value.lines() {
+                    text.push_str(&format!("{key} {value}\n"));
+                }
             }
         }
         text

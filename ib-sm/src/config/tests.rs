@@ -87,12 +87,12 @@ fn the_untouched_template_of_opensm_draws_no_warning() {
 
 #[test]
 fn a_key_without_effect_is_named_with_the_reason_when_it_asks_for_something() {
-    let (_, ignored) = SmConfig::parse("perfmgr TRUE\nfrob 1\nconsole OFF\n").unwrap();
-    let [perfmgr, unknown] = ignored.as_slice() else {
+    let (_, ignored) = SmConfig::parse("daemon TRUE\nfrob 1\nconsole OFF\n").unwrap();
+    let [daemon, unknown] = ignored.as_slice() else {
         panic!("{ignored:?}");
     };
-    assert_eq!((perfmgr.line, perfmgr.key.as_str()), (1, "perfmgr"));
-    assert!(perfmgr.reason.is_some());
+    assert_eq!((daemon.line, daemon.key.as_str()), (1, "daemon"));
+    assert!(daemon.reason.is_some());
     assert_eq!((unknown.key.as_str(), unknown.reason), ("frob", None));
 }
 
@@ -100,7 +100,10 @@ fn a_key_without_effect_is_named_with_the_reason_when_it_asks_for_something() {
 fn what_is_written_is_read_again_as_it_was() {
     let text = "lmc 3\nm_key 0x1234\nsweep_interval 0\nrouting_engine ftree,updn,no_fallback\nmax_wire_smps 0\n\
                 force_link_width 255\nqos_ca_sl2vl 1,2\nqos_vlarb_high 0:4,1:0\nqos_high_limit 7\nscatter_ports 9\n\
-                part_enforce in\nlog_file /tmp/x y.log\nsminfo_polling_timeout 1500\nsm_sl 4\n";
+                part_enforce in\nlog_file /tmp/x y.log\nsminfo_polling_timeout 1500\nsm_sl 4\n\
+                cc_ca_cong_setting_ccti_timer 0 7\ncc_ca_cong_setting_ccti_timer 5 9\ncc_cct 0:1,2:3\n\
+                cc_sw_cong_setting_victim_mask 0xf1\ncc_sw_cong_setting_credit_starvation_return_delay 1:2\n\
+                perfmgr_sweep_time_s 60\n";
     let (config, _) = SmConfig::parse(text).unwrap();
     let written = config.to_text();
     let (again, ignored) = SmConfig::parse(&written).unwrap();
@@ -108,7 +111,7 @@ fn what_is_written_is_read_again_as_it_was() {
     assert_eq!(config.changes(&again), []);
     assert_eq!(again.to_text(), written);
     let defaults = SmConfig::default().changes(&config);
-    assert_eq!(defaults.len(), 14, "{defaults:?}");
+    assert_eq!(defaults.len(), 19, "{defaults:?}");
     assert!(
         defaults
             .iter()

@@ -1,0 +1,431 @@
+//! The congestion control manager: tells switches when to mark packets and CAs how to slow down (IBA vol. 1, annex A10).
+//!
+//! It works beside the subnet manager on the same port, by datagrams of the class for congestion control. Each agent is
+//! first asked whether it knows congestion control, then for its settings; only settings that differ from the
+//! configuration are written. A device without an agent for the class costs one request that times out, once: it
+//! is not asked again until it has been out of the subnet.
+//!
+//! Pitfall: an agent whose key differs from `cc_key` does not refuse a Set, it leaves it unanswered.
+
+mod settings;
+
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
+use core::fmt;
+
+use ib_mad::{
+    Attribute, AttributeId, CaCongestionSetting, Call, CallError, CongestionControlMad,
+    CongestionControlTable, CongestionInfo, Engine, InFlight, Input, Instant, Mad, MadAddress,
+    MadStatus, MgmtClass, Received, SwitchCongestionSetting, TransactionWindow, WindowConfig,
+};
+use ib_smp::NodeType;
+use ib_subnet::{PortAt, Subnet};
+use ib_wire::Lid;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::config::CongestionOptions;
+
+/// What the congestion control manager reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CongestionEvent {
+    /// All agents have been asked, and have what the configuration says as far as they took it.
+    Done {
+        /// Switches with an agent for congestion control.
+        switches: usize,
+        /// Ports of CAs with one.
+        cas: usize,
+        /// End ports without one.
+        unsupported: usize,
+        /// Sets that were sent and answered.
+        written: usize,
+    },
+    /// An agent did not take a setting.
+    NotWritten {
+        /// The end port of the agent.
+        port: PortAt,
+        /// The setting.
+        attribute: AttributeId,
+        /// The status of its response; `None` if there was no response, as with a wrong `cc_key`.
+        status: Option<MadStatus>,
+    },
+    /// The table of a CA is shorter than `cc_cct`, so that it was not written.
+    TableTooLong {
+        /// The end port of the agent.
+        port: PortAt,
+        /// Entries that the CA has room for.
+        room: u16,
+    },
+}
+
+impl CongestionEvent {
+    /// Whether something did not work.
+    #[must_use]
+    pub const fn is_warning(&self) -> bool {
+        !matches!(self, Self::Done { .. })
+    }
+}
+
+impl fmt::Display for CongestionEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Done {
+                switches,
+                cas,
+                unsupported,
+                written,
+            } => write!(
+                f,
+                "congestion control: {switches} switches and {cas} ports of CAs configured with {written} writes, \
+                 {unsupported} ports without support"
+            ),
+            Self::NotWritten {
+                port,
+                attribute,
+                status: Some(status),
+            } => write!(
+                f,
+                "{port}: congestion setting {attribute} refused with status {status}"
+            ),
+            Self::NotWritten {
+                port,
+                attribute,
+                status: None,
+            } => write!(
+                f,
+                "{port}: congestion setting {attribute} not answered; is cc_key its key?"
+            ),
+            Self::TableTooLong { port, room } => write!(
+                f,
+                "{port}: cc_cct is longer than the {room} entries that the CA has room for; nothing was written"
+            ),
+        }
+    }
+}
+
+/// Configures congestion control in all devices of a subnet.
+///
+/// An [`Engine`] beside the subnet manager on the same port: after each sweep that left the subnet up, call
+/// [`begin`](Self::begin). Between two runs it sends nothing.
+pub struct CongestionManager {
+    options: CongestionOptions,
+    window: TransactionWindow<(usize, Step)>,
+    targets: Vec<Target>,
+    /// Requests that the window has no room for yet.
+    waiting: VecDeque<(usize, Step)>,
+    /// End ports that did not respond as agents of the class.
+    unsupported: BTreeSet<PortAt>,
+    written: usize,
+    is_running: bool,
+    events: VecDeque<CongestionEvent>,
+}
+
+/// An agent for congestion control.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    port: PortAt,
+    lid: Lid,
+    is_switch: bool,
+    /// It responded to the first request.
+    is_agent: bool,
+}
+
+/// What an agent is asked, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// What it can do.
+    Info,
+    /// Its settings.
+    Setting(Access),
+    /// A block of its congestion control table.
+    Table(u8, Access),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Get,
+    Set,
+}
+
+impl CongestionManager {
+    /// A manager that waits for [`begin`](Self::begin). `window` has time-outs, repetitions and the first
+    /// transaction ID; the number of requests in flight comes from the options.
+    #[must_use]
+    pub fn new(options: CongestionOptions, window: WindowConfig) -> Self {
+        let window = WindowConfig {
+            in_flight: InFlight::Fixed(options.max_in_flight.max(1).into()),
+            ..window
+        };
+        Self {
+            options,
+            window: TransactionWindow::new(window),
+            targets: Vec::new(),
+            waiting: VecDeque::new(),
+            unsupported: BTreeSet::new(),
+            written: 0,
+            is_running: false,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The options.
+    #[must_use]
+    pub const fn options(&self) -> &CongestionOptions {
+        &self.options
+    }
+
+    /// Changes the options; they take effect at the next [`begin`](Self::begin), but for the number of requests in flight.
+    pub fn reconfigure(&mut self, options: CongestionOptions) {
+        self.options = options;
+    }
+
+    /// Whether a datagram from the port may be for this engine: a response of congestion control.
+    #[must_use]
+    pub fn expects(&self, mad: &Mad) -> bool {
+        let header = mad.header();
+        header.method().is_response() && header.mgmt_class() == MgmtClass::CONGESTION_CONTROL
+    }
+
+    /// Begins a run over the end ports of a subnet; one that is under way is given up. Nothing happens while
+    /// [`enabled`](CongestionOptions::enabled) is off.
+    pub fn begin(&mut self, subnet: &Subnet) {
+        self.window.retain(|_| false);
+        self.waiting.clear();
+        self.written = 0;
+        self.is_running = self.options.enabled;
+        if !self.is_running {
+            return;
+        }
+        self.targets = targets(subnet);
+        let present: BTreeSet<PortAt> = self.targets.iter().map(|target| target.port).collect();
+        self.unsupported.retain(|port| present.contains(port));
+        let asked = self.targets.iter().enumerate();
+        let asked = asked.filter(|(_, target)| !self.unsupported.contains(&target.port));
+        self.waiting = asked.map(|(index, _)| (index, Step::Info)).collect();
+    }
+
+    fn run(&mut self) {
+        while let Some(failure) = self.window.poll_failure() {
+            let (index, step) = failure.context;
+            self.on_refused(index, step, None);
+        }
+        let room = usize::try_from(self.window.limit()).unwrap_or(usize::MAX);
+        while self.window.len() < room {
+            let Some((index, step)) = self.waiting.pop_front() else {
+                break;
+            };
+            if let Some(mad) = self.request(index, step) {
+                // There is room.
+                let _ = self.window.request(&mad, (index, step));
+            }
+        }
+        if self.is_running && self.waiting.is_empty() && self.window.is_empty() {
+            self.is_running = false;
+            let agents = |is_switch: bool| {
+                let targets = self.targets.iter();
+                targets
+                    .filter(|target| target.is_agent && target.is_switch == is_switch)
+                    .count()
+            };
+            let done = CongestionEvent::Done {
+                switches: agents(true),
+                cas: agents(false),
+                unsupported: self.unsupported.len(),
+                written: self.written,
+            };
+            self.events.push_back(done);
+        }
+    }
+
+    /// The datagram of a step.
+    fn request(&self, index: usize, step: Step) -> Option<Mad> {
+        let target = self.targets.get(index)?;
+        let address = MadAddress::gsi(target.lid, ib_wire::Sl::ZERO);
+        let mut mad = match step {
+            Step::Info => get::<CongestionInfo>(0).request(address),
+            Step::Setting(access) if target.is_switch => {
+                of(access, 0, &settings::of_switch(&self.options), address)
+            }
+            Step::Setting(access) => of(access, 0, &settings::of_ca(&self.options), address),
+            Step::Table(block, access) => {
+                let table = settings::table_block(&self.options, block);
+                of(access, block.into(), &table, address)
+            }
+        };
+        if let Ok((format, _)) = CongestionControlMad::parse_mut(&mut mad.bytes, 0) {
+            format.set_cc_key(self.options.key);
+        }
+        Some(mad)
+    }
+
+    fn on_answer(&mut self, index: usize, step: Step, mad: &Mad) {
+        let status = mad.header().status();
+        if !status.is_ok() {
+            self.on_refused(index, step, Some(status));
+            return;
+        }
+        match step {
+            Step::Info => match get::<CongestionInfo>(0).answer(mad) {
+                Ok(info) => self.on_info(index, *info),
+                Err(_) => self.on_refused(index, step, None),
+            },
+            Step::Setting(Access::Get) => {
+                let is_switch = self
+                    .targets
+                    .get(index)
+                    .is_some_and(|target| target.is_switch);
+                let differs = match is_switch {
+                    true => holds_other(mad, 0, &settings::of_switch(&self.options)),
+                    false => holds_other(mad, 0, &settings::of_ca(&self.options)),
+                };
+                self.set_if(differs, index, Step::Setting(Access::Set));
+            }
+            Step::Table(block, Access::Get) => {
+                let table = settings::table_block(&self.options, block);
+                let differs = holds_other(mad, block.into(), &table);
+                self.set_if(differs, index, Step::Table(block, Access::Set));
+            }
+            Step::Setting(Access::Set) | Step::Table(_, Access::Set) => {
+                self.written = self.written.saturating_add(1);
+            }
+        }
+    }
+
+    fn set_if(&mut self, differs: bool, index: usize, set: Step) {
+        if differs {
+            self.waiting.push_back((index, set));
+        }
+    }
+
+    /// The agent is one: its settings are next.
+    fn on_info(&mut self, index: usize, info: CongestionInfo) {
+        let Some(target) = self.targets.get_mut(index) else {
+            return;
+        };
+        target.is_agent = true;
+        let target = *target;
+        self.waiting.push_back((index, Step::Setting(Access::Get)));
+        let blocks = settings::table_blocks(&self.options);
+        if target.is_switch || blocks == 0 {
+            return;
+        }
+        if blocks > info.control_table_cap() {
+            let room = u16::from(info.control_table_cap()).saturating_mul(settings::BLOCK);
+            self.events.push_back(CongestionEvent::TableTooLong {
+                port: target.port,
+                room,
+            });
+            return;
+        }
+        let gets = (0..blocks).map(|block| (index, Step::Table(block, Access::Get)));
+        self.waiting.extend(gets);
+    }
+
+    /// A request was refused, or left unanswered.
+    fn on_refused(&mut self, index: usize, step: Step, status: Option<MadStatus>) {
+        let Some(&Target {
+            port, is_switch, ..
+        }) = self.targets.get(index)
+        else {
+            return;
+        };
+        let attribute = match step {
+            Step::Info => {
+                self.unsupported.insert(port);
+                return;
+            }
+            Step::Setting(_) if is_switch => SwitchCongestionSetting::ID,
+            Step::Setting(_) => CaCongestionSetting::ID,
+            Step::Table(..) => CongestionControlTable::ID,
+        };
+        self.events.push_back(CongestionEvent::NotWritten {
+            port,
+            attribute,
+            status,
+        });
+    }
+}
+
+/// The end ports that may have an agent: port 0 of switches, and ports of CAs whose link is up.
+fn targets(subnet: &Subnet) -> Vec<Target> {
+    let end_ports = subnet.ports().filter(|(id, _, _)| subnet.is_end_port(*id));
+    let targets = end_ports.filter_map(|(id, node, port)| {
+        let lid = port.info()?.lid();
+        let is_ca = node.info().node_type() == NodeType::CA;
+        let is_reachable = lid.is_unicast() && (node.is_switch() || is_ca && port.is_up());
+        is_reachable.then(|| Target {
+            port: subnet.port_at(id),
+            lid,
+            is_switch: node.is_switch(),
+            is_agent: false,
+        })
+    });
+    targets.collect()
+}
+
+fn get<T: Attribute>(modifier: u32) -> Call<T> {
+    Call::get(MgmtClass::CONGESTION_CONTROL, modifier)
+}
+
+/// A Get of an attribute, or the Set that writes `wanted`.
+fn of<T>(access: Access, modifier: u32, wanted: &T, address: MadAddress) -> Mad
+where
+    T: Attribute + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned,
+{
+    match access {
+        Access::Get => get::<T>(modifier).request(address),
+        Access::Set => {
+            let set = Call::<T>::set(MgmtClass::CONGESTION_CONTROL, modifier);
+            set.request_with(address, wanted)
+        }
+    }
+}
+
+/// Whether the response to a Get shows something else than `wanted`, or nothing that can be read.
+fn holds_other<T>(mad: &Mad, modifier: u32, wanted: &T) -> bool
+where
+    T: Attribute + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned,
+{
+    let shown: Result<&T, CallError> = get::<T>(modifier).answer(mad);
+    !shown.is_ok_and(|shown| shown.as_bytes() == wanted.as_bytes())
+}
+
+impl Engine for CongestionManager {
+    type Input<'a> = Input<'a>;
+    type Transmit = Mad;
+    type Event = CongestionEvent;
+
+    fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        match input {
+            Input::Mad(mad) => {
+                if let Received::Answer(answer) = self.window.handle_mad(now, mad) {
+                    let (index, step) = answer.context;
+                    self.on_answer(index, step, mad);
+                }
+            }
+            Input::SendFailed(mad) => self.window.handle_send_failed(mad),
+            Input::Returned(mad) => self.window.handle_returned(mad),
+        }
+        self.run();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.window.handle_timeout(now);
+        self.run();
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        self.run();
+        self.window.poll_transmit(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.window.poll_timeout()
+    }
+
+    fn poll_event(&mut self) -> Option<CongestionEvent> {
+        self.events.pop_front()
+    }
+}
