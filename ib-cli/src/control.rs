@@ -5,6 +5,7 @@
 //! they share a queue with it and nothing else. A signal or a command ends the wait for datagrams ([`wake`]).
 
 mod commands;
+mod companions;
 mod console;
 mod guid2lid;
 pub mod metrics;
@@ -28,6 +29,7 @@ use ib_sm::{Event, SubnetManager};
 use signal_hook::consts::{SIGHUP, SIGUSR1};
 
 pub use self::{
+    companions::Companions,
     console::CommandSender,
     guid2lid::Guid2lid,
     sa_db::SaDb,
@@ -71,6 +73,8 @@ pub struct ManagedSm {
     _console: Option<Console>,
     files: KeptFiles,
     dump_retry: Retry,
+    /// Performance and congestion control management on the same port.
+    companions: Companions,
     /// Runs what takes longer than a datagram may wait; `None`: the manager runs it in place.
     worker: Option<Worker>,
     /// The options that the routes in place override, as they were said last.
@@ -92,6 +96,7 @@ impl ManagedSm {
         files: KeptFiles,
         socket: Option<PathBuf>,
         waker: Waker,
+        now: Instant,
     ) -> Result<(Self, CommandSender), CliError> {
         let flag = |signal: i32| {
             let refuse = |error: io::Error| CliError::at(format_args!("signal {signal}"), error);
@@ -103,6 +108,7 @@ impl ManagedSm {
         };
         let (reload, dump) = (flag(SIGHUP)?, flag(SIGUSR1)?);
         let worker = Worker::new(waker.clone());
+        let companions = Companions::new(sm.config(), log.clone(), now);
         let (commands, queue) = CommandSender::new(waker);
         let console = socket.map(|path| Console::open(path, commands.clone()));
         let mut managed = Self {
@@ -115,9 +121,10 @@ impl ManagedSm {
             _console: console.transpose()?,
             files,
             dump_retry: Retry::default(),
+            companions,
             worker: None,
             overridden: None,
-            now: Instant::ZERO,
+            now,
         };
         // A recording has the moments of datagrams and timers, and not those of results: what is recorded runs in
         // place, so that it can be replayed.
@@ -136,7 +143,14 @@ impl ManagedSm {
         }
         if self.reload.swap(false, Ordering::Relaxed) {
             self.log.reopen();
-            stderr::info(commands::reload(&mut self.sm, &self.args, &self.log, now));
+            let said = commands::reload(
+                &mut self.sm,
+                &mut self.companions,
+                &self.args,
+                &self.log,
+                now,
+            );
+            stderr::info(said);
         }
         if self.dump.swap(false, Ordering::Relaxed) {
             self.log.reopen();
@@ -145,6 +159,7 @@ impl ManagedSm {
         if let Some(command) = self.queue.take() {
             let answer = commands::execute(
                 &mut self.sm,
+                &mut self.companions,
                 &self.args,
                 &self.log,
                 now,
@@ -153,11 +168,13 @@ impl ManagedSm {
             // A client that has gone misses its answer.
             let _ = command.reply.try_send(answer);
         }
+        self.companions.poll(&self.sm, now);
         self.keep(now);
     }
 
-    /// The subnet is up: the files that describe it are due.
+    /// The subnet is up: the files that describe it are due, and its devices hear of congestion control.
     pub fn subnet_is_up(&mut self, now: Instant) {
+        self.companions.subnet_is_up(&self.sm);
         let overridden = warning::of_overridden(&self.sm);
         if let Some(overridden) = overridden
             .as_ref()
@@ -205,23 +222,28 @@ impl Engine for ManagedSm {
     type Event = Event;
 
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
-        self.sm.handle_input(now, input);
+        if self.companions.handle_input(now, &input) {
+            self.sm.handle_input(now, input);
+        }
         self.poll_commands(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.sm.handle_timeout(now);
+        self.companions.handle_timeout(now);
         self.poll_commands(now);
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
-        self.sm.poll_transmit(now)
+        let mad = self.sm.poll_transmit(now);
+        mad.or_else(|| self.companions.poll_transmit(now))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         let files = &self.files;
         let timers = [
             self.sm.poll_timeout(),
+            self.companions.poll_timeout(),
             files.sa_db.as_ref().and_then(SaDb::due),
             files.guid2lid.as_ref().and_then(Guid2lid::due),
             self.dump_retry.due(),

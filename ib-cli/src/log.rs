@@ -14,7 +14,8 @@ use std::{
 };
 
 use clap::Args;
-use ib_sm::{Event, HostOptions, Severity};
+use ib_diag::PerfManagerEvent;
+use ib_sm::{CongestionEvent, Event, HostOptions, Severity};
 use tracing_subscriber::{
     EnvFilter, Layer as _, Registry, fmt, layer::SubscriberExt as _, reload,
     util::SubscriberInitExt as _,
@@ -178,6 +179,30 @@ impl Log {
                 log!("election")
             }
             _ => log!("sweep"),
+        }
+    }
+
+    /// Logs an event of the performance manager.
+    pub fn performance(&self, event: &PerfManagerEvent) {
+        let Some(inner) = &self.0 else {
+            return;
+        };
+        let text = inner.names.annotate(&event.to_string());
+        match event.is_warning() {
+            true => tracing::warn!(target: "perf", event = event.name(), "{text}"),
+            false => tracing::info!(target: "perf", event = event.name(), "{text}"),
+        }
+    }
+
+    /// Logs an event of the congestion control manager.
+    pub fn congestion(&self, event: &CongestionEvent) {
+        let Some(inner) = &self.0 else {
+            return;
+        };
+        let text = inner.names.annotate(&event.to_string());
+        match event.is_warning() {
+            true => tracing::warn!(target: "congestion", event = event.name(), "{text}"),
+            false => tracing::info!(target: "congestion", event = event.name(), "{text}"),
         }
     }
 

@@ -129,7 +129,7 @@ fn a_running_manager_answers_on_its_socket_which_is_the_users_alone() {
     let owner = running.ask(&format!("querylid {}", first["lid"]));
     assert_eq!(owner["port_guid"], first["port_guid"]);
     let unknown = running.ask("frobnicate");
-    assert!(unknown["message"].as_str().unwrap().contains("no order"));
+    assert!(unknown["message"].as_str().unwrap().contains("no command"));
     // Several lines at once, in text; an empty line ends each answer.
     let mut stream = UnixStream::connect(running.socket()).unwrap();
     stream.write_all(b"version\nhelp\n").unwrap();
@@ -467,4 +467,41 @@ fn a_subnet_that_cannot_come_up_is_said_at_once() {
     assert_eq!(output.status.code(), Some(1), "{stdout}");
     assert!(stdout.contains("NOT up"), "{stdout}");
     assert!(took < Duration::from_secs(8), "{took:?}");
+}
+
+#[test]
+fn the_performance_manager_adds_up_counters_and_congestion_control_reaches_the_devices() {
+    let config = "perfmgr TRUE\nperfmgr_sweep_time_s 1\nevent_db_dump_file totals\n\
+                  congestion_control TRUE\ncc_sw_cong_setting_control_map 0x10\n\
+                  cc_sw_cong_setting_marking_rate 9\n";
+    let options = ["--config", "opensm.conf", "--log-file", "log"];
+    let running = Running::start("perf", &options, &[("opensm.conf", config)]);
+    running.wait_for("up", is_up);
+    running.wait_for("counters read", |running| {
+        running.ask("perfmgr")["ports"].as_u64() > Some(0)
+    });
+    // Every external port of a switch with its cable, and every host.
+    let status = running.ask("perfmgr status");
+    assert_eq!(status["ports"], status["active"]);
+    let list = running.ask("perfmgr print_counters");
+    let list = list.as_array().unwrap();
+    let sent = |port: &serde_json::Value| port["counters"]["port_xmit_pkts"].as_u64();
+    assert!(list.iter().any(|port| sent(port) > Some(0)), "{list:?}");
+    running.wait_for("the file", |running| running.folder.join("totals").exists());
+    let totals = fs::read_to_string(running.folder.join("totals")).unwrap();
+    assert!(totals.contains("active TRUE port 1\n     Last Reset           : never"));
+    assert!(
+        totals.contains("\n     xmit_pkts            : "),
+        "{totals}"
+    );
+    // The agents of congestion control have been told.
+    let log = || fs::read_to_string(running.folder.join("log")).unwrap();
+    running.wait_for("congestion control", |_| {
+        log().contains("congestion control: 4 switches and 4 ports of CAs configured with 4 writes")
+    });
+    assert_eq!(
+        running.ask("perfmgr disable")["refused"],
+        serde_json::Value::Null
+    );
+    assert_eq!(running.ask("perfmgr")["refused"], true);
 }

@@ -133,6 +133,19 @@ pub enum PerfManagerEvent {
 }
 
 impl PerfManagerEvent {
+    /// Its name in logs.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::SweepDue => "counters_due",
+            Self::SweepDone { .. } => "counters_read",
+            Self::Errors { .. } => "errors_counted",
+            Self::Congestion { .. } => "waiting_for_credits",
+            Self::ClearedByOthers { .. } => "cleared_by_others",
+            Self::Unread { .. } => "counters_unread",
+        }
+    }
+
     /// Whether something is wrong in the subnet; else the event describes ordinary work.
     #[must_use]
     pub const fn is_warning(&self) -> bool {
@@ -251,6 +264,12 @@ impl PerfManager {
     /// Makes the next sweep due at once. Nothing happens if one is under way.
     pub fn sweep_now(&mut self, now: Instant) {
         self.next = self.next.min(now);
+    }
+
+    /// Whether a sweep is due, so that the host may call [`begin`](Self::begin).
+    #[must_use]
+    pub const fn is_due(&self) -> bool {
+        matches!(self.state, State::Due)
     }
 
     /// Begins a sweep: over the ports of `subnet`, or over those that a walk from the own port finds. Nothing happens if one is

@@ -61,6 +61,16 @@ pub enum CongestionEvent {
 }
 
 impl CongestionEvent {
+    /// Its name in logs.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Done { .. } => "congestion_configured",
+            Self::NotWritten { .. } => "congestion_not_written",
+            Self::TableTooLong { .. } => "congestion_table_too_long",
+        }
+    }
+
     /// Whether something did not work.
     #[must_use]
     pub const fn is_warning(&self) -> bool {
@@ -422,10 +432,56 @@ impl Engine for CongestionManager {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.window.poll_timeout()
+        // With nothing on its way there is something to send, or the end to notice.
+        let idle = self.is_running.then_some(Instant::ZERO);
+        self.window.poll_timeout().or(idle)
     }
 
     fn poll_event(&mut self) -> Option<CongestionEvent> {
         self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ib_wire::{Guid, PortNum};
+
+    use super::*;
+    use crate::config::Delay;
+
+    #[test]
+    fn a_table_that_is_longer_than_a_device_has_room_for_is_not_written() {
+        let options = CongestionOptions {
+            enabled: true,
+            table: alloc::vec![Delay { shift: 0, multiplier: 1 }; 65],
+            ..CongestionOptions::default()
+        };
+        let mut manager = CongestionManager::new(options, WindowConfig::default());
+        let port = PortAt {
+            node_guid: Guid(7),
+            port_num: PortNum(1),
+        };
+        manager.targets.push(Target {
+            port,
+            lid: Lid(7),
+            is_switch: false,
+            is_agent: false,
+        });
+        let mut info = CongestionInfo::default();
+        info.set_control_table_cap(1);
+        manager.on_info(0, info);
+        let event = manager.poll_event();
+        assert_eq!(
+            event,
+            Some(CongestionEvent::TableTooLong { port, room: 64 })
+        );
+        let is_table = |(_, step): &(usize, Step)| matches!(step, Step::Table(..));
+        assert!(!manager.waiting.iter().any(is_table));
+        info.set_control_table_cap(2);
+        manager.on_info(0, info);
+        assert_eq!(
+            manager.waiting.iter().filter(|step| is_table(step)).count(),
+            2
+        );
     }
 }

@@ -1,7 +1,5 @@
 //! The congestion control manager on simulated fabrics.
 
-mod lab;
-
 use std::ops::ControlFlow;
 
 use ib_mad::{
@@ -12,9 +10,9 @@ use ib_mad::{
 use ib_routing::NodeIdx;
 use ib_sim::Behaviour;
 use ib_sm::{CongestionEvent, CongestionManager, SmConfig};
+use ib_testkit::lab::{Lab, Running};
 use ib_transport::{ask, drive};
 use ib_wire::{Lid, Sl};
-use lab::{Lab, Running};
 
 const OPTIONS: &str = "congestion_control TRUE\n\
     cc_sw_cong_setting_control_map 0x1f\n\
@@ -205,7 +203,7 @@ fn an_agent_with_another_key_is_reported_and_takes_the_setting_with_its_key() {
 }
 
 #[test]
-fn a_table_that_is_too_long_for_a_device_is_said() {
+fn the_longest_table_fits_and_a_longer_one_is_refused() {
     // Simulated CAs have room for 128 entries, as many as the option takes.
     let delays = |count: usize| vec!["1:1"; count].join(",");
     let longest = format!("congestion_control TRUE\ncc_cct {}\n", delays(128));

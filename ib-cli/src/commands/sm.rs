@@ -107,6 +107,9 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         (MgmtClass::SUBN_LID, 1, SMP),
         (MgmtClass::SUBN_DIRECTED, 1, SMP),
         (MgmtClass::SUBN_ADM, 2, SA),
+        // Requests of the engines beside the manager, and no request of others.
+        (MgmtClass::PERF, 1, &[]),
+        (MgmtClass::CONGESTION_CONTROL, 2, &[]),
     ];
     let timeout = config.transaction_timeout;
     let mut device = args.device;
@@ -142,8 +145,15 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     };
     let sm = SubnetManager::new(config, clock.now()).with_conduct(conduct);
     let mut planned = Vec::new();
-    let (mut managed, commands) =
-        ManagedSm::new(sm, args.sm, log.clone(), files, args.control, waker)?;
+    let (mut managed, commands) = ManagedSm::new(
+        sm,
+        args.sm,
+        log.clone(),
+        files,
+        args.control,
+        waker,
+        clock.now(),
+    )?;
     if let Some(address) = args.metrics {
         let bound = metrics::serve(address, commands)?;
         stderr::info(format_args!("metrics at http://{bound}/metrics"));

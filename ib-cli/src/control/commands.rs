@@ -3,6 +3,8 @@
 //! A line is one command. Its answer is text that ends with an empty line; behind `json ` it is one JSON
 //! document on one line.
 
+mod perf;
+
 use std::{fmt::Display, path::Path};
 
 use ib_mad::Instant;
@@ -12,7 +14,7 @@ use ib_subnet::PortSummary;
 use ib_wire::{Guid, Lid};
 use serde_json::{Value, json};
 
-use super::metrics;
+use super::{Companions, metrics};
 use crate::{
     files,
     log::Log,
@@ -34,6 +36,7 @@ dump                         write the dump files, as SIGUSR1 does
 dump_conf                    the configuration in effect, as an option file
 loglevel [LEVEL|SPEC]        show or set what is logged, as `debug` or `info,routing=trace`
 logflush                     write the log to the disk, and open its file again
+perfmgr [COMMAND]             the performance manager; `perfmgr help` lists its commands
 metrics                      numbers for Prometheus
 version                      this program's version
 help                         this list
@@ -73,18 +76,32 @@ impl Answer {
 /// Does what a line says and returns what to print.
 pub fn execute(
     sm: &mut SubnetManager,
+    companions: &mut Companions,
     args: &SmArgs,
     log: &Log,
     now: Instant,
     line: &str,
 ) -> String {
     match line.strip_prefix("json ") {
-        Some(command) => format!("{}\n", answer(sm, args, log, now, command.trim()).json),
-        None => format!("{}\n\n", answer(sm, args, log, now, line).text.trim_end()),
+        Some(command) => {
+            let answer = answer(sm, companions, args, log, now, command.trim());
+            format!("{}\n", answer.json)
+        }
+        None => {
+            let answer = answer(sm, companions, args, log, now, line);
+            format!("{}\n\n", answer.text.trim_end())
+        }
     }
 }
 
-fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, command: &str) -> Answer {
+fn answer(
+    sm: &mut SubnetManager,
+    companions: &mut Companions,
+    args: &SmArgs,
+    log: &Log,
+    now: Instant,
+    command: &str,
+) -> Answer {
     let (word, rest) = command
         .split_once(char::is_whitespace)
         .unwrap_or((command, ""));
@@ -112,7 +129,8 @@ fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, comman
             sm.reroute(now);
             Answer::said("a heavy sweep begins; all routes are computed anew")
         }
-        ("reload", "") => Answer::said(reload(sm, args, log, now)),
+        ("reload", "") => Answer::said(reload(sm, companions, args, log, now)),
+        ("perfmgr" | "pm", command) => perf::answer(companions, sm, now, command),
         ("priority", text) => match text.parse() {
             Ok(priority @ 0..=15) => {
                 sm.set_priority(now, priority);
@@ -164,7 +182,13 @@ fn answer(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant, comman
 }
 
 /// Reads the configuration again. One that cannot be read changes nothing.
-pub fn reload(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant) -> String {
+pub fn reload(
+    sm: &mut SubnetManager,
+    companions: &mut Companions,
+    args: &SmArgs,
+    log: &Log,
+    now: Instant,
+) -> String {
     match args.config() {
         Ok(config) => {
             let changed: Vec<String> = sm
@@ -194,6 +218,7 @@ pub fn reload(sm: &mut SubnetManager, args: &SmArgs, log: &Log, now: Instant) ->
                 .chain(files.map(|(name, _)| format!("{name} changed")))
                 .collect();
             sm.reconfigure(now, config);
+            companions.reconfigure(sm.config(), now);
             log.follow(sm.config().host.log_flags);
             let what = match changed.as_slice() {
                 [] => "no option differs".to_owned(),

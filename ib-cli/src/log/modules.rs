@@ -9,7 +9,7 @@ use crate::{error::CliError, files::read_text};
 const TEMPLATE: &str = "/etc/opensm/per-module-logging.conf";
 
 /// Starts of the names of OpenSM's modules, and the part of the log here.
-const MODULES: [(&str, &str); 14] = [
+const MODULES: [(&str, &str); 16] = [
     ("osm_lid_mgr", "lids"),
     ("osm_ucast", "routing"),
     ("osm_torus", "routing"),
@@ -24,6 +24,8 @@ const MODULES: [(&str, &str); 14] = [
     ("osm_node", "discovery"),
     ("osm_port_info", "discovery"),
     ("osm_state_mgr", "sweep"),
+    ("osm_perfmgr", "perf"),
+    ("osm_congestion_control", "congestion"),
 ];
 
 /// The levels of the file as the end of a filter: `,lids=debug`, or nothing without a file.
