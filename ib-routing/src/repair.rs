@@ -127,23 +127,53 @@ pub fn repair(
 ) -> Result<Repair, RouteError> {
     let remapped = remap::remap(old, fabric, lids);
     let before = remapped.routes.clone();
-    let attempt = attempt(old, remapped, fabric, lids, options, rebalance);
-    let (routes, recomputed, rebalanced) = match attempt {
-        Ok((routes, rebalanced)) => (routes, None, rebalanced),
+    match attempt(old, remapped, fabric, lids, options, rebalance) {
+        Ok((routes, rebalanced)) => Ok(Repair {
+            rebalanced,
+            ..of(old, fabric, lids, before, routes)
+        }),
         Err(reason) => {
             let routes = old.routes.engine().route(fabric, lids, options)?;
-            (routes, Some(reason), 0)
+            Ok(Repair {
+                recomputed: Some(reason),
+                ..of(old, fabric, lids, before, routes)
+            })
         }
-    };
+    }
+}
+
+/// As [`repair`] without a rebalance, but nothing is computed anew: for callers that then ask other engines.
+///
+/// # Errors
+/// Why the routes cannot be repaired.
+pub fn try_repair(
+    old: Installed<'_>,
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+) -> Result<Repair, RepairError> {
+    let remapped = remap::remap(old, fabric, lids);
+    let before = remapped.routes.clone();
+    let (routes, _) = attempt(old, remapped, fabric, lids, options, 0)?;
+    Ok(of(old, fabric, lids, before, routes))
+}
+
+fn of(
+    old: Installed<'_>,
+    fabric: &Fabric,
+    lids: &LidMap,
+    before: Routes,
+    routes: Routes,
+) -> Repair {
     let (moved, broken) = remap::count(old, fabric, lids, &routes);
-    Ok(Repair {
+    Repair {
         routes,
         before,
-        recomputed,
+        recomputed: None,
         broken,
         moved,
-        rebalanced,
-    })
+        rebalanced: 0,
+    }
 }
 
 /// Whether `fabric` has a cable between switches that `old` had not: then routes in place miss it,

@@ -5,7 +5,7 @@ use ib_routing::{
     generate::FabricSpec,
     update::{
         difference,
-        heal::{Changes, Healing, HealingProgress, heal},
+        heal::{Changes, Healing, HealingProgress, detour, heal},
     },
     verify,
 };
@@ -30,6 +30,8 @@ struct Case {
     installed: Routes,
     new: Routes,
     healing: Healing,
+    /// What is written where there are no new routes yet.
+    detours: Healing,
 }
 
 impl Case {
@@ -60,12 +62,15 @@ impl Case {
             other: &[],
         };
         let healing = heal(&fabric, &lids, &installed, &new, changes);
+        let entries = |switch, lid| installed.port(switch, lid);
+        let detours = detour(&fabric, &lids, &entries, changes, &[]);
         Self {
             fabric,
             lids,
             installed,
             new,
             healing,
+            detours,
         }
     }
 
@@ -133,6 +138,14 @@ fn a_cable_and_a_switch_are_healed_with_less_than_the_new_tables_change() {
                 left.entries + healing.entries().len() as u64 == all.entries,
                 "{spec} {count}"
             );
+            let mut led = case.installed.clone();
+            case.detours.apply(&mut led);
+            let reached = verify(fabric, lids, &led);
+            assert_eq!(
+                (reached.unreachable, reached.loops),
+                (wanted.unreachable, 0),
+                "detours of {spec} {count}"
+            );
         }
     }
 }
@@ -173,6 +186,31 @@ fn a_ring_that_is_cut_is_healed_from_near_to_far() {
         .map(|&(write, _)| healing.writes()[write].stage)
         .collect();
     assert!(stages.is_sorted_by(|one, next| one < next), "{stages:?}");
+}
+
+#[test]
+fn detours_round_a_spine_are_short_and_share_the_other_spines() {
+    // One cable of a leaf goes: its spine leads over a leaf and another spine, and the other leaves take another
+    // spine themselves.
+    let case = Case::new("fat-tree:radix=8,levels=2", &engine::FTREE, |fabric| {
+        let leaf = fabric.switches().indices().next().unwrap();
+        cables_of(fabric, leaf).into_iter().take(1).collect()
+    });
+    let Case { fabric, lids, .. } = &case;
+    let mut led = case.installed.clone();
+    case.detours.apply(&mut led);
+    let mut ports = std::collections::BTreeMap::new();
+    for entry in case.detours.entries() {
+        let links = led.path(fabric, entry.switch, entry.lid).count();
+        assert!(links <= 4, "{entry:?} is {links} switches away");
+        let is_leaf = lids.at_switch(entry.switch).count() > 1;
+        if is_leaf {
+            *ports.entry((entry.switch, entry.port)).or_insert(0) += 1;
+        }
+    }
+    let busiest = ports.values().max().unwrap();
+    let total: usize = ports.values().sum();
+    assert!(busiest * 3 <= total, "{ports:?}");
 }
 
 #[test]

@@ -30,6 +30,7 @@
 //! O(ports of a switch) for each broken entry.
 
 mod broken;
+mod nearest;
 mod schedule;
 
 use alloc::{vec, vec::Vec};
@@ -37,9 +38,14 @@ use core::ops::Range;
 
 use ib_wire::{Lid, PortNum};
 
-use self::{broken::Finder, schedule::Schedule};
+use self::{broken::Finder, nearest::Search, schedule::Schedule};
 use super::{BLOCK, Step};
-use crate::{fabric::Fabric, index::SwitchIdx, lid::LidMap, routes::Routes};
+use crate::{
+    fabric::Fabric,
+    index::SwitchIdx,
+    lid::{Destination, LidMap},
+    routes::Routes,
+};
 
 /// An entry to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +113,46 @@ pub fn heal(
     new: &Routes,
     changes: Changes<'_>,
 ) -> Healing {
-    let mut finder = Finder::new(fabric, installed, new, changes);
+    let entries = |switch, lid| installed.port(switch, lid);
+    let finder = Finder::new(fabric, &entries, changes);
+    find(lids, finder, |finder, lid, target| {
+        finder.find(lid, target, new);
+    })
+}
+
+/// Finds the entries of `installed` that no longer arrive, and leads each over the nearest neighbour whose entry
+/// does: what can be written before there are new routes.
+///
+/// Neighbours are chosen by the hops that are left from them; among equal ones an entry keeps its port if it can,
+/// and the others are spread over them. `installed` gives the port by which a switch sends packets to a LID,
+/// [`PortNum::UNREACHABLE`] where that is unknown. LIDs that do not leave their last switch by the right port are
+/// left alone: their ports are new or moved, and carry no traffic. The switches of `empty` hold no entries yet: they
+/// get none, and nothing is led over them. The detours obey no engine's rule, so that routes that were free of
+/// deadlock can close a cycle with them: new routes have to follow.
+///
+/// Time O(LIDs * switches that changed), and O(ports * log broken entries of the LID) for each broken entry.
+#[must_use]
+pub fn detour(
+    fabric: &Fabric,
+    lids: &LidMap,
+    installed: &dyn Fn(SwitchIdx, Lid) -> PortNum,
+    changes: Changes<'_>,
+    empty: &[SwitchIdx],
+) -> Healing {
+    let mut search = Search::new(fabric, empty);
+    find(
+        lids,
+        Finder::new(fabric, installed, changes),
+        |finder, lid, target| search.find(finder, lid, target),
+    )
+}
+
+/// Finds broken entries LID by LID, and orders the writes of each block.
+fn find(
+    lids: &LidMap,
+    mut finder: Finder<'_>,
+    mut of_lid: impl FnMut(&mut Finder<'_>, Lid, &Destination),
+) -> Healing {
     let mut schedule = Schedule::default();
     let mut block = 0;
     for target in lids.destinations().iter() {
@@ -116,7 +161,7 @@ pub fn heal(
                 schedule.close_block(&mut finder.found);
                 block = lid.0 / BLOCK;
             }
-            finder.find(lid, target);
+            of_lid(&mut finder, lid, target);
         }
     }
     schedule.close_block(&mut finder.found);

@@ -1,4 +1,4 @@
-//! Which entries to a LID do not arrive, and over which switch each is healed.
+//! Which entries to a LID do not arrive, and over which switch each is healed by new routes.
 
 use alloc::vec::Vec;
 
@@ -23,7 +23,7 @@ pub(super) struct Found {
 
 /// What is known of a switch's entry for the LID that is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// On the path that is walked just now.
     Visited,
     /// A packet arrives by the installed tables.
@@ -38,15 +38,17 @@ enum State {
     Healed(SwitchIdx),
 }
 
+/// The port by which a switch sends packets to a LID.
+pub(super) type Entries<'a> = &'a dyn Fn(SwitchIdx, Lid) -> PortNum;
+
 /// Finds broken entries, LID by LID.
 pub(super) struct Finder<'a> {
-    fabric: &'a Fabric,
-    installed: &'a Routes,
-    new: &'a Routes,
+    pub(super) fabric: &'a Fabric,
+    installed: Entries<'a>,
     changes: Changes<'a>,
     /// The state of each switch, and the LID that it was found for.
     states: IdxVec<SwitchIdx, (Lid, State)>,
-    broken: Vec<SwitchIdx>,
+    pub(super) broken: Vec<SwitchIdx>,
     path: Vec<SwitchIdx>,
     /// The entries of the LIDs since the list was emptied last.
     pub(super) found: Vec<Found>,
@@ -55,16 +57,10 @@ pub(super) struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    pub(super) fn new(
-        fabric: &'a Fabric,
-        installed: &'a Routes,
-        new: &'a Routes,
-        changes: Changes<'a>,
-    ) -> Self {
+    pub(super) fn new(fabric: &'a Fabric, installed: Entries<'a>, changes: Changes<'a>) -> Self {
         Self {
             fabric,
             installed,
-            new,
             changes,
             // LID 0 is no destination, so this state belongs to none.
             states: IdxVec::filled(fabric.num_switches(), (Lid(0), State::Visited)),
@@ -75,19 +71,12 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Adds the entries for `lid`, which `target` owns, that are to be written.
-    pub(super) fn find(&mut self, lid: Lid, target: &Destination) {
+    /// Adds the entries for `lid`, which `target` owns, that are to be written so that `new` is followed.
+    pub(super) fn find(&mut self, lid: Lid, target: &Destination, new: &Routes) {
         let Some(last) = target.switch else { return };
         self.broken.clear();
-        if self.installed.port(last, lid) == target.exit {
-            self.set(last, lid, State::Arrives);
-            for &switch in self.changes.other {
-                self.walk(switch, lid, last);
-            }
-            for &switch in self.changes.lost {
-                self.look(switch, lid);
-            }
-            self.climb(lid);
+        if self.port(last, lid) == target.exit {
+            self.find_broken(lid, last);
         } else {
             // Whatever leads to the last switch does not arrive either.
             for switch in self.fabric.switches().indices() {
@@ -97,17 +86,35 @@ impl<'a> Finder<'a> {
         }
         let broken = core::mem::take(&mut self.broken);
         for &switch in &broken {
-            self.heal(switch, lid, target);
+            self.heal(switch, lid, target, new);
         }
         self.broken = broken;
     }
 
-    fn state(&self, switch: SwitchIdx, lid: Lid) -> Option<State> {
+    /// Lists the switches whose entry for `lid`, which leaves switch `last` for its owner, does not arrive.
+    pub(super) fn find_broken(&mut self, lid: Lid, last: SwitchIdx) {
+        self.broken.clear();
+        self.set(last, lid, State::Arrives);
+        for &switch in self.changes.other {
+            self.walk(switch, lid, last);
+        }
+        for &switch in self.changes.lost {
+            self.look(switch, lid);
+        }
+        self.climb(lid);
+    }
+
+    /// The installed entry.
+    pub(super) fn port(&self, switch: SwitchIdx, lid: Lid) -> PortNum {
+        (self.installed)(switch, lid)
+    }
+
+    pub(super) fn state(&self, switch: SwitchIdx, lid: Lid) -> Option<State> {
         let &(of, state) = self.states.find(switch)?;
         (of == lid).then_some(state)
     }
 
-    fn set(&mut self, switch: SwitchIdx, lid: Lid, state: State) {
+    pub(super) fn set(&mut self, switch: SwitchIdx, lid: Lid, state: State) {
         if let Some(entry) = self.states.find_mut(switch) {
             *entry = (lid, state);
         }
@@ -128,7 +135,7 @@ impl<'a> Finder<'a> {
             }
             self.set(here, lid, State::Visited);
             self.path.push(here);
-            let port = self.installed.port(here, lid);
+            let port = self.port(here, lid);
             match self.fabric.channel_at(here, port) {
                 Some(channel) if here != last => here = self.fabric.channel(channel).to,
                 _ => break State::Broken,
@@ -148,7 +155,7 @@ impl<'a> Finder<'a> {
         if !is_known || self.state(switch, lid).is_some() {
             return;
         }
-        let port = self.installed.port(switch, lid);
+        let port = self.port(switch, lid);
         if self.fabric.channel_at(switch, port).is_none() {
             self.set(switch, lid, State::Broken);
             self.broken.push(switch);
@@ -169,7 +176,7 @@ impl<'a> Finder<'a> {
                 if self.state(neighbour, lid).is_some() {
                     continue;
                 }
-                let port = self.installed.port(neighbour, lid);
+                let port = self.port(neighbour, lid);
                 if port == channel.to_port || self.fabric.channel_at(neighbour, port).is_none() {
                     self.set(neighbour, lid, State::Broken);
                     self.broken.push(neighbour);
@@ -180,7 +187,7 @@ impl<'a> Finder<'a> {
 
     /// Follows the new tables from a broken switch to the first that arrives, and adds the entries of those
     /// on the way.
-    fn heal(&mut self, from: SwitchIdx, lid: Lid, target: &Destination) {
+    fn heal(&mut self, from: SwitchIdx, lid: Lid, target: &Destination, new: &Routes) {
         let mut here = from;
         // The switch that is written before those on the path, or that they cannot be healed.
         let mut after = loop {
@@ -192,7 +199,7 @@ impl<'a> Finder<'a> {
             }
             self.set(here, lid, State::VisitedAgain);
             self.path.push(here);
-            let port = self.new.port(here, lid);
+            let port = new.port(here, lid);
             if target.switch == Some(here) {
                 break if port == target.exit {
                     Ok(None)
@@ -211,8 +218,8 @@ impl<'a> Finder<'a> {
                 self.unreachable += 1;
                 continue;
             };
-            let port = self.new.port(switch, lid);
-            if port != self.installed.port(switch, lid) {
+            let port = new.port(switch, lid);
+            if port != self.port(switch, lid) {
                 self.found.push(Found {
                     switch,
                     lid,
