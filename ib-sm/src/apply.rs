@@ -183,6 +183,7 @@ impl Apply {
 pub(crate) fn desired(at: Situation<'_>, stage: Stage, request: Request) -> Option<[u8; 64]> {
     match request {
         Request::Set(block) => reconcile::desired(at, stage, block),
+        Request::Entries(write) if stage == Stage::Detour => tables::detoured(at, write),
         Request::Entries(write) => tables::content(at, write),
         Request::Disable(port) => Some(*links::disable(at, port)?.as_bytes()),
         Request::Read(_) | Request::AliasGuids(..) => None,

@@ -14,7 +14,9 @@
 //!
 //! *Observing* walks: everything, marked ports, or a look for changes. *Planning* waits for
 //! [`Work`](crate::Work): routes, their verification, the order of their writes. *Applying* writes one stage of
-//! changes. *Settling* waits until packets that were sent by earlier tables are gone. What asks for a sweep
+//! changes. *Settling* waits until packets that were sent by earlier tables are gone. Service comes first: entries
+//! that a failure broke are led round it before routes are planned on a large fabric, new ports become active by
+//! routes that were repaired, and only then all routes are computed anew and entries that work are moved. What asks for a sweep
 //! meanwhile is noted in `Pending`; a mark during Planning or Settling ends these at once, as the fabric that
 //! they work for is not there any more.
 
@@ -41,7 +43,7 @@ use ib_routing::{
     Fabric, LidMap, LidPolicy, LowestFree, NodeType, Routes, VerifyReport, format::mcfdbs::Groups,
 };
 use ib_smp::{SmInfo, SmState};
-use ib_subnet::{NodeId, PortId, Read, Subnet, Walk};
+use ib_subnet::{PortId, Read, Subnet, Walk};
 use ib_wire::{Guid, Lid};
 
 use self::{
@@ -55,7 +57,10 @@ use crate::{
     event::{Event, FabricCounts, MadCounts, Phase, PortCounts, Summary, SweepCause, SweepKind},
     plan::Plan,
     policy::Situation,
-    reconcile::{Stage, tables::TableUpdate},
+    reconcile::{
+        Stage,
+        tables::{Changed, TableUpdate},
+    },
     sa::SubnetAdministrator,
     trap::TrapFilter,
 };
@@ -68,6 +73,9 @@ const PER_DEVICE: u32 = 8;
 
 /// Answers that may wait; beyond, requests are left unanswered, and their senders ask again.
 const MAX_ANSWERS: usize = 1024;
+
+/// Entries of all tables from which on a failure is led round before routes are repaired.
+const DETOURS_FROM: usize = 1 << 18;
 
 /// What a manager does with what it decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,8 +134,9 @@ pub struct SubnetManager {
     /// The last sweep that ended.
     summary: Summary,
     tables: TableUpdate,
-    /// Nodes that were read or lost a cable since tables were last healed: entries may be broken there.
-    changed: BTreeSet<NodeId>,
+    changed: Changed,
+    /// Entries of all tables from which on a failure is led round before routes are repaired.
+    detours_from: usize,
     work: WorkSlot,
     election: Election,
     polling: Polling,
@@ -191,6 +200,8 @@ struct History {
     restored: bool,
     /// All routes shall be computed anew, those that still hold as well.
     reroute: bool,
+    /// The routes in force were repaired after cables came: all shall be computed anew once every port is served.
+    provisional: bool,
     quick_retries_left: u8,
     /// GUIDs of the end ports that the last sweep left with LIDs.
     ports: BTreeSet<Guid>,
@@ -242,6 +253,7 @@ impl SubnetManager {
                 swept: false,
                 restored: false,
                 reroute: false,
+                provisional: false,
                 quick_retries_left: QUICK_RETRIES,
                 ports: BTreeSet::new(),
             },
@@ -253,7 +265,8 @@ impl SubnetManager {
             },
             summary: Summary::default(),
             tables: TableUpdate::default(),
-            changed: BTreeSet::new(),
+            changed: Changed::default(),
+            detours_from: DETOURS_FROM,
             work: WorkSlot::default(),
             election,
             polling: Polling::default(),
@@ -285,6 +298,15 @@ impl SubnetManager {
     #[must_use]
     pub fn with_lid_policy(mut self, policy: Arc<dyn LidPolicy>) -> Self {
         self.lid_policy = policy;
+        self
+    }
+
+    /// Sets the size of a subnet, switches times LIDs, from which on entries that a failure broke are led over
+    /// neighbours before routes are repaired: 262,144 unless said otherwise. Below, the repair takes some
+    /// milliseconds, and what it writes need not be written twice.
+    #[must_use]
+    pub fn with_detours_from(mut self, entries: usize) -> Self {
+        self.detours_from = entries;
         self
     }
 
@@ -550,7 +572,6 @@ impl SubnetManager {
     fn end_sweep(&mut self, now: Instant) {
         self.close_phase(now, self.sweep.phase);
         self.mode = Mode::Idle;
-        self.changed.clear();
         let topology = Arc::clone(self.plan.topology());
         let fabric = topology.fabric();
         let mads = self.mads().since(self.sweep.mads_before);
@@ -584,6 +605,7 @@ impl SubnetManager {
             self.events.push_back(Event::SweepFailed(summary));
         } else {
             self.history.quick_retries_left = QUICK_RETRIES;
+            self.changed = Changed::default();
             self.events.push_back(Event::SubnetUp(summary));
         }
     }
@@ -740,15 +762,18 @@ fn window_config(config: &SmConfig) -> WindowConfig {
 const fn next_stage(stage: Stage) -> Option<Stage> {
     Some(match stage {
         Stage::RaiseTops => Stage::Heal,
-        Stage::Heal => Stage::Move,
-        Stage::Move => Stage::Tables,
-        Stage::Tables => Stage::Lanes,
+        Stage::Heal | Stage::Tables => Stage::Lanes,
         Stage::Lanes => Stage::Multicast,
         Stage::Multicast => Stage::Partitions,
         Stage::Partitions => Stage::Arm,
         Stage::Arm => Stage::Activate,
         Stage::Activate => Stage::LowerTops,
+        Stage::Move => Stage::Tables,
         Stage::Groups => Stage::GroupTops,
-        Stage::Addresses | Stage::LowerTops | Stage::GroupTops | Stage::AliasGuids => return None,
+        Stage::Detour
+        | Stage::Addresses
+        | Stage::LowerTops
+        | Stage::GroupTops
+        | Stage::AliasGuids => return None,
     })
 }

@@ -3,14 +3,17 @@
 //! The routes in force stay until others are verified. So the administrator answers from them, and ports keep
 //! what they have, while new ones are computed.
 
-use alloc::{collections::BTreeMap, sync::Arc};
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use ib_routing::{Fabric, LidMap, Routes, SwitchIdx, VerifyReport, mcast::PortSet};
 use ib_subnet::{FabricIndex, NodeId};
-use ib_wire::{Guid, Lid};
+use ib_wire::{Guid, Lid, PortNum};
 
 /// The ports of one multicast group's tree, by switch.
 pub(crate) type TreePorts = BTreeMap<Guid, PortSet>;
+
+/// Entries of forwarding tables, by switch and block: the number of each in its block, and its port.
+pub(crate) type Detours = BTreeMap<(NodeId, u16), Vec<(u8, PortNum)>>;
 
 /// The fabric that routes are computed for, with its LIDs.
 #[derive(Debug, Default)]
@@ -81,6 +84,8 @@ pub(crate) struct Plan {
     /// The port that an alias GUID belongs to, by its GUID, and the block of GUIDInfo that holds the alias.
     aliases: BTreeMap<Guid, (Guid, u8)>,
     trees: BTreeMap<Lid, TreePorts>,
+    /// Entries that lead round a failure until there are new routes, by switch and block.
+    detours: Detours,
 }
 
 impl Plan {
@@ -168,6 +173,16 @@ impl Plan {
 
     pub(crate) const fn trees(&self) -> &BTreeMap<Lid, TreePorts> {
         &self.trees
+    }
+
+    /// The entries of a block that lead round a failure.
+    pub(crate) fn detours(&self, node: NodeId, block: u16) -> &[(u8, PortNum)] {
+        let detours = self.detours.get(&(node, block));
+        detours.map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn set_detours(&mut self, detours: Detours) {
+        self.detours = detours;
     }
 
     pub(crate) fn set_trees(&mut self, trees: BTreeMap<Lid, TreePorts>) {

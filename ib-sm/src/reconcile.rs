@@ -28,16 +28,14 @@ use crate::policy::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Stage {
+    /// Entries of forwarding tables that a failure broke, led over neighbours until there are new routes.
+    Detour,
     /// LIDs and limits of ports that are reached without a link: the own one, and ports 0 of switches.
     Addresses,
     /// The tops of the linear forwarding tables are raised.
     RaiseTops,
     /// Entries of forwarding tables that a failure broke.
     Heal,
-    /// Entries that work and shall lead elsewhere, in an order in which no packet loops.
-    Move,
-    /// All other blocks of the linear forwarding tables that differ.
-    Tables,
     /// SLtoVL and VL arbitration tables.
     Lanes,
     /// Multicast forwarding tables.
@@ -48,6 +46,11 @@ pub enum Stage {
     Arm,
     /// Active.
     Activate,
+    /// Entries that work and shall lead elsewhere, in an order in which no packet loops.
+    Move,
+    /// All other blocks of the linear forwarding tables that differ. Where no table carries traffic, as when a
+    /// subnet comes up, all of them are written before anything else.
+    Tables,
     /// The tops of the forwarding tables are lowered.
     LowerTops,
     /// Multicast forwarding tables, after hosts joined or left groups.
@@ -107,7 +110,7 @@ pub(crate) fn steps(
         Stage::Partitions => partitions(at, unwritable),
         Stage::Arm => ports(at, |port| links::arming(at, port).is_some()),
         Stage::Activate => ports(at, |port| links::is_ready(at, port)),
-        Stage::Heal | Stage::Move | Stage::AliasGuids => VecDeque::new(),
+        Stage::Detour | Stage::Heal | Stage::Move | Stage::AliasGuids => VecDeque::new(),
     }
 }
 

@@ -8,7 +8,10 @@ use ib_routing::{NodeIdx, PortRef};
 use ib_sim::Sim;
 use ib_sm::{Event, SmConfig, SweepKind};
 use ib_smp::{LinearForwardingTable, PortState};
-use ib_testkit::lab::{Lab, Running};
+use ib_testkit::{
+    data::fabric_files,
+    lab::{Lab, Running},
+};
 use ib_transport::{Clock, MadTransport, Received};
 use ib_wire::{Guid, Lid, PortNum};
 use proptest::prelude::*;
@@ -42,8 +45,7 @@ fn switch_cables(sim: &Sim) -> Vec<PortRef> {
     ports.filter(to_switch).collect()
 }
 
-/// (switch, LID) pairs whose packets do not arrive, by the tables that stand in the switches and the cables that
-/// are left. Pairs that no cable joins do not count, as they are the same before and after each write.
+/// (switch, LID) pairs that cables join and whose packets do not arrive, by the tables that stand in the switches.
 fn without_a_way(sim: &Sim) -> usize {
     let mut lids = Vec::new();
     for (node, record) in sim.nodes().iter_enumerated() {
@@ -56,6 +58,7 @@ fn without_a_way(sim: &Sim) -> usize {
             }
         }
     }
+    let part = parts(sim);
     let switches = sim.nodes().iter_enumerated();
     let switches: Vec<NodeIdx> = switches
         .filter(|(_, node)| node.is_switch())
@@ -83,8 +86,26 @@ fn without_a_way(sim: &Sim) -> usize {
         switches.map(move |&switch| (switch, owner, lid))
     });
     pairs
+        .filter(|(switch, owner, _)| part[switch] == part[owner])
         .filter(|&(switch, owner, lid)| !arrives(switch, owner, lid))
         .count()
+}
+
+/// The part of the fabric that each node is in, by its first node.
+fn parts(sim: &Sim) -> BTreeMap<NodeIdx, NodeIdx> {
+    let mut part = BTreeMap::new();
+    for (start, _) in sim.nodes().iter_enumerated() {
+        let mut open = vec![start];
+        while let Some(node) = open.pop() {
+            if part.contains_key(&node) {
+                continue;
+            }
+            part.insert(node, start);
+            let ports = sim.ports_of(node).map(|port| port.at());
+            open.extend(ports.filter_map(|at| sim.peer(at)).map(|peer| peer.node));
+        }
+    }
+    part
 }
 
 /// Lets the manager work for so long, and looks at the tables after each answer to a Set of a forwarding block.
@@ -100,7 +121,7 @@ fn watch(running: &mut Running, time: Duration) -> usize {
             running.events.push(event);
         }
         if now >= end {
-            return worst;
+            return running.sim.with(|sim| without_a_way(sim));
         }
         let wake = running.sm.poll_timeout().map_or(end, |at| at.min(end));
         match running.transport.recv(Some(wake)).unwrap() {
@@ -160,6 +181,67 @@ fn a_pulled_cable_is_healed_within_its_first_packet_lifetime_and_read_by_itself(
     assert_eq!(heavy_sweeps(&running), 1, "that of the start");
     let reads = sent(&running, Method::GET);
     assert!(reads * 10 < everything, "{reads} Gets of {everything} SMPs");
+}
+
+#[test]
+fn detours_need_no_new_routes() {
+    // The host takes the work out and never does it.
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    running.sm.hand_out_work();
+    running.sm = running.sm.with_detours_from(0);
+    let cable = running.sim.with(|sim| switch_cables(sim)[5]);
+    running.sim.with(|sim| sim.unlink(cable).unwrap());
+    assert!(running.sim.with(|sim| without_a_way(sim)) > 0);
+    let left = watch(&mut running, Duration::from_millis(200));
+    assert_eq!(left, 0);
+    assert!(running.sm.poll_work().is_some(), "routes are waited for");
+}
+
+#[test]
+fn no_change_of_any_fabric_takes_a_way_from_a_pair() {
+    for file in fabric_files() {
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        for detours_from in [0, usize::MAX] {
+            let mut running = Lab::new(&name).up();
+            running.sm = running.sm.with_detours_from(detours_from);
+            let cables = running.sim.with(|sim| switch_cables(sim));
+            let Some(&cable) = cables.get(cables.len() / 2) else {
+                continue;
+            };
+            let cables_of = running.sim.with(|sim| {
+                let ports = sim.ports_of(cable.node).map(|port| port.at());
+                let ports = ports.filter(|&at| sim.peer(at).is_some());
+                ports.collect::<Vec<_>>()
+            });
+            let own = running.sim.with(|sim| {
+                let own = running.sm.subnet().own_port().unwrap();
+                let own = running.sm.subnet().port_at(own).node_guid;
+                let mut nodes = sim.nodes().iter_enumerated();
+                nodes.find(|(_, node)| node.guid() == own).unwrap().0
+            });
+            let is_own = running.sim.with(|sim| {
+                let mut peers = cables_of.iter().filter_map(|&at| sim.peer(at));
+                peers.any(|peer| peer.node == own)
+            });
+            // A cable, then the whole switch, goes and comes back.
+            let scripts = [vec![cable], if is_own { vec![] } else { cables_of }];
+            for ports in scripts {
+                for back in [false, true] {
+                    running.sim.with(|sim| {
+                        for &port in &ports {
+                            if back {
+                                sim.relink(port).unwrap();
+                            } else {
+                                sim.unlink(port).unwrap();
+                            }
+                        }
+                    });
+                    let left = watch(&mut running, Duration::from_secs(30));
+                    assert_eq!(left, 0, "{name}, {ports:?} back: {back}, {detours_from}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

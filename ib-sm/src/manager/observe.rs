@@ -1,5 +1,7 @@
 //! Observing: what a sweep reads, and what follows from what it found.
 
+use alloc::sync::Arc;
+
 use ib_mad::Instant;
 use ib_smp::{PortInfo, PortState, SmInfo, SmState};
 use ib_subnet::{Finding, NodeId, PortId, ReadTarget, Scope, Walk, WalkOptions, WalkOutcome};
@@ -9,6 +11,7 @@ use super::{Mode, Purpose, SubnetManager, later};
 use crate::{
     election::{ElectionAction, ElectionInput},
     event::{Event, Phase, SweepCause, SweepKind, Unresponsive},
+    policy::Situation,
     reconcile::Stage,
 };
 
@@ -228,8 +231,6 @@ impl SubnetManager {
             self.begin_sweep(now, SweepCause::Change);
             return;
         }
-        // What an aborted sweep has read and not written counts as well.
-        self.changed.extend(outcome.changed);
         for &node_guid in &outcome.vanished {
             self.events.push_back(Event::NodeVanished { node_guid });
         }
@@ -324,12 +325,17 @@ impl SubnetManager {
         self.enter_phase(now, Phase::Lids);
         let reassign = self.config.reassign_lids && !self.history.swept;
         match crate::policy::lids::assign(self.situation(), &*self.lid_policy, reassign) {
-            Ok(assignment) => self.take_lids(assignment),
+            Ok(assignment) => {
+                let before = Arc::clone(self.plan.topology());
+                self.take_lids(assignment);
+                let at = Situation::new(&self.config, &self.subnet, &self.plan);
+                self.changed.note(at, &before);
+            }
             Err(error) => {
                 self.note_error();
                 self.events.push_back(Event::LidsExhausted(error));
             }
         }
-        self.start_stage(now, Stage::Addresses);
+        self.start_stage(now, Stage::Detour);
     }
 }

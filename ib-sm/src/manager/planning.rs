@@ -168,6 +168,13 @@ impl SubnetManager {
         self.wait_for(now, Step::Route { task, tried: 0 });
     }
 
+    /// Begins to compute all routes anew, now that every port is served by those that were repaired.
+    pub(super) fn improve_routes(&mut self, now: Instant) {
+        self.enter_phase(now, Phase::Route);
+        let task = Arc::new(RoutingTask::new(self.situation(), true));
+        self.wait_for(now, Step::Route { task, tried: 0 });
+    }
+
     /// Begins to look for the order in which entries that work are moved.
     pub(super) fn plan_moves(&mut self, now: Instant, old: Routes) {
         let Some(installed) = self.plan.installed() else {
@@ -190,6 +197,9 @@ impl SubnetManager {
     }
 
     fn on_routes(&mut self, now: Instant, task: Arc<RoutingTask>, result: RoutingResult) {
+        // Earlier repairs still wait for their improvement.
+        self.history.provisional &= result.repaired.is_some();
+        self.history.provisional |= result.is_provisional;
         if let Some(reason) = result.unrepairable {
             self.events.push_back(Event::RepairFailed(reason));
         }

@@ -22,6 +22,7 @@ impl SubnetManager {
     /// Begins a stage.
     pub(super) fn start_stage(&mut self, now: Instant, stage: Stage) {
         match stage {
+            Stage::Detour => return self.lead_round(now),
             Stage::Heal => return self.heal(now),
             Stage::Move => return self.after(now, Stage::Move),
             Stage::Tables => {
@@ -63,8 +64,14 @@ impl SubnetManager {
     /// Goes on after a stage.
     fn after(&mut self, now: Instant, stage: Stage) {
         match stage {
+            Stage::Detour => {
+                self.plan.set_detours(Default::default());
+                self.start_stage(now, Stage::Addresses);
+            }
             Stage::Addresses => self.plan_routes(now),
-            Stage::Heal => self.plan_remaining_moves(now),
+            Stage::Tables if self.tables.is_live() => self.start_stage(now, Stage::LowerTops),
+            Stage::Activate if self.history.provisional => self.improve_routes(now),
+            Stage::Activate if self.tables.is_live() => self.plan_remaining_moves(now),
             Stage::Move if self.tables.has_more() => {
                 self.tables.drop_waiting();
                 if self.tables.must_settle() {
@@ -84,6 +91,21 @@ impl SubnetManager {
         }
     }
 
+    /// Leads entries that a failure broke over neighbours, if new routes take longer.
+    fn lead_round(&mut self, now: Instant) {
+        let detours = match self.conduct {
+            Conduct::Manage => {
+                TableUpdate::detour(self.situation(), &self.changed, self.detours_from)
+            }
+            Conduct::Observe => None,
+        };
+        let Some((update, detours)) = detours else {
+            return self.after(now, Stage::Detour);
+        };
+        self.plan.set_detours(detours);
+        self.write_healing(Stage::Detour, update);
+    }
+
     /// Writes entries that a failure broke.
     fn heal(&mut self, now: Instant) {
         let in_use = match self.conduct {
@@ -91,21 +113,22 @@ impl SubnetManager {
             Conduct::Observe => None,
         };
         let Some(mut old) = in_use else {
+            self.tables = TableUpdate::default();
             return self.start_stage(now, Stage::Tables);
         };
-        let changed = core::mem::take(&mut self.changed);
-        let at = self.situation();
-        let update = TableUpdate::heal(at, &old, changed.into_iter());
-        let broken = update.num_broken();
+        let mut update = TableUpdate::heal(self.situation(), &old, &self.changed);
         update.apply_healing(&mut old);
-        let writes = update.first_healing();
-        self.tables = update;
-        self.tables.set_old(old);
-        if broken > 0 {
-            self.events
-                .push_back(Event::TablesHealed { entries: broken });
+        update.set_old(old);
+        self.write_healing(Stage::Heal, update);
+    }
+
+    fn write_healing(&mut self, stage: Stage, update: TableUpdate) {
+        let entries = update.num_broken();
+        if entries > 0 {
+            self.events.push_back(Event::TablesHealed { entries });
         }
-        self.mode = Mode::Applying(Apply::of_writes(Stage::Heal, writes));
+        self.mode = Mode::Applying(Apply::of_writes(stage, update.first_healing()));
+        self.tables = update;
     }
 
     /// Looks for the order of the entries that work and shall lead elsewhere.
@@ -270,7 +293,7 @@ impl SubnetManager {
         };
         let next: Vec<_> = match request {
             Request::Entries(write) if is_done => match stage {
-                Stage::Heal => self.tables.healed(write.number),
+                Stage::Detour | Stage::Heal => self.tables.healed(write.number),
                 _ => self.tables.follow(write.block).into_iter().collect(),
             },
             _ => Vec::new(),
@@ -311,6 +334,7 @@ impl SubnetManager {
         // A Set without a response may have arrived all the same.
         if !matches!(request, Request::Read(_)) {
             self.subnet.forget(block);
+            self.changed.note_unanswered(block.port.node);
         }
         if !self.subnet.set_silent(block.port.node) {
             return;

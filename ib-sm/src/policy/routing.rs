@@ -10,9 +10,9 @@
 use alloc::{sync::Arc, vec::Vec};
 
 use ib_routing::{
-    RouteError, RouteOptions, Routes, SharedEngine, VerifyReport,
+    Destination, Fabric, LidMap, RouteError, RouteOptions, Routes, SharedEngine, VerifyReport,
     engine::chain,
-    repair::{self, Installed as Before, has_grown, repair},
+    repair::{Installed as Before, RepairError, has_grown, try_repair},
     verify,
     verify::{Permission, Verdict},
 };
@@ -48,9 +48,12 @@ pub(crate) struct RoutingResult {
     /// Engines that could not route the fabric, and why.
     pub(crate) failed: Vec<(&'static str, RouteError)>,
     /// Why the routes in force could not be repaired.
-    pub(crate) unrepairable: Option<repair::RepairError>,
+    pub(crate) unrepairable: Option<RepairError>,
     /// Entries of the routes in force that led nowhere, and entries that change.
     pub(crate) repaired: Option<(u64, u64)>,
+    /// The routes are repaired, and there are cables that they were not computed for: all shall be computed once
+    /// every port is served.
+    pub(crate) is_provisional: bool,
 }
 
 impl RoutingTask {
@@ -124,21 +127,38 @@ impl RoutingTask {
             lids: installed.topology().lids(),
             routes: installed.routes(),
         };
-        if before.routes.vls() > self.options.vls() || has_grown(before.fabric, fabric) {
+        let grown = has_grown(before.fabric, fabric);
+        if before.routes.vls() > self.options.vls() || (grown && !loses(before, fabric, lids)) {
             return false;
         }
-        // An engine that cannot route what is left says so when it is asked next.
-        let Ok(repaired) = repair(before, fabric, lids, &self.options, 0) else {
-            return false;
-        };
-        if let Some(reason) = repaired.recomputed {
-            result.unrepairable = Some(reason);
-            return false;
+        match try_repair(before, fabric, lids, &self.options) {
+            Ok(repaired) => {
+                result.repaired = Some((repaired.broken, repaired.moved));
+                result.routes = Some(Arc::new(repaired.routes));
+                result.is_provisional = grown;
+                true
+            }
+            Err(reason) => {
+                // What grew is computed anew in any case.
+                result.unrepairable = Some(reason).filter(|_| !grown);
+                false
+            }
         }
-        result.repaired = Some((repaired.broken, repaired.moved));
-        result.routes = Some(Arc::new(repaired.routes));
-        true
     }
+}
+
+/// Whether a port is there that routes do not lead to, or a cable between switches is gone.
+fn loses(before: Before<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
+    let place = |fabric: &Fabric, end: &Destination| {
+        let switch = end.switch.map(|switch| fabric.switch_guid(switch));
+        (end.guid, end.range, switch, end.exit)
+    };
+    let is_reached = |end: &Destination| {
+        let old = before.lids.owner(end.range.base());
+        old.is_some_and(|old| place(before.fabric, old) == place(fabric, end))
+    };
+    let is_new = lids.destinations().iter().any(|end| !is_reached(end));
+    is_new || has_grown(fabric, before.fabric)
 }
 
 /// The engines to try, in order.

@@ -1,12 +1,16 @@
 //! Linear forwarding tables of a subnet that carries traffic: the order of their writes.
 //!
-//! *Healing* comes first: entries that a failure broke are written at once, nearest to the destination first, and
-//! every other entry stays as it is. The answers of the switches clock it; no packet lifetime is waited for, as
-//! nothing can wait in a circle on a link that is down. *Moving* follows: entries that work and shall lead
+//! *Detours* come first on a large fabric, where new routes take long: entries that a failure broke are led over
+//! the nearest neighbours that still reach the destination. *Healing* does the same by new routes: entries that do
+//! not arrive are written at once, nearest to the destination first, and every other entry stays as it is. The
+//! answers of the switches clock both; no packet lifetime is waited for, as nothing can wait in a circle on a link
+//! that is down. *Moving* follows once every port is served: entries that work and shall lead
 //! elsewhere, for balance or over a link that came back, are written in the order that
 //! [`transition::plan`] proves free of loops, with waiting where the proof needs it. LIDs for which no such order
 //! of whole blocks exists are held back and moved one by one at the end: no LID that has a path is ever closed.
 //! *Remaining* blocks carry no traffic yet, so any order will do.
+//!
+//! [`Changed`] says where entries may be broken.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -19,17 +23,17 @@ use ib_routing::{
     Routes, SwitchIdx,
     update::{
         self,
-        heal::{Changes, Healing, HealingProgress, heal},
+        heal::{Changes, Healing, HealingProgress, detour, heal},
         transition,
     },
 };
 use ib_smp::LinearForwardingTable;
 use ib_subnet::NodeId;
-use ib_wire::{Lid, PortNum};
+use ib_wire::{Guid, Lid, PortNum};
 
 use super::{Step, lft_block};
 use crate::{
-    plan::Topology,
+    plan::{Detours, Topology},
     policy::{Situation, switches},
 };
 
@@ -77,38 +81,147 @@ pub(crate) struct TableUpdate {
     /// Entries that [`MovePlan::stages`] leave alone, by block.
     held_back: BTreeMap<u16, u64>,
     moved: bool,
+    /// The tables carried traffic when the changes began.
+    is_live: bool,
     /// What the switches hold once the healing is over.
     old: Option<Routes>,
 }
 
+/// Where entries may be broken, since a sweep last ended well.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changed {
+    /// Switches that lost cables to others.
+    lost: BTreeSet<NodeId>,
+    /// Switches with cables that they did not have, or whose tables are not known.
+    other: BTreeSet<NodeId>,
+}
+
+impl Changed {
+    /// Notes what became of the topology of the sweep before.
+    pub(crate) fn note(&mut self, at: Situation<'_>, before: &Topology) {
+        let now = at.plan().topology();
+        for (node, switch) in at.subnet().switches() {
+            let [was, is] = [before, now].map(|topology| cables(topology, node));
+            if switch.lft().is_empty() || !is.is_subset(&was) {
+                self.other.insert(node);
+            } else if is != was {
+                self.lost.insert(node);
+            }
+        }
+    }
+
+    /// Notes a switch that did not answer to a write.
+    pub(crate) fn note_unanswered(&mut self, node: NodeId) {
+        self.other.insert(node);
+    }
+
+    /// The switches in a topology: those that lost cables, and the others.
+    fn places(&self, topology: &Topology) -> (Vec<SwitchIdx>, Vec<SwitchIdx>) {
+        let [lost, other] = [&self.lost, &self.other].map(|nodes| {
+            let nodes = nodes.iter();
+            nodes
+                .filter_map(|&node| topology.index().switch(node))
+                .collect()
+        });
+        (lost, other)
+    }
+}
+
+/// The cables from a switch to others: its port, and the far switch with its port.
+fn cables(topology: &Topology, node: NodeId) -> BTreeSet<(PortNum, Guid, PortNum)> {
+    let fabric = topology.fabric();
+    let channels = topology.index().switch(node).into_iter();
+    let channels = channels.flat_map(|switch| fabric.channels_from(switch));
+    channels
+        .map(|(_, channel)| {
+            (
+                channel.port,
+                fabric.switch_guid(channel.to),
+                channel.to_port,
+            )
+        })
+        .collect()
+}
+
 impl TableUpdate {
-    /// The writes that heal what a change at `changed` broke. `old` is what the switches hold.
-    pub(crate) fn heal(
+    /// The writes that lead entries that a change broke over the nearest neighbours, until there are new routes; and
+    /// what they write. `None` if there are none, or if the subnet has fewer entries than `from`.
+    pub(crate) fn detour(
         at: Situation<'_>,
-        old: &Routes,
-        changed: impl Iterator<Item = NodeId>,
-    ) -> Self {
-        let mut update = Self {
-            nodes: nodes(at),
+        changed: &Changed,
+        from: usize,
+    ) -> Option<(Self, Detours)> {
+        let topology = at.plan().topology();
+        let (fabric, lids) = (topology.fabric(), topology.lids());
+        let entries = fabric.num_switches().saturating_mul(lids.num_lids());
+        if entries < from || at.plan().installed().is_none() {
+            return None;
+        }
+        let nodes = nodes(at, topology);
+        let entries = |switch, lid| {
+            let known = nodes
+                .get(&switch)
+                .and_then(|&node| at.subnet().switch(node));
+            let (block, entry) = LinearForwardingTable::block_of(lid);
+            let known = known.and_then(|switch| switch.lft().block(block));
+            let port = known.and_then(|block| block.get(entry));
+            port.map_or(PortNum::UNREACHABLE, |&port| PortNum(port))
+        };
+        let empty: Vec<SwitchIdx> = at
+            .subnet()
+            .switches()
+            .filter(|(_, switch)| switch.lft().is_empty())
+            .filter_map(|(node, _)| topology.index().switch(node))
+            .collect();
+        let (lost, other) = changed.places(topology);
+        let changes = Changes {
+            lost: &lost,
+            other: &other,
+        };
+        let healing = detour(fabric, lids, &entries, changes, &empty);
+        let mut detours = Detours::new();
+        for entry in healing.entries() {
+            if let Some(&node) = nodes.get(&entry.switch) {
+                let (block, offset) = LinearForwardingTable::block_of(entry.lid);
+                let offset = u8::try_from(offset).unwrap_or(0);
+                let of_block = detours.entry((node, block)).or_default();
+                of_block.push((offset, entry.port));
+            }
+        }
+        let update = Self {
+            nodes,
+            progress: HealingProgress::new(&healing),
+            healing,
             ..Self::default()
         };
+        (update.num_broken() > 0).then_some((update, detours))
+    }
+
+    /// The writes that heal what a change broke, by the routes in force. `old` is what the switches hold.
+    pub(crate) fn heal(at: Situation<'_>, old: &Routes, changed: &Changed) -> Self {
         let Some(installed) = at.plan().installed() else {
-            return update;
+            return Self::default();
         };
         let topology = installed.topology();
-        let changed: Vec<SwitchIdx> = changed.filter_map(|node| at.plan().switch(node)).collect();
-        update.healing = heal(
-            topology.fabric(),
-            topology.lids(),
-            old,
-            installed.routes(),
-            Changes {
-                lost: &[],
-                other: &changed,
-            },
-        );
-        update.progress = HealingProgress::new(&update.healing);
-        update
+        let (lost, other) = changed.places(topology);
+        let changes = Changes {
+            lost: &lost,
+            other: &other,
+        };
+        let new = installed.routes();
+        let healing = heal(topology.fabric(), topology.lids(), old, new, changes);
+        Self {
+            nodes: nodes(at, topology),
+            progress: HealingProgress::new(&healing),
+            healing,
+            is_live: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the tables carried traffic when the changes began.
+    pub(crate) const fn is_live(&self) -> bool {
+        self.is_live
     }
 
     /// Entries that were broken.
@@ -306,6 +419,17 @@ pub(crate) fn content(at: Situation<'_>, write: EntryWrite) -> Option<[u8; 64]> 
     Some(content)
 }
 
+/// What a write of detours sends: those entries, the others as the switch holds them.
+pub(crate) fn detoured(at: Situation<'_>, write: EntryWrite) -> Option<[u8; 64]> {
+    let mut content = *at.subnet().switch(write.node)?.lft().block(write.block)?;
+    for &(entry, port) in at.plan().detours(write.node, write.block) {
+        if write.entries & 1_u64.wrapping_shl(entry.into()) != 0 {
+            *content.get_mut(usize::from(entry))? = port.0;
+        }
+    }
+    Some(content)
+}
+
 /// A block of a switch's table as the routes have it; `None` if the switch has no room for it, or no routes.
 pub(crate) fn routed_block(at: Situation<'_>, node: NodeId, block: u16) -> Option<[u8; 64]> {
     let routes = at.plan().routes()?;
@@ -387,10 +511,11 @@ pub(crate) fn packet_lifetime(at: Situation<'_>) -> Duration {
     Duration::from_nanos(4096_u64.wrapping_shl(code.into()))
 }
 
-fn nodes(at: Situation<'_>) -> BTreeMap<SwitchIdx, NodeId> {
+/// The switches of a topology.
+fn nodes(at: Situation<'_>, topology: &Topology) -> BTreeMap<SwitchIdx, NodeId> {
     let switches = at.subnet().switches();
-    let routed = switches.filter_map(|(node, _)| Some((at.plan().switch(node)?, node)));
-    routed.collect()
+    let placed = switches.filter_map(|(node, _)| Some((topology.index().switch(node)?, node)));
+    placed.collect()
 }
 
 /// The bit of a LID's entry in its block.
