@@ -292,6 +292,12 @@ impl<C> TransactionWindow<C> {
         self.slab.context(self.slab.find(id.low(), class)?)
     }
 
+    /// The contexts of all open requests, in no particular order.
+    pub fn contexts(&self) -> impl Iterator<Item = &C> {
+        let indices = self.slab.indices();
+        indices.filter_map(|index| self.slab.context(index))
+    }
+
     /// The context of an open request, to change what is kept there.
     #[must_use]
     pub fn context_mut(&mut self, class: MgmtClass, id: TransactionId) -> Option<&mut C> {

@@ -46,7 +46,7 @@ pub use event::{
     SweepKind, Unresponsive,
 };
 pub use ib_subnet::PortAt;
-pub use manager::{Conduct, SubnetManager};
+pub use manager::{Conduct, InvariantError, SubnetManager};
 pub use partition::{PartitionError, Partitions};
 pub use prefix_routes::{PrefixRoute, PrefixRoutes, PrefixRoutesError};
 pub use qos_policy::{QosLevel, QosPolicy, QosPolicyError};

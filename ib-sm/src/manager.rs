@@ -21,6 +21,7 @@
 //! they work for is not there any more.
 
 mod command;
+mod invariants;
 mod observe;
 mod peers;
 mod planning;
@@ -46,6 +47,7 @@ use ib_smp::{SmInfo, SmState};
 use ib_subnet::{PortId, Read, Subnet, Walk};
 use ib_wire::{Guid, Lid};
 
+pub use self::invariants::InvariantError;
 use self::{
     peers::{PeerRequest, Polling},
     planning::Planning,

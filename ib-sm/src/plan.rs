@@ -181,6 +181,10 @@ impl Plan {
         detours.map_or(&[], Vec::as_slice)
     }
 
+    pub(crate) fn has_detours(&self) -> bool {
+        !self.detours.is_empty()
+    }
+
     pub(crate) fn set_detours(&mut self, detours: Detours) {
         self.detours = detours;
     }

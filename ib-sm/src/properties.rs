@@ -67,6 +67,7 @@ pub fn any_fabric_leaves_the_manager_sane(script: &[u8]) {
                 let answer = answer(&open.remove(0), &mut bytes);
                 sm.handle_input(now, Input::Mad(&answer));
                 if step % 8 == 4 {
+                    assert_eq!(sm.check_invariants(), Ok(()));
                     sm.handle_input(now, Input::Mad(&answer));
                 }
             }
@@ -86,6 +87,7 @@ pub fn any_fabric_leaves_the_manager_sane(script: &[u8]) {
                 sm.handle_timeout(now);
             }
         }
+        assert_eq!(sm.check_invariants(), Ok(()));
         assert!(open.len() <= MAX_STEPS * limit);
     }
     // Nobody answers any more: every request ends, and so does the sweep with its quick retries.
@@ -95,6 +97,7 @@ pub fn any_fabric_leaves_the_manager_sane(script: &[u8]) {
         let Some(at) = sm.poll_timeout() else { return };
         now = now.max(at);
         sm.handle_timeout(now);
+        assert_eq!(sm.check_invariants(), Ok(()));
     }
     panic!("the manager never comes to rest");
 }

@@ -4,7 +4,7 @@ pub mod client;
 
 use std::{ops::ControlFlow, time::Duration};
 
-use ib_mad::{Engine, Instant, Mad, MadHeader, Method};
+use ib_mad::{Engine, Input, Instant, Mad, MadHeader, Method};
 use ib_routing::{Fabric, NodeIdx, PortRef, SharedEngine};
 use ib_sim::{SharedSim, Sim, SimClock, SimNode, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager, Summary};
@@ -56,6 +56,50 @@ impl MadTransport for Recorder {
 
     fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
         self.inner.recv(deadline)
+    }
+}
+
+/// A manager whose parts are compared after every call.
+pub struct Checked<'a>(
+    /// The manager.
+    pub &'a mut SubnetManager,
+);
+
+impl Checked<'_> {
+    fn check(&self) {
+        if let Err(error) = self.0.check_invariants() {
+            panic!("{error}");
+        }
+    }
+}
+
+impl Engine for Checked<'_> {
+    type Input<'i> = Input<'i>;
+    type Transmit = Mad;
+    type Event = Event;
+
+    fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        self.0.handle_input(now, input);
+        self.check();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.0.handle_timeout(now);
+        self.check();
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        let mad = self.0.poll_transmit(now);
+        self.check();
+        mad
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.0.poll_timeout()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.0.poll_event()
     }
 }
 
@@ -156,7 +200,7 @@ impl Running {
     pub fn run<B>(&mut self, mut on_event: impl FnMut(&Event) -> ControlFlow<B>) -> Option<B> {
         let events = &mut self.events;
         drive(
-            &mut self.sm,
+            &mut Checked(&mut self.sm),
             &mut self.transport,
             &self.clock,
             |_, event| {
@@ -186,13 +230,13 @@ impl Running {
             match self.transport.recv(Some(wake)).unwrap() {
                 Some(Received::Mad(mad)) => {
                     let now = self.clock.now();
-                    self.sm.handle_input(now, ib_mad::Input::Mad(&mad));
+                    Checked(&mut self.sm).handle_input(now, Input::Mad(&mad));
                 }
                 Some(Received::Returned(mad)) => {
                     let now = self.clock.now();
-                    self.sm.handle_input(now, ib_mad::Input::Returned(&mad));
+                    Checked(&mut self.sm).handle_input(now, Input::Returned(&mad));
                 }
-                None => self.sm.handle_timeout(self.clock.now()),
+                None => Checked(&mut self.sm).handle_timeout(self.clock.now()),
             }
         }
     }

@@ -1,0 +1,110 @@
+//! What the parts of a manager have to agree on between two calls.
+
+use ib_smp::SmState;
+use thiserror::Error;
+
+use super::{MAX_ANSWERS, Mode, Purpose, SubnetManager};
+use crate::{apply::Request, reconcile::Stage};
+
+/// Two parts of a manager that contradict each other: a fault of this crate, never of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InvariantError {
+    /// A request is open that no part waits for.
+    #[error("a request of a sweep is open, and the sweep is not at a step that waits for it")]
+    RequestWithoutStep,
+    /// A part waits, and no request is open: it would wait for ever.
+    #[error("a sweep reads or writes, and no request is open")]
+    StepWithoutRequest,
+    /// More requests are on the wire than the window allows.
+    #[error("{in_flight} requests are in flight, {limit} may be")]
+    WindowExceeded {
+        /// Requests on the wire.
+        in_flight: u32,
+        /// The most that the configuration allows.
+        limit: u32,
+    },
+    /// A sweep reads, and the timer for the next one runs.
+    #[error("a sweep reads, and the timer for the next one runs")]
+    TimerWhileObserving,
+    /// A manager that does not stand by polls another one.
+    #[error("another manager is polled in the state {0}")]
+    PollsWithoutStandby(SmState),
+    /// The subnet is said to be up, and no sweep has ended.
+    #[error("the subnet is up, and no sweep has ended")]
+    UpWithoutSweep,
+    /// Detours are kept that no stage writes.
+    #[error("entries that lead round a failure are kept beyond their stage")]
+    DetoursLeft,
+    /// The routes in force are those of another fabric.
+    #[error("the routes in force have {routes} switches, their fabric {fabric}")]
+    RoutesOfAnotherFabric {
+        /// Switches of the routes.
+        routes: usize,
+        /// Switches of the fabric.
+        fabric: usize,
+    },
+    /// More answers wait than there is room for.
+    #[error("{0} answers wait")]
+    TooManyAnswers(usize),
+}
+
+impl SubnetManager {
+    /// Whether mode, window, queues and plan agree, as they do between any two calls.
+    ///
+    /// For tests, fuzzers and hosts that want to know. Looks at each open request once.
+    ///
+    /// # Errors
+    /// The first rule that does not hold.
+    pub fn check_invariants(&self) -> Result<(), InvariantError> {
+        let fits = |purpose: &Purpose| match (purpose, &self.mode) {
+            (Purpose::Peer(_) | Purpose::Apply(Request::Disable(_)), _)
+            | (Purpose::Read(_), Mode::Observing(_))
+            | (Purpose::Apply(_), Mode::Applying(_)) => true,
+            (Purpose::Read(_) | Purpose::Apply(_), _) => false,
+        };
+        if !self.window.contexts().all(fits) {
+            return Err(InvariantError::RequestWithoutStep);
+        }
+        let waits = matches!(self.mode, Mode::Observing(_) | Mode::Applying(_));
+        if waits && self.window.is_empty() {
+            return Err(InvariantError::StepWithoutRequest);
+        }
+        let (in_flight, limit) = (self.window.in_flight(), self.max_in_flight());
+        if in_flight > limit {
+            return Err(InvariantError::WindowExceeded { in_flight, limit });
+        }
+        if matches!(self.mode, Mode::Observing(_)) && self.next_sweep.is_some() {
+            return Err(InvariantError::TimerWhileObserving);
+        }
+        if self.polling.due().is_some() && self.state() != SmState::STANDBY {
+            return Err(InvariantError::PollsWithoutStandby(self.state()));
+        }
+        if self.history.up && !self.history.swept {
+            return Err(InvariantError::UpWithoutSweep);
+        }
+        let leads_round =
+            matches!(&self.mode, Mode::Applying(apply) if apply.stage() == Stage::Detour);
+        if !leads_round && self.plan.has_detours() {
+            return Err(InvariantError::DetoursLeft);
+        }
+        if let Some(installed) = self.plan.installed() {
+            let routes = installed.routes().num_switches();
+            let fabric = installed.topology().fabric().num_switches();
+            if routes != fabric && routes != 0 {
+                return Err(InvariantError::RoutesOfAnotherFabric { routes, fabric });
+            }
+        }
+        if self.answers.len() > MAX_ANSWERS {
+            return Err(InvariantError::TooManyAnswers(self.answers.len()));
+        }
+        Ok(())
+    }
+
+    /// The most requests that may be on the wire.
+    fn max_in_flight(&self) -> u32 {
+        u32::try_from(self.config.max_wire_smps)
+            .unwrap_or(u32::MAX)
+            .max(4)
+    }
+}
