@@ -263,7 +263,7 @@ fn multicast(at: Situation<'_>) -> VecDeque<Step> {
 
 fn partitions(at: Situation<'_>, unwritable: &mut Vec<Unwritable>) -> VecDeque<Step> {
     let mut steps = VecDeque::new();
-    for (port, ..) in at.subnet().ports() {
+    for (port, _, record) in at.subnet().ports() {
         let table = match partitions::table(at, port) {
             Ok(Some(table)) => table,
             Ok(None) => continue,
@@ -274,13 +274,20 @@ fn partitions(at: Situation<'_>, unwritable: &mut Vec<Unwritable>) -> VecDeque<S
         };
         for number in 0..partitions::num_blocks(&table) {
             let wanted = partitions::block(&table, number);
-            if !partitions::holds(at, port, number, &wanted) {
-                steps.push_back(Step::Set(Block {
-                    port,
-                    attribute: PartitionKeyTable::ID,
-                    modifier: partitions::modifier(at, port, number).bits(),
-                }));
+            if partitions::holds(at, port, number, &wanted) {
+                continue;
             }
+            let block = Block {
+                port,
+                attribute: PartitionKeyTable::ID,
+                modifier: partitions::modifier(at, port, number).bits(),
+            };
+            let is_unknown = record.p_key_table().block(number).is_none();
+            steps.push_back(match is_unknown && record.was_active() {
+                // A manager before this one has configured the port: what it holds is read first.
+                true => Step::Read(block),
+                false => Step::Set(block),
+            });
         }
     }
     steps

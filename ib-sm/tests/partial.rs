@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 use ib_mad::{Attribute, Engine, Input, Mad, Method};
 use ib_routing::{NodeIdx, PortRef};
 use ib_sim::Sim;
-use ib_sm::{Event, SmConfig, SweepKind};
+use ib_sm::{Event, SweepKind};
 use ib_smp::{LinearForwardingTable, PortState};
 use ib_testkit::{
     data::fabric_files,
@@ -272,24 +272,6 @@ fn a_cable_that_is_put_back_takes_no_way_from_a_pair() {
     assert_eq!(left, 0);
     assert_eq!(heavy_sweeps(&running), 1, "that of the start");
     assert!(running.sm.is_up());
-}
-
-#[test]
-fn a_manager_that_starts_again_on_an_unchanged_subnet_sets_only_what_announces_it() {
-    let mut running = Lab::new("gen-torus-4x4x4").up();
-    running.restart(SmConfig {
-        sweep_interval: None,
-        ..SmConfig::default()
-    });
-    running.run_until_up();
-    let sets = running.transport.sent_with(Method::SET);
-    // Hosts are asked to subscribe and join again, as their registrations are not known.
-    let announce = |id| id == <ib_smp::PortInfo as Attribute>::ID;
-    let others: Vec<_> = sets
-        .iter()
-        .filter(|set| !announce(set.attribute_id()))
-        .collect();
-    assert!(others.is_empty(), "{others:?}");
 }
 
 proptest! {
