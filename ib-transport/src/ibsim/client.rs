@@ -8,7 +8,7 @@ use std::{
     collections::VecDeque,
     fmt, io,
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd},
+        fd::{AsFd, BorrowedFd},
         linux::net::SocketAddrExt,
         unix::net::{SocketAddr, UnixDatagram},
     },
@@ -17,9 +17,10 @@ use std::{
 
 use ib_mad::{Instant, Mad, MadAddress};
 use ib_wire::{Lid, Qpn, Sl};
-use nix::{
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::socket::{MsgFlags, recv, send},
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    net::{RecvFlags, SendFlags, recv, send},
 };
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
@@ -154,9 +155,9 @@ impl IbsimPort {
     fn take(&self) -> Result<Option<Received>, TransportError> {
         loop {
             let mut message = Datagram::new_zeroed();
-            let fd = self.data.as_raw_fd();
-            match recv(fd, message.as_mut_bytes(), MsgFlags::MSG_DONTWAIT) {
-                Ok(length) if length == Datagram::LEN => {
+            match recv(&self.data, message.as_mut_bytes(), RecvFlags::DONTWAIT) {
+                // Both are the length; of a longer message the first is cut.
+                Ok((_, length)) if length == Datagram::LEN => {
                     let mad = Mad {
                         address: sender(&message),
                         bytes: message.mad,
@@ -167,24 +168,18 @@ impl IbsimPort {
                     }));
                 }
                 // A message of another size is no datagram of this protocol.
-                Ok(_) | Err(nix::Error::EINTR) => {}
-                Err(nix::Error::EAGAIN) => return Ok(None),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(None),
                 Err(error) => return Err(gone(error)),
             }
         }
     }
 
     fn wait(&self, events: PollFlags, wait: Option<Duration>) -> Result<(), TransportError> {
-        let timeout = match wait {
-            None => PollTimeout::NONE,
-            // Rounded up: a wait of 0.4 ms must not become a busy loop.
-            Some(wait) => {
-                let milliseconds = wait.as_nanos().div_ceil(1_000_000);
-                PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX)
-            }
-        };
-        match poll(&mut [PollFd::new(self.data.as_fd(), events)], timeout) {
-            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
+        // A wait that is too long for the kernel is one without end: it is asked again after each message.
+        let timeout = wait.and_then(|wait| Timespec::try_from(wait).ok());
+        match poll(&mut [PollFd::new(&self.data, events)], timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(gone(error)),
         }
     }
@@ -210,16 +205,12 @@ impl MadTransport for IbsimPort {
             ..Datagram::new_zeroed()
         };
         loop {
-            match send(
-                self.data.as_raw_fd(),
-                message.as_bytes(),
-                MsgFlags::MSG_DONTWAIT,
-            ) {
+            match send(&self.data, message.as_bytes(), SendFlags::DONTWAIT) {
                 Ok(_) => return Ok(()),
-                Err(nix::Error::EINTR) => {}
+                Err(Errno::INTR) => {}
                 // The server's queue is full. It may itself wait for us to read: take what is there.
-                Err(nix::Error::EAGAIN | nix::Error::ENOBUFS) => {
-                    self.wait(PollFlags::POLLIN | PollFlags::POLLOUT, None)?;
+                Err(Errno::AGAIN | Errno::NOBUFS) => {
+                    self.wait(PollFlags::IN | PollFlags::OUT, None)?;
                     while let Some(received) = self.take()? {
                         self.arrived.push_back(received);
                     }
@@ -241,7 +232,7 @@ impl MadTransport for IbsimPort {
             if wait == Some(Duration::ZERO) {
                 return Ok(None);
             }
-            self.wait(PollFlags::POLLIN, wait)?;
+            self.wait(PollFlags::IN, wait)?;
         }
     }
 }
@@ -319,7 +310,7 @@ fn io_error(action: &'static str) -> impl Fn(io::Error) -> TransportError {
     }
 }
 
-fn gone(error: nix::Error) -> TransportError {
+fn gone(error: Errno) -> TransportError {
     TransportError::Closed {
         reason: format!("the simulator is gone ({error})"),
     }

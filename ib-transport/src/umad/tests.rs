@@ -204,12 +204,12 @@ fn the_buffer_of_a_port_stays_where_it_is() {
 
 #[test]
 fn a_loop_of_ones_own_polls_the_file() {
-    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
     let (port, kernel, _) = port(false);
     let readable = |port: &UmadPort| {
-        let mut files = [PollFd::new(port.as_fd(), PollFlags::POLLIN)];
-        poll(&mut files, PollTimeout::ZERO).unwrap() == 1
+        let mut files = [PollFd::new(port, PollFlags::IN)];
+        poll(&mut files, Some(&Timespec::default())).unwrap() == 1
     };
     assert!(!readable(&port));
     let mad = request(MgmtClass::PERF, Method::GET_RESP);
