@@ -35,7 +35,7 @@ const FABRICS: [(&str, &str); 2] = [
 /// Measures every case.
 pub(crate) fn rows() -> Vec<Row> {
     let Some(ib) = program_ib() else {
-        let install = "cargo build --release --bin ib";
+        let install = "cargo build --profile dist --bin ib";
         return vec![Row::without_peer(
             SUBJECT,
             "ft324-on-ibsim",

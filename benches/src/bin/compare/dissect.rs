@@ -54,7 +54,7 @@ impl Dissection {
             names.iter().map(row).collect()
         };
         let Some(ib) = program_ib() else {
-            return missing("cargo build --release --bin ib");
+            return missing("cargo build --profile dist --bin ib");
         };
         let Some(files) = Files::write(&self.input, &self.capture) else {
             return missing("a directory for temporary files");
@@ -67,7 +67,7 @@ impl Dissection {
                 output.stdout.iter().filter(|&&byte| byte == b'\n').count()
             });
             if lines < CASES as usize {
-                return missing("cargo build --release --bin ib");
+                return missing("cargo build --profile dist --bin ib");
             }
         }
         let sides = [(&names[0], &few as &dyn Fn() -> Command), (&names[1], &all)];

@@ -55,7 +55,7 @@ pub(crate) fn rows() -> Vec<Row> {
 /// Unmodified programs on our server and on ibsim. Every run has a server of its own: a second one finds a subnet that
 /// is up already.
 fn programs() -> Result<Vec<Row>, Failure> {
-    let ib = program_ib().ok_or("`ib` is not built: cargo build --release --bin ib")?;
+    let ib = program_ib().ok_or("`ib` is not built: cargo build --profile dist --bin ib")?;
     let cluster = fabric(CLUSTER);
     let port = host(&cluster).ok_or("the fabric has no host")?;
     let node = cluster.nodes()[port.node].name.as_str();
