@@ -138,7 +138,7 @@ fn trace(mut smp: SmpDirected, first_switch: Lid) -> Vec<String> {
 
 /// The rows of the specification's trace with this number.
 fn expected(number: u8) -> Vec<&'static str> {
-    include_str!("../../../ib-wire/testdata/spec/directed-route.md")
+    include_str!("../../testdata/directed-route.md")
         .lines()
         .skip_while(|line| !line.starts_with(&format!("### {number}.")))
         .skip(1)
