@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+#[cfg(doctest)]
+mod book;
 pub mod data;
 #[cfg(feature = "fabrics")]
 pub mod fabrics;
