@@ -18,8 +18,10 @@ use ib_routing::{
         sl2vl, sls, subnet_list,
     },
 };
+use ib_wire::text::TextError;
 
 pub use self::write::{write, write_bytes, write_secret};
+
 use crate::{error::CliError, output::stderr};
 
 /// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:
@@ -67,7 +69,21 @@ pub fn read<T>(
     parse(&read_text(&name)?).map_err(|error| at_line(&name, &error))
 }
 
-/// The same for formats that tell which lines they passed over: says so on stderr.
+/// Reads a file of one entry a line; an error names the file and the line.
+pub fn read_list<T>(
+    file: &Path,
+    parse: impl FnOnce(&str) -> Result<T, TextError>,
+) -> Result<T, CliError> {
+    let name = file.display().to_string();
+    parse(&read_text(&name)?).map_err(|error| {
+        CliError::at(
+            format_args!("{name}:{}", error.line),
+            format_args!("`{}`, expected {}", error.found, error.expected),
+        )
+    })
+}
+
+/// As [`read`], for formats that list the lines that they passed over: prints these on stderr.
 pub fn warned<T>(
     file: &Path,
     parse: impl FnOnce(&str) -> Result<(T, Vec<Warning>), TopologyError>,

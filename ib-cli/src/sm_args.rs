@@ -7,7 +7,12 @@ use ib_sm::{
     ConfigError, IgnoredOption, OptionFiles, Partitions, PrefixRoutes, QosPolicy, SmConfig,
 };
 
-use crate::{error::CliError, files::read_text, output::stderr, route_args::RouteArgs};
+use crate::{
+    error::CliError,
+    files::{self, read_text},
+    output::stderr,
+    route_args::RouteArgs,
+};
 
 /// The file of partitions in OpenSM's template.
 const PARTITIONS: &str = "/etc/opensm/partitions.conf";
@@ -113,12 +118,12 @@ impl SmArgs {
         let named = config.partition_config_file.as_deref().map(Path::new);
         let named = named.filter(|file| *file != Path::new(PARTITIONS) || file.exists());
         if let Some(file) = self.partitions.as_deref().or(named) {
-            config.partitions = read_partitions(file)?;
+            config.partitions = files::read_list(file, Partitions::parse)?;
         }
         let routes = config.files.prefix_routes_file.as_deref().map(Path::new);
         if let Some(file) = routes.filter(|file| *file != Path::new(PREFIX_ROUTES) || file.exists())
         {
-            config.prefix_routes = read_prefix_routes(file)?;
+            config.prefix_routes = files::read_list(file, PrefixRoutes::parse)?;
         }
         if let Some(file) = config
             .qos_policy_file
@@ -127,7 +132,7 @@ impl SmArgs {
         {
             let file = Path::new(file);
             if file != Path::new(QOS_POLICY) || file.exists() {
-                config.qos_policy = read_policy(file)?;
+                config.qos_policy = files::read_list(file, QosPolicy::parse)?;
             } else {
                 stderr::warn(format_args!(
                     "{}: not there, and done without",
@@ -143,36 +148,6 @@ impl SmArgs {
 fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
-}
-
-fn read_partitions(file: &Path) -> Result<Partitions, CliError> {
-    let name = file.display().to_string();
-    Partitions::parse(&read_text(&name)?).map_err(|error| {
-        CliError::at(
-            format_args!("{name}:{}", error.line),
-            format_args!("`{}`, expected {}", error.found, error.expected),
-        )
-    })
-}
-
-fn read_prefix_routes(file: &Path) -> Result<PrefixRoutes, CliError> {
-    let name = file.display().to_string();
-    PrefixRoutes::parse(&read_text(&name)?).map_err(|error| {
-        CliError::at(
-            format_args!("{name}:{}", error.line),
-            "expected a subnet prefix and the GUID of a router's port, or `*`",
-        )
-    })
-}
-
-fn read_policy(file: &Path) -> Result<QosPolicy, CliError> {
-    let name = file.display().to_string();
-    QosPolicy::parse(&read_text(&name)?).map_err(|error| {
-        CliError::at(
-            format_args!("{name}:{}", error.line),
-            format_args!("`{}`, expected {}", error.found, error.expected),
-        )
-    })
 }
 
 fn read_config(file: &Path) -> Result<SmConfig, CliError> {

@@ -70,11 +70,7 @@ impl SourceArgs {
     /// Opens the file or the device.
     pub fn open(&self) -> Result<Source, CliError> {
         let names = match &self.node_name_map {
-            Some(file) => {
-                let name = file.display().to_string();
-                NodeNameMap::read(&files::read_text(&name)?)
-                    .map_err(|error| CliError::at(format_args!("{name}:{}", error.line), &error))?
-            }
+            Some(file) => files::read_list(file, NodeNameMap::read)?,
             None => NodeNameMap::default(),
         };
         let from = match &self.from {

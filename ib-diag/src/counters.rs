@@ -14,7 +14,7 @@ use ib_mad::{
 };
 use ib_wire::table::{Layout, load_bits};
 
-pub use self::thresholds::{Thresholds, ThresholdsError};
+pub use self::thresholds::Thresholds;
 
 /// The performance counters that were read of a port.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -39,13 +39,13 @@ mod trace;
 pub use batch::{Batch, BatchOutcome};
 pub use check::{Check, CheckOptions, Finding, Place, Report, Severity, Value, check};
 pub use collect::{Collector, CollectorConfig, CollectorEvent};
-pub use counters::{Counter, CounterReadings, Thresholds, ThresholdsError, UnreadReason};
+pub use counters::{Counter, CounterReadings, Thresholds, UnreadReason};
 pub use difference::{
     Difference, EndName, LinkChange, LinkName, NodeChange, NodeName, TableChange, difference,
     table_changes,
 };
 pub use link::{LinkEnd, LinkView};
-pub use name::{NameError, Named, NodeNameMap, NodeNameMapError};
+pub use name::{NameError, Named, NodeNameMap};
 pub use perf_manager::{
     CounterSample, PerfManager, PerfManagerConfig, PerfManagerEvent, PortHistory,
 };

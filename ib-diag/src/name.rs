@@ -9,7 +9,7 @@ use alloc::{
 
 use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{Destination, DrPath};
-use ib_wire::{Guid, Lid, NodeType, PortNum};
+use ib_wire::{Guid, Lid, NodeType, PortNum, text::TextError};
 use thiserror::Error;
 
 use crate::snapshot::{Snapshot, SnapshotNode};
@@ -268,22 +268,12 @@ pub struct NodeNameMap {
     names: BTreeMap<Guid, String>,
 }
 
-/// A line of a node name map that is none.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{found:?}, expected a GUID and a name in quotes, as 0x0002c90300a1b2c3 \"leaf 1\"")]
-pub struct NodeNameMapError {
-    /// Line of the file, from 1.
-    pub line: usize,
-    /// The line.
-    pub found: String,
-}
-
 impl NodeNameMap {
     /// Reads a map: a line is a GUID and a name in double quotes; `#` begins a comment.
     ///
     /// # Errors
     /// The first line that is neither empty nor such.
-    pub fn read(text: &str) -> Result<Self, NodeNameMapError> {
+    pub fn read(text: &str) -> Result<Self, TextError> {
         let mut names = BTreeMap::new();
         for (line, whole) in (1..).zip(text.lines()) {
             let entry = whole.trim();
@@ -295,10 +285,8 @@ impl NodeNameMap {
                 Some((guid.trim().parse::<Guid>().ok()?, name.to_string()))
             });
             let Some((guid, name)) = parsed else {
-                return Err(NodeNameMapError {
-                    line,
-                    found: format!("{entry:.60}"),
-                });
+                let expected = "a GUID and a name in quotes, as 0x0002c90300a1b2c3 \"leaf 1\"";
+                return Err(TextError::new(line, entry, expected));
             };
             names.insert(guid, name);
         }

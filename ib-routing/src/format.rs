@@ -14,7 +14,9 @@ pub mod sls;
 pub mod subnet_list;
 pub mod svg;
 
-use alloc::{borrow::ToOwned as _, string::String};
+use alloc::string::String;
+
+use ib_wire::text::shorten;
 
 use crate::error::{TopologyError, TopologyErrorKind};
 
@@ -25,14 +27,6 @@ pub struct Warning {
     pub line: usize,
     /// What is odd about it.
     pub what: String,
-}
-
-/// Lines with their numbers, comments cut off and blanks trimmed; empty ones are left out.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    (1..).zip(text.lines()).filter_map(|(at, line)| {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        (!line.is_empty()).then_some((at, line))
-    })
 }
 
 pub(crate) fn bad(
@@ -47,18 +41,6 @@ pub(crate) fn bad(
         expected,
     }
     .at(line)
-}
-
-/// Characters of a file that a message quotes at most.
-const LONGEST_QUOTE: usize = 60;
-
-/// The start of a text, short enough for a message: 60 characters, and `...` where more follow.
-#[must_use]
-pub fn shorten(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_QUOTE) {
-        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "...",
-        None => text.to_owned(),
-    }
 }
 
 /// A number in C's notation.

@@ -26,8 +26,8 @@ use alloc::{
 use core::{str::FromStr as _, time::Duration};
 
 use ib_mad::{RmppConfig, SmKey, TransactionId};
-use ib_routing::{RouteOptions, SharedEngine, engine, format::shorten};
-use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl};
+use ib_routing::{RouteOptions, SharedEngine, engine};
+use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl, text::shorten};
 use thiserror::Error;
 
 pub(crate) use self::qos::PortKind;

@@ -47,13 +47,12 @@ pub use event::{
 };
 pub use ib_subnet::PortAt;
 pub use manager::{Conduct, InvariantError, SubnetManager};
-pub use partition::{PartitionError, Partitions};
-pub use prefix_routes::{PrefixRoute, PrefixRoutes, PrefixRoutesError};
-pub use qos_policy::{QosLevel, QosPolicy, QosPolicyError};
+pub use partition::Partitions;
+pub use prefix_routes::{PrefixRoute, PrefixRoutes};
+pub use qos_policy::{QosLevel, QosPolicy};
 pub use reconcile::{Change, Stage};
 pub use registrations::{
-    GroupRegistration, GuidRegistration, Registrations, RegistrationsError,
-    SubscriptionRegistration,
+    GroupRegistration, GuidRegistration, Registrations, SubscriptionRegistration,
 };
 pub use sa::RegistrationCounts;
 pub use status::Status;

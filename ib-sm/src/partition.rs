@@ -19,8 +19,7 @@ use alloc::{
 };
 
 use ib_routing::NodeType;
-use ib_wire::{Gid, Guid, Mtu, PKey, QKey, Rate, Sl};
-use thiserror::Error;
+use ib_wire::{Gid, Guid, Mtu, PKey, QKey, Rate, Sl, text::TextError};
 
 /// One partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,18 +125,6 @@ pub enum Enforcement {
     Off,
 }
 
-/// Why a partition file was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: `{found}`, expected {expected}")]
-pub struct PartitionError {
-    /// Line, counted from 1.
-    pub line: usize,
-    /// What stands there.
-    pub found: String,
-    /// What would fit.
-    pub expected: &'static str,
-}
-
 /// The partitions of a subnet; the default one is always among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partitions {
@@ -176,12 +163,12 @@ impl Partitions {
     /// let text = "Default=0x7fff : ALL, SELF=full ;\nstorage=0x12, ipoib : ALL_CAS=full ;";
     /// let partitions = Partitions::parse(text)?;
     /// assert_eq!(partitions.iter().map(|partition| partition.base).collect::<Vec<_>>(), [0x7fff, 0x12]);
-    /// # Ok::<(), ib_sm::PartitionError>(())
+    /// # Ok::<(), ib_wire::text::TextError>(())
     /// ```
     ///
     /// # Errors
-    /// [`PartitionError`] at the first thing that is no rule.
-    pub fn parse(text: &str) -> Result<Self, PartitionError> {
+    /// [`TextError`] at the first thing that is no rule.
+    pub fn parse(text: &str) -> Result<Self, TextError> {
         let mut all: Vec<Partition> = Vec::new();
         // Places of partitions by key and by name.
         let (mut by_base, mut by_name) = (BTreeMap::new(), BTreeMap::new());
@@ -214,7 +201,7 @@ impl Partitions {
         let taken: BTreeSet<u16> = all.iter().map(|partition| partition.base).collect();
         let mut free = (1..default).filter(|base| !taken.contains(base));
         for partition in all.iter_mut().filter(|partition| partition.base == 0) {
-            partition.base = free.next().ok_or_else(|| PartitionError {
+            partition.base = free.next().ok_or_else(|| TextError {
                 line: text.lines().count(),
                 found: partition.name.clone(),
                 expected: "no more partitions than there are P_Keys",

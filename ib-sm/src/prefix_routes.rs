@@ -5,8 +5,10 @@
 
 use alloc::vec::Vec;
 
-use ib_wire::{GidPrefix, Guid, addr};
-use thiserror::Error;
+use ib_wire::{
+    GidPrefix, Guid, addr,
+    text::{self, TextError},
+};
 
 /// The lines of the file, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,36 +23,19 @@ pub struct PrefixRoute {
     pub guid: Option<Guid>,
 }
 
-/// A line that is not what it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: a subnet prefix and the GUID of a router's port expected, or `*`")]
-pub struct PrefixRoutesError {
-    /// Line, counted from 1.
-    pub line: usize,
-}
-
 impl PrefixRoutes {
     /// Reads the file; `#` begins a comment.
     ///
     /// # Errors
-    /// [`PrefixRoutesError`] at the first line that is something else.
-    pub fn parse(text: &str) -> Result<Self, PrefixRoutesError> {
+    /// [`TextError`] at the first line that is something else.
+    pub fn parse(text: &str) -> Result<Self, TextError> {
         let mut routes = Vec::new();
-        for (line, content) in (1..).zip(text.lines()) {
-            let content = content.split('#').next().unwrap_or_default();
-            let mut words = content.split_whitespace();
-            let Some(prefix) = words.next() else {
-                continue;
-            };
-            let error = PrefixRoutesError { line };
-            let guid = words.next().ok_or(error)?;
-            routes.push(PrefixRoute {
-                prefix: number(prefix).ok_or(error)?.map(GidPrefix),
-                guid: number(guid).ok_or(error)?.map(Guid),
-            });
-            if words.next().is_some() {
-                return Err(error);
-            }
+        for (line, content) in text::lines(text) {
+            let route = line_of(content).ok_or_else(|| {
+                let expected = "a subnet prefix and the GUID of a router's port, or `*`";
+                TextError::new(line, content, expected)
+            })?;
+            routes.push(route);
         }
         Ok(Self(routes))
     }
@@ -60,6 +45,15 @@ impl PrefixRoutes {
         let fits = move |route: &&PrefixRoute| route.prefix.is_none_or(|own| own == prefix);
         self.0.iter().filter(fits)
     }
+}
+
+fn line_of(content: &str) -> Option<PrefixRoute> {
+    let mut words = content.split_whitespace();
+    let route = PrefixRoute {
+        prefix: number(words.next()?)?.map(GidPrefix),
+        guid: number(words.next()?)?.map(Guid),
+    };
+    words.next().is_none().then_some(route)
 }
 
 /// A number in hexadecimal, or `*`; `None` if it is neither.
@@ -83,10 +77,7 @@ mod tests {
         assert_eq!(routes.to(GidPrefix(5)).count(), 1);
         for bad in ["0x1", "0x1 0x2 0x3", "subnet 0x1", "+1 0x2", "0x1 0x+2"] {
             let text = alloc::format!("* *\n{bad}\n");
-            assert_eq!(
-                PrefixRoutes::parse(&text),
-                Err(PrefixRoutesError { line: 2 })
-            );
+            assert_eq!(PrefixRoutes::parse(&text).unwrap_err().line, 2);
         }
     }
 }

@@ -21,8 +21,7 @@ use alloc::{string::String, vec::Vec};
 use core::ops::RangeInclusive;
 
 use ib_routing::NodeType;
-use ib_wire::{Guid, Mtu, PKey, Rate, Sl};
-use thiserror::Error;
+use ib_wire::{Guid, Mtu, PKey, Rate, Sl, text::TextError};
 
 /// The level of paths that no rule fits.
 const DEFAULT: &str = "DEFAULT";
@@ -106,25 +105,13 @@ pub(crate) struct PathQuery<'a> {
     pub(crate) p_key: Option<PKey>,
 }
 
-/// Why a policy file was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: `{found}`, expected {expected}")]
-pub struct QosPolicyError {
-    /// Line, counted from 1.
-    pub line: usize,
-    /// What stands there.
-    pub found: String,
-    /// What would fit.
-    pub expected: &'static str,
-}
-
 impl QosPolicy {
     /// Reads a policy file. `qos-setup` is skipped, as OpenSM does.
     ///
     /// # Errors
-    /// [`QosPolicyError`] at the first line that cannot be read, and for a rule whose level or group
+    /// [`TextError`] at the first line that cannot be read, and for a rule whose level or group
     /// does not exist.
-    pub fn parse(text: &str) -> Result<Self, QosPolicyError> {
+    pub fn parse(text: &str) -> Result<Self, TextError> {
         parse::policy(text)
     }
 

@@ -13,8 +13,6 @@ use ib_mad::MadAddress;
 use ib_sa::{GuidInfoRecord, InformInfoRecord, McMemberRecord, ServiceRecord};
 use ib_wire::Guid;
 
-pub use self::text::RegistrationsError;
-
 /// What hosts registered with the administrator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Registrations {

@@ -44,6 +44,8 @@ mod rwh;
 #[cfg(feature = "proptest")]
 pub mod strategy;
 pub mod table;
+#[cfg(feature = "alloc")]
+pub mod text;
 pub mod time;
 
 pub use acknowledge::Acknowledge;

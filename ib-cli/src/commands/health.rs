@@ -62,10 +62,7 @@ Examples:
 pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
     let mut options = CheckOptions::default();
     if let Some(file) = &args.thresholds {
-        let name = file.display().to_string();
-        options.thresholds = Thresholds::default()
-            .read(&files::read_text(&name)?)
-            .map_err(|error| CliError::at(format_args!("{name}:{}", error.line), &error))?;
+        options.thresholds = files::read_list(file, |text| Thresholds::default().read(text))?;
     }
     if let Some(file) = &args.expect {
         let topology = files::read(file, ibnetdiscover::read)?;

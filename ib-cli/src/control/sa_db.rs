@@ -33,15 +33,8 @@ impl SaDb {
             return Ok(None);
         };
         if file.exists() {
-            let name = file.display().to_string();
-            let text = files::read_text(&name)?;
             config.registrations =
-                Registrations::parse(&text, unix_seconds()).map_err(|error| {
-                    CliError::at(
-                        format_args!("{name}:{}", error.line),
-                        format_args!("{} expected", error.expected),
-                    )
-                })?;
+                files::read_list(&file, |text| Registrations::parse(text, unix_seconds()))?;
         }
         Ok(keeps.then_some(Self {
             file,

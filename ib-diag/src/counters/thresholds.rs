@@ -1,8 +1,8 @@
 //! Thresholds of error counters, as ibqueryerrors reads them from a file.
 
-use alloc::{collections::BTreeMap, format, string::String};
+use alloc::{collections::BTreeMap, string::String};
 
-use thiserror::Error;
+use ib_wire::text::{self, TextError};
 
 use super::CounterReadings;
 
@@ -10,16 +10,6 @@ use super::CounterReadings;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     limits: BTreeMap<&'static str, u64>,
-}
-
-/// A line of a thresholds file that is none.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{found:?}, expected a counter and a number, as SymbolErrorCounter=10")]
-pub struct ThresholdsError {
-    /// Line of the file, from 1.
-    pub line: usize,
-    /// The line.
-    pub found: String,
 }
 
 impl Default for Thresholds {
@@ -58,21 +48,15 @@ impl Thresholds {
     ///
     /// # Errors
     /// The first line that is neither empty nor a threshold.
-    pub fn read(mut self, text: &str) -> Result<Self, ThresholdsError> {
-        for (line, whole) in (1..).zip(text.lines()) {
-            let entry = whole.split('#').next().unwrap_or_default().trim();
-            if entry.is_empty() {
-                continue;
-            }
+    pub fn read(mut self, text: &str) -> Result<Self, TextError> {
+        for (line, entry) in text::lines(text) {
             let parsed = entry.split_once('=').and_then(|(name, limit)| {
                 let name = counter_name(name.trim())?;
                 Some((name, ib_wire::addr::number(limit.trim(), u64::MAX)?))
             });
             let Some((name, limit)) = parsed else {
-                return Err(ThresholdsError {
-                    line,
-                    found: format!("{entry:.60}"),
-                });
+                let expected = "a counter and a number, as SymbolErrorCounter=10";
+                return Err(TextError::new(line, entry, expected));
             };
             self.limits.insert(name, limit);
         }

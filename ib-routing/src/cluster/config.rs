@@ -19,12 +19,12 @@
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::fmt::{self, Write};
 
-use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
+use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange, text::lines};
 
 use crate::{
     engine::SharedEngine,
     error::TopologyError,
-    format::{bad, lines, number},
+    format::{bad, number},
 };
 
 /// A port of a switch, as a configuration names it.

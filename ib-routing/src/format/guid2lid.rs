@@ -41,7 +41,7 @@ pub fn write(lids: &LidMap, remembered: &BTreeMap<Guid, Lid>) -> String {
 /// A line that is not a GUID and two unicast LIDs, the second not below the first.
 pub fn read(text: &str) -> Result<BTreeMap<Guid, Lid>, TopologyError> {
     let mut database = BTreeMap::new();
-    for (at, line) in super::lines(text) {
+    for (at, line) in ib_wire::text::lines(text) {
         let mut words = line.split_whitespace();
         let guid = words.next().and_then(|guid| guid.parse::<Guid>().ok());
         let mut lid = || {

@@ -13,7 +13,7 @@ use crate::error::TopologyError;
 /// # Errors
 /// A line that does not begin with a GUID.
 pub fn read(text: &str) -> Result<Vec<Guid>, TopologyError> {
-    super::lines(text)
+    ib_wire::text::lines(text)
         .map(|(at, line)| {
             let word = line.split_whitespace().next().unwrap_or_default();
             word.parse()
@@ -27,7 +27,7 @@ pub fn read(text: &str) -> Result<Vec<Guid>, TopologyError> {
 /// # Errors
 /// A line that is neither.
 pub fn read_ids(text: &str) -> Result<BTreeMap<Guid, u64>, TopologyError> {
-    super::lines(text)
+    ib_wire::text::lines(text)
         .map(|(at, line)| {
             let mut words = line.split_whitespace();
             let guid = words.next().and_then(|guid| guid.parse().ok());

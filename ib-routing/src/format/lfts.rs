@@ -172,7 +172,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<Tables, TopologyError> {
             || line.starts_with("LID ")
             || line.starts_with("Port "))
         {
-            let what = format!("passed over: {:?}", super::shorten(line));
+            let what = format!("passed over: {:?}", ib_wire::text::shorten(line));
             warnings.push(Warning { line: at, what });
         }
     }

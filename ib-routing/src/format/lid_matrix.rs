@@ -24,7 +24,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<(LidMatrix, Vec<Warning>), To
     let mut matrix = LidMatrix::default();
     let mut warnings = Vec::new();
     let mut switch = None;
-    for (at, line) in super::lines(text) {
+    for (at, line) in ib_wire::text::lines(text) {
         if line.starts_with("Switch") {
             let guid = line
                 .split_once("guid ")

@@ -44,7 +44,7 @@ pub fn write(groups: &Groups) -> String {
 pub fn read(text: &str) -> Result<Groups, TopologyError> {
     let mut groups = Groups::new();
     let mut switch = None;
-    for (at, line) in super::lines(text) {
+    for (at, line) in ib_wire::text::lines(text) {
         if let Some(guid) = line.strip_prefix("Switch ") {
             let guid = guid.trim().parse::<Guid>().ok();
             switch = Some(guid.ok_or_else(|| bad(at, "switch", line, "`Switch 0x...`"))?);

@@ -12,7 +12,7 @@ use crate::error::TopologyError;
 /// # Errors
 /// A line that is not that, or a weight above 32 bits.
 pub fn read_hop_weights(text: &str) -> Result<BTreeMap<(Guid, PortNum), u32>, TopologyError> {
-    super::lines(text)
+    ib_wire::text::lines(text)
         .map(|(at, line)| {
             let mut words = line.split_whitespace();
             let port = guid_and_port(&mut words);
@@ -31,7 +31,7 @@ pub fn read_hop_weights(text: &str) -> Result<BTreeMap<(Guid, PortNum), u32>, To
 /// # Errors
 /// A line that is not that.
 pub fn read_port_order(text: &str) -> Result<BTreeMap<Guid, Vec<PortNum>>, TopologyError> {
-    super::lines(text)
+    ib_wire::text::lines(text)
         .map(|(at, line)| {
             let mut words = line.split_whitespace();
             let guid = words.next().and_then(|guid| guid.parse().ok());
@@ -48,7 +48,7 @@ pub fn read_port_order(text: &str) -> Result<BTreeMap<Guid, Vec<PortNum>>, Topol
 /// # Errors
 /// A line that is not that.
 pub fn read_ports(text: &str) -> Result<Vec<(Guid, PortNum)>, TopologyError> {
-    super::lines(text)
+    ib_wire::text::lines(text)
         .map(|(at, line)| {
             let port = guid_and_port(&mut line.split_whitespace());
             port.ok_or_else(|| bad(at, "port", line, "a GUID and a port"))

@@ -92,7 +92,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<(VlMap, Vec<Warning>), Topolo
     let mut warnings = Vec::new();
     let mut injection: Option<SlToVl> = None;
     let mut owner: Option<Owner> = None;
-    for (at, line) in super::lines(text) {
+    for (at, line) in ib_wire::text::lines(text) {
         let mut warn = |what| warnings.push(Warning { line: at, what });
         let kinds = ["Switch", "Channel Adapter", "Router"];
         if let Some(kind) = kinds.iter().find(|kind| line.starts_with(**kind)) {

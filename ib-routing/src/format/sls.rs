@@ -61,7 +61,7 @@ pub fn read(text: &str, lids: &LidMap, routes: &mut Routes) -> Result<Vec<Warnin
     let mut rows: BTreeMap<&str, u32> = BTreeMap::new();
     let mut highest = 0;
     let mut sources = BTreeSet::new();
-    for (at, line) in super::lines(text) {
+    for (at, line) in ib_wire::text::lines(text) {
         let Some(("P", rest)) = line.split_once(char::is_whitespace) else {
             continue;
         };
@@ -121,7 +121,7 @@ fn read_columns(
     let mut known = BTreeSet::new();
     // LIDs that nobody has: the first with its line, and how many more.
     let mut strangers: Option<(usize, Lid, usize)> = None;
-    for (at, line) in super::lines(text) {
+    for (at, line) in ib_wire::text::lines(text) {
         let mut words = line.split_whitespace();
         if words.next() != Some("H") {
             continue;

@@ -6,12 +6,12 @@
 use alloc::{string::ToString, vec::Vec};
 use core::net::Ipv6Addr;
 
-use ib_wire::{Gid, Guid, Mtu, QKey, Rate, Sl, addr};
+use ib_wire::{Gid, Guid, Mtu, QKey, Rate, Sl, addr, text::TextError};
 
-use super::{GroupOptions, MemberKind, Membership, Partition, PartitionError};
+use super::{GroupOptions, MemberKind, Membership, Partition};
 
 /// All rules in the order of the file; those without a P_Key have 0.
-pub(super) fn rules(text: &str) -> Result<Vec<Partition>, PartitionError> {
+pub(super) fn rules(text: &str) -> Result<Vec<Partition>, TextError> {
     let mut rules = Vec::new();
     let mut rule = Rule::default();
     for (line, content) in (1..).zip(text.lines()) {
@@ -35,7 +35,7 @@ pub(super) fn rules(text: &str) -> Result<Vec<Partition>, PartitionError> {
     let last = text.lines().count();
     match rule.is_empty() {
         true => Ok(rules),
-        false => Err(error(
+        false => Err(TextError::new(
             last,
             "the end of the file",
             "`;` behind the last rule",
@@ -60,16 +60,20 @@ impl Rule {
         !self.named && !self.in_properties
     }
 
-    fn end(self, line: usize) -> Result<Option<Partition>, PartitionError> {
+    fn end(self, line: usize) -> Result<Option<Partition>, TextError> {
         match (self.named, self.in_properties) {
             (false, false) => Ok(None),
-            (true, false) => Err(error(line, ";", "`:` behind the definition of a partition")),
+            (true, false) => Err(TextError::new(
+                line,
+                ";",
+                "`:` behind the definition of a partition",
+            )),
             _ => Ok(Some(self.partition)),
         }
     }
 
     /// Takes in a part of a line.
-    fn take(&mut self, line: usize, part: &str) -> Result<(), PartitionError> {
+    fn take(&mut self, line: usize, part: &str) -> Result<(), TextError> {
         let mut part = part;
         if !self.in_properties {
             let (definition, properties) = match part.split_once(':') {
@@ -89,7 +93,7 @@ impl Rule {
     }
 
     /// A word in front of the colon.
-    fn define(&mut self, line: usize, word: &str) -> Result<(), PartitionError> {
+    fn define(&mut self, line: usize, word: &str) -> Result<(), TextError> {
         let (key, value) = pair(word);
         if !self.named {
             self.named = true;
@@ -104,7 +108,7 @@ impl Rule {
             if let Some(value) = value {
                 let key = number(line, value, 0xffff)? as u16 & 0x7fff;
                 if key == 0 {
-                    return Err(error(line, value, "a P_Key other than 0"));
+                    return Err(TextError::new(line, value, "a P_Key other than 0"));
                 }
                 self.partition.base = key;
             }
@@ -119,7 +123,7 @@ impl Rule {
             (_, Some(value)) => {
                 let options = self.partition.ipoib.get_or_insert_default();
                 if !option(line, options, key, value)? {
-                    return Err(error(
+                    return Err(TextError::new(
                         line,
                         word,
                         "indx0, ipoib, defmember or an option of IPoIB",
@@ -127,7 +131,7 @@ impl Rule {
                 }
             }
             _ => {
-                return Err(error(
+                return Err(TextError::new(
                     line,
                     word,
                     "indx0, ipoib, defmember or an option of IPoIB",
@@ -138,13 +142,13 @@ impl Rule {
     }
 
     /// A word behind the colon.
-    fn add(&mut self, line: usize, word: &str) -> Result<(), PartitionError> {
+    fn add(&mut self, line: usize, word: &str) -> Result<(), TextError> {
         let (key, value) = pair(word);
         if key == "mgid" {
             let address = value.and_then(|value| value.parse::<Ipv6Addr>().ok());
             let gid = address.map(|address| Gid(address.octets()));
             let gid = gid.filter(|gid| gid.is_multicast());
-            let gid = gid.ok_or_else(|| error(line, word, "mgid= and a multicast GID"))?;
+            let gid = gid.ok_or_else(|| TextError::new(line, word, "mgid= and a multicast GID"))?;
             self.group = Some(self.partition.groups.len());
             self.partition.groups.push((gid, GroupOptions::default()));
             return Ok(());
@@ -208,7 +212,7 @@ fn option(
     options: &mut GroupOptions,
     key: &str,
     value: &str,
-) -> Result<bool, PartitionError> {
+) -> Result<bool, TextError> {
     match key {
         "rate" => options.rate = Rate(number(line, value, 63)? as u8),
         "mtu" => options.mtu = Mtu(number(line, value, 63)? as u8),
@@ -222,17 +226,9 @@ fn option(
     Ok(true)
 }
 
-fn number(line: usize, text: &str, max: u64) -> Result<u64, PartitionError> {
+fn number(line: usize, text: &str, max: u64) -> Result<u64, TextError> {
     addr::number(text, max)
-        .ok_or_else(|| error(line, text, "a number, or for members also ALL or SELF"))
-}
-
-fn error(line: usize, found: &str, expected: &'static str) -> PartitionError {
-    PartitionError {
-        line,
-        found: ib_routing::format::shorten(found),
-        expected,
-    }
+        .ok_or_else(|| TextError::new(line, text, "a number, or for members also ALL or SELF"))
 }
 
 #[cfg(test)]

@@ -4,9 +4,12 @@ use alloc::{format, string::String, vec, vec::Vec};
 use core::ops::RangeInclusive;
 
 use ib_routing::NodeType;
-use ib_wire::{Mtu, Rate, Sl, addr};
+use ib_wire::{
+    Mtu, Rate, Sl, addr,
+    text::{self, TextError},
+};
 
-use super::{DEFAULT, Kind, MatchRule, PortGroup, QosLevel, QosPolicy, QosPolicyError};
+use super::{DEFAULT, Kind, MatchRule, PortGroup, QosLevel, QosPolicy};
 
 /// Service IDs of the Sockets Direct Protocol: the low 16 bits are the port. Source: IBA Annex A4.
 const SDP: u64 = 0x1_0000;
@@ -46,23 +49,20 @@ const SECTIONS: [(&str, &str, Section); 5] = [
     ("qos-match-rules", "end-qos-match-rules", Section::Rules),
 ];
 
-pub(super) fn policy(text: &str) -> Result<QosPolicy, QosPolicyError> {
+pub(super) fn policy(text: &str) -> Result<QosPolicy, TextError> {
     let mut reader = Reader {
         policy: QosPolicy::default(),
         state: State::Outside,
         ulps: Vec::new(),
         rule_lines: Vec::new(),
     };
-    for (line, content) in (1..).zip(text.lines()) {
-        let content = content.split('#').next().unwrap_or_default().trim();
-        if !content.is_empty() {
-            reader.take(line, content)?;
-        }
+    for (line, content) in text::lines(text) {
+        reader.take(line, content)?;
     }
     match reader.state {
         State::Outside => {}
         _ => {
-            return Err(error(
+            return Err(TextError::new(
                 text.lines().count(),
                 "the end of the file",
                 "the end of a section",
@@ -84,13 +84,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, line: usize, content: &str) -> Result<(), QosPolicyError> {
+    fn take(&mut self, line: usize, content: &str) -> Result<(), TextError> {
         let state = core::mem::replace(&mut self.state, State::Outside);
         self.state = match state {
             State::Outside => {
                 let section = SECTIONS.iter().find(|(name, ..)| *name == content);
                 let section = section.ok_or_else(|| {
-                    error(
+                    TextError::new(
                         line,
                         content,
                         "qos-ulps, port-groups, qos-setup, qos-levels or qos-match-rules",
@@ -108,7 +108,13 @@ impl Reader {
                 (Section::Groups, "port-group") => State::Group(PortGroup::default()),
                 (Section::Levels, "qos-level") => State::Level(QosLevel::default()),
                 (Section::Rules, "qos-match-rule") => State::Rule(line, MatchRule::default()),
-                _ => return Err(error(line, content, "an entry of the section, or its end")),
+                _ => {
+                    return Err(TextError::new(
+                        line,
+                        content,
+                        "an entry of the section, or its end",
+                    ));
+                }
             },
             State::Group(group) if content == "end-port-group" => {
                 self.policy.groups.push(group);
@@ -140,11 +146,11 @@ impl Reader {
     }
 
     /// `sdp, port-num 10000-20000 : 3`
-    fn ulp(&mut self, line: usize, content: &str) -> Result<(), QosPolicyError> {
+    fn ulp(&mut self, line: usize, content: &str) -> Result<(), TextError> {
         let form = "a protocol, what it is limited to, `:` and a service level";
         let (who, sl) = content
             .rsplit_once(':')
-            .ok_or_else(|| error(line, content, form))?;
+            .ok_or_else(|| TextError::new(line, content, form))?;
         let sl = level_number(line, sl.trim())?;
         let (ulp, limit) = match who.split_once(',') {
             Some((ulp, limit)) => (ulp.trim(), Some(limit.trim())),
@@ -152,7 +158,7 @@ impl Reader {
         };
         let limit = limit.map(|limit| limit.split_once(char::is_whitespace).unwrap_or((limit, "")));
         let mut rule = MatchRule::default();
-        let ports = |base: u64, value: &str| -> Result<Vec<RangeInclusive<u64>>, QosPolicyError> {
+        let ports = |base: u64, value: &str| -> Result<Vec<RangeInclusive<u64>>, TextError> {
             let ports = ranges(line, value, 0xffff)?;
             let with_base = |port: u64| base.saturating_add(port);
             Ok(ports
@@ -184,7 +190,7 @@ impl Reader {
                 rule.sources = vec![self.group_of(line, value)?];
             }
             _ => {
-                return Err(error(
+                return Err(TextError::new(
                     line,
                     who.trim(),
                     "default, sdp, rds, iser, ipoib, srp or any, with what they can be limited to",
@@ -207,7 +213,7 @@ impl Reader {
     }
 
     /// A group of the ports that a line lists.
-    fn group_of(&mut self, line: usize, value: &str) -> Result<String, QosPolicyError> {
+    fn group_of(&mut self, line: usize, value: &str) -> Result<String, TextError> {
         let name = format!("#{}", self.policy.groups.len());
         self.policy.groups.push(PortGroup {
             name: name.clone(),
@@ -218,10 +224,10 @@ impl Reader {
     }
 
     /// What rules name has to be there.
-    fn check(&self) -> Result<(), QosPolicyError> {
+    fn check(&self) -> Result<(), TextError> {
         for (rule, &line) in self.policy.rules.iter().zip(&self.rule_lines) {
             if self.policy.level(&rule.level).is_none() {
-                return Err(error(
+                return Err(TextError::new(
                     line,
                     &rule.level,
                     "qos-level-name of a level in the file",
@@ -229,7 +235,11 @@ impl Reader {
             }
             for name in rule.sources.iter().chain(&rule.destinations) {
                 if !self.policy.groups.iter().any(|group| group.name == *name) {
-                    return Err(error(line, name, "the name of a port group in the file"));
+                    return Err(TextError::new(
+                        line,
+                        name,
+                        "the name of a port group in the file",
+                    ));
                 }
             }
         }
@@ -242,7 +252,7 @@ fn ends(section: Section, content: &str) -> bool {
     sections.any(|(_, end, own)| *own == section && *end == content)
 }
 
-fn group_line(group: &mut PortGroup, line: usize, content: &str) -> Result<(), QosPolicyError> {
+fn group_line(group: &mut PortGroup, line: usize, content: &str) -> Result<(), TextError> {
     match pair(line, content)? {
         ("name", value) => group.name = value.into(),
         ("use", _) => {}
@@ -258,12 +268,18 @@ fn group_line(group: &mut PortGroup, line: usize, content: &str) -> Result<(), Q
                     "CA" => Kind::Of(NodeType::CA),
                     "SWITCH" => Kind::Of(NodeType::SWITCH),
                     "ROUTER" => Kind::Of(NodeType::ROUTER),
-                    _ => return Err(error(line, word, "CA, SWITCH, ROUTER, SELF or ALL")),
+                    _ => {
+                        return Err(TextError::new(
+                            line,
+                            word,
+                            "CA, SWITCH, ROUTER, SELF or ALL",
+                        ));
+                    }
                 });
             }
         }
         _ => {
-            return Err(error(
+            return Err(TextError::new(
                 line,
                 content,
                 "a line of a port group, or end-port-group",
@@ -273,7 +289,7 @@ fn group_line(group: &mut PortGroup, line: usize, content: &str) -> Result<(), Q
     Ok(())
 }
 
-fn level_line(level: &mut QosLevel, line: usize, content: &str) -> Result<(), QosPolicyError> {
+fn level_line(level: &mut QosLevel, line: usize, content: &str) -> Result<(), TextError> {
     let small = |value: &str, max: u64| number(line, value, max).map(|number| number as u8);
     match pair(line, content)? {
         ("name", value) => level.name = value.into(),
@@ -284,12 +300,18 @@ fn level_line(level: &mut QosLevel, line: usize, content: &str) -> Result<(), Qo
         ("packet-life", value) => level.packet_life = Some(small(value, 63)?),
         // Which of a port's LIDs, and which partition: a query names both itself.
         ("path-bits" | "pkey", _) => {}
-        _ => return Err(error(line, content, "a line of a level, or end-qos-level")),
+        _ => {
+            return Err(TextError::new(
+                line,
+                content,
+                "a line of a level, or end-qos-level",
+            ));
+        }
     }
     Ok(())
 }
 
-fn rule_line(rule: &mut MatchRule, line: usize, content: &str) -> Result<(), QosPolicyError> {
+fn rule_line(rule: &mut MatchRule, line: usize, content: &str) -> Result<(), TextError> {
     match pair(line, content)? {
         ("use", _) => {}
         ("source", value) => rule.sources.extend(words(value).map(String::from)),
@@ -299,7 +321,7 @@ fn rule_line(rule: &mut MatchRule, line: usize, content: &str) -> Result<(), Qos
         ("pkey", value) => rule.p_keys.append(&mut p_keys(line, value)?),
         ("qos-level-name", value) => rule.level = value.into(),
         _ => {
-            return Err(error(
+            return Err(TextError::new(
                 line,
                 content,
                 "a line of a match rule, or end-qos-match-rule",
@@ -310,10 +332,10 @@ fn rule_line(rule: &mut MatchRule, line: usize, content: &str) -> Result<(), Qos
 }
 
 /// `key: value`
-fn pair(line: usize, content: &str) -> Result<(&str, &str), QosPolicyError> {
+fn pair(line: usize, content: &str) -> Result<(&str, &str), TextError> {
     let (key, value) = content
         .split_once(':')
-        .ok_or_else(|| error(line, content, "`key: value`, or the end of the entry"))?;
+        .ok_or_else(|| TextError::new(line, content, "`key: value`, or the end of the entry"))?;
     Ok((key.trim(), value.trim()))
 }
 
@@ -325,7 +347,7 @@ fn words(value: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `1, 0x10-0x20`
-fn ranges(line: usize, value: &str, max: u64) -> Result<Vec<RangeInclusive<u64>>, QosPolicyError> {
+fn ranges(line: usize, value: &str, max: u64) -> Result<Vec<RangeInclusive<u64>>, TextError> {
     let range = |word: &str| match word.split_once('-') {
         Some((first, last)) => {
             Ok(number(line, first.trim(), max)?..=number(line, last.trim(), max)?)
@@ -334,33 +356,30 @@ fn ranges(line: usize, value: &str, max: u64) -> Result<Vec<RangeInclusive<u64>>
     };
     let ranges: Vec<_> = words(value).map(range).collect::<Result<_, _>>()?;
     match ranges.is_empty() {
-        true => Err(error(line, value, "numbers or ranges, with commas between")),
+        true => Err(TextError::new(
+            line,
+            value,
+            "numbers or ranges, with commas between",
+        )),
         false => Ok(ranges),
     }
 }
 
 /// The same of partition keys, without their member bits.
-fn p_keys(line: usize, value: &str) -> Result<Vec<RangeInclusive<u64>>, QosPolicyError> {
+fn p_keys(line: usize, value: &str) -> Result<Vec<RangeInclusive<u64>>, TextError> {
     let ranges = ranges(line, value, 0xffff)?;
     let base = |range: RangeInclusive<u64>| range.start() & 0x7fff..=range.end() & 0x7fff;
     Ok(ranges.into_iter().map(base).collect())
 }
 
-fn level_number(line: usize, value: &str) -> Result<Sl, QosPolicyError> {
+fn level_number(line: usize, value: &str) -> Result<Sl, TextError> {
     let level = number(line, value, 15)?;
     Ok(Sl::from_low_bits(level as u8))
 }
 
-fn number(line: usize, value: &str, max: u64) -> Result<u64, QosPolicyError> {
-    addr::number(value, max).ok_or_else(|| error(line, value, "a number in the range of the key"))
-}
-
-fn error(line: usize, found: &str, expected: &'static str) -> QosPolicyError {
-    QosPolicyError {
-        line,
-        found: ib_routing::format::shorten(found),
-        expected,
-    }
+fn number(line: usize, value: &str, max: u64) -> Result<u64, TextError> {
+    addr::number(value, max)
+        .ok_or_else(|| TextError::new(line, value, "a number in the range of the key"))
 }
 
 #[cfg(test)]

@@ -10,23 +10,15 @@ use core::fmt::Write as _;
 use ib_mad::{InformInfo, MadAddress, RespTime};
 use ib_sa::{GuidInfoRecord, InformInfoRecord, JoinState, McMemberRecord, Selector, ServiceRecord};
 use ib_smp::GuidInfo;
-use ib_wire::{Gid, Guid, Lid, Mtu, MulticastScope, PKey, QKey, Qpn, Rate, Sl, addr, table::Text};
-use thiserror::Error;
+use ib_wire::{
+    Gid, Guid, Lid, Mtu, MulticastScope, PKey, QKey, Qpn, Rate, Sl, addr, table::Text,
+    text::TextError,
+};
 
 use super::{GroupRegistration, GuidRegistration, Registrations, SubscriptionRegistration};
 
 /// A lease of so many seconds never ends.
 const FOR_EVER: u32 = u32::MAX;
-
-/// A line that is not what it should be.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: {expected} expected")]
-pub struct RegistrationsError {
-    /// Line, counted from 1.
-    pub line: usize,
-    /// What should stand there.
-    pub expected: &'static str,
-}
 
 impl Registrations {
     /// The text; `unix_seconds` is the time of day, for leases.
@@ -53,9 +45,9 @@ impl Registrations {
     /// Lines of other kinds and keys that are not known are passed over, as OpenSM does.
     ///
     /// # Errors
-    /// [`RegistrationsError`] at the first line that lacks a key or has no number behind it, or that is a member
+    /// [`TextError`] at the first line that lacks a key or has no number behind it, or that is a member
     /// without a group.
-    pub fn parse(text: &str, unix_seconds: u64) -> Result<Self, RegistrationsError> {
+    pub fn parse(text: &str, unix_seconds: u64) -> Result<Self, TextError> {
         let mut all = Self::default();
         for (line, content) in (1..).zip(text.lines()) {
             let content = content.trim();
@@ -64,7 +56,7 @@ impl Registrations {
                 all.groups.push(fields.group()?);
             } else if content.starts_with("mcm_port") {
                 let group = all.groups.last_mut();
-                let group = group.ok_or(fields.expected("a group above its members"))?;
+                let group = group.ok_or_else(|| fields.expected("a group above its members"))?;
                 let member = fields.member(&group.group)?;
                 group.members.push(member);
             } else if content.starts_with("Service Record:") {
@@ -213,41 +205,38 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    const fn expected(self, expected: &'static str) -> RegistrationsError {
-        RegistrationsError {
-            line: self.line,
-            expected,
-        }
+    fn expected(self, expected: &'static str) -> TextError {
+        TextError::new(self.line, self.content, expected)
     }
 
     /// What stands behind `key`, which begins with a blank and ends with `=`.
-    fn text(self, key: &'static str) -> Result<&'a str, RegistrationsError> {
+    fn text(self, key: &'static str) -> Result<&'a str, TextError> {
         let at = self.content.split_once(key);
-        at.map(|(_, rest)| rest).ok_or(self.expected(key))
+        at.map(|(_, rest)| rest).ok_or_else(|| self.expected(key))
     }
 
-    fn number<T: TryFrom<u64>>(self, key: &'static str) -> Result<T, RegistrationsError> {
+    fn number<T: TryFrom<u64>>(self, key: &'static str) -> Result<T, TextError> {
         let word = self.text(key)?.split_whitespace().next();
         let number = word.and_then(hexadecimal);
         let number = number.and_then(|number| T::try_from(number).ok());
-        number.ok_or(self.expected(key))
+        number.ok_or_else(|| self.expected(key))
     }
 
-    fn bits128(self, key: &'static str) -> Result<u128, RegistrationsError> {
+    fn bits128(self, key: &'static str) -> Result<u128, TextError> {
         let word = self.text(key)?.split_whitespace().next();
         let halves = word.and_then(|word| word.split_once(':'));
         let bits = halves.and_then(|(high, low)| {
             let (high, low) = (hexadecimal(high)?, hexadecimal(low)?);
             Some(u128::from(high) << 64 | u128::from(low))
         });
-        bits.ok_or(self.expected(key))
+        bits.ok_or_else(|| self.expected(key))
     }
 
-    fn gid(self, key: &'static str) -> Result<Gid, RegistrationsError> {
+    fn gid(self, key: &'static str) -> Result<Gid, TextError> {
         self.bits128(key).map(|bits| Gid(bits.to_be_bytes()))
     }
 
-    fn group(self) -> Result<GroupRegistration, RegistrationsError> {
+    fn group(self) -> Result<GroupRegistration, TextError> {
         let selector = |byte: u8| Selector(byte >> 6);
         let (mtu, rate, life): (u8, u8, u8) = (
             self.number(" mtu=")?,
@@ -259,7 +248,7 @@ impl<'a> Fields<'a> {
         let sl = Sl::try_new((sl_flow_hop >> 28) as u8).unwrap_or(Sl::ZERO);
         let mlid = Lid(self.number(" mlid=")?);
         if !mlid.is_multicast() {
-            return Err(self.expected("a multicast LID behind ` mlid=`"));
+            return Err(self.expected("a multicast LID after ` mlid=`"));
         }
         let mut group = McMemberRecord::default();
         group
@@ -287,14 +276,14 @@ impl<'a> Fields<'a> {
         })
     }
 
-    fn member(self, group: &McMemberRecord) -> Result<McMemberRecord, RegistrationsError> {
+    fn member(self, group: &McMemberRecord) -> Result<McMemberRecord, TextError> {
         let mut member = *group;
         member.set_port_gid(self.gid(" port_gid=")?);
         self.scope_state(&mut member)?;
         Ok(member)
     }
 
-    fn scope_state(self, record: &mut McMemberRecord) -> Result<(), RegistrationsError> {
+    fn scope_state(self, record: &mut McMemberRecord) -> Result<(), TextError> {
         let scope_state: u8 = self.number(" scope_state=")?;
         let proxy_join: u8 = self.number(" proxy_join=")?;
         record
@@ -305,7 +294,7 @@ impl<'a> Fields<'a> {
     }
 
     /// `None` if its lease has run out.
-    fn service(self, unix_seconds: u64) -> Result<Option<ServiceRecord>, RegistrationsError> {
+    fn service(self, unix_seconds: u64) -> Result<Option<ServiceRecord>, TextError> {
         let lease: u32 = self.number(" lease_period=")?;
         let taken: u64 = self.number(" modified_time=")?;
         // The clock may have been set back.
@@ -317,7 +306,7 @@ impl<'a> Fields<'a> {
         let name = self.text(" name='")?;
         let (name, _) = name
             .rsplit_once("' data8=")
-            .ok_or(self.expected("`'` behind the name"))?;
+            .ok_or_else(|| self.expected("`'` after the name"))?;
         let [data8, data16, data32, data64] = [
             self.bits128(" data8=")?,
             self.bits128(" data16=")?,
@@ -348,7 +337,7 @@ impl<'a> Fields<'a> {
         Ok((left > 0).then_some(record))
     }
 
-    fn subscription(self) -> Result<SubscriptionRegistration, RegistrationsError> {
+    fn subscription(self) -> Result<SubscriptionRegistration, TextError> {
         let qpn_resp_time: u32 = self.number(" qpn_resp_time_val=")?;
         let qpn = |bits: u32| Qpn::try_new(bits).map_err(|_| self.expected("a queue pair"));
         let mut info = InformInfo::default();
@@ -377,7 +366,7 @@ impl<'a> Fields<'a> {
         Ok(SubscriptionRegistration { record, address })
     }
 
-    fn guids(self) -> Result<GuidRegistration, RegistrationsError> {
+    fn guids(self) -> Result<GuidRegistration, TextError> {
         const KEYS: [&str; 8] = [
             " guid0=", " guid1=", " guid2=", " guid3=", " guid4=", " guid5=", " guid6=", " guid7=",
         ];

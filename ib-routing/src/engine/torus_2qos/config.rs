@@ -7,7 +7,7 @@ use ib_wire::{Guid, Lid};
 use super::place::{AXES, Radix};
 use crate::{
     error::{TopologyError, TopologyErrorKind},
-    format::{bad, hexadecimal, shorten, small},
+    format::{bad, hexadecimal, small},
 };
 
 /// What a configuration says.
@@ -114,7 +114,7 @@ impl Config {
         if !topology {
             return Err(TopologyErrorKind::BadValue {
                 field: "configuration",
-                found: shorten(text.lines().next().unwrap_or_default()),
+                found: ib_wire::text::shorten(text.lines().next().unwrap_or_default()),
                 expected: "a line that begins with `torus` or `mesh`",
             }
             .into());

@@ -3,12 +3,11 @@
 
 use alloc::{borrow::ToOwned, format, string::String};
 
-use ib_wire::{Guid, Lid, Lmc};
+use ib_wire::{Guid, Lid, Lmc, text::shorten};
 
 use crate::{
     error::TopologyErrorKind as Kind,
     fabric::{Enabled, LinkSpeed, LinkWidth, NodeType},
-    format::shorten,
 };
 
 /// What a line is.
