@@ -119,6 +119,16 @@ impl Guarantees {
         lanes: true,
         first_sl: 0,
     };
+
+    /// Shortest paths on any fabric, on one virtual lane, with deadlocks possible.
+    fn shortest_paths(options: &RouteOptions) -> Self {
+        Self {
+            any_fabric: true,
+            paths: PathRule::shortest(options),
+            lanes: false,
+            ..Self::NONE
+        }
+    }
 }
 
 impl Default for Guarantees {
@@ -142,7 +152,7 @@ pub enum PathRule {
 }
 
 impl PathRule {
-    /// Shortest paths, unless weights of hops make others lighter.
+    /// Shortest paths, unless weights of hops make longer ones lighter.
     fn shortest(options: &RouteOptions) -> Self {
         if options.hop_weights.is_empty() {
             Self::Shortest

@@ -8,13 +8,14 @@
 
 use crate::{
     algo::layered::{self, Objective, Plan, TreeStrategy},
-    engine::{self, Guarantees, PathRule, RoutingEngine},
+    engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
 };
+
 /// The engine `dfsssp`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dfsssp;
@@ -26,10 +27,9 @@ impl RoutingEngine for Dfsssp {
 
     fn guarantees(&self, options: &RouteOptions) -> Guarantees {
         Guarantees {
-            any_fabric: true,
             deadlock_free: true,
-            paths: PathRule::shortest(options),
-            ..Guarantees::NONE
+            lanes: true,
+            ..Guarantees::shortest_paths(options)
         }
     }
 

@@ -7,13 +7,14 @@
 
 use crate::{
     algo::port_balancing::route_shortest,
-    engine::{self, Guarantees, PathRule, RoutingEngine},
+    engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
 };
+
 /// The engine `dor`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dor;
@@ -24,12 +25,7 @@ impl RoutingEngine for Dor {
     }
 
     fn guarantees(&self, options: &RouteOptions) -> Guarantees {
-        Guarantees {
-            any_fabric: true,
-            paths: PathRule::shortest(options),
-            lanes: false,
-            ..Guarantees::NONE
-        }
+        Guarantees::shortest_paths(options)
     }
 
     /// Routes in dimension order.

@@ -13,13 +13,14 @@ use alloc::format;
 
 use crate::{
     algo::layered::{self, Objective, Plan, TreeStrategy},
-    engine::{self, Guarantees, PathRule, RoutingEngine},
+    engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
 };
+
 /// The engine `lash`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lash;
@@ -31,11 +32,10 @@ impl RoutingEngine for Lash {
 
     fn guarantees(&self, options: &RouteOptions) -> Guarantees {
         Guarantees {
-            any_fabric: true,
             deadlock_free: true,
-            paths: PathRule::shortest(options),
+            lanes: true,
             first_sl: options.lash_start_vl,
-            ..Guarantees::NONE
+            ..Guarantees::shortest_paths(options)
         }
     }
 

@@ -8,13 +8,14 @@
 
 use crate::{
     algo::port_balancing::route_shortest,
-    engine::{self, Guarantees, PathRule, RoutingEngine},
+    engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
 };
+
 /// The engine `minhop`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MinHop;
@@ -25,12 +26,7 @@ impl RoutingEngine for MinHop {
     }
 
     fn guarantees(&self, options: &RouteOptions) -> Guarantees {
-        Guarantees {
-            any_fabric: true,
-            paths: PathRule::shortest(options),
-            lanes: false,
-            ..Guarantees::NONE
-        }
+        Guarantees::shortest_paths(options)
     }
 
     /// Routes over shortest paths.

@@ -17,7 +17,7 @@ mod paths;
 
 use alloc::{vec, vec::Vec};
 
-use ib_wire::Sl;
+use ib_wire::{Sl, random::SplitMix64};
 
 use self::{escape::Escape, paths::Paths};
 use crate::{
@@ -28,7 +28,6 @@ use crate::{
         demands::Demands,
         lanes::channels_up_and_down,
         layered::{self, Objective, Plan, TreeStrategy},
-        random::Random,
         shortest_path_dag::ShortestPathDag,
     },
     engine::{self, Guarantees, RoutingEngine},
@@ -137,7 +136,7 @@ fn arrange(fabric: &Fabric, dag: &ShortestPathDag, demands: &Demands, vls: u8) -
     let to_cas = demands.trees.partition_point(|tree| tree.weight > 0);
     let to_cas = targets.partition_point(|&(first, _)| first < to_cas);
     let rounds = rounds(demands.trees.len() * fabric.num_switches());
-    let mut random = Random::new(1);
+    let mut random = SplitMix64::new(1);
     let mut best: Option<Arrangement> = None;
     for round in 0..rounds.max(2) {
         // On a large fabric the first round is for trees, where shortest paths meet no cycle.

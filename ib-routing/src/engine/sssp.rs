@@ -9,13 +9,14 @@
 
 use crate::{
     algo::{balance::Balance, demands::Demands, shortest_path_dag::ShortestPathDag},
-    engine::{self, Guarantees, PathRule, RoutingEngine},
+    engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
 };
+
 /// The engine `sssp`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sssp;
@@ -26,12 +27,7 @@ impl RoutingEngine for Sssp {
     }
 
     fn guarantees(&self, options: &RouteOptions) -> Guarantees {
-        Guarantees {
-            any_fabric: true,
-            paths: PathRule::shortest(options),
-            lanes: false,
-            ..Guarantees::NONE
-        }
+        Guarantees::shortest_paths(options)
     }
 
     /// # Errors
