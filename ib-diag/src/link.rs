@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use ib_routing::{LinkSpeed, LinkWidth, PortRef};
 use ib_smp::{PortInfo, PortPhysicalState, PortState};
-use ib_subnet::{active_speed, active_width, supported_speed, supported_width};
+use ib_subnet::active_speed;
 use ib_wire::PortNum;
 
 use crate::snapshot::Snapshot;
@@ -109,12 +109,12 @@ impl Snapshot {
         LinkView {
             a: near,
             b: far,
-            width: info.and_then(|info| active_width(&info)),
+            width: info.and_then(|info| info.width()),
             speed,
-            best_width: both.and_then(|(near, far)| supported_width(&near, &far)),
-            best_speed: both.and_then(|(near, far)| supported_speed(&near, &far)),
-            enabled_width: enabled.and_then(|(near, far)| supported_width(&near, &far)),
-            enabled_speed: enabled.and_then(|(near, far)| supported_speed(&near, &far)),
+            best_width: both.and_then(|(near, far)| near.widest_supported(&far)),
+            best_speed: both.and_then(|(near, far)| near.fastest_supported(&far)),
+            enabled_width: enabled.and_then(|(near, far)| near.widest_supported(&far)),
+            enabled_speed: enabled.and_then(|(near, far)| near.fastest_supported(&far)),
         }
     }
 
@@ -124,8 +124,8 @@ impl Snapshot {
             port,
             state: info.map(|info| info.port_state()),
             physical_state: info.map(|info| info.port_physical_state()),
-            width: info.and_then(|info| supported_width(&info, &info)),
-            speed: info.and_then(|info| supported_speed(&info, &info)),
+            width: info.and_then(|info| info.widest_supported(&info)),
+            speed: info.and_then(|info| info.fastest_supported(&info)),
         }
     }
 }

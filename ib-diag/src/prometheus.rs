@@ -247,7 +247,8 @@ impl Snapshot {
             let labels = [("guid", guid.as_str()), ("port", &number)];
             let extended = node.has_extended_speeds(ib_wire::PortNum(number.parse().unwrap_or(0)));
             if let Some(info) = port.info.filter(|_| port.is_link_up()) {
-                let rate = ib_subnet::active_width(&info)
+                let rate = info
+                    .width()
                     .zip(ib_subnet::active_speed(&info, extended))
                     .map(|(width, speed)| {
                         bytes_per_second(speed).saturating_mul(u64::from(width.lanes()))

@@ -12,7 +12,6 @@ pub mod lanes;
 pub mod layered;
 pub mod parallel;
 pub mod port_balancing;
-pub mod random;
 pub mod roots;
 pub mod shortest_path_dag;
 pub mod up_down;

@@ -13,9 +13,10 @@ mod wiring;
 
 use alloc::vec::Vec;
 
+use ib_wire::random::SplitMix64;
+
 use self::wiring::Wiring;
 use crate::{
-    algo::random::Random,
     error::TopologyError,
     fabric::{Fabric, PortRef},
     format::ibnetdiscover,
@@ -176,7 +177,7 @@ pub fn remove_links(fabric: &Fabric, percent: f64, seed: u64) -> Fabric {
         0.0
     };
     let gone = (links.len() as f64 * share + 0.5) as usize;
-    Random::new(seed).shuffle(&mut links);
+    SplitMix64::new(seed).shuffle(&mut links);
     let mut builder = fabric.to_builder();
     for (end, _) in links.into_iter().take(gone) {
         builder.remove_link(end);

@@ -10,12 +10,11 @@
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
 use arbitrary::Unstructured;
-use ib_wire::{Guid, Lid, Lmc, PortNum};
+use ib_wire::{Guid, Lid, Lmc, PortNum, random::SplitMix64};
 
 use crate::{
     Fabric, FabricBuilder, InvalidLid, LidMap, LidOptions, NewNode, NodeType, PortRef, RouteError,
     RouteOptions, Routes, SwitchIdx,
-    algo::random::Random,
     cluster::{self, Clusters, Union},
     engine,
     format::{
@@ -283,7 +282,7 @@ pub fn healing_takes_no_path_away(bytes: &[u8]) {
     let engines = [&engine::MINHOP, &engine::UPDN, &engine::SSSP];
     let (old_engine, new_engine, lmc) = (engines[next(3)], engines[next(3)], next(3) as u8);
     let (failures, everywhere, seed) = (1 + next(5), next(2) == 0, next(256));
-    let mut random = Random::new(seed as u64);
+    let mut random = SplitMix64::new(seed as u64);
     let old_fabric = random_fabric(&mut input);
     let options = LidOptions {
         lmc: Lmc::try_new(lmc).expect("an LMC"),
@@ -439,10 +438,10 @@ impl Outcomes {
 }
 
 /// A fabric after some cables and switches failed and some ports were cabled anew.
-fn damaged(fabric: &Fabric, failures: usize, random: &mut Random) -> Fabric {
+fn damaged(fabric: &Fabric, failures: usize, random: &mut SplitMix64) -> Fabric {
     let mut builder = fabric.to_builder();
     let cables: Vec<_> = fabric.links().collect();
-    let port = |random: &mut Random| PortRef {
+    let port = |random: &mut SplitMix64| PortRef {
         node: fabric.switches().as_slice()[random.below(fabric.num_switches())],
         port: PortNum(1 + random.below(8) as u8),
     };

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ib_routing::{
     Destination, Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SlTable,
-    SwitchIdx, VlMap,
-    algo::random::Random,
-    engine,
+    SwitchIdx, VlMap, engine,
     generate::FabricSpec,
     mcast::{Tree, Trees},
     verify::{
@@ -16,7 +14,7 @@ use ib_routing::{
     },
 };
 use ib_testkit::fabrics::fabric;
-use ib_wire::{Lid, Lmc, PortNum, Sl, Vl};
+use ib_wire::{Lid, Lmc, PortNum, Sl, Vl, random::SplitMix64};
 
 /// A switch's output port, by the switch and the port.
 type Out = (SwitchIdx, PortNum);
@@ -75,7 +73,7 @@ impl Net {
         }
     }
 
-    fn members(&self, count: usize, random: &mut Random) -> Vec<PortRef> {
+    fn members(&self, count: usize, random: &mut SplitMix64) -> Vec<PortRef> {
         let mut ports: Vec<PortRef> = self.cas().iter().map(|&(end, ..)| end).collect();
         random.shuffle(&mut ports);
         ports.truncate(count);
@@ -159,9 +157,9 @@ fn is_dropped(net: &Net, source: &Destination, target: &Destination, lid: Lid, s
 
 #[test]
 fn packets_mapped_to_lane_15_are_unreachable_and_wait_for_nobody() {
-    let mut random = Random::new(15);
+    let mut random = SplitMix64::new(15);
     for (number, mut net) in nets(&[&engine::UPDN], 1).into_iter().enumerate() {
-        let lanes = |random: &mut Random| {
+        let lanes = |random: &mut SplitMix64| {
             [(); 16].map(|()| Vl::try_new(if random.below(9) == 0 { 15 } else { 0 }).unwrap())
         };
         let mut map = VlMap::uniform(lanes(&mut random));
@@ -366,7 +364,7 @@ fn can_deadlock(net: &Net, trees: &[Tree]) -> bool {
 fn trees_and_routes_deadlock_together_where_brute_force_says_so() {
     let (mut cycles, mut proofs) = (0, 0);
     for net in nets(&[&engine::UPDN, &engine::MINHOP], 0) {
-        let mut random = Random::new(5);
+        let mut random = SplitMix64::new(5);
         for count in [1, 3, 6] {
             let mut maker = Trees::new(&net.fabric, BTreeSet::new());
             let trees: Vec<Tree> = (0..count)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ib_routing::{
     Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, NodeType, PortRef, RouteOptions,
     Routes, SharedEngine, SwitchIdx,
-    algo::{bfs, random::Random},
+    algo::bfs,
     engine,
     repair::{Installed, Repair, RepairError, repair},
     update::difference,
@@ -14,7 +14,7 @@ use ib_routing::{
     verify::certificate,
 };
 use ib_testkit::fabrics::fabric as fixture;
-use ib_wire::PortNum;
+use ib_wire::{PortNum, random::SplitMix64};
 
 const FABRICS: [&str; 8] = [
     "gen-karyn-4-3",
@@ -78,7 +78,7 @@ fn without(fabric: &Fabric, ends: &[PortRef]) -> Fabric {
 }
 
 /// All cables of a switch, a few cables between switches, or a host's, by turns.
-fn failure(fabric: &Fabric, turn: u64, random: &mut Random) -> Vec<PortRef> {
+fn failure(fabric: &Fabric, turn: u64, random: &mut SplitMix64) -> Vec<PortRef> {
     let is_switch = |end: PortRef| fabric.switch_of(end.node).is_some();
     let mut cables: Vec<_> = fabric
         .links()
@@ -196,7 +196,7 @@ fn failures_are_repaired(engine: &SharedEngine, most: impl Fn(u64, u64) -> u64) 
         let Some(whole) = Net::new(engine, fixture(name)) else {
             continue;
         };
-        let mut random = Random::new(11);
+        let mut random = SplitMix64::new(11);
         for turn in 0..6 {
             let name = format!("{engine} {name} {turn}");
             let fabric = without(&whole.fabric, &failure(&whole.fabric, turn, &mut random));
@@ -403,7 +403,7 @@ fn links_that_come_back_get_as_many_routes_as_asked() {
 fn an_engine_without_a_rule_left_says_why_it_computes_all_anew() {
     // The root of a mesh loses a neighbour: the old ranks leave that one no way up.
     let whole = Net::new(&engine::UPDN, fixture("gen-mesh-6x4")).unwrap();
-    let mut random = Random::new(11);
+    let mut random = SplitMix64::new(11);
     let mut reasons = Vec::new();
     for turn in 0..6 {
         let fabric = without(&whole.fabric, &failure(&whole.fabric, turn, &mut random));

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 use ib_routing::{
     Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeType, PathRule, PortRef, RouteError,
-    RouteOptions, Routes, SharedEngine,
-    algo::random::Random,
-    engine,
+    RouteOptions, Routes, SharedEngine, engine,
     format::lfts,
     generate::{FabricSpec, remove_links},
     verify,
@@ -16,7 +14,7 @@ use ib_routing::{
     whatif,
 };
 use ib_testkit::fabrics::fabric as fixture;
-use ib_wire::{Guid, Lid, Lmc, PortNum};
+use ib_wire::{Guid, Lid, Lmc, PortNum, random::SplitMix64};
 
 fn assign(fabric: &Fabric, lmc: u8) -> LidMap {
     let lmc = Lmc::try_new(lmc).unwrap();
@@ -33,7 +31,7 @@ fn assign(fabric: &Fabric, lmc: u8) -> LidMap {
 
 /// The nodes and links of a fabric in another order.
 fn shuffled(fabric: &Fabric, seed: u64) -> Fabric {
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     let mut nodes: Vec<_> = fabric.nodes().iter_enumerated().collect();
     random.shuffle(&mut nodes);
     let mut builder = FabricBuilder::new();

@@ -1,9 +1,7 @@
 //! From old routes to new ones: every way that is planned is simulated by lines of their own.
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SwitchIdx,
-    algo::random::Random,
-    engine,
+    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SwitchIdx, engine,
     repair::{Installed, repair},
     update::{
         check::{self, Accident},
@@ -11,7 +9,7 @@ use ib_routing::{
     },
 };
 use ib_testkit::fabrics::fabric as fixture;
-use ib_wire::Lid;
+use ib_wire::{Lid, random::SplitMix64};
 
 fn assign(fabric: &Fabric) -> LidMap {
     LidMap::assign(fabric, &LidOptions::default()).unwrap()
@@ -142,7 +140,7 @@ fn a_repair_drains_nothing_on_a_tree_and_less_than_a_full_computation_elsewhere(
             .links()
             .filter(|&(one, other)| between(one) && between(other))
             .collect();
-        Random::new(3).shuffle(&mut cables);
+        SplitMix64::new(3).shuffle(&mut cables);
         for &(end, _) in cables.iter().take(2) {
             let mut builder = fabric.to_builder();
             builder.remove_link(end);

@@ -12,7 +12,7 @@ use ib_mad::{
     extended_speeds_select,
 };
 use ib_routing::{NodeIdx, PortRef};
-use ib_wire::table::{FieldKind, Layout, load_bits, store_bits};
+use ib_wire::table::{FieldKind, Layout, load_bits, padded, store_bits};
 use ib_wire::{OpCode, PortNum};
 
 use crate::frame::FrameIdx;
@@ -164,11 +164,7 @@ impl Sim {
     ) -> MadStatus {
         let switch = self.nodes[node].is_switch;
         if id == ClassPortInfo::ID && !set {
-            *data = [0; 192];
-            let info = class_port_info(switch, self.options.profile);
-            for (to, from) in data.iter_mut().zip(info.as_bytes()) {
-                *to = *from;
-            }
+            *data = padded(class_port_info(switch, self.options.profile).as_bytes());
             return MadStatus::OK;
         }
         let Some((layout, windows)) = windows(id) else {

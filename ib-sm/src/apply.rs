@@ -5,10 +5,10 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 
-use ib_mad::{Attribute as _, AttributeId, Mad, MadAddress, Method};
+use ib_mad::{Attribute as _, AttributeId, Mad, Method};
 use ib_smp::{DrPath, GuidInfo, PortInfo, PortInfoModifier, SmpDirected};
 use ib_subnet::{Block, PortId, Subnet};
-use ib_wire::MKey;
+use ib_wire::{MKey, table::padded};
 
 use crate::{
     policy::{Situation, links},
@@ -226,11 +226,7 @@ pub(crate) fn directed(
     data: &[u8; 64],
 ) -> Mad {
     let mut smp = SmpDirected::new(method, attribute_id, attribute_modifier, path);
-    smp.set_m_key(m_key).set_smp_data(data);
-    Mad {
-        address: MadAddress::DIRECTED,
-        bytes: *smp.as_bytes(),
-    }
+    smp.set_m_key(m_key).set_smp_data(data).to_mad()
 }
 
 /// Records what a device answered to a request that did not fail.
@@ -241,11 +237,7 @@ pub(crate) fn record(subnet: &mut Subnet, request: Request, data: &[u8; 64]) {
         if let Ok((info, _)) = ib_smp::SwitchInfo::parse(data, 0) {
             let mut info = *info;
             info.set_port_state_change(false);
-            let mut data = *data;
-            for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
-                *to = from;
-            }
-            subnet.record(block, &data);
+            subnet.record(block, &padded(info.as_bytes()));
         }
         return;
     }

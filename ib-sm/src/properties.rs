@@ -132,9 +132,7 @@ fn answer(request: &Mad, script: &mut impl Iterator<Item = u8>) -> Mad {
             .set_node_guid(Guid(u64::from(next() % 16)))
             .set_port_guid(Guid(u64::from(next())))
             .set_local_port_num(PortNum(next() % 20));
-        for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
-            *to = from;
-        }
+        data = ib_wire::table::padded(info.as_bytes());
     } else {
         for to in &mut data {
             *to = next();

@@ -17,6 +17,7 @@ use ib_smp::{
     VlArbitrationModifier, VlArbitrationTable,
 };
 use ib_subnet::{Block, NodeId, PortAt, PortId, arbitration_block};
+use ib_wire::table::padded;
 
 use crate::policy::{
     Situation, lanes, links, multicast, partitions,
@@ -123,11 +124,11 @@ pub(crate) fn desired(at: Situation<'_>, stage: Stage, block: Block) -> Option<[
             let known = at.subnet().switch(node)?.info()?;
             // Clears the bit; a change that comes after the Set shows in the next look for changes.
             info.set_port_state_change(known.port_state_change());
-            padded(info.as_bytes())
+            Some(padded(info.as_bytes()))
         }
         PortInfo::ID => {
             let state = port_state(at, stage, block.port)?;
-            padded(links::set(at, block.port, state)?.as_bytes())
+            Some(padded(links::set(at, block.port, state)?.as_bytes()))
         }
         LinearForwardingTable::ID => tables::routed_block(at, block.port.node, low_half(block)),
         MulticastForwardingTable::ID => {
@@ -140,7 +141,9 @@ pub(crate) fn desired(at: Situation<'_>, stage: Stage, block: Block) -> Option<[
         }
         SlToVlMappingTable::ID => {
             let modifier = SlToVlModifier::from_bits(block.modifier)?;
-            padded(lanes::sl_to_vl(at, block.port, modifier)?.as_bytes())
+            Some(padded(
+                lanes::sl_to_vl(at, block.port, modifier)?.as_bytes(),
+            ))
         }
         VlArbitrationTable::ID => {
             let half = VlArbitrationModifier::from_bits(block.modifier)?.half;
@@ -319,7 +322,7 @@ fn sl_to_vl(at: Situation<'_>, output: PortId, was_active: bool, steps: &mut Vec
     let mut changed = Vec::new();
     for (modifier, table) in &tables {
         match at.subnet().block(block(*modifier)) {
-            Some(known) if padded(table.as_bytes()) == Some(known) => {}
+            Some(known) if padded(table.as_bytes()) == known => {}
             // A manager before this one has configured the port: what it holds is read first.
             None if was_active => steps.push_back(Step::Read(block(*modifier))),
             _ => changed.push(*modifier),
@@ -382,10 +385,4 @@ pub(crate) fn lft_block(node: NodeId, number: u16) -> Block {
         attribute: LinearForwardingTable::ID,
         modifier: number.into(),
     }
-}
-
-fn padded(bytes: &[u8]) -> Option<[u8; 64]> {
-    let mut block = [0; 64];
-    block.get_mut(..bytes.len())?.copy_from_slice(bytes);
-    Some(block)
 }

@@ -8,7 +8,7 @@ use ib_mad::{
     Attribute, AttributeId, Mad, MadAddress, MadStatus, Method, MgmtClass, TransactionId,
     mad_format,
 };
-use ib_wire::{Lid, MKey, code_points, wire_struct};
+use ib_wire::{Lid, MKey, code_points, table::padded, wire_struct};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::DrPath;
@@ -170,11 +170,8 @@ impl SmpDirected {
     where
         T: Attribute + IntoBytes + Immutable,
     {
-        let mut data = [0; 64];
-        for (to, &from) in data.iter_mut().zip(value.as_bytes()) {
-            *to = from;
-        }
-        self.set_attribute_id(T::ID).set_smp_data(&data)
+        self.set_attribute_id(T::ID)
+            .set_smp_data(&padded(value.as_bytes()))
     }
 }
 

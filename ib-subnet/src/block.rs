@@ -6,7 +6,7 @@ use ib_smp::{
     PortInfo, SlToVlMappingTable, SlToVlModifier, SwitchInfo, VlArbitrationHalf,
     VlArbitrationModifier, VlArbitrationTable,
 };
-use ib_wire::PortNum;
+use ib_wire::{PortNum, table::padded};
 
 use crate::{PortId, Subnet};
 
@@ -203,12 +203,4 @@ pub const fn arbitration_block(half: VlArbitrationHalf) -> u16 {
 )]
 const fn low_half(modifier: u32) -> u16 {
     modifier as u16
-}
-
-fn padded(bytes: &[u8]) -> [u8; 64] {
-    let mut block = [0; 64];
-    for (to, &from) in block.iter_mut().zip(bytes) {
-        *to = from;
-    }
-    block
 }

@@ -9,10 +9,7 @@ use ib_routing::{Fabric, FabricBuilder, LinkSpeed, NewNode, NodeIdx, PortRef, Sw
 use ib_smp::{CapabilityMask, NodeDescription, NodeInfo, NodeType};
 use ib_wire::{Guid, PortNum};
 
-use crate::{
-    Node, NodeId, PortId, Subnet,
-    link_speed::{active_speed, active_width},
-};
+use crate::{Node, NodeId, PortId, Subnet, link_speed::active_speed};
 
 /// A fabric, and where the nodes of the subnet are in it.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +54,7 @@ impl FabricIndex {
                     }
                     let speed = active_speed(info, has_extended_speeds(node, here.port));
                     let speed = speed.filter(|_| !record.is_fdr10());
-                    entry.width = active_width(info);
+                    entry.width = info.width();
                     entry.speed = speed.or(record.is_fdr10().then_some(LinkSpeed::Fdr10));
                 }
             }

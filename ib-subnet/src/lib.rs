@@ -34,7 +34,7 @@ pub use block::{Block, arbitration_block};
 pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 pub use fabric::{FabricIndex, description, node_type};
 pub use known_table::KnownTable;
-pub use link_speed::{active_speed, active_width, supported_speed, supported_width};
+pub use link_speed::active_speed;
 pub use node::{Node, Port, Switch};
 pub use port_summary::PortSummary;
 pub use read::{Read, ReadTarget};

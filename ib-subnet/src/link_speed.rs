@@ -1,18 +1,12 @@
-//! Width and speed of a link from the fields of PortInfo that say it.
+//! Speed of a link, as far as PortInfo alone does not tell it.
 
-use ib_routing::{LinkSpeed, LinkWidth};
+use ib_routing::LinkSpeed;
 use ib_smp::{CapabilityMask, CapabilityMask2, LinkSpeedsExt, PortInfo};
-
-/// Active width; `None` for a value without a name.
-#[must_use]
-pub fn active_width(info: &PortInfo) -> Option<LinkWidth> {
-    info.width()
-}
 
 /// Active speed of a lane; `None` for a value without a name.
 ///
-/// `extended` says whether the extended fields mean something, which the CapabilityMask of the end port says
-/// (of a switch that of port 0).
+/// `extended` is whether the port supports extended speeds: a bit of the CapabilityMask of the end port,
+/// which on a switch is port 0. Without it the extended fields have no meaning.
 #[must_use]
 pub fn active_speed(info: &PortInfo, extended: bool) -> Option<LinkSpeed> {
     if extended {
@@ -20,18 +14,6 @@ pub fn active_speed(info: &PortInfo, extended: bool) -> Option<LinkSpeed> {
     } else {
         info.link_speed_active().speed()
     }
-}
-
-/// The widest width that both ends of a link can do.
-#[must_use]
-pub fn supported_width(here: &PortInfo, there: &PortInfo) -> Option<LinkWidth> {
-    here.widest_supported(there)
-}
-
-/// The highest speed of a lane that both ends of a link can do.
-#[must_use]
-pub fn supported_speed(here: &PortInfo, there: &PortInfo) -> Option<LinkSpeed> {
-    here.fastest_supported(there)
 }
 
 /// Whether a device shows its speeds only with bit 31 of PortInfo's modifier: it knows NDR or XDR. Only the

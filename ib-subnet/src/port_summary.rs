@@ -9,10 +9,7 @@ use ib_routing::{LinkSpeed, LinkWidth};
 use ib_smp::{NodeType, PortInfo, PortPhysicalState, PortState};
 use ib_wire::PortNum;
 
-use crate::{
-    PortAt, PortId, Subnet,
-    link_speed::{active_speed, active_width, supported_speed, supported_width},
-};
+use crate::{PortAt, PortId, Subnet, link_speed::active_speed};
 
 /// The ports of a subnet, counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,7 +68,7 @@ impl PortSummary {
         if record.is_neighbor_silent() {
             self.unanswered.push(name);
         }
-        let (width, speed) = (active_width(info), active_speed(info, true));
+        let (width, speed) = (info.width(), active_speed(info, true));
         if let Some(width) = width {
             count(&mut self.widths, width);
         }
@@ -82,10 +79,10 @@ impl PortSummary {
         let Some(peer) = peer else {
             return;
         };
-        if width < supported_width(info, peer) {
+        if width < info.widest_supported(peer) {
             self.narrow.push(name);
         }
-        if speed < supported_speed(info, peer) {
+        if speed < info.fastest_supported(peer) {
             self.slow.push(name);
         }
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ib_mad::{Instant, Mad};
+use ib_wire::random::SplitMix64;
 
 use crate::{Clock, MadTransport, Received};
 
@@ -54,8 +55,7 @@ pub struct Faulty<T, C> {
     transport: T,
     clock: C,
     options: FaultOptions,
-    /// State of SplitMix64.
-    random: u64,
+    random: SplitMix64,
     /// What arrives later, and when; in no order.
     late: Vec<(Instant, Received)>,
 }
@@ -67,7 +67,7 @@ impl<T: MadTransport, C: Clock> Faulty<T, C> {
             transport,
             clock,
             options,
-            random: options.seed,
+            random: SplitMix64::new(options.seed),
             late: Vec::new(),
         }
     }
@@ -75,22 +75,6 @@ impl<T: MadTransport, C: Clock> Faulty<T, C> {
     /// The transport inside. What was to arrive later is lost.
     pub fn into_inner(self) -> T {
         self.transport
-    }
-
-    /// The next number of SplitMix64.
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// True for this share of the calls.
-    fn happens(&mut self, share: f64) -> bool {
-        // 53 bits, which a float holds exactly: from 0.0 up to, not including, 1.0.
-        let drawn = (self.draw() >> 11) as f64 / (1u64 << 53) as f64;
-        drawn < share
     }
 
     /// The datagram that is due first, if it is due at `now`.
@@ -105,13 +89,13 @@ impl<T: MadTransport, C: Clock> Faulty<T, C> {
 
     /// Draws the faults of a datagram that arrived; what is left of it now.
     fn arrive(&mut self, received: Received) -> Option<Received> {
-        if self.happens(self.options.loss) {
+        if self.random.happens(self.options.loss) {
             return None;
         }
-        if self.happens(self.options.duplication) {
+        if self.random.happens(self.options.duplication) {
             self.delay(received);
         }
-        if self.happens(self.options.delayed) {
+        if self.random.happens(self.options.delayed) {
             self.delay(received);
             return None;
         }
@@ -120,7 +104,7 @@ impl<T: MadTransport, C: Clock> Faulty<T, C> {
 
     fn delay(&mut self, received: Received) {
         let longest = u64::try_from(self.options.max_delay.as_nanos()).unwrap_or(u64::MAX);
-        let nanos = self.draw() % longest.saturating_add(1).max(1);
+        let nanos = self.random.next() % longest.saturating_add(1).max(1);
         let due = self.clock.now().saturating_add(Duration::from_nanos(nanos));
         self.late.push((due, received));
     }
@@ -130,7 +114,7 @@ impl<T: MadTransport, C: Clock> MadTransport for Faulty<T, C> {
     type Error = T::Error;
 
     fn send(&mut self, mad: &Mad) -> Result<(), T::Error> {
-        if self.happens(self.options.loss) {
+        if self.random.happens(self.options.loss) {
             return Ok(());
         }
         self.transport.send(mad)

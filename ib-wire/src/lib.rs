@@ -39,6 +39,7 @@ pub mod packet;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
+pub mod random;
 pub mod roce;
 mod rwh;
 #[cfg(feature = "proptest")]

@@ -1,10 +1,12 @@
-//! A small generator of pseudo-random numbers: the same seed gives the same fabric everywhere.
+//! A small generator of pseudo-random numbers, for faults and test inputs: not for keys.
+//!
+//! The same seed gives the same numbers on every machine, so that results can be repeated.
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// SplitMix64. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 #[derive(Clone, Copy, Debug)]
-pub struct Random(u64);
+pub struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     /// The sequence of this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
@@ -24,6 +26,12 @@ impl Random {
     pub const fn below(&mut self, bound: usize) -> usize {
         // The high half of the product: no division, and a bias of 2^-64 at most.
         ((self.next() as u128 * bound as u128) >> 64) as usize
+    }
+
+    /// True with a probability of `chance`, from 0.0 (never) to 1.0 (always). A chance of 0 takes no number.
+    pub fn happens(&mut self, chance: f64) -> bool {
+        // The upper 53 bits are a float in 0..1 without rounding.
+        chance > 0.0 && ((self.next() >> 11) as f64) * (1.0 / (1u64 << 53) as f64) < chance
     }
 
     /// Puts the entries in a random order.

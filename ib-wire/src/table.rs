@@ -134,6 +134,23 @@ pub const fn spec_name(getter: &'static str) -> &'static str {
     }
 }
 
+/// The bytes of a structure at the start of a field of `N` bytes; the rest is zero, and what is longer is
+/// cut off.
+///
+/// ```
+/// assert_eq!(ib_wire::table::padded(&[1, 2]), [1, 2, 0, 0]);
+/// assert_eq!(ib_wire::table::padded(&[1, 2, 3]), [1, 2]);
+/// ```
+#[must_use]
+#[inline]
+pub fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut field = [0; N];
+    for (to, &from) in field.iter_mut().zip(bytes) {
+        *to = from;
+    }
+    field
+}
+
 #[cfg(test)]
 #[allow(
     unreachable_pub,

@@ -7,7 +7,7 @@ use ib_routing::{
     mcast::{PortSet, Tree},
 };
 use ib_smp::{LinearForwardingTable, MulticastForwardingTable};
-use ib_subnet::{active_speed, active_width};
+use ib_subnet::active_speed;
 use ib_wire::{Lid, PortNum, Sl};
 
 use super::Snapshot;
@@ -44,7 +44,7 @@ impl Snapshot {
                 if !node.is_switch() || at.port == PortNum::MANAGEMENT {
                     (port.lid, port.lmc) = (info.lid(), info.lmc());
                 }
-                port.width = active_width(info);
+                port.width = info.width();
                 port.speed = active_speed(info, node.has_extended_speeds(at.port));
                 if observed.is_fdr10 {
                     port.speed = Some(ib_routing::LinkSpeed::Fdr10);

@@ -8,12 +8,13 @@
 
 use alloc::vec::Vec;
 
+use ib_wire::random::SplitMix64;
+
 use crate::{
     algo::{
         choices::Choices,
         demands::{Demand, Demands},
         hotspots::Hotspots,
-        random::Random,
         shortest_path_dag::{DagTo, ShortestPathDag, Tree},
     },
     fabric::Fabric,
@@ -89,7 +90,7 @@ impl<'a> Balance<'a> {
             balance.choices.clone(),
             balance.load.clone(),
         );
-        let mut random = Random::new(1);
+        let mut random = SplitMix64::new(1);
         for round in 0..rounds(balance.choices.len()) {
             if round > 0 {
                 // Another order leads to another arrangement.

@@ -41,7 +41,7 @@ mod split_atomic;
 
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
-use ib_wire::{Guid, PortNum};
+use ib_wire::{Guid, PortNum, random::SplitMix64};
 
 use self::{
     batch::Batch, bundle::Bundles, flows::Flows, port_balancer::PortBalancer, scratch::Scratch,
@@ -50,7 +50,6 @@ use crate::{
     algo::{
         frontiers::{BATCH, Frontiers, shortest, shortest_by_weight},
         parallel,
-        random::Random,
     },
     engine::{self, SharedEngine},
     error::RouteError,
@@ -132,7 +131,7 @@ pub fn route(
         } else {
             0
         };
-        let mut random = Random::new(1);
+        let mut random = SplitMix64::new(1);
         for number in 0..=orders {
             for count_only in [true, false] {
                 if !best.is_even() && (number > 0 || count_only) {
@@ -398,7 +397,7 @@ fn order_out_ports(
             out_port.ignored = true;
         }
     }
-    let mut random = options.scatter_ports.map(Random::new);
+    let mut random = options.scatter_ports.map(SplitMix64::new);
     if random.is_none() && options.port_order.is_empty() && classes.is_none() {
         return out_ports;
     }

@@ -4,7 +4,7 @@
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
 use super::Wiring;
-use crate::algo::random::Random;
+use ib_wire::random::SplitMix64;
 
 fn switches(count: u32, hosts: u32) -> Result<Wiring, String> {
     Wiring::check(u64::from(count), u64::from(hosts))?;
@@ -26,7 +26,7 @@ pub(super) fn jellyfish(count: u32, degree: u32, hosts: u32, seed: u64) -> Resul
         ));
     }
     let mut wiring = switches(count, hosts)?;
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     // In a dense graph there are too few pairs of ports to choose from.
     let mut dense = false;
     for _ in 0..1000 {
@@ -51,7 +51,7 @@ pub(super) fn jellyfish(count: u32, degree: u32, hosts: u32, seed: u64) -> Resul
 }
 
 /// Joins free ports at random; where only unfit pairs are left, a cable is taken out for them.
-fn regular(count: u32, degree: u32, random: &mut Random) -> Option<BTreeSet<(u32, u32)>> {
+fn regular(count: u32, degree: u32, random: &mut SplitMix64) -> Option<BTreeSet<(u32, u32)>> {
     let mut free: Vec<u32> = (0..count)
         .flat_map(|at| (0..degree).map(move |_| at))
         .collect();
@@ -83,7 +83,7 @@ fn regular(count: u32, degree: u32, random: &mut Random) -> Option<BTreeSet<(u32
 
 /// A ring in which every switch is joined to its nearest, and then pairs of cables that exchange their
 /// ends at random: that finds a graph of any degree.
-fn exchanged(count: u32, degree: u32, random: &mut Random) -> BTreeSet<(u32, u32)> {
+fn exchanged(count: u32, degree: u32, random: &mut SplitMix64) -> BTreeSet<(u32, u32)> {
     let ordered = |one: u32, other: u32| (one.min(other), one.max(other));
     let far = |at: u32, step: u32| (at + step).checked_rem(count).unwrap_or(0);
     let mut cables = BTreeSet::new();
@@ -173,7 +173,7 @@ pub(super) fn random(count: u32, links: u32, hosts: u32, seed: u64) -> Result<Wi
         ));
     }
     let mut wiring = switches(count, hosts)?;
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     for at in 1..count {
         wiring.cable(at, random.below(at as usize) as u32);
     }

@@ -1,5 +1,7 @@
 use super::*;
-use crate::{algo::random::Random, generate::FabricSpec};
+use ib_wire::random::SplitMix64;
+
+use crate::generate::FabricSpec;
 
 fn fabric(spec: &str) -> Fabric {
     spec.parse::<FabricSpec>()
@@ -59,7 +61,7 @@ fn groups_of_the_same_members_take_different_links() {
 
 /// A random fabric of some switches, and some of its hosts; in some, switches are without multicast.
 fn random_case(seed: u64) -> (Fabric, Vec<PortRef>, BTreeSet<SwitchIdx>) {
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     let switches = 2 + random.below(12);
     let links = switches + random.below(2 * switches);
     let spec = alloc::format!("random:switches={switches},links={links},hosts=2,seed={seed}");

@@ -2,10 +2,9 @@
 
 use alloc::{vec, vec::Vec};
 
-use ib_wire::{Lid, PortNum};
+use ib_wire::{Lid, PortNum, random::SplitMix64};
 
 use crate::{
-    algo::random::Random,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
@@ -49,7 +48,7 @@ pub fn contention(fabric: &Fabric, lids: &LidMap, routes: &Routes, pattern: Patt
     let mut targets = cas.clone();
     match pattern {
         Pattern::Shift(by) => targets.rotate_left(by.checked_rem(cas.len()).unwrap_or(0)),
-        Pattern::Random(seed) => Random::new(seed).shuffle(&mut targets),
+        Pattern::Random(seed) => SplitMix64::new(seed).shuffle(&mut targets),
         Pattern::AllToAll => {
             for shift in 1..cas.len() {
                 let targets = cas.iter().cycle().skip(shift);

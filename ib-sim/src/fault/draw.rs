@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ib_mad::Mad;
-use ib_routing::algo::random;
+use ib_wire::random::SplitMix64;
 
 use super::FaultRates;
 
@@ -29,11 +29,11 @@ pub(crate) struct DrawContext {
 
 /// Chances and values out of one seeded sequence: a run repeats on every machine.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(random::Random);
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     pub(crate) const fn new(seed: u64) -> Self {
-        Self(random::Random::new(seed))
+        Self(SplitMix64::new(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -41,8 +41,7 @@ impl Random {
     }
 
     pub(crate) fn happens(&mut self, chance: f64) -> bool {
-        // The upper 53 bits are a float in 0..1 without rounding.
-        chance > 0.0 && ((self.next() >> 11) as f64) * (1.0 / (1u64 << 53) as f64) < chance
+        self.0.happens(chance)
     }
 
     /// A time in 0..`bound`.

@@ -6,7 +6,7 @@ use core::time::Duration;
 use ib_mad::{Attribute as _, Instant, Mad, MadStatus, Method, MgmtClass, NoticeSm, TrapNumber};
 use ib_smp::{DrDirection, SmControl, SmInfo, SmState, SmpDirected, SmpLidRouted};
 use ib_subnet::PortId;
-use ib_wire::{Guid, PortNum};
+use ib_wire::{Guid, PortNum, table::padded};
 
 use super::{MAX_ANSWERS, Mode, SubnetManager, later};
 use crate::{
@@ -80,7 +80,7 @@ impl SubnetManager {
             PeerRequest::HandOver(_) => {
                 let mut own = self.election.current();
                 own.set_sm_state(SmState::MASTER);
-                (Method::SET, SmControl::HANDOVER.0, sm_info_data(&own))
+                (Method::SET, SmControl::HANDOVER.0, padded(own.as_bytes()))
             }
         };
         Some(directed(&path, m_key, method, SmInfo::ID, modifier, &data))
@@ -259,7 +259,7 @@ impl SubnetManager {
 
     fn answer_sm_info(&mut self, request: &Mad, own: &SmInfo, status: MadStatus) {
         let mut answer = *request;
-        let data = sm_info_data(own);
+        let data = padded(own.as_bytes());
         match request.header().mgmt_class() {
             MgmtClass::SUBN_DIRECTED => {
                 if let Ok((smp, _)) = SmpDirected::parse_mut(&mut answer.bytes, 0) {
@@ -340,12 +340,4 @@ impl SubnetManager {
     fn stop_polling(&mut self) {
         self.polling = Polling::default();
     }
-}
-
-fn sm_info_data(info: &SmInfo) -> [u8; 64] {
-    let mut data = [0; 64];
-    for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
-        *to = from;
-    }
-    data
 }

@@ -14,7 +14,7 @@ use ib_sa::{
     SlToVlMappingTableRecord, SmInfoRecord, SwitchInfoRecord, TraceRecord,
     VlArbitrationTableRecord,
 };
-use ib_wire::Lid;
+use ib_wire::{Lid, table::padded};
 
 use super::{
     RequestContext, SubnetAdministrator, View,
@@ -173,11 +173,7 @@ impl SubnetAdministrator {
         };
         let kept = self.subscriptions.set(mad.address, gid, wanted)?;
         let mut response = request.refuse(MadStatus::OK);
-        let mut data = [0; 200];
-        for (to, &from) in data.iter_mut().zip(kept.as_bytes()) {
-            *to = from;
-        }
-        response.set_data(&data);
+        response.set_data(&padded(kept.as_bytes()));
         Ok(Answer::Single(response))
     }
 
@@ -278,11 +274,7 @@ fn class_port_info(request: &SaMad) -> Answered {
         .set_capability_mask(ClassCapabilities::from_bits_retain(CAPABILITIES))
         .set_resp_time_value(RespTime::from_bits(16));
     let mut response = request.refuse(MadStatus::OK);
-    let mut data = [0; 200];
-    for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
-        *to = from;
-    }
-    response.set_data(&data);
+    response.set_data(&padded(info.as_bytes()));
     Ok(Answer::Single(response))
 }
 

@@ -11,7 +11,7 @@ use ib_mad::{
     TransactionWindow, TrapNumber, WindowConfig,
 };
 use ib_sa::{InformInfoRecord, SaMad};
-use ib_wire::{Gid, Guid, Lid, QKey};
+use ib_wire::{Gid, Guid, Lid, QKey, table::padded};
 
 use crate::registrations::SubscriptionRegistration;
 
@@ -142,11 +142,7 @@ impl Subscriptions {
             .filter(|known| fits(&known.filter, notice) && may_know(known.gid));
         for known in fitting {
             let mut report = SaMad::new(Method::REPORT, Notice::ID);
-            let mut data = [0; 200];
-            for (to, &from) in data.iter_mut().zip(notice.as_bytes()) {
-                *to = from;
-            }
-            report.set_data(&data);
+            report.set_data(&padded(notice.as_bytes()));
             let mad = Mad {
                 address: MadAddress {
                     qkey: QKey::GSI,

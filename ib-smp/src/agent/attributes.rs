@@ -2,7 +2,7 @@
 //! kept.
 
 use ib_mad::{Attribute, AttributeId, MadStatus, NoticeSm};
-use ib_wire::PortNum;
+use ib_wire::{PortNum, table::padded};
 
 use super::{INVALID, Request, Sma, SmaPort, UNSUPPORTED};
 use crate::{
@@ -301,10 +301,7 @@ pub(super) fn named_port(id: AttributeId, modifier: u32) -> Option<PortNum> {
 /// Makes an attribute the data of a response; what is behind it is zero.
 #[inline]
 pub(super) fn put(data: &mut Data, attribute: &[u8]) -> MadStatus {
-    *data = [0; 64];
-    for (to, &from) in data.iter_mut().zip(attribute) {
-        *to = from;
-    }
+    *data = padded(attribute);
     MadStatus::OK
 }
 

@@ -3,7 +3,7 @@ use alloc::string::ToString;
 use ib_wire::Lmc;
 
 use super::*;
-use crate::algo::random::Random;
+use ib_wire::random::SplitMix64;
 
 fn declaration(name: &str, first: u16, last: u16) -> Declaration {
     Declaration {
@@ -81,7 +81,7 @@ fn ports_that_overlap_are_as_even_as_can_be() {
     assert_eq!(even, [6, 7, 7]);
 
     // And on random choices, as trying all of them says.
-    let mut random = Random::new(7);
+    let mut random = SplitMix64::new(7);
     for _ in 0..200 {
         let ports = 1 + random.below(3);
         let others: Vec<Declaration> = (0..3u16)
