@@ -21,9 +21,9 @@
 //! # Ok::<(), ib_routing::TopologyError>(())
 //! ```
 //!
-//! Whoever has all configurations can check them against each other ([`Clusters::validate`]) and join the
-//! tables to one route set for the verifier ([`Union`]): each part free of deadlock does not make the
-//! whole so. Source: Basalov, "MCSM", logical clusters of InfiniBand networks under own managers.
+//! A program that has all configurations can check them against each other ([`Clusters::validate`]) and
+//! join the tables to one route set for the verifier ([`Union`]): each part free of deadlock does not make
+//! the whole so. Source: Basalov, "MCSM", logical clusters of InfiniBand networks under own managers.
 
 mod config;
 mod fault;

@@ -57,20 +57,20 @@ use crate::{
     verify::VerifyReport,
 };
 
-/// A way to compute routes.
+/// An algorithm that computes routes.
 ///
 /// The same fabric, LIDs and options give the same routes, on any number of threads.
 pub trait RoutingEngine: fmt::Debug + Send + Sync {
     /// The name by which people ask for it, as OpenSM spells it: short, without blanks and commas.
     fn name(&self) -> &'static str;
 
-    /// What holds of all its routes with these options.
+    /// Properties that all its routes have with these options.
     fn guarantees(&self, options: &RouteOptions) -> Guarantees;
 
     /// Routes `fabric`: a port for every (switch, LID) that is connected.
     ///
     /// # Errors
-    /// What the engine cannot do with this fabric or these options.
+    /// The engine cannot route this fabric, or not with these options.
     fn route(
         &self,
         fabric: &Fabric,
@@ -94,7 +94,7 @@ pub trait RoutingEngine: fmt::Debug + Send + Sync {
     }
 }
 
-/// What an engine guarantees of its routes. What is not stated here is assumed by nobody.
+/// Properties of all routes of an engine. Code that uses an engine assumes no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guarantees {
     /// Every fabric is routed, connected or not. Without it the engine refuses fabrics that are not of its
@@ -102,7 +102,7 @@ pub struct Guarantees {
     pub any_fabric: bool,
     /// Traffic between CAs cannot deadlock, on every fabric that it routes.
     pub deadlock_free: bool,
-    /// What all paths obey.
+    /// The rule that all paths obey.
     pub paths: PathRule,
     /// Routes may use more than one virtual lane: then service levels and SLtoVL tables belong to them.
     pub lanes: bool,
@@ -137,7 +137,8 @@ impl Default for Guarantees {
     }
 }
 
-/// What all paths of an engine obey, and paths that a [`repair`](crate::repair()) adds shall.
+/// The rule that all paths of an engine obey, and that paths added by a [`repair`](crate::repair()) must
+/// obey.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathRule {
     /// No rule that is known.

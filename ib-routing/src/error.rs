@@ -1,4 +1,4 @@
-//! What can be wrong with a topology, and why an engine finds no routes.
+//! Errors of a topology, and the reasons for which an engine finds no routes.
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
@@ -11,7 +11,7 @@ use thiserror::Error;
 pub struct TopologyError {
     /// Line of the file, from 1; `None` where there is no file or no line to blame.
     pub line: Option<usize>,
-    /// What is wrong, and what was expected.
+    /// The error, with the value that was expected.
     pub kind: TopologyErrorKind,
 }
 
@@ -24,7 +24,7 @@ impl core::fmt::Display for Line {
     }
 }
 
-/// What is wrong with a topology. `node` is the node's name in the file, as `S-0002c90300a1b2c3`.
+/// An error in a topology. `node` is the node's name in the file, as `S-0002c90300a1b2c3`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TopologyErrorKind {
@@ -60,7 +60,7 @@ pub enum TopologyErrorKind {
         field: &'static str,
         /// The text in its place.
         found: String,
-        /// What belongs there.
+        /// Values that are allowed there.
         expected: &'static str,
     },
     /// The same node twice.
@@ -140,7 +140,7 @@ pub enum TopologyErrorKind {
         file: String,
         /// Line of that file, from 1.
         line: usize,
-        /// What is wrong there.
+        /// The error there.
         error: Box<Self>,
     },
     /// A link to a port's other name, which no port has.
@@ -160,7 +160,7 @@ pub enum TopologyErrorKind {
     BadSpec {
         /// The specification as given.
         spec: String,
-        /// What is wrong, and what was expected.
+        /// The error, with the value that was expected.
         what: String,
     },
 }
@@ -238,7 +238,7 @@ pub enum RouteError {
         port: Guid,
         /// The first of its LIDs.
         lid: Lid,
-        /// What is wrong with it, and what was expected.
+        /// The defect, with the property that was expected.
         what: &'static str,
     },
     /// `options.roots` names no switch of the fabric, and none could be found.
@@ -246,7 +246,7 @@ pub enum RouteError {
     NoRoot {
         /// The engine's name.
         engine: &'static str,
-        /// What was looked for.
+        /// Kind of item that was looked for.
         what: &'static str,
     },
     /// The fabric breaks the rule of the engine's topology.
@@ -274,7 +274,7 @@ pub enum RouteError {
     BadOption {
         /// The engine's name.
         engine: &'static str,
-        /// What is wrong with which option.
+        /// The option, and why its value is refused.
         what: String,
     },
     /// No path obeys the engine's rule between two switches that are connected.

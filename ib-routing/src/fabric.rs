@@ -277,7 +277,7 @@ impl Fabric {
         (at < end && channel != NO_CHANNEL).then_some(channel)
     }
 
-    /// A copy to change: the way to break a link or to add what a discovery found later.
+    /// A copy to change, for instance to remove a link or to add nodes that a later discovery found.
     #[must_use]
     pub fn to_builder(&self) -> FabricBuilder {
         let mut nodes = self.nodes.clone();

@@ -25,7 +25,7 @@ use crate::error::{TopologyError, TopologyErrorKind};
 pub struct Warning {
     /// Line of the file, from 1.
     pub line: usize,
-    /// What is odd about it.
+    /// What is unusual about the line.
     pub what: String,
 }
 

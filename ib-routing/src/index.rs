@@ -11,7 +11,7 @@ use core::{
     ops::{Index, IndexMut},
 };
 
-/// A number that stands for one entry of a dense vector.
+/// The index of an entry of a dense vector.
 pub trait Idx: Copy + Ord {
     /// The index of entry `at`.
     fn new(at: usize) -> Self;
@@ -54,7 +54,7 @@ indices! {
     ChannelIdx;
     /// An end port with LIDs, in the order of LIDs.
     DestinationIdx;
-    /// A way nearer to the target, among all ways of all switches.
+    /// A next hop of a shortest path, among all of all switches.
     NextHopIdx;
 }
 

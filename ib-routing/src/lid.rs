@@ -1,8 +1,8 @@
 //! LIDs: which end port owns which, and how the rest is handed out (IBA vol. 1, 4.1.3 and 14.4).
 //!
 //! An end port is port 0 of a switch or a cabled port of a CA or router. A port with LMC n owns 2^n
-//! consecutive LIDs, aligned to their number. What is valid stays: a LID moves only if it is out of
-//! range, misaligned or somebody else's ([`LidChanges`] says which).
+//! consecutive LIDs, aligned to their number. What is valid stays: a LID moves only if it is out of range,
+//! misaligned or another port's ([`LidChanges`] lists these).
 
 mod changes;
 mod policy;
@@ -136,11 +136,11 @@ impl LidOptions {
     }
 }
 
-/// Who owns which LID of a fabric.
+/// The owner of each LID of a fabric.
 #[derive(Clone, Debug, Default)]
 pub struct LidMap {
     destinations: IdxVec<DestinationIdx, Destination>,
-    /// The owner's number plus one by LID; 0 for nobody.
+    /// The owner's index plus one by LID; 0 for a LID without an owner.
     owner: Vec<u32>,
     /// Where each switch's destinations begin in `at_switch`; one entry more than switches.
     first_at: IdxVec<SwitchIdx, u32>,
@@ -352,7 +352,7 @@ impl LidMap {
             .map(|&destination| &self.destinations[destination])
     }
 
-    /// Who owns a LID.
+    /// The owner of a LID; `None` if no port has it.
     #[must_use]
     pub fn owner(&self, lid: Lid) -> Option<&Destination> {
         self.destinations.find(self.owner_index(lid)?)
@@ -376,7 +376,7 @@ impl LidMap {
             .map(|found| found.range)
     }
 
-    /// The highest LID that somebody owns, or [`Lid::NONE`].
+    /// The highest LID that a port owns, or [`Lid::NONE`].
     #[must_use]
     pub fn max_lid(&self) -> Lid {
         self.destinations
@@ -385,7 +385,7 @@ impl LidMap {
             .map_or(Lid::NONE, |last| last.range.last())
     }
 
-    /// Number of LIDs that somebody owns.
+    /// Number of LIDs that ports own.
     #[must_use]
     pub fn num_lids(&self) -> usize {
         self.destinations

@@ -1,4 +1,4 @@
-//! What a caller can ask of the routing engines: OpenSM's options under their names.
+//! Options of the routing engines, under OpenSM's names.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
@@ -13,7 +13,8 @@ pub struct RouteOptions {
     pub threads: usize,
     /// Virtual lanes for data that every link has; 0 means 8.
     pub max_vls: u8,
-    /// updn, dnup, ftree: node GUIDs of the root switches; a CA's GUID stands for its switch.
+    /// updn, dnup, ftree: node GUIDs of the root switches; a CA's GUID names the switch that it is
+    /// connected to.
     pub roots: Vec<Guid>,
     /// updn: the number of a switch, where GUIDs shall not break ties (`ids_guid_file`).
     pub ids: BTreeMap<Guid, u64>,

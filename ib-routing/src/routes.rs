@@ -20,7 +20,7 @@ use crate::{
 pub enum SlTable {
     /// One for all.
     Uniform(Sl),
-    /// By destination LID, whoever sends.
+    /// By destination LID, for every source.
     ByDestination(Vec<Sl>),
     /// By the sender's switch, then by destination LID: rows of [`Routes::row_len`].
     BySwitch(Vec<Sl>),
@@ -28,11 +28,11 @@ pub enum SlTable {
     ByPair(PairSls),
 }
 
-/// What an engine returns: a linear forwarding table per switch, service levels, and the SLtoVL
-/// tables that make them lanes.
+/// The result of an engine: a linear forwarding table per switch, service levels, and the SLtoVL tables
+/// that map them to lanes.
 ///
-/// A row has an entry for every LID from 0 to the end of the last block of 64, as switches are
-/// programmed in blocks; LIDs that nobody has stay [`PortNum::UNREACHABLE`].
+/// A row has an entry for every LID from 0 to the end of the last block of 64, as switches are programmed
+/// in blocks; LIDs that no port has stay [`PortNum::UNREACHABLE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     engine: SharedEngine,
@@ -47,7 +47,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Routes that reach nobody, all on SL 0. `engine` is who makes them: an engine, or its name.
+    /// Routes that reach no LID, all on SL 0. `engine` made them: an engine, or its name.
     #[must_use]
     pub fn new(engine: impl Into<SharedEngine>, fabric: &Fabric, lids: &LidMap) -> Self {
         let max_lid = lids.max_lid();

@@ -1,12 +1,12 @@
 //! From old routes to new ones: what differs, and in which order to write it so that no packet loops.
 //!
-//! Switches are written one block of 64 LIDs at a time, so for a while some forward by the old table
-//! and some by the new. If, for a LID, all entries old and new together close no circle, any order will
-//! do. Otherwise a switch must wait for those that its new route leads through: then a packet that
-//! meets a new entry meets only new ones from there on. Where the LIDs of a block ask for opposite
-//! orders there is none, and the traffic to those LIDs has to be drained first. [`transition`] adds
-//! what is needed that nothing deadlocks on the way either; [`check`] simulates an order. After a failure
-//! [`heal`](heal::heal) comes first: it writes what carries no traffic any more, without waiting.
+//! Switches are written one block of 64 LIDs at a time, so for a while some forward by the old table and
+//! some by the new. If, for a LID, all entries old and new together close no loop, any order will do.
+//! Otherwise a switch must wait for those that its new route leads through: then a packet that meets a new
+//! entry meets only new ones from there on. Where the LIDs of a block ask for opposite orders there is
+//! none, and the traffic to those LIDs has to be drained first. [`transition`] adds the stages that keep
+//! packets from deadlocking meanwhile; [`check`] simulates an order. After a failure [`heal`](heal::heal)
+//! comes first: it writes what carries no traffic any more, without waiting.
 
 pub mod check;
 pub mod heal;
@@ -32,7 +32,7 @@ const BLOCK: u16 = 64;
 /// How two route sets of one fabric differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// Entries that differ, of LIDs that somebody owns.
+    /// Entries that differ, of LIDs that ports own.
     pub entries: u64,
     /// Blocks of 64 entries with such an entry: what has to be sent.
     pub blocks: u64,
@@ -122,8 +122,8 @@ pub fn order(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> Upda
     update
 }
 
-/// Takes switches that wait for nobody until none is left. Where all wait for each other, LIDs are
-/// given up: those that hold back the first of them.
+/// Takes switches that wait for no other until none is left. Where all wait for each other, LIDs are given
+/// up: those that hold back the first of them.
 fn sort(
     block: u16,
     mut left: BTreeSet<SwitchIdx>,

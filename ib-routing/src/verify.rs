@@ -1,8 +1,8 @@
-//! Proof of a route set, whoever made it: reachability, loops, hops, load and deadlock.
+//! Verifies routes from any source: reachability, loops, hops, load and deadlock.
 //!
-//! Every switch's entry for every LID that somebody owns is followed to its end. Routes of CA pairs
-//! are counted on every channel they cross, and what follows what on which virtual lane makes the
-//! channel dependency graph: a cycle in it can deadlock (Dally and Seitz, 1987).
+//! Every switch's entry for every LID that a port owns is followed to its end. Routes of CA pairs are
+//! counted on every channel they cross, and each pair of channels that follow each other, with its virtual
+//! lane, is an edge of the channel dependency graph: a cycle in it can deadlock (Dally and Seitz, 1987).
 
 pub mod balance;
 pub mod certificate;
@@ -37,7 +37,7 @@ use crate::{
     routes::Routes,
 };
 
-/// What [`verify()`] found. Counts of pairs are of ordered pairs.
+/// Result of [`verify()`]. Counts of pairs are of ordered pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VerifyReport {
     /// Pairs of LIDs of different CA (or router) ports.
@@ -117,7 +117,7 @@ pub struct Failure {
     pub lid: Lid,
     /// The switch where it ends or comes by twice.
     pub at: SwitchIdx,
-    /// What happens there.
+    /// Why the route does not arrive.
     pub end: RouteEnd,
 }
 
@@ -136,7 +136,7 @@ pub enum RouteEnd {
 /// two lines of a cache.
 const RUN: usize = 32;
 
-/// What every step of a verification looks at.
+/// Inputs of every step of a verification.
 struct Context<'a> {
     fabric: &'a Fabric,
     lids: &'a LidMap,
@@ -273,7 +273,7 @@ impl Part {
     }
 }
 
-/// The LIDs of a block that somebody owns.
+/// The LIDs of a block that ports own.
 fn targets(lids: &LidMap, first: usize) -> Vec<Target<'_>> {
     let block = (first..first + Block::LIDS).map(|lid| Lid(lid as u16));
     let targets = block.map(|lid| Target {

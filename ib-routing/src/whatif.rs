@@ -1,4 +1,5 @@
-//! What if a cable or a switch fails: who is cut off, how many routes move, is it still safe?
+//! The effects of a failed cable or switch: nodes that are cut off, routes that move, and whether the
+//! routes stay safe.
 
 use alloc::vec::Vec;
 
@@ -16,7 +17,7 @@ use crate::{
     verify::{VerifyReport, verify_on},
 };
 
-/// What fails.
+/// The item that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// The cable between two ports.
@@ -25,10 +26,10 @@ pub enum Loss {
     Switch(SwitchIdx),
 }
 
-/// What follows from it.
+/// Effects of the failure.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What failed.
+    /// The item that failed.
     pub loss: Loss,
     /// Port GUIDs of the CAs that the largest group of CAs no longer reaches.
     pub cut_off: Vec<Guid>,

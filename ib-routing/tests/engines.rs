@@ -1,4 +1,5 @@
-//! Single engines beside their peers: lanes, loads, refusals. What holds for all engines is `suite.rs`.
+//! Single engines beside their peers: lanes, loads, refusals. `suite.rs` tests the properties of all
+//! engines.
 
 use std::collections::BTreeSet;
 
@@ -273,8 +274,8 @@ fn torus_2qos_passes_broken_links_and_names_a_switch_without_place() {
     );
 }
 
-/// What OpenSM 3.3.23 makes of the same files: routes on the busiest link by sssp and dfsssp, which
-/// share their paths; by lash, and its VLs; and by nue on one VL.
+/// OpenSM 3.3.23 with the same files: routes on the busiest link by sssp and dfsssp, which share their
+/// paths; by lash, and its VLs; and by nue on one VL.
 const OPENSM: &[(&str, u64, u64, u8, u64)] = &[
     ("gen-ft-48-broken10", 78, 216, 1, 84),
     ("gen-ft-48-lostspine", 84, 252, 1, 78),

@@ -56,7 +56,7 @@ impl Net {
         .collect()
     }
 
-    /// The outputs to other switches on the way from `switch` to `lid`.
+    /// The outputs to other switches on the path from `switch` to `lid`.
     fn path(&self, mut switch: SwitchIdx, lid: Lid) -> Vec<Out> {
         let mut path = Vec::new();
         loop {
@@ -131,7 +131,7 @@ fn load_is_what_counting_all_routes_gives() {
     }
 }
 
-/// Whether a port on the way from a source port, or that port itself, drops what is sent on `sl`.
+/// Whether a port on the path from a source port, or that port itself, drops packets on `sl`.
 fn is_dropped(net: &Net, source: &Destination, target: &Destination, lid: Lid, sl: Sl) -> bool {
     let lane = |table: &[Vl; 16]| table[usize::from(sl.bits())];
     let map = net.routes.vl_map();
@@ -254,7 +254,7 @@ fn contention_is_what_counting_the_packets_gives() {
             "{}",
             net.name
         );
-        // A permutation leaves nobody out: no more packets meet than there are ports.
+        // A permutation leaves no port out: no more packets meet than there are ports.
         let random = found(Pattern::Random(7));
         assert!(random.0 as usize <= count && random == found(Pattern::Random(7)));
     }
@@ -342,7 +342,7 @@ fn can_deadlock(net: &Net, trees: &[Tree]) -> bool {
             }
         }
     }
-    // Who can reach himself?
+    // A place that reaches itself is on a cycle.
     waits.keys().any(|&start| {
         let mut seen = BTreeSet::new();
         let mut open = vec![start];

@@ -121,7 +121,7 @@ fn least_moves(old: &Net, fabric: &Fabric, lids: &LidMap) -> u64 {
     for target in lids.destinations().iter() {
         let lid = target.range.base();
         let Some(root) = target.switch else {
-            // What led over a cable that is gone is taken out.
+            // Entries over a cable that is gone are removed.
             let gone = |&switch: &SwitchIdx| {
                 let port = old.routes.port(switch, lid);
                 port != PortNum::UNREACHABLE && fabric.channel_at(switch, port).is_none()
@@ -210,7 +210,7 @@ fn failures_are_repaired(engine: &SharedEngine, most: impl Fn(u64, u64) -> u64) 
                 continue;
             }
             let limit = match engine.name() {
-                // Paths need not be the shortest, so that nobody has to move for that.
+                // Paths need not be the shortest, so that no entry has to move for that.
                 "nue" => most(repaired.broken, cut_off(&whole, &fabric)),
                 _ => most(repaired.broken, least_moves(&whole, &fabric, &lids)),
             };
@@ -267,7 +267,7 @@ fn nue_moves_nobody_whose_path_is_there() {
     failures_are_repaired(&engine::NUE, |_, cut_off| cut_off);
 }
 
-/// The fabric without a node: all numbers behind it change.
+/// The fabric without a node: all later numbers change.
 fn without_node(fabric: &Fabric, gone: NodeIdx) -> Fabric {
     let mut builder = FabricBuilder::new();
     let mut places = BTreeMap::new();
@@ -401,7 +401,7 @@ fn links_that_come_back_get_as_many_routes_as_asked() {
 
 #[test]
 fn an_engine_without_a_rule_left_says_why_it_computes_all_anew() {
-    // The root of a mesh loses a neighbour: the old ranks leave that one no way up.
+    // The root of a mesh loses a neighbour: the old ranks leave that one no path up.
     let whole = Net::new(&engine::UPDN, fixture("gen-mesh-6x4")).unwrap();
     let mut random = SplitMix64::new(11);
     let mut reasons = Vec::new();

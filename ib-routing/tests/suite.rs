@@ -167,8 +167,8 @@ fn torus_config(fabric: &Fabric) -> String {
     text
 }
 
-/// Whether an error names a switch of the fabric and says what is wrong. What torus-2QoS says of a
-/// configuration that is another fabric's can name none.
+/// Whether an error names a switch of the fabric and its defect. The error of torus-2QoS for a
+/// configuration of another fabric cannot name one.
 fn is_fair_refusal(fabric: &Fabric, error: &RouteError) -> bool {
     match error {
         RouteError::Topology { switch, what, .. } => {

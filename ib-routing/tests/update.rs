@@ -1,4 +1,4 @@
-//! From old routes to new ones: every way that is planned is simulated by lines of their own.
+//! From old routes to new ones: every plan is simulated by a checker of its own.
 
 use ib_routing::{
     Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SwitchIdx, engine,

@@ -25,7 +25,7 @@ pub struct DependencyLayout {
     words: usize,
 }
 
-/// What the graph needs of a channel, close together.
+/// The facts of a channel that the graph needs, close together in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
     /// First word of the bits "comes after this channel".
@@ -271,7 +271,7 @@ impl<'a> ChannelGraph<'a> {
         self.leading = moved;
     }
 
-    /// Moves the channels that follow an edge's end right behind `from`, in their order.
+    /// Moves the channels that follow an edge's end to the places right after `from`, in their order.
     fn move_following(&mut self, from: ChannelIdx) {
         let mut moved = core::mem::take(&mut self.following);
         moved.sort_unstable_by_key(|&channel| self.place(channel));

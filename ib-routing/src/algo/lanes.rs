@@ -1,10 +1,10 @@
 //! Sharing paths out over virtual lanes so that no lane's channel dependencies form a cycle.
 //!
 //! The paths towards one destination are a tree, so a lane takes trees and not single paths: from the
-//! target outwards, a switch's path fits if the next switch's does and the one new dependency is
-//! admitted. What does not fit goes to the next lane. Source: Domke, Hoefler and Nagel, "Deadlock-Free
-//! Oblivious Routing for Arbitrary Topologies", 2011, for layering by cycles; the layers here are
-//! filled in the order of destinations and never emptied again.
+//! target outwards, a switch's path fits if the next switch's does and the one new dependency is admitted.
+//! A path that does not fit goes to the next lane. Source: Domke, Hoefler and Nagel, "Deadlock-Free
+//! Oblivious Routing for Arbitrary Topologies", 2011, for layering by cycles; the layers here are filled in
+//! the order of destinations and never emptied again.
 
 use alloc::{vec, vec::Vec};
 use core::{cmp::Reverse, mem};

@@ -1,4 +1,4 @@
-//! The top switches of a tree: those that somebody names, and those that the tree shows.
+//! The top switches of a tree: those that the options name, and those that the tree itself shows.
 
 use alloc::vec::Vec;
 

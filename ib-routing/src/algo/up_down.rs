@@ -1,7 +1,7 @@
 //! Up*/down* search: channels have a direction, and no route goes up after it went down.
 //!
-//! A switch that reaches a destination by going down does so, by the shortest way down; all others go
-//! up, by the shortest way. So whoever goes up to such a switch goes down from there on, and a table
+//! A switch that can reach a destination by going down does so, by the shortest path down; all others go
+//! up, by the shortest path. So a packet that goes up to such a switch goes down from there on, and a table
 //! by destination alone never turns upward again.
 
 use alloc::{vec, vec::Vec};
@@ -90,9 +90,8 @@ pub fn search(
 
 /// Routes every destination up*/down*.
 ///
-/// Roots have no way up to each other. What only switches ask of switches may go down and up there: no
-/// CA's route passes such an entry. CAs at both ends get such a route only with
-/// [`RouteOptions::connect_roots`].
+/// Roots have no legal path to each other. Traffic between switches may go down and up there: no CA's route
+/// passes such an entry. CAs at both ends get such a route only with [`RouteOptions::connect_roots`].
 ///
 /// # Errors
 /// [`RouteError::NoPath`] if two CAs that cables join have no legal route.

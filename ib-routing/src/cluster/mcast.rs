@@ -22,7 +22,7 @@ impl ClusterView {
     }
 
     /// The tree that joins `members`, which are ports of the cluster's own nodes, and the joints to its
-    /// neighbours: whether there are members behind them this cluster does not know.
+    /// neighbours: this cluster does not know whether there are members beyond them.
     pub fn tree(&self, trees: &mut Trees<'_>, members: &[PortRef]) -> Tree {
         let joints = self.config().multicast.iter();
         let joints = joints.filter_map(|place| self.remote_end(place));

@@ -13,10 +13,10 @@ use crate::{
     vl::VlMap,
 };
 
-/// What all clusters came to together.
+/// The routes of all clusters together.
 #[derive(Clone, Debug)]
 pub struct Union {
-    /// Who owns which LID, in the whole fabric.
+    /// The owner of every LID, in the whole fabric.
     pub lids: LidMap,
     /// All tables. A packet has the service level that the cluster of its source gives it, and on each
     /// switch the lane of that switch's cluster.

@@ -1,10 +1,10 @@
 //! Automatic choice (`auto`): routes by several engines and keeps the best tables that cannot deadlock.
 //!
-//! Nobody knows beforehand which engine suits a fabric: min-hop deadlocks on rings, fat-tree routing
-//! refuses what is no tree, layered engines run out of virtual lanes. But tables can be verified. So
-//! each candidate routes, the verifier judges, and the lowest maximum load of a link wins among the
-//! tables that reach the most LIDs, on a connected fabric all, without a deadlock between CAs. Engines
-//! that need no virtual lanes come first, and a later one has to be better by more than three per cent.
+//! Which engine suits a fabric is not known beforehand: min-hop deadlocks on rings, fat-tree routing
+//! refuses what is no tree, layered engines run out of virtual lanes. But tables can be verified. So each
+//! candidate routes, the verifier checks the result, and the lowest maximum load of a link wins among the
+//! tables that reach the most LIDs, on a connected fabric all, without a deadlock between CAs. Engines that
+//! need no virtual lanes come first, and a later one has to be better by more than three per cent.
 //!
 //! Needs nothing, promises what the verifier found: with one virtual lane Up*/Down* is left, which
 //! never deadlocks. Only where no candidate qualifies, the first that routes at all is returned. Time:

@@ -11,19 +11,20 @@ use crate::{
     routes::Routes,
 };
 
-/// What a chain came to.
+/// Result of a chain of engines.
 #[derive(Clone, Debug)]
 pub struct Chosen {
     /// The routes; [`Routes::engine`] says whose they are.
     pub routes: Routes,
-    /// The engines before it in the chain, and why they failed. Not empty: somebody should be told.
+    /// The engines before it in the chain, and why they failed. If it is not empty, the routes are not
+    /// those of the engine that was asked for first: worth a warning.
     pub failed: Vec<(SharedEngine, RouteError)>,
 }
 
 /// The engines of a chain in the order in which they are tried.
 ///
-/// Unless `no_fallback`, min-hop stands at the end of every chain without
-/// [`AUTO`], which is a chain of its own. An empty chain is the default engine.
+/// Unless `no_fallback`, min-hop is at the end of every chain without [`AUTO`], which is a chain of its
+/// own. An empty chain is the default engine.
 pub fn engines(
     chain: &[SharedEngine],
     no_fallback: bool,

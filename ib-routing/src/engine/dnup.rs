@@ -1,13 +1,12 @@
 //! Down*/Up* (`dnup`): up*/down* with ranks by distance from the leaves, so that CAs may sit near the
 //! roots.
 //!
-//! A switch with CAs is a leaf; routes go away from the leaves first and then towards them, on one
-//! virtual lane and without a cycle of channels. Not every fabric has such routes between all leaves:
-//! one CA on a spine, and nobody of the tree is away from the leaves. OpenSM leaves such leaves
-//! unreachable, or lets packets turn as they like where all switches are leaves; here the roots that
-//! the options name or that the tree shows become the top, else the switch farthest from the leaves,
-//! and distance from the top is the order, in which all reach each other. Time as minhop. Source:
-//! OpenSM's `osm_ucast_dnup.c`.
+//! A switch with CAs is a leaf; routes go away from the leaves first and then towards them, on one virtual
+//! lane and without a cycle of channels. Not every fabric has such routes between all leaves: with one CA
+//! on a spine, no switch of a tree is away from the leaves. OpenSM leaves such leaves unreachable, or lets
+//! packets turn as they like where all switches are leaves; here the roots that the options name or that
+//! the tree shows become the top, else the switch farthest from the leaves, and distance from the top is
+//! the order, in which all reach each other. Time as minhop. Source: OpenSM's `osm_ucast_dnup.c`.
 
 use core::cmp::Reverse;
 
@@ -60,7 +59,7 @@ impl RoutingEngine for DownUp {
         }
         let roots = roots(fabric, lids, options);
         match by(&ranks_below_tops(fabric, options, &above_leaves, &roots)) {
-            // Roots may have no way to each other; below one switch there always is one.
+            // Roots may have no path to each other; below a single switch there always is one.
             Err(error) if no_path(&error) => {
                 by(&ranks_below_tops(fabric, options, &above_leaves, &[]))
             }

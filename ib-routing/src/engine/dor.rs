@@ -1,4 +1,4 @@
-//! Dimension order (`dor`): shortest paths that leave by the first port that shortens the way.
+//! Dimension order (`dor`): shortest paths that leave by the first port that leads nearer.
 //!
 //! Where every switch has its dimensions on ports in the same order, packets cross a mesh or hypercube
 //! dimension by dimension and cannot deadlock on one virtual lane. On a torus they can: torus-2QoS is

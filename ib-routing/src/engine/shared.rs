@@ -38,7 +38,7 @@ impl SharedEngine {
     /// engine, or the one that it chose.
     ///
     /// # Errors
-    /// What the engine cannot do with this fabric or these options.
+    /// The engine cannot route this fabric, or not with these options.
     pub fn route(
         &self,
         fabric: &Fabric,

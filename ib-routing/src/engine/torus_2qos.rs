@@ -1,12 +1,12 @@
 //! Torus-2QoS (`torus-2QoS`): dimension order on 2D and 3D tori and meshes, with two levels of QoS.
 //!
-//! Needs the configuration of OpenSM's engine, which names the radices and seeds the directions. A
-//! packet moves along x, then y, then z. Its SL says which datelines its path crosses, and the SLtoVL
-//! tables, which depend on input and output port, make that one lane bit: 2 lanes a level on a whole
-//! torus. Broken rings are passed the long way round. Next to a failed switch a path turns early; the
-//! turn back into dimension order, which the order forbids, takes a second pair of lanes. SLs do not
-//! change with failures. Opposite switches of a ring use the same half both ways, so replies can keep
-//! the SL. Time O(LIDs * switches). Source: torus-2QoS(8) and torus-2QoS.conf(5) of OpenSM.
+//! Needs the configuration of OpenSM's engine, which names the radices and seeds the directions. A packet
+//! moves along x, then y, then z. Its SL has a bit for each dateline that its path crosses, and the SLtoVL
+//! tables, which depend on input and output port, make that one lane bit: 2 lanes a level on a whole torus.
+//! Packets go round a broken ring in the other direction. Next to a failed switch a path turns early; the
+//! turn back into dimension order, which the order forbids, takes a second pair of lanes. SLs do not change
+//! with failures. Opposite switches of a ring use the same half in both directions, so replies can keep the
+//! SL. Time O(LIDs * switches). Source: torus-2QoS(8) and torus-2QoS.conf(5) of OpenSM.
 
 mod config;
 mod place;
@@ -303,7 +303,7 @@ impl HopTable {
         (self.hops.get(row).unwrap_or_default(), ports)
     }
 
-    /// The direction towards a place, and the service level; `None` where a ring on the way is broken.
+    /// The direction towards a place, and the service level; `None` where a ring on the path is broken.
     #[inline]
     fn next(hops: &[Hop], columns: &[usize; AXES]) -> Option<(usize, Sl)> {
         let (mut taken, mut sl) = (Move::Pass, 0);
@@ -324,7 +324,7 @@ impl HopTable {
 }
 
 impl Torus {
-    /// What a switch at `from` does to get to coordinate `to` of one axis.
+    /// Next move of packets at `from` towards coordinate `to` of one axis.
     fn hop(&self, from: &Place, axis: usize, to: u16) -> Move {
         if from.get(axis) == to {
             return Move::Pass;
@@ -343,7 +343,7 @@ impl Torus {
         }
     }
 
-    /// The error for two switches that no way in dimension order joins.
+    /// The error for two switches that no path in dimension order joins.
     fn broken_ring(&self, fabric: &Fabric, switch: SwitchIdx, target: SwitchIdx) -> RouteError {
         RouteError::Topology {
             engine: NAME,

@@ -1,12 +1,11 @@
 //! Up*/Down* (`updn`): rank switches by distance from the roots, never go up after going down.
 //!
-//! Works on any fabric and needs one virtual lane: routes between CAs close no cycle of channels, as
-//! all of them go up first and then down. Roots come from the options (a CA's GUID stands for its
-//! switch), else they are found: the switches that nearly all CAs are equally far from, as in a fat
-//! tree, else, per part of the fabric, the switch with the smallest LID. Of two switches of one rank
-//! the one with the smaller id is the upper, its GUID where `ids` says nothing.
-//! Time as minhop. Sources: Schroeder et al., "Autonet", 1991; OpenSM's root histogram; the ranks by
-//! LID of NCM-IB (Huang and Chen).
+//! Works on any fabric and needs one virtual lane: routes between CAs close no cycle of channels, as all of
+//! them go up first and then down. Roots come from the options (a CA's GUID names its switch), else they
+//! are found: the switches that nearly all CAs are equally far from, as in a fat tree, else, per part of
+//! the fabric, the switch with the smallest LID. Of two switches of one rank the one with the smaller id is
+//! the upper, its GUID where `ids` has none. Time as minhop. Sources: Schroeder et al., "Autonet", 1991;
+//! OpenSM's root histogram; the ranks by LID of NCM-IB (Huang and Chen).
 
 use core::cmp::Reverse;
 

@@ -14,7 +14,8 @@ use crate::{
     index::{IdxVec, NodeIdx},
 };
 
-/// What a [`FabricBuilder`] needs to add a node; the rest has defaults.
+/// The facts of a node that [`FabricBuilder::add_node`] takes; all but the GUID and the number of ports may
+/// stay at their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewNode {
     /// Kind of node, which is [normalized](NodeType::normalized): the default is a CA.
@@ -98,7 +99,7 @@ impl FabricBuilder {
     ///
     /// # Errors
     /// [`TopologyErrorKind::PortOutOfRange`] for a port that the node lacks or for port 0, and
-    /// [`TopologyErrorKind::ContradictoryLink`] if one of the ports has a cable to somebody else.
+    /// [`TopologyErrorKind::ContradictoryLink`] if one of the ports has a cable to another port.
     pub fn add_link(&mut self, a: PortRef, b: PortRef) -> Result<(), TopologyError> {
         for (end, other) in [(a, b), (b, a)] {
             let found = self.link_port(end)?.peer;
@@ -136,7 +137,7 @@ impl FabricBuilder {
             .get_mut(usize::from(end.port.0))
     }
 
-    /// The node as it stands.
+    /// The node in its present state.
     #[must_use]
     pub fn node(&self, node: NodeIdx) -> Option<&Node> {
         self.nodes.find(node)

@@ -1,4 +1,4 @@
-//! What is known of nodes and ports (IBA vol. 1, NodeInfo and PortInfo).
+//! Facts of nodes and ports (IBA vol. 1, NodeInfo and PortInfo).
 
 use alloc::{string::String, vec::Vec};
 
@@ -15,7 +15,7 @@ pub struct PortRef {
     pub port: PortNum,
 }
 
-/// What is known of one port. Port 0 of a switch is its management port and has no cable.
+/// Facts of one port. Port 0 of a switch is its management port and has no cable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Port {
     /// Port GUID; ports of a switch share the node's.
@@ -49,7 +49,7 @@ pub struct Enabled {
     pub ext_speed: Option<u8>,
 }
 
-/// What is known of one node.
+/// Facts of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Kind of node.

@@ -40,8 +40,8 @@ pub struct Topology {
 /// Reads a topology that includes no files.
 ///
 /// # Errors
-/// What no fabric can have: see [`TopologyErrorKind`](crate::TopologyErrorKind). Every error but that of
-/// an empty file carries its line.
+/// A contradiction or an impossible value: see [`TopologyErrorKind`](crate::TopologyErrorKind). Every error
+/// but that of an empty file has its line.
 pub fn read(text: &str) -> Result<Topology, TopologyError> {
     read_with(text, |_| {
         Err("found in a text, expected only files to include others".to_owned())
@@ -69,7 +69,7 @@ pub fn read_with(
     Ok(topology)
 }
 
-/// Where the reader stands.
+/// The block that the current line is in.
 #[derive(Default)]
 enum Block {
     /// Between blocks.
@@ -92,16 +92,16 @@ struct Reader {
     /// Nodes by name, with the line of their block.
     names: BTreeMap<String, (NodeIdx, usize)>,
     links: Vec<(PortRef, PortLine, usize)>,
-    /// What each listed port names as its peer.
+    /// The line in which each listed port names its peer.
     listed: BTreeMap<PortRef, usize>,
     next_guid: NextGuid,
-    /// What `module=` said last.
+    /// Argument of the latest `module=`.
     module: String,
     /// Ports by the names that other modules link to, as `module@name`.
     aliases: BTreeMap<String, PortRef>,
 }
 
-/// What the lines before a node say of it.
+/// Settings from the lines before a node.
 #[derive(Default)]
 struct Settings {
     guid: Option<Guid>,

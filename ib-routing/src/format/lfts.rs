@@ -25,7 +25,7 @@ use crate::{
 pub struct Tables {
     /// The routes.
     pub routes: Routes,
-    /// Who owns which LID, as the file says, or as the fabric says where the file does not.
+    /// The owner of every LID: from the file, or where the file does not name one, from the fabric.
     pub lids: LidMap,
     /// Lines that were passed over: switches and ports that the fabric lacks.
     pub warnings: Vec<Warning>,

@@ -158,7 +158,7 @@ pub fn read(text: &str, fabric: &Fabric) -> Result<(VlMap, Vec<Warning>), Topolo
     Ok((map, warnings))
 }
 
-/// Whose rows follow.
+/// The owner of the rows that follow.
 enum Owner {
     Switch(SwitchIdx),
     Ca(Guid),

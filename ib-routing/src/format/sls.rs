@@ -47,9 +47,9 @@ pub fn write(lids: &LidMap, routes: &Routes) -> String {
     out
 }
 
-/// Reads service levels into `routes`; `?` (no path) counts as 0. Other lines are passed over, as the
-/// file may hold tables too. What is said of LIDs that nobody here has, what is said twice, and sources
-/// of which nothing is said are warnings.
+/// Reads service levels into `routes`; `?` (no path) counts as 0. Other lines are passed over, as the file
+/// may hold tables too. LIDs that no port of the fabric has, repeated entries, and sources without any
+/// entry are warnings.
 ///
 /// # Errors
 /// A P or H line that is cut short or has letters where digits belong.
@@ -119,7 +119,7 @@ fn read_columns(
 ) -> Result<Vec<Lid>, TopologyError> {
     let mut columns = Vec::new();
     let mut known = BTreeSet::new();
-    // LIDs that nobody has: the first with its line, and how many more.
+    // LIDs that no port has: the first with its line, and the number of others.
     let mut strangers: Option<(usize, Lid, usize)> = None;
     for (at, line) in ib_wire::text::lines(text) {
         let mut words = line.split_whitespace();

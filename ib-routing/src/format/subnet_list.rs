@@ -29,7 +29,7 @@ const SPEEDS: [(LinkSpeed, &str); 9] = [
     (LinkSpeed::Xdr, "200"),
 ];
 
-/// Reads a list into a fabric. What it does not say stays unknown: LMCs, and ports without a link.
+/// Reads a list into a fabric. LMCs and ports without a link stay unknown: the list has neither.
 ///
 /// # Errors
 /// A line that is not two ends and a link, two cables at one port, and a text without any line.

@@ -285,7 +285,7 @@ fn the_lid_matrix_routes_as_its_hops_say() {
 
 #[test]
 fn hops_of_a_file_count_more_than_those_of_the_cables() {
-    // On a ring of four, switch 0 shall go the long way round to switch 1: by port 3, not by port 2.
+    // On a ring of four, switch 0 shall reach switch 1 the longer way round: by port 3, not by port 2.
     let (fabric, lids, routes) = routed("ring:switches=4,hosts=1", 0);
     let [from, to] = [0, 1].map(crate::SwitchIdx);
     let own = |at| {

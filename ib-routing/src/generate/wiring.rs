@@ -59,7 +59,7 @@ impl Wiring {
     pub(super) fn build(self) -> Result<Fabric, String> {
         let mut used: Vec<u32> = self.hosts.clone();
         let mut ends = Vec::with_capacity(self.cables.len());
-        // Given ports count from after the last one that a direction owns, hosts come behind them.
+        // Given ports count from after the last one that a direction owns; hosts come after them.
         let given = self.ports.iter().any(Option::is_some);
         let mut highest: Vec<u32> = alloc::vec![0; self.hosts.len()];
         for (&(one, other), ports) in self.cables.iter().zip(&self.ports) {

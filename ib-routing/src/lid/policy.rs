@@ -1,4 +1,4 @@
-//! Who decides which port owns which LIDs: a policy, and the one that is built in.
+//! A policy decides which port owns which LIDs; one is built in.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! A packet's way through a tree, for tests.
+//! The path of a packet through a multicast tree, for tests.
 
 use alloc::vec::Vec;
 

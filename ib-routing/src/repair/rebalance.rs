@@ -150,8 +150,8 @@ impl Repairer<'_> {
         (flow, mask)
     }
 
-    /// Adds what packets to `lid` would depend on if `switch` sent them by `way`; false if they could
-    /// deadlock.
+    /// Adds the dependencies that packets to `lid` would have if `switch` sent them by `alternative`; false
+    /// if they could deadlock.
     fn admit_turn(
         &self,
         alternative: ChannelIdx,
@@ -171,7 +171,7 @@ impl Repairer<'_> {
                 && into.all(|(channel, mask)| lanes.admit(mask, channel, alternative)))
     }
 
-    /// Moves the entry and the load behind it.
+    /// Moves the entry and the load on the rest of the path.
     fn shift(&mut self, busy: ChannelIdx, alternative: ChannelIdx, lid: Lid, flow: u64) {
         let old: Vec<ChannelIdx> = self.path_from(busy, lid).collect();
         let new: Vec<ChannelIdx> = self.path_from(alternative, lid).collect();

@@ -1,4 +1,4 @@
-//! What the engine's routes obey, and a repair shall.
+//! The rules of the engine's routes, which a repair keeps.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;

@@ -1,7 +1,7 @@
 //! Service levels by pair of LIDs, as files and other managers have them.
 //!
 //! Sources at one switch mostly send alike, and LIDs may be few and high: a row holds the levels of all
-//! sources that agree, and a column stands for a LID that somebody named.
+//! sources that agree, and there is a column for each LID that was named.
 
 use alloc::{vec, vec::Vec};
 

@@ -1,10 +1,10 @@
-//! Simulates a way from old routes to new ones, knowing nothing of how it was planned.
+//! Simulates the steps from old routes to new ones, without the code that planned them.
 //!
-//! Each block is written in its turn, and after each one every packet is followed: none may come by a
-//! switch twice. In each stage every CA's packets take every way that the old and new entries of the
-//! switches being written leave open; what they hold and wait for must have no cycle. Drained LIDs get
-//! no packets until the end. The work grows with the square of the CAs and the steps: for small
-//! fabrics. [`holds`] checks the proof that any order is safe, for fabrics of any size.
+//! Each block is written in its turn, and after each one every packet is followed: none may pass a switch
+//! twice. In each stage every CA's packets take every path that the old and new entries of the switches
+//! being written allow; what they hold and wait for must have no cycle. Drained LIDs get no packets until
+//! the end. The work grows with the square of the CAs and the steps: for small fabrics. [`holds`] checks
+//! the proof that any order is safe, for fabrics of any size.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +26,7 @@ use crate::{
     routes::Routes,
 };
 
-/// What goes wrong on the way.
+/// What can go wrong while tables are written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Accident {
@@ -63,13 +63,13 @@ pub enum Accident {
 /// A channel on a lane.
 type Place = (ChannelIdx, Vl);
 
-/// What stands after what.
+/// For each place the places that come after it.
 type Waits = BTreeMap<Place, BTreeSet<Place>>;
 
 /// Follows all packets through all stages. Deadlock is looked for only where it is ruled out.
 ///
 /// # Errors
-/// The first [`Accident`] on the way.
+/// The first [`Accident`] that happens.
 pub fn simulate(
     fabric: &Fabric,
     lids: &LidMap,
@@ -165,8 +165,8 @@ fn no_loop(
     Ok(())
 }
 
-/// What packets can wait for, if each switch has the entries of both `tables` and each packet the level
-/// and lanes of either of `levels`.
+/// Places that packets can wait for, if each switch has the entries of both `tables` and each packet the
+/// level and lanes of either of `levels`.
 fn waits(
     fabric: &Fabric,
     lids: &LidMap,

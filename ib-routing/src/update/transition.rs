@@ -1,13 +1,13 @@
 //! From old routes to new ones without a loop and without a deadlock, or what has to be drained.
 //!
-//! Two route sets that cannot deadlock can do so together: while tables are written, some switches
-//! forward by the old entry and some by the new, and packets that came by either wait for each other.
-//! What can happen is a dependency graph with both entries of every switch at once. If it has no cycle,
-//! every order of writing that rules out loops is safe, and the order of its channels is the proof. If
-//! it has one, the blocks are written in stages: between two of them the manager waits until the
-//! packets sent before are gone, so that each stage has both entries only where it writes. What no
-//! stage can take is drained: traffic to those LIDs stops before the first stage and starts again, by
-//! the new routes, after the last.
+//! Two route sets that cannot deadlock can do so together: while tables are written, some switches forward
+//! by the old entry and some by the new, and packets that follow either wait for each other. The
+//! dependencies that can arise are those of a graph with both entries of every switch at once. If it has no
+//! cycle, every order of writing that rules out loops is safe, and the order of its channels is the proof.
+//! If it has one, the blocks are written in stages: between two of them the manager waits until the packets
+//! sent before are gone, so that each stage has both entries only where it writes. LIDs that fit no stage
+//! are drained: traffic to those LIDs stops before the first stage and starts again, by the new routes,
+//! after the last.
 //!
 //! Service levels and SLtoVL tables change last, as a sender learns of a new level whenever it asks
 //! again: in that stage both levels count. Only CA traffic is judged, as that is what engines promise.
@@ -53,7 +53,7 @@ impl Side {
     }
 }
 
-/// Whether the way from old routes to new ones is safe.
+/// Whether the steps from old routes to new ones are safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Safety {
     /// In any order that rules out loops; the proof is an order of all channels.
@@ -89,7 +89,7 @@ pub struct Transition {
     pub new_sls: u64,
 }
 
-/// Plans the way from `old` to `new`, both routes of `fabric`.
+/// Plans the steps from `old` to `new`, both routes of `fabric`.
 #[must_use]
 pub fn plan(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> Transition {
     let mixture = Mixture {
@@ -287,8 +287,8 @@ struct Mixture<'a> {
 }
 
 impl Mixture<'_> {
-    /// What CA packets to all LIDs but the drained can depend on. `side` says which entry a switch has
-    /// for a LID, `levels` which service levels and SLtoVL tables are in use.
+    /// Dependencies of CA packets to all LIDs but the drained. `side` selects the entry of a switch for a
+    /// LID, `levels` the service levels and SLtoVL tables in use.
     fn graph(
         &self,
         side: impl Fn(SwitchIdx, Lid) -> Side,
@@ -304,7 +304,7 @@ impl Mixture<'_> {
         graph
     }
 
-    /// What packets to one LID can depend on.
+    /// Dependencies of packets to one LID.
     fn of_lid(&self, lid: Lid, side: impl Fn(SwitchIdx) -> Side, levels: Side) -> DependencyGraph {
         let mut graph = self.empty();
         self.add(&mut graph, lid, side, levels);
@@ -372,7 +372,7 @@ impl Mixture<'_> {
         levels: Side,
     ) {
         let switches = self.fabric.num_switches();
-        // What reaches each switch: service levels of packets to the LID, by the port they come in.
+        // Service levels of packets to the LID that reach each switch, by the port they come in.
         let mut reach: IdxVec<SwitchIdx, u16> = IdxVec::filled(switches, 0);
         let mut inputs: IdxVec<SwitchIdx, Vec<(PortNum, u16)>> =
             IdxVec::filled(switches, Vec::new());

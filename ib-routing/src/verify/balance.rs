@@ -1,4 +1,4 @@
-//! How traffic patterns meet on links, and how far the LIDs of one port take different ways.
+//! Contention of traffic patterns on links, and how far the LIDs of one port take different paths.
 
 use alloc::{vec, vec::Vec};
 
@@ -11,7 +11,7 @@ use crate::{
     routes::Routes,
 };
 
-/// Who sends to whom at the same time: one packet from CA port to CA port, to its base LID.
+/// Which CA ports send to which at the same time: one packet each, to the base LID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Port i sends to port i + n, ports counted by LID.
@@ -151,7 +151,7 @@ pub fn lmc_overlap(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> Overlap {
     overlap
 }
 
-/// The links between switches on the way to `lid`.
+/// The links between switches on the path to `lid`.
 fn hops(
     fabric: &Fabric,
     routes: &Routes,

@@ -1,8 +1,8 @@
 //! Checks the proof that routes cannot deadlock, knowing nothing of how it was made.
 //!
-//! The proof is an order of the channels and their lanes. Every packet between CAs is followed hop by
-//! hop: as long as each channel stands after the one before it, no packets can wait for each other in
-//! a circle. Nothing here is shared with the code that looks for the order.
+//! The proof is an order of the channels and their lanes. Every packet between CAs is followed hop by hop:
+//! as long as each channel comes later in the order than the one before it, no packets can wait for each
+//! other in a cycle. Nothing here is shared with the code that searches for the order.
 
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
@@ -62,7 +62,7 @@ pub enum ProofError {
         /// Its lane.
         lane: Vl,
     },
-    /// A channel stands in the order twice.
+    /// A channel is in the order twice.
     #[error("channel {channel:?} on lane {lane} is in the order twice")]
     Twice {
         /// The channel.
@@ -124,7 +124,8 @@ pub fn check_groups(
             open.extend(ports.iter().map(|port| (switch, port, None)));
         }
         while let Some((switch, input, before)) = open.pop() {
-            // Places only grow on the way, so that a copy that comes round is a flaw and not a hang.
+            // Places only grow along a path, so that a copy that comes round is an error and not an endless
+            // loop.
             if !seen.insert((switch, input, before)) {
                 continue;
             }
@@ -150,7 +151,7 @@ pub fn check_groups(
     Ok(())
 }
 
-/// Where each channel and lane stands in an order.
+/// The place of each channel and lane in an order.
 struct Places(Vec<Option<usize>>);
 
 impl Places {

@@ -21,7 +21,7 @@ use crate::{
     routes::{Routes, SlTable},
 };
 
-/// Who talks to whom.
+/// Pairs of ports whose traffic counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     /// From CA (or router) to CA.
@@ -40,13 +40,13 @@ pub(super) struct Dependencies {
     state: State,
 }
 
-/// Which lanes packets use on the way to one LID.
+/// The lanes that packets to one LID use at a switch.
 enum State {
     /// One lane per destination: whether a switch has CA traffic to pass on, a bit for each LID.
     OneLane(IdxVec<SwitchIdx, u32>),
     /// One lane per source: bits of the lanes, of CA traffic and of switches' own.
     BySource(IdxVec<SwitchIdx, [u16; 2]>),
-    /// The lane may change on the way: bits of the lanes on the channel out, by service level.
+    /// The lane may change along the path: bits of the lanes on the channel out, by service level.
     Changing(IdxVec<SwitchIdx, [[u16; 16]; 2]>),
 }
 
@@ -398,7 +398,7 @@ pub(crate) fn highest_lane(routes: &Routes) -> u8 {
     match routes.sls() {
         SlTable::Uniform(sl) => of(*sl),
         SlTable::ByDestination(sls) | SlTable::BySwitch(sls) => highest(sls),
-        // What no row says counts as level 0.
+        // A pair without a row has level 0.
         SlTable::ByPair(sls) => highest(sls.as_slice()).max(of(Sl::ZERO)),
     }
 }

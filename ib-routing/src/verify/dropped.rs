@@ -14,9 +14,9 @@ use crate::{
 /// Drops data that is mapped to it.
 pub(super) const DROP: u8 = Vl::MANAGEMENT.bits();
 
-/// What one thread knows about packets that are dropped.
+/// Packets that are dropped, as one thread counts them.
 pub(super) struct DropCounts {
-    /// Service levels that are dropped behind each switch, a bit each.
+    /// Service levels that are dropped after each switch, a bit each.
     behind: IdxVec<SwitchIdx, u16>,
 }
 
@@ -39,7 +39,7 @@ impl DropCounts {
         })
     }
 
-    /// Counts what is dropped on the way to LID `at` of a walk.
+    /// Counts packets that are dropped on the path to LID `at` of a walk.
     pub(super) fn count<const LIDS: usize>(
         &mut self,
         context: &Context<'_>,

@@ -61,7 +61,7 @@ pub(super) fn highest_lane(map: &VlMap, groups: &[Group<'_>]) -> u8 {
 /// Adds what the packets of a group wait for.
 pub(super) fn add(fabric: &Fabric, map: &VlMap, group: &Group<'_>, graph: &mut DependencyGraph) {
     for (&switch, ports) in &group.tree.ports {
-        // Where the lane does not depend on the port, one input stands for all.
+        // Where the lane does not depend on the port, one input represents all.
         let inputs: Vec<PortNum> = match map.is_uniform() {
             true => ports.iter().take(1).collect(),
             false => ports.iter().collect(),

@@ -58,7 +58,7 @@ impl Sources {
     }
 }
 
-/// What one thread has counted.
+/// Counts of one thread.
 pub(super) struct ReachCounts {
     /// CA-pair routes by channel: 32 bits hold all pairs of LIDs.
     load: IdxVec<ChannelIdx, u32>,
@@ -72,7 +72,7 @@ pub(super) struct ReachCounts {
     failures: Vec<Failure>,
 }
 
-/// What reaches one LID.
+/// The ports that reach one LID.
 #[derive(Clone, Copy, Default)]
 struct Reached {
     /// Switches whose route arrives.
@@ -120,7 +120,7 @@ impl ReachCounts {
         }
     }
 
-    /// Who reaches each of `count` LIDs. Notes the hops between CAs.
+    /// Finds the ports that reach each of `count` LIDs. Counts the hops between CAs.
     fn reached<const LIDS: usize>(
         &mut self,
         sources: &Sources,

@@ -13,7 +13,7 @@ use crate::{
     lid::LidMap,
 };
 
-/// What may be installed besides routes without a defect. By default nothing.
+/// Defects with which routes may be installed. By default none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permission {
     /// Routes that can deadlock, as with `--allow-deadlock`.
@@ -22,7 +22,7 @@ pub struct Permission {
     pub unreachable: bool,
 }
 
-/// What is wrong with routes.
+/// A defect of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// So many (switch, LID) pairs whose route never ends.
@@ -81,7 +81,7 @@ impl Verdict {
         !matches!(self, Self::Refused(_))
     }
 
-    /// What is wrong, if something is.
+    /// The defect, if there is one.
     #[must_use]
     pub const fn defect(self) -> Option<Defect> {
         match self {

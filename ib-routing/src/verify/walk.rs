@@ -1,8 +1,8 @@
 //! The routes towards a few LIDs: trees of switches, or what is left of them.
 //!
-//! LIDs behind one switch are followed together: what is known of a switch and its channels then is
-//! looked up once for all of them, and one order of the switches serves them all, as long as their
-//! routes together close no circle.
+//! The LIDs at one switch are followed together: the facts of a switch and its channels are then looked up
+//! once for all of them, and one order of the switches serves them all, as long as their routes together
+//! close no loop.
 
 use alloc::vec::Vec;
 
@@ -223,8 +223,8 @@ impl<const LIDS: usize> Walk<LIDS> {
         }
     }
 
-    /// Orders the switches so that each stands before those it sends to, by any of the first `count`
-    /// LIDs; those on a circle and behind one are left out.
+    /// Orders the switches so that each comes before those that it sends to, for any of the first `count`
+    /// LIDs; those on a loop, or that lead into one, are left out.
     fn sort(&mut self, table: &PortTable, count: usize) {
         self.order.clear();
         let nobody = |switch: &SwitchIdx| self.senders[*switch] == 0;

@@ -1,7 +1,7 @@
 //! The candidates of one choice, the least loaded first.
 //!
-//! After taking a LID a candidate moves behind every candidate of equal or lower load. As most LIDs
-//! weigh the same, that is nearly always the end of the queue: the candidates take turns.
+//! After taking a LID a candidate moves after every candidate of equal or lower load. As most LIDs weigh
+//! the same, that is nearly always the end of the queue: the candidates take turns.
 
 /// A channel and its load.
 #[derive(Clone, Copy, Debug, Default)]

@@ -13,7 +13,7 @@ use crate::{
     routes::Routes,
 };
 
-/// One LID, and what decides the way up towards it.
+/// One LID, and the facts that decide its path up.
 #[derive(Clone, Copy)]
 pub(super) struct Chain {
     /// The switch that has it, or whose CA has it.
@@ -153,8 +153,7 @@ impl Chains {
     }
 }
 
-/// Whose turn it is among the channels up from each switch: the first of those by which the fewest
-/// destinations come down.
+/// The next channel up from each switch: the first of those by which the fewest destinations come down.
 struct Turns(IdxVec<SwitchIdx, u32>);
 
 impl Turns {
@@ -175,14 +174,14 @@ impl Turns {
     }
 }
 
-/// Turns on parallel links that are told apart: the links between two switches are fewer, mostly.
+/// Distinct turns on parallel links: the links between two switches are mostly fewer.
 const MOST_TURNS: u32 = 32;
 
 /// The ports up from every switch, by root and by turn on parallel links.
 pub(super) struct UpPorts {
     number: IdxVec<SwitchIdx, u32>,
     roots: usize,
-    /// Turns that are told apart.
+    /// Number of distinct turns.
     width: u32,
     /// By switch, then by root, then by turn.
     ports: Vec<u8>,
@@ -191,8 +190,8 @@ pub(super) struct UpPorts {
 }
 
 impl UpPorts {
-    /// Finds the ways up to every root. Where no CA sends, a switch that does not reach a root gets any
-    /// port up for it.
+    /// Finds the channels up towards every root. Where no CA sends, a switch that does not reach a root
+    /// gets any port up for it.
     pub(super) fn find(tree: &Tree<'_>) -> Self {
         let is_root = |switch: &SwitchIdx| tree.up.of(*switch).is_empty();
         let switches = tree.fabric.switches().indices();

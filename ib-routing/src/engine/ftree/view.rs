@@ -9,7 +9,7 @@ use crate::index::{ChannelIdx, IdxVec, SwitchIdx};
 /// Hops of a switch that no path up and then down joins to the target.
 const ILLEGAL: u16 = u16::MAX;
 
-/// What a switch does with packets to the targets.
+/// Where a switch sends packets to the targets.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Move {
     /// Nothing: it is the target, or nothing leads there.
@@ -102,7 +102,7 @@ impl View {
             }
             at += 1;
         }
-        // Whoever is below one of them goes up, to the nearest.
+        // Switches below one of them go up, to the nearest.
         let (above, mut below) = (queue, Vec::new());
         let (mut next_above, mut next_below) = (0, 0);
         loop {
@@ -133,7 +133,7 @@ impl View {
         this
     }
 
-    /// Sends switches without a legal path the shortest way, whatever its turns, and returns how many
+    /// Sends switches without a legal path by the shortest path, whatever its turns, and returns how many
     /// hops up the route of each has after one down.
     fn find_way_back(&mut self, tree: &Tree<'_>, target: SwitchIdx) -> IdxVec<SwitchIdx, u16> {
         let mut hops = self.hops.clone();

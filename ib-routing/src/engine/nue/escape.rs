@@ -9,8 +9,8 @@ use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
-/// All switches, those with CAs first: in a fat tree with such a root only paths through the root's own
-/// pod go up after going down, and stand in the way of few others.
+/// All switches, those with CAs first: in a fat tree with such a root only paths through the root's own pod
+/// go up after going down, and block few others.
 pub(super) fn roots(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> Vec<SwitchIdx> {
     let mut roots: Vec<SwitchIdx> = fabric.switches().indices().collect();
     roots.sort_by_key(|&switch| senders[switch] == 0);

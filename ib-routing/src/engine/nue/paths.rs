@@ -163,8 +163,8 @@ impl<'a> Paths<'a> {
         fits
     }
 
-    /// Takes the shortest way that adds no dependency: next to no load leads to a switch, and what its
-    /// paths would add stands in the way of others.
+    /// Takes the shortest path that adds no dependency: hardly any load leads to a switch, and dependencies
+    /// that its paths would add block others.
     fn take_known(
         &mut self,
         switch: SwitchIdx,
@@ -250,8 +250,8 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Lets switches that found no shortest way `take` any, as often as that brings some of them on;
-    /// false if some are left.
+    /// Lets switches that found no shortest path `take` any, as long as that brings some of them on; false
+    /// if some are left.
     fn free_stuck(&mut self, mut take: impl FnMut(&mut Self, SwitchIdx) -> bool) -> bool {
         let mut stuck = core::mem::take(&mut self.stuck);
         let mut before = usize::MAX;
@@ -263,9 +263,9 @@ impl<'a> Paths<'a> {
         self.stuck.is_empty()
     }
 
-    /// Paths that rise in the topological order: a pass over the channels from the last place to the
-    /// first gives every switch the highest channel that leads to one with a path already. A later
-    /// channel replaces it if it is a shorter way and nobody has come to depend on the first.
+    /// Paths that rise in the topological order: a pass over the channels from the last place to the first
+    /// gives every switch the highest channel that leads to one with a path already. A later channel
+    /// replaces it if it is a shorter path and no switch depends on the first yet.
     fn climb(&mut self, lane: &mut ChannelGraph<'_>, target: SwitchIdx) {
         self.begin(target);
         let mut backwards = core::mem::take(&mut self.backwards);

@@ -10,7 +10,7 @@ use crate::{
     format::{bad, hexadecimal, small},
 };
 
-/// What a configuration says.
+/// The contents of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Config {
     pub(super) radix: [Radix; AXES],

@@ -1,4 +1,4 @@
-//! Coordinates in a torus, and the way around one dimension.
+//! Coordinates in a torus, and the direction around one dimension.
 
 use crate::format::small;
 
@@ -65,8 +65,8 @@ impl Radix {
         from != to && (self.ring || up == (to > from))
     }
 
-    /// The shorter direction, or `None` if there is no way to go. Opposite places share one half of
-    /// the ring both ways: the halves alternate, so that they are used alike.
+    /// The shorter direction, or `None` if both directions are broken. Opposite places share one half of
+    /// the ring in both directions: the halves alternate, so that they are used alike.
     pub(super) fn shorter_is_up(self, from: u16, to: u16) -> Option<bool> {
         if from == to {
             return None;

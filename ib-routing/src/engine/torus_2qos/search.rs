@@ -144,8 +144,8 @@ impl<'a> Search<'a> {
         shared.next().filter(|_| shared.next().is_none())
     }
 
-    /// Gives directions to links that go straight on: the only one that is left, or the only one that
-    /// makes no square with the known link behind it.
+    /// Gives directions to links that go straight on: the only one that is left, or the only one that makes
+    /// no square with the known link opposite to it.
     fn find_opposites(&mut self, switch: SwitchIdx) {
         let new: Vec<SwitchIdx> = self.neighbours[switch]
             .iter()

@@ -30,7 +30,7 @@ struct Line {
     file: usize,
     /// Its number there.
     number: usize,
-    /// The line of the text itself that stands for it.
+    /// The line of the main text that included it.
     root: usize,
 }
 
@@ -106,7 +106,7 @@ impl Lines {
                     "found more than {DEPTH} files deep, expected fewer"
                 )),
             };
-            // The line stands for what it includes, and ends the node before it.
+            // The line is replaced by what it includes, and ends the node before it.
             all.push(String::new(), file, number, root);
             match loaded {
                 Ok(text) => {

@@ -10,7 +10,7 @@ use crate::{
     fabric::{Enabled, LinkSpeed, LinkWidth, NodeType},
 };
 
-/// What a line is.
+/// The kinds of lines.
 #[derive(Debug)]
 pub(super) enum Line {
     Blank,
@@ -75,7 +75,7 @@ pub(super) struct PortLine {
     pub(super) width: Option<LinkWidth>,
     pub(super) speed: Option<LinkSpeed>,
     pub(super) enabled: Enabled,
-    /// What is odd about the line, for a warning.
+    /// What is unusual about the line, for a warning.
     pub(super) odd: Option<String>,
 }
 
