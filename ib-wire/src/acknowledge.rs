@@ -5,7 +5,7 @@ use crate::{
     packet::Network,
 };
 
-/// What an acknowledgement says.
+/// An acknowledgement of a reliable request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledge {
     /// Queue pair of the requester.
@@ -17,11 +17,10 @@ pub struct Acknowledge {
 }
 
 impl Acknowledge {
-    /// The packet that acknowledges `request`: back the way it came, with its partition, service
-    /// level and sequence number, and with all hops before it. Congestion that the request met on its
-    /// way is not passed on as the answer's. The virtual lane is the request's, for
-    /// [`Packet::switch_hop`] to change; an Ethernet header is the caller's, for
-    /// [`PacketBuilder::link`].
+    /// The packet that acknowledges `request`: sent back to where it came from, with its partition, service
+    /// level and sequence number, and with all hops before it. Congestion marks of the request are not
+    /// copied to the answer. The virtual lane is the request's, for [`Packet::switch_hop`] to change; an
+    /// Ethernet header is the caller's, for [`PacketBuilder::link`].
     ///
     /// `None` if nothing acknowledges the request: unreliable and unknown transports, responses,
     /// multicast, and packets whose headers were cut off. A NAK of a sequence error names the packet
@@ -83,7 +82,7 @@ impl Acknowledge {
 /// [`Ipv4::roce_v2`](crate::Ipv4::roce_v2) give.
 const HOPS: u8 = 64;
 
-/// What the two ECN bits of an answer are: capable, if the request met congestion (RFC 3168, 5).
+/// The two ECN bits of an answer: capable, if the request was marked (RFC 3168, 5).
 const fn without_congestion(ecn: u8) -> u8 {
     match ecn {
         3 => 2,

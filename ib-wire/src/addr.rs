@@ -34,7 +34,7 @@ pub struct OutOfRange {
 pub struct BadAddress {
     /// The type that was to be read.
     pub name: &'static str,
-    /// What would have been right, in words.
+    /// The form that is expected, in words.
     pub expected: &'static str,
 }
 

@@ -1,9 +1,8 @@
 //! The CRCs of packets: ICRC, VCRC and LPCRC (IBA vol. 1, 7.8 and 7.9.4).
 //!
-//! The ICRC is the CRC-32 of Ethernet over the packet with every field that may change on the way
-//! taken as ones; the VCRC is a CRC of 16 bits over the packet as it is. Both end up in the packet
-//! with the low byte first. Pitfall: which bits are ones differs by kind of packet; [`Coverage`]
-//! knows.
+//! The ICRC is the CRC-32 of Ethernet over the packet with every field that may change between the ends
+//! taken as ones; the VCRC is a CRC of 16 bits over the packet as it is. Both end up in the packet with the
+//! low byte first. Pitfall: which bits are ones differs by kind of packet; [`Coverage`] selects them.
 //!
 //! A reflected CRC of 16 bits is one of 32 bits whose generator is multiplied by x^16 and whose
 //! register starts in the low half: so one kernel serves both, portable or with the processor's
@@ -57,7 +56,7 @@ pub struct Invariant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant;
 
-/// What no other crate can implement, and what the kernels know of a generator.
+/// Items of a generator that the kernels need, and that no other crate can implement.
 mod sealed {
     use super::{Generator, Invariant, Variant, constants::Constants, portable};
 

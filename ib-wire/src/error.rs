@@ -1,4 +1,4 @@
-//! What parsing can find wrong, and where.
+//! Errors of parsing and building, with their place.
 
 use core::fmt;
 
@@ -52,7 +52,7 @@ pub enum ParseError {
         field: &'static str,
         /// The value found.
         found: u64,
-        /// What is legal, in words.
+        /// Legal values, in words.
         expected: &'static str,
     },
 }
@@ -101,7 +101,7 @@ pub enum BuildError {
     /// A part that must be a multiple of 4 bytes is not, or it is too long.
     #[error("{part}: {len} bytes are no multiple of 4 that fits")]
     Unaligned {
-        /// What.
+        /// The part that is missing.
         part: &'static str,
         /// Its length in bytes.
         len: usize,

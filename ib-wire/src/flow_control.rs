@@ -125,7 +125,7 @@ impl FlowControlPacket {
     /// How many blocks of 64 bytes the receiver of this packet may still send, having sent
     /// `sent` blocks in all: the credit limit less what was sent, modulo 4096.
     ///
-    /// More than 2048 means that the limit is behind: nothing may be sent.
+    /// More than 2048 means that the limit is below `sent`: nothing may be sent.
     #[must_use]
     pub fn credits_left(&self, sent: u16) -> u16 {
         match self.fccl().wrapping_sub(sent) & 0xfff {

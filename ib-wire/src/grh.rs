@@ -1,13 +1,13 @@
 //! Global Route Header: what routers forward by (IBA vol. 1, 8.3).
 //!
-//! It is an IPv6 header: packets between subnets, multicast packets and every RoCE v1 packet carry
-//! it. Pitfall: its traffic class, flow label and hop limit may change on the way, so the ICRC takes
-//! them as ones.
+//! It is an IPv6 header: packets between subnets, multicast packets and every RoCE v1 packet carry it.
+//! Pitfall: its traffic class, flow label and hop limit may change between the ends, so the ICRC takes them
+//! as ones.
 
 use crate::{Gid, code_points, wire_struct};
 
 code_points! {
-    /// What follows the Global Route Header (GRH.nxt_hdr).
+    /// Type of the header after the Global Route Header (GRH.nxt_hdr).
     pub struct GrhNxtHdr(u8) {
         /// BTH follows; any other value is a next header of IPv6.
         IBA_TRANSPORT = 27 => "IBATransport",

@@ -1,8 +1,8 @@
 //! IP over InfiniBand: the encapsulation header, link addresses, ARP and multicast groups (RFC 4391).
 //!
-//! The header stands before the IP or ARP packet in the payload of a datagram, and takes the place of
-//! Ethernet's. Pitfall: the link address has 20 bytes, the queue pair with the GID, so that ARP packets
-//! are longer than elsewhere; and each partition has multicast groups of its own.
+//! The header comes before the IP or ARP packet in the payload of a datagram, and takes the place of
+//! Ethernet's. Pitfall: the link address has 20 bytes, the queue pair with the GID, so that ARP packets are
+//! longer than elsewhere; and each partition has multicast groups of its own.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -55,7 +55,7 @@ impl IpoibAddress {
 }
 
 code_points! {
-    /// What an ARP packet asks or says (`IPoIBARP.operation`).
+    /// Operation of an ARP packet (`IPoIBARP.operation`).
     pub struct ArpOperation(u16) {
         REQUEST = 1 => "Request",
         REPLY   = 2 => "Reply",
@@ -89,7 +89,7 @@ wire_struct! {
 }
 
 impl IpoibArp {
-    /// Who has `target`? To be sent to the broadcast group.
+    /// A request for the link address of `target`, to be sent to the broadcast group.
     ///
     /// ```
     /// use ib_wire::{IpoibAddress, IpoibArp};

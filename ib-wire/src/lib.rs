@@ -109,7 +109,7 @@ pub const LAYOUTS: &[&table::Layout] = &[
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
-/// What the exported macros need of other crates.
+/// Items of other crates that the exported macros need.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(feature = "arbitrary")]

@@ -6,7 +6,7 @@
 use crate::{Lid, Sl, Vl, code_points, wire_struct};
 
 code_points! {
-    /// What follows the Local Route Header (LRH.lnh).
+    /// Kind of headers after the Local Route Header (LRH.lnh).
     pub struct Lnh(u8) {
         /// RWH follows: a raw packet with an EtherType.
         RAW        = 0 => "Raw",

@@ -8,9 +8,9 @@ use thiserror::Error;
 
 use crate::{Aeth, Bth, Ieth, ImmDt, Mtu, OpCode, PacketBuilder, Position, Psn, Reth, Transport};
 
-/// What a message does, and the header that says so.
+/// Operation of a message, with its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum MessageOperation {
     /// SEND.
     Send,
     /// SEND; the last packet has immediate data.
@@ -25,7 +25,7 @@ pub enum Operation {
     ReadResponse(Aeth),
 }
 
-impl Operation {
+impl MessageOperation {
     /// The low five bits of the opcode of a part.
     const fn low_bits(self, position: Position) -> u8 {
         use Position::{First, Last, Middle, Only};
@@ -81,9 +81,9 @@ pub enum MessageError {
 /// A message to be cut into packets: an iterator over its [`Segment`]s.
 ///
 /// ```
-/// use ib_wire::{Mtu, OpCode, Psn, Transport, message::{Operation, Segments}};
+/// use ib_wire::{Mtu, OpCode, Psn, Transport, message::{MessageOperation, Segments}};
 /// let data = [0; 600];
-/// let segments = Segments::try_new(Transport::RC, Operation::Send, &data, Mtu::MTU_256, Psn::new(9))?;
+/// let segments = Segments::try_new(Transport::RC, MessageOperation::Send, &data, Mtu::MTU_256, Psn::new(9))?;
 /// let codes: Vec<OpCode> = segments.map(|segment| segment.op_code).collect();
 /// assert_eq!(codes, [OpCode::RC_SEND_FIRST, OpCode::RC_SEND_MIDDLE, OpCode::RC_SEND_LAST]);
 /// # Ok::<(), ib_wire::message::MessageError>(())
@@ -91,7 +91,7 @@ pub enum MessageError {
 #[derive(Clone, Debug)]
 pub struct Segments<'a> {
     transport: Transport,
-    operation: Operation,
+    operation: MessageOperation,
     rest: &'a [u8],
     mtu: usize,
     psn: Psn,
@@ -107,7 +107,7 @@ pub struct Segment<'a> {
     pub psn: Psn,
     /// Its payload.
     pub payload: &'a [u8],
-    operation: Operation,
+    operation: MessageOperation,
 }
 
 impl<'a> Segments<'a> {
@@ -119,7 +119,7 @@ impl<'a> Segments<'a> {
     /// [`TooLong`](MessageError::TooLong) above 2^31 bytes.
     pub fn try_new(
         transport: Transport,
-        operation: Operation,
+        operation: MessageOperation,
         data: &'a [u8],
         mtu: Mtu,
         psn: Psn,
@@ -207,20 +207,22 @@ impl<'a> Segment<'a> {
         use crate::Eth;
         let has = |eth| self.op_code.offset_of(eth).is_some();
         match self.operation {
-            Operation::SendImmediate(imm_dt) | Operation::WriteImmediate(_, imm_dt)
+            MessageOperation::SendImmediate(imm_dt)
+            | MessageOperation::WriteImmediate(_, imm_dt)
                 if has(Eth::ImmDt) =>
             {
                 builder.with(&imm_dt);
             }
-            Operation::SendInvalidate(ieth) if has(Eth::Ieth) => {
+            MessageOperation::SendInvalidate(ieth) if has(Eth::Ieth) => {
                 builder.with(&ieth);
             }
-            Operation::ReadResponse(aeth) if has(Eth::Aeth) => {
+            MessageOperation::ReadResponse(aeth) if has(Eth::Aeth) => {
                 builder.with(&aeth);
             }
             _ => {}
         }
-        if let Operation::Write(reth) | Operation::WriteImmediate(reth, _) = self.operation
+        if let MessageOperation::Write(reth) | MessageOperation::WriteImmediate(reth, _) =
+            self.operation
             && has(Eth::Reth)
         {
             builder.with(&reth);
@@ -229,7 +231,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// What a receiver makes of a packet.
+/// Verdict of a receiver on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is the next one: its payload belongs at `offset` of the message.
@@ -245,8 +247,8 @@ pub enum Verdict {
     /// `missing` packets are lost. A reliable receiver sends a NAK for the expected number; an
     /// unreliable one drops the message and goes on with the next First or Only packet.
     Lost {
-        /// Packets before this one, modulo 2^24: to an unreliable receiver a number that is behind is
-        /// one far ahead.
+        /// Packets before this one, modulo 2^24: an unreliable receiver takes a number behind the expected
+        /// one for one far ahead.
         missing: u32,
     },
     /// It does not belong here: a Middle without a First, a payload of the wrong length. A reliable
@@ -261,7 +263,7 @@ pub struct Reassembly {
     mtu: u32,
     expected: Psn,
     reliable: bool,
-    /// Bytes of the message under way.
+    /// Bytes of the current message.
     received: Option<u32>,
     /// Low bits of the opcode of the message's first packet: SEND, WRITE or READ response.
     kind: u8,
@@ -333,11 +335,11 @@ impl Reassembly {
         Verdict::Accept { offset, completes }
     }
 
-    /// An unreliable receiver goes on from whatever number comes: nobody sends it anything twice, and a
-    /// sender that starts again may start behind (IBA vol. 1, 9.8.2.2).
+    /// An unreliable receiver goes on from whatever number comes: no packet is sent to it twice, and a
+    /// sender that starts again may start at an earlier number (IBA vol. 1, 9.8.2.2).
     fn out_of_sequence(&mut self, op_code: OpCode, psn: Psn) -> Verdict {
         let missing = psn.bits().wrapping_sub(self.expected.bits());
-        // The rest of the message under way is of no use; a new one may begin here.
+        // The rest of the current message is of no use; a new one may begin here.
         self.received = None;
         self.expected = match position(op_code) {
             Some(Position::First | Position::Only) => psn,
@@ -362,7 +364,7 @@ fn position(op_code: OpCode) -> Option<Position> {
     Some(op_code.operation()?.position)
 }
 
-/// What all packets of a message have in common: SEND 0, WRITE 1, READ response 2, others 3.
+/// Kind of a message, which all its packets share: SEND 0, WRITE 1, READ response 2, others 3.
 fn kind(op_code: OpCode) -> u8 {
     match op_code.bits() & 31 {
         0x00..=0x05 | 0x16 | 0x17 => 0,

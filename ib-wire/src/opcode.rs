@@ -41,7 +41,7 @@ pub enum PayloadRule {
     EmptyToPathMtu,
 }
 
-/// Where a packet stands in its message.
+/// Position of a packet in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
     /// The first of several.
@@ -54,7 +54,7 @@ pub enum Position {
     Only,
 }
 
-/// What the specification says of one operation.
+/// An operation as the specification defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// Its code.
@@ -63,7 +63,7 @@ pub struct Operation {
     pub headers: &'static [Eth],
     /// How much payload it carries.
     pub payload: PayloadRule,
-    /// Where it stands in its message.
+    /// Position of the packet in its message.
     pub position: Position,
 }
 
@@ -204,8 +204,7 @@ impl OpCode {
         Transport(self.0 >> 5)
     }
 
-    /// What the specification says of this operation; `None` for reserved codes and those of
-    /// manufacturers.
+    /// The operation as the specification defines it; `None` for reserved codes and those of manufacturers.
     #[inline]
     #[must_use]
     pub fn operation(self) -> Option<&'static Operation> {

@@ -88,7 +88,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
             Some(shape) => shape,
             None => Shape::unusual(bytes.as_ref()),
         };
-        // Said once more for the compiler, which does not see that both ways end in it.
+        // A repetition for the compiler, which does not see that both branches end in it.
         shape.start = Start::Ib;
         Self { bytes, shape }
     }
@@ -258,8 +258,8 @@ impl<B: AsRef<[u8]>> Packet<B> {
         Headers::new(self.bytes.as_ref(), self.shape)
     }
 
-    /// What follows the headers, without pad bytes and CRCs; of a packet that was cut short, what is
-    /// there. All that follows the last decoded header where decoding had to stop.
+    /// The bytes after the headers, without pad bytes and CRCs; of a packet that was cut short, those that
+    /// are there. Where decoding had to stop, all bytes after the last decoded header.
     #[inline]
     #[must_use]
     pub fn payload(&self) -> &[u8] {
@@ -281,8 +281,8 @@ impl<B: AsRef<[u8]>> Packet<B> {
         self.slice(start, self.shape.limit)
     }
 
-    /// What follows the packet's end: padding of an Ethernet frame, its FCS, or bytes that should
-    /// not be there. Empty for a packet that was cut short.
+    /// The bytes after the packet's end: padding of an Ethernet frame, its FCS, or bytes that should not be
+    /// there. Empty for a packet that was cut short.
     #[must_use]
     pub fn trailer(&self) -> &[u8] {
         // A length field may claim that the packet ends inside the headers that have it.
@@ -296,7 +296,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         self.shape.end > self.bytes.as_ref().len()
     }
 
-    /// Where the ICRC stands and what its bytes cover, if the packet has one and is complete.
+    /// The coverage and the bytes of the ICRC, if the packet has one and is complete.
     fn icrc_coverage(&self) -> Option<(Coverage, &[u8], [u8; 4])> {
         let coverage = self.shape.coverage()?;
         // Every IBA packet of a link ends with an ICRC, a frame only if it is RoCE.

@@ -1,4 +1,4 @@
-//! What getters compile to on x86-64: one load, one byte swap, one mask or shift.
+//! Getters compile on x86-64 to one load, one byte swap, and one mask or shift.
 //!
 //! The test compiles a crate of three functions with optimisation, and reads the assembly.
 #![cfg(all(target_arch = "x86_64", not(miri)))]

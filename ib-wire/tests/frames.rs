@@ -1,4 +1,4 @@
-//! RoCE behind Ethernet headers and VLAN tags.
+//! RoCE after Ethernet headers and VLAN tags.
 
 use ib_wire::{
     Bth, EtherType, Ethernet, FaultKind, Gid, Grh, Ipv4, Ipv6, OpCode, Packet, PacketBuilder, Qpn,

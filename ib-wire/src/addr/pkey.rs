@@ -5,7 +5,8 @@ use core::fmt;
 use super::number_value;
 use crate::{code_points, wire_struct};
 
-/// Partition key: bit 15 tells full from limited members, the low 15 bits name the partition.
+/// Partition key: bit 15 is set for full members and clear for limited ones, the low 15 bits name the
+/// partition.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PKey(pub u16);
 

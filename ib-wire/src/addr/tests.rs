@@ -1,10 +1,10 @@
-//! What addresses and keys mean, and how they read.
+//! Addresses and keys: their parts, and their text forms.
 
 use std::{fmt::Debug, str::FromStr, string::ToString};
 
 use super::*;
 
-/// What prints reads back, in decimal and in hexadecimal digits.
+/// A printed value reads back, in decimal and in hexadecimal digits.
 fn reads_back<T: FromStr<Err: Debug> + ToString + PartialEq + Debug>(value: T, hex: &str) {
     assert_eq!(value.to_string().parse::<T>().unwrap(), value);
     assert_eq!(hex.parse::<T>().unwrap(), value);

@@ -50,8 +50,8 @@ impl Vector for Processor {
     }
 }
 
-/// Whether the processor multiplies without carry: found at run time with `std`, else as the compiler
-/// was told.
+/// Whether the processor multiplies without carry: found at run time with `std`, else by the target
+/// features of the build.
 #[inline]
 fn has_pmull() -> bool {
     #[cfg(feature = "std")]
@@ -145,7 +145,7 @@ fn update_128<const N: usize, const MASKED: bool>(
 #[target_feature(enable = "neon,aes")]
 #[inline]
 fn fold_tail(lane: uint8x16_t, last: uint8x16_t, tail: usize, constants: &Constants) -> uint8x16_t {
-    // What the table does not have, the look-up takes as zero.
+    // For an index beyond the table the look-up returns zero.
     let places = load(const { &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] });
     let tail = vdupq_n_u8(tail as u8);
     let up = vsubq_u8(places, vsubq_u8(vdupq_n_u8(16), tail));

@@ -6,7 +6,7 @@
 //! Instruction", Intel, 2009; the reduction in three multiplications is a Barrett reduction of 96
 //! bits by 64.
 
-/// What the folding kernels know of a generator.
+/// Constants of a generator that the folding kernels need.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(target_arch = "x86_64"),

@@ -1,4 +1,4 @@
-//! What the ICRC takes as ones, by kind of packet.
+//! The bits that the ICRC takes as ones, by kind of packet.
 
 use super::{
     Generator, Icrc, Invariant, Variant, Vcrc,
@@ -14,7 +14,7 @@ pub enum Coverage {
     /// LRH, GRH and BTH: ones for the whole LRH, the GRH's t_class, flow_label and hop_lmt, and BTH
     /// byte 4.
     IbaGlobal,
-    /// GRH and BTH, as above; eight bytes of ones stand for the LRH.
+    /// GRH and BTH, as above; eight bytes of ones replace the LRH.
     RoceV1,
     /// IPv4, UDP and BTH: ones for type of service, TTL and both checksums.
     RoceV2Ipv4,
@@ -57,8 +57,8 @@ pub fn icrc_and_vcrc(coverage: Coverage, covered: &[u8]) -> ([u8; 4], [u8; 2]) {
     wires(update_both([register, Variant::START], covered, mask))
 }
 
-/// As [`icrc_and_vcrc`] of `covered` once `payload` is in it, from `at` on, behind all its headers;
-/// the same pass copies it there.
+/// As [`icrc_and_vcrc`] of `covered` once `payload` is in it, from `at` on, after all its headers; the same
+/// pass copies it there.
 ///
 /// Bytes just written would be slow to read again.
 #[inline]
@@ -90,8 +90,8 @@ fn wires([invariant, variant]: [u32; 2]) -> ([u8; 4], [u8; 2]) {
 }
 
 impl Coverage {
-    /// The register after what stands before the bytes, and the mask; `None` for IPv4 with options,
-    /// whose UDP and BTH stand at other places.
+    /// The register after the bytes before these, and the mask; `None` for IPv4 with options, whose UDP and
+    /// BTH are at other places.
     #[inline]
     fn mask(self, headers: &[u8]) -> Option<(u32, &'static Mask)> {
         match self {
@@ -108,12 +108,12 @@ impl Coverage {
 }
 
 impl Coverage {
-    /// Clears the bits of `change` that the ICRC does not see: `change` stands at `place` of the
-    /// covered bytes; `ip` starts with the IP header, if there is one.
+    /// Clears the bits of `change` that the ICRC ignores: `change` is at `place` of the covered bytes; `ip`
+    /// starts with the IP header, if there is one.
     pub(crate) fn unmask(self, ip: &[u8], place: usize, change: &mut [u8]) {
         let (mask, start) = match self.mask(ip) {
             Some((_, mask)) => (mask, 0),
-            // IPv4 with options: the header's own mask, or that of UDP and BTH where they stand.
+            // IPv4 with options: the header's own mask, or that of UDP and BTH at their places.
             None => {
                 let udp = usize::from(ip.first().map_or(0, |first| first & 15)).saturating_mul(4);
                 if place < udp { (&IPV4, 0) } else { (&UDP, udp) }
@@ -125,7 +125,7 @@ impl Coverage {
     }
 }
 
-/// The register after the eight bytes of ones that stand for the LRH of a RoCE packet.
+/// The register after the eight bytes of ones that replace the LRH of a RoCE packet.
 const AFTER_LRH: u32 = 0x2144_df1c ^ 0xffff_ffff;
 
 /// Options move UDP and BTH back.

@@ -77,7 +77,7 @@ impl<G: Generator> Digest<G> {
         self.add(Self::difference(&change, after))
     }
 
-    /// What a change of bits makes of a CRC whose bytes go on for `after` more.
+    /// The change of a CRC by a change of bits that `after` more bytes follow.
     pub(crate) fn difference(change: &[u8], after: usize) -> Self {
         Self::at(kernel::shift::<G>(update::<G>(0, change), after))
     }

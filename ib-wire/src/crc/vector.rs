@@ -1,4 +1,4 @@
-//! What the vector kernels of a processor offer to the CRCs.
+//! Operations of a processor's vector unit that the CRC kernels use.
 
 use super::{constants::Constants, mask::Mask};
 

@@ -26,7 +26,7 @@ wire_struct! {
     pub struct AethSyndrome("AETHSyndrome", 1 bytes) {
         #[doc(hidden)]
         resv1, set_resv1: u8                = 0, 1;
-        /// What kind of acknowledgement.
+        /// Kind of acknowledgement.
         class, set_class: AethSyndromeClass = 1, 2;
         /// By class: credits, RNR timer or NAK code.
         value, set_value: u8                = 3, 5;
@@ -47,7 +47,7 @@ code_points! {
 }
 
 code_points! {
-    /// What a NAK complains about.
+    /// Reason of a NAK.
     pub struct NakCode(u8) {
         /// Packets are missing: send again from the PSN of the NAK.
         PSN_SEQUENCE_ERROR       = 0 => "PSNSequenceError",
@@ -91,7 +91,7 @@ impl Syndrome {
         Self(0x60 | code.0 & 31)
     }
 
-    /// What kind of acknowledgement.
+    /// Kind of acknowledgement.
     #[must_use]
     pub const fn class(self) -> AethSyndromeClass {
         AethSyndromeClass(self.0 >> 5 & 3)

@@ -13,7 +13,7 @@ wire_struct! {
         r_key,   set_r_key:   u32 = 64, 32;
         /// The new value of a swap, or what is added.
         swap_dt, set_swap_dt: u64 = 96, 64;
-        /// What a swap compares with.
+        /// The value with which a compare-and-swap compares.
         cmp_dt,  set_cmp_dt:  u64 = 160, 64;
     }
 }

@@ -4,7 +4,7 @@ use crate::{Lrh, Packet};
 fn send(data: &[u8], mtu: Mtu) -> Segments<'_> {
     Segments::try_new(
         Transport::RC,
-        Operation::Send,
+        MessageOperation::Send,
         data,
         mtu,
         Psn::new(0xff_fffe),
@@ -45,12 +45,12 @@ fn a_message_of_any_length_comes_out_as_it_went_in() {
 fn headers_stand_in_the_packets_that_the_opcode_table_says() {
     let data = [7; 600];
     let operations = [
-        Operation::Send,
-        Operation::SendImmediate(ImmDt::from_bytes([1; 4])),
-        Operation::SendInvalidate(Ieth::from_bytes([2; 4])),
-        Operation::Write(Reth::from_bytes([3; 16])),
-        Operation::WriteImmediate(Reth::from_bytes([4; 16]), ImmDt::from_bytes([5; 4])),
-        Operation::ReadResponse(Aeth::from_bytes([6; 4])),
+        MessageOperation::Send,
+        MessageOperation::SendImmediate(ImmDt::from_bytes([1; 4])),
+        MessageOperation::SendInvalidate(Ieth::from_bytes([2; 4])),
+        MessageOperation::Write(Reth::from_bytes([3; 16])),
+        MessageOperation::WriteImmediate(Reth::from_bytes([4; 16]), ImmDt::from_bytes([5; 4])),
+        MessageOperation::ReadResponse(Aeth::from_bytes([6; 4])),
     ];
     for operation in operations {
         for len in [1, 600] {
@@ -74,7 +74,7 @@ fn headers_stand_in_the_packets_that_the_opcode_table_says() {
 
 #[test]
 fn what_a_transport_lacks_cannot_be_cut() {
-    let invalidate = Operation::SendInvalidate(Ieth::default());
+    let invalidate = MessageOperation::SendInvalidate(Ieth::default());
     let cut = |transport, operation, data| {
         Segments::try_new(transport, operation, data, Mtu::MTU_256, Psn::new(0)).err()
     };
@@ -85,10 +85,16 @@ fn what_a_transport_lacks_cannot_be_cut() {
     );
     let long = &[0; 257];
     assert_eq!(
-        cut(Transport::UD, Operation::Send, long),
+        cut(Transport::UD, MessageOperation::Send, long),
         not_carried(Transport::UD, 2)
     );
-    let bad = Segments::try_new(Transport::RC, Operation::Send, &[], Mtu(9), Psn::new(0));
+    let bad = Segments::try_new(
+        Transport::RC,
+        MessageOperation::Send,
+        &[],
+        Mtu(9),
+        Psn::new(0),
+    );
     assert_eq!(bad.err(), Some(MessageError::BadMtu { found: 9 }));
 }
 

@@ -142,7 +142,7 @@ impl<'a> PacketBuilder<'a> {
         }
     }
 
-    /// What the packet carries. Pad bytes are added.
+    /// Sets the payload. Pad bytes are added.
     #[inline]
     pub fn payload(&mut self, payload: &'a [u8]) -> &mut Self {
         self.payload = payload;
@@ -251,7 +251,7 @@ impl<'a> PacketBuilder<'a> {
         Ok(needed)
     }
 
-    /// Writes what stands in front of the transport, the length fields of a link's packet included.
+    /// Writes the headers before the transport, the length fields of a link's packet included.
     #[inline(always)]
     fn write_front(&self, room: &mut Room<'_>) -> Result<(Start, Network), BuildError> {
         let words = || words(room.needed.saturating_sub(self.link.len()));
@@ -336,7 +336,7 @@ fn with_at(mut headers: [u8; MAX_HEADERS], at: usize, bytes: &[u8]) -> [u8; MAX_
 
 const LRH_BTH: usize = Lrh::LEN + Bth::LEN;
 
-/// What is left of the buffer.
+/// The rest of the buffer.
 struct Room<'o> {
     rest: &'o mut [u8],
     /// Bytes of the whole packet, and of the whole buffer.
@@ -351,8 +351,8 @@ impl<'o> Room<'o> {
         Ok(())
     }
 
-    /// The first `len` of `bytes`. The others go along where there is room, as a copy of constant
-    /// length takes a few moves: what comes next stands in their place.
+    /// The first `len` of `bytes`. All of `bytes` are copied where there is room, as a copy of constant
+    /// length takes a few moves: the next bytes then replace the surplus.
     #[inline(always)]
     fn put_start<const N: usize>(&mut self, bytes: &[u8; N], len: usize) -> Result<(), BuildError> {
         match self.rest.first_chunk_mut() {
@@ -364,7 +364,7 @@ impl<'o> Room<'o> {
         }
     }
 
-    /// The next `len` bytes, and what is behind them, which stays.
+    /// The next `len` bytes, and the bytes after them, which stay.
     #[inline(always)]
     fn split_at(&mut self, len: usize) -> Result<(&mut [u8], &mut [u8]), BuildError> {
         match core::mem::take(&mut self.rest).split_at_mut_checked(len) {
@@ -384,8 +384,8 @@ impl<B: AsRef<[u8]>> Packet<B> {
     /// A builder that builds this packet again; `None` if decoding stopped before its payload or it
     /// was cut short.
     ///
-    /// Of a valid packet the result is the same bytes, reserved bits and pad included. What follows
-    /// the packet's end is left out.
+    /// Of a valid packet the result is the same bytes, reserved bits and pad included. Bytes after the
+    /// packet's end are left out.
     #[must_use]
     pub fn to_builder(&self) -> Option<PacketBuilder<'_>> {
         if self.is_truncated() || self.shape.stopped {

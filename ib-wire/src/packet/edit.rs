@@ -4,8 +4,8 @@
 //! bytes follow them, not on these bytes. A packet whose CRC was wrong keeps it wrong, so that a
 //! device that edits never hides damage. The same holds of the checksum of IPv4.
 //!
-//! What says where the other headers and the CRCs stand cannot be edited: the kind of network in
-//! LRH.lnh, lengths that the end is counted from, the header length and the protocol of IP.
+//! Fields that determine the places of other headers and of the CRCs cannot be edited: the kind of network
+//! in LRH.lnh, lengths that the end is counted from, the header length and the protocol of IP.
 
 use thiserror::Error;
 
@@ -32,7 +32,7 @@ pub enum EditError {
         /// The hop limit found.
         found: u8,
     },
-    /// Another header, or the CRCs, would stand elsewhere: such a packet has to be built anew.
+    /// Another header, or the CRCs, would move: such a packet has to be built anew.
     #[error("the change of {header} moves what follows it")]
     Moves {
         /// The header whose change was refused.
@@ -67,8 +67,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
     /// another one.
     ///
     /// # Errors
-    /// [`EditError::NoHeader`] if there is no IPv4 header or the packet was cut short;
-    /// [`EditError::Moves`] if what follows it would stand elsewhere.
+    /// [`EditError::NoHeader`] if there is no IPv4 header or the packet was cut short; [`EditError::Moves`]
+    /// if the bytes after it would move.
     ///
     /// ```
     /// # use ib_wire::{Bth, Ipv4, OpCode, Packet, PacketBuilder, Start, Udp};
@@ -99,8 +99,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
     /// Changes the IPv6 header and the ICRC with it.
     ///
     /// # Errors
-    /// [`EditError::NoHeader`] if there is no IPv6 header or the packet was cut short;
-    /// [`EditError::Moves`] if what follows it would stand elsewhere.
+    /// [`EditError::NoHeader`] if there is no IPv6 header or the packet was cut short; [`EditError::Moves`]
+    /// if the bytes after it would move.
     pub fn edit_ipv6(&mut self, change: impl FnOnce(&mut Ipv6)) -> Result<(), EditError> {
         let mut header = *self.ipv6().ok_or(missing(Ipv6::LAYOUT.name))?;
         change(&mut header);
@@ -111,8 +111,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
     /// sends 0, none.
     ///
     /// # Errors
-    /// [`EditError::NoHeader`] if there is no UDP header or the packet was cut short;
-    /// [`EditError::Moves`] if what follows it would stand elsewhere.
+    /// [`EditError::NoHeader`] if there is no UDP header or the packet was cut short; [`EditError::Moves`]
+    /// if the bytes after it would move.
     pub fn edit_udp(&mut self, change: impl FnOnce(&mut Udp)) -> Result<(), EditError> {
         let mut header = *self.udp().ok_or(missing(Udp::LAYOUT.name))?;
         change(&mut header);
@@ -120,8 +120,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
         self.replace(Udp::LAYOUT.name, at, header.as_bytes())
     }
 
-    /// Changes the BTH and the CRCs with it. Another operation code gives the bytes behind the BTH
-    /// another meaning; they stay.
+    /// Changes the BTH and the CRCs with it. Another operation code gives the bytes after the BTH another
+    /// meaning; they stay.
     ///
     /// # Errors
     /// [`EditError::NoHeader`] if there is no BTH or the packet was cut short.
@@ -162,8 +162,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
         self.replace(layout.name, at, header.bytes())
     }
 
-    /// What a switch does: the packet goes out on another virtual lane. The VCRC changes, the ICRC
-    /// does not.
+    /// The step of a switch: the packet goes out on another virtual lane. The VCRC changes, the ICRC does
+    /// not.
     ///
     /// # Errors
     /// [`EditError::NoHeader`] if the packet has no LRH or was cut short.
@@ -173,8 +173,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
         })
     }
 
-    /// What a router does: one hop less in the GRH, and the LRH of the next subnet. The VCRC changes,
-    /// the ICRC does not: all of this counts as ones.
+    /// The step of a router: one hop less in the GRH, and the LRH of the next subnet. The VCRC changes; the
+    /// ICRC does not, as it takes all of this as ones.
     ///
     /// # Errors
     /// [`EditError::HopLimit`] if no hop is left; the packet is as it was.
@@ -251,7 +251,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Packet<B> {
                 .add(Vcrc::difference(&icrc_difference, 0));
             *vcrc = moved.wire();
         }
-        // Another operation has other headers behind the BTH.
+        // Another operation has other headers after the BTH.
         self.shape = moved;
         Ok(())
     }
@@ -265,7 +265,7 @@ fn moved_checksum(old: &Ipv4, new: &Ipv4) -> u16 {
     let removed = before.iter().map(|&word| !u16::from_be_bytes(word));
     let added = after.iter().map(|&word| u16::from_be_bytes(word));
     let words = removed.chain(added).map(u32::from);
-    // Twenty-one words of 16 bits. The checksum itself stands on both sides, and adds nothing.
+    // Twenty-one words of 16 bits. The checksum itself is on both sides, and adds nothing.
     let sum = words.fold(u32::from(!old.checksum()), u32::wrapping_add);
     let folded = (sum >> 16).wrapping_add(sum & 0xffff);
     let folded = (folded >> 16).wrapping_add(folded & 0xffff);

@@ -1,4 +1,4 @@
-//! What can be wrong with a packet.
+//! The faults that a packet can have.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use crate::At;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}, {field}: {found:#x}, expected {expected}")]
 pub struct Fault {
-    /// What kind of fault.
+    /// Kind of fault.
     pub kind: FaultKind,
     /// The structure, and its first byte from the start of the packet.
     pub at: At,
@@ -16,11 +16,11 @@ pub struct Fault {
     pub field: &'static str,
     /// The value found.
     pub found: u64,
-    /// What would have been right.
+    /// The value that was expected.
     pub expected: Expected,
 }
 
-/// What a field should have been.
+/// The value that a field should have had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// This number.

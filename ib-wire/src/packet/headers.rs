@@ -43,7 +43,7 @@ impl<'a> Headers<'a> {
         }
     }
 
-    /// The layout of the header at `at`, by where it stands.
+    /// The layout of the header at `at`, by its place.
     fn layout(&mut self) -> Option<&'static Layout> {
         let Shape {
             start,

@@ -73,7 +73,7 @@ pub(super) fn seal_as(
     }
 }
 
-/// What `LRH.pkt_len` says of a packet of `len` bytes, VCRC included: its 4-byte words.
+/// The value of `LRH.pkt_len` for a packet of `len` bytes, VCRC included: its 4-byte words.
 #[inline(always)]
 pub(super) fn words(len: usize) -> Result<u16, BuildError> {
     let covered = len.saturating_sub(2);
@@ -145,7 +145,7 @@ fn write_icrc(coverage: Coverage, bytes: &mut [u8]) -> Result<(), BuildError> {
     }
 }
 
-/// What a header's `parse_mut` returns.
+/// The result of a header's `parse_mut`.
 type Opened<'a, T> = Result<(&'a mut T, &'a mut [u8]), crate::ParseError>;
 
 #[inline]

@@ -54,7 +54,7 @@ impl FromStr for Start {
     }
 }
 
-/// What carries the transport header.
+/// The network below the transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
     /// Nothing that was recognised.
@@ -398,7 +398,7 @@ impl Shape {
     #[inline]
     pub(super) fn payload_end(&self, bytes: &[u8]) -> usize {
         let pad = match bytes.get(self.bth().wrapping_add(1)) {
-            // Where decoding stopped, nobody knows what is payload.
+            // Where decoding stopped, the extent of the payload is unknown.
             Some(byte) if !self.stopped => usize::from(*byte >> 4 & 3),
             _ => 0,
         };

@@ -108,7 +108,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         if let Some(ip) = self.ipv4() {
             let at = At::new(Ipv4::LAYOUT.name, self.shape.net);
             let options = self.ipv4_options();
-            // Of a header that is cut, or shorter than it can be, nobody knows the sum.
+            // The checksum of a header that is cut, or shorter than it can be, cannot be computed.
             let whole = usize::from(ip.ihl()).saturating_mul(4);
             let is_whole = Ipv4::LEN.saturating_add(options.len()) == whole;
             let right = Ipv4::from_bytes(*ip.as_bytes()).seal(options).checksum();
@@ -163,7 +163,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
             };
             faults.push(fault(kind, at, "op_code", bth.op_code().bits(), expected));
         }
-        // What is missing cannot be judged.
+        // Missing bytes cannot be checked.
         if self.shape.stopped || self.is_truncated() {
             return;
         }

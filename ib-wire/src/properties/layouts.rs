@@ -40,7 +40,7 @@ pub fn structs_of(csv: &str) -> Vec<&str> {
     names
 }
 
-/// Every difference between `layouts` and their rows in the table `csv`, both ways: a row without
+/// Every difference between `layouts` and their rows in the table `csv`, in both directions: a row without
 /// its field, a field without its row, another place, width or kind. Empty where they agree.
 ///
 /// `csv` has the columns `struct,field,bit_offset,bits,kind,note`, as `headers.csv` and

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::{
     Mtu, OpCode, Psn, Transport,
-    message::{Operation, Reassembly, Segments, Verdict},
+    message::{MessageOperation, Reassembly, Segments, Verdict},
 };
 
 /// A message whose packets are lost and repeated, as the bytes say, arrives whole when the sender
@@ -17,8 +17,15 @@ pub fn messages_survive_loss_and_repetition(bytes: &[u8]) {
         .map(|index| index as u8 ^ psn)
         .collect();
     let first = Psn::new(0xff_fff0 + u32::from(*psn & 31));
-    let message =
-        |transport| Segments::try_new(transport, Operation::Send, &data, Mtu::MTU_256, first);
+    let message = |transport| {
+        Segments::try_new(
+            transport,
+            MessageOperation::Send,
+            &data,
+            Mtu::MTU_256,
+            first,
+        )
+    };
     let Ok(segments) = message(Transport::RC) else {
         panic!("RC carries every SEND");
     };
@@ -67,7 +74,13 @@ pub fn any_packets_leave_an_unreliable_receiver_ready(bytes: &[u8]) {
     }
     let data = alloc::vec![3; 100 + rest.len() * 150];
     let first = receiver.expected();
-    let message = Segments::try_new(Transport::UC, Operation::Send, &data, Mtu::MTU_256, first);
+    let message = Segments::try_new(
+        Transport::UC,
+        MessageOperation::Send,
+        &data,
+        Mtu::MTU_256,
+        first,
+    );
     let Ok(segments) = message else {
         panic!("UC carries every SEND");
     };

@@ -75,7 +75,7 @@ fn seal_again(start: Start, bytes: &mut [u8]) {
     }
 }
 
-/// What holds for any bytes, wherever they are said to start.
+/// Properties of any bytes, for any declared start.
 fn parts_fit(start: Start, bytes: &[u8]) {
     let packet = Packet::parse_as(start, bytes);
     let mut next = 0;
@@ -164,7 +164,7 @@ pub fn edits_leave_packets_valid(bytes: &[u8]) {
     assert_eq!(packet.ipv4_options(), old.ipv4_options());
 }
 
-/// Fields that a device may change in a packet on its way.
+/// Fields of a packet that switches and routers may change.
 struct NewHeaders {
     lane: u8,
     bth: Bth,
@@ -230,8 +230,7 @@ impl NewHeaders {
     }
 }
 
-/// A generated fault is found, and nothing else; what devices change of the packet on its way hides it
-/// from nobody.
+/// A generated fault is found, and nothing else; changes by switches and routers do not hide it.
 pub fn faults_are_found(bytes: &[u8]) {
     let mut u = Unstructured::new(bytes);
     let (

@@ -3,7 +3,7 @@
 use crate::{code_points, wire_struct};
 
 code_points! {
-    /// What an Ethernet frame carries.
+    /// Protocol of an Ethernet frame's payload.
     pub struct EtherType(u16) {
         IPV4        = 0x0800 => "IPv4",
         ARP         = 0x0806 => "ARP",
@@ -26,13 +26,13 @@ wire_struct! {
         dst,        set_dst:        [bytes; 6] = 0, 48;
         /// MAC address of the sender.
         src,        set_src:        [bytes; 6] = 48, 48;
-        /// What follows.
+        /// Protocol of the payload, or the kind of tag that follows.
         ether_type, set_ether_type: EtherType  = 96, 16;
     }
 }
 
 wire_struct! {
-    /// What follows the EtherType of a VLAN tag: priority, VLAN, and the next EtherType.
+    /// The bytes after the EtherType of a VLAN tag: priority, VLAN, and the next EtherType.
     ///
     /// Source: IEEE 802.1Q, 9.6.
     pub struct Vlan("VLAN", 4 bytes) {
@@ -42,7 +42,7 @@ wire_struct! {
         dei,        set_dei:        bool      = 3, 1;
         /// VLAN identifier.
         vid,        set_vid:        u16       = 4, 12;
-        /// What follows.
+        /// Protocol of the payload, or the kind of tag that follows.
         ether_type, set_ether_type: EtherType = 16, 16;
     }
 }

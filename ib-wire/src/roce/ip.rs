@@ -29,7 +29,7 @@ wire_struct! {
         fragment_offset, set_fragment_offset: u16        = 51, 13;
         /// Hops that the packet may still take.
         ttl,             set_ttl:             u8         = 64, 8;
-        /// What follows; 17: UDP.
+        /// Protocol of the payload; 17: UDP.
         protocol,        set_protocol:        u8         = 72, 8;
         /// Checksum of the header.
         checksum,        set_checksum:        u16        = 80, 16;
@@ -94,7 +94,7 @@ wire_struct! {
         flow_label,     set_flow_label:     u32 = 12, 20;
         /// Bytes after this header, the ICRC included.
         payload_length, set_payload_length: u16 = 32, 16;
-        /// What follows; 17: UDP.
+        /// Protocol of the payload; 17: UDP.
         next_header,    set_next_header:    u8  = 48, 8;
         /// Hops that the packet may still take.
         hop_limit,      set_hop_limit:      u8  = 56, 8;

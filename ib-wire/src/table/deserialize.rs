@@ -1,8 +1,8 @@
 //! A map of fields into the bytes of a structure, for `serde`: the inverse of `serialize_fields`.
 //!
-//! Fields that the map does not name keep their bits, and a text replaces its own bytes only: what
-//! stood behind the terminating NUL stays. So bytes that were printed as a whole and again field by
-//! field come back as they were.
+//! Fields that the map does not name keep their bits, and a text replaces its own bytes only: bytes after
+//! the terminating NUL stay. So bytes that were printed as a whole and again field by field come back as
+//! they were.
 
 use core::fmt;
 
@@ -51,7 +51,7 @@ impl<'de> Visitor<'de> for FieldsMut<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        // Fields come in wire order as a rule: the search starts behind the last one found.
+        // Fields come in wire order as a rule: the search starts after the last one found.
         let mut next = 0;
         while let Some(index) = map.next_key_seed(FieldName {
             layout: self.layout,
@@ -275,7 +275,7 @@ impl<'de> Visitor<'de> for ValueMut<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<(), A::Error> {
         let inner = match self.kind {
             FieldKind::Struct(inner) => inner,
-            // A list of one structure may stand as the structure itself.
+            // A list of one structure may be given as the structure itself.
             FieldKind::Array {
                 element: FieldKind::Struct(inner),
                 element_bits,

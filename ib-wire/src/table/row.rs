@@ -8,8 +8,7 @@ use super::{FieldKind, load, load_bits, store, store_bits};
 
 /// A number of up to 64 bits with a type of its own: integers, flags, code points, addresses, keys.
 ///
-/// Implement it for a newtype and the type can stand in a row of
-/// [`wire_struct!`](crate::wire_struct).
+/// Implement it for a newtype, and the type can be used in a row of [`wire_struct!`](crate::wire_struct).
 pub trait FieldValue: Copy {
     /// The value of the field's bits. Never fails: what hardware may send can be represented.
     fn from_bits(bits: u64) -> Self;
@@ -18,12 +17,12 @@ pub trait FieldValue: Copy {
     fn to_bits(self) -> u64;
 }
 
-/// What stands in a row: a [`FieldValue`], a GID, or a structure declared by
+/// The type of a row: a [`FieldValue`], a GID, or a structure declared by
 /// [`wire_struct!`](crate::wire_struct).
 pub trait Row {
-    /// What the getter returns: the value, or a reference to the structure.
+    /// The type that the getter returns: the value, or a reference to the structure.
     type View<'a>;
-    /// What the setter takes.
+    /// The type that the setter takes.
     type Input<'a>;
     /// How the bits read.
     const KIND: FieldKind;
@@ -201,7 +200,7 @@ pub const fn bytes_row<const LEN: usize, const OFFSET: usize, const N: usize>(
     {
         bytes
     } else {
-        // The assertion leaves no way here.
+        // The assertion rules this branch out.
         const { &[0; N] }
     }
 }

@@ -374,7 +374,7 @@ where
     }
 }
 
-/// Prints how many bytes there are, and whether any of them is set, as a key may stand in them.
+/// Prints how many bytes there are, and whether any of them is set, as they may hold a key.
 #[derive(Clone, Copy)]
 pub struct DebugSecret<'a>(pub &'a [u8]);
 

@@ -125,8 +125,8 @@ pub(super) fn fold_rest<const N: usize>(
             *lane = _mm_xor_si128(fold_128(*lane, load_pair(&constants.fold[0])), block);
         }
     }
-    // The caller has folded at least 64 bytes: the last 16 are past the mask but for its bytes, which
-    // stand before the last 16 of the headers it covers.
+    // The caller has folded at least 64 bytes: the last 16 are past the mask but for its bytes, which come
+    // before the last 16 of the headers it covers.
     if !tail.is_empty()
         && let Some(last) = data.last_chunk::<16>()
     {

@@ -7,8 +7,8 @@ use crate::{
     roce::{EtherType, Ethernet, Ipv4, Ipv4OptionWord, Ipv6, Vlan},
 };
 
-/// VLAN tags of a frame that are read: switches set two at most. What stands in front of the payload
-/// stays within some hundred bytes so.
+/// VLAN tags of a frame that are read: switches set two at most. The limit keeps the headers before the
+/// payload within some hundred bytes.
 const MAX_VLAN_TAGS: usize = 16;
 /// UDP's number as an IP protocol.
 const UDP: u8 = 17;
@@ -175,7 +175,7 @@ impl Shape {
         if self.limit < bth {
             return self.short(Udp::LAYOUT.name, at, Udp::LEN, bytes);
         }
-        // Who says that RoCE starts here is believed; a frame may be anybody's.
+        // A caller that names RoCE as the start is trusted; a frame may hold any protocol.
         if self.start == Start::Ethernet
             && let Some(Ok((udp, _))) = bytes.get(at..).map(|rest| Udp::parse(rest, at))
             && udp.dst_port() != ROCE_V2_PORT
