@@ -55,7 +55,7 @@ pub trait Attribute: Sized {
     }
 }
 
-/// Writes `value` where a datagram of `class` has its attribute; the data behind it become zero.
+/// Writes `value` where a datagram of `class` has its attribute; the data after it become zero.
 #[doc(hidden)]
 pub fn write_attribute<T>(bytes: &mut [u8; 256], class: MgmtClass, value: &T)
 where

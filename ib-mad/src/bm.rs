@@ -50,7 +50,7 @@ wire_struct! {
 }
 
 bitflags! {
-    /// What a baseboard management agent can do: its `ClassPortInfo.capability_mask`.
+    /// Capabilities of a baseboard management agent: its `ClassPortInfo.capability_mask`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct BmCapabilities: u16 {
         /// `IsTrapSupported`.

@@ -137,14 +137,14 @@ impl<T> Call<T>
 where
     T: FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned,
 {
-    /// The call on its way to a port, with a structure of zeros.
+    /// The call to a port, with a structure of zeros.
     #[must_use]
     pub fn to(self, address: MadAddress) -> CallTo<T> {
         let mad = self.request(address);
         CallTo { call: self, mad }
     }
 
-    /// The call on its way to a port, with this structure.
+    /// The call to a port, with this structure.
     #[must_use]
     pub fn to_with(self, address: MadAddress, structure: &T) -> CallTo<T> {
         let mad = self.request_with(address, structure);
@@ -207,7 +207,7 @@ where
     }
 }
 
-/// What the status of a response says; in a directed route its top bit is the direction.
+/// Turns the status of a response into a result; in a directed route its top bit is the direction.
 pub(crate) fn check_status(mad: &Mad) -> Result<(), CallError> {
     let header = mad.header();
     let class = header.mgmt_class();

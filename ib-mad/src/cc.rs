@@ -16,7 +16,7 @@ pub use setting::{
 };
 
 bitflags! {
-    /// What a congestion control agent can do: its `ClassPortInfo.capability_mask`.
+    /// Capabilities of a congestion control agent: its `ClassPortInfo.capability_mask`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct CcCapabilities: u16 {
         /// `IsTrapSupported`.

@@ -122,8 +122,8 @@ impl MgmtClass {
 
     /// First byte of a datagram's attribute, counted from the common header.
     ///
-    /// A congestion log alone lies elsewhere: at byte 32. Classes without a layout of their own
-    /// have their data behind the common header.
+    /// A congestion log alone lies elsewhere: at byte 32. Classes without a layout of their own have their
+    /// data after the common header.
     #[inline]
     #[must_use]
     pub const fn data_offset(self) -> usize {
@@ -143,7 +143,7 @@ impl MgmtClass {
         }
     }
 
-    /// First byte behind a datagram's data: of subnet management the data have 64 bytes, of every other
+    /// First byte after a datagram's data: of subnet management the data have 64 bytes, of every other
     /// class they reach to the end of the datagram.
     #[inline]
     #[must_use]

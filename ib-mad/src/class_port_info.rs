@@ -17,9 +17,9 @@ wire_struct! {
         base_version,     set_base_version:     u8                = 0, 8;
         /// Highest version of the class.
         class_version,    set_class_version:    u8                = 8, 8;
-        /// What the agent can do: the low byte in every class, the high byte per class.
+        /// Capabilities of the agent: the low byte in every class, the high byte per class.
         capability_mask,  set_capability_mask:  ClassCapabilities = 16, 16;
-        /// What the agent can do besides: per class.
+        /// Further capabilities of the agent, per class.
         capability_mask2, set_capability_mask2: u32               = 32, 27;
         /// Longest time from a request to its answer.
         resp_time_value,  set_resp_time_value:  RespTime          = 59, 5;
@@ -68,8 +68,8 @@ impl Attribute for ClassPortInfo {
 }
 
 bitflags! {
-    /// What an agent can do, in every class (`ClassPortInfo.capability_mask`); the bits from 8 on
-    /// belong to the class and are kept.
+    /// Capabilities of an agent in every class (`ClassPortInfo.capability_mask`); the bits from 8 on belong
+    /// to the class and are kept.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct ClassCapabilities: u16 {
         /// Sends traps.

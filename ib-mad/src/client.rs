@@ -1,10 +1,10 @@
 //! The client: typed requests of one datagram or of many, and their typed answers (IBA vol. 1, 13.4.6
 //! and 13.6).
 //!
-//! A [`Request`] says what goes out and how its answer reads. The client gives it a transaction ID,
-//! keeps the limits, repeats it, lets a busy responder rest, follows redirections, and puts an answer
-//! of many segments together. Pitfall: a GetTable is one datagram, its answer is a transfer; the time-out
-//! of the request must stand still while the answer arrives, and the transfer has time-outs of its own.
+//! A [`Request`] builds its datagram and reads its answer. The client gives it a transaction ID, keeps the
+//! limits, repeats it, waits while a responder is busy, follows redirections, and puts an answer of many
+//! segments together. Pitfall: a GetTable is one datagram, its answer is a transfer; the time-out of the
+//! request must not run while the answer arrives, and the transfer has time-outs of its own.
 
 mod request;
 #[cfg(test)]
@@ -71,7 +71,7 @@ pub struct Client<R: Request> {
 /// A request that has not ended.
 struct Open<R> {
     request: R,
-    /// What a request of many segments carries.
+    /// The data of a request of many segments.
     data: Option<Bytes>,
     /// How long the answer to such a request may take once it has arrived.
     patience: Duration,
@@ -91,7 +91,7 @@ impl<R> Open<R> {
     }
 }
 
-/// What a [`Client`] reports.
+/// An event of a [`Client`].
 #[allow(
     clippy::large_enum_variant,
     reason = "an event lives until it is polled; a box would cost an allocation for each answer"
@@ -104,7 +104,7 @@ pub enum ClientEvent<R: Request> {
         /// Its answer, or why there is none.
         outcome: Result<R::Answer, R::Error>,
     },
-    /// A request, a trap or another message that nobody here asked for.
+    /// A request, a trap or another message that answers nothing.
     Unsolicited(Mad),
 }
 
@@ -168,7 +168,7 @@ impl<R: Request> Client<R> {
             })
     }
 
-    /// Gives up a request without an event. What still comes for it is dropped.
+    /// Gives up a request without an event. A late answer is dropped.
     pub fn cancel(&mut self, class: MgmtClass, id: TransactionId) -> Option<R> {
         let open = self.window.cancel(class, id)?;
         Some(open.end(&mut self.rmpp))
@@ -180,7 +180,7 @@ impl<R: Request> Client<R> {
         self.window.len()
     }
 
-    /// What went through so far; segments beyond the first of a message are not counted.
+    /// Counts of datagrams so far; segments beyond the first of a message are not counted.
     #[must_use]
     pub fn counters(&self) -> WindowCounters {
         self.window.counters()
@@ -208,7 +208,7 @@ impl<R: Request> Client<R> {
             header.status(),
         );
         let open = self.window.context_mut(class, id);
-        // Whose request is a transfer hears no second time of it in the same transaction.
+        // A multi-segment request is not retried in the same transaction, so BUSY ends it.
         if status.is_busy() && open.as_ref().is_some_and(|open| open.data.is_some()) {
             let error = CallError::Unanswered(FailureReason::Busy);
             return self.give_up(class, id, error);
@@ -260,8 +260,8 @@ impl<R: Request> Client<R> {
         }
     }
 
-    /// Notes that the answer to a request arrives, so that its time-out stands still. A segment that has
-    /// begun no transfer leaves the request to its time-out: nobody else would end it.
+    /// Notes that the answer to a request arrives, so that its time-out is stopped. A segment that has
+    /// begun no transfer leaves the request to its time-out: nothing else would end it.
     fn note_answer(&mut self, now: Instant, id: TransactionId, key: RmppKey) {
         if self.rmpp.receives(key)
             && let Some(open) = self.window.context_mut(key.class, id)
@@ -272,7 +272,7 @@ impl<R: Request> Client<R> {
         }
     }
 
-    /// Takes in what became of the transfers, and of the requests that nobody answered.
+    /// Collects the results of the transfers, and the requests that were not answered.
     fn settle(&mut self, now: Instant) {
         while let Some(event) = self.rmpp.poll_event() {
             match event {

@@ -1,8 +1,8 @@
 //! The credit loop of a link: who may send how much on a virtual lane (IBA vol. 1, 7.9.4).
 //!
-//! Each end counts what it has sent, in blocks of 64 bytes modulo 4096, and tells the other how far
-//! it may count. Both numbers go in every flow control packet, so that a lost one costs time and
-//! nothing else. Pitfall: VL15 has no credits.
+//! Each end counts what it has sent, in blocks of 64 bytes modulo 4096, and grants the other a limit of its
+//! count. Both numbers go in every flow control packet, so that a lost one costs time and nothing else.
+//! Pitfall: VL15 has no credits.
 
 use core::time::Duration;
 
@@ -94,7 +94,7 @@ impl Default for CreditConfig {
     }
 }
 
-/// What the credit loop reports.
+/// An event of the credit loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreditEvent {
     /// No flow control packet of this lane came within the watchdog's time (trap 131).
@@ -170,7 +170,7 @@ impl CreditLoop {
         else {
             return 0;
         };
-        // A limit that is behind means nothing until the next update.
+        // A limit below the count has no meaning until the next update.
         match limit.wrapping_sub(*sent) & MASK {
             ahead if ahead <= MAX_AHEAD => ahead,
             _ => 0,
@@ -213,7 +213,7 @@ impl CreditLoop {
         Ok(())
     }
 
-    /// Gives the room of a packet back, and tells the peer soon.
+    /// Gives the room of a packet back, and sends the peer an update soon.
     pub fn free(&mut self, vl: Vl, bytes: u32) {
         let now = self.now;
         let capacity = u16::try_from(self.config.buffer / 64).unwrap_or(u16::MAX);
@@ -259,7 +259,7 @@ impl Engine for CreditLoop {
         }
         if let Some(lane) = self.lane_mut(packet.vl()) {
             lane.limit = Some(packet.fccl());
-            // What was lost on the way never arrives: the peer's count is the true one.
+            // Packets that were lost never arrive: the peer's count is the true one.
             lane.received = packet.fctbs();
             lane.heard_at = now;
             lane.is_silent = false;
@@ -367,7 +367,7 @@ mod tests {
         update(&mut ends, at(0));
         ends[0].send(Vl::ZERO, 1024).unwrap();
         assert_eq!(ends[0].credit(Vl::ZERO), 0);
-        // The sender's own update tells what it has sent; the answer grants it again.
+        // The sender's own update has its count; the answer grants the credits again.
         update(&mut ends, at(300));
         update(&mut ends, at(600));
         assert_eq!(ends[0].credit(Vl::ZERO), 16);

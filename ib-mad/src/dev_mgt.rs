@@ -34,7 +34,7 @@ wire_struct! {
         diag_device_id,  set_diag_device_id:  bool      = 30, 1;
         /// There is an option ROM.
         option_rom,      set_option_rom:      bool      = 31, 1;
-        /// What each slot holds, slot 1 first: 0 nothing, 1 a controller, 15 no such slot.
+        /// Contents of each slot, slot 1 first: 0 nothing, 1 a controller, 15 no such slot.
         controller_list, set_controller_list: [u8; 256] = 32, 1024;
     }
 }
@@ -45,7 +45,7 @@ impl Attribute for IoUnitInfo {
 }
 
 wire_struct! {
-    /// What a controller is. The modifier is its slot.
+    /// Description of an I/O controller. The modifier is its slot.
     ///
     /// Source: IBA vol. 1, 16.3.3; `attributes.csv`, struct `IOControllerProfile`.
     pub struct IoControllerProfile("IOControllerProfile", 128 bytes) {
@@ -153,7 +153,7 @@ impl Attribute for DiagnosticTimeout {
 }
 
 wire_struct! {
-    /// What the last diagnosis found.
+    /// Result of the latest diagnosis.
     ///
     /// Source: IBA vol. 1, 16.3.3; `attributes.csv`, struct `DiagCode`.
     pub struct DiagCode("DiagCode", 4 bytes) {

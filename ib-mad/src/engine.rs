@@ -2,18 +2,18 @@
 
 use crate::Instant;
 
-/// A state machine that is told what happened and asked for what to do.
+/// A state machine without I/O: its host feeds it inputs and polls it for datagrams, timers and events.
 ///
 /// After every `handle_*` call or command the host drains [`poll_transmit`](Self::poll_transmit) and
 /// [`poll_event`](Self::poll_event) to `None`, then sleeps until [`poll_timeout`](Self::poll_timeout)
 /// or the next input. `now` never goes back. A `handle_timeout` before its time does nothing. Each
 /// call is bounded work. The same inputs at the same times give the same bytes out.
 pub trait Engine {
-    /// What happens to it.
+    /// An input.
     type Input<'a>;
-    /// What it sends.
+    /// A datagram to send.
     type Transmit;
-    /// What it reports to its host.
+    /// An event for the host.
     type Event;
 
     /// Takes in what happened.

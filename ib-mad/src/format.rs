@@ -1,4 +1,4 @@
-//! The formats of datagrams: what each class puts behind the common header (IBA vol. 1, 13.4 and 16).
+//! The formats of datagrams: what each class has after the common header (IBA vol. 1, 13.4 and 16).
 //!
 //! Subnet management and administration have their own formats in the crates of their layers. Every
 //! format is a whole datagram of 256 bytes, its common header among its rows, so that a view opens
@@ -9,8 +9,8 @@ use crate::{
     TransactionId,
 };
 
-/// Declares the format of a class: a [`wire_struct!`](ib_wire::wire_struct) of 256 bytes that begins
-/// with the rows of the common header; those behind bit 192 are the class's own.
+/// Declares the format of a class: a [`wire_struct!`](ib_wire::wire_struct) of 256 bytes that begins with
+/// the rows of the common header; those after bit 192 are the class's own.
 ///
 /// Beside the rows' getters and setters the format has `set_attribute`, which fills in an attribute, and
 /// `to`, which addresses the datagram.
@@ -67,7 +67,7 @@ macro_rules! mad_format {
         }
 
         impl $name {
-            /// The datagram on its way to a port.
+            /// The datagram, addressed to a port.
             #[must_use]
             pub const fn to(&self, address: $crate::MadAddress) -> $crate::Mad {
                 $crate::Mad {
@@ -76,8 +76,8 @@ macro_rules! mad_format {
                 }
             }
 
-            /// Makes `value` what the datagram carries: its attribute number and its data. Data behind
-            /// the value become zero; a value longer than the room is cut off.
+            /// Makes `value` the content of the datagram: its attribute number and its data. Data after the
+            /// value become zero; a value longer than the room is cut off.
             ///
             /// The class must be set: it says where the data begin.
             pub fn set_attribute<T>(&mut self, value: &T) -> &mut Self
@@ -177,7 +177,7 @@ mad_format! {
     pub struct VendorRange2Mad("VendorRange2Mad") {
         /// 1 if RMPP is active.
         rmpp_version,       set_rmpp_version:       u8            = 192, 8;
-        /// What kind of RMPP packet this is.
+        /// Type of RMPP packet.
         rmpp_type,          set_rmpp_type:          RmppType      = 200, 8;
         /// How long the sender takes to answer; 31: not said.
         r_resp_time,        set_r_resp_time:        RespTime      = 208, 5;

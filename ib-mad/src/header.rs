@@ -12,7 +12,7 @@ use crate::{AttributeId, MadStatus, Method, MgmtClass};
 pub struct TransactionId(pub u64);
 
 impl TransactionId {
-    /// The half that nobody on the way changes.
+    /// The half that no device in between changes.
     #[inline]
     #[must_use]
     pub const fn low(self) -> u32 {

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn debug_of_a_message_never_prints_its_keys() {
-        // The class's own key stands at byte 24, an attribute's at 64, a notice's in its details.
+        // The class's own key is at byte 24, an attribute's at 64, a notice's in its details.
         let keys: [(MgmtClass, &[usize]); 5] = [
             (MgmtClass::BM, &[24, 64, 78]),
             (MgmtClass::CONGESTION_CONTROL, &[24, 64, 78]),

@@ -113,7 +113,7 @@ pub use transaction::{
 pub use vendor::{Oui, SysStat};
 pub use vl_arbiter::{Turn, VlArbiter, VlQueues, VlWeight};
 
-/// What the exported macros need of other crates.
+/// Items of other crates that the exported macros need.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::write_attribute;

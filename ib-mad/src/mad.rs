@@ -69,7 +69,7 @@ impl Mad {
         &mut parts.header
     }
 
-    /// Makes `value` what the datagram carries: its attribute number and its data. Data behind the value
+    /// Makes `value` the content of the datagram: its attribute number and its data. Data after the value
     /// become zero; a value longer than the room is cut off.
     ///
     /// The class must be set: it says where the data begin.
@@ -84,7 +84,7 @@ impl Mad {
     }
 }
 
-/// The bytes of a datagram, cut behind the common header.
+/// The bytes of a datagram, cut after the common header.
 #[derive(FromBytes, IntoBytes, Unaligned, Immutable, KnownLayout)]
 #[repr(C)]
 struct Parts {
@@ -101,7 +101,7 @@ impl fmt::Debug for Mad {
     }
 }
 
-/// The other end of a datagram's way.
+/// The other end of a datagram's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MadAddress {
     /// Destination LID of what is sent, source LID of what was received; permissive for a directed
@@ -166,15 +166,15 @@ pub struct GrhAddress {
     pub flow_label: u32,
 }
 
-/// What happens to a state machine that speaks in management datagrams.
+/// An input of a state machine that exchanges management datagrams.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
     /// A datagram arrived; its address is the sender's.
     Mad(&'a Mad),
     /// The transport could not send this datagram.
     SendFailed(&'a Mad),
-    /// The layer below gave a datagram of ours back, by its header at least: it waited for the answer in vain,
-    /// or learned that there is no way.
+    /// The layer below returned a datagram of ours, at least its header: its answer did not come in time,
+    /// or there is no path.
     Returned(&'a Mad),
 }
 

@@ -1,4 +1,4 @@
-//! The classes of this layer, and the way from 256 bytes to a typed message.
+//! The classes of this layer, and the reading of 256 bytes as a typed message.
 
 use ib_wire::table::Layout;
 use zerocopy::transmute_ref;

@@ -3,7 +3,7 @@
 use ib_wire::code_points;
 
 code_points! {
-    /// What a datagram asks for or answers; bit 7 marks a response.
+    /// Operation that a datagram asks for or answers; bit 7 marks a response.
     pub struct Method(u8) {
         GET             = 0x01 => "Get",
         SET             = 0x02 => "Set",

@@ -1,7 +1,7 @@
-//! Mellanox's vendor class 0x0A: what its switches and adapters tell of themselves and let be set.
+//! Mellanox's vendor class 0x0A: information on its switches and adapters, and their settings.
 //!
-//! Vendor range 1 has no OUI, so the number alone does not prove whose class it is; tools take 0x0A
-//! for this one, and ask `NodeInfo` for the vendor first. Its attributes begin at byte 32, behind the
+//! Vendor range 1 has no OUI, so the number alone does not prove that the class is Mellanox's; tools take
+//! 0x0A for this one, and ask `NodeInfo` for the vendor first. Its attributes begin at byte 32, after the
 //! vendor's key. Nothing here is in the InfiniBand Architecture: the sources are public programs,
 //! infiniband-diags' `vendstat`, mstflint and python-rdma.
 
@@ -24,7 +24,7 @@ use crate::{
     AttributeId, MadStatus, Method, MgmtClass, TransactionId, VsKey, attribute_table, mad_format,
 };
 
-/// First byte of an attribute of this class: behind the vendor's key.
+/// First byte of an attribute of this class: after the vendor's key.
 const DATA_OFFSET: usize = 32;
 
 mad_format! {

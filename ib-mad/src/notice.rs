@@ -1,4 +1,4 @@
-//! Notice: what a trap or a report tells (IBA vol. 1, 13.4.8.2 and 14.2.5.1).
+//! Notice: the content of a trap or a report (IBA vol. 1, 13.4.8.2 and 14.2.5.1).
 //!
 //! An agent sends it as a Trap to its manager; the subnet administrator hands it on as a Report to
 //! who subscribed. Pitfall: there are two forms. A subnet management datagram has only 64 bytes for
@@ -27,9 +27,9 @@ wire_struct! {
         is_generic,    set_is_generic:    bool        = 0, 1;
         /// How serious it is.
         type_,         set_type:          NoticeType  = 1, 7;
-        /// Who found it: a [`ProducerType`], or a vendor's OUI.
+        /// Producer of the notice: a [`ProducerType`], or a vendor's OUI.
         producer_type, set_producer_type: u32         = 8, 24;
-        /// What happened: a [`TrapNumber`], or a vendor's device ID.
+        /// Kind of event: a [`TrapNumber`], or a vendor's device ID.
         trap_number,   set_trap_number:   u16         = 32, 16;
         /// LID of the port that issues the notice.
         issuer_lid,    set_issuer_lid:    Lid         = 48, 16;
@@ -37,7 +37,7 @@ wire_struct! {
         notice_toggle, set_notice_toggle: bool        = 64, 1;
         /// Notices in the queue.
         notice_count,  set_notice_count:  u16         = 65, 15;
-        /// What exactly happened; the layout goes with the trap number.
+        /// Details of the event; the layout depends on the trap number.
         data_details,  set_data_details:  [secret; 54] = 80, 432;
         /// GID of the port that issues the notice; the subnet administrator fills it in.
         issuer_gid,    set_issuer_gid:    Gid         = 512, 128;
@@ -58,9 +58,9 @@ wire_struct! {
         is_generic,    set_is_generic:    bool        = 0, 1;
         /// How serious it is.
         type_,         set_type:          NoticeType  = 1, 7;
-        /// Who found it: a [`ProducerType`], or a vendor's OUI.
+        /// Producer of the notice: a [`ProducerType`], or a vendor's OUI.
         producer_type, set_producer_type: u32         = 8, 24;
-        /// What happened: a [`TrapNumber`], or a vendor's device ID.
+        /// Kind of event: a [`TrapNumber`], or a vendor's device ID.
         trap_number,   set_trap_number:   u16         = 32, 16;
         /// LID of the port that issues the notice.
         issuer_lid,    set_issuer_lid:    Lid         = 48, 16;
@@ -68,7 +68,7 @@ wire_struct! {
         notice_toggle, set_notice_toggle: bool        = 64, 1;
         /// Notices in the queue.
         notice_count,  set_notice_count:  u16         = 65, 15;
-        /// What exactly happened; the layout goes with the trap number.
+        /// Details of the event; the layout depends on the trap number.
         data_details,  set_data_details:  [secret; 54] = 80, 432;
     }
 }
@@ -92,7 +92,7 @@ code_points! {
 }
 
 code_points! {
-    /// Who finds what a generic notice tells (`Notice.producer_type`).
+    /// Type of node that produces a generic notice (`Notice.producer_type`).
     pub struct ProducerType(u32) {
         CA            = 1 => "CA",
         SWITCH        = 2 => "Switch",
@@ -103,7 +103,7 @@ code_points! {
 }
 
 code_points! {
-    /// What a generic notice of subnet management tells (`Notice.trap_number`).
+    /// Kind of event in a generic notice of subnet management (`Notice.trap_number`).
     pub struct TrapNumber(u16) {
         /// A port came in reach.
         GID_IN_SERVICE               = 64  => "GidInService",
@@ -130,7 +130,7 @@ code_points! {
     }
 }
 
-/// What a notice tells in detail.
+/// Details of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoticeDetails<'a> {
@@ -188,7 +188,7 @@ impl<'a> NoticeDetails<'a> {
 }
 
 impl Notice {
-    /// What exactly happened, in a notice of `class`.
+    /// Details of the event, in a notice of `class`.
     #[must_use]
     pub fn details(&self, class: MgmtClass) -> NoticeDetails<'_> {
         match self.is_generic() {
@@ -209,7 +209,7 @@ impl Notice {
 }
 
 impl NoticeSm {
-    /// What exactly happened.
+    /// Details of the event.
     #[must_use]
     pub fn details(&self) -> NoticeDetails<'_> {
         match self.is_generic() {

@@ -39,7 +39,7 @@ pub use port_samples::{
 pub use saturation::{CounterName, Counters};
 
 bitflags! {
-    /// What a performance management agent can do: its `ClassPortInfo.capability_mask`.
+    /// Capabilities of a performance management agent: its `ClassPortInfo.capability_mask`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct PerfCapabilities: u16 {
         /// `IsTrapSupported`.
@@ -69,7 +69,7 @@ bitflags! {
 }
 
 bitflags! {
-    /// What a performance management agent can do besides: its `ClassPortInfo.capability_mask2`.
+    /// Further capabilities of a performance management agent: its `ClassPortInfo.capability_mask2`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct PerfCapabilities2: u32 {
         /// `IsPMKeySupported`.

@@ -11,7 +11,7 @@ use crate::{
     VendorRange1Mad, VendorRange2Mad,
 };
 
-/// What a class looks like: its format and its attributes.
+/// A class: its format and its attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct ClassTable {
     /// The class.
@@ -134,9 +134,9 @@ pub fn header_fault(tables: &[&[ClassTable]], header: &MadHeader) -> Fault {
 /// Declares the attributes of a class: a table of [`AttributeEntry`] and an enum with a typed view for
 /// each attribute.
 ///
-/// A row is the attribute's name in the specification, its number, the variant with its structure
-/// and the methods; `at` behind the number gives a place of its own in the datagram; the rows behind
-/// `untyped` have no structure.
+/// A row is the attribute's name in the specification, its number, the variant with its structure and the
+/// methods; `at` after the number gives a place of its own in the datagram; the rows after `untyped` have
+/// no structure.
 ///
 /// ```
 /// use ib_mad::{AttributeId, ClassPortInfo, Method, attribute_table};
@@ -186,7 +186,7 @@ macro_rules! attribute_table {
                     $(Self::$variant(view) => {
                         f.debug_tuple(stringify!($variant)).field(view).finish()
                     })*
-                    // What has no structure may be or hold a key.
+                    // Data without a structure may be or hold a key.
                     Self::Other(id, data) => f
                         .debug_tuple("Other")
                         .field(id)

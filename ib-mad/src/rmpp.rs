@@ -37,13 +37,13 @@ const HEADER_AT: usize = MadHeader::LEN;
 /// First byte of the class header.
 #[cfg(feature = "alloc")]
 const CLASS_HEADER_AT: usize = 36;
-/// Bytes behind the RMPP header: the class header and data.
+/// Bytes after the RMPP header: the class header and data.
 #[cfg(feature = "alloc")]
 const PAYLOAD: usize = 220;
 
 impl MgmtClass {
-    /// Bytes of the class header that every segment repeats behind the RMPP header; `None` if the
-    /// class has no RMPP.
+    /// Bytes of the class header that every segment repeats after the RMPP header; `None` if the class has
+    /// no RMPP.
     #[must_use]
     pub const fn rmpp_class_header_len(self) -> Option<usize> {
         match self {

@@ -58,7 +58,7 @@ impl MadStatus {
         self.0 & Self::REDIRECT.0 != 0
     }
 
-    /// What was wrong with the request: bits 4..2.
+    /// Fault of the request: bits 4..2.
     #[inline]
     #[must_use]
     pub const fn fault(self) -> Fault {
@@ -116,7 +116,7 @@ impl FieldValue for MadStatus {
 }
 
 code_points! {
-    /// What was wrong with a request: bits 4..2 of the status.
+    /// Fault of a request: bits 4..2 of the status.
     ///
     /// Source: IBA vol. 1, 13.4.7; `enums.csv`, enum `MAD_STATUS_CODE`.
     pub struct Fault(u8) {

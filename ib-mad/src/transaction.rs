@@ -1,10 +1,9 @@
 //! The transaction window: requests that wait for an answer (IBA vol. 1, 13.4.6.3 and 13.4.7).
 //!
-//! Everybody who asks something of a fabric keeps it: a request goes out, is matched with its answer
-//! by the transaction ID and the class, is sent again after a time-out and given up in the end. The
-//! window also holds requests back, because devices drop what they cannot buffer, in all and per
-//! destination. Pitfall: an answer may arrive after its time-out, or twice; it is told apart from
-//! what others ask of us.
+//! A window of requests: a request goes out, is matched with its answer by the transaction ID and the
+//! class, is sent again after a time-out and given up in the end. The window also limits the requests on
+//! the wire, in all and per destination, because devices drop what they cannot buffer. Pitfall: an answer
+//! may arrive after its time-out, or twice; the window distinguishes it from requests of others.
 
 mod attempt;
 mod config;
@@ -36,9 +35,9 @@ use crate::{Engine, Input, Instant, Mad, MadHeader, Method, MgmtClass, Transacti
 /// `C` is what the caller keeps for each request: what it asked and why. It comes back with the
 /// answer or with the [`Failure`].
 ///
-/// There are two ways to use it. As an [`Engine`] it stands alone and reports [`WindowEvent`]s. Inside
-/// another engine call [`handle_mad`](Self::handle_mad) with each datagram, which says at once what
-/// it is and copies nothing, and [`poll_failure`](Self::poll_failure) after everything else.
+/// It can be used in two forms. As an [`Engine`] it is complete and reports [`WindowEvent`]s. Inside
+/// another engine call [`handle_mad`](Self::handle_mad) with each datagram, which classifies it at once and
+/// copies nothing, and [`poll_failure`](Self::poll_failure) after everything else.
 ///
 /// Each operation takes constant time, but for the timers' O(log(in flight)); nothing is allocated
 /// once the tables have grown to the largest number of requests.
@@ -207,7 +206,7 @@ impl<C> TransactionWindow<C> {
         let (entry, context) = self.slab.free(index)?;
         let reason = match entry.state {
             State::Failed(reason) => reason,
-            // Nothing else stands in that list.
+            // The list has no other entries.
             _ => FailureReason::TimedOut,
         };
         Some(Failure {
@@ -334,7 +333,7 @@ impl<C> TransactionWindow<C> {
         self.config.max_requests.saturating_sub(self.slab.len())
     }
 
-    /// What went through so far.
+    /// Counts of datagrams so far.
     #[must_use]
     pub fn counters(&self) -> WindowCounters {
         self.counters
@@ -360,7 +359,7 @@ impl<C> TransactionWindow<C> {
         let index = self
             .slab
             .find(header.transaction_id().low(), header.mgmt_class())?;
-        // What was never sent has no answer: this one is of an older request, or forged.
+        // A request that was never sent has no answer: this one is of an older request, or forged.
         if self.slab.get(index)?.attempts == 0 {
             return None;
         }

@@ -9,7 +9,7 @@ use core::{convert::Infallible, ops::ControlFlow};
 use crate::{CallError, Client, ClientEvent, FailureReason, Request};
 use crate::{Engine, Input, Instant, Mad};
 
-/// A way to send and receive management datagrams: an adapter, a simulator, a replayed capture.
+/// Sends and receives management datagrams: an adapter, a simulator, a replayed capture.
 pub trait MadTransport {
     /// Why the transport refuses a datagram or cannot go on.
     type Error: TransportFailure;
@@ -26,13 +26,13 @@ pub trait MadTransport {
     /// `None` at the deadline. With a moment that has passed it returns what is there already.
     ///
     /// # Errors
-    /// What ends the use of the transport.
+    /// The error ends the use of the transport.
     fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, Self::Error>;
 }
 
 /// An error of a transport.
 pub trait TransportFailure: core::error::Error {
-    /// Whether the datagram alone has no way out: others may, and the transport goes on.
+    /// Whether only this datagram could not be sent: the transport works on for others.
     #[must_use]
     fn is_unreachable(&self) -> bool;
 }
@@ -43,12 +43,12 @@ impl TransportFailure for Infallible {
     }
 }
 
-/// What a transport hands up.
+/// A datagram that a transport received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// A datagram from the fabric.
     Mad(Mad),
-    /// The layer below gave a datagram of ours back: no answer came, or it has no way.
+    /// The layer below returned a datagram of ours: no answer came, or there is no path.
     Returned(Mad),
 }
 

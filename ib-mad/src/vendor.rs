@@ -17,7 +17,7 @@ code_points! {
 }
 
 code_points! {
-    /// What is asked of OpenIB's system status server (class 0x33).
+    /// Query of OpenIB's system status server (class 0x33).
     pub struct SysStat(u16) {
         PING         = 0x10 => "Ping",
         /// The answer is the host's name.
@@ -34,7 +34,7 @@ impl VendorRange2Mad {
         self.mgmt_class() == MgmtClass::VENDOR2_32 && self.oui() == Oui::OPENIB
     }
 
-    /// What is asked of OpenIB's system status server; `None` if this is no message of it.
+    /// Query of OpenIB's system status server; `None` for messages of other classes.
     #[must_use]
     pub fn openib_sysstat(&self) -> Option<SysStat> {
         (self.mgmt_class() == MgmtClass::VENDOR2_33 && self.oui() == Oui::OPENIB)

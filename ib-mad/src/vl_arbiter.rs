@@ -63,7 +63,7 @@ pub struct VlArbiter {
     low: Table,
     /// Bytes that the high table may send while low packets wait; `None`: no limit.
     limit: Option<u64>,
-    /// What is left of it; a packet that fits into a rest of one byte still goes.
+    /// Bytes left of it; a packet that fits into a rest of one byte still goes.
     high_left: u64,
 }
 
@@ -101,7 +101,7 @@ impl VlArbiter {
             self.high_left = fresh(self.limit);
             return Some((vl, Turn::Low));
         }
-        // Nothing low waits: the limit holds nobody up.
+        // No packet of low priority waits: the limit need not hold others up.
         let (vl, bytes) = self.high.next(queues)?;
         self.high_left = fresh(self.limit).saturating_sub(u64::from(bytes));
         Some((vl, Turn::High))

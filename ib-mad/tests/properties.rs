@@ -17,7 +17,7 @@ ib_testkit::properties! {
     a_walk_ends_once(vec(any::<u8>(), 0..200));
 }
 
-/// Every datagram of the classes that this crate knows, with random content behind a good header.
+/// Every datagram of the classes of this crate, with random content after a good header.
 #[test]
 fn each_class_and_attribute_opens() {
     for table in ib_mad::CLASSES {

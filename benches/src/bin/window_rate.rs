@@ -1,4 +1,4 @@
-//! What a transaction costs: a million requests, 32 on the wire at a time, each answered.
+//! Cost of a transaction: a million requests, 32 on the wire at a time, each answered.
 
 use std::{hint::black_box, time};
 

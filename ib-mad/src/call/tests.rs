@@ -1,4 +1,4 @@
-//! What a call builds and what it takes for its answer.
+//! The datagram that a call builds, and the response that it accepts.
 
 use ib_wire::{Lid, Sl};
 

@@ -5,7 +5,7 @@ use ib_wire::{table::Layout, wire_struct};
 use crate::{Attribute, AttributeId, CcKey};
 
 wire_struct! {
-    /// What a node can do about congestion.
+    /// Capabilities of a node for congestion control.
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `CongestionInfo`.
     pub struct CongestionInfo("CongestionInfo", 4 bytes) {

@@ -15,7 +15,7 @@ wire_struct! {
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `CongestionLogSwitch`.
     pub struct CongestionLogSwitch("CongestionLogSwitch", 220 bytes) {
-        /// Whose log this is: 1 a switch's, 2 a CA's.
+        /// Kind of node whose log this is: 1 a switch, 2 a CA.
         log_type,                  set_log_type:                  u8                             = 0, 8;
         /// State of congestion control at the port.
         congestion_flags,          set_congestion_flags:          u8                             = 8, 8;
@@ -66,7 +66,7 @@ wire_struct! {
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `CongestionLogCA`.
     pub struct CongestionLogCa("CongestionLogCA", 220 bytes) {
-        /// Whose log this is: 1 a switch's, 2 a CA's.
+        /// Kind of node whose log this is: 1 a switch, 2 a CA.
         log_type,                       set_log_type:                       u8                         = 0, 8;
         /// State of congestion control at the port.
         congestion_flags,               set_congestion_flags:               u8                         = 8, 8;

@@ -1,4 +1,4 @@
-//! What a client asks, and what comes back.
+//! A request of a client, and its answer.
 
 use bytes::Bytes;
 
@@ -9,9 +9,9 @@ use crate::{CallError, Mad, MadHeader, RequestOptions, RmppMessage, call::check_
 /// [`CallTo`](crate::CallTo) is one of a single structure; a [`Mad`] is one without a type, whose
 /// answer is the response as it came.
 pub trait Request {
-    /// What a good answer holds.
+    /// Contents of a good answer.
     type Answer;
-    /// What a call can end with instead.
+    /// Error with which a call can end instead.
     type Error: From<CallError>;
 
     /// The datagram; of a request of many segments the headers. The client gives it a transaction ID.
@@ -71,7 +71,7 @@ impl Response {
         }
     }
 
-    /// What the status says.
+    /// The status as a result.
     ///
     /// # Errors
     /// [`Refused`](CallError::Refused) for another status than 0,

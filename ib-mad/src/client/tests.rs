@@ -1,4 +1,4 @@
-//! What a client makes of every way in which a call can end, in virtual time.
+//! Every possible end of a call of a client, in virtual time.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -177,7 +177,7 @@ impl Pair {
     fn respond(&mut self, request: &Mad) {
         self.asked += 1;
         let template = answer(request, MadStatus::OK);
-        // A repeated request finds its answer on the way.
+        // A repeated request finds that its answer is being sent already.
         let _ = self.server.send(self.now, &template, self.table.clone());
     }
 }

@@ -1,5 +1,4 @@
-//! An I/O unit as a whole: its controllers, their services, and the agent that tells of them (IBA vol. 1,
-//! 16.3).
+//! An I/O unit as a whole: its controllers, their services, and its agent (IBA vol. 1, 16.3).
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -42,9 +41,9 @@ pub struct IoUnit {
 /// A controller of an I/O unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IoController {
-    /// What it is.
+    /// Description of the controller.
     pub profile: IoControllerProfile,
-    /// What it offers.
+    /// Services that the controller offers.
     pub services: Vec<ServiceEntry>,
 }
 
@@ -62,8 +61,8 @@ pub struct IoTarget<'a> {
 }
 
 impl IoUnit {
-    /// Puts a controller into a slot, and changes the lists and counts that say so. Of more than 255
-    /// services only those are told; slot 0 does not exist.
+    /// Puts a controller into a slot, and changes the lists and counts accordingly. Of more than 255
+    /// services only those are listed; slot 0 does not exist.
     pub fn insert(&mut self, slot: u8, mut controller: IoController) {
         let Some(index) = slot.checked_sub(1) else {
             return;
@@ -168,7 +167,7 @@ impl IoController {
     }
 }
 
-/// Writes an attribute behind the class header.
+/// Writes an attribute after the class header.
 fn put(data: &mut [u8], attribute: &[u8]) -> MadStatus {
     let at = MgmtClass::DEV_MGT
         .data_offset()

@@ -46,7 +46,7 @@ pub struct IoUnitWalk {
     end: Option<Result<WalkReport, WalkError>>,
 }
 
-/// What a walk has found.
+/// Result of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalkReport {
     /// The unit, without the controllers that have failed.
@@ -67,7 +67,7 @@ pub enum WalkError {
     KeepsChanging,
 }
 
-/// What is being read.
+/// The attribute that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The slots.

@@ -30,7 +30,7 @@ pub struct MlnxConfigSpaceModifier {
 }
 
 impl MlnxConfigSpaceModifier {
-    /// What the bits of a modifier say. Every value says something.
+    /// The parts of a modifier. Every value is valid.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self {

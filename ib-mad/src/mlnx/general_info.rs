@@ -5,7 +5,7 @@ use ib_wire::{flags_value, wire_struct};
 use super::mlnx_attribute;
 
 bitflags::bitflags! {
-    /// What the device can do in its vendor class. Bits without a name are kept.
+    /// Capabilities of the device in its vendor class. Bits without a name are kept.
     ///
     /// Source: mstflint; `capability_masks.csv`, mask `MlnxGeneralInfo.CapabilityMask`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,10 +20,10 @@ bitflags::bitflags! {
 flags_value!(MlnxCapabilities: u32);
 
 wire_struct! {
-    /// What a device is and what runs on it.
+    /// Identity of a device, and versions of its hardware and software.
     ///
     /// InfiniScale III (`device_id` 47396) has its software version where later devices have the wide
-    /// version of their firmware, `fw_ext_major` and the two behind it.
+    /// version of their firmware, `fw_ext_major` and the two fields after it.
     ///
     /// Source: infiniband-diags, python-rdma, mstflint; `attributes.csv`, struct `MlnxGeneralInfo`.
     pub struct MlnxGeneralInfo("MlnxGeneralInfo", 224 bytes) {
@@ -77,7 +77,7 @@ wire_struct! {
         sw_sub_minor,        set_sw_sub_minor:        u8          = 792, 8;
         #[doc(hidden)]
         reserved6,           set_reserved6:           [bytes; 28] = 800, 224;
-        /// What the device can do in this class.
+        /// Capabilities of the device in this class.
         capability_mask,     set_capability_mask:     MlnxCapabilities = 1024, 32;
         #[doc(hidden)]
         reserved7,           set_reserved7:           [bytes; 92] = 1056, 736;

@@ -22,7 +22,7 @@ code_points! {
 }
 
 code_points! {
-    /// What is to be done with a register.
+    /// Access to a register: a query or a write.
     ///
     /// Source: mstflint, Linux mlxsw; `enums.csv`, enum `MLNX_REGISTER_METHOD`.
     pub struct MlnxRegisterMethod(u8) {
@@ -32,7 +32,7 @@ code_points! {
 }
 
 code_points! {
-    /// What became of a register's access.
+    /// Result of an access to a register.
     ///
     /// Source: mstflint, Linux mlxsw; `enums.csv`, enum `MLNX_REGISTER_STATUS`.
     pub struct MlnxRegisterStatus(u8) {
@@ -100,7 +100,7 @@ impl MlnxOperationTlv {
 }
 
 wire_struct! {
-    /// What stands before a register's content.
+    /// Header of a register's content.
     ///
     /// Source: mstflint, Linux mlxsw; `attributes.csv`, struct `MlnxRegisterTLV`.
     pub struct MlnxRegisterTlv("MlnxRegisterTLV", 4 bytes) {
@@ -133,7 +133,7 @@ wire_struct! {
     pub struct MlnxRegisterAccess("MlnxRegisterAccess", 224 bytes) {
         /// Which register, and how.
         operation, set_operation: MlnxOperationTlv = 0, 128;
-        /// What stands before the content.
+        /// Header of the content.
         register,  set_register:  MlnxRegisterTlv  = 128, 32;
         /// The content.
         data,      set_data:      [secret; 204]    = 160, 1632;

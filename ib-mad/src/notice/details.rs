@@ -1,4 +1,4 @@
-//! What the notices tell in detail: the layouts of `data_details` by trap number.
+//! Details of notices: the layouts of `data_details` by trap number.
 //!
 //! The subnet manager's own traps are in IBA vol. 1, 14.2.5.1; those of baseboard management and
 //! congestion control in their chapters.
@@ -274,7 +274,7 @@ wire_struct! {
         trap_type,          set_trap_type:          u8          = 8, 8;
         /// Belongs to the type.
         trap_type_modifier, set_trap_type_modifier: [bytes; 3]  = 16, 24;
-        /// What the module tells.
+        /// Data of the module.
         trap_data,          set_trap_data:          [secret; 49] = 40, 392;
     }
 }

@@ -7,7 +7,7 @@ use ib_wire::{table::Layout, wire_struct};
 use crate::{Attribute, AttributeId};
 
 wire_struct! {
-    /// What was received with an operation code.
+    /// Packets and data received with an operation code.
     ///
     /// Source: IBA vol. 1, 16.1.4.3; `attributes.csv`, struct `PortOpRcvCounters`.
     pub struct PortOpRcvCounters("PortOpRcvCounters", 12 bytes) {

@@ -1,4 +1,4 @@
-//! What a port has counted between two reads of its counters.
+//! Differences of a port's counters between two reads.
 //!
 //! Pitfall: a counter stays at all ones, so that more may have come than the difference shows; and a
 //! counter that is smaller than before was cleared, by whom ever, so that all it shows is new, and what
@@ -8,19 +8,19 @@ use ib_wire::table::{Field, Layout, load_bits};
 
 use super::{PortCounters, PortCountersExtended, is_counter, ones};
 
-/// What a counter has counted since an earlier read.
+/// The growth of a counter since an earlier read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterDelta {
-    /// Exactly this much, if nobody has cleared it and it has come further since.
+    /// Exactly this much, if the counter was not cleared and passed its earlier value again since.
     Exactly(u64),
-    /// At least this much: the counter stands at all ones, of however many bits it has.
+    /// At least this much: the counter is at all ones, of however many bits it has.
     AtLeast(u64),
     /// It was cleared in between: this much since, and an unknown rest before.
     SinceCleared(u64),
 }
 
 impl CounterDelta {
-    /// What a counter of `bits` bits has counted between two values.
+    /// The growth of a counter of `bits` bits between two values.
     #[must_use]
     pub fn between(earlier: u64, later: u64, bits: usize) -> Self {
         let is_saturated = ones(bits) == Some(later);
@@ -41,7 +41,7 @@ impl CounterDelta {
 }
 
 impl PortCounters {
-    /// What each counter has counted since `earlier`, by its name.
+    /// The growth of each counter since `earlier`, by its name.
     pub fn since<'a>(
         &'a self,
         earlier: &'a Self,
@@ -51,7 +51,7 @@ impl PortCounters {
 }
 
 impl PortCountersExtended {
-    /// What each counter has counted since `earlier`, by its name.
+    /// The growth of each counter since `earlier`, by its name.
     ///
     /// ```
     /// use ib_mad::{CounterDelta, PortCountersExtended};

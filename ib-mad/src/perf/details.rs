@@ -6,7 +6,7 @@ use ib_wire::{flags_value, table::Layout, wire_struct};
 use crate::{Attribute, AttributeId};
 
 wire_struct! {
-    /// What `port_rcv_errors` and `port_rcv_switch_relay_errors` are made of. The counters saturate.
+    /// The parts of `port_rcv_errors` and `port_rcv_switch_relay_errors`. The counters saturate.
     ///
     /// Source: IBA vol. 1, 16.1.4.1; `attributes.csv`, struct `PortRcvErrorDetails`.
     pub struct PortRcvErrorDetails("PortRcvErrorDetails", 16 bytes) {
@@ -37,7 +37,7 @@ impl Attribute for PortRcvErrorDetails {
 }
 
 wire_struct! {
-    /// What `port_xmit_discards` is made of. The counters saturate.
+    /// The parts of `port_xmit_discards`. The counters saturate.
     ///
     /// Source: IBA vol. 1, 16.1.4.2; `attributes.csv`, struct `PortXmitDiscardDetails`.
     pub struct PortXmitDiscardDetails("PortXmitDiscardDetails", 12 bytes) {
@@ -53,7 +53,7 @@ wire_struct! {
         port_neighbor_mtu_discards,      set_port_neighbor_mtu_discards:      u16 = 48, 16;
         /// Packets dropped because they stayed in the switch too long.
         port_sw_lifetime_limit_discards, set_port_sw_lifetime_limit_discards: u16 = 64, 16;
-        /// Packets dropped because they stood at the head of a queue too long.
+        /// Packets dropped because they were at the head of a queue too long.
         port_sw_hoq_limit_discards,      set_port_sw_hoq_limit_discards:      u16 = 80, 16;
     }
 }

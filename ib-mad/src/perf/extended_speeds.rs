@@ -197,8 +197,8 @@ impl PerformanceMad {
     /// The errors of an extended-speed link whose error correction is `fec`; `None` for a datagram of
     /// another attribute.
     ///
-    /// Nothing in the datagram tells the two layouts apart: PortInfoExtended of the port says which mode
-    /// is active. An agent whose ClassPortInfo lacks
+    /// Nothing in the datagram distinguishes the two layouts: PortInfoExtended of the port has the mode
+    /// that is active. An agent whose ClassPortInfo lacks
     /// [`IS_RS_FEC_MODE_SUPPORTED`](crate::PerfCapabilities::IS_RS_FEC_MODE_SUPPORTED) has the first only:
     /// ask with [`FecMode::NONE`].
     #[must_use]

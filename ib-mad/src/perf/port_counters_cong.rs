@@ -1,7 +1,7 @@
 //! PortCountersCong: the counters of a port at once, as QLogic's adapters have them.
 //!
-//! A vendor's attribute: PortCounters with the data counters in 64 bits, and how long the port waited
-//! to send. The port and, in a Set, what to clear stand in the modifier.
+//! A vendor's attribute: PortCounters with the data counters in 64 bits, and how long the port waited to
+//! send. The port and, in a Set, the counters to clear are in the modifier.
 
 use ib_wire::{PortNum, table::Layout, wire_struct};
 
@@ -29,12 +29,12 @@ bitflags::bitflags! {
 pub struct PortCountersCongModifier {
     /// The port.
     pub port: PortNum,
-    /// What a Set clears.
+    /// Counters that a Set clears.
     pub select: PortCountersCongSelect,
 }
 
 impl PortCountersCongModifier {
-    /// What the bits of a modifier say; `None` if one is set that has no meaning.
+    /// The parts of a modifier; `None` if a bit is set that has no meaning.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Option<Self> {
         if bits & 0x00ff_ff00 != 0 {

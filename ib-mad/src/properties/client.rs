@@ -59,12 +59,12 @@ impl Request for Ask {
     }
 }
 
-/// The client, an honest responder, and the datagrams on their way.
+/// The client, a correct responder, and the datagrams between them.
 struct Lab {
     client: Client<Ask>,
     server: Rmpp,
     now: Instant,
-    /// What the client has sent of late, requests and segments.
+    /// Requests and segments that the client has sent of late.
     seen: Vec<Mad>,
     ended: usize,
 }
@@ -74,7 +74,7 @@ impl Lab {
     fn respond(&mut self, request: &Mad, len: usize) {
         let template = response(request, MadStatus::OK);
         let data = Bytes::from_static(&[3; 2000]).slice(..len);
-        // A repeated request finds its answer on the way.
+        // A repeated request finds that its answer is being sent already.
         let _ = self.server.send(self.now, &template, data);
     }
 

@@ -8,14 +8,14 @@ use ib_wire::{FlowControlPacket, Vl};
 
 use crate::{CreditConfig, CreditLoop, Engine, Instant, Turn, VlArbiter, VlWeight};
 
-/// What is on its way over a link, in order.
+/// The packets on a link, in order.
 enum OnWire {
     Data(Vl, u32),
     Update(FlowControlPacket),
 }
 
-/// A sender that keeps to its credits overruns no buffer, whatever is lost, and once all that was lost
-/// has been told of, its credit is the room that is free.
+/// A sender that keeps to its credits overruns no buffer, whatever is lost, and once updates have made up
+/// for every loss, its credit is the room that is free.
 pub fn credits_overrun_no_buffer(bytes: &[u8]) {
     let mut u = Unstructured::new(bytes);
     let buffer = u32::from(u.arbitrary::<u16>().unwrap_or(0)) * 8;
@@ -89,7 +89,7 @@ fn arrive(end: &mut CreditLoop, now: Instant, what: Option<OnWire>, held: &mut V
     }
 }
 
-/// Somebody sends whenever a lane of the tables has a packet, and only such a lane; where the high table
+/// A packet is sent whenever a lane of the tables has one, and only from such a lane; where the high table
 /// has a limit, no waiting lane of the low one starves.
 pub fn an_arbiter_serves_who_waits(bytes: &[u8]) {
     let mut u = Unstructured::new(bytes);

@@ -1,4 +1,4 @@
-//! Transfers over links that lose, and segments that nobody sent.
+//! Transfers over links that lose packets, and segments that no sender sent.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -56,7 +56,8 @@ pub fn a_lossy_link_delivers_or_reports(bytes: &[u8]) {
         request.header_mut().set_method(Method::GET_MULTI);
     }
     sides[0].send(now, &request, data.clone()).unwrap();
-    // What each side has begun to send, whether it has arrived, and how often its sender was told the end.
+    // The messages that each side has begun to send, whether they have arrived, and how often their sender
+    // has reported an end.
     let (mut begun, mut arrived, mut ends) = ([1, 0], [0, 0], [0, 0]);
     for round in 0.. {
         assert!(round < 100_000, "it never ends");
@@ -154,7 +155,7 @@ pub fn any_acknowledgements_end_a_transfer(bytes: &[u8]) {
     assert_eq!((ends, rmpp.sending(), rmpp.receiving()), (1, 0, 0));
 }
 
-/// What a receiver might say: as a rule an acknowledgement of segments up to `sent`.
+/// An answer that a receiver might send: as a rule an acknowledgement of segments up to `sent`.
 fn answer_to(sent: u32, what: u8, u: &mut Unstructured<'_>) -> Mad {
     let mut mad = template(1);
     mad.header_mut().set_method(Method::GET_TABLE);
@@ -219,7 +220,7 @@ pub fn any_segments_stay_within_bounds(bytes: &[u8]) {
         assert!(rmpp.memory() <= CONFIG.max_memory + 2 * CONFIG.max_message);
         now = now + Duration::from_millis(u.arbitrary::<u8>().unwrap_or(0).into());
         rmpp.handle_timeout(now);
-        // What a time-out makes it send is no answer to the next segment.
+        // Packets that a time-out sends do not answer the next segment.
         while rmpp.poll_transmit(now).is_some() {}
         while rmpp.poll_event().is_some() {}
     }

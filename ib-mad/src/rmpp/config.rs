@@ -13,7 +13,7 @@ pub struct RmppConfig {
     pub retries: u32,
     /// Twice the longest time of a packet on its path.
     pub path_time: Duration,
-    /// How long this side takes to answer: other senders are told.
+    /// Time that this side takes to answer, which its packets announce to other senders.
     pub resp_time: RespTime,
     /// Longest wait for an acknowledgement, whatever the peer says of its response time.
     pub max_wait: Duration,

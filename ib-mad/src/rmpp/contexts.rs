@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{Engine, FairQueue, Input, Instant, Mad, Method, MgmtClass};
 
-/// What tells one transfer from another.
+/// Key that distinguishes transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RmppKey {
     /// LID of the other end.
     pub lid: u16,
-    /// GID of the other end, where it is told by one: a router's LID stands for many.
+    /// GID of the other end, where the address has one: many ports share a router's LID.
     pub gid: Option<Gid>,
     /// Queue pair of the other end.
     pub qpn: u32,
@@ -66,7 +66,7 @@ impl RmppKey {
     }
 }
 
-/// What happened to a transfer.
+/// An event of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(
     clippy::large_enum_variant,
@@ -79,14 +79,14 @@ pub enum RmppEvent {
     Sent(RmppKey),
     /// A message could not be sent.
     SendFailed {
-        /// Whose.
+        /// The transfer.
         key: RmppKey,
         /// Why.
         error: RmppError,
     },
     /// A message that was arriving will not.
     ReceiveFailed {
-        /// Whose.
+        /// The transfer.
         key: RmppKey,
         /// Why.
         error: RmppError,
@@ -112,7 +112,7 @@ pub struct Rmpp {
     next_sender: u64,
     /// Window that a requester opened for the answer, by the request.
     turns: BTreeMap<RmppKey, u32>,
-    /// What is sent without a transfer to belong to.
+    /// Packets that belong to no transfer.
     replies: VecDeque<Mad>,
     events: VecDeque<RmppEvent>,
 }
@@ -138,7 +138,7 @@ impl Rmpp {
         }
     }
 
-    /// Starts to send `data` behind the headers of `template`.
+    /// Starts to send `data` after the headers of `template`.
     ///
     /// A transfer that is not acknowledged gives its place up where there is none for this one.
     ///
@@ -206,7 +206,7 @@ impl Rmpp {
                 self.take_answer(now, mad, &header, against);
             }
             RmppType::STOP | RmppType::ABORT => self.take_ending(now, mad, key),
-            // Nobody knows whose it is: both sides of the transaction end.
+            // The packet fits neither side of the transaction: both end.
             _ => {
                 if self.senders.contains_key(&against) {
                     self.take_answer(now, mad, &header, against);
@@ -341,8 +341,8 @@ impl Rmpp {
         }
     }
 
-    /// A message that was acknowledged to its end will have no answer if the responder says so; what was
-    /// repeated or overtaken on the way says nothing.
+    /// A message that was acknowledged to its end has no answer if the responder's packet says so; packets
+    /// that were repeated or overtaken do not count.
     fn take_ending_of_turn(&mut self, header: &RmppHeader, key: RmppKey) {
         if matches!(header.rmpp_type(), RmppType::STOP | RmppType::ABORT) {
             self.remove_sender(key);

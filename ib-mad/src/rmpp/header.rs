@@ -8,7 +8,7 @@ use ib_wire::{code_points, wire_struct};
 use crate::RespTime;
 
 code_points! {
-    /// What kind of RMPP packet this is (`rmpp_type`).
+    /// Type of RMPP packet (`rmpp_type`).
     pub struct RmppType(u8) {
         /// Not an RMPP packet: RMPP is not active.
         NONE  = 0 => "None",
@@ -53,7 +53,7 @@ macro_rules! rmpp_header {
             pub struct $name($spec, 12 bytes) {
                 /// 1 if RMPP is active.
                 rmpp_version, set_rmpp_version: u8         = 0, 8;
-                /// What kind of packet this is.
+                /// Type of packet.
                 rmpp_type,    set_rmpp_type:    RmppType   = 8, 8;
                 /// How long the sender takes to answer; 31: not said.
                 r_resp_time,  set_r_resp_time:  RespTime   = 16, 5;

@@ -205,7 +205,7 @@ impl RmppReceiver {
             self.answer = Some(Answer::Ack);
             return None;
         }
-        // Above the window, already here, or behind the end: dropped.
+        // Above the window, already here, or after the end: dropped.
         let ahead = number
             .checked_sub(self.expected)
             .filter(|_| number <= self.window_last)?;

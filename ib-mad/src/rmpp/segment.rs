@@ -37,8 +37,7 @@ pub struct RmppSender {
 }
 
 impl RmppSender {
-    /// Starts to send `data` behind the headers of `template`: its address, common header and class
-    /// header.
+    /// Starts to send `data` after the headers of `template`: its address, common header and class header.
     ///
     /// # Errors
     /// [`NoRmpp`](RmppError::NoRmpp) if the class has none, [`TooLong`](RmppError::TooLong) for more

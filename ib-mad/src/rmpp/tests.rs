@@ -37,7 +37,7 @@ fn config() -> RmppConfig {
     }
 }
 
-/// Two ports and what is on its way between them.
+/// Two ports and the packets between them.
 struct Pair {
     sides: [Rmpp; 2],
     /// Datagrams sent so far, by side.
@@ -583,7 +583,7 @@ fn segments_above_the_window_and_of_unknown_transfers_are_dropped() {
     assert_eq!((rmpp.poll_transmit(at(0)), rmpp.receiving()), (None, 0));
 }
 
-/// What a sender of three segments, which has sent the first, says to an ACK.
+/// Reaction to an ACK of a sender of three segments that has sent the first.
 fn sender_after(segment: u32, window_last: u32, status: u8) -> (RmppSender, Option<RmppStatus>) {
     let mut sender =
         RmppSender::new(config(), &template(Method::GET_TABLE_RESP), data(500)).unwrap();

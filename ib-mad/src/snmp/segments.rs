@@ -48,7 +48,7 @@ impl Default for SnmpConfig {
 /// A whole SNMP message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnmpMessage {
-    /// Who sent it.
+    /// Address of the sender.
     pub address: MadAddress,
     /// Its transaction.
     pub transaction: TransactionId,
@@ -68,7 +68,7 @@ pub enum SnmpError {
     /// The segment says that it is longer than a segment can be.
     #[error("segment of {length} bytes, expected at most 192")]
     TooLongSegment {
-        /// What it says.
+        /// Length in the header.
         length: u8,
     },
     /// The first segment does not begin as BER does.
@@ -115,7 +115,7 @@ pub struct SnmpReassembler {
     open: BTreeMap<Key, Incomplete>,
 }
 
-/// What tells one message from another.
+/// Key that distinguishes messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     lid: Lid,
@@ -271,8 +271,8 @@ fn ber_len(bytes: &[u8]) -> Option<usize> {
     content.checked_add(header)
 }
 
-/// The datagrams that carry an SNMP message: 192 bytes in each, counted from `first_segment`. What has
-/// no number any more is left out: of a message from 0 on, what is beyond 49,152 bytes.
+/// The datagrams that carry an SNMP message: 192 bytes in each, counted from `first_segment`. Bytes without
+/// a segment number are left out: of a message from 0 on, those beyond 49,152 bytes.
 pub fn snmp_segments(
     address: MadAddress,
     transaction: u64,

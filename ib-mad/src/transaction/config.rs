@@ -1,4 +1,4 @@
-//! What a transaction window may do.
+//! Limits and time-outs of a transaction window.
 
 use core::time::Duration;
 
@@ -96,7 +96,7 @@ impl Backoff {
     }
 }
 
-/// What one request wants otherwise than the window.
+/// Settings of one request that differ from the window's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestOptions {
     /// How long to wait for an answer.

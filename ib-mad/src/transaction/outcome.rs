@@ -1,4 +1,4 @@
-//! What a transaction window tells its caller: what a datagram is to it, and how a request ended.
+//! Results of a transaction window: the meaning of a datagram, and the end of a request.
 
 use core::time::Duration;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::Mad;
 
-/// What a datagram is to the window.
+/// The meaning of a datagram to the window.
 #[derive(Debug)]
 #[must_use]
 pub enum Received<C> {
@@ -15,7 +15,7 @@ pub enum Received<C> {
     /// The request is still open: the responder is busy and will be asked again, or another address
     /// is asked as the responder wishes.
     Pending,
-    /// A request, a trap or another message that nobody here asked for.
+    /// A request, a trap or another message that answers nothing.
     Unsolicited,
     /// A response to nothing that is open: late, repeated or forged.
     Stale,
@@ -24,7 +24,7 @@ pub enum Received<C> {
 /// A request that was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer<C> {
-    /// What the caller gave with the request.
+    /// The caller's context of the request.
     pub context: C,
     /// How often the request was sent.
     pub attempts: u32,
@@ -35,7 +35,7 @@ pub struct Answer<C> {
 /// A request that has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure<C> {
-    /// What the caller gave with the request.
+    /// The caller's context of the request.
     pub context: C,
     /// The request as it was sent.
     pub request: Mad,
@@ -63,7 +63,7 @@ pub enum FailureReason {
     RedirectLoop,
 }
 
-/// What the window reports as an [`Engine`](crate::Engine).
+/// An event of the window as an [`Engine`](crate::Engine).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowEvent<C> {
     /// A request was answered.
@@ -75,7 +75,7 @@ pub enum WindowEvent<C> {
     },
     /// A request has no answer.
     Failed(Failure<C>),
-    /// A request, a trap or another message that nobody here asked for.
+    /// A request, a trap or another message that answers nothing.
     Unsolicited(Mad),
     /// A response to nothing that is open: late, repeated or forged.
     Stale(Mad),
@@ -86,7 +86,7 @@ pub enum WindowEvent<C> {
 #[error("the transaction window is full")]
 pub struct WindowFull<C>(pub C);
 
-/// What went through a window.
+/// Counts of a window's datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowCounters {
     /// Datagrams sent, repetitions included.
@@ -107,6 +107,6 @@ pub struct WindowCounters {
     pub redirected: u64,
     /// Responses to nothing that was open.
     pub stale: u64,
-    /// Messages that nobody here asked for.
+    /// Messages that answered nothing.
     pub unsolicited: u64,
 }

@@ -20,7 +20,7 @@ impl Index {
     }
 }
 
-/// Where a request stands.
+/// State of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// The entry is not in use.
@@ -39,7 +39,7 @@ pub(super) enum State {
     Failed(FailureReason),
 }
 
-/// What is known of a request, its datagram and context apart.
+/// A request without its datagram and context.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) state: State,

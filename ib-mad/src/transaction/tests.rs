@@ -1,4 +1,4 @@
-//! What the window does, in virtual time.
+//! The transaction window, in virtual time.
 
 mod patterns;
 

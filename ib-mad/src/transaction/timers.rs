@@ -1,4 +1,4 @@
-//! Timers of entries: a binary heap that knows where each entry stands, so that one can be stopped.
+//! Timers of entries: a binary heap that keeps the place of each entry, so that a timer can be stopped.
 //!
 //! An answer stops a timer long before its end, so that lazy deletion would keep a whole time-out's
 //! worth of dead timers.
@@ -118,7 +118,7 @@ impl Timers {
         self.note(b);
     }
 
-    /// Notes that the timer at `at` stands there.
+    /// Records the place of the timer at `at`.
     fn note(&mut self, at: usize) {
         let Some(timer) = self.heap.get(at) else {
             return;

@@ -92,7 +92,7 @@ fn trap_is_repeated_until_it_is_repressed() {
 
 #[test]
 fn trap_repress_has_no_answer() {
-    // Who receives one that represses nothing says nothing.
+    // A TrapRepress without a trap to repress has no reply.
     let mut window = window();
     let repress = mad(MgmtClass::SUBN_LID, Method::TRAP_REPRESS);
     assert!(matches!(
@@ -113,7 +113,7 @@ fn trap_repress_has_no_answer() {
     assert_eq!(window.in_flight(), 1);
 }
 
-/// An agent's trap goes to the manager, which represses it and reports it to whoever has subscribed.
+/// An agent's trap goes to the manager, which represses it and reports it to every subscriber.
 #[test]
 fn trap_becomes_a_report_that_its_subscriber_answers() {
     let [mut agent, mut manager, mut subscriber] = [window(), window(), window()];
