@@ -1,13 +1,13 @@
 //! The subnet management agent (SMA) of a device: a pure function of its state (IBA vol. 1, 14.2 and
 //! 14.3).
 //!
-//! Every node has one. It answers Get and Set of the attributes, guards them by the M_Key, counts
-//! violations and has traps to send until a manager represses them. [`Sma`] does that without I/O, as
-//! an [`Engine`](ib_mad::Engine) or, where no datagram is to be copied, by [`Sma::respond`]; what it
-//! cannot know is told to it: that a link came up or went down ([`Sma::link_up`],
-//! [`Sma::link_down`]), that a data packet came ([`Sma::data_received`]), that a key was wrong. What the
-//! device must do comes back as [`SmaEvent`]s. The hop-pointer rules are the business of
-//! [`Smi`](crate::Smi), which sits between the agent and the links.
+//! Every node has one. It answers Get and Set of the attributes, protects them by the M_Key, counts
+//! violations and repeats traps until a manager represses them. [`Sma`] does that without I/O, as an
+//! [`Engine`](ib_mad::Engine) or, where no datagram is to be copied, by [`Sma::respond`]; its host reports
+//! what the agent cannot see: that a link came up or went down ([`Sma::link_up`], [`Sma::link_down`]), that
+//! a data packet came ([`Sma::data_received`]), that a key was wrong. Actions that the device must take
+//! come back as [`SmaEvent`]s. The hop-pointer rules are the business of [`Smi`](crate::Smi), which sits
+//! between the agent and the links.
 
 mod attributes;
 mod device;
@@ -47,10 +47,10 @@ pub struct Sma {
     ports: Box<[SmaPort]>,
     switch: Option<Box<SwitchTables>>,
     has_mlnx_ext_port_info: bool,
-    /// Extended speeds are told only to a manager that says it knows them.
+    /// Extended speeds are reported only to a manager that announces support for them.
     hides_extended_speeds: bool,
     events: VecDeque<SmaEvent>,
-    /// Of requests that came in by the [`Engine`](ib_mad::Engine)'s way.
+    /// Responses to requests that came in through the [`Engine`](ib_mad::Engine).
     responses: VecDeque<SmaTransmit>,
     traps: VecDeque<trap::Pending>,
     notices: NoticeQueue,
@@ -68,7 +68,7 @@ pub struct Arrival {
     pub slid: Lid,
 }
 
-/// What becomes of an SMP that the agent was given.
+/// The agent's decision on an SMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The bytes are the response now: send them back.
@@ -98,7 +98,7 @@ pub enum DropReason {
     NoSuchPort(PortNum),
 }
 
-/// What an agent tells its device, or the host of it.
+/// An event for the agent's device, or its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SmaEvent {
@@ -109,8 +109,8 @@ pub enum SmaEvent {
         /// The new state.
         state: PortState,
     },
-    /// A Set took the link down. With [`PortPhysicalState::POLLING`] the link trains again (tell the
-    /// agents of both ends [`Sma::link_up`] when it is up); the other end sees its link go down.
+    /// A Set took the link down. With [`PortPhysicalState::POLLING`] the link trains again (call
+    /// [`Sma::link_up`] on the agents of both ends when it is up); the other end sees its link go down.
     LinkDown {
         /// The port.
         port: PortNum,
@@ -285,8 +285,8 @@ impl Sma {
         })
     }
 
-    /// Answers a request that nobody here understands: SMInfo where no manager runs. `false` for
-    /// what has no response.
+    /// Turns a request that no agent here supports into a refusal: SMInfo where no manager runs. `false` if
+    /// the request has no response.
     #[must_use]
     pub fn refuse(bytes: &mut [u8; 256]) -> bool {
         match SmpLidRouted::parse_mut(bytes, 0) {
@@ -370,7 +370,7 @@ impl Sma {
         &self.ports
     }
 
-    /// What the SMI rules need to know of the node, for an SMP of this port.
+    /// The node's facts for the SMI rules, for an SMP of this port.
     #[inline]
     #[must_use]
     pub fn smi(&self, arrival: PortNum) -> crate::Smi {

@@ -1,4 +1,4 @@
-//! Whom to ask, in the four ways in which people and tools say it.
+//! The destination of a request, in the four forms that people and tools use.
 
 use core::{fmt, str::FromStr};
 
@@ -7,7 +7,7 @@ use ib_wire::{Gid, Guid, Lid, addr::BadAddress};
 
 use crate::{DrPath, SmpDirected, SmpLidRouted};
 
-/// A port, by its way, its LID, its GUID or its GID.
+/// A port, by its directed route, its LID, its GUID or its GID.
 ///
 /// Each prints so that it reads back as itself. A number of up to four hexadecimal digits, or a decimal
 /// one, is a LID; a longer one is a GUID.

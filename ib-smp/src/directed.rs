@@ -1,10 +1,9 @@
-//! Directed routes: how an SMP finds its way by the list of ports that it carries (IBA vol. 1,
-//! 14.2.2).
+//! Directed routes: an SMP follows the list of ports that it carries (IBA vol. 1, 14.2.2).
 //!
-//! On each node the subnet management interface (SMI), not the forwarding tables, moves such an SMP.
-//! It looks at the direction, at the hop pointer and at the hop count; the rules below are
-//! requirements C14-9 (going out) and C14-13 (coming back), with their case numbers. All of it is
-//! pure: a node says what it is, where the SMP came in, and is told what to do with it.
+//! On each node the subnet management interface (SMI), not the forwarding tables, moves such an SMP. It
+//! looks at the direction, at the hop pointer and at the hop count; the rules below are requirements C14-9
+//! (going out) and C14-13 (coming back), with their case numbers. All of it is pure: the inputs are the
+//! node's facts and the place where the SMP came in, the result is the step to take.
 
 use ib_wire::{Lid, PortNum, Qpn, Vl};
 use thiserror::Error;
@@ -28,13 +27,13 @@ pub struct Smi {
 /// Where the SMI has an SMP from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The subnet manager or the agent behind this SMI.
+    /// The subnet manager or the agent above this SMI.
     Own,
     /// The link of this external port.
     Port(PortNum),
 }
 
-/// What the SMI does with an SMP.
+/// The step of the SMI with an SMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Hands it up: a request to the agent (SMA) or the manager, a response to the manager.
@@ -74,7 +73,7 @@ pub enum Discard {
     /// The directed part ends here and a LID-routed part is to follow, but this is not a switch.
     #[error("a LID-routed part to LID {lid} starts at a node that is not a switch")]
     LidPartNotASwitch {
-        /// DrDLID on the way out, DrSLID on the way back.
+        /// DrDLID in the outgoing direction, DrSLID in the returning one.
         lid: Lid,
     },
     /// The path names a port that the node does not have, or that is not the SMI's own on a CA.
@@ -114,7 +113,7 @@ pub enum Discard {
     Grh,
 }
 
-/// What the headers of a packet tell about the SMP in it.
+/// The facts of an SMP that are in the headers of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// LRH.VL.
@@ -201,7 +200,7 @@ impl Smi {
         }
     }
 
-    /// Handles an SMP on its way to the responder: requirement C14-9.
+    /// Handles an SMP that goes to the responder: requirement C14-9.
     ///
     /// # Errors
     /// The reason of the [`Discard`]; the SMP is as it was.
@@ -239,7 +238,7 @@ impl Smi {
         Ok(step)
     }
 
-    /// Handles an SMP on its way back to the requester: requirement C14-13.
+    /// Handles an SMP that returns to the requester: requirement C14-13.
     ///
     /// # Errors
     /// The reason of the [`Discard`]; the SMP is as it was.
@@ -283,7 +282,7 @@ impl Smi {
         }
     }
 
-    /// What the end of the directed part leads to: the own node, or a LID-routed part to `lid`.
+    /// The step after the end of the directed part: to the own node, or a LID-routed part to `lid`.
     fn end(&self, lid: Lid) -> Result<Step, Discard> {
         if lid.is_permissive() {
             Ok(Step::Deliver)

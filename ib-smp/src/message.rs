@@ -1,4 +1,4 @@
-//! The attributes of subnet management by their numbers, and the way from 256 bytes to a typed view.
+//! The attributes of subnet management by their numbers, and the reading of 256 bytes as a typed view.
 
 use ib_mad::{Attribute, ClassTable, Mad, MadStatus, Method, MgmtClass, NoticeSm, attribute_table};
 use ib_wire::{MKey, table::Layout};
@@ -102,7 +102,7 @@ impl<'a> Smp<'a> {
         }
     }
 
-    /// What the SMP carries.
+    /// The attribute in the SMP.
     #[must_use]
     pub fn attribute(&self) -> SmAttribute<'a> {
         SmAttribute::parse(self.common().attribute_id(), self.as_bytes())

@@ -122,9 +122,8 @@ pub fn a_response_retraces_its_request(bytes: &[u8]) {
     assert_eq!((step, smp.hop_pointer()), (Ok(Step::Deliver), 0));
 }
 
-/// An agent that is sent anything answers in its own bounds: a response keeps what ties it to the
-/// request, a Get changes no state, and a Set never leaves a port with a LID that nobody may have or
-/// in a state that a Set may not reach.
+/// Properties of an agent for any input: a response keeps what ties it to the request, a Get changes no
+/// state, and a Set never leaves a port with an illegal LID or in a state that a Set may not reach.
 #[cfg(feature = "alloc")]
 pub fn an_agent_stays_sound(bytes: &[u8]) {
     let mut u = Unstructured::new(bytes);

@@ -16,9 +16,9 @@ use crate::DrPath;
 code_points! {
     /// Direction of a directed-route SMP: its D bit.
     pub struct DrDirection(u8) {
-        /// A request on its way to the responder.
+        /// A request, to the responder.
         OUTGOING  = 0 => "Outgoing",
-        /// A response on its way back.
+        /// A response, back to the requester.
         RETURNING = 1 => "Returning",
     }
 }
@@ -80,7 +80,8 @@ wire_struct! {
         smp_data, set_smp_data: [secret; 64] = 512, 512;
         /// Port to leave each node by; entry 0 is not used.
         initial_path, set_initial_path: [bytes; 64] = 1024, 512;
-        /// Port by which each node received the SMP; entry 0 is not used. Filled in on the way out.
+        /// Port by which each node received the SMP; entry 0 is not used. The nodes fill it in while the
+        /// SMP is outgoing.
         return_path, set_return_path: [bytes; 64] = 1536, 512;
     }
 }
@@ -148,14 +149,13 @@ impl SmpDirected {
         smp
     }
 
-    /// The datagram on a way that is a directed route from end to end.
+    /// The datagram for a path that is a directed route from end to end.
     #[must_use]
     pub const fn to_mad(&self) -> Mad {
         self.to(MadAddress::DIRECTED)
     }
 
-    /// The datagram on its way to a port: that which a LID-routed part of the way leads to, where
-    /// there is one.
+    /// The datagram to a port: that to which a LID-routed part of the path leads, where there is one.
     #[must_use]
     pub const fn to(&self, address: MadAddress) -> Mad {
         Mad {
@@ -164,8 +164,8 @@ impl SmpDirected {
         }
     }
 
-    /// Makes `value` what the SMP carries: its attribute number and its data. Data behind the value
-    /// become zero; a value longer than 64 bytes is cut off.
+    /// Makes `value` the content of the SMP: its attribute number and its data. Data after the value become
+    /// zero; a value longer than 64 bytes is cut off.
     pub fn set_attribute<T>(&mut self, value: &T) -> &mut Self
     where
         T: Attribute + IntoBytes + Immutable,

@@ -298,7 +298,7 @@ pub(super) fn named_port(id: AttributeId, modifier: u32) -> Option<PortNum> {
     }
 }
 
-/// Makes an attribute the data of a response; what is behind it is zero.
+/// Makes an attribute the data of a response; the bytes after it are zero.
 #[inline]
 pub(super) fn put(data: &mut Data, attribute: &[u8]) -> MadStatus {
     *data = padded(attribute);

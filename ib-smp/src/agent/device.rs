@@ -1,5 +1,5 @@
-//! What a device changes in its agent's state by itself: its host gives names, its links count
-//! violations, its power goes.
+//! Changes of the agent's state by its device: the host sets names, links count violations, the power
+//! fails.
 
 use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, PortNum, Sl};
 

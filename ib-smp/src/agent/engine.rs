@@ -5,11 +5,11 @@ use ib_wire::PortNum;
 
 use super::{Arrival, LinkMode, Sma, SmaEvent, SmaTransmit, Verdict};
 
-/// What happens to a device and its agent.
+/// An input of a device and its agent.
 #[derive(Clone, Copy, Debug)]
 pub enum SmaInput<'a> {
-    /// An SMP that the SMI delivered. What is for a subnet manager is refused, or dropped if it has no
-    /// response: the host of a manager takes its share first, by [`Sma::is_for_manager`].
+    /// An SMP that the SMI delivered. SMPs for a subnet manager are refused, or dropped if they have no
+    /// response: the host of a manager takes these first, by [`Sma::is_for_manager`].
     Smp {
         /// How it came in.
         arrival: Arrival,

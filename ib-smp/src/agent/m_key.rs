@@ -1,8 +1,8 @@
 //! The M_Key of a port: who may pass, what a wrong key costs, and the lease (IBA vol. 1, 14.2.4).
 //!
-//! Pitfall: a wrong key is no refusal. The request vanishes, is counted and told to the manager; only
-//! a Get may pass where the protect bits leave reading open, and the lease that a violation starts
-//! opens a port whose manager is gone.
+//! Pitfall: a wrong key gets no refusal. The request is dropped, counted and reported to the manager by a
+//! trap; only a Get may pass where the protect bits leave reading open, and the lease that a violation
+//! starts opens a port whose manager is gone.
 
 use core::{ops::Add, time::Duration};
 

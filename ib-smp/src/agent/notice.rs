@@ -1,4 +1,4 @@
-//! The notice queue: what an agent would tell a manager that asks (IBA vol. 1, 13.4.8.2 and 13.4.10).
+//! The notice queue: events that a manager reads by Get(Notice) (IBA vol. 1, 13.4.8.2 and 13.4.10).
 //!
 //! Get(Notice) shows the oldest notice and how many there are; Set(Notice) with the toggle that was
 //! shown takes it out, and the toggle turns, so that a Set that is repeated takes out no second one.

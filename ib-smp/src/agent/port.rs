@@ -1,4 +1,4 @@
-//! What an agent keeps of a port.
+//! The agent's state of one port.
 
 use alloc::{boxed::Box, vec::Vec};
 

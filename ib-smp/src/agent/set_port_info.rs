@@ -1,4 +1,4 @@
-//! What a Set(PortInfo) may ask for and what it changes (IBA vol. 1, 14.2.5.6).
+//! The values that a Set(PortInfo) may have, and their effects (IBA vol. 1, 14.2.5.6).
 //!
 //! All or nothing: a Set with one bad value changes nothing and is answered with status 0x001C. The
 //! state changes last, after every other field.
@@ -114,7 +114,7 @@ pub fn set_port_info(
 /// nothing is no error.
 ///
 /// # Errors
-/// [`InvalidSet`] for a step out of order and for a value that nobody may set.
+/// [`InvalidSet`] for a step out of order and for a value that may not be set.
 pub fn set_port_state(now: PortState, wanted: PortState) -> Result<PortState, InvalidSet> {
     match (wanted, now) {
         (PortState::NO_CHANGE, _) => Ok(now),

@@ -1,4 +1,4 @@
-//! What a switch's agent keeps beside its ports: forwarding tables and SLtoVL.
+//! The state of a switch's agent beside its ports: forwarding tables and SLtoVL.
 
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
@@ -9,7 +9,7 @@ use crate::{
     SlToVlMappingTable, SlToVlModifier, SwitchInfo,
 };
 
-/// Tables of a switch. What was never written takes no memory.
+/// Tables of a switch. Blocks that were never written take no memory.
 #[derive(Clone, Debug)]
 pub struct SwitchTables {
     pub(super) info: SwitchInfo,

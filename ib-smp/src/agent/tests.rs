@@ -1,4 +1,4 @@
-//! What the agents of a CA and of a switch make of requests; the fixtures that the tests share.
+//! Requests to the agents of a CA and of a switch; fixtures that the tests share.
 
 mod engine;
 mod links;
@@ -52,7 +52,7 @@ fn port_info() -> PortInfo {
     info
 }
 
-/// What a manager sends to change nothing but what the caller then sets.
+/// A PortInfo that changes nothing but the fields that the caller then sets.
 fn unchanged(info: &PortInfo) -> PortInfo {
     let mut wanted = *info;
     wanted

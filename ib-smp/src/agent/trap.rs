@@ -1,8 +1,8 @@
-//! Traps: what an agent tells the subnet manager by itself (IBA vol. 1, 13.4.9 and 14.3.5).
+//! Traps: events that an agent reports to the subnet manager by itself (IBA vol. 1, 13.4.9 and 14.3.5).
 //!
 //! A trap goes LID routed to the master's LID and is repeated until TrapRepress comes with the same
-//! transaction ID. Pitfall: a port that does not know the master's LID yet can tell nobody,
-//! so a manager looks at PortStateChange as well.
+//! transaction ID. Pitfall: a port that does not know the master's LID yet cannot send a trap, so a manager
+//! looks at PortStateChange as well.
 
 use core::{ops::Add, time::Duration};
 
@@ -16,7 +16,7 @@ use ib_wire::{Gid, Guid, Lid, PKey, PortNum, QKey, Qpn, Sl};
 use super::{Arrival, Sma};
 use crate::{CapabilityMask, NodeType, PortInfo, SmpDirected, SmpLidRouted};
 
-/// Traps that wait to be repressed, at most; the oldest gives way.
+/// Traps that wait to be repressed, at most; a new one replaces the oldest.
 const MOST_PENDING: usize = 8;
 
 /// No trap is repeated sooner, whatever SubnetTimeOut says: 4.096 us would be a flood.
@@ -37,10 +37,10 @@ pub(super) struct Pending {
     sent: u32,
 }
 
-/// A response or a trap on its way.
+/// A response or a trap to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmaTransmit {
-    /// Port to send by; 0 on a switch, whose forwarding table knows the way.
+    /// Port to send by; 0 on a switch, whose forwarding table selects the port.
     pub port: PortNum,
     /// The datagram, with the address of the asker or of the master.
     pub mad: Mad,
@@ -170,7 +170,7 @@ impl Sma {
         }
     }
 
-    /// The host changed the node's description: sends trap 144 where it can tell of it.
+    /// Changes the node's description: sends trap 144 where the agent supports it.
     pub fn change_node_description(&mut self, now: Instant, text: &str) {
         self.set_node_description(text);
         let first = self.ports.first().map(|port| port.info);
@@ -212,7 +212,8 @@ impl Sma {
         self.tell(now, port, *notice);
     }
 
-    /// How often a trap that nobody represses is sent; without it for ever, as the specification has it.
+    /// Limits how often a trap that is not repressed is sent; without a limit for ever, as the
+    /// specification has it.
     pub const fn limit_traps(&mut self, attempts: u32) {
         self.trap_attempts = Some(attempts);
     }
@@ -327,8 +328,8 @@ impl Sma {
         details
     }
 
-    /// Queues what a trap tells: as a notice where managers may ask for it, as a trap where the port can
-    /// send it and knows to whom.
+    /// Queues an event: as a notice where managers may ask for it, as a trap where the port can send it and
+    /// knows the master's LID.
     fn trap(&mut self, now: Instant, port: PortNum, number: TrapNumber, details: &[u8; 54]) {
         let Some(info) = self.port(port).map(|port| port.info) else {
             return;

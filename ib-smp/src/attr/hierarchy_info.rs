@@ -1,7 +1,7 @@
 //! HierarchyInfo: where in a site a port sits (rack, chassis, board...).
 //!
-//! PortInfo.CapabilityMask.IsHierarchyInfoSupported tells whether a port has it. Only the layout is
-//! known here; the coding of the modifier and of the levels was found in no source.
+//! A port has it if PortInfo.CapabilityMask.IsHierarchyInfoSupported is set. Only the layout is known here;
+//! the coding of the modifier and of the levels was found in no source.
 
 use ib_mad::{Attribute, AttributeId};
 use ib_wire::{Guid, table::Layout, wire_struct};

@@ -1,9 +1,9 @@
 //! MlnxCableInfo: the EEPROM of the cable or module in a port, read through the port's agent.
 //!
 //! A vendor attribute of Mellanox: an SMP carries up to 48 bytes from an I2C device of the module. The
-//! request says which, the answer repeats it with the bytes. What they mean is SFF-8472 for an SFP,
-//! SFF-8636 for a QSFP, CMIS for later ones. The architecture's own CableInfo, attribute 0x0032, is
-//! another one, whose layout no public source gives.
+//! request names the bytes, the answer repeats this with their values. Their meaning is that of SFF-8472
+//! for an SFP, SFF-8636 for a QSFP, CMIS for later ones. The architecture's own CableInfo, attribute
+//! 0x0032, is another one, whose layout no public source gives.
 
 use ib_mad::{Attribute, AttributeId, MadStatus};
 use ib_wire::{code_points, table::Layout, wire_struct};
@@ -85,7 +85,7 @@ code_points! {
 }
 
 impl MlnxCableStatus {
-    /// What the status of an answer says of the cable; `None` if nothing.
+    /// The state of the cable that the status of an answer reports; `None` if it reports none.
     ///
     /// The top bit is left out: in a directed-route SMP it is the direction.
     #[must_use]

@@ -41,7 +41,7 @@ wire_struct! {
     pub struct MlnxRegisterAccessSmp("MlnxRegisterAccessSMP", 64 bytes) {
         /// Which register, and how.
         operation, set_operation: MlnxOperationTlv = 0, 128;
-        /// What stands before the content.
+        /// Header of the content.
         register,  set_register:  MlnxRegisterTlv  = 128, 32;
         /// The content.
         data,      set_data:      [secret; 44]     = 160, 352;
@@ -54,7 +54,7 @@ impl Attribute for MlnxRegisterAccessSmp {
 }
 
 code_points! {
-    /// What is asked of a semaphore.
+    /// Operation on a semaphore.
     ///
     /// Source: mstflint; `enums.csv`, enum `MLNX_SEMAPHORE_OP`.
     pub struct MlnxSemaphoreOp(u8) {
@@ -81,11 +81,12 @@ wire_struct! {
         semaphore_max_address, set_semaphore_max_address: u8              = 24, 8;
         #[doc(hidden)]
         reserved3,             set_reserved3:             u16             = 32, 14;
-        /// What to do.
+        /// Operation.
         op,                    set_op:                    MlnxSemaphoreOp = 46, 2;
         /// Which semaphore.
         semaphore_address,     set_semaphore_address:     u16             = 48, 16;
-        /// Whose lock it is: the device gives it, its holder shows it again.
+        /// Key of the lock: the device gives it to the holder, who returns it to extend or release the
+        /// lock.
         lock_key,              set_lock_key:              u32             = 64, 32;
         #[doc(hidden)]
         reserved4,             set_reserved4:             [bytes; 52]     = 96, 416;

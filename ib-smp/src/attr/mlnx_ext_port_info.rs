@@ -1,7 +1,7 @@
 //! MlnxExtPortInfo: the vendor attribute by which FDR10 is seen and enabled.
 //!
-//! FDR10 is QDR with 64/66 coding: PortInfo shows 10 Gb/s, and only this attribute tells the two
-//! apart. Devices without it answer with the status of an unknown attribute.
+//! FDR10 is QDR with 64/66 coding: PortInfo shows 10 Gb/s, and only this attribute distinguishes the two.
+//! Devices without it answer with the status of an unknown attribute.
 
 use ib_mad::{Attribute, AttributeId};
 use ib_wire::{flags_value, table::Layout, wire_struct};

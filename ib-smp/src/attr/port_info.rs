@@ -57,7 +57,7 @@ code_points! {
 }
 
 code_points! {
-    /// What the physical layer does when the link goes down.
+    /// State of the physical layer after the link goes down.
     pub struct LinkDownDefaultState(u8) {
         /// In a Set: stays.
         NO_CHANGE = 0 => "NoChange",
@@ -119,7 +119,7 @@ wire_struct! {
         lid, set_lid: Lid = 128, 16;
         /// LID of the master subnet manager.
         master_sm_lid, set_master_sm_lid: Lid = 144, 16;
-        /// What the port can do.
+        /// Capabilities of the port.
         capability_mask, set_capability_mask: CapabilityMask = 160, 32;
         /// Diagnostic code of the device; 0 is good.
         diag_code, set_diag_code: u16 = 192, 16;
@@ -139,7 +139,7 @@ wire_struct! {
         port_state, set_port_state: PortState = 260, 4;
         /// State of the physical layer.
         port_physical_state, set_port_physical_state: PortPhysicalState = 264, 4;
-        /// What the physical layer does when the link goes down.
+        /// State of the physical layer after the link goes down.
         link_down_default_state, set_link_down_default_state: LinkDownDefaultState = 268, 4;
         /// How far the key guards.
         m_key_protect_bits, set_m_key_protect_bits: MKeyProtect = 272, 2;
@@ -157,7 +157,7 @@ wire_struct! {
         master_sm_sl, set_master_sm_sl: Sl = 292, 4;
         /// Data VLs that the port has.
         vl_cap, set_vl_cap: VlCap = 296, 4;
-        /// What the port asks of the subnet manager when it is initialised again.
+        /// Request of the port to the subnet manager when it is initialised again.
         init_type, set_init_type: u8 = 300, 4;
         /// Units of 4096 bytes that the high priority table may send before a low priority packet; 255 is without limit.
         vl_high_limit, set_vl_high_limit: u8 = 304, 8;
@@ -165,7 +165,7 @@ wire_struct! {
         vl_arbitration_high_cap, set_vl_arbitration_high_cap: u8 = 312, 8;
         /// Entries of the low priority table.
         vl_arbitration_low_cap, set_vl_arbitration_low_cap: u8 = 320, 8;
-        /// What the subnet manager did of `init_type`.
+        /// The parts of `init_type` that the subnet manager fulfilled.
         init_type_reply, set_init_type_reply: u8 = 328, 4;
         /// Largest payload that the port takes.
         mtu_cap, set_mtu_cap: Mtu = 332, 4;
@@ -217,7 +217,7 @@ wire_struct! {
         link_speed_ext_enabled2, set_link_speed_ext_enabled2: LinkSpeedsExt2 = 453, 3;
         /// Time over the link and back, in units of 4 ns.
         link_round_trip_latency, set_link_round_trip_latency: u32 = 456, 24;
-        /// What the port can do, continued.
+        /// Capabilities of the port, continued.
         capability_mask2, set_capability_mask2: CapabilityMask2 = 480, 16;
         /// Extended speed in use.
         link_speed_ext_active, set_link_speed_ext_active: LinkSpeedExtActive = 496, 4;

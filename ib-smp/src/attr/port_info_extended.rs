@@ -1,13 +1,13 @@
 //! PortInfoExtended: forward error correction of a port (IBA vol. 1, 14.2.5.19).
 //!
-//! PortInfo.CapabilityMask2.IsPortInfoExtendedSupported tells whether a port has it. libibmad's field
-//! table reads the HDR and NDR words two bytes off; the places here are OpenSM's.
+//! A port has it if PortInfo.CapabilityMask2.IsPortInfoExtendedSupported is set. libibmad's field table
+//! reads the HDR and NDR words two bytes off; the places here are OpenSM's.
 
 use ib_mad::{Attribute, AttributeId, FecMode};
 use ib_wire::{flags_value, table::Layout, wire_struct};
 
 bitflags::bitflags! {
-    /// What a port's PortInfoExtended means (PortInfoExtended.capability_mask).
+    /// The fields of a port's PortInfoExtended that are valid (PortInfoExtended.capability_mask).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct ExtendedCapabilityMask: u32 {
         /// The FEC modes are valid.

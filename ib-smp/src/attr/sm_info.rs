@@ -9,7 +9,7 @@ use ib_wire::{Guid, code_points, table::Layout, wire_struct};
 code_points! {
     /// State of a subnet manager.
     pub struct SmState(u8) {
-        /// Takes no part in the election until it is told to.
+        /// Takes no part in the election until another manager sends it to STANDBY.
         NOT_ACTIVE  = 0 => "NotActive",
         /// Sweeps the subnet to find out who is there.
         DISCOVERING = 1 => "Discovering",
@@ -37,7 +37,7 @@ code_points! {
 }
 
 wire_struct! {
-    /// Who a subnet manager is and what it is doing.
+    /// Identity and state of a subnet manager.
     ///
     /// Source: IBA vol. 1, 14.2.5.13; `attributes.csv`, struct `SMInfo`.
     pub struct SmInfo("SMInfo", 24 bytes) {
@@ -45,7 +45,7 @@ wire_struct! {
         guid, set_guid: Guid = 0, 64;
         /// Key that managers of one subnet share; 0 if there is none or it is hidden.
         sm_key, set_sm_key: SmKey = 64, 64;
-        /// Rises while the manager works: one that stands still is dead.
+        /// Rises while the manager works: if it no longer rises, the manager is dead.
         act_count, set_act_count: u32 = 128, 32;
         /// Rank in the election: 15 wins.
         priority, set_priority: u8 = 160, 4;

@@ -26,7 +26,7 @@ fn a_set_takes_the_link_down_and_says_how() {
             physical_state,
         };
         assert_eq!(events(&mut sma), [expected]);
-        // What a manager did itself is no news to it.
+        // A change by the manager itself is not reported to it.
         assert!(!sma.switch().unwrap().info().port_state_change());
     }
 }
@@ -108,7 +108,7 @@ fn what_a_set_or_a_packet_does_to_a_state_is_no_port_state_change() {
         set_port(&mut sma, 4, &wanted).unwrap();
         assert!(!changed(&sma), "{state}");
     }
-    // The other end of that link has not been told to: its agent sees the link go.
+    // The other end of that link was not set: its agent sees the link go down.
     sma.link_down(T0, PortNum(5));
     assert!(changed(&sma));
     let mut other = switch();

@@ -1,4 +1,4 @@
-//! Who may pass the M_Key.
+//! Requests that the M_Key lets pass.
 
 use super::*;
 

@@ -47,7 +47,7 @@ fn notices_are_taken_out_one_by_one_in_their_order() {
     let mut sma = agent_with_notices();
     sma.link_trouble(T0, PortNum(1), LinkTrouble::LocalLinkIntegrity);
     sma.link_trouble(T0, PortNum(1), LinkTrouble::ExcessiveBufferOverrun);
-    // What waits already is not told twice.
+    // An event that waits already is not queued twice.
     sma.link_trouble(T0, PortNum(1), LinkTrouble::LocalLinkIntegrity);
     assert_eq!(sma.poll_transmit(T0), None);
 

@@ -1,4 +1,4 @@
-//! What a Set(PortInfo) may ask for.
+//! The values that a Set(PortInfo) may have.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What the agent tells the master.
+//! Traps that the agent sends to the master.
 
 use super::{
     m_key::{guarded, keyed},
@@ -114,7 +114,7 @@ fn bad_keys_count_and_are_told() {
         };
         assert_eq!((details.lidaddr1(), details.key()), (Lid(7), key));
     }
-    // An external port tells only where the switch can.
+    // Traps of an external port are sent only where the switch supports them.
     let mut sma = switch();
     sma.p_key_violation(T0, PortNum(3), PKey(1), &packet);
     assert_eq!(sma.port(PortNum(3)).unwrap().info().p_key_violations(), 1);

@@ -1,9 +1,9 @@
-//! What a port can do: `capability_mask` and `capability_mask2` of PortInfo.
+//! Capabilities of a port: `capability_mask` and `capability_mask2` of PortInfo.
 
 use ib_wire::flags_value;
 
 bitflags::bitflags! {
-    /// What a port and its agents can do (PortInfo.capability_mask).
+    /// Capabilities of a port and its agents (PortInfo.capability_mask).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct CapabilityMask: u32 {
         /// A subnet manager runs on the port.
@@ -56,7 +56,7 @@ bitflags::bitflags! {
         const IS_LINK_ROUND_TRIP_LATENCY_SUPPORTED = 1 << 24;
         /// Takes PortInfo.ClientReregister.
         const IS_CLIENT_REREGISTRATION_SUPPORTED = 1 << 25;
-        /// Trap 144 tells of other changes too.
+        /// Trap 144 reports other changes too.
         const IS_OTHER_LOCAL_CHANGES_NOTICE_SUPPORTED = 1 << 26;
         /// Has a LinkSpeedWidthPairsTable.
         const IS_LINK_SPEED_WIDTH_PAIRS_TABLE_SUPPORTED = 1 << 27;
@@ -72,7 +72,7 @@ bitflags::bitflags! {
 }
 
 bitflags::bitflags! {
-    /// What a port and its agents can do, continued (PortInfo.capability_mask2).
+    /// Capabilities of a port and its agents, continued (PortInfo.capability_mask2).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct CapabilityMask2: u16 {
         /// NodeDescription can be set.

@@ -109,7 +109,7 @@ const SPEEDS: [SpeedCodes; 8] = {
 };
 
 impl SpeedCodes {
-    /// Whether the field that tells this speed from the slower ones has a bit of it.
+    /// Whether the field that distinguishes this speed from the slower ones has a bit of it.
     const fn is_in(&self, basic: u8, ext: u8, ext2: u8) -> bool {
         if self.ext2.0 != 0 {
             ext2 & self.ext2.0 != 0
