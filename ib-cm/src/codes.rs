@@ -64,7 +64,7 @@ code_points! {
 }
 
 bitflags! {
-    /// What a communication manager can do: its `ClassPortInfo.capability_mask`.
+    /// Capabilities of a communication manager: its `ClassPortInfo.capability_mask`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct CmCapabilities: u16 {
         /// Sets reliable connections up.

@@ -1,7 +1,7 @@
 //! Messages that set a connection up and take it down (IBA vol. 1, 12.6.5 to 12.6.11).
 //!
-//! REQ and REP carry what each side's queue pair needs to know of the other; RTU says that the
-//! connection stands; DREQ and DREP end it. MRA asks for patience, REJ says no.
+//! REQ and REP carry what each side's queue pair needs to know of the other; RTU confirms that the
+//! connection is established; DREQ and DREP end it. MRA asks for more time, REJ refuses.
 
 use ib_wire::{Gid, Guid, Lid, Mtu, PKey, QKey, Qpn, Rate, Sl, table::Layout, wire_struct};
 
@@ -175,7 +175,7 @@ wire_struct! {
         reserved2,                     set_reserved2:                     u8           = 79, 1;
         /// Why it is rejected.
         reason,                        set_reason:                        RejReason    = 80, 16;
-        /// What would have been right, as the reason says.
+        /// The value that would be accepted, in the form that the reason defines.
         additional_reject_information, set_additional_reject_information: [bytes; 72]  = 96, 576;
         /// The consumer's own.
         private_data,                  set_private_data:                  [secret; 148] = 672, 1184;
@@ -239,7 +239,7 @@ impl Attribute for Rep {
 }
 
 wire_struct! {
-    /// Ready to use: the connection stands.
+    /// Ready to use: the connection is established.
     ///
     /// Source: IBA vol. 1, 12.6; `attributes.csv`, struct `RTU`.
     pub struct Rtu("RTU", 232 bytes) {

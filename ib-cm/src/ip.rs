@@ -1,5 +1,5 @@
-//! IP addressing over communication management: the head of a REQ's private data, and the service
-//! IDs that stand for a port of an IP protocol (IBA vol. 1, annex A11).
+//! IP addressing over communication management: the head of a REQ's private data, and the service IDs that
+//! represent a port of an IP protocol (IBA vol. 1, annex A11).
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -40,7 +40,7 @@ impl IpCmPrivateData {
         self.address(self.destination_ip_address())
     }
 
-    /// Sets both addresses and the version. Addresses of two versions cannot be told: both are then
+    /// Sets both addresses and the version. The message has one version for both addresses: both are then
     /// written as IPv6, the IPv4 one mapped.
     pub fn set_addresses(&mut self, source: IpAddr, destination: IpAddr) -> &mut Self {
         let (version, source, destination) = match (source, destination) {
@@ -90,7 +90,7 @@ impl IpServiceId {
         Self::PREFIX | (self.protocol as u64) << 16 | self.port as u64
     }
 
-    /// The protocol and port that a service ID stands for; `None` if it is of another kind.
+    /// The protocol and port that a service ID represents; `None` if it is of another kind.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Option<Self> {
         if bits & !0xff_ffff != Self::PREFIX {

@@ -128,7 +128,7 @@ impl CommunicationManager {
         self.services.push((service_id & mask, mask));
     }
 
-    /// No longer serves what [`listen`](Self::listen) was told with the same numbers.
+    /// Ends what [`listen`](Self::listen) began with the same numbers.
     pub fn unlisten(&mut self, service_id: u64, mask: u64) {
         self.services
             .retain(|&service| service != (service_id & mask, mask));
@@ -167,7 +167,7 @@ impl CommunicationManager {
         Ok(())
     }
 
-    /// Where a connection stands; `None` once it is released.
+    /// The state of a connection; `None` once it is released.
     #[must_use]
     pub fn state(&self, connection: ConnectionId) -> Option<ConnectionState> {
         Some(self.connections.get(connection.0)?.state)
@@ -230,7 +230,7 @@ impl CommunicationManager {
         let wait = service_time.saturating_add(entry.round_trip);
         let until = now.saturating_add(wait.min(self.config.max_wait));
         let is_with = entry.is_with(mra.local_communication_id());
-        // A second MRA says nothing new: nobody is held for longer than one lasts.
+        // A second MRA has no effect: the wait is never longer than one MRA allows.
         match (entry.state, mra.message_mraed()) {
             (ConnectionState::ReqSent, CmMessage::REQ) => {
                 entry.state = ConnectionState::RepWait;
@@ -314,7 +314,7 @@ impl Engine for CommunicationManager {
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
             Input::Mad(mad) => self.handle_mad(now, mad),
-            // What was not sent is lost as on the way: its time-out repeats it.
+            // A datagram that was not sent counts as lost: its time-out repeats it.
             Input::SendFailed(_) | Input::Returned(_) => {}
         }
     }

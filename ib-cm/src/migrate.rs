@@ -79,7 +79,7 @@ wire_struct! {
         ap_status,                     set_ap_status:                     AprStatus    = 72, 8;
         #[doc(hidden)]
         reserved1,                     set_reserved1:                     u16          = 80, 16;
-        /// What would have been right, as the status says.
+        /// The value that would be accepted, in the form that the status defines.
         additional_information,        set_additional_information:        [bytes; 72]  = 96, 576;
         /// The consumer's own.
         private_data,                  set_private_data:                  [secret; 148] = 672, 1184;

@@ -50,9 +50,9 @@ code_points! {
     }
 }
 
-/// What would have been right, as far as a rejection says so.
+/// The value that would be accepted, as far as a rejection has one.
 ///
-/// Values of less than a byte stand where REQ has them in theirs: service level, MTU and flow label at
+/// Values of less than a byte have the place that they have in REQ: service level, MTU and flow label at
 /// the top, the rate at the bottom. The specification gives them no other place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -105,7 +105,7 @@ enum Kind {
 }
 
 impl Rej {
-    /// What would have been right.
+    /// The value that would be accepted.
     #[must_use]
     pub fn information(&self) -> RejInformation<'_> {
         let kind = match self.reason() {
@@ -144,7 +144,7 @@ impl Rej {
 }
 
 impl Apr {
-    /// What would have been right.
+    /// The value that would be accepted.
     #[must_use]
     pub fn information(&self) -> RejInformation<'_> {
         let kind = match self.ap_status() {

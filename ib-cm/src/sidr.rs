@@ -49,7 +49,7 @@ wire_struct! {
         service_id,                    set_service_id:                    u64          = 96, 64;
         /// Queue key of that queue pair.
         q_key,                         set_q_key:                         QKey         = 160, 32;
-        /// What would have been right, as the status says.
+        /// The value that would be accepted, in the form that the status defines.
         additional_information,        set_additional_information:        [bytes; 72]  = 192, 576;
         /// The consumer's own.
         private_data,                  set_private_data:                  [secret; 136] = 768, 1088;

@@ -56,7 +56,7 @@ impl CommunicationManager {
         Ok(ConnectionId(id))
     }
 
-    /// Confirms the other side's REP, with the numbers filled in: the connection stands.
+    /// Confirms the other side's REP, with the numbers filled in: the connection is established.
     ///
     /// # Errors
     /// [`Unknown`](CmError::Unknown) and [`WrongState`](CmError::WrongState).
@@ -94,7 +94,7 @@ impl CommunicationManager {
             ConnectionState::ReqSent | ConnectionState::RepWait => self.replied(now, id, mad, rep),
             ConnectionState::TimeWait if entry.said_last(Rej::ID) => self.send_again(id),
             _ if entry.role == Role::Passive => {}
-            // The other side's second try, or somebody else's: it accepted a REQ twice.
+            // The other side's second try, or that of a third party: it accepted a REQ twice.
             _ if !entry.is_with(remote_id) => {
                 let reason = RejReason::INVALID_COMMUNICATION_ID;
                 self.refuse(mad, id, remote_id, CmMessage::REP, reason, &[]);

@@ -1,11 +1,11 @@
-//! What the manager says of itself: Get(ClassPortInfo), the one request of the class that is not a message
-//! of a connection (IBA vol. 1, 16.7.3.1).
+//! The manager's answer about itself: Get(ClassPortInfo), the one request of the class that is not a
+//! message of a connection (IBA vol. 1, 16.7.3.1).
 
 use super::{CLASS_VERSION, CommunicationManager};
 use crate::CmCapabilities;
 use ib_mad::{Attribute, ClassCapabilities, ClassPortInfo, Mad, MadStatus, Method, RespTime};
 
-/// What this manager sets up: everything but channels of reliable and raw datagrams.
+/// The connections that this manager sets up: all but channels of reliable and raw datagrams.
 const CAPABILITIES: CmCapabilities = CmCapabilities::IS_RELIABLE_CONNECTION_CAPABLE
     .union(CmCapabilities::IS_UNRELIABLE_CONNECTION_CAPABLE)
     .union(CmCapabilities::IS_SERVICE_ID_RESOLUTION_CAPABLE);

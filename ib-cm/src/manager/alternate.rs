@@ -1,4 +1,4 @@
-//! Another alternate path for a connection that stands: LAP offers it, APR answers (IBA vol. 1, 12.8 and
+//! Another alternate path for an established connection: LAP offers it, APR answers (IBA vol. 1, 12.8 and
 //! 12.9.8).
 //!
 //! Moving to the path is the queue pair's work, not ours. Both directions are kept apart from the
@@ -16,7 +16,7 @@ use super::{
 use crate::{Apr, AprStatus, Lap};
 use ib_mad::{Attribute, Instant, Mad, TransactionId};
 
-/// The offers of all connections: at most one each way.
+/// The offers of all connections: at most one in each direction.
 #[derive(Debug)]
 pub(super) struct AlternatePaths {
     ours: BTreeMap<u32, Offer>,
@@ -40,7 +40,7 @@ struct Offer {
 #[derive(Debug)]
 struct Asked {
     transaction: TransactionId,
-    /// What was said to it: an MRA or an APR.
+    /// The reply to it: an MRA or an APR.
     answer: Option<Mad>,
     /// The APR was sent.
     is_answered: bool,
@@ -92,8 +92,8 @@ impl CommunicationManager {
     /// Offers another alternate path, with the numbers filled in.
     ///
     /// # Errors
-    /// [`Unknown`](CmError::Unknown); [`WrongState`](CmError::WrongState) for a connection that does not
-    /// stand; [`Passive`](CmError::Passive) on the side that accepted it;
+    /// [`Unknown`](CmError::Unknown); [`WrongState`](CmError::WrongState) for a connection that is not
+    /// established; [`Passive`](CmError::Passive) on the side that accepted it;
     /// [`PathOnOffer`](CmError::PathOnOffer) while an offer is open.
     pub fn load_path(&mut self, connection: ConnectionId, lap: &Lap) -> Result<(), CmError> {
         let id = connection.0;

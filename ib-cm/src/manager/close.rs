@@ -14,8 +14,8 @@ impl CommunicationManager {
     /// side knows it only by the number that a [`TIMEOUT`](RejReason::TIMEOUT) goes with.
     ///
     /// # Errors
-    /// [`Unknown`](CmError::Unknown), and [`WrongState`](CmError::WrongState) for a connection that
-    /// stands or is over.
+    /// [`Unknown`](CmError::Unknown), and [`WrongState`](CmError::WrongState) for a connection that is
+    /// established or over.
     pub fn reject(&mut self, connection: ConnectionId, rej: &Rej) -> Result<(), CmError> {
         let id = connection.0;
         let entry = self.connections.get(id).ok_or(CmError::Unknown)?;
@@ -39,8 +39,8 @@ impl CommunicationManager {
     /// Takes a connection down: sends `dreq`, with the numbers filled in.
     ///
     /// # Errors
-    /// [`Unknown`](CmError::Unknown), and [`WrongState`](CmError::WrongState) for a connection that does
-    /// not stand.
+    /// [`Unknown`](CmError::Unknown), and [`WrongState`](CmError::WrongState) for a connection that is not
+    /// established.
     pub fn disconnect(&mut self, connection: ConnectionId, dreq: &Dreq) -> Result<(), CmError> {
         let entry = self.connections.get(connection.0);
         match entry.ok_or(CmError::Unknown)?.state {
@@ -147,7 +147,7 @@ impl CommunicationManager {
     fn rejected(&self, rej: &Rej) -> Option<u32> {
         let id = rej.remote_communication_id();
         match rej.information() {
-            // Who gave up waiting for our REP has never learned our number.
+            // A side that gave up waiting for our REP has never learned our number.
             RejInformation::CaGuid(guid) if id == 0 => {
                 let remote_id = rej.local_communication_id();
                 self.connections.by_remote_id(guid, remote_id)
@@ -168,7 +168,7 @@ impl CommunicationManager {
             .get(id)
             .filter(|entry| entry.is_with(remote_id));
         let Some(entry) = known else {
-            // Who asks is not left waiting for somebody who has forgotten.
+            // A DREQ for a forgotten connection is answered, so that its sender need not wait.
             return self.outbox.reply(mad);
         };
         if entry.local_qpn != dreq.remote_qpn_eecn() {

@@ -1,4 +1,4 @@
-//! What a communication manager may do.
+//! Limits and times of a communication manager.
 
 use core::time::Duration;
 
@@ -27,7 +27,7 @@ pub struct CmConfig {
     pub resolve_timeout: Duration,
     /// How often to repeat a SIDR_REQ.
     pub resolve_retries: u8,
-    /// How long a resolution of somebody else is remembered, so that its repetition gets the same answer.
+    /// How long a resolution for another party is kept, so that its repetition gets the same answer.
     pub query_keep_time: Duration,
     /// Answers to messages of no connection that may wait to be sent; more are dropped.
     pub max_replies: usize,
@@ -57,7 +57,7 @@ impl Default for CmConfig {
     }
 }
 
-/// What a REQ does not say of the connection that it opens.
+/// Parameters of a connection that its REQ does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectOptions {
     /// How long a packet travels to the peer: `packet_life_time` of the path record.

@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use ib_mad::{Attribute, AttributeId, Call, Mad, MadAddress, MgmtClass, TransactionId};
 
-/// Where a connection stands (IBA vol. 1, 12.9.7).
+/// State of a connection (IBA vol. 1, 12.9.7).
 ///
 /// Idle and Listen are states of a service, not of a connection; a DREQ is answered at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,21 +18,21 @@ pub enum ConnectionState {
     RepWait,
     /// Active: REP came, the consumer has the word.
     RepRcvd,
-    /// Active: we have told the other side that our RTU needs more time.
+    /// Active: our MRA has asked the other side for more time for our RTU.
     MraRepSent,
     /// Passive: REQ came, the consumer has the word.
     ReqRcvd,
-    /// Passive: we have told the other side that our REP needs more time.
+    /// Passive: our MRA has asked the other side for more time for our REP.
     MraReqSent,
     /// Passive: REP was sent.
     RepSent,
     /// Passive: the other side has our REP and needs more time.
     MraRepRcvd,
-    /// The connection stands.
+    /// The connection is established.
     Established,
     /// DREQ was sent.
     DreqSent,
-    /// The connection is over; its packets may still be on their way.
+    /// The connection is over; its packets may still arrive.
     TimeWait,
 }
 
@@ -59,15 +59,15 @@ pub(super) struct Connection {
     pub(super) transaction: TransactionId,
     /// Of a peer-to-peer connection: where the other side's REQ would come from, and the service.
     pub(super) peer: Option<(Gid, u64)>,
-    /// How long to wait for the other side's answer, its way included.
+    /// How long to wait for the other side's answer, both directions included.
     pub(super) response_time: Duration,
-    /// How long a packet needs for the way there and back.
+    /// Time that a packet needs there and back.
     pub(super) round_trip: Duration,
     pub(super) time_wait: Duration,
     pub(super) max_retries: u8,
     /// Repetitions of `message` so far.
     pub(super) retries: u8,
-    /// What was sent last: to be repeated if no answer comes, or if the other side repeats itself.
+    /// The latest message: to be repeated if no answer comes, or if the other side repeats its own.
     pub(super) message: Option<Mad>,
     /// `message` waits to be sent.
     pub(super) is_queued: bool,

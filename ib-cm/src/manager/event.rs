@@ -1,4 +1,4 @@
-//! What a communication manager reports, and what it refuses to do.
+//! Events of a communication manager, and the errors of its calls.
 
 use thiserror::Error;
 
@@ -14,11 +14,11 @@ pub struct ConnectionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResolutionId(pub u32);
 
-/// A service ID resolution that somebody asks of us.
+/// A service ID resolution that another party asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueryId(pub u64);
 
-/// What a [`CommunicationManager`](super::CommunicationManager) reports.
+/// An event of a [`CommunicationManager`](super::CommunicationManager).
 ///
 /// Every connection ends with one [`Closed`](Self::Closed), and after its TimeWait with one
 /// [`Released`](Self::Released).
@@ -28,14 +28,14 @@ pub struct QueryId(pub u64);
     reason = "an event lives until it is polled; a box would cost an allocation for each message"
 )]
 pub enum CmEvent {
-    /// Somebody wants to connect: accept, reject or delay. A peer-to-peer connection of our own may
-    /// come back so: the other side's REQ counts.
+    /// A peer wants to connect: accept, reject or delay. A peer-to-peer connection of our own may come back
+    /// so: the other side's REQ counts.
     Requested {
         /// The connection.
         connection: ConnectionId,
-        /// What is wanted.
+        /// The request.
         req: Req,
-        /// Who wants it.
+        /// Address of the peer.
         address: MadAddress,
     },
     /// The other side accepts our REQ: confirm, reject or delay.
@@ -45,7 +45,7 @@ pub enum CmEvent {
         /// Its words.
         rep: Rep,
     },
-    /// A connection that we accepted stands.
+    /// A connection that we accepted is established.
     Established {
         /// The connection.
         connection: ConnectionId,
@@ -59,7 +59,7 @@ pub enum CmEvent {
         /// Why.
         reason: CloseReason,
     },
-    /// No packet of a closed connection is on its way any more: its queue pair may be used again.
+    /// No packet of a closed connection can arrive any more: its queue pair may be used again.
     Released {
         /// The connection.
         connection: ConnectionId,
@@ -78,7 +78,7 @@ pub enum CmEvent {
         /// Its words.
         apr: Apr,
     },
-    /// Our alternate path was not answered; the connection stands.
+    /// Our alternate path was not answered; the connection stays established.
     PathTimedOut {
         /// The connection.
         connection: ConnectionId,
@@ -95,13 +95,13 @@ pub enum CmEvent {
         /// The resolution.
         resolution: ResolutionId,
     },
-    /// Somebody asks for the queue pair of a service.
+    /// A peer asks for the queue pair of a service.
     Queried {
         /// The question.
         query: QueryId,
         /// Its words.
         req: SidrReq,
-        /// Who asks.
+        /// Address of the peer.
         address: MadAddress,
     },
 }
@@ -129,7 +129,7 @@ pub enum CloseReason {
     Stale,
 }
 
-/// Why a communication manager does not do what it is told.
+/// Why a communication manager refuses a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CmError {

@@ -1,4 +1,4 @@
-//! What waits to be sent, in the order in which it came up.
+//! Messages to send, in the order in which they came up.
 
 use alloc::{boxed::Box, collections::VecDeque};
 
@@ -14,7 +14,7 @@ pub(super) enum Outgoing {
     Reply(Box<Mad>),
 }
 
-/// A connection stands here once; of answers to strangers there are at most `max_replies`.
+/// A connection is in it at most once; of answers to unknown peers there are at most `max_replies`.
 #[derive(Debug)]
 pub(super) struct Outbox {
     queue: VecDeque<Outgoing>,

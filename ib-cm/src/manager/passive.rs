@@ -37,7 +37,7 @@ impl CommunicationManager {
         Ok(())
     }
 
-    /// Takes in that data came over a connection whose RTU has not: it stands (IBA vol. 1, 12.9.7).
+    /// Reports that data came over a connection whose RTU has not: it is established (IBA vol. 1, 12.9.7).
     pub fn data_arrived(&mut self, connection: ConnectionId) {
         self.established(connection.0, None);
     }

@@ -25,7 +25,7 @@ pub(super) struct Resolver {
     outbox: VecDeque<Timer>,
 }
 
-/// What a timer is of, and what waits to be sent.
+/// The owner of a timer or of a message to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     Resolution(u32),
@@ -40,7 +40,7 @@ struct Resolution {
     is_queued: bool,
 }
 
-/// A SIDR_REQ of somebody else.
+/// A SIDR_REQ of another party.
 #[derive(Debug)]
 struct Query {
     asker: Asker,
@@ -50,7 +50,7 @@ struct Query {
     is_queued: bool,
 }
 
-/// What tells one question of somebody else from another.
+/// Key that distinguishes the resolutions of other parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Asker {
     lid: u16,
@@ -176,7 +176,7 @@ impl CommunicationManager {
         Ok(ResolutionId(id))
     }
 
-    /// Answers somebody's question for a service, with its request ID and service ID filled in.
+    /// Answers a peer's resolution of a service, with its request ID and service ID filled in.
     ///
     /// # Errors
     /// [`Unknown`](CmError::Unknown) if it was answered, or asked too long ago.
@@ -213,7 +213,7 @@ impl CommunicationManager {
                 .set_status(SidrStatus::SERVICE_NOT_SUPPORTED);
             return self.outbox.reply(message(mad.address, transaction, &rep));
         }
-        // Who is not heard asks again.
+        // A peer without an answer asks again.
         if self.resolver.queries.len() >= self.config.max_queries {
             return;
         }

@@ -12,8 +12,8 @@ impl CommunicationManager {
         self.connections.by_remote_qpn(guid, qpn)
     }
 
-    /// The other side has forgotten this connection: it is taken down. One that stands says so with a
-    /// DREQ, which the other side answers whatever it remembers.
+    /// The other side has forgotten this connection: it is taken down. If it is established, a DREQ goes
+    /// out, which the other side answers even without the connection.
     pub(super) fn forgotten_by_peer(&mut self, now: Instant, id: u32) {
         let Some(entry) = self.connections.get_mut(id) else {
             return;

@@ -1,4 +1,5 @@
-//! The ladders of IBA vol. 1, 12.10, line by line: who says what, and what each consumer hears.
+//! The ladders of IBA vol. 1, 12.10, line by line: the messages of both sides, and the events of each
+//! consumer.
 
 mod agent;
 mod alternate;

@@ -1,4 +1,4 @@
-//! Connections over links that lose, repeat and reorder, and messages that nobody should send.
+//! Connections over links that lose, repeat and reorder, and messages out of place.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::time::Duration;
@@ -16,7 +16,7 @@ const SERVICE: u64 = 0x1234;
 const RETRIES: u8 = 3;
 const LIMIT: usize = 8;
 
-/// What became of a connection on one side.
+/// The history of a connection on one side.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     closed: u32,
@@ -247,7 +247,7 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Takes down whatever stands: nothing is left of anything.
+    /// Takes down every connection: nothing is left of any.
     fn clean_up(&mut self) {
         self.is_kind = true;
         self.fates = Unstructured::new(&[]);
@@ -271,8 +271,8 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// As long as fewer messages are lost than are repeated, whom nobody refuses is connected: both sides
-/// agree, whatever is repeated or comes in another order.
+/// As long as fewer messages are lost than are repeated, a connection that is not refused is established:
+/// both sides agree, whatever is repeated or comes in another order.
 pub fn few_losses_leave_both_connected(bytes: &[u8]) {
     let mut lab = Lab::new(bytes, usize::from(RETRIES));
     lab.is_kind = true;

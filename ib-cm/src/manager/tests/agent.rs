@@ -1,4 +1,4 @@
-//! What the manager says of itself.
+//! The manager's ClassPortInfo.
 
 use super::lab::*;
 use ib_mad::*;

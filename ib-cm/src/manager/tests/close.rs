@@ -135,7 +135,7 @@ fn dreq_and_drep_end_a_connection() {
         "   A hears Released",
         "   B hears Released",
     ]);
-    // Twice the way, and the delay of an acknowledgement.
+    // Twice the path, and the delay of an acknowledgement.
     let way = RespTime::from_bits(10).duration();
     assert_eq!(
         lab.since(closed_at),

@@ -295,7 +295,7 @@ fn a_late_copy_of_each_message_changes_nothing() {
         lab.deliver(1 - side, &mad);
     }
     lab.exchange();
-    // Whoever repeats REP has not seen RTU.
+    // A side that repeats REP has not received RTU.
     lab.expect(&["A: RTU"]);
     assert_eq!(lab.state(A, a), Some(ConnectionState::Established));
     assert_eq!(lab.state(B, b), Some(ConnectionState::Established));

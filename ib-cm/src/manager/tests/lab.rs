@@ -1,4 +1,4 @@
-//! Two managers, `A` and `B`, a wire that loses what it is told to lose, and a transcript.
+//! Two managers, `A` and `B`, a wire that loses chosen messages, and a transcript.
 
 use alloc::{format, string::String, vec::Vec};
 use core::time::Duration;
@@ -34,7 +34,7 @@ pub(super) fn config(side: usize) -> CmConfig {
     }
 }
 
-/// 2^18 * 4.096 us, more than a second, each way; two repetitions.
+/// 2^18 * 4.096 us, more than a second, in each direction; two repetitions.
 pub(super) fn req() -> Req {
     let mut req = Req::default();
     req.set_service_id(SERVICE)
@@ -93,7 +93,7 @@ impl Lab {
         }
     }
 
-    /// A connection that stands, with an empty transcript: numbers of A and of B.
+    /// An established connection, with an empty transcript: numbers of A and of B.
     pub(super) fn established() -> (Self, ConnectionId, ConnectionId) {
         let mut lab = Self::new();
         let (a, b) = lab.ask();
@@ -109,7 +109,7 @@ impl Lab {
         self.sides[A].connect(address(), &req(), options()).unwrap()
     }
 
-    /// A asks, and B hears of it: numbers of A and of B.
+    /// A sends a REQ, and B reports it: numbers of A and of B.
     pub(super) fn ask(&mut self) -> (ConnectionId, ConnectionId) {
         self.ask_with(&req())
     }

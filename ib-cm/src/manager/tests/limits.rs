@@ -1,4 +1,4 @@
-//! What is more than there is room for.
+//! More connections and messages than there is room for.
 
 use ib_wire::Qpn;
 

@@ -75,7 +75,7 @@ fn who_comes_first_waits_for_the_other() {
         .connect(address(), &req(), peer_to_peer())
         .unwrap();
     lab.exchange();
-    // Nobody is there yet, which is no reason to give up.
+    // No peer is there yet, which is no reason to give up.
     assert_eq!(lab.state(A, a), Some(ConnectionState::ReqSent));
     lab.sides[B]
         .connect(address(), &req(), peer_to_peer())
