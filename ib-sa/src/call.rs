@@ -101,7 +101,7 @@ impl<R: Record> TableCall<R> {
 }
 
 impl TableCall<TraceRecord> {
-    /// Asks for the ports on the way that a PathRecord describes.
+    /// Asks for the ports on the path that a PathRecord describes.
     #[must_use]
     pub fn trace(
         address: MadAddress,

@@ -1,10 +1,11 @@
-//! What a subnet administrator can do: the capability masks of its ClassPortInfo (IBA vol. 1, 15.2.4.1).
+//! Capabilities of a subnet administrator: the capability masks of its ClassPortInfo (IBA vol. 1,
+//! 15.2.4.1).
 
 use bitflags::bitflags;
 use ib_mad::ClassPortInfo;
 
 bitflags! {
-    /// What an administrator can do: its `ClassPortInfo.capability_mask`.
+    /// Capabilities of an administrator: its `ClassPortInfo.capability_mask`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct SaCapabilities: u16 {
         /// `IsSubnetOptionalRecordsSupported`: the records of tables and TraceRecord.
@@ -28,7 +29,7 @@ bitflags! {
 }
 
 bitflags! {
-    /// What else an administrator can do: its `ClassPortInfo.capability_mask2`.
+    /// Further capabilities of an administrator: its `ClassPortInfo.capability_mask2`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct SaCapabilities2: u32 {
         /// `IsUnpathRepathSupported`: traps 68 and 69.
@@ -68,7 +69,7 @@ bitflags! {
 }
 
 impl SaCapabilities {
-    /// What this ClassPortInfo of an administrator says.
+    /// The mask in this ClassPortInfo of an administrator.
     #[must_use]
     pub fn of(info: &ClassPortInfo) -> Self {
         Self::from_bits_retain(info.capability_mask().bits())
@@ -76,7 +77,7 @@ impl SaCapabilities {
 }
 
 impl SaCapabilities2 {
-    /// What this ClassPortInfo of an administrator says.
+    /// The mask in this ClassPortInfo of an administrator.
     #[must_use]
     pub fn of(info: &ClassPortInfo) -> Self {
         Self::from_bits_retain(info.capability_mask2())

@@ -1,8 +1,8 @@
 //! The SA header and the format of an SA datagram (IBA vol. 1, 15.2.1).
 //!
-//! Behind the common header and the RMPP header stand 20 bytes: SM_Key, AttributeOffset and
-//! ComponentMask. Pitfall: AttributeOffset counts in 8 bytes and is the distance of records in a
-//! table, not their size.
+//! The common header and the RMPP header are followed by 20 bytes: SM_Key, AttributeOffset and
+//! ComponentMask. Pitfall: AttributeOffset counts in 8 bytes and is the distance of records in a table, not
+//! their size.
 
 use ib_mad::{
     AttributeId, MadStatus, Method, MgmtClass, RespTime, RmppStatus, RmppType, SmKey,
@@ -13,7 +13,7 @@ use ib_wire::wire_struct;
 use crate::ComponentMask;
 
 wire_struct! {
-    /// SA header: 20 bytes behind the RMPP header.
+    /// SA header: 20 bytes after the RMPP header.
     ///
     /// Source: IBA vol. 1, 15.2.1.1; `headers.csv`, struct `SAHeader`.
     pub struct SaHeader("SAHeader", 20 bytes) {

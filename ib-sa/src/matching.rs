@@ -89,7 +89,7 @@ pub trait ComponentSet: Copy + Into<ComponentMask> {
     const TABLE: &'static [Component];
 }
 
-/// What subnet administration answers with: a structure whose components can be compared.
+/// A record of subnet administration: a structure whose components can be compared.
 pub trait Record:
     Attribute + Copy + FromBytes + IntoBytes + Unaligned + Immutable + KnownLayout
 {
@@ -98,9 +98,9 @@ pub trait Record:
 
     /// Whether this record is one that a query with this template and mask asks for.
     ///
-    /// Components whose bits are clear and bits without a component do not count. A selector says
-    /// how the value behind it is meant: each of the two counts only together with the other, as in
-    /// the path queries of OpenSM 3.3.23, whose MCMemberRecord queries take a selector alone as well.
+    /// Components whose bits are clear and bits without a component do not count. A selector defines the
+    /// comparison with the value after it: each of the two counts only together with the other, as in the
+    /// path queries of OpenSM 3.3.23, whose MCMemberRecord queries take a selector alone as well.
     #[must_use]
     fn matches(&self, template: &Self, mask: ComponentMask) -> bool {
         let (found, wanted) = (self.as_bytes(), template.as_bytes());

@@ -50,7 +50,7 @@ pub enum QueryError {
     /// More records, or longer ones, than the fields of a request can count.
     #[error("{found} {what}, at most {most}")]
     TooMany {
-        /// What there is too much of.
+        /// The item of which there are too many.
         what: &'static str,
         /// How many there are.
         found: usize,
@@ -60,7 +60,7 @@ pub enum QueryError {
 }
 
 impl QueryError {
-    /// What the status of a response says; `None` for success.
+    /// The error that the status of a response reports; `None` for success.
     #[must_use]
     pub const fn of(status: MadStatus) -> Option<Self> {
         match (status.0, status.sa()) {
@@ -148,7 +148,7 @@ impl SaMad {
     /// The record of a response to Get, Set or Delete.
     ///
     /// # Errors
-    /// What the status says, or [`QueryError::OtherAttribute`].
+    /// The error of the status, or [`QueryError::OtherAttribute`].
     pub fn single<R: Record>(&self) -> Result<&R, QueryError> {
         match QueryError::of(self.status()) {
             Some(refused) => Err(refused),

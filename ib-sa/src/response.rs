@@ -1,8 +1,8 @@
 //! Tables: the records of a response to GetTable, as RMPP carries them (IBA vol. 1, 15.3.3).
 //!
-//! Records stand at a distance of AttributeOffset * 8 bytes, their size rounded up. A peer of a later
-//! version may have longer records: what is known of them is at their front, so a larger offset is
-//! fine. An empty table may have the offset 0.
+//! Records have a distance of AttributeOffset * 8 bytes, their size rounded up. A peer of a later version
+//! may have longer records: the fields known here are at their front, so a larger offset is fine. An empty
+//! table may have the offset 0.
 
 use core::{fmt, marker::PhantomData};
 
@@ -70,8 +70,7 @@ pub struct Records<'a, R> {
 impl<'a, R: Record> Records<'a, R> {
     /// Opens the data of a table.
     ///
-    /// A last record that is not filled up is taken as well; what is left behind the last whole
-    /// record is padding.
+    /// A last record that is not filled up is taken as well; bytes after the last whole record are padding.
     ///
     /// # Errors
     /// [`QueryError::AttributeOffset`] if there is data and the records would overlap.

@@ -31,7 +31,7 @@ fn recorded_tables_unpack_and_pack_to_the_same_bytes() {
         let mut front = mad.clone();
         front.resize(256, 0);
         let (sa, _) = SaMad::parse(&front, 0).unwrap();
-        // What has 256 bytes is a first segment, not a whole table.
+        // A datagram of 256 bytes is a first segment, not a whole table.
         let whole = sa.method() == Method::GET_TABLE_RESP && mad.len() != 256;
         if !is_ours(sa.mgmt_class()) || !whole {
             continue;

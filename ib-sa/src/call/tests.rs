@@ -17,7 +17,7 @@ use crate::{
 const ADMINISTRATOR: MadAddress = MadAddress::gsi(Lid(1), Sl::ZERO);
 const NOW: Instant = Instant::ZERO;
 
-/// What the administrator answers with.
+/// The administrator's answer.
 enum Answer {
     Single(Box<SaMad>),
     Table(MadStatus, Table),

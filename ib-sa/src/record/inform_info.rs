@@ -18,7 +18,7 @@ wire_struct! {
         reserved1, set_reserved1: u16 = 144, 16;
         #[doc(hidden)]
         reserved2, set_reserved2: u32 = 160, 32;
-        /// What was subscribed to.
+        /// The subscription.
         inform_info, set_inform_info: InformInfo = 192, 288;
     }
 }

@@ -11,7 +11,7 @@ use ib_wire::{
 use crate::{Record, Selector, components};
 
 bitflags::bitflags! {
-    /// What a port takes part in as a member of a multicast group.
+    /// Role of a port in a multicast group.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct JoinState: u8 {
         /// Receives and sends; the group lives as long as there is one.
@@ -64,9 +64,9 @@ wire_struct! {
         hop_limit, set_hop_limit: u8 = 376, 8;
         /// How far the group reaches.
         scope, set_scope: MulticastScope = 384, 4;
-        /// What the member takes part in.
+        /// Role of the member.
         join_state, set_join_state: JoinState = 388, 4;
-        /// Somebody else joined for the member.
+        /// Another port joined for the member.
         proxy_join, set_proxy_join: bool = 392, 1;
         #[doc(hidden)]
         reserved1, set_reserved1: u32 = 393, 23;

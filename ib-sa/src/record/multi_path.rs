@@ -1,7 +1,7 @@
 //! MultiPathRecord: paths between sets of ports (IBA vol. 1, 15.2.5.20).
 //!
-//! GetMulti is RMPP in both directions: the GIDs behind the structure are as many as the two counts
-//! say.
+//! GetMulti is RMPP in both directions: the number of GIDs after the structure is the sum of the two
+//! counts.
 
 use ib_mad::{Attribute, AttributeId};
 use ib_wire::{Gid, Mtu, PKey, Rate, Sl, table::Layout, wire_struct};
@@ -23,7 +23,7 @@ wire_struct! {
         hop_limit, set_hop_limit: u8 = 24, 8;
         /// Traffic class of the GRH.
         tclass, set_tclass: u8 = 32, 8;
-        /// The way back is the same as the way there.
+        /// The reverse path is the same.
         reversible, set_reversible: bool = 40, 1;
         /// In a request: most paths wanted.
         numb_path, set_numb_path: u8 = 41, 7;

@@ -1,7 +1,7 @@
 //! PathRecord: how to reach one port from another (IBA vol. 1, 15.2.5.16).
 //!
-//! What every connection starts with. In a request the template names both ends, and MTU, rate and
-//! packet life time with a selector: at least so much, exactly so much.
+//! Every connection starts with it. In a request the template names both ends, and MTU, rate and packet
+//! life time with a selector: at least so much, exactly so much.
 
 use ib_mad::{Attribute, AttributeId};
 use ib_wire::{Gid, Lid, Mtu, PKey, Rate, Sl, table::Layout, wire_struct};
@@ -33,7 +33,7 @@ wire_struct! {
         hop_limit, set_hop_limit: u8 = 376, 8;
         /// Traffic class of the GRH.
         tclass, set_tclass: u8 = 384, 8;
-        /// The way back is the same as the way there.
+        /// The reverse path is the same.
         reversible, set_reversible: bool = 392, 1;
         /// In a request: most paths wanted.
         numb_path, set_numb_path: u8 = 393, 7;
@@ -57,7 +57,7 @@ wire_struct! {
         packet_life_time, set_packet_life_time: u8 = 450, 6;
         /// 0 is the best of several paths.
         preference, set_preference: u8 = 456, 8;
-        /// Membership of the P_Key on the way back.
+        /// Membership of the P_Key on the reverse path.
         reverse_path_p_key_member_bit, set_reverse_path_p_key_member_bit: u8 = 464, 2;
         #[doc(hidden)]
         reserved2, set_reserved2: u16 = 466, 14;

@@ -1,6 +1,6 @@
-//! TraceRecord: a node on the way of a path (IBA vol. 1, 15.2.5.19).
+//! TraceRecord: a node on a path (IBA vol. 1, 15.2.5.19).
 //!
-//! The IDs stand for GUIDs without telling them.
+//! The IDs represent GUIDs without revealing them.
 
 use ib_mad::{Attribute, AttributeId};
 use ib_smp::NodeType;
@@ -9,13 +9,13 @@ use ib_wire::{GidPrefix, PortNum, table::Layout, wire_struct};
 use crate::{Record, components};
 
 wire_struct! {
-    /// A node on the way of a path.
+    /// A node on a path.
     ///
     /// Source: IBA vol. 1, 15.2.5.19; `attributes.csv`, struct `TraceRecord`.
     pub struct TraceRecord("TraceRecord", 48 bytes) {
         /// Prefix of the subnet.
         gid_prefix, set_gid_prefix: GidPrefix = 0, 64;
-        /// Changes when the GUIDs behind the IDs do.
+        /// Changes when the GUIDs that the IDs represent do.
         id_generation, set_id_generation: u16 = 64, 16;
         #[doc(hidden)]
         reserved1, set_reserved1: u8 = 80, 8;
