@@ -1,4 +1,4 @@
-//! Attribute blocks: one way to read and record what a device holds, whatever the attribute.
+//! Attribute blocks: reading and recording what a device holds, alike for every attribute.
 
 use ib_mad::{Attribute, AttributeId};
 use ib_smp::{
@@ -23,7 +23,8 @@ pub struct Block {
 }
 
 impl Subnet {
-    /// What a device is known to hold; shorter attributes are followed by zeros. `None` if that is unknown.
+    /// The last known content of a device's block; shorter attributes are followed by zeros. `None` if that
+    /// is unknown.
     #[must_use]
     pub fn block(&self, of: Block) -> Option<[u8; 64]> {
         let port = || self.port(of.port);

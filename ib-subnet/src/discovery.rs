@@ -26,7 +26,8 @@ pub struct DiscoveryConfig {
     pub m_key: MKey,
     /// Nodes further away, in hops, are not asked; `None`, the default: as far as directed routes reach (63).
     pub max_hops: Option<u8>,
-    /// Reads the vendor's attribute that tells FDR10 from QDR, of devices that may run it; true by default.
+    /// Reads the vendor's attribute that distinguishes FDR10 from QDR, of devices that may run it; true by
+    /// default.
     pub vendor_speeds: bool,
     /// Reads forwarding tables and P_Key tables as well; false by default.
     pub tables: bool,
@@ -53,7 +54,7 @@ impl Default for DiscoveryConfig {
     }
 }
 
-/// What a discovery reports while it walks.
+/// An event of a discovery while it walks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiscoveryEvent {
@@ -71,7 +72,7 @@ pub enum DiscoveryEvent {
         /// The GUID.
         node_guid: Guid,
     },
-    /// A node gave another GUID when it was asked again: what is behind it is not asked for any more.
+    /// A node gave another GUID when it was asked again: nodes beyond it are not read any more.
     GuidChanged {
         /// The directed route to it.
         path: DrPath,
@@ -128,7 +129,7 @@ impl Discovery {
         self.done
     }
 
-    /// What was found so far.
+    /// The subnet as far as it is found.
     #[must_use]
     pub const fn subnet(&self) -> &Subnet {
         &self.subnet

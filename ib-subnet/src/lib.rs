@@ -1,4 +1,4 @@
-//! What is known of an InfiniBand subnet, and the discovery that finds it out, without I/O.
+//! An InfiniBand subnet as its devices report it, and the discovery that reads it, without I/O.
 //!
 //! [`Subnet`] is the observed state: nodes, ports, cables, and every attribute block that a device is known
 //! to hold. It lives as long as its user; a node keeps its [`NodeId`] from walk to walk. [`Walk`] is the

@@ -1,4 +1,4 @@
-//! Speed of a link, as far as PortInfo alone does not tell it.
+//! The active speed of a link, which needs a bit of another port's PortInfo.
 
 use ib_routing::LinkSpeed;
 use ib_smp::{CapabilityMask, CapabilityMask2, LinkSpeedsExt, PortInfo};

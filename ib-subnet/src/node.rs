@@ -32,7 +32,7 @@ pub(crate) enum Trust {
     /// No answer contradicts it.
     #[default]
     Given,
-    /// A cable behind the node ends where another one does already, so its NodeInfo is read once more.
+    /// A cable from the node ends where another one does already, so its NodeInfo is read once more.
     Checked,
     /// The second NodeInfo had another GUID.
     Lost,
@@ -52,7 +52,7 @@ pub(crate) enum AllSpeeds {
     Refused,
 }
 
-/// What only a switch has.
+/// Facts and tables of a switch.
 #[derive(Clone, Debug, Default)]
 pub struct Switch {
     pub(crate) info: Option<SwitchInfo>,
@@ -114,7 +114,7 @@ impl Node {
         &self.description
     }
 
-    /// What only a switch has; `None` for a CA or router.
+    /// The facts and tables of a switch; `None` for a CA or router.
     #[must_use]
     pub const fn switch(&self) -> Option<&Switch> {
         self.switch.as_ref()
@@ -214,7 +214,7 @@ impl Port {
         self.peer
     }
 
-    /// Whether the link is up and the node behind it does not answer.
+    /// Whether the link is up and the node at its other end does not answer.
     #[must_use]
     pub const fn is_neighbor_silent(&self) -> bool {
         self.neighbor_silent

@@ -28,7 +28,7 @@ pub enum ReadTarget {
 }
 
 impl ReadTarget {
-    /// The known port that the read is about: for [`Behind`](Self::Behind) the one in front of the device.
+    /// The known port of the read: for [`Behind`](Self::Behind) the one that the device is connected to.
     #[must_use]
     pub const fn port(self) -> Option<PortId> {
         match self {

@@ -70,7 +70,7 @@ impl fmt::Display for PortAt {
     }
 }
 
-/// What [`Subnet::refresh_paths`] found.
+/// Result of [`Subnet::refresh_paths`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathChanges {
     /// Nodes whose directed route is another one now.
@@ -79,7 +79,7 @@ pub struct PathChanges {
     pub unreachable: Vec<NodeId>,
 }
 
-/// What is known of a subnet.
+/// A subnet as its devices reported it.
 #[derive(Clone, Debug, Default)]
 pub struct Subnet {
     nodes: Vec<Option<Node>>,
@@ -147,7 +147,7 @@ impl Subnet {
         self.node(port.node)?.port(port.port)
     }
 
-    /// What only a switch has, of one switch.
+    /// The facts and tables of one switch.
     #[must_use]
     pub fn switch(&self, id: NodeId) -> Option<&Switch> {
         self.node(id)?.switch.as_ref()
@@ -207,8 +207,8 @@ impl Subnet {
         ends().unwrap_or(false)
     }
 
-    /// Whether a node, and every node on the route to it, gives the same GUID whenever it is asked. Behind one
-    /// that does not, the same nodes are found again and again under new GUIDs.
+    /// Whether a node, and every node on the route to it, gives the same GUID whenever it is asked. Beyond
+    /// one that does not, the same nodes are found again and again under new GUIDs.
     #[must_use]
     pub fn is_steady(&self, id: NodeId) -> bool {
         if !self.distrusts {

@@ -35,7 +35,8 @@ pub struct WalkOptions {
     /// Cables at these ports, by node GUID and port, are not followed: nothing beyond them is addressed. Empty
     /// by default.
     pub boundary: BTreeSet<(Guid, PortNum)>,
-    /// Reads the vendor's attribute that tells FDR10 from QDR, of devices that may run it; false by default.
+    /// Reads the vendor's attribute that distinguishes FDR10 from QDR, of devices that may run it; false by
+    /// default.
     pub vendor_speeds: bool,
     /// Reads forwarding tables up to their top, and P_Key tables of end ports, where they are unknown, as a
     /// manager needs; false by default.
@@ -57,12 +58,12 @@ impl Default for WalkOptions {
     }
 }
 
-/// What a walk reads.
+/// The part of the subnet that a walk reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every node, from the own one on.
     Everything,
-    /// Marked switches and ports, and what is new behind them.
+    /// Marked switches and ports, and new nodes that they lead to.
     Ports,
     /// Whether anything changed: SwitchInfo of every switch, and ports whose neighbor did not answer.
     Changes,
@@ -80,23 +81,23 @@ pub enum Finding {
     DuplicateGuid {
         /// The GUID.
         node_guid: Guid,
-        /// The port behind which it answered the second time.
+        /// The port through which it answered the second time.
         behind: Option<PortAt>,
     },
     /// NodeInfo has a value that cannot be; the node is ignored.
     InvalidNodeInfo {
-        /// The port behind which it answered; `None`: the own node.
+        /// The port through which it answered; `None`: the own node.
         behind: Option<PortAt>,
         /// The GUID that it gives.
         node_guid: Guid,
         /// The field, by its name in the specification's tables.
         field: &'static str,
     },
-    /// A node gave another GUID when it was asked again. It is ignored, and nothing behind it is read.
+    /// A node gave another GUID when it was asked again. It is ignored, and nothing beyond it is read.
     GuidChanged {
         /// The directed route to it.
         path: DrPath,
-        /// The port behind which it answered; `None`: the own node.
+        /// The port through which it answered; `None`: the own node.
         behind: Option<PortAt>,
         /// Its first GUID.
         before: Guid,
@@ -107,7 +108,7 @@ pub enum Finding {
     Refused {
         /// The device; `None`: the own node.
         at: Option<PortAt>,
-        /// What was read.
+        /// Attribute that was read.
         attribute_id: AttributeId,
         /// The status of the response.
         status: MadStatus,
@@ -128,7 +129,7 @@ pub struct Unresponsive {
     pub path: DrPath,
     /// For an unknown node the port in front of it, else the port that was asked. `None`: the own node.
     pub at: Option<PortAt>,
-    /// Whether the unknown node behind `at` was asked.
+    /// Whether the request was for the unknown node at the other end of the cable at `at`.
     pub neighbor: bool,
     /// The attribute that was asked for.
     pub attribute_id: AttributeId,
@@ -221,7 +222,7 @@ impl Walk {
         }
     }
 
-    /// What this walk reads.
+    /// The part of the subnet that this walk reads.
     #[must_use]
     pub const fn scope(&self) -> Scope {
         self.scope
@@ -244,8 +245,8 @@ impl Walk {
         self.findings.pop_front()
     }
 
-    /// The next read, with its datagram. Reads whose answer came another way meanwhile, and those of devices that
-    /// cannot be reached or trusted any more, are left out.
+    /// The next read, with its datagram. Reads are left out whose answer has come otherwise meanwhile, and those of
+    /// devices that cannot be reached or trusted any more.
     pub fn next_read(&mut self, subnet: &Subnet) -> Option<(Read, Mad)> {
         while let Some(read) = self.queue.pop_front() {
             if let Some(mad) = self.build(subnet, read) {
@@ -367,7 +368,7 @@ impl Walk {
         })
     }
 
-    /// The directed route of a read. `None` for a device behind a port whose neighbor is known meanwhile, beyond
+    /// The directed route of a read. `None` for an unknown device whose identity is known meanwhile, and for one beyond
     /// the boundary, further away than asked for, or further than a route reaches.
     fn path_of(&self, subnet: &Subnet, target: ReadTarget) -> Option<DrPath> {
         match target {

@@ -44,7 +44,7 @@ fn every_file_is_found_as_far_as_cables_lead() {
         let (found, _) = discover(&sim, fabric.first_host().unwrap());
         let name = file.display();
         assert_eq!(found.silent, [], "{name}");
-        // What no cable joins to the host is not there for it.
+        // Nodes that no cable joins to the host are not found.
         let reached = found.breadth_first().len();
         assert_eq!(found.fabric.nodes().len(), reached, "{name}");
         for node in found.fabric.nodes().iter() {

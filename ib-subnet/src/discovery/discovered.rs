@@ -1,4 +1,4 @@
-//! What a discovery has found, and the order in which people list it.
+//! The nodes and ports that a discovery has found, in the order for lists.
 
 use alloc::{
     collections::{BTreeSet, VecDeque},

@@ -1,4 +1,4 @@
-//! What the answers of a walk say, and which reads follow from them.
+//! The answers of a walk: the facts that they record, and the reads that follow from them.
 
 use ib_mad::{Attribute, Mad};
 use ib_smp::{
@@ -534,8 +534,8 @@ impl Walk {
     }
 
     /// Asks once more, with bit 31 of the modifier, for the ports of a device that knows NDR or XDR: older devices
-    /// refuse the bit. What port 0 of a switch says, or one of its ports shows, goes for all its ports. Returns
-    /// whether this answer lacks the speeds.
+    /// refuse the bit. The capabilities of port 0 of a switch, or the speeds of one of its ports, count for all its
+    /// ports. Returns whether this answer lacks the speeds.
     fn reads_all_speeds(
         &mut self,
         subnet: &mut Subnet,
