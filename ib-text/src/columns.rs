@@ -11,9 +11,9 @@ use crate::{Constant, FieldName, Line, Plan, Style};
 #[derive(Debug)]
 pub struct Columns {
     columns: Vec<Column>,
-    /// The same columns, those of one structure that stand next to each other together.
+    /// The same columns; neighbours of one structure are in one run.
     runs: Vec<Run>,
-    /// Room that a line may touch whose values stand alone.
+    /// Room that a line may touch if it holds only values.
     room: usize,
     /// The structures that have columns, by their names.
     wanted: Vec<Wanted>,
@@ -21,7 +21,7 @@ pub struct Columns {
     known: Vec<(&'static Layout, Option<usize>)>,
     /// Where the search for the next layout starts: headers come in the same order again and again.
     next: usize,
-    /// What stands before the first value of a case, and behind the last one.
+    /// Text before the first value of a case, and after the last one.
     around: [Constant; 2],
     style: Style,
 }
@@ -36,7 +36,7 @@ struct Wanted {
 
 #[derive(Debug)]
 struct Column {
-    /// Which of [`Columns::wanted`] the field stands in.
+    /// Index of the field in [`Columns::wanted`].
     wanted: usize,
     /// Everything between the value before and this one.
     before: Constant,
@@ -49,7 +49,7 @@ struct Column {
 struct Run {
     /// Which of [`Columns::wanted`] it is.
     wanted: usize,
-    /// Prints the values and what stands before each.
+    /// Prints the values, each after its text.
     plan: Plan,
 }
 
@@ -208,7 +208,7 @@ impl Wanted {
     }
 }
 
-/// Which one `layout` is. It may stand at several addresses: its name is its identity.
+/// The index of `layout`. The same layout may have several addresses: its name is its identity.
 fn position(wanted: &[Wanted], layout: &Layout) -> Option<usize> {
     let is_it = |wanted: &Wanted| wanted.layout.name == layout.name;
     wanted.iter().position(is_it)

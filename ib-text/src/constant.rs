@@ -9,7 +9,7 @@ pub struct Constant {
     pub(crate) first: [u8; BLOCK],
     /// Length of the first block's text.
     pub(crate) len: u8,
-    /// What does not fit the first block.
+    /// Text that does not fit the first block.
     pub(crate) rest: Option<Box<str>>,
 }
 

@@ -20,7 +20,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the start of `room`. What does not fit is lost.
+    /// A cursor at the start of `room`. Text that does not fit is lost.
     #[inline(always)]
     pub fn new(room: &'a mut [u8]) -> Self {
         Self { room, len: 0 }
@@ -184,7 +184,7 @@ impl<'a> Cursor<'a> {
         let (groups, _) = gid.0.as_chunks::<2>();
         let mut zeros = longest_zeros(groups);
         if matches!(gid.0, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ..]) {
-            // An IPv4 address behind a prefix of its own has dots in it.
+            // An IPv4 address after a prefix of its own has dots in it.
             return self.display(gid);
         }
         if zeros.len() < 2 {

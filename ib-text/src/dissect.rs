@@ -65,7 +65,7 @@ pub fn filled_up(datagram: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
-/// What stands before the data of subnet administration.
+/// The headers before the data of subnet administration.
 struct SaHeaders<'a> {
     common: &'a MadHeader,
     rmpp: &'a RmppHeader,
@@ -129,7 +129,7 @@ impl<'a> SaHeaders<'a> {
     }
 }
 
-/// Structures of one layout, one behind the other.
+/// Structures of one layout, one after the other.
 struct Records {
     layout: Option<&'static Layout>,
     next: usize,
@@ -173,12 +173,12 @@ pub fn attribute_name(class: MgmtClass, id: AttributeId) -> Option<&'static str>
     table.attribute(id).map(|entry| entry.name)
 }
 
-/// Every structure that can stand in a packet or a datagram.
+/// Every structure that a packet or a datagram can contain.
 pub fn layouts() -> impl Iterator<Item = &'static Layout> {
     ib_wire::LAYOUTS.iter().copied().chain(mad_layouts())
 }
 
-/// Every structure that can stand in a datagram.
+/// Every structure that a datagram can contain.
 pub fn mad_layouts() -> impl Iterator<Item = &'static Layout> {
     let tables = [
         ib_mad::LAYOUTS,

@@ -26,14 +26,14 @@ impl fmt::Display for FieldName {
 pub enum FieldNameError {
     /// No structure has such a field.
     Unknown {
-        /// What was typed.
+        /// The name as it was typed.
         name: String,
         /// Fields with a similar name, the nearest first.
         near: Vec<FieldName>,
     },
     /// Several structures have one.
     Ambiguous {
-        /// What was typed.
+        /// The name as it was typed.
         name: String,
         /// The fields.
         candidates: Vec<FieldName>,

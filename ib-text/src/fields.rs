@@ -30,17 +30,17 @@ pub struct FieldPrinter {
     next: usize,
 }
 
-/// What prints the structures of one layout.
+/// Prints the structures of one layout.
 #[derive(Debug)]
 struct HeaderPrinter {
     layout: &'static Layout,
-    /// What stands before the structure's offset; only JSON prints the offset.
+    /// Text before the structure's offset; only JSON prints the offset.
     name: Constant,
     plan: Plan,
     last: Last,
 }
 
-/// The structure printed before, and its text, which stands in the line.
+/// The structure printed before, and its text, which is in the line.
 #[derive(Debug, Default)]
 struct Last {
     bytes: Vec<u8>,

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{Constant, Cursor, digits::hex_digits};
 
-/// The line: what has been written, and room behind it.
+/// The line: the bytes written so far, and room after them.
 #[derive(Debug, Default)]
 pub struct Line {
     bytes: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// What has been written since [`clear`](Self::clear).
+    /// The bytes written since [`clear`](Self::clear).
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
@@ -39,7 +39,7 @@ impl Line {
         self.len = 0;
     }
 
-    /// Appends again what stands at `range` of what has been written.
+    /// Appends the bytes at `range` of the line once more.
     #[inline]
     pub fn repeat(&mut self, range: Range<usize>) {
         if range.end > self.len || range.start > range.end {
@@ -50,8 +50,8 @@ impl Line {
         self.bytes.copy_within(range, at);
     }
 
-    /// Room for `len` bytes behind what is written, to be filled from its start; the caller says with
-    /// [`advance`](Self::advance) how much of it was.
+    /// Room for `len` bytes after what is written, to be filled from its start; the caller reports with
+    /// [`advance`](Self::advance) how much of it was used.
     #[inline]
     pub fn room(&mut self, len: usize) -> Cursor<'_> {
         if self.bytes.len() < self.len + len {

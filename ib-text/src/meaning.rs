@@ -1,7 +1,7 @@
-//! What the number in a field stands for: the name of a code point, or the value with its unit.
+//! The meaning of the number in a field: the name of a code point, or the value with its unit.
 //!
-//! A table of structures and fields by their names in the specification. A name that several structures have in
-//! one sense stands there once, without a structure.
+//! A table of structures and fields by their names in the specification. A name that several structures
+//! have in one sense is in it once, without a structure.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -21,7 +21,7 @@ use ib_wire::{
 
 use crate::dissect::attribute_name;
 
-/// What a value means; `None` if the number says it all.
+/// The meaning of a value; `None` if the number needs no explanation.
 pub type Meaning = fn(u64) -> Option<Cow<'static, str>>;
 
 /// The meaning of values of `field` in `structure`, by their names in the specification.

@@ -68,7 +68,7 @@ struct ReadableField {
     meaning: Option<Meaning>,
 }
 
-/// What is known of a structure from what it stands in.
+/// The facts of a structure that come from the structures around it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context {
     /// Class of the datagram: names of attributes depend on it.

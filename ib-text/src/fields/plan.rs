@@ -8,11 +8,11 @@ use ib_wire::{
 use super::Style;
 use crate::{Constant, Cursor, Line};
 
-/// What prints the fields of a structure: constant text and values by turns.
+/// Prints the fields of a structure: constant text and values by turns.
 #[derive(Debug)]
 pub struct Plan {
     steps: Vec<Step>,
-    /// What stands behind the last value.
+    /// Text after the last value.
     end: Constant,
     /// Room that the whole may touch.
     room: usize,
@@ -56,7 +56,7 @@ impl Plan {
         compiler.finish(layout.len, close)
     }
 
-    /// Prints the values of some fields of `layout` without their names, each behind its own text.
+    /// Prints the values of some fields of `layout` without their names, each after its own text.
     pub fn of_fields<'a>(
         style: Style,
         layout: &Layout,
@@ -153,7 +153,7 @@ impl Value {
     }
 }
 
-/// The eight bytes from `start` as a big-endian number, zeros behind the end.
+/// The eight bytes from `start` as a big-endian number, zeros after the end.
 #[inline(always)]
 fn window(bytes: &[u8], start: usize) -> u64 {
     match bytes.get(start..) {
@@ -192,7 +192,7 @@ impl Compiler {
         }
     }
 
-    /// What has been compiled, for structures of `len` bytes, with `close` at its end.
+    /// The compiled plan, for structures of `len` bytes, with `close` at its end.
     fn finish(mut self, len: usize, close: &str) -> Plan {
         self.text.push_str(close);
         let end = self.constant();
