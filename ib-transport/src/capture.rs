@@ -1,10 +1,9 @@
 //! Packet captures: pcap and pcapng files, read and written.
 //!
-//! A capture says per interface which link its frames come from. InfiniBand packets stand in frames
-//! of link type 247 as they are, and in ERF (197, of Endace cards and of ibdump) behind a header with
-//! extensions; RoCE stands in Ethernet, Linux "cooked" or bare IP frames. [`Frame::content`] finds
-//! where the packet starts. Pitfall: a capture's last frames may be cut short, and a frame may carry
-//! another protocol.
+//! A capture names the link of each interface's frames. InfiniBand packets are in frames of link type 247
+//! as they are, and in ERF (197, of Endace cards and of ibdump) after a header with extensions; RoCE is in
+//! Ethernet, Linux "cooked" or bare IP frames. [`Frame::content`] finds where the packet starts. Pitfall: a
+//! capture's last frames may be cut short, and a frame may carry another protocol.
 
 use std::{
     borrow::Cow,
@@ -56,7 +55,7 @@ pub enum CaptureError {
     CutShort {
         /// Number of the frame, from 1.
         frame: u64,
-        /// What was expected, in words.
+        /// The form that was expected, in words.
         expected: &'static str,
     },
     /// The bytes are no capture.
@@ -64,7 +63,7 @@ pub enum CaptureError {
     Format {
         /// Number of the frame that comes next, from 1.
         frame: u64,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
 }
@@ -167,7 +166,7 @@ impl<R: Read> CaptureReader<R> {
     /// The packets of the frames that are left, in a `for` loop; frames of other protocols are skipped.
     ///
     /// Each packet owns its bytes: where that costs too much, use [`next_frame`](Self::next_frame) and
-    /// [`Frame::packet`]. The iterator ends behind the first error.
+    /// [`Frame::packet`]. The iterator ends after the first error.
     ///
     /// ```
     /// use ib_transport::capture::CaptureReader;
@@ -461,7 +460,7 @@ impl<W: Write> CaptureWriter<W> {
         self.write_frame(timestamp, None, data)
     }
 
-    /// As [`write`](Self::write), and says which way the frame went, where the format can (pcapng).
+    /// As [`write`](Self::write), with the direction of the frame, where the format has one (pcapng).
     ///
     /// # Errors
     /// The writer's.

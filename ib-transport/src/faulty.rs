@@ -7,7 +7,7 @@ use ib_wire::random::SplitMix64;
 
 use crate::{Clock, MadTransport, Received};
 
-/// What a [`Faulty`] transport does to datagrams. Shares are from 0.0, never, to 1.0, always.
+/// The faults of a [`Faulty`] transport. Shares are from 0.0, never, to 1.0, always.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FaultOptions {
     /// Share of datagrams that are lost, in each direction.
@@ -56,7 +56,7 @@ pub struct Faulty<T, C> {
     clock: C,
     options: FaultOptions,
     random: SplitMix64,
-    /// What arrives later, and when; in no order.
+    /// Datagrams that arrive later, and when; in no order.
     late: Vec<(Instant, Received)>,
 }
 
@@ -72,7 +72,7 @@ impl<T: MadTransport, C: Clock> Faulty<T, C> {
         }
     }
 
-    /// The transport inside. What was to arrive later is lost.
+    /// The transport inside. Delayed datagrams are lost.
     pub fn into_inner(self) -> T {
         self.transport
     }

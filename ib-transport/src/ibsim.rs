@@ -21,7 +21,7 @@ pub use client::{IbsimOptions, IbsimPort};
 /// First word of every control message.
 pub const MAGIC: u32 = 0xdead_beef;
 
-/// What a control message asks for; the reply repeats it.
+/// Request of a control message; the reply repeats it.
 pub mod control_type {
     /// The server refuses.
     pub const ERROR: u32 = 0;
@@ -193,7 +193,8 @@ impl Datagram {
     /// Length of every message on a data socket.
     pub const LEN: usize = size_of::<Self>();
 
-    /// The status of a datagram that has no way to its destination, or whose answer will not come (ETIMEDOUT).
+    /// The status of a datagram without a path to its destination, or whose answer will not come
+    /// (ETIMEDOUT).
     pub const TIMED_OUT: u32 = 110;
 
     /// The message in `bytes`, if they are one.

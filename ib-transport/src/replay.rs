@@ -34,8 +34,8 @@ pub struct Replay {
 
 /// The time of a [`Replay`].
 ///
-/// The first look after a wait is the moment of what ended it, the looks after that are that of the datagram
-/// which the engine sends next: the moments that a [`TappedClock`](crate::TappedClock) told.
+/// The first look after a wait is the moment of what ended it, the looks after that are that of the
+/// datagram which the engine sends next: the same times as of a [`TappedClock`](crate::TappedClock).
 #[derive(Clone, Debug, Default)]
 pub struct ReplayClock(Rc<Cell<Moments>>);
 
@@ -49,7 +49,7 @@ struct Moments {
 }
 
 impl ReplayClock {
-    /// This moment of the recording, whoever looks.
+    /// This moment of the recording, for every caller.
     fn stands(&self) -> Instant {
         self.0.get().now
     }

@@ -12,7 +12,7 @@ pub use packet::{RecordWriter, Recording, read_records};
 
 use crate::{Clock, MadTransport, Received};
 
-/// Which way a datagram went.
+/// Direction of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// We sent it.
@@ -30,7 +30,7 @@ pub enum Direction {
 pub struct Record {
     /// When it passed.
     pub at: Instant,
-    /// Which way it went.
+    /// Its direction.
     pub direction: Direction,
     /// The datagram and the other end's address.
     pub mad: Mad,
@@ -38,8 +38,8 @@ pub struct Record {
 
 /// A transport that shows each datagram to `sink` before it passes it on.
 ///
-/// What [`Replay`](crate::Replay) is given back brings an engine to the same decisions: in virtual time as it
-/// is, in real time if the engine is driven by a [`TappedClock`].
+/// A replay of the recording by [`Replay`](crate::Replay) brings an engine to the same decisions: in
+/// virtual time always, in real time if the engine was driven by a [`TappedClock`].
 #[derive(Debug)]
 pub struct Tap<T, C, S> {
     transport: T,

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// The datagram has no way out; others may.
+    /// This datagram could not be sent; others may.
     #[error("the datagram cannot be sent: {reason}")]
     Unreachable {
         /// Why, in words.
@@ -16,7 +16,7 @@ pub enum TransportError {
     /// The operating system refused.
     #[error("{action}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         action: String,
         /// The system's answer.
         source: std::io::Error,
@@ -34,7 +34,7 @@ pub enum TransportError {
         port: String,
         /// The class.
         mgmt_class: MgmtClass,
-        /// What it means, as a rule.
+        /// The usual cause, with a remedy.
         hint: &'static str,
         /// The system's answer.
         source: std::io::Error,
@@ -42,9 +42,9 @@ pub enum TransportError {
     /// A replayed recording has another datagram, or none, where the engine sends this one.
     #[error("the engine left the recording: it sent {sent:?}, the recording has {expected:?}")]
     Diverged {
-        /// What the engine sent.
+        /// The datagram that the engine sent.
         sent: Box<Mad>,
-        /// What the recording has.
+        /// The datagram of the recording.
         expected: Option<Box<Mad>>,
     },
     /// The other side is gone.

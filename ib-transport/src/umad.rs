@@ -1,9 +1,9 @@
 //! Real host adapters through the kernel's user MAD interface (`/dev/infiniband/umadN`).
 //!
-//! The same code runs under ibsim's preloaded library, which imitates the interface in user space.
-//! What a port can do depends on the classes that are registered: a manager takes the subnet
-//! management classes with the methods it serves, a client registers without methods and receives
-//! the answers to its own requests only.
+//! The same code runs under ibsim's preloaded library, which imitates the interface in user space. The
+//! classes that are registered decide what a port can send and receive: a manager takes the subnet
+//! management classes with the methods it serves, a client registers without methods and receives the
+//! answers to its own requests only.
 
 mod abi;
 mod agent;
@@ -255,7 +255,7 @@ impl UmadPort {
         Ok(message)
     }
 
-    /// Waits for a message until `deadline`: its header, and where its bytes stand in the buffer.
+    /// Waits for a message until `deadline`: its header, and the place of its bytes in the buffer.
     fn wait(
         &mut self,
         deadline: Option<Instant>,
@@ -295,7 +295,7 @@ impl MadTransport for UmadPort {
         let received = self.wait(deadline)?.map(|(header, bytes)| {
             let mut mad = Mad::new(header.address());
             let bytes = self.buffer.get(bytes).unwrap_or_default();
-            // What comes back after a time-out is the start of the datagram: its header is what matters.
+            // The kernel returns the start of the datagram after a time-out: its header is enough.
             for (to, from) in mad.bytes.iter_mut().zip(bytes) {
                 *to = *from;
             }

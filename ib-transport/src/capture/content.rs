@@ -55,15 +55,15 @@ pub struct Frame<'a> {
     pub timestamp: Duration,
     /// Its length on the link; more than `data` where the capture kept the first bytes only.
     pub original_len: u32,
-    /// Which way it went, where the file says so.
+    /// Direction of the frame, where the file has one.
     pub direction: Option<Direction>,
     /// The bytes that were kept, without an Ethernet frame's check sequence.
     pub data: Cow<'a, [u8]>,
 }
 
 impl Frame<'_> {
-    /// Cuts off the check sequence of an Ethernet frame, of so many octets: behind RoCE v1 nothing but the end
-    /// of the frame says where the packet ends. A frame that was cut short has lost it, or some of it.
+    /// Cuts off the check sequence of an Ethernet frame, of so many octets: of RoCE v1 only the end of the
+    /// frame marks the end of the packet. A frame that was cut short has lost it, or some of it.
     pub(super) fn cut_check_sequence(&mut self, octets: u32) {
         if self.link != LinkType::ETHERNET {
             return;
@@ -133,7 +133,7 @@ impl Frame<'_> {
 
     /// Where the packet starts; `None` if this link's frames, or this frame, cannot carry InfiniBand.
     ///
-    /// A trailer or padding of the link stays: the packet's own lengths tell what belongs to it.
+    /// A trailer or padding of the link stays: the packet's own lengths mark its end.
     #[must_use]
     pub fn content(&self) -> Option<Content<'_>> {
         let data = self.data.as_ref();
@@ -167,7 +167,7 @@ wire_struct! {
         timestamp, set_timestamp: u64     = 0, 64;
         /// An extension header follows.
         extension, set_extension: bool    = 64, 1;
-        /// What the record holds.
+        /// Contents of the record.
         type_,     set_type:      ErfType = 65, 7;
         /// Capture port, and whether the record was cut.
         flags,     set_flags:     u8      = 72, 8;
@@ -200,9 +200,9 @@ impl ErfHeader {
 }
 
 code_points! {
-    /// What an ERF record holds.
+    /// Contents of an ERF record.
     pub struct ErfType(u8) {
-        /// An Ethernet frame behind two bytes of offset and padding.
+        /// An Ethernet frame after two bytes of offset and padding.
         ETH            = 2  => "Eth",
         /// As `ETH`, coloured.
         COLOR_ETH      = 11 => "ColorEth",
@@ -215,7 +215,7 @@ code_points! {
     }
 }
 
-/// The packet behind an ERF header and its extensions.
+/// The packet after an ERF header and its extensions.
 fn erf(record: &[u8]) -> Option<Content<'_>> {
     let (header, mut rest) = ErfHeader::parse(record, 0).ok()?;
     let mut more = header.extension();
@@ -238,13 +238,13 @@ fn erf(record: &[u8]) -> Option<Content<'_>> {
     }
 }
 
-/// The payload behind an EtherType.
+/// The payload after an EtherType.
 fn by_ether_type(bytes: &[u8]) -> Option<Content<'_>> {
     let (ether_type, rest) = bytes.split_first_chunk()?;
     payload(u16::from_be_bytes(*ether_type), rest)
 }
 
-/// The payload of an EtherType, behind up to two VLAN tags.
+/// The payload of an EtherType, after up to two VLAN tags.
 fn payload(mut ether_type: u16, mut bytes: &[u8]) -> Option<Content<'_>> {
     const ROCE_V1: u16 = 0x8915;
     const IPV4: u16 = 0x0800;

@@ -56,7 +56,7 @@ pub struct IbsimPort {
     slot: u32,
     /// The node we sit on, as the server names it.
     node: String,
-    /// What arrived while a send waited for room.
+    /// Datagrams that arrived while a send waited for room.
     arrived: VecDeque<Received>,
     clock: MonotonicClock,
 }
@@ -271,7 +271,7 @@ fn bind_pair(server: &str) -> io::Result<(u32, UnixDatagram, UnixDatagram)> {
         let bind = |name: &str| UnixDatagram::bind_addr(&address(&format!("{server}:{name}{id}"))?);
         match bind("ctl") {
             Ok(control) => return Ok((id, control, bind("in")?)),
-            // Process numbers have 22 bits: the bits above tell our own clients apart.
+            // Process numbers have 22 bits: the higher bits distinguish our own clients.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && id >> 22 < 255 => {
                 id += 1 << 22
             }

@@ -42,7 +42,7 @@ fn where_the_engine_sent_next_its_timer_had_run_out() {
     assert_eq!(clock.now(), at(250));
     replay.send(&again.mad).unwrap();
     assert_eq!(clock.now(), at(250), "time never goes back");
-    // What came after the deadline is not there yet.
+    // A datagram that came after the deadline is not there yet.
     let earlier = record(100, Direction::Received, 0);
     let mut replay = Replay::new([earlier, answer]);
     assert!(replay.recv(None).unwrap().is_some());

@@ -1,12 +1,12 @@
-//! A clock that tells an engine no moment that a recording does not hold.
+//! A clock that gives an engine only times that a recording holds.
 //!
-//! A recording has the times of datagrams. An engine also looks at the clock when it takes one in and when its
-//! timer has run out, some microseconds later than the one and up to a millisecond later than the other:
-//! enough for two timers to be handled together that a replay handles one by one. So the first look after a
-//! wait is the moment of what ended it: the datagram's, or the deadline itself. The looks after that are the
-//! real time, as an engine may have computed for long: what it sends then is recorded with the moment that it
-//! was told. Pitfall: a look after which nothing was sent is in no recording either. It counts for nothing, and
-//! the first look after the next wait may tell an earlier moment.
+//! A recording has the times of datagrams. An engine also looks at the clock when it takes one in and when
+//! its timer has run out, some microseconds later than the one and up to a millisecond later than the
+//! other: enough for two timers to be handled together that a replay handles one by one. So the first
+//! reading after a wait is the moment of the event that ended it: the datagram's, or the deadline itself.
+//! Later readings are the real time, as an engine may have computed for long: its datagrams are then
+//! recorded with the time that it read. Pitfall: a reading after which nothing was sent is in no recording
+//! either. It has no effect, and the first reading after the next wait may be earlier.
 
 use std::{cell::Cell, rc::Rc};
 
@@ -14,7 +14,7 @@ use ib_mad::Instant;
 
 use crate::Clock;
 
-/// A real clock, for an engine behind a [`Tap`](super::Tap) whose recording is to be replayed. Clones are the
+/// A real clock, for an engine on a [`Tap`](super::Tap) whose recording is to be replayed. Clones are the
 /// same clock.
 #[derive(Clone, Debug)]
 pub struct TappedClock<C> {
@@ -24,11 +24,11 @@ pub struct TappedClock<C> {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Looks {
-    /// What was told last.
+    /// The latest reading.
     told: Instant,
     /// The last moment that the recording holds or that follows from it: of a datagram, or of a deadline.
     base: Instant,
-    /// Whether a wait has ended, at `base`, that has not been told.
+    /// Whether a wait has ended, at `base`, and the clock has not been read since.
     woke: bool,
 }
 
@@ -68,7 +68,7 @@ impl<C: Clock> Clock for TappedClock<C> {
         let now = self.clock.now();
         let looks = self.looks.get();
         let woke = match deadline {
-            // What was found there after the deadline counts as there at it.
+            // A datagram that was found there after the deadline counts as received at the deadline.
             Some(deadline) if arrived => now.min(deadline),
             Some(deadline) => deadline,
             None => now,
@@ -87,7 +87,7 @@ impl<C: Clock> Clock for TappedClock<C> {
 mod tests {
     use super::*;
 
-    /// A clock that stands where it is put.
+    /// A clock that is set by hand.
     #[derive(Clone, Default)]
     struct Hand(Rc<Cell<Instant>>);
 

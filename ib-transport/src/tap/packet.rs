@@ -1,8 +1,8 @@
 //! A recorded datagram as the whole packet that it is on the wire, and back.
 //!
 //! A management datagram is one unreliable-datagram packet: LRH, GRH where there is one, BTH, DETH, 256
-//! bytes, both CRCs. What a packet does not hold (the index of a P_Key or a GID, the path bits of a LID
-//! that is not known) comes back as zero.
+//! bytes, both CRCs. Fields that a packet does not hold (the index of a P_Key or a GID, the path bits of a
+//! LID that is not known) come back as zero.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl Record {
         } else {
             Lrh::LEN
         };
-        // What the GRH counts: everything behind it but the VCRC.
+        // The length in the GRH: everything after it but the VCRC.
         let behind = Bth::LEN + Deth::LEN + Mad::LEN + 4;
         let mut lrh = Lrh::default();
         lrh.set_vl(if is_smp { Vl::MANAGEMENT } else { Vl::ZERO })
@@ -129,12 +129,12 @@ impl Record {
     }
 }
 
-/// Writes records to a pcapng file, each as a whole packet that says which way it went.
+/// Writes records to a pcapng file, each as a whole packet with its direction.
 #[derive(Debug)]
 pub struct RecordWriter<W: Write> {
     writer: CaptureWriter<W>,
     own: Lid,
-    /// What the clock's epoch is since 1970.
+    /// The clock's epoch, as time since 1970.
     epoch: Duration,
 }
 
@@ -168,12 +168,12 @@ impl<W: Write> RecordWriter<W> {
     }
 }
 
-/// What a file of records holds.
+/// Contents of a file of records.
 #[derive(Debug, Default)]
 pub struct Recording {
     /// The datagrams, in the order in which they passed: what [`Replay`](crate::Replay) plays.
     pub records: Vec<Record>,
-    /// Frames that carry no management datagram, or do not say which way they went.
+    /// Number of frames that carry no management datagram, or have no direction.
     pub passed_over: usize,
     /// Where the file ends inside a frame, as that of a program that was killed does: all before is there.
     pub cut: Option<CaptureError>,

@@ -54,7 +54,7 @@ pub(super) struct RegisterAgent2 {
 
 const _: () = assert!(size_of::<RegisterAgent>() == 28 && size_of::<RegisterAgent2>() == 40);
 
-/// What stands before each datagram that is read or written.
+/// The header before each datagram that is read or written.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(super) struct UserMadHeader {

@@ -3,7 +3,7 @@
 use ib_mad::{Method, MgmtClass};
 use ib_wire::Qpn;
 
-/// What a class is registered for.
+/// Registration of a class.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentClass {
     /// The management class.
@@ -14,11 +14,11 @@ pub struct AgentClass {
     pub methods: &'static [Method],
     /// OUI of a vendor class of range 2 (0x30..=0x4F), else 0.
     pub oui: u32,
-    /// Who cuts and joins messages that are longer than one datagram.
+    /// The side that segments and reassembles messages that are longer than one datagram.
     pub rmpp: Rmpp,
 }
 
-/// Who does RMPP for a class.
+/// The side that does RMPP for a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rmpp {
     /// The engine: segments pass as datagrams of 256 bytes.
@@ -41,7 +41,7 @@ impl AgentClass {
         }
     }
 
-    /// What a subnet manager needs: both kinds of SMPs with the requests that come to a manager, and
+    /// Registrations of a subnet manager: both kinds of SMPs with the requests that come to a manager, and
     /// the requests of subnet administration.
     pub const SUBNET_MANAGER: [Self; 3] = [
         Self {
@@ -74,7 +74,7 @@ impl AgentClass {
         },
     ];
 
-    /// What a diagnostic client needs: SMPs, subnet administration and performance management.
+    /// Registrations of a diagnostic client: SMPs, subnet administration and performance management.
     pub const DIAGNOSTICS: [Self; 4] = [
         Self::client(MgmtClass::SUBN_DIRECTED, 1),
         Self::client(MgmtClass::SUBN_LID, 1),

@@ -44,14 +44,15 @@ pub struct Device {
     pub ports: Vec<DevicePort>,
 }
 
-/// One port of a device. What sysfs does not say, or says wrong, is `None`: it hides nothing else.
+/// One port of a device. A value that sysfs lacks, or that cannot be read, is `None`; the others are still
+/// there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DevicePort {
     /// Number on the device, from 1; 0 is a switch's management port.
     pub number: u8,
     /// N of `/dev/infiniband/umadN`, if the port has management datagrams.
     pub umad: Option<u32>,
-    /// What the port runs on.
+    /// Link layer of the port.
     pub link_layer: LinkLayer,
     /// Logical state: 1 Down, 2 Initialize, 3 Armed, 4 Active.
     pub state: Option<u8>,
@@ -75,7 +76,7 @@ pub struct DevicePort {
     pub p_keys: Vec<PKey>,
 }
 
-/// What a port runs on.
+/// Link layer of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkLayer {
     /// InfiniBand: subnet management works.

@@ -1,4 +1,4 @@
-//! One open `/dev/infiniband/umadN`: its agents, and the header that stands before each datagram.
+//! One open `/dev/infiniband/umadN`: its agents, and the header before each datagram.
 
 use std::{
     ffi::c_int,
@@ -166,7 +166,7 @@ impl<F: UserMadFile> Node<F> {
         self.agents.iter().map(|&(class, _)| class)
     }
 
-    /// Sends `bytes` behind `header`; `buffer` is scratch.
+    /// Sends `bytes` after `header`; `buffer` is scratch.
     pub(super) fn write(
         &self,
         header: &UserMadHeader,
@@ -182,7 +182,7 @@ impl<F: UserMadFile> Node<F> {
         match written {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
-                // The same transaction still waits in the kernel, or the address has no way.
+                // The same transaction still waits in the kernel, or there is no path to the address.
                 Some(libc::EINVAL | libc::EHOSTUNREACH | libc::EADDRNOTAVAIL) => {
                     unreachable("the kernel refused it")
                 }
@@ -194,7 +194,7 @@ impl<F: UserMadFile> Node<F> {
         }
     }
 
-    /// Takes one message that is there now: its header, and where in `buffer` its bytes stand.
+    /// Takes one message that is there now: its header, and the place of its bytes in `buffer`.
     pub(super) fn read(
         &self,
         buffer: &mut Vec<u8>,
@@ -230,7 +230,7 @@ impl<F: UserMadFile> Node<F> {
         }
     }
 
-    /// What a failed call of this file means.
+    /// The error of a failed call of this file.
     pub(super) fn lost(&self, action: &str, source: io::Error) -> TransportError {
         match source.raw_os_error() {
             Some(libc::EIO | libc::ENODEV | libc::ENXIO | libc::EPIPE) => TransportError::Closed {

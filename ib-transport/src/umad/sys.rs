@@ -14,7 +14,7 @@ use std::{
 
 use zerocopy::{FromBytes, IntoBytes};
 
-/// What is done with an open user MAD file; in tests a scripted kernel stands behind it.
+/// The calls of an open user MAD file; in tests a scripted kernel answers them.
 pub(super) trait UserMadFile: AsFd {
     /// Reads once. `None`: nothing is there now.
     fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
@@ -111,8 +111,8 @@ impl UserMadFile for Fd {
 
 impl AsFd for Fd {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the number came from `open` and stays open as long as `self` is borrowed. ibsim's
-        // library hands out numbers of its own: to the kernel they are no file, nobody else's.
+        // SAFETY: the number came from `open` and stays open as long as `self` is borrowed. ibsim's library
+        // hands out numbers of its own, which are no files of the kernel.
         unsafe { BorrowedFd::borrow_raw(self.0) }
     }
 }

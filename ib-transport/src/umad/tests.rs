@@ -70,7 +70,7 @@ fn request(class: MgmtClass, method: Method) -> Mad {
     mad
 }
 
-/// What the port wrote: agent, time-out, datagram.
+/// Datagrams that the port wrote: agent, time-out, datagram.
 fn written(kernel: &UnixDatagram) -> (u32, u32, Vec<u8>) {
     let mut buffer = [0; 1024];
     let n = kernel.recv(&mut buffer).unwrap();

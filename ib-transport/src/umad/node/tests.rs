@@ -1,4 +1,5 @@
-//! A scripted kernel behind a user MAD file: what is asked of it, byte by byte, and what it may answer.
+//! A scripted kernel in place of a user MAD file: it checks each call, byte by byte, and gives the next
+//! answer.
 
 use std::{cell::RefCell, collections::VecDeque, fs::File, io, rc::Rc};
 
@@ -7,7 +8,7 @@ use ib_wire::{Lid, Sl};
 
 use super::*;
 
-/// What a call of the script ends with.
+/// The result of a call in the script.
 type Answer = Result<Vec<u8>, i32>;
 
 #[derive(Default)]
@@ -124,7 +125,7 @@ fn ready(kernel: &Kernel) -> Node<Kernel> {
     node
 }
 
-/// A user header as the kernel writes it, and a datagram behind it.
+/// A user header as the kernel writes it, and a datagram after it.
 fn from_kernel(header_len: usize, status: u32, datagram: &[u8]) -> Vec<u8> {
     let mut message = vec![0; header_len];
     message[0..4].copy_from_slice(&7u32.to_ne_bytes());
@@ -448,7 +449,7 @@ fn a_message_that_has_no_room_is_read_again_whole() {
 fn a_length_that_cannot_be_ends_the_reading() {
     let kernel = modern();
     let node = ready(&kernel);
-    // ENOSPC with a length that has room already, or that nobody sends.
+    // ENOSPC with a length that has room already, or that no sender uses.
     for length in [100u32, u32::MAX] {
         let mut buffer = vec![0; BUFFER_LEN];
         buffer[16..20].copy_from_slice(&length.to_ne_bytes());

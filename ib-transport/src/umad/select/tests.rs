@@ -256,7 +256,7 @@ fn a_port_that_is_down_carries_subnet_management_only_and_says_what_helps() {
     );
     assert_eq!(says(4, 5, infiniband(), &client), Ok(()));
     assert_eq!(says(5, 5, infiniband(), &client), Ok(()));
-    // What brings a port up is subnet management; and Ethernet has other states.
+    // Subnet management brings a port up; and Ethernet has other states.
     for state in 1..=4 {
         assert_eq!(
             says(state, 2, infiniband(), &AgentClass::SUBNET_MANAGER),
