@@ -122,7 +122,7 @@ impl Counters {
         }
     }
 
-    /// Counts what a switch on the way, or the far end, says of congestion.
+    /// Counts the congestion marks that a switch on the path, or the far end, sees.
     fn count_marks(&mut self, frame: &Frame) {
         let Some(data) = &frame.data else { return };
         let sl = frame.sl.bits();

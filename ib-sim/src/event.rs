@@ -68,11 +68,11 @@ pub enum DropReason {
     NoLane,
     /// The packet passed more links than any path without a loop has.
     TooManyHops,
-    /// The P_Key is not in the table of a port on the way.
+    /// The P_Key is not in the table of a port on the path.
     PKey,
     /// The Q_Key is not the queue pair's.
     QKey,
-    /// A port on the way filters raw packets.
+    /// A port on the path filters raw packets.
     RawFiltered,
     /// The switch's table names the input port as the output port.
     SamePort,

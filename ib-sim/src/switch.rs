@@ -30,7 +30,7 @@ impl Sim {
             None
         };
         if let Some(reason) = fault {
-            // What does not arrive is no discard of the port that it was for.
+            // A packet that is lost counts as no discard of the port that it was for.
             return self.lose(port, frame, reason);
         }
         // Good packets make up for bad ones.

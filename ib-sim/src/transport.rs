@@ -167,7 +167,7 @@ impl MadTransport for SimTransport {
                 None => {
                     if let Some(deadline) = deadline {
                         shared.advance(deadline);
-                        // What happened at this very moment has been looked at above.
+                        // Events of this very moment have been handled above.
                     }
                     return Ok(None);
                 }

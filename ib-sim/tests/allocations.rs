@@ -1,4 +1,5 @@
-//! What a datagram costs on its way: no memory. `allocation-counter` counts what this thread asks for.
+//! Memory that a datagram costs in the simulator: none. `allocation-counter` counts the allocations of this
+//! thread.
 #![cfg(target_os = "linux")]
 
 use std::io;

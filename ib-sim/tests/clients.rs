@@ -150,7 +150,8 @@ fn a_receiver_learns_the_length_of_an_answer() {
         has_arrived || client.recv().is_none()
     });
     assert!(is_there, "LID 5");
-    // Is the last segment, PayloadLength, what the sender says, what the receiver is told.
+    // Whether it is the last segment, its PayloadLength, the length that the sender gives, the length that
+    // the receiver gets.
     for (last, payload_length, said, told) in [
         // Own RMPP: headers of 36 bytes, then the payload, of which 20 bytes are a header too.
         (true, 84, 256, 120),
@@ -161,7 +162,7 @@ fn a_receiver_learns_the_length_of_an_answer() {
         // Impossible lengths.
         (true, 221, 256, 256),
         (true, 19, 256, 256),
-        // RMPP of the layer below: the message's own length, PayloadLength is nobody's.
+        // RMPP of the layer below: the message's own length, whatever PayloadLength is.
         (true, 0, 120, 120),
         (true, 0, 56, 56),
         (true, 0, 256, 256),

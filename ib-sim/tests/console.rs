@@ -36,7 +36,7 @@ fn the_console_changes_the_fabric_and_says_what_is_wrong() {
     }
 }
 
-/// What a server prints that a console tells to quit.
+/// The output of a server whose console gets `quit`.
 fn console(commands: &str) -> String {
     let mut server = Running::serve(&fabric(), commands);
     let thread = server.thread.take().unwrap();
@@ -61,7 +61,7 @@ fn a_file_of_commands_waits_where_it_says_so() {
         .lines()
         .filter_map(|line| line.strip_prefix("simulator verbose level is "))
         .collect();
-    // `Quit` in a file ends the server: what was typed behind it is not carried out.
+    // `Quit` in a file ends the server: commands after it are not carried out.
     assert_eq!(levels, ["1", "2", "3"], "{output}");
     assert!(took >= Duration::from_secs(1), "{took:?}");
 }

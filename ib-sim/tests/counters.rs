@@ -78,7 +78,7 @@ fn counters() -> Vec<Counter> {
     found
 }
 
-/// What every port has counted, by the counter's name and lane.
+/// The counts of every port, by the counter's name and lane.
 type Snapshot = BTreeMap<(PortRef, &'static str, u8), u64>;
 
 fn snapshot(host: &Host) -> Snapshot {
@@ -96,7 +96,7 @@ fn snapshot(host: &Host) -> Snapshot {
     })
 }
 
-/// What counts packets and words that pass, whatever becomes of them.
+/// Whether a counter counts packets and words that pass, delivered or not.
 fn is_traffic(name: &str) -> bool {
     ["_data", "_pkts", "_data_sl"]
         .iter()
@@ -109,7 +109,7 @@ type Count = (NodeIdx, u8, &'static str, u8, u64);
 /// Something that happens in the fabric, and what counts it.
 struct Event {
     what: &'static str,
-    /// What comes before it; not counted.
+    /// Steps before it; not counted.
     prepare: fn(&mut Host),
     happen: fn(&mut Host),
     /// Whether packets and words are in `counts`, too.
@@ -170,7 +170,7 @@ fn enforce(host: &mut Host, port: u8, inbound: bool) {
     });
 }
 
-/// Gives SL 1 this lane on the way through S1.
+/// Gives SL 1 this lane on the path through S1.
 fn map_sl_1(host: &mut Host, lane: Vl) {
     let mut table = SlToVlMappingTable::default();
     table.set_sl_to_vl(1, lane).unwrap();
@@ -206,7 +206,7 @@ fn count_datagrams(host: &mut Host) {
 /// Words of 4 bytes of the datagram of 100 bytes, from the LRH to the ICRC: 8 + 12 + 8 + 100 + 4 bytes.
 const WORDS: u64 = 33;
 
-/// What a datagram from H to T counts at every port that it passes.
+/// The counts of a datagram from H to T at every port that it passes.
 fn passing(unicast: bool) -> Vec<Count> {
     let sent = [(H, 1), (S1, 7), (S2, 5)]
         .into_iter()
@@ -516,8 +516,8 @@ fn trouble(host: &Host, trouble: LinkTrouble) {
         .with(|sim| sim.trouble_link(at(S2, 5), trouble).unwrap());
 }
 
-/// What is nothing here: links have no credits, no congestion and no error correction, switches send nothing on before all of
-/// it has come, and agents hold any number of GMPs.
+/// Counters that never count here: links have no credits, no congestion and no error correction, switches send nothing
+/// on before all of it has come, and agents hold any number of GMPs.
 const NEVER: [&str; 15] = [
     "port_rcv_remote_physical_errors",
     "qp1_dropped",
@@ -692,7 +692,7 @@ fn ones(bits: usize) -> u64 {
 
 #[test]
 fn a_set_writes_the_counters_that_it_selects_and_no_other() {
-    // Nothing is plugged in at S2's port 8: what stands there stays.
+    // No cable is plugged in at S2's port 8: its counts stay.
     let (lid, port) = (3, 8);
     let all = counters();
     for chosen in &all {
@@ -754,7 +754,7 @@ fn a_counter_stops_at_all_ones() {
                 data[1] = port;
                 let found = match try_ask(&mut host, lid, Method::GET, counter.id, &data) {
                     Some((_, data)) => load_bits(&data, counter.bit_offset, counter.bits).unwrap(),
-                    // The cable is gone, and the way to the port with it.
+                    // The cable is gone, and the path to the port with it.
                     None => host.sim.with(|sim| {
                         let counters = sim.port(at(node, port)).unwrap().counters();
                         counters.get(name, index).min(ones(counter.bits))

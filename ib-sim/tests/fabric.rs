@@ -1,4 +1,4 @@
-//! What a fabric does besides answering: forward by tables, count, lose, break, complain.
+//! A fabric besides answering: it forwards by tables, counts, loses packets, breaks and reports faults.
 
 use std::time::Duration;
 

@@ -108,7 +108,7 @@ fn a_flood_and_a_client_that_is_gone_in_mid_exchange_harm_nobody() {
     let to = SocketAddr::from_abstract_name(format!("{}:out{slot}\0", server.name)).unwrap();
     data.connect_addr(&to).unwrap();
     data.set_nonblocking(true).unwrap();
-    // Requests whose answers nobody reads, and halves of requests.
+    // Requests whose answers no client reads, and halves of requests.
     let mut mad = [0; 288];
     mad[..2].copy_from_slice(&[0xff, 0xff]);
     mad[4..6].copy_from_slice(&[0xff, 0xff]);
@@ -125,7 +125,7 @@ fn a_flood_and_a_client_that_is_gone_in_mid_exchange_harm_nobody() {
     assert!(sent > 1000, "{sent}");
     drop(data);
     assert_eq!(client.guid(&[1, 7, 5]), Some(Guid(0x400)));
-    // Its slot is free again as soon as something was for it; the fabric serves whoever comes.
+    // Its slot is free again as soon as a datagram was for it; the fabric serves every client.
     assert_eq!(server.attach("T").guid(&[]), Some(Guid(0x400)));
 }
 
@@ -153,7 +153,7 @@ fn garbage_harms_nobody() {
 /// The server that the test below, run again as another user, is to visit.
 const VISIT: &str = "IB_SIM_VISIT";
 
-/// What whoever runs this finds at a server.
+/// The observations of the user who runs this at a server.
 fn visit(name: &str) {
     let socket = |own: &str| {
         let own = SocketAddr::from_abstract_name(format!("{name}:{own}\0")).unwrap();
@@ -182,7 +182,7 @@ fn the_sockets_are_their_users_own() {
     }
     let server = Running::start("");
     let mut client = server.attach("H");
-    // Who is another user must be able to run the program.
+    // Another user must be able to run the program.
     let program = std::env::temp_dir().join(&server.name);
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let visit = |user: Option<u32>| {
@@ -199,7 +199,7 @@ fn the_sockets_are_their_users_own() {
     let own = visit(None);
     assert!(own.contains("answered: true"), "{own}");
     assert!(own.contains("another's socket: false"), "{own}");
-    // Only root can become somebody else.
+    // Only root can become another user.
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
         let stranger = visit(Some(65534));
         assert!(stranger.contains("answered: false"), "{stranger}");

@@ -1,4 +1,4 @@
-//! What agents tell the subnet manager by themselves, and until when.
+//! Traps that agents send to the subnet manager, and how long they repeat them.
 
 use std::time::Duration;
 
@@ -139,7 +139,7 @@ fn a_wrong_m_key_is_told_by_the_port_that_it_guards() {
         info.set_m_key(KEY)
             .set_m_key_protect_bits(MKeyProtect::GET_CLOSED);
     });
-    // The trap is what comes instead of an answer.
+    // The trap comes instead of an answer.
     let smp = SmpLidRouted::new(Method::GET, NodeInfo::ID, 0);
     let mut mad = Mad::new(MadAddress::smi(Lid(9)));
     mad.bytes = *smp.as_bytes();
@@ -237,7 +237,7 @@ fn a_host_may_let_its_port_send_any_trap() {
     }
 }
 
-/// Something that happens, and the notice that tells of it.
+/// An event, and the notice that reports it.
 struct Told {
     number: u16,
     kind: NoticeType,
@@ -281,7 +281,7 @@ fn wrong_key(key: u32) -> [u8; 54] {
     *details.as_bytes()
 }
 
-/// What T's port can do, as trap 144 tells it.
+/// Capabilities of T's port, as in trap 144.
 fn capabilities(host: &Host) -> NoticeDetails144 {
     let info = host.sim.with(|sim| *sim.port(at(T, 1)).unwrap().info());
     let mut details = NoticeDetails144::default();

@@ -6,7 +6,7 @@ use std::{env, fs};
 use ib_routing::generate::FabricSpec;
 use ib_sim::{Sim, SimOptions};
 
-/// What the process holds in memory, in bytes.
+/// Memory of the process, in bytes.
 fn resident() -> Result<usize, Box<dyn Error>> {
     let pages = fs::read_to_string("/proc/self/statm")?;
     let pages = pages.split(' ').nth(1).ok_or("no second number")?;

@@ -12,8 +12,8 @@ use super::FaultRates;
 /// `loss=0.01,duplicate=0.001,delay=0.1,max-delay=5ms,seed=7`.
 ///
 /// A part is a key and a value; [`FaultSpec::help`] lists them. Chances are from 0 to 1, times have a unit (`ns`, `us`,
-/// `ms`, `s`), `smp-only` has no value. What is not named keeps its default. `Display` writes the parts that differ from
-/// the default; that text gives the same faults again.
+/// `ms`, `s`), `smp-only` has no value. Keys that are not named keep their defaults. `Display` writes the parts that
+/// differ from the default; that text gives the same faults again.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FaultSpec {
     /// The chances, of every link.

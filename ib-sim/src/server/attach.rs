@@ -159,7 +159,7 @@ impl Server {
             .filter(|&slot| slot < self.max_clients)
     }
 
-    /// The port for a client that names a node: the node's first port. An empty name stands for the first node of the file.
+    /// The port for a client that names a node: the node's first port. An empty name means the first node of the file.
     fn port_named(&self, name: &[u8]) -> Option<PortRef> {
         let node = if name.is_empty() {
             self.sim.nodes().indices().next()?

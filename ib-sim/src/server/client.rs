@@ -126,7 +126,7 @@ pub(super) fn incoming(delivery: &Delivery, status: u32) -> Datagram {
 pub(super) fn returned(mad: &Mad) -> Option<Datagram> {
     let mut bytes = mad.bytes;
     let (header, _) = MadHeader::parse_mut(&mut bytes, 0).ok()?;
-    // What was lost may be the answer already: its request is what comes back.
+    // The lost datagram may be the answer: its request is returned.
     let method = Method(header.method().0 & 0x7f);
     if matches!(method, Method::TRAP | Method::TRAP_REPRESS) {
         return None;

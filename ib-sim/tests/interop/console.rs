@@ -15,8 +15,8 @@ use ib_testkit::data::fabric_file;
 
 use crate::running::{Running, difference};
 
-/// What a console answers, one line per answer: `ours` of our server, else ibsim's. `SW` and `HOST` in the commands
-/// stand for the first switch and the first CA of the file.
+/// The answers of a console, one a line: `ours` of our server, else ibsim's. `SW` and `HOST` in the commands are
+/// replaced by the first switch and the first CA of the file.
 fn console(file: &Path, commands: &str, ours: bool) -> Vec<String> {
     let running = Running::new(file);
     let text = fs::read_to_string(file).unwrap();
@@ -52,7 +52,7 @@ fn console(file: &Path, commands: &str, ours: bool) -> Vec<String> {
 
 /// The lines that a console printed, without prompts and the time.
 fn answers(output: &str) -> Vec<String> {
-    // ibsim first tells what it has read.
+    // ibsim first prints what it has read.
     let answers = output
         .split_once("MaxMcastCap")
         .and_then(|(_, rest)| rest.split_once('\n'))
@@ -86,7 +86,7 @@ fn is_refusal(line: &str) -> bool {
         || line.starts_with('#') && !shown.iter().any(|start| line.starts_with(start))
 }
 
-/// Each command stands between two that show the fabric, so that what it did is compared, not only what it said.
+/// Each command comes between two that show the fabric, so that its effect is compared, and not only its answer.
 ///
 /// Left out is what ibsim 0.10 does not do: `Guid "id"[port]` changes nothing there, a switch's port 0 keeps the GUID that
 /// its node had, `Route` does not know the LIDs that `Baselid` gave, and one refusal ends without a line's end.

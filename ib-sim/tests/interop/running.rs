@@ -84,7 +84,7 @@ impl Running {
         running
     }
 
-    /// ibsim over UDP: behind `-r` it takes the ports from `-l` on.
+    /// ibsim over UDP: after `-r` it takes the ports from `-l` on.
     pub(crate) fn theirs_remote(file: &Path) -> Self {
         let mut running = Self::new(file);
         for port in (18_070..18_970u16).step_by(90) {
@@ -183,7 +183,7 @@ fn soon(mut is: impl FnMut() -> bool) -> bool {
     })
 }
 
-/// What the commands print on our server, which is what they print on ibsim.
+/// The output of the commands on our server, which is the same on ibsim.
 pub(crate) fn same_on_both(
     file: &Path,
     commands: &str,
@@ -192,7 +192,7 @@ pub(crate) fn same_on_both(
     same_on([Running::ours, Running::theirs], file, commands, comparable)
 }
 
-/// What the commands print on the first server, which is what they print on the second. A busy machine costs a tool an
+/// The output of the commands on the first server, which is the same on the second. On a busy machine a tool misses an
 /// answer now and then: a difference counts if it is there three times in a row.
 pub(crate) fn same_on(
     servers: [fn(&Path) -> Running; 2],

@@ -20,7 +20,8 @@ fn tools_print_the_same_before_a_manager_came() {
     }
 }
 
-/// What `ibportstate` changes, it and the walk show on both servers alike. A switch's external port has no LIDs; ibsim shows some.
+/// Changes by `ibportstate` are shown alike on both servers, by it and by the walk. A switch's external port has no
+/// LIDs; ibsim shows some.
 #[test]
 fn ports_are_set_as_on_ibsim() {
     let without_lids = |output: &str| {
@@ -192,7 +193,7 @@ fn tools_print_the_same_after_opensm() {
     same_on_both(&file, commands, str::to_owned);
 }
 
-/// ibsim hands a request of a vendor's class to nobody but a subnet manager, so neither works there.
+/// ibsim forwards a request of a vendor's class only to a subnet manager, so neither works there.
 #[test]
 fn two_clients_ping_and_ask_each_other() {
     let file = fabric_file("gen-line-2");

@@ -91,7 +91,7 @@ pub(super) fn performance_set(
 ) -> Result<(), Refusal> {
     let port = words.port(sim)?;
     let expected = "expected ATTRIBUTE.FIELD=VALUE";
-    // Blanks may stand around the dot and the sign.
+    // Blanks are allowed around the dot and the sign.
     let (name, value) = words.rest().split_once('=').ok_or(expected)?;
     let (attribute, field) = name.split_once('.').ok_or(expected)?;
     let (attribute, field) = (attribute.trim(), field.trim());

@@ -38,7 +38,7 @@ pub(super) fn route(sim: &Sim, words: &mut Words<'_>, text: &mut Vec<u8>) -> Res
         ))
     };
     line(text, "From", here, from);
-    // A way without a loop meets no node twice.
+    // A path without a loop meets no node twice.
     for _ in 0..=sim.nodes().len() {
         active(here)?;
         if here == target {
