@@ -1,15 +1,16 @@
 //! The election of the master among the subnet managers of a subnet (IBA vol. 1, 14.4.1).
 //!
-//! Managers find each other while they discover, by SMInfo. The one of the highest priority, and of
-//! those the one with the lowest port GUID, configures the subnet; the others stand by and poll it.
-//! The machine here is pure: it is told what was found and what was ordered, and says what to do. What
-//! the table of states does not list changes nothing.
+//! Managers find each other while they discover, by SMInfo. The one of the highest priority, and of those
+//! the one with the lowest port GUID, configures the subnet; the others are in STANDBY and poll it. The
+//! state machine here is pure: its inputs are the managers that were found and the SMInfo Sets that came,
+//! its outputs are actions. An input that the specification's table of states does not list changes
+//! nothing.
 
 use ib_mad::{MadStatus, SmKey};
 use ib_smp::{SmControl, SmInfo, SmState};
 use ib_wire::Guid;
 
-/// What the election is told.
+/// An input of the election.
 #[derive(Clone, Copy, Debug)]
 pub enum ElectionInput<'a> {
     /// A discovery has ended; these other managers were found.
@@ -29,7 +30,7 @@ pub enum ElectionInput<'a> {
     },
 }
 
-/// What a manager is to do.
+/// An action that the manager takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElectionAction {
     /// Nothing.
@@ -59,7 +60,7 @@ pub struct Election {
     sm_key: SmKey,
     act_count: u32,
     ignore_others: bool,
-    /// Becomes not active once it has discovered, until a master orders it to stand by.
+    /// Becomes NOT-ACTIVE once it has discovered, until a master's Set sends it to STANDBY.
     inactive: bool,
 }
 
@@ -100,13 +101,13 @@ impl Election {
         self.priority = priority;
     }
 
-    /// Takes another key of the managers, and whether to hear others at all.
+    /// Sets another key of the managers, and whether to ignore all others.
     pub const fn set_rules(&mut self, sm_key: SmKey, ignore_others: bool) {
         self.sm_key = sm_key;
         self.ignore_others = ignore_others;
     }
 
-    /// What the manager tells others. The count of its actions rises with each call.
+    /// The SMInfo that the manager sends to others. The count of its actions rises with each call.
     #[must_use]
     pub fn sm_info(&mut self) -> SmInfo {
         self.act_count = self.act_count.wrapping_add(1);
@@ -152,7 +153,7 @@ impl Election {
                 None => (SmState::MASTER, Action::Configure),
             },
             (SmState::STANDBY, Input::PollAnswered(polled)) => match polled.sm_state() {
-                // One that discovers will be the master, or will stand by for somebody else.
+                // A manager that discovers will become the master, or go to STANDBY for another.
                 SmState::MASTER | SmState::DISCOVERING => (SmState::STANDBY, Action::None),
                 _ => (SmState::DISCOVERING, Action::Sweep),
             },
@@ -213,8 +214,8 @@ impl Election {
         })
     }
 
-    /// To whom the master gives the subnet: one that ranks higher and stands by, or is a master too,
-    /// as when two subnets are joined.
+    /// The manager to which the master gives the subnet: one that ranks higher and is in STANDBY, or is a
+    /// master too, as when two subnets are joined.
     fn successor<'a>(&self, others: &'a [SmInfo]) -> Option<&'a SmInfo> {
         highest(self.heard(others).filter(|sm| {
             matches!(sm.sm_state(), SmState::STANDBY | SmState::MASTER)

@@ -25,7 +25,7 @@ use crate::reconcile::Change;
 pub enum Event {
     /// A sweep began.
     SweepStarted {
-        /// What it reads.
+        /// The part of the subnet that it reads.
         kind: SweepKind,
         /// Why.
         cause: SweepCause,
@@ -77,7 +77,7 @@ pub enum Event {
         /// Its base LID.
         lid: Lid,
     },
-    /// A member of a multicast group is behind switches that cannot forward multicast.
+    /// No path through switches that forward multicast leads to a member of a multicast group.
     MulticastCutOff {
         /// The group.
         mgid: Gid,
@@ -130,7 +130,8 @@ pub enum Event {
         engine: &'static str,
         /// Whether they are installed.
         installed: bool,
-        /// What is wrong with them, if something is: installed routes have a defect only with permission.
+        /// The defect of the routes, if there is one: routes with a defect are installed only with
+        /// permission.
         defect: Option<Defect>,
     },
     /// Forwarding tables that are in use change: the blocks are written in an order in which no packet
@@ -142,7 +143,8 @@ pub enum Event {
         stages: usize,
         /// LIDs that no stage can move with the others: their entries are written one by one at the end.
         held_back: usize,
-        /// Whether packets are proven not to wait for each other in a circle on the way.
+        /// Whether it is proven that packets cannot wait for each other in a cycle while tables are
+        /// written.
         deadlock_free: bool,
     },
     /// Forwarding entries that a failure broke lead to their destinations again, nearest ones first.
@@ -150,9 +152,9 @@ pub enum Event {
         /// Entries that were broken.
         entries: usize,
     },
-    /// What a manager that only observes would change.
+    /// A change that a manager in observe mode would make.
     ChangePlanned(Box<Change>),
-    /// Cables went, and with them the nodes behind them.
+    /// Cables are gone, and with them the nodes that only they connected.
     NodesUnreachable {
         /// Nodes that no cable joined to the manager for a moment or for good.
         unreachable: Vec<Guid>,
@@ -166,11 +168,11 @@ pub enum Event {
         /// The status of its answer.
         status: MadStatus,
     },
-    /// A node refused a Set, or did not do what it was told.
+    /// A node refused a Set, or its answer shows other values than were set.
     Refused {
         /// Where; `None` for the own node, if it is not known yet.
         at: Option<PortAt>,
-        /// What was set.
+        /// Attribute of the Set.
         attribute_id: AttributeId,
         /// The status of the response.
         status: MadStatus,
@@ -179,7 +181,7 @@ pub enum Event {
     Trap {
         /// The LID that it came from; 0 is the own port.
         from: Lid,
-        /// What it tells.
+        /// The notice in it.
         notice: NoticeSm,
     },
     /// A port is disabled, as it reports the same errors over and over.
@@ -250,12 +252,12 @@ pub enum SweepCause {
     Election,
 }
 
-/// What a sweep reads.
+/// The part of the subnet that a sweep reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepKind {
     /// The whole subnet.
     Heavy,
-    /// Switches and ports that are marked as changed, and what is new behind them.
+    /// Switches and ports that are marked as changed, and new nodes that they lead to.
     Partial,
     /// Whether anything changed: SwitchInfo of every switch.
     Light,
@@ -305,11 +307,11 @@ impl fmt::Display for Phase {
     }
 }
 
-/// What a heavy sweep found and did.
+/// Results of a heavy sweep.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
-    /// What the subnet consists of.
+    /// Numbers of nodes and links of the subnet.
     pub fabric: FabricCounts,
     /// The engine whose routes are installed.
     pub engine: Option<&'static str>,

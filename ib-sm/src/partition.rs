@@ -24,11 +24,11 @@ use ib_wire::{Gid, Guid, Mtu, PKey, QKey, Rate, Sl, text::TextError};
 /// One partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
-    /// What people call it.
+    /// Its name in the file, for messages.
     pub name: String,
     /// The low 15 bits of its P_Key.
     pub base: u16,
-    /// Its key stands first in every table, instead of the default partition's.
+    /// Its key is the first in every table, instead of the default partition's.
     pub first: bool,
     /// IPoIB runs on it: the broadcast group that it gets.
     pub ipoib: Option<GroupOptions>,
@@ -78,7 +78,7 @@ pub enum Membership {
     Both,
 }
 
-/// What a group of a partition is like.
+/// Parameters of a group of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupOptions {
     /// Rate of its packets.
@@ -131,7 +131,7 @@ pub struct Partitions {
     all: Vec<Partition>,
 }
 
-/// Who asks for its keys.
+/// A port whose keys are looked up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) guid: Guid,
@@ -197,7 +197,7 @@ impl Partitions {
             };
             all.insert(0, partition.with(MemberKind::All, Membership::Limited));
         }
-        // Rules without a key get the lowest that nobody has.
+        // Rules without a key get the lowest that is free.
         let taken: BTreeSet<u16> = all.iter().map(|partition| partition.base).collect();
         let mut free = (1..default).filter(|base| !taken.contains(base));
         for partition in all.iter_mut().filter(|partition| partition.base == 0) {

@@ -17,7 +17,7 @@ use ib_subnet::{PortId, Subnet};
 
 use crate::{SmConfig, plan::Plan};
 
-/// What policy decides from.
+/// Inputs of all policy decisions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation<'a> {
     config: &'a SmConfig,

@@ -36,8 +36,8 @@ pub fn any_configuration_is_read_or_refused(bytes: &[u8]) {
     assert!(refused.into_iter().flatten().all(|line| line <= lines));
 }
 
-/// Whatever a manager hears, and whenever: it does not panic, its window keeps to its limit, what it
-/// sends is a well-formed datagram, and it comes to rest once the time-outs are over.
+/// For any datagrams at any time: the manager does not panic, its window keeps to its limit, each datagram
+/// that it sends is well-formed, and it comes to rest once the time-outs are over.
 ///
 /// Each byte of the script is one step: the oldest request is lost, answered by a node of the
 /// script's making, answered twice, answered with garbage, or time goes on.
@@ -90,7 +90,7 @@ pub fn any_fabric_leaves_the_manager_sane(script: &[u8]) {
         assert_eq!(sm.check_invariants(), Ok(()));
         assert!(open.len() <= MAX_STEPS * limit);
     }
-    // Nobody answers any more: every request ends, and so does the sweep with its quick retries.
+    // No device answers any more: every request ends, and so does the sweep with its quick retries.
     for _ in 0..1 << 16 {
         while sm.poll_transmit(now).is_some() {}
         while sm.poll_event().is_some() {}

@@ -34,11 +34,11 @@ pub struct QosPolicy {
     rules: Vec<MatchRule>,
 }
 
-/// What a path gets (`qos-level`).
+/// Parameters of a path (`qos-level`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QosLevel {
-    /// What rules call it.
+    /// Name that rules use for it.
     pub name: String,
     /// Service level (`sl`).
     pub sl: Option<Sl>,
@@ -71,7 +71,8 @@ enum Kind {
     Of(NodeType),
 }
 
-/// Who gets a level (`qos-match-rule`): what fits every list that is not empty.
+/// A rule that gives a level to queries (`qos-match-rule`): a query fits if it fits every list that is not
+/// empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct MatchRule {
     sources: Vec<String>,
@@ -95,7 +96,7 @@ pub(crate) struct PolicyPort<'a> {
     pub(crate) partitions: &'a [(&'a str, PKey)],
 }
 
-/// What a query for a path tells.
+/// The parameters of a query for a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathQuery<'a> {
     pub(crate) source: PolicyPort<'a>,
@@ -147,9 +148,9 @@ impl QosPolicy {
         };
         is_in(&rule.sources, &query.source)
             && is_in(&rule.destinations, &query.destination)
-            && told(&rule.qos_classes, query.qos_class.map(u64::from))
-            && told(&rule.service_ids, query.service_id)
-            && told(&rule.p_keys, query.p_key.map(|p_key| p_key.base().into()))
+            && contains(&rule.qos_classes, query.qos_class.map(u64::from))
+            && contains(&rule.service_ids, query.service_id)
+            && contains(&rule.p_keys, query.p_key.map(|p_key| p_key.base().into()))
     }
 }
 
@@ -177,9 +178,8 @@ impl PortGroup {
     }
 }
 
-/// Whether a value is in one of the ranges. Where there are some, a query that does not tell it does
-/// not fit.
-fn told(ranges: &[RangeInclusive<u64>], value: Option<u64>) -> bool {
+/// Whether a value is in one of the ranges. Where there are ranges, a query without the value does not fit.
+fn contains(ranges: &[RangeInclusive<u64>], value: Option<u64>) -> bool {
     ranges.is_empty()
         || value.is_some_and(|value| ranges.iter().any(|range| range.contains(&value)))
 }

@@ -1,5 +1,5 @@
-//! What hosts registered with the administrator, to be kept beyond its life: memberships of multicast groups, services,
-//! subscriptions and alias GUIDs (IBA vol. 1, 15.4).
+//! Registrations of hosts with the administrator, to be kept beyond its life: memberships of multicast groups,
+//! services, subscriptions and alias GUIDs (IBA vol. 1, 15.4).
 //!
 //! A host that keeps [`SubnetManager::registrations`](crate::SubnetManager::registrations) and gives them back as
 //! [`SmConfig::registrations`](crate::SmConfig::registrations) spares its hosts to join and subscribe again.
@@ -13,7 +13,7 @@ use ib_mad::MadAddress;
 use ib_sa::{GuidInfoRecord, InformInfoRecord, McMemberRecord, ServiceRecord};
 use ib_wire::Guid;
 
-/// What hosts registered with the administrator.
+/// Registrations of hosts with the administrator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Registrations {
     /// Multicast groups and who is in them.
@@ -29,7 +29,7 @@ pub struct Registrations {
 /// A multicast group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupRegistration {
-    /// What its members have in common.
+    /// Parameters that all its members share.
     pub group: McMemberRecord,
     /// A partition asks for it: it stays without members.
     pub well_known: bool,
@@ -40,7 +40,7 @@ pub struct GroupRegistration {
 /// A subscription and where its Reports go.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionRegistration {
-    /// Who wants what.
+    /// The subscriber and the notices that it subscribed to.
     pub record: InformInfoRecord,
     /// Where the subscriber is.
     pub address: MadAddress,

@@ -47,7 +47,7 @@ pub(crate) use self::{
 
 use crate::registrations::Registrations;
 
-/// What hosts registered, and the answers that are being sent.
+/// The subnet administrator: registrations of hosts, and the answers that are being sent.
 #[derive(Debug)]
 pub(crate) struct SubnetAdministrator {
     pub(crate) groups: Groups,
@@ -101,7 +101,7 @@ impl SubnetAdministrator {
         }
     }
 
-    /// What hosts registered.
+    /// All registrations of hosts.
     pub(crate) fn registrations(&self, now: Instant) -> Registrations {
         Registrations {
             groups: self.groups.registrations(),

@@ -13,7 +13,7 @@ use crate::{
     sa::RegistrationCounts,
 };
 
-/// What a manager is doing, for people and monitors.
+/// State of a manager, for people and monitors.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
@@ -42,7 +42,7 @@ pub struct Status {
 }
 
 impl SubnetManager {
-    /// What the manager is doing now.
+    /// The present state of the manager.
     #[must_use]
     pub fn status(&self) -> Status {
         let own = self.election().current();

@@ -1,8 +1,8 @@
 //! Traps: what devices report by themselves (IBA vol. 1, 13.4.9 and 14.3.13).
 //!
-//! A device repeats its trap until it is repressed, so every trap is repressed at once, known or not.
-//! What changes the subnet asks for a sweep; a burst asks for one. The trap that a device sends over
-//! and over all the same, a port that flaps for instance, stops counting after a while.
+//! A device repeats its trap until it is repressed, so every trap is repressed at once, known or not. Traps
+//! about changes of the subnet start a sweep; a burst starts only one. A trap that a device sends over and
+//! over all the same, for a port that flaps for instance, is ignored after a while.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -17,10 +17,10 @@ const PATIENCE: u32 = 10;
 const BABBLING: u32 = 250;
 /// Traps further apart than this are not repetitions.
 const WINDOW: Duration = Duration::from_secs(5);
-/// Different traps that are told apart; beyond, the oldest are forgotten.
+/// Number of different traps that are counted separately; beyond it the oldest are forgotten.
 const KINDS: usize = 256;
 
-/// What a trap asks for.
+/// The manager's action after a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapAction {
     /// The subnet has changed.
@@ -90,7 +90,7 @@ pub(crate) fn babbler(notice: &NoticeSm) -> Option<(Lid, PortNum)> {
     (about_a_link && notice.is_generic()).then(|| (details.lidaddr(), details.port_num()))
 }
 
-/// Opens a trap of subnet management, whichever way it came.
+/// Opens a trap of subnet management, directed or by LID.
 pub(crate) fn notice(mad: &Mad) -> Option<NoticeSm> {
     let header = mad.header();
     if header.method() != Method::TRAP || header.attribute_id() != NoticeSm::ID {
@@ -116,7 +116,7 @@ pub(crate) fn repress(trap: &Mad, m_key: MKey) -> Option<Mad> {
             let (smp, _) = SmpLidRouted::parse_mut(&mut answer.bytes, 0).ok()?;
             smp.set_method(Method::TRAP_REPRESS).set_m_key(m_key);
         }
-        // The way back is the way it came.
+        // The response takes the same path back.
         MgmtClass::SUBN_DIRECTED => {
             let (smp, _) = SmpDirected::parse_mut(&mut answer.bytes, 0).ok()?;
             smp.set_method(Method::TRAP_REPRESS)

@@ -1,4 +1,4 @@
-//! What a requester may access: with the administrator's key everything, else what is its own and what its
+//! Records that a requester may access: with the administrator's key all, else its own and those that its
 //! partitions share.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the host orders of a running manager: sweeps, other options, another priority.
+//! Commands of the host to a running manager: sweeps, other options, another priority.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn full_or_partial_sweeps(running: &Running) -> Vec<SweepCause> {
     sweeps.collect()
 }
 
-/// The groups that the administrator tells of, by their P_Keys.
+/// The groups that the administrator returns, by their P_Keys.
 fn group_keys(client: &mut Client) -> Vec<PKey> {
     let groups = client.table(&McMemberRecord::default(), ComponentMask(0));
     groups.iter().map(McMemberRecord::p_key).collect()

@@ -81,7 +81,7 @@ impl Managers {
         while now < end {
             let mut next = end;
             for host in self.hosts.iter_mut().filter(|host| host.alive) {
-                // What is there already, before anything else happens.
+                // Takes the datagrams that are there already, before anything else happens.
                 while let Some(Received::Mad(mad)) = host.transport.recv(Some(now)).unwrap() {
                     host.sm.handle_input(now, Input::Mad(&mad));
                 }
@@ -89,7 +89,8 @@ impl Managers {
                     host.sm.handle_timeout(now);
                 }
                 while let Some(mad) = host.sm.poll_transmit(now) {
-                    // The master asks as well, once the trap about IsSM has told it whom: answers do not count.
+                    // The master sends requests as well, once the trap about IsSM has named the other:
+                    // answers do not count.
                     host.sent += usize::from(!mad.header().method().is_response());
                     host.transport.send(&mad).unwrap();
                 }
@@ -138,7 +139,7 @@ fn a_late_lower_manager_stands_by_and_sends_only_polls() {
     managers.run_for(5 * SECOND);
     let late = managers.start(ports[1], 3);
     managers.run_for(5 * SECOND);
-    // Of equal priorities the lower GUID wins, but nobody takes the subnet from a master.
+    // Of equal priorities the lower GUID wins, but it does not take the subnet from a master.
     assert_eq!(managers.states(), [SmState::MASTER, SmState::STANDBY]);
     let before = managers.hosts[late].sent;
     managers.run_for(100 * SECOND);

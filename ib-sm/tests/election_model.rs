@@ -1,8 +1,8 @@
 //! The election, model-checked: every interleaving of two and of three managers, with answers and orders
 //! that get lost, a manager that dies, and an operator who disables one.
 //!
-//! In every state that can be reached the managers must still be able to agree: a run from there in
-//! which nothing more is lost ends with exactly one master, whom all others stand by for.
+//! In every state that can be reached the managers must still be able to agree: a run from there in which
+//! nothing more is lost ends with exactly one master, for which all others are in STANDBY.
 
 use ib_mad::SmKey;
 use ib_sm::election::{Election, ElectionAction, ElectionInput};
@@ -15,16 +15,17 @@ use stateright::{Checker, Model, Property};
 struct Manager {
     election: Election,
     alive: bool,
-    /// What its discovery has read of the others so far, in their order; `None` of those that did not answer.
+    /// The answers that its discovery has read so far, in the order of the managers; `None` for those that
+    /// did not answer.
     found: Vec<Option<(u8, SmState)>>,
-    /// Whom it stands by for.
+    /// The master for which it is in STANDBY.
     polls: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct World {
     managers: Vec<Manager>,
-    /// Orders on their way: from, to, what.
+    /// SMInfo Sets that have not arrived: from, to, control.
     orders: Vec<(usize, usize, u32)>,
     losses: u8,
     deaths: u8,
@@ -186,10 +187,10 @@ impl World {
         masters.map(|(index, _)| index).collect()
     }
 
-    /// One master, all others stand by for it or are disabled.
+    /// One master; all others are in STANDBY for it or are disabled.
     fn is_agreed(&self) -> bool {
         let [master] = self.masters()[..] else {
-            // Nobody is left who could be.
+            // No manager is left that could be the master.
             return self
                 .managers
                 .iter()

@@ -4,7 +4,7 @@ use ib_mad::Method;
 use ib_smp::{LinkSpeedsExt, LinkWidths, PortInfo};
 use ib_testkit::lab::{Lab, Running};
 
-/// What every port with a link may use, as its device says.
+/// Widths and speeds that every port with a link may use, as its device reports them.
 fn enabled(running: &Running) -> Vec<(LinkWidths, LinkWidths, LinkSpeedsExt, LinkSpeedsExt)> {
     running.sim.with(|sim| {
         let nodes = sim.nodes().iter_enumerated().map(|(index, _)| index);

@@ -235,7 +235,7 @@ fn a_cut_cable_of_a_tree_is_replaced() {
     assert_eq!(heard.len(), members.len() - 1);
 }
 
-/// Anybody may join another port, by proxy, and end that; what a port asked for itself is its own.
+/// Any port may join another one, by proxy, and end that; what a port joined itself is its own.
 #[test]
 fn only_the_member_itself_ends_its_membership() {
     let mut client = Client::new("gen-ring-5");
@@ -346,7 +346,7 @@ fn a_join_with_other_parameters_is_refused_unless_that_is_not_looked_at() {
         let joined = client.set(&other, mask);
         match validates {
             true => assert!(joined.is_err()),
-            // What it gets are the group's parameters all the same.
+            // The response has the group's parameters all the same.
             false => assert_eq!(joined.unwrap().q_key(), group.q_key()),
         }
     }

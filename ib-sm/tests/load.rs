@@ -1,4 +1,4 @@
-//! Many requests at once: nobody waits for another's flood, everybody has an answer.
+//! Many requests at once: no requester waits for the flood of another, and each has an answer.
 
 use ib_mad::{
     Engine, Input, Mad, MadAddress, MadStatus, Method, RmppConfig, SaStatus, TransactionId,

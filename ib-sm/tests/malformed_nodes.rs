@@ -11,7 +11,7 @@ use ib_smp::NodeInfo;
 use ib_testkit::lab::{Lab, Running};
 use ib_wire::Guid;
 
-/// Five switches in a ring, each with hosts; retries are few, as nobody loses anything.
+/// Five switches in a ring, each with hosts; retries are few, as nothing is lost.
 fn ring() -> Lab {
     Lab::new("gen-ring-5").config(|config| config.transaction_retries = 1)
 }
@@ -153,7 +153,7 @@ fn a_guid_that_somebody_else_has_is_named_with_the_port_in_front() {
 
 #[test]
 fn switches_that_change_their_guid_end_the_discovery_all_the_same() {
-    // Behind each of the two the other one looks like a new switch, again and again.
+    // Seen from each of the two, the other one looks like a new switch, again and again.
     let mut running = Lab::new("gen-torus-5x5")
         .config(|config| config.transaction_retries = 1)
         .start();
@@ -172,7 +172,7 @@ fn switches_that_change_their_guid_end_the_discovery_all_the_same() {
     assert!(running.has_swept());
     let sent = running.transport.sent.len();
     assert!(sent < 20_000, "{sent} datagrams");
-    // Around the liars are honest switches: whoever is behind them is one of the two.
+    // All switches around the two are correct: a node that is reached through them is one of the two.
     let suspects: Vec<_> = [first, second]
         .iter()
         .flat_map(|&liar| in_front_of(&running, liar))

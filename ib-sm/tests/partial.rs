@@ -1,5 +1,5 @@
-//! Partial sweeps: after any change what the manager knows, and what the switches hold, is what a manager that
-//! starts then would find and write; and a change never takes a way from a pair that has one.
+//! Partial sweeps: after any change what the manager knows, and what the switches hold, is what a manager
+//! that starts then would find and write; and a change never takes a path from a pair that has one.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 /// A port by its node's GUID and its number.
 type Name = (Guid, u8);
 
-/// What a subnet is known to consist of: cables between (node GUID, port), and the states of the ports.
+/// Cables between (node GUID, port), and the states of the ports, as the manager knows them.
 fn known(running: &Running) -> BTreeMap<Name, (Option<Name>, PortState)> {
     let subnet = running.sm.subnet();
     let name = |port| {
@@ -46,7 +46,7 @@ fn switch_cables(sim: &Sim) -> Vec<PortRef> {
 }
 
 /// (switch, LID) pairs that cables join and whose packets do not arrive, by the tables that stand in the switches.
-fn without_a_way(sim: &Sim) -> usize {
+fn without_a_path(sim: &Sim) -> usize {
     let mut lids = Vec::new();
     for (node, record) in sim.nodes().iter_enumerated() {
         for port in sim.ports_of(node) {
@@ -113,7 +113,7 @@ fn parts(sim: &Sim) -> BTreeMap<NodeIdx, NodeIdx> {
 /// Lets the manager work for so long, and looks at the tables after each answer to a Set of a forwarding block.
 fn watch(running: &mut Running, time: Duration) -> usize {
     let end = running.clock.now() + time;
-    let mut worst = running.sim.with(|sim| without_a_way(sim));
+    let mut worst = running.sim.with(|sim| without_a_path(sim));
     loop {
         let now = running.clock.now();
         while let Some(mad) = running.sm.poll_transmit(now) {
@@ -123,13 +123,13 @@ fn watch(running: &mut Running, time: Duration) -> usize {
             running.events.push(event);
         }
         if now >= end {
-            return running.sim.with(|sim| without_a_way(sim));
+            return running.sim.with(|sim| without_a_path(sim));
         }
         let wake = running.sm.poll_timeout().map_or(end, |at| at.min(end));
         match running.transport.recv(Some(wake)).unwrap() {
             Some(Received::Mad(mad)) => {
                 if mad.header().attribute_id() == LinearForwardingTable::ID {
-                    let now = running.sim.with(|sim| without_a_way(sim));
+                    let now = running.sim.with(|sim| without_a_path(sim));
                     assert!(
                         now <= worst,
                         "{now} pairs have no way, {worst} had none before"
@@ -193,7 +193,7 @@ fn detours_need_no_new_routes() {
     running.sm = running.sm.with_detours_from(0);
     let cable = running.sim.with(|sim| switch_cables(sim)[5]);
     running.sim.with(|sim| sim.unlink(cable).unwrap());
-    assert!(running.sim.with(|sim| without_a_way(sim)) > 0);
+    assert!(running.sim.with(|sim| without_a_path(sim)) > 0);
     let left = watch(&mut running, Duration::from_millis(200));
     assert_eq!(left, 0);
     assert!(running.sm.poll_work().is_some(), "routes are waited for");
@@ -303,6 +303,6 @@ proptest! {
         let partial = known(&running);
         running.resweep();
         prop_assert_eq!(partial, known(&running));
-        prop_assert_eq!(running.sim.with(|sim| without_a_way(sim)), 0);
+        prop_assert_eq!(running.sim.with(|sim| without_a_path(sim)), 0);
     }
 }

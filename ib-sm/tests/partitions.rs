@@ -1,4 +1,4 @@
-//! Partitions: from the file to the tables of the ports, and to what the administrator tells.
+//! Partitions: from the file to the tables of the ports, and to the administrator's answers.
 
 use std::collections::BTreeSet;
 
@@ -155,7 +155,7 @@ fn who_shares_no_partition_is_told_of_no_path() {
     let running = Lab::new("gen-ring-5").up();
     let all = hosts(&running);
     let (a, b) = (all[1].1, all[2].1);
-    // All ports are limited members of the default partition: only the manager is heard by all.
+    // All ports are limited members of the default partition: only the manager can send to all.
     let mut client = Client::of(lab(&format!("one=0x10: {a}=full, {b}=full;")).up());
     let own = client.lid();
     let mut template = PathRecord::default();
@@ -170,7 +170,7 @@ fn who_shares_no_partition_is_told_of_no_path() {
     assert_eq!(paths[0].p_key(), PKey(0x7fff));
     let nodes = client.table(&NodeRecord::default(), ComponentMask(0));
     assert_eq!(nodes.len(), 2, "itself and the manager");
-    // Who shows the SM_Key sees everything.
+    // With the SM_Key a requester sees everything.
     let mut request =
         ib_sa::SaMad::query(Method::GET_TABLE, &NodeRecord::default(), ComponentMask(0));
     request.set_sm_key(ib_mad::SmKey(1));

@@ -110,7 +110,7 @@ fn a_path_has_the_mtu_and_rate_of_its_weakest_link() {
         assert_eq!(path.slid(), own);
         assert!(path.mtu().bytes().is_some(), "{path:?}");
         assert!(path.rate().rank().is_some(), "{path:?}");
-        // The way back is as wide.
+        // The reverse path is as wide.
         let mut back = PathRecord::default();
         back.set_slid(path.dlid()).set_dlid(own);
         let back = client.get(&back, (PathComponents::SLID | PathComponents::DLID).into());

@@ -1,4 +1,4 @@
-//! What hosts registered outlives the administrator: memberships, services, subscriptions, alias GUIDs.
+//! Registrations of hosts outlive the administrator: memberships, services, subscriptions, alias GUIDs.
 
 use std::time::Duration;
 
@@ -112,7 +112,7 @@ fn restart(client: &mut Client, registrations: Registrations) {
     client.running.run_for(Duration::from_millis(10));
 }
 
-/// How many ports were told to register again.
+/// Number of ports that were asked to register again.
 fn asked_to_register(client: &Client) -> usize {
     let sent = client.running.transport.sent.iter();
     let sets = sent.filter(|mad| {
@@ -130,7 +130,7 @@ fn asked_to_register(client: &Client) -> usize {
 fn what_is_written_is_read_again() {
     let client = registered();
     let before = kept(&client);
-    // IPoIB's broadcast group is there as well, with nobody in it.
+    // IPoIB's broadcast group is there as well, without members.
     assert_eq!(before.groups.len(), 2);
     let members = before.groups.iter().map(|group| group.members.len());
     assert_eq!(members.sum::<usize>(), 1);
@@ -214,7 +214,7 @@ fn a_dump_of_opensm_is_read() {
     assert_eq!(group.members[0].join_state(), JoinState::FULL_MEMBER);
     assert_eq!(read.subscriptions[0].address.lid, Lid(3));
     assert_eq!(read.services[0].service_data64(1), Some(4));
-    // What is written is the same but for the time of the day.
+    // The text is the same but for the time of the day.
     assert_eq!(read.to_text(0x6553_f100), OPENSM);
 }
 

@@ -1,4 +1,4 @@
-//! What was tapped, played back to a second manager: it decides the same, byte for byte.
+//! A recording, played back to a second manager: it decides the same, byte for byte.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -117,9 +117,9 @@ fn played(file: &[u8]) -> (Vec<String>, Result<Option<()>, TransportError>, usiz
     (events, outcome, replay.left())
 }
 
-/// What the kernel's interface makes of a transport: its own number in the upper half of a request's
-/// transaction ID, now and then a request that it refuses, and requests without an answer that come back by
-/// their header, before the engine's own time-out.
+/// Changes that the kernel's interface makes to a transport: its own number in the upper half of a
+/// request's transaction ID, now and then a request that it refuses, and requests without an answer that
+/// come back by their header, before the engine's own time-out.
 struct KernelLike<T> {
     inner: T,
     sent: u32,
@@ -161,7 +161,7 @@ impl<T: MadTransport<Error = TransportError>> MadTransport for KernelLike<T> {
     }
 }
 
-/// Every way in which a datagram can suffer, one by one and together.
+/// Every fault that a datagram can have, one by one and together.
 fn troubles() -> [(&'static str, FaultRates); 7] {
     let none = FaultRates::NONE;
     [

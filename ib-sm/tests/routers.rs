@@ -1,4 +1,4 @@
-//! Paths to other subnets, by way of a router.
+//! Paths to other subnets, through a router.
 
 use ib_mad::{MadStatus, SaStatus};
 use ib_routing::{FabricBuilder, NewNode, NodeType, PortRef};

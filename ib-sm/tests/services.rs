@@ -1,5 +1,4 @@
-//! What hosts register with the subnet administrator: services, subscriptions, alias GUIDs; and the paths that it
-//! traces.
+//! Registrations with the subnet administrator: services, subscriptions, alias GUIDs; and the paths that it traces.
 
 use std::time::Duration;
 

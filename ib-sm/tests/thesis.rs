@@ -33,7 +33,7 @@ fn hop_counts_equal_the_thesis() {
         for (switch, hops) in HOPS {
             for (guid, expected) in NODES.into_iter().zip(hops) {
                 let lid = lid_of(guid);
-                // Follows the tables that stand in the switches.
+                // Follows the tables in the switches.
                 let mut here = sim.find_guid(Guid(switch)).unwrap();
                 let mut found = 0;
                 while sim.node(here).unwrap().guid() != Guid(guid) {

@@ -76,7 +76,7 @@ fn looping_lid(sim: &Sim, lids: &[Lid]) -> Option<Lid> {
     })
 }
 
-/// What was seen while a manager worked.
+/// Observations while a manager worked.
 #[derive(Default)]
 struct Seen {
     blocks: usize,

@@ -25,6 +25,6 @@ pub struct OptionFiles {
     pub torus_config: Option<String>,
     /// Routers by the prefixes of the subnets that they lead to.
     pub prefix_routes_file: Option<String>,
-    /// Where the tables are written when somebody asks for them.
+    /// Directory for the dump files, which are written on request.
     pub dump_files_dir: Option<String>,
 }

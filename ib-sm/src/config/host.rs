@@ -9,7 +9,7 @@ use super::{
     table::{Change, OptionGroup, OptionInfo, row},
 };
 
-/// What the host does for the manager.
+/// Options of the host program, which the engine itself does not use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostOptions {
@@ -19,7 +19,8 @@ pub struct HostOptions {
     pub log_file: Option<String>,
     /// Megabytes after which the log file is put aside and begun anew; 0 sets no limit (`log_max_size`).
     pub log_max_size: u32,
-    /// What is logged, by OpenSM's bits: 1 errors, 2 decisions, 4 steps, 8 and above more (`log_flags`).
+    /// Levels that are logged, by OpenSM's bits: 1 errors, 2 decisions, 4 steps, 8 and above more
+    /// (`log_flags`).
     pub log_flags: u8,
     /// Writes each line to the disk at once (`force_log_flush`).
     pub force_log_flush: bool,

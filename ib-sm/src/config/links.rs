@@ -1,7 +1,7 @@
 //! Widths and speeds that the operator holds links to, by OpenSM's options.
 //!
-//! Codes are those of PortInfo's Enabled fields. The highest code stands for all that a port supports; 0 leaves the port
-//! as it is.
+//! Codes are those of PortInfo's Enabled fields. The highest code means all that a port supports; 0 leaves the port as
+//! it is.
 
 use alloc::string::{String, ToString as _};
 

@@ -1,9 +1,10 @@
 //! Quality of service: which lane a service level takes, and how lanes share a link (IBA vol. 1, 7.6.9).
 //!
-//! The names and the text forms are those of OpenSM's options: `qos_vlarb_high 0:4,1:0` gives lane 0 four times 64 bytes
-//! before others get their turn, `qos_sl2vl 0,1,2,...` names a lane for each of the 16 service levels. What a kind of port
-//! (`qos_ca_`, `qos_rtr_`, `qos_sw0_`, `qos_swe_`) does not say comes from the options for all (`qos_`). Where the
-//! routes themselves need several lanes their SLtoVL tables win: a lane that is not theirs could deadlock.
+//! The names and the text forms are those of OpenSM's options: `qos_vlarb_high 0:4,1:0` gives lane 0 four times 64
+//! bytes before others get their turn, `qos_sl2vl 0,1,2,...` names a lane for each of the 16 service levels. Options
+//! that are not set for a kind of port (`qos_ca_`, `qos_rtr_`, `qos_sw0_`, `qos_swe_`) come from the options for all
+//! (`qos_`). Where the routes themselves need several lanes their SLtoVL tables win: a lane that is not theirs could
+//! deadlock.
 
 use alloc::{
     format,
@@ -99,7 +100,7 @@ impl Qos {
         table
     }
 
-    /// A half of the arbitration: by default lane 0 stands in the high table, the others share the low one.
+    /// A half of the arbitration: by default lane 0 is in the high table, and the others share the low one.
     pub(crate) fn arbitration(
         &self,
         kind: PortKind,

@@ -12,13 +12,13 @@ use super::{Event, PortAt, SweepCause, SweepKind, Unresponsive};
 /// How serious an event is, for hosts that filter what they show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The subnet does not work as configured until somebody acts.
+    /// The subnet does not work as configured until an operator acts.
     Error,
     /// Part of the subnet is not as configured; the manager goes on.
     Warning,
     /// A decision or a change that an operator looks for.
     Info,
-    /// A step on the way, one of many.
+    /// An intermediate step, one of many.
     Debug,
 }
 
@@ -361,7 +361,7 @@ fn part(from: SmState, to: SmState) -> &'static str {
     }
 }
 
-/// What a trap reports.
+/// The event that a trap reports.
 struct Trap<'a>(&'a NoticeSm);
 
 impl fmt::Display for Trap<'_> {

@@ -1,6 +1,6 @@
-//! What the host orders while the manager runs: sweeps, other options, another priority.
+//! Commands of the host while the manager runs: sweeps, other options, another priority.
 //!
-//! An order only queues work. A manager that stands by leaves the subnet to the master and does not sweep.
+//! A command only queues work. A manager in STANDBY leaves the subnet to the master and does not sweep.
 
 use alloc::vec::Vec;
 

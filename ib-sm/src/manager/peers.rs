@@ -1,4 +1,4 @@
-//! What others send to the manager: traps of devices, SMInfo of other managers.
+//! Datagrams that others send to the manager: traps of devices, SMInfo of other managers.
 
 use alloc::collections::BTreeSet;
 use core::time::Duration;
@@ -36,7 +36,7 @@ impl PeerRequest {
     }
 }
 
-/// The poll of the master, while this manager stands by.
+/// The poll of the master, while this manager is in STANDBY.
 #[derive(Debug, Default)]
 pub(super) struct Polling {
     /// The port that the polled manager sits on; `None` if it is unknown.
@@ -168,7 +168,7 @@ impl SubnetManager {
         }
     }
 
-    /// Polls the manager that this one stands by for.
+    /// Polls the master, for which this manager is in STANDBY.
     pub(super) fn poll(&mut self, now: Instant) {
         self.polling.at = Some(self.next_poll(now));
         match self.polling.port {

@@ -18,13 +18,13 @@ use crate::{
 };
 
 impl SubnetManager {
-    /// What hosts told the administrator up to now.
+    /// All registrations of hosts with the administrator.
     #[must_use]
     pub fn registrations(&self, now: Instant) -> Registrations {
         self.sa.registrations(now)
     }
 
-    /// Rises whenever what hosts told may have changed: to write a file only when there is news.
+    /// Rises whenever the registrations may have changed, so that a file is written only then.
     #[must_use]
     pub fn registrations_version(&self) -> u64 {
         self.sa.version()
@@ -52,7 +52,7 @@ impl SubnetManager {
         self.sa.handle_messages(now, serves);
     }
 
-    /// What the administrator sends next.
+    /// The administrator's next datagram.
     pub(super) fn poll_administrator(&mut self, now: Instant) -> Option<Mad> {
         let view = self.history.served.then(|| {
             view(
@@ -91,8 +91,8 @@ impl SubnetManager {
         self.sa.forward(view, &whole);
     }
 
-    /// Brings what is served up to date with what a sweep found: who came and went is announced, what
-    /// the gone had told is forgotten, and the groups that always exist are there.
+    /// Brings the administrator up to date after a sweep: reports ports that came and went, deletes the
+    /// registrations of those that went, and creates the groups that always exist.
     pub(super) fn serve_what_was_found(&mut self) {
         let view = view(
             &self.config,
@@ -150,7 +150,7 @@ impl SubnetManager {
         self.sa = SubnetAdministrator::new(window_config(&self.config), self.config.rmpp);
     }
 
-    /// What the administrator answers from: what is known of the subnet, and the routes in force.
+    /// The data from which the administrator answers: the observed subnet, and the routes in force.
     pub(super) fn view(&self) -> View<'_> {
         view(
             &self.config,

@@ -1,7 +1,7 @@
-//! The rules of `partitions.conf`: `definition : properties ;`, with comments behind `#`.
+//! The rules of `partitions.conf`: `definition : properties ;`, with comments after `#`.
 //!
-//! The first colon of a rule ends its definition; later ones belong to GIDs. Words stand between commas;
-//! a line ends the options of a group.
+//! The first colon of a rule ends its definition; later ones belong to GIDs. Commas separate words; a line
+//! ends the options of a group.
 
 use alloc::{string::ToString, vec::Vec};
 use core::net::Ipv6Addr;
@@ -49,7 +49,7 @@ struct Rule {
     partition: Partition,
     named: bool,
     default: Membership,
-    /// Behind the colon.
+    /// Whether the colon has been read.
     in_properties: bool,
     /// The group whose options are being read.
     group: Option<usize>,
@@ -141,7 +141,7 @@ impl Rule {
         Ok(())
     }
 
-    /// A word behind the colon.
+    /// Adds a word after the colon.
     fn add(&mut self, line: usize, word: &str) -> Result<(), TextError> {
         let (key, value) = pair(word);
         if key == "mgid" {
@@ -197,7 +197,7 @@ fn pair(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What is neither `full` nor `both` is limited, as OpenSM reads it.
+/// Any word but `full` and `both` means limited, as OpenSM reads it.
 fn membership(value: &str) -> Membership {
     match value {
         "full" => Membership::Full,

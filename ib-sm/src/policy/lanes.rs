@@ -1,9 +1,10 @@
 //! Virtual lanes: SLtoVL and VL arbitration tables, where the routes need more than one lane or the operator wants
 //! quality of service (IBA vol. 1, 14.2.5.8, 14.2.5.9 and 7.6.9).
 //!
-//! An engine that avoids deadlocks by lanes depends on the tables on the way: a packet changes its lane by the
-//! table of each (input, output) pair. Routes on one lane need none of this: then the operator's tables are
-//! written, or nothing is. Lanes that a link does not have are mapped to those that it has.
+//! An engine that avoids deadlocks by lanes depends on the tables of all switches on a path: a packet
+//! changes its lane by the table of each (input, output) pair. Routes on one lane need none of this: then
+//! the operator's tables are written, or nothing is. Lanes that a link does not have are mapped to those
+//! that it has.
 
 use alloc::vec::Vec;
 

@@ -15,7 +15,7 @@ use ib_wire::{Lid, Mtu, PortNum, addr::LidRange};
 use super::{Situation, partitions};
 use crate::{SmConfig, config::PortKind};
 
-/// What the two ends of a link have in common.
+/// Limits that hold for both ends of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkLimits {
     mtu: Mtu,
@@ -74,7 +74,7 @@ pub(crate) fn settings(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
 pub(crate) fn arming(at: Situation<'_>, port: PortId) -> Option<PortState> {
     let info = at.subnet().port(port)?.info()?;
     if info.port_state() == PortState::INITIALIZE && has_link(at, port) {
-        // What else the Set changes is found out when it is built.
+        // Other fields that the Set changes are found when it is built.
         return Some(PortState::ARMED);
     }
     let target = settings(at, port)?;
@@ -149,7 +149,7 @@ pub(crate) fn has_reached(state: PortState, answer: &PortInfo) -> bool {
         || (state == PortState::ARMED && answer.port_state() == PortState::ACTIVE)
 }
 
-/// What the two ends of a port's link have in common; `None` if it is not up, or an end is unknown.
+/// Limits that hold for both ends of a port's link; `None` if it is not up, or an end is unknown.
 pub(crate) fn link_limits(at: Situation<'_>, port: PortId) -> Option<LinkLimits> {
     let record = at.subnet().port(port).filter(|record| record.is_up())?;
     let peer = record.peer()?;
@@ -187,7 +187,8 @@ fn has_link(at: Situation<'_>, port: PortId) -> bool {
     peer.is_some_and(|peer| peer.info().is_some())
 }
 
-/// Whether the host on a port has to subscribe and join again: this manager does not know what it told another.
+/// Whether the host on a port has to subscribe and join again: this manager does not know what it
+/// registered with another.
 fn needs_reregister(at: Situation<'_>, port: PortId) -> bool {
     let Some(record) = at.subnet().port(port) else {
         return false;

@@ -27,7 +27,7 @@ const BLOCK: u16 = MulticastForwardingTable::ENTRIES;
 pub(crate) struct GroupTrees {
     /// By multicast LID.
     pub(crate) trees: BTreeMap<Lid, TreePorts>,
-    /// Members, by group and port GUID, that are behind switches without multicast.
+    /// Members, by group and port GUID, to which no path through switches with multicast leads.
     pub(crate) cut_off: Vec<(Gid, Guid)>,
 }
 

@@ -1,8 +1,8 @@
 //! Partitions in the devices: P_Key tables, and where switches enforce them (IBA vol. 1, 10.9 and 14.2.5.7).
 //!
 //! A key that a port already has keeps its index, as hosts remember indices. A switch port enforces the
-//! partitions of the host behind it; ports between switches pass every key. A table that is too short for the
-//! keys enforces nothing.
+//! partitions of the host that it leads to; ports between switches pass every key. A table that is too
+//! short for the keys enforces nothing.
 
 use alloc::vec::Vec;
 
@@ -87,7 +87,7 @@ pub(crate) fn modifier(at: Situation<'_>, port: PortId, block: u16) -> PKeyModif
     }
 }
 
-/// Sets whether a switch port drops packets that are not in the partitions of the host behind it.
+/// Sets whether a switch port drops packets that are not in the partitions of the host that it leads to.
 pub(crate) fn set_enforcement(at: Situation<'_>, port: PortId, info: &mut PortInfo) {
     let caps = at
         .subnet()
@@ -107,8 +107,8 @@ pub(crate) fn set_enforcement(at: Situation<'_>, port: PortId, info: &mut PortIn
         .set_partition_enforcement_outbound(held && outbound && caps.outbound_enforcement_cap());
 }
 
-/// The keys that a port's table shall hold, the one for index 0 first: an end port's own, and at a switch port
-/// those of the host behind it if partitions are enforced.
+/// The keys that a port's table shall hold, the one for index 0 first: an end port's own, and at a switch
+/// port those of the host that it leads to if partitions are enforced.
 fn keys(at: Situation<'_>, port: PortId) -> Vec<PKey> {
     let (config, subnet) = (at.config(), at.subnet());
     let enforces = !config.partitions.are_plain() && config.part_enforce != Enforcement::Off;

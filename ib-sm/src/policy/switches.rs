@@ -84,8 +84,9 @@ pub(crate) fn small_linear_tables(at: Situation<'_>) -> Vec<SmallTable> {
     small_tables(at, LinearForwardingTable::ID, needed, |(linear, _)| linear)
 }
 
-/// The switches whose multicast tables end below the highest multicast LID. A switch without a multicast table
-/// takes no part in multicast; the members behind it are named elsewhere.
+/// The switches whose multicast tables end below the highest multicast LID. A switch without a multicast
+/// table takes no part in multicast; the members that only it leads to are reported by
+/// [`MulticastCutOff`](crate::Event::MulticastCutOff).
 pub(crate) fn small_multicast_tables(at: Situation<'_>) -> Vec<SmallTable> {
     let last = at.plan().trees().keys().next_back();
     let needed = last.map_or(0, |mlid| {

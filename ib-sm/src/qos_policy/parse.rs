@@ -22,7 +22,7 @@ const ISER_PORT: u64 = 0x035c;
 /// All 15 bits of the default partition's key.
 const DEFAULT_P_KEY: u64 = 0x7fff;
 
-/// What is being read.
+/// State of the reader.
 enum State {
     Outside,
     /// In this section, between entries.
@@ -79,7 +79,7 @@ struct Reader {
     state: State,
     /// Rules of `qos-ulps`: they come last.
     ulps: Vec<MatchRule>,
-    /// Where each match rule stands.
+    /// Line of each match rule.
     rule_lines: Vec<usize>,
 }
 
@@ -223,7 +223,7 @@ impl Reader {
         Ok(name)
     }
 
-    /// What rules name has to be there.
+    /// Checks that all levels and groups that rules name exist.
     fn check(&self) -> Result<(), TextError> {
         for (rule, &line) in self.policy.rules.iter().zip(&self.rule_lines) {
             if self.policy.level(&rule.level).is_none() {

@@ -45,8 +45,8 @@ impl Registrations {
     /// Lines of other kinds and keys that are not known are passed over, as OpenSM does.
     ///
     /// # Errors
-    /// [`TextError`] at the first line that lacks a key or has no number behind it, or that is a member
-    /// without a group.
+    /// [`TextError`] at the first line that lacks a key or the number after it, or that is a member without
+    /// a group.
     pub fn parse(text: &str, unix_seconds: u64) -> Result<Self, TextError> {
         let mut all = Self::default();
         for (line, content) in (1..).zip(text.lines()) {
@@ -209,7 +209,7 @@ impl<'a> Fields<'a> {
         TextError::new(self.line, self.content, expected)
     }
 
-    /// What stands behind `key`, which begins with a blank and ends with `=`.
+    /// The text after `key`, which begins with a blank and ends with `=`.
     fn text(self, key: &'static str) -> Result<&'a str, TextError> {
         let at = self.content.split_once(key);
         at.map(|(_, rest)| rest).ok_or_else(|| self.expected(key))

@@ -1,4 +1,4 @@
-//! What is said to a request: one record, a table, or a status (IBA vol. 1, 15.4.4).
+//! The answer to a request: one record, a table, or a status (IBA vol. 1, 15.4.4).
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use ib_mad::{Mad, MadAddress, MadStatus, Method, SaStatus};
 use ib_sa::{Record, SaMad, Table, pack_table};
 use ib_wire::QKey;
 
-/// What is said to a request that was understood.
+/// The answer to a valid request.
 #[allow(
     clippy::large_enum_variant,
     reason = "an answer lives until it is sent; a box would cost an allocation for each"
@@ -60,7 +60,7 @@ pub(super) fn chosen<R: Record>(
     }
 }
 
-/// A response on its way back to who asked.
+/// A response, addressed to the requester.
 pub(super) fn reply(request: &Mad, response: &SaMad) -> Mad {
     Mad {
         address: MadAddress {

@@ -1,8 +1,8 @@
 //! Multicast groups and their members (IBA vol. 1, 10.5 and 15.2.5.17).
 //!
 //! A group lives from the join that creates it to the leave of its last full member; those that the
-//! partitions ask for, such as IPoIB's broadcast group, are there before anybody joins and stay. A member
-//! is a port with a set of join states: another join adds to it, a leave takes away from it.
+//! partitions define, such as IPoIB's broadcast group, exist before any port joins and stay. A member is a
+//! port with a set of join states: another join adds to it, a leave takes away from it.
 
 mod parameters;
 
@@ -30,7 +30,7 @@ const SHARE: usize = 4;
 /// One group.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    /// What all members have in common; no port.
+    /// Parameters that all members share; no port.
     pub(crate) parameters: McMemberRecord,
     members: BTreeMap<Gid, Member>,
     /// Stays without members.
@@ -57,13 +57,13 @@ pub(crate) struct Groups {
     created: Quota,
     /// Tells groups apart that the administrator names itself.
     named: u32,
-    /// LIDs of groups that are no more, whose trees still stand in the switches.
+    /// LIDs of deleted groups whose trees are still in the switches.
     abandoned: Vec<Lid>,
     /// Some tree does not fit its group any more, or has none.
     changed: bool,
 }
 
-/// What a join or leave did besides.
+/// Side effect of a join or leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupChange {
     Created(Gid),
@@ -112,7 +112,7 @@ impl Group {
         self.members.keys().map(|gid| gid.guid())
     }
 
-    /// Whether anybody receives what is sent to it.
+    /// Whether any member receives packets to it.
     fn has_full_member(&self) -> bool {
         let full = JoinState::FULL_MEMBER | JoinState::SEND_ONLY_FULL_MEMBER;
         self.members
@@ -129,7 +129,7 @@ impl Group {
         record
     }
 
-    /// The group as one record, whoever its members are.
+    /// The group as one record, for any member.
     fn record(&self) -> McMemberRecord {
         let states = self.members.values().map(|member| member.states);
         let mut record = self.parameters;

@@ -1,8 +1,8 @@
 //! Alias GUIDs: further GUIDs of a port, for the virtual functions of an adapter
 //! (IBA vol. 1, 14.2.5.5 and 15.2.5.8).
 //!
-//! A host asks for them by Set(GUIDInfoRecord); an entry of zero leaves the choice to the manager. Entry 0
-//! of block 0 is the port's own GUID and belongs to nobody else.
+//! A host requests them by Set(GUIDInfoRecord); an entry of zero leaves the choice to the manager. Entry 0
+//! of block 0 is the port's own GUID and cannot be an alias of another port.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -149,7 +149,7 @@ impl AliasGuids {
         Ok(record)
     }
 
-    /// A GUID of the manager's range (`sm_assigned_guid`) that nobody has: its first byte, then a count.
+    /// A free GUID of the manager's range (`sm_assigned_guid`): its first byte, then a count.
     fn choose(&mut self, view: View<'_>, taken: &BTreeSet<Guid>) -> Guid {
         loop {
             self.chosen = self.chosen.wrapping_add(1);

@@ -1,4 +1,4 @@
-//! What links carry: MTU and rate of the weakest on a way (IBA vol. 1, 14.2.5.6).
+//! MTU and rate of a path: those of its weakest link (IBA vol. 1, 14.2.5.6).
 
 use ib_smp::PortInfo;
 use ib_wire::{Mtu, Rate};
@@ -20,7 +20,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Takes a port on the way into account.
+    /// Takes a port on the path into account.
     pub(super) fn pass(&mut self, port: &PortInfo) {
         let mtu = port.mtu_cap().min(port.neighbor_mtu());
         if mtu != Mtu(0) {

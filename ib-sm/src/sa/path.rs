@@ -32,7 +32,7 @@ pub(super) struct End<'a> {
     lids: LidRange,
 }
 
-/// A node on the way, and the ports by which a packet comes in and goes out; 0 at the ends.
+/// A node on a path, and the ports by which a packet comes in and goes out; 0 at the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hop {
     pub(super) node: NodeId,
@@ -259,7 +259,7 @@ fn lid_pairs(
     })
 }
 
-/// Goes the way of a packet to `dlid`, node by node. `None` where the tables lead nowhere.
+/// Follows the path of a packet to `dlid`, node by node. `None` where the tables lead nowhere.
 pub(super) fn walk(
     view: View<'_>,
     source: End<'_>,
@@ -415,7 +415,7 @@ fn asked_for(
         }
         path.set_sl(template.sl());
     }
-    // The way back by the same service level has to be there as well.
+    // The reverse path at the same service level has to exist as well.
     if given.contains(C::REVERSIBLE)
         && template.reversible()
         && let Some(destination) = destination

@@ -176,7 +176,7 @@ mod tests {
             assert!(queue.push(Instant::ZERO, request(1)).is_none());
         }
         assert!(queue.push(Instant::ZERO, request(2)).is_none());
-        // One was served as it came, if anybody had asked.
+        // One request was served when it came.
         assert_eq!(served(&mut queue).len(), 1);
         assert!(queue.poll_timeout().is_some_and(|at| at <= Instant::ZERO));
         queue.handle_timeout(Instant::ZERO);

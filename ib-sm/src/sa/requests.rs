@@ -1,4 +1,4 @@
-//! What each request is answered with: a row for each attribute (IBA vol. 1, 15.2.5 and 15.4).
+//! The answers to requests: a row for each attribute (IBA vol. 1, 15.2.5 and 15.4).
 
 use alloc::vec::Vec;
 
@@ -35,7 +35,7 @@ const NODES_AT_ONCE: usize = 128;
 const NODES_IN_PART: usize = 64;
 
 impl SubnetAdministrator {
-    /// What to answer to a request.
+    /// The answer to a request.
     pub(super) fn answered(&mut self, context: RequestContext<'_>) -> Answered {
         let RequestContext { request, view, .. } = context;
         if matches!(request.method(), Method::SET | Method::DELETE) {

@@ -1,7 +1,7 @@
 //! Which nodes a query can concern: a LID or a GUID in it names one, and then no other has to be looked at.
 //!
-//! A large subnet has tens of thousands of records of each kind, and nearly every query names the one that it
-//! wants. What is not named here is left to the comparison of the records.
+//! A large subnet has tens of thousands of records of each kind, and nearly every query names the one that
+//! it wants. Components without a lookup here are left to the comparison of the records.
 
 use ib_sa::{ComponentMask, NodeComponents, NodeRecord};
 use ib_wire::{Guid, Lid};
@@ -18,7 +18,7 @@ pub(super) enum Scope<'a> {
     One(NodeId),
     /// These, as far as they are there: a part of all.
     Listed(&'a [Guid]),
-    /// What it names is not there.
+    /// The port that it names does not exist.
     Nobody,
 }
 

@@ -250,7 +250,7 @@ mod tests {
         let renewed = services.register(at(1), PORT, &service(0, 20), all());
         assert!(renewed.is_ok(), "it takes no more room");
         services.register(at(1), Guid(8), &one_more, all()).unwrap();
-        // What has ended gives its room back.
+        // An ended lease frees its place.
         services.handle_timeout(at(10));
         let kept = services.register(at(10), PORT, &service(1 << 40, 10), all());
         assert!(kept.is_ok());

@@ -1,5 +1,5 @@
-//! Subscriptions: who wants to hear of which notices, and the Reports that tell them
-//! (IBA vol. 1, 13.4.11 and 15.2.5.12).
+//! Subscriptions: the notices that each subscriber wants, and the Reports that carry them (IBA vol. 1,
+//! 13.4.11 and 15.2.5.12).
 //!
 //! A host subscribes by Set(InformInfo). Each notice, a device's trap or the manager's own, becomes one
 //! Report to every subscription that it fits, sent again until a ReportResp comes.
@@ -34,7 +34,7 @@ struct Subscription {
     filter: InformInfo,
 }
 
-/// All subscriptions, and the Reports on their way.
+/// All subscriptions, and the Reports that are not answered yet.
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
     all: Vec<Subscription>,
@@ -70,7 +70,7 @@ impl Subscriptions {
         gid: Gid,
         wanted: &InformInfo,
     ) -> Result<InformInfo, MadStatus> {
-        // What a subscription and its end have in common.
+        // The fields that a subscription and its end share.
         let mut filter = *wanted;
         filter.set_subscribe(1);
         let is_it = |known: &Subscription| {
@@ -225,7 +225,8 @@ fn same(a: &InformInfo, b: &InformInfo) -> bool {
 /// Whether a subscription asks for a notice.
 fn fits(filter: &InformInfo, notice: &Notice) -> bool {
     let trap = TrapNumber(notice.trap_number());
-    // Of what comes and goes the filter names the port or the group itself, not who tells of it.
+    // For ports and groups that come and go the filter names the port or group itself, not the issuer of
+    // the notice.
     let about = match trap {
         TrapNumber::GID_IN_SERVICE
         | TrapNumber::GID_OUT_OF_SERVICE

@@ -1,8 +1,8 @@
 //! TraceRecord: the nodes on a path, one record each (IBA vol. 1, 15.2.5.18).
 //!
-//! The query is a PathRecord, the method GetTraceTable. The administrator must not tell an intruder what
-//! a fabric is built of, so what it names nodes and ports by is up to it: here their GUIDs, and the
-//! port numbers.
+//! The query is a PathRecord, the method GetTraceTable. The administrator must not reveal the structure of
+//! the fabric to an intruder, so the specification leaves the identifiers of nodes and ports to it: here
+//! they are GUIDs and port numbers.
 
 use alloc::vec::Vec;
 
@@ -31,7 +31,7 @@ pub(super) fn trace(
     let mut records = Vec::new();
     let arrived = path::walk(view, source, destination, first.dlid(), |hop| {
         let node = view.subnet.node(hop.node)?;
-        // A switch has one GUID for all its ports, the number tells which.
+        // A switch has one GUID for all its ports; the number distinguishes them.
         let id = |port: ib_wire::PortNum| match (port.0, node.is_switch()) {
             (0, _) => Some(0),
             (_, true) => Some(node.info().port_guid().0),

@@ -1,4 +1,4 @@
-//! What the administrator answers from, and what of it a requester may access.
+//! The data from which the administrator answers, and the part of it that a requester may access.
 
 use ib_mad::SmKey;
 use ib_smp::SmInfo;

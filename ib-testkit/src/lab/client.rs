@@ -144,7 +144,7 @@ impl Client {
         self.ask_client(call)
     }
 
-    /// Asks with a client of its own, which follows transfers of many segments, both ways.
+    /// Sends a request by a client of its own, which follows transfers of many segments in both directions.
     pub fn ask_client<R: Request>(&mut self, request: R) -> R::Answer
     where
         R::Error: fmt::Debug,

@@ -16,7 +16,7 @@ use crate::{
     partition::{GroupOptions, Partition},
 };
 
-/// First 16 bits of a group that the administrator names itself, behind `FF1s`: 0xA01B.
+/// First 16 bits of a group that the administrator names itself, after `FF1s`: 0xA01B.
 const OWN_SIGNATURE: u16 = 0xa01b;
 /// The same of IPoIB's groups, by IP version.
 const IPOIB_SIGNATURES: [u16; 2] = [0x401b, 0x601b];
@@ -126,7 +126,7 @@ pub(super) fn fits(
     }
 }
 
-/// Without a selector a value is meant as it stands.
+/// Without a selector a value means exactly that value.
 fn selector(given: McMemberComponents, bit: McMemberComponents, selector: Selector) -> Selector {
     match given.contains(bit) {
         true => selector,
