@@ -6,8 +6,8 @@ use crate::commands::Command;
 
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
 ///
-/// Exit status: 0 done and all checks hold, 1 done and a check failed, 2 bad usage or bad input,
-/// 130 after Ctrl-C. What is wrong stands in one line on stderr.
+/// Exit status: 0 done and all checks hold, 1 done and a check failed, 2 bad usage or bad input, 130 after
+/// Ctrl-C. An error is one line on stderr.
 #[derive(Debug, Parser)]
 #[command(
     name = "ib",

@@ -1,4 +1,4 @@
-//! What reaches a running manager from its host: signals, commands on a Unix socket and over HTTP, files to write.
+//! Inputs of a running manager from its host: signals, commands on a Unix socket and over HTTP, files to write.
 //!
 //! The manager does no I/O, and the loop that drives it waits for datagrams. So the two are joined by an
 //! engine around the engine, which takes one command between two datagrams. Threads read and write for the clients;
@@ -54,9 +54,9 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 /// Files that a running manager keeps.
 #[derive(Default)]
 pub struct KeptFiles {
-    /// What hosts registered.
+    /// The file of registrations.
     pub sa_db: Option<SaDb>,
-    /// Who owns which LID.
+    /// The file of LIDs.
     pub guid2lid: Option<Guid2lid>,
     /// Tables after each sweep, in this directory.
     pub dump_dir: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use std::{fmt, io, process::ExitCode};
 
-/// What a command that did its work found.
+/// The result of a command that could do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Every check holds: status 0.
@@ -31,7 +31,7 @@ impl Verdict {
 pub enum CliError {
     /// Bad usage or bad input: status 2, and one line that says where, what, and what was expected.
     Input(String),
-    /// Whoever read the output has gone: the command ends, quietly.
+    /// The reader of the output has closed it: the command ends quietly.
     OutputClosed,
 }
 

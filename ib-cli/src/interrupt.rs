@@ -1,9 +1,9 @@
 //! Ctrl-C and SIGTERM: what must not be left half done is completed or undone, then the process ends with
 //! status 130.
 //!
-//! A thread of its own waits for the signals, so a command needs no loop that looks for them. What a command has
-//! open registers an action with [`on_interrupt`]: a recording writes out its buffer, a temporary file or a
-//! socket is removed. An action runs beside the command's own threads: it shares what it touches by a lock.
+//! A thread of its own waits for the signals, so a command needs no loop that checks for them. Code with something open
+//! registers an action with [`on_interrupt`]: a recording writes out its buffer, a temporary file or a socket is
+//! removed. An action runs beside the command's own threads: data that both use need a lock.
 
 use std::{
     io,

@@ -34,7 +34,7 @@ pub struct LogArgs {
     /// Log to this file [default: log_file of --config]. SIGUSR1 and SIGHUP open it again, as log rotation needs
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
-    /// What to log: error, warn, info, debug or trace, by module if need be, as `info,routing=debug`; without
+    /// Level of the log: error, warn, info, debug or trace, by module if need be, as `info,routing=debug`; without
     /// --log-file on stderr. Modules: sweep, discovery, lids, routing, ports, multicast, election, traps, control
     /// [default: by log_flags of --config]
     #[arg(long, value_name = "SPEC", env = "IB_LOG", hide_env_values = true)]
@@ -213,7 +213,7 @@ impl Log {
         }
     }
 
-    /// What is logged, as `--log-level` takes it.
+    /// The level, as `--log-level` takes it.
     pub fn level(&self) -> String {
         let Some(inner) = &self.0 else {
             return "off: there is no --log-file, log_file or --log-level".to_owned();

@@ -86,7 +86,7 @@ fn usage(error: &clap::Error) -> ExitCode {
             _ => ExitCode::SUCCESS,
         };
     }
-    // What the parsers of numbers say helps nobody who does not know them.
+    // The messages of number parsers help only those who know them.
     let text = error.render().to_string();
     let text = text.replace("invalid digit found in string", "expected a number");
     let lines = text

@@ -1,4 +1,4 @@
-//! What a command sees of a running manager: wall time of each phase, warnings, and the report at the end.
+//! Observes a running manager for a command: wall time of each phase, warnings, and the report at the end.
 
 use std::{
     collections::BTreeSet,

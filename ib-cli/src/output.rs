@@ -1,4 +1,4 @@
-//! What people and programs see: tables for reading, JSON for programs, progress on stderr.
+//! Output: tables for people, JSON for programs, progress on stderr.
 
 pub mod json;
 pub mod place;

@@ -1,4 +1,4 @@
-//! What scripts rely on: exit status, the one line on stderr, JSON on stdout.
+//! The interface for scripts: exit status, the one line on stderr, JSON on stdout.
 
 mod common;
 
@@ -593,7 +593,7 @@ fn packets() -> Vec<(&'static str, Vec<String>)> {
     packets.into()
 }
 
-/// Asserts that every case stands there again after `decode` with these arguments and `encode --raw`.
+/// Asserts that every case is unchanged after `decode` with these arguments and `encode --raw`.
 fn comes_back(arguments: &[&str], cases: &[String]) {
     let text: String = cases.iter().map(|case| format!("{case}\n")).collect();
     let decoded = ib(&[&["decode", "--json"], arguments].concat(), &text);

@@ -69,7 +69,7 @@ fn the_packaged_configuration_is_the_default_one() {
     let printed = String::from_utf8(printed.stdout).unwrap();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/ib-sm.conf");
     let packaged = fs::read_to_string(file).unwrap();
-    // What a comment says may change without a change of the configuration.
+    // Comments may change without a change of the configuration.
     let options = |text: &str| -> Vec<String> {
         let set = text.lines().filter(|line| !line.starts_with('#'));
         set.filter(|line| !line.is_empty())

@@ -70,7 +70,7 @@ impl Running {
         self.folder.join("socket")
     }
 
-    /// The answer to one order behind `json `.
+    /// The answer to one command after `json `.
     fn ask(&self, order: &str) -> serde_json::Value {
         let mut stream = UnixStream::connect(self.socket()).unwrap();
         writeln!(stream, "json {order}").unwrap();
@@ -203,12 +203,12 @@ fn what_hosts_told_is_kept_in_a_file_that_a_restart_reads() {
     running.wait_for("up", is_up);
     assert_eq!(running.ask("status")["groups"], 1);
     let read = || fs::read_to_string(running.folder.join("sa.dump")).unwrap();
-    // The port that the file names is nobody's.
+    // No port has the GUID that the file names.
     running.wait_for("the file", |_| !read().contains("mcm_port"));
     assert!(read().starts_with("MC Group 0xc000  (well known): mgid=0xff12401bffff0000"));
 }
 
-/// What `ib ctl` prints, with its exit status.
+/// The output of `ib ctl`, with its exit status.
 fn ctl(running: &Running, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ib"));
     command.arg("ctl").arg("--socket").arg(running.socket());
@@ -329,7 +329,7 @@ fn files_that_cannot_be_written_are_tried_again() {
     ];
     let running = Running::start("retry", &options, &[("file", "")]);
     running.wait_for("up", is_up);
-    // A file is in the way of the directory of tables, and the directory of the others is missing.
+    // A file has the name of the directory of tables, and the directory of the others is missing.
     let file = |name: &str| running.folder.join(name);
     assert!(!file("later").exists());
     fs::remove_file(file("file")).unwrap();

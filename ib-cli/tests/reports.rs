@@ -1,4 +1,4 @@
-//! What reports say of fabrics that are not whole, and why a status is 1.
+//! Reports on fabrics that are not whole, and the reasons of status 1.
 
 mod common;
 
@@ -57,7 +57,7 @@ fn a_ca_without_a_lid_in_the_tables_is_unreachable() {
     assert_eq!((status, errors(&whole).as_str()), (0, ""));
     assert_eq!(whole["routes"]["pairs"], 2);
 
-    // The lines of one CA, whose port GUID stands in them, are missing; then those of both.
+    // The lines of one CA, which contain its port GUID, are missing; then those of both.
     let without = |guid: &str| -> String {
         let lines = text.lines().filter(|line| !line.contains(guid));
         lines.map(|line| format!("{line}\n")).collect()

@@ -1,4 +1,4 @@
-//! What the shell and `man` get: completions and manual pages.
+//! Completions for the shell, and manual pages.
 
 mod common;
 

@@ -51,8 +51,8 @@ enum What {
     Packet {
         #[command(flatten)]
         input: InputArgs,
-        /// What the bytes are: a packet that starts at its LRH (ib), GRH (rocev1), IP header
-        /// (rocev2-ipv4, rocev2-ipv6) or Ethernet header (ethernet), or a flow control packet (link)
+        /// Form of the input: a packet that starts at its LRH (ib), GRH (rocev1), IP header (rocev2-ipv4,
+        /// rocev2-ipv6) or Ethernet header (ethernet), or a flow control packet (link)
         #[arg(long = "as", value_name = "START", default_value = "ib", value_parser = form)]
         form: Form,
         /// Read the packets from a pcap or pcapng file (`-`: stdin) of any link type that can carry
@@ -80,7 +80,7 @@ struct InputArgs {
     fields: Vec<String>,
 }
 
-/// What the bytes of a packet are.
+/// Form of the bytes of a packet.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     /// A packet that starts here.
@@ -175,7 +175,7 @@ fn print<D: Decoder + Send>(
     };
     let mut alone = job()?;
     let mut good = true;
-    // The first batch never waits for threads; on one processor there is nobody to wait for.
+    // The first batch never waits for threads; on one processor there is none to wait for.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut ended = false;
     let mut is_first = true;

@@ -30,14 +30,14 @@ const MAX_LEN: usize = 1 << 24;
 
 /// Encode what `decode --json` printed: hexadecimal digits, one case a line.
 ///
-/// Recomputes lengths, pad and CRCs of packets, unless told --raw.
+/// Recomputes lengths, pad and CRCs of packets, unless --raw is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct EncodeArgs {
     /// One JSON document; `-` or nothing: one document a line on stdin
     #[arg(value_name = "JSON")]
     document: Option<String>,
-    /// Write the fields, pad and CRCs as they stand: gives back the bytes that were decoded
+    /// Write the fields, pad and CRCs as they are: gives back the bytes that were decoded
     #[arg(long)]
     raw: bool,
 }

@@ -37,7 +37,8 @@ pub struct HealthArgs {
     /// Judge error counters by what they counted since this snapshot
     #[arg(long, value_name = "SNAPSHOT")]
     since: Option<PathBuf>,
-    /// What each error counter may count, as ibqueryerrors reads it: lines like SymbolErrorCounter=10
+    /// File of the thresholds of error counters, in the format of ibqueryerrors: lines like
+    /// SymbolErrorCounter=10
     #[arg(long, value_name = "FILE")]
     thresholds: Option<PathBuf>,
     /// The topology that there should be, in ibnetdiscover's format

@@ -21,7 +21,7 @@ use crate::{
 
 /// Show the counters of all ports, or of some: 64-bit ones where the device has them.
 ///
-/// Only reads, unless told to --reset. A counter that could not be read is listed as missing, never as 0.
+/// Only reads, unless --reset is given. A counter that could not be read is listed as missing, never as 0.
 /// Status 1 if the counters of a port could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -189,7 +189,7 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        // What a port of an adapter is named by may also be its only one.
+        // The names of an adapter's port may fit its only port too.
         let sum = |names: &dyn Fn(&str) -> bool, at: PortRef, port: &SnapshotPort| -> u64 {
             let values = match rates {
                 Some(rates) => rates.of(at, snapshot, port),

@@ -79,7 +79,7 @@ impl QueryArgs {
     }
 }
 
-/// What can be read.
+/// The structures that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
 enum What {
@@ -105,7 +105,7 @@ enum What {
 }
 
 pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
-    // What is asked for is checked before a port is looked for.
+    // The arguments are checked before a port is looked for.
     let question = Question::parse(&args)?;
     let clock = MonotonicClock::start();
     let classes = [
@@ -183,7 +183,7 @@ struct Asker {
     m_key: MKey,
 }
 
-/// What was answered, or why nothing was, in words.
+/// The answer, or in words why there is none.
 type Answer<T> = Result<T, String>;
 
 impl Asker {

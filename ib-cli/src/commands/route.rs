@@ -75,7 +75,7 @@ Examples:
   ib route --fabric fabric.net --from lfts --repair --order order
                                              the least that heals the tables, and in which order";
 
-/// The report of the routes, with a word on each cluster and on the way from old tables.
+/// The report of the routes, with a line on each cluster and on the update from old tables.
 #[derive(Serialize)]
 struct WholeReport<'a> {
     #[serde(flatten)]

@@ -41,9 +41,9 @@ pub struct SmCommand {
     /// after a restart. It may be missing at first
     #[arg(long, value_name = "FILE")]
     guid2lid: Option<PathBuf>,
-    /// Keep what hosts told the administrator in this file, in the format of OpenSM's opensm-sa.dump:
-    /// memberships, services and subscriptions survive a restart. It may be missing at first [default: the
-    /// sa_db_file of --config]
+    /// Keep the registrations of hosts in this file, in the format of OpenSM's opensm-sa.dump: memberships,
+    /// services and subscriptions survive a restart. It may be missing at first [default: the sa_db_file of
+    /// --config]
     #[arg(long, value_name = "FILE")]
     sa_db: Option<PathBuf>,
     /// Answer the commands of `ib ctl` on this Unix socket while running. It belongs to the user alone
@@ -134,7 +134,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
-    // What is recorded can be replayed: the engine sees no other moments than the file has.
+    // A recording can be replayed: the engine sees no times but those in the file.
     let clock = port.clock(TappedClock::new(clock));
     let mut transport = Tap::new(port, clock.clone(), |record: &Record| {
         recording.write(record)

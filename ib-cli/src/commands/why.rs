@@ -136,7 +136,7 @@ fn hop_document(snapshot: &Snapshot, path: &Path, hop: &ib_diag::Hop) -> Map<Str
     map
 }
 
-/// What limits the path: its slowest link, its smallest MTU, errors and waits on it.
+/// The limits of the path: its slowest link, its smallest MTU, errors and waits on it.
 fn limits(snapshot: &Snapshot, path: &Path) -> Vec<String> {
     let mut limits = Vec::new();
     if path.end != PathEnd::Arrived {

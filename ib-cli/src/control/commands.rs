@@ -1,6 +1,6 @@
 //! The commands of the console, under the names of OpenSM's.
 //!
-//! A line is one command. Its answer is text that ends with an empty line; behind `json ` it is one JSON
+//! A line is one command. Its answer is text that ends with an empty line; after `json ` it is one JSON
 //! document on one line.
 
 mod perf;

@@ -1,8 +1,9 @@
 //! A Unix socket on which lines come in and answers go out.
 //!
-//! Each client has a thread of its own that reads a line, hands it to the manager, and writes the answer before it reads the
-//! next one. So a client has one command at the manager and one answer waiting, a slow one delays nobody, and the
-//! manager takes one command between two datagrams. A client that says nothing is let go. The socket belongs to the user alone.
+//! Each client has a thread of its own that reads a line, hands it to the manager, and writes the answer before it
+//! reads the next one. So a client has at most one command at the manager and one answer waiting, a slow client delays
+//! no other, and the manager takes one command between two datagrams. The connection of a client that sends nothing is
+//! closed. Only the user who started the manager can open the socket.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},

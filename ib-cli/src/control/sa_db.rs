@@ -1,4 +1,4 @@
-//! The file in which what hosts told the administrator outlives the manager: OpenSM's `sa_db_file`.
+//! The file in which registrations with the administrator outlive the manager: OpenSM's `sa_db_file`.
 
 use std::{
     path::PathBuf,
@@ -48,7 +48,8 @@ impl SaDb {
         self.retry.due()
     }
 
-    /// Writes what hosts told, keys of services among it, if it is news. What a standby has is nothing: another manager is told.
+    /// Writes the registrations, keys of services among them, if they changed. A standby writes none: hosts register
+    /// with the master.
     pub fn keep(&mut self, sm: &SubnetManager, now: Instant) {
         let state = (sm.state(), sm.registrations_version());
         let knows = match sm.state() {

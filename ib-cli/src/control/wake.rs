@@ -77,7 +77,7 @@ impl WakeablePort {
         }
     }
 
-    /// Whether somebody woke the port; forgets it.
+    /// Whether the port was woken since the last call.
     fn take_wake(&mut self) -> bool {
         let mut bytes = [0; 64];
         let mut woken = false;

@@ -151,7 +151,7 @@ impl Temporary {
     fn take_place_of(self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         match File::open(directory(target))?.sync_all() {
-            // Some file systems have no way to do so.
+            // Some file systems cannot do so.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced,
         }

@@ -43,7 +43,7 @@ impl NodeNames {
         Ok(Self(names))
     }
 
-    /// The text with the name of each GUID behind it.
+    /// The text with the name of each GUID after it.
     pub fn annotate(&self, text: &str) -> String {
         /// Length of a GUID as it is printed.
         const LEN: usize = 18;

@@ -32,7 +32,7 @@ pub struct Report {
     /// Nodes of the simulated fabric that the manager did not reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<NodeCounts>,
-    /// What each change of the fabric cost; `None` without `--then`.
+    /// The cost of each change of the fabric; `None` without `--then`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<ChangeReport>>,
     /// Whether a manager brought the subnet up without an error; `None` if no manager ran.
@@ -90,7 +90,7 @@ pub struct Seconds {
     pub total: f64,
 }
 
-/// What the verifier says of the routes.
+/// The verifier's report on the routes.
 #[derive(Debug, Serialize)]
 pub struct RoutesReport {
     /// Ordered pairs of LIDs of different CA ports.
@@ -108,7 +108,7 @@ pub struct RoutesReport {
     pub max_hops: u32,
     pub mean_hops: f64,
     pub link_load: LinkLoad,
-    /// What forbids to install the routes without a permission.
+    /// Defects that forbid to install the routes without a permission.
     #[serde(skip)]
     defects: Vec<Defect>,
 }
@@ -216,7 +216,7 @@ impl Report {
 }
 
 impl RoutesReport {
-    /// What the verifier found, in the words of the fabric.
+    /// The verifier's report, in the names of the fabric.
     pub fn new(fabric: &Fabric, verified: &VerifyReport) -> Self {
         let cycle = verified.cycle.as_ref();
         Self {
@@ -274,7 +274,7 @@ impl CycleLink {
 }
 
 impl FabricCounts {
-    /// What is in a fabric whose ports have these LIDs.
+    /// The contents of a fabric whose ports have these LIDs.
     pub fn new(fabric: &Fabric, lids: &LidMap) -> Self {
         Self {
             switches: fabric.num_switches(),

@@ -9,7 +9,7 @@ use ib_routing::{
 use ib_wire::{Guid, Lid, Lmc, PortNum};
 use serde::{Deserialize, Serialize};
 
-/// What `generate --json` and `discover --json` print, and `--fabric` reads.
+/// The document that `generate --json` and `discover --json` print, and `--fabric` reads.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Document {
     /// Counts for the reader; they are not read back.
@@ -144,7 +144,7 @@ impl PortDocument {
 pub struct DocumentError {
     /// Line of the text, from 1.
     pub line: usize,
-    /// What is wrong, and what was expected.
+    /// The error, and the form that was expected.
     pub what: String,
 }
 

@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use crate::{error::CliError, files};
 
-/// What `ib check --certificate` adds to the report.
+/// The part of the report that `ib check --certificate` adds.
 #[derive(Debug, Serialize)]
 pub struct Proof {
     /// Channels and lanes in the order; `null` where there is a cycle.
     channels: Option<usize>,
-    /// What the checker found wrong, which knows nothing of how the order was made.
+    /// The error that the checker found; it shares no code with the search for the order.
     flaw: Option<String>,
 }
 

@@ -13,7 +13,7 @@ use crate::output::table::Table;
 /// Random permutations that are tried.
 const PERMUTATIONS: u64 = 10;
 
-/// What `ib check --traffic` adds to the report.
+/// The part of the report that `ib check --traffic` adds.
 #[derive(Debug, Serialize)]
 pub struct Traffic {
     /// The worst of all shifts, and by how many ports it shifts.

@@ -120,8 +120,8 @@ impl Cases {
         })
     }
 
-    /// Fills an empty batch; whether the input has ended. What was read before an error is in the
-    /// batch.
+    /// Fills an empty batch; returns whether the input has ended. Cases that were read before an error are
+    /// in the batch.
     pub fn read(&mut self, batch: &mut Batch) -> Result<bool, CliError> {
         match self {
             Self::Argument(digits, start) => {
@@ -186,7 +186,7 @@ impl Lines {
                 }
                 return Ok(true);
             }
-            // Lines are decoded where they stand, but for the one that the buffer cuts.
+            // Lines are decoded in place, but for the one that the end of the buffer cuts.
             let mut rest = chunk;
             while !batch.is_full()
                 && let Some(end) = memchr::memchr(b'\n', rest)
@@ -212,7 +212,7 @@ impl Lines {
     }
 }
 
-/// Decodes the line behind line `number`.
+/// Decodes the line after line `number`.
 #[inline]
 fn decode(
     batch: &mut Batch,

@@ -32,7 +32,7 @@ impl Decoder for LinkDecoder {
     }
 
     fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
-        // Of a packet that was cut short the bytes stand where a payload would.
+        // The bytes of a packet that was cut short are printed as a payload.
         let (packet, payload, trailer) = match FlowControlPacket::parse(case, 0) {
             Ok((packet, trailer)) => (Some(packet), &[][..], trailer),
             Err(_) => (None, case, &[][..]),

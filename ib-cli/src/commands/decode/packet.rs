@@ -129,7 +129,7 @@ impl Decoder for PacketDecoder {
     }
 }
 
-/// Everything behind the payload, down to the last byte: `encode --raw` puts it back.
+/// Everything after the payload, down to the last byte: `encode --raw` puts it back.
 struct Tail<'a> {
     pad: &'a [u8],
     icrc: Option<CrcCheck<4>>,
@@ -143,7 +143,7 @@ impl<'a> Tail<'a> {
         let bytes = packet.bytes();
         let payload_end = packet.payload_offset() + packet.payload().len();
         let crcs = icrc.map_or(0, |crc| crc.found.len()) + vcrc.map_or(0, |crc| crc.found.len());
-        // Without a CRC nothing says where the pad ends: the rest belongs to nobody.
+        // Without a CRC the end of the pad is unknown: the rest is printed as bytes.
         let pad_end = match crcs {
             0 => payload_end + packet.pad().len(),
             crcs => bytes.len() - packet.trailer().len() - crcs,

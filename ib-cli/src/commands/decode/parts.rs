@@ -1,10 +1,10 @@
-//! What stands around and behind the headers of a packet in the output.
+//! The text before, between and after the headers of a packet in the output.
 
 use ib_wire::{CrcCheck, Fault, Faults};
 
 use ib_text::{Line, Style};
 
-/// What stands between the headers' texts.
+/// The text between the texts of headers.
 pub struct Separator {
     style: Style,
     first: bool,

@@ -12,7 +12,7 @@ use ib_text::plain;
 
 use crate::{error::CliError, nearest, output::stderr};
 
-/// What the administrator can do: no record, but asked for as one.
+/// Capabilities of the administrator: not a record, but requested as one.
 const CLASS_PORT_INFO: RecordInfo = RecordInfo {
     id: ClassPortInfo::ID,
     layout: ClassPortInfo::LAYOUT,

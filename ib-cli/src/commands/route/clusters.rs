@@ -15,7 +15,7 @@ use crate::{
     route_args::{RouteArgs, warn_fallback},
 };
 
-/// What is said of one cluster.
+/// The report of one cluster.
 #[derive(Debug, Serialize)]
 pub struct ClusterReport {
     name: String,

@@ -1,4 +1,4 @@
-//! The way from tables in use to new ones: in which order to write them, and what to drain first.
+//! The update from tables in use to new ones: the order of the writes, and the LIDs to drain first.
 
 use std::{
     fmt::Write as _,
@@ -31,8 +31,8 @@ use crate::{
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Tables in use")]
 pub struct FromArgs {
-    /// Forwarding tables in use: say in which order to write the new ones, so that no packet loops and
-    /// nothing deadlocks on the way, and which LIDs to drain before. Their LIDs are kept
+    /// Forwarding tables in use: print the order in which to write the new ones, so that meanwhile no
+    /// packet loops and nothing deadlocks, and the LIDs to drain before. Their LIDs are kept
     #[arg(long, value_name = "FILE", conflicts_with = "clusters")]
     from: Option<PathBuf>,
     /// Service levels that go with them
@@ -53,7 +53,7 @@ pub struct FromArgs {
     order: Option<PathBuf>,
 }
 
-/// The way from old tables to new ones.
+/// The update from old tables to new ones.
 #[derive(Debug, Serialize)]
 pub struct UpdateReport {
     entries: u64,
@@ -122,7 +122,7 @@ impl FromArgs {
         Ok(repaired.routes)
     }
 
-    /// Plans the way to `new`, and writes it if asked to.
+    /// Plans the update to `new`, and writes the plan if asked to.
     pub fn plan(
         &self,
         fabric: &Fabric,

@@ -113,7 +113,7 @@ fn serve_until_it_ends(
     served.map_err(CliError::input)?;
     let status = status.map_err(|error| CliError::at("waiting for the program", error))?;
     if status.signal().is_some() {
-        // umad2sim removes the files that stand for the adapter at exit, which a signal skips.
+        // At exit umad2sim removes the files that represent the adapter, which a signal skips.
         remove(Path::new(&format!("sys-{id}")));
     }
     Ok(status)

@@ -43,7 +43,7 @@ fn document(change: &Change) -> Value {
     })
 }
 
-/// What the device holds, in hex.
+/// The block on the device, in hex.
 fn from(change: &Change) -> String {
     change
         .from

@@ -1,4 +1,4 @@
-//! What subnet administration says of a path.
+//! The path record of subnet administration for a path.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{error::CliError, source::Source};
 
-/// What the SA said of a path.
+/// The answer of the SA about a path.
 pub enum SaPath {
     /// A snapshot has no SA to ask.
     NotAsked,
