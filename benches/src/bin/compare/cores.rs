@@ -1,4 +1,4 @@
-//! What all cores bring where destinations or switches are independent: wall time of routing and of the
+//! The gain of more cores where destinations or switches are independent: wall time of routing and of the
 //! verification with all threads beside that with one, by turns.
 
 use std::{
@@ -10,8 +10,8 @@ use ib_routing::{Fabric, LidMap, LidOptions, RouteError, RouteOptions, engine, v
 
 use crate::{measure::Sample, opensm::torus_config, row::Row};
 
-/// What is measured on which fabric: engines whose switches or destinations choose by themselves, and
-/// the verifier.
+/// Engines whose switches or destinations choose independently, and the verifier, each with the fabric that
+/// is measured.
 pub(crate) const CASES: [(&str, &str); 7] = [
     ("minhop", "ft3456"),
     ("updn", "ft3456"),

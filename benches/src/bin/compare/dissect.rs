@@ -30,7 +30,7 @@ pub(crate) const CASES: u32 = 100_000;
 /// How often each program runs.
 const REPETITIONS: usize = 5;
 
-/// What is dissected, and how both programs are asked.
+/// The input of a dissection, and the commands of both programs.
 pub(crate) struct Dissection {
     pub(crate) subject: &'static str,
     pub(crate) case: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct Dissection {
     pub(crate) ours: &'static [&'static str],
     /// The fields by `ib`'s names, and the same ones by tshark's.
     pub(crate) fields: (&'static str, &'static [&'static str]),
-    /// What `ib` reads on its standard input.
+    /// Standard input of `ib`.
     pub(crate) input: Vec<u8>,
     /// The capture that tshark reads.
     pub(crate) capture: Vec<u8>,
@@ -133,7 +133,7 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         for file in [&self.input, &self.capture] {
-            // What is left behind lies in the directory for temporary files.
+            // Files left over are in the directory for temporary files.
             let _ = fs::remove_file(file);
         }
     }

@@ -1,5 +1,5 @@
-//! The peers of PortInfo's decoding: a C program that this machine's compiler builds against their
-//! headers. It runs beside us and measures itself, a repetition at a time, when it is told to.
+//! The peers of PortInfo's decoding: a C program that this machine's compiler builds against their headers.
+//! It runs beside us and measures itself, a repetition at a time, on command.
 
 use std::{
     fs,
@@ -32,7 +32,7 @@ impl Peer {
         let dir = std::env::temp_dir().join(format!("ib-compare-mad-{}", process::id()));
         fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
         let started = Self::start_in(&dir, attributes);
-        // What runs needs its file no more.
+        // A running program needs its file no more.
         let _ = fs::remove_dir_all(&dir);
         started
     }

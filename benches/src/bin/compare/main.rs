@@ -34,7 +34,7 @@ struct Args {
     json: bool,
 }
 
-/// What can be measured.
+/// The subjects of measurements.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Subject {
     /// ICRC and VCRC.

@@ -50,9 +50,9 @@ impl Sample {
 
 /// Nanoseconds a call of `ours` and of `peer`, each over several repetitions by turns.
 ///
-/// A repetition calls the function often enough to last about 0.2 ms: short beside a time slice, so
-/// that most repetitions are not interrupted. What the functions return goes
-/// through `black_box`, so that nothing is left out.
+/// A repetition calls the function often enough to last about 0.2 ms: short beside a time slice, so that
+/// most repetitions are not interrupted. The results of the functions go through `black_box`, so that no
+/// work is optimised away.
 pub(crate) fn by_turns<A, B>(ours: impl FnMut() -> A, peer: impl FnMut() -> B) -> (Sample, Sample) {
     figures_by_turns(SHORT_REPETITIONS, timed(ours), timed(peer))
 }

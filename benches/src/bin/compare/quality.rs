@@ -1,11 +1,11 @@
-//! The quality of routes, beside which a time may stand.
+//! The quality of routes, to be read beside their time.
 
 use std::fmt;
 
 use ib_routing::VerifyReport;
 use serde::Serialize;
 
-/// What a side's tables are worth.
+/// Quality of a side's tables.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Quality {
     /// CA pairs over the busiest directed link between switches.
@@ -19,7 +19,7 @@ pub(crate) struct Quality {
 }
 
 impl Quality {
-    /// What a report says of tables that use `vls` lanes.
+    /// The quality of tables that use `vls` lanes, from a report.
     pub(crate) fn of(report: &VerifyReport, vls: u8, lanes_known: bool) -> Self {
         Self {
             load_max: report.link_load.max,

@@ -1,8 +1,8 @@
 //! Routing engines beside OpenSM's: the time of the engine alone, and the quality of what it made.
 //!
 //! Both sides route on one core, by turns, and the figures are processor time: a busy machine takes the
-//! same share from neither. OpenSM's tables go through the same verification as ours, so that no time stands
-//! alone. What more cores bring is measured beside ourselves.
+//! same share from neither. OpenSM's tables go through the same verification as ours, so that no time comes
+//! without a quality. The gain of more cores is measured against ourselves.
 
 use std::{env, time::Duration};
 
@@ -123,7 +123,7 @@ fn measure(engine: &str, fabric: &str, case: &str) -> Result<Row, Error> {
             let start = processor_time();
             let made = engine.route(&fabric, &lids, &options)?;
             ours.push((processor_time() - start).as_secs_f64() * 1e3);
-            // Both clocks stand while the tables before are freed.
+            // Both clocks are stopped while the tables before are freed.
             routes = made;
             turn += 1;
         }

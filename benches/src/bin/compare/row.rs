@@ -7,13 +7,13 @@ use crate::{measure::Sample, quality::Qualities};
 /// One case: our figure beside a peer's.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
-    /// What is measured (`crc`).
+    /// Subject of the measurement (`crc`).
     pub(crate) subject: &'static str,
     /// Which case of it (`icrc-256`).
     pub(crate) case: String,
     /// Our figure; `None` where it could not be measured.
     pub(crate) ours: Option<f64>,
-    /// Who the peer is; where it is missing, the command that installs it.
+    /// Name of the peer; where it is missing, the command that installs it.
     pub(crate) peer_name: String,
     /// The peer's figure; `None` where the peer is not installed.
     pub(crate) peer: Option<f64>,
@@ -23,7 +23,7 @@ pub(crate) struct Row {
     pub(crate) ratio: Option<f64>,
     /// Half the distance of the quartiles over the median, the larger of the two sides'.
     pub(crate) spread: Option<f64>,
-    /// What the results are worth, where time alone says too little.
+    /// Quality of the results, where time alone is too little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) quality: Option<Qualities>,
 }
