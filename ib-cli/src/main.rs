@@ -9,7 +9,7 @@
 )]
 #![allow(
     unreachable_pub,
-    reason = "a binary is reached by nobody: its modules say pub for what others of them use"
+    reason = "no other crate uses a binary: its modules say pub for items that other modules use"
 )]
 #![deny(
     clippy::unwrap_used,

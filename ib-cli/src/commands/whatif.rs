@@ -135,7 +135,7 @@ pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
     let bad = failures.iter().filter(|failure| !failure.holds()).count();
     writeln!(
         out,
-        "\n{} failures, {bad} of them cut somebody off or leave unsafe routes",
+        "\n{} failures, {bad} of them cut a node off or leave unsafe routes",
         failures.len()
     )?;
     Ok(verdict)

@@ -433,7 +433,7 @@ fn port_guids(sm: &SubnetManager, pattern: &str) -> Answer {
 fn owner(sm: &SubnetManager, lid: Lid) -> Answer {
     let Some(owner) = sm.lids().owner(lid) else {
         return Answer {
-            text: "nobody has this LID".to_owned(),
+            text: "no port has this LID".to_owned(),
             json: Value::Null,
         };
     };

@@ -349,7 +349,7 @@ impl Torus {
             engine: NAME,
             switch: fabric.switch_guid(switch),
             what: format!(
-                "a ring on its way to switch {} is broken on both sides",
+                "a ring on its path to switch {} is broken on both sides",
                 fabric.switch_guid(target),
             ),
         }

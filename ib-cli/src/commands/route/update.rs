@@ -231,7 +231,7 @@ impl UpdateReport {
         if self.drain.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new(["drain LID", "as packets would", "by way of"]);
+        let mut table = Table::new(["drain LID", "as packets would", "through"]);
         for drain in &self.drain {
             let links = drain.cycle.iter().flatten();
             let links: Vec<String> = links

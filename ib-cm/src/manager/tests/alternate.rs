@@ -20,15 +20,15 @@ fn lap_offers_and_apr_takes_a_path() {
     lab.exchange();
     lab.expect(&[
         "A: LAP",
-        "   B hears PathOffered",
+        "   B reports PathOffered",
         "B: APR",
-        "   A hears PathAnswered Loaded",
+        "   A reports PathAnswered Loaded",
     ]);
     assert!(lab.sides.iter().all(|side| side.poll_timeout().is_none()));
     // And the next one.
     lab.sides[A].load_path(a, &lap()).unwrap();
     lab.exchange();
-    lab.expect(&["A: LAP", "   B hears PathOffered"]);
+    lab.expect(&["A: LAP", "   B reports PathOffered"]);
 }
 
 #[test]
@@ -44,11 +44,11 @@ fn a_lost_apr_comes_again_when_lap_comes_again() {
     lab.wait();
     lab.expect(&[
         "A: LAP",
-        "   B hears PathOffered",
+        "   B reports PathOffered",
         "B: APR, lost",
         "A: LAP",
         "B: APR",
-        "   A hears PathAnswered Rejected",
+        "   A reports PathAnswered Rejected",
     ]);
 }
 
@@ -65,10 +65,10 @@ fn an_mra_stretches_the_answer_to_a_lap() {
     lab.exchange();
     lab.expect(&[
         "A: LAP",
-        "   B hears PathOffered",
+        "   B reports PathOffered",
         "B: MRA",
         "B: APR",
-        "   A hears PathAnswered Loaded",
+        "   A reports PathAnswered Loaded",
     ]);
 }
 
@@ -85,7 +85,7 @@ fn an_offer_that_nobody_answers_leaves_the_connection() {
         "A: LAP, lost",
         "A: LAP, lost",
         "A: LAP, lost",
-        "   A hears PathTimedOut",
+        "   A reports PathTimedOut",
     ]);
     assert_eq!(lab.state(A, a), Some(ConnectionState::Established));
 }
@@ -135,13 +135,13 @@ fn an_offer_ends_with_its_connection() {
     lab.wait_for_end();
     lab.expect(&[
         "A: LAP",
-        "   B hears PathOffered",
+        "   B reports PathOffered",
         "B: DREQ",
-        "   A hears Closed, DisconnectedByPeer",
+        "   A reports Closed, DisconnectedByPeer",
         "A: DREP",
-        "   B hears Closed, Disconnected",
-        "   A hears Released",
-        "   B hears Released",
+        "   B reports Closed, Disconnected",
+        "   A reports Released",
+        "   B reports Released",
     ]);
     lab.expect_nothing_left();
 }

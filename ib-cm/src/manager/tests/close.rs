@@ -18,12 +18,12 @@ fn a_consumer_rejects_a_req() {
     lab.wait_for_end();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
-        "   B hears Closed, RejectedHere",
+        "   B reports Requested",
+        "   B reports Closed, RejectedHere",
         "B: REJ",
-        "   A hears Closed, Rejected REQ ConsumerReject",
-        "   A hears Released",
-        "   B hears Released",
+        "   A reports Closed, Rejected REQ ConsumerReject",
+        "   A reports Released",
+        "   B reports Released",
     ]);
     lab.expect_nothing_left();
 }
@@ -41,12 +41,12 @@ fn a_consumer_rejects_a_rep() {
     assert_eq!(lab.state(B, b), Some(ConnectionState::TimeWait));
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP",
-        "   A hears Replied",
-        "   A hears Closed, RejectedHere",
+        "   A reports Replied",
+        "   A reports Closed, RejectedHere",
         "A: REJ",
-        "   B hears Closed, Rejected REP ConsumerReject",
+        "   B reports Closed, Rejected REP ConsumerReject",
     ]);
 }
 
@@ -62,11 +62,11 @@ fn a_lost_rejection_comes_again_with_the_next_req() {
     lab.exchange();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
-        "   B hears Closed, RejectedHere",
+        "   B reports Requested",
+        "   B reports Closed, RejectedHere",
         "B: REJ, lost",
         "B: REJ",
-        "   A hears Closed, Rejected REQ NoQp",
+        "   A reports Closed, Rejected REQ NoQp",
     ]);
 }
 
@@ -81,10 +81,10 @@ fn an_active_side_may_change_its_mind() {
     lab.exchange();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
-        "   A hears Closed, RejectedHere",
+        "   B reports Requested",
+        "   A reports Closed, RejectedHere",
         "A: REJ",
-        "   B hears Closed, Rejected Other Timeout",
+        "   B reports Closed, Rejected Other Timeout",
     ]);
 }
 
@@ -97,7 +97,7 @@ fn a_service_that_nobody_has_is_refused_and_not_remembered() {
     lab.expect(&[
         "A: REQ",
         "B: REJ",
-        "   A hears Closed, Rejected REQ InvalidServiceId",
+        "   A reports Closed, Rejected REQ InvalidServiceId",
     ]);
     assert_eq!(lab.sides[B].connections(), 0);
 }
@@ -129,11 +129,11 @@ fn dreq_and_drep_end_a_connection() {
     lab.wait_for_end();
     lab.expect(&[
         "B: DREQ",
-        "   A hears Closed, DisconnectedByPeer",
+        "   A reports Closed, DisconnectedByPeer",
         "A: DREP",
-        "   B hears Closed, Disconnected",
-        "   A hears Released",
-        "   B hears Released",
+        "   B reports Closed, Disconnected",
+        "   A reports Released",
+        "   B reports Released",
     ]);
     // Twice the path, and the delay of an acknowledgement.
     let way = RespTime::from_bits(10).duration();
@@ -152,9 +152,9 @@ fn both_sides_may_disconnect_at_once() {
     lab.exchange();
     lab.expect(&[
         "A: DREQ",
-        "   B hears Closed, DisconnectedByPeer",
+        "   B reports Closed, DisconnectedByPeer",
         "B: DREQ",
-        "   A hears Closed, DisconnectedByPeer",
+        "   A reports Closed, DisconnectedByPeer",
         "A: DREP",
         "B: DREP",
     ]);
@@ -171,12 +171,12 @@ fn a_lost_drep_comes_again_even_from_who_has_forgotten() {
     lab.wait();
     lab.expect(&[
         "A: DREQ",
-        "   B hears Closed, DisconnectedByPeer",
+        "   B reports Closed, DisconnectedByPeer",
         "B: DREP, lost",
-        "   B hears Released",
+        "   B reports Released",
         "A: DREQ",
         "B: DREP",
-        "   A hears Closed, Disconnected",
+        "   A reports Closed, Disconnected",
     ]);
 }
 
@@ -193,8 +193,8 @@ fn a_dreq_that_nobody_answers_ends_all_the_same() {
         "A: DREQ, lost",
         "A: DREQ, lost",
         "A: DREQ, lost",
-        "   A hears Closed, DisconnectTimedOut",
-        "   A hears Released",
+        "   A reports Closed, DisconnectTimedOut",
+        "   A reports Released",
     ]);
 }
 
@@ -222,14 +222,14 @@ fn a_disconnection_is_a_confirmation_too() {
     lab.exchange();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP",
-        "   A hears Replied",
+        "   A reports Replied",
         "A: RTU, lost",
         "A: DREQ",
-        "   B hears Closed, DisconnectedByPeer",
+        "   B reports Closed, DisconnectedByPeer",
         "B: DREP",
-        "   A hears Closed, Disconnected",
+        "   A reports Closed, Disconnected",
     ]);
 }
 
@@ -251,18 +251,18 @@ fn a_req_from_a_queue_pair_in_use_ends_the_stale_connection() {
     lab.expect(&[
         "A: REQ",
         "B: REJ",
-        "   A hears Closed, Rejected REQ StaleConnection",
+        "   A reports Closed, Rejected REQ StaleConnection",
         "B: DREQ",
         "A: DREP",
-        "   B hears Closed, Stale",
+        "   B reports Closed, Stale",
     ]);
     assert_eq!(lab.state(B, b), Some(ConnectionState::TimeWait));
     lab.wait_for_end();
     // Nothing is stale any more.
-    lab.expect(&["   A hears Released", "   B hears Released"]);
+    lab.expect(&["   A reports Released", "   B reports Released"]);
     lab.connect();
     lab.exchange();
-    lab.expect(&["A: REQ", "   B hears Requested"]);
+    lab.expect(&["A: REQ", "   B reports Requested"]);
 }
 
 #[test]
@@ -282,14 +282,14 @@ fn a_rep_from_a_queue_pair_in_use_is_stale_too() {
     lab.accept(b);
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP",
-        "   A hears Closed, Stale",
+        "   A reports Closed, Stale",
         "A: REJ",
-        "   B hears Closed, Rejected REP StaleConnection",
+        "   B reports Closed, Rejected REP StaleConnection",
         "A: DREQ",
         "B: DREP",
-        "   A hears Closed, Stale",
+        "   A reports Closed, Stale",
     ]);
     assert_eq!(lab.state(A, a), Some(ConnectionState::TimeWait));
 }
@@ -318,10 +318,10 @@ fn a_rep_to_nobody_ends_its_sender() {
     lab.accept(b);
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP",
         "A: REJ",
-        "   B hears Closed, Rejected REP InvalidCommunicationId",
+        "   B reports Closed, Rejected REP InvalidCommunicationId",
     ]);
     assert_eq!(lab.state(A, a), None);
 }

@@ -15,11 +15,11 @@ fn req_rep_and_rtu_make_a_connection() {
     lab.confirm(a);
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP",
-        "   A hears Replied",
+        "   A reports Replied",
         "A: RTU",
-        "   B hears Established",
+        "   B reports Established",
     ]);
     assert_eq!(lab.state(A, a), Some(ConnectionState::Established));
     assert_eq!(lab.state(B, b), Some(ConnectionState::Established));
@@ -60,13 +60,13 @@ fn mras_stretch_both_answers() {
     lab.confirm(a);
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: MRA",
         "B: REP",
-        "   A hears Replied",
+        "   A reports Replied",
         "A: MRA",
         "A: RTU",
-        "   B hears Established",
+        "   B reports Established",
     ]);
 }
 
@@ -78,7 +78,7 @@ fn a_lost_req_is_repeated_after_the_time_that_it_gives() {
     lab.exchange();
     let sent_at = lab.now;
     lab.wait();
-    lab.expect(&["A: REQ, lost", "A: REQ", "   B hears Requested"]);
+    lab.expect(&["A: REQ, lost", "A: REQ", "   B reports Requested"]);
     let way = RespTime::from_bits(10).duration();
     let answer = RespTime::from_bits(18).duration();
     assert_eq!(lab.since(sent_at), answer + 2 * way);
@@ -96,10 +96,10 @@ fn a_lost_rep_is_repeated_after_the_time_that_the_req_gives() {
     lab.wait();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP, lost",
         "B: REP",
-        "   A hears Replied",
+        "   A reports Replied",
     ]);
     let way = RespTime::from_bits(10).duration();
     let answer = RespTime::from_bits(18).duration();
@@ -117,11 +117,11 @@ fn a_lost_rep_comes_again_when_req_comes_again() {
     lab.wait();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP, lost",
         "A: REQ",
         "B: REP",
-        "   A hears Replied",
+        "   A reports Replied",
     ]);
 }
 
@@ -135,13 +135,13 @@ fn a_lost_rtu_comes_again_when_rep_comes_again() {
     lab.wait();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP",
-        "   A hears Replied",
+        "   A reports Replied",
         "A: RTU, lost",
         "B: REP",
         "A: RTU",
-        "   B hears Established",
+        "   B reports Established",
     ]);
 }
 
@@ -155,7 +155,7 @@ fn a_lost_mra_comes_again_when_req_comes_again() {
     lab.wait();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: MRA, lost",
         "A: REQ",
         "B: MRA",
@@ -190,9 +190,9 @@ fn a_req_without_an_answer_is_repeated_as_often_as_it_says_and_then_taken_back()
         "A: REQ, lost",
         "A: REQ, lost",
         "A: REQ, lost",
-        "   A hears Closed, TimedOut",
+        "   A reports Closed, TimedOut",
         "A: REJ",
-        "   A hears Released",
+        "   A reports Released",
     ]);
     lab.expect_nothing_left();
 }
@@ -210,17 +210,17 @@ fn who_gives_up_tells_the_side_whose_number_it_never_learned() {
     lab.wait_for_end();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP, lost",
         "A: REQ",
         "B: REP, lost",
         "A: REQ",
         "B: REP, lost",
-        "   A hears Closed, TimedOut",
+        "   A reports Closed, TimedOut",
         "A: REJ",
-        "   B hears Closed, Rejected REQ Timeout",
-        "   A hears Released",
-        "   B hears Released",
+        "   B reports Closed, Rejected REQ Timeout",
+        "   A reports Released",
+        "   B reports Released",
     ]);
     lab.expect_nothing_left();
 }
@@ -237,19 +237,19 @@ fn a_rep_without_an_rtu_ends_on_both_sides() {
     lab.wait_for_end();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "B: REP",
-        "   A hears Replied",
+        "   A reports Replied",
         "A: RTU, lost",
         "B: REP",
         "A: RTU, lost",
         "B: REP",
         "A: RTU, lost",
-        "   B hears Closed, TimedOut",
+        "   B reports Closed, TimedOut",
         "B: REJ",
-        "   A hears Closed, Rejected REP Timeout",
-        "   A hears Released",
-        "   B hears Released",
+        "   A reports Closed, Rejected REP Timeout",
+        "   A reports Released",
+        "   B reports Released",
     ]);
     lab.expect_nothing_left();
 }

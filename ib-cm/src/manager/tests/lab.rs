@@ -189,7 +189,7 @@ impl Lab {
 
     fn hear(&mut self, side: usize) {
         while let Some(event) = self.sides[side].poll_event() {
-            self.note(format!("   {} hears {}", NAMES[side], told(&event)));
+            self.note(format!("   {} reports {}", NAMES[side], report_of(&event)));
             self.events[side].push(event);
         }
     }
@@ -253,7 +253,7 @@ pub(super) fn name(mad: &Mad) -> &'static str {
         .name
 }
 
-fn told(event: &CmEvent) -> String {
+fn report_of(event: &CmEvent) -> String {
     String::from(match event {
         CmEvent::Requested { .. } => "Requested",
         CmEvent::Replied { .. } => "Replied",

@@ -28,12 +28,12 @@ fn a_req_too_many_is_told_that_there_are_no_resources() {
     lab.exchange();
     lab.expect(&[
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "A: REQ",
-        "   B hears Requested",
+        "   B reports Requested",
         "A: REQ",
         "B: REJ",
-        "   A hears Closed, Rejected REQ NoResources",
+        "   A reports Closed, Rejected REQ NoResources",
     ]);
     assert_eq!(
         lab.sides[B].connect(address(), &req(), options()),

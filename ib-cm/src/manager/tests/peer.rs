@@ -29,7 +29,7 @@ fn of_two_reqs_that_cross_the_one_of_the_greater_ca_counts() {
         .unwrap();
     lab.exchange();
     // A has the smaller GUID: it answers.
-    lab.expect(&["A: REQ", "B: REQ", "   A hears Requested"]);
+    lab.expect(&["A: REQ", "B: REQ", "   A reports Requested"]);
     assert_eq!(lab.state(A, a), Some(ConnectionState::ReqRcvd));
     lab.sides[A].accept(a, &rep()).unwrap();
     lab.exchange();
@@ -37,9 +37,9 @@ fn of_two_reqs_that_cross_the_one_of_the_greater_ca_counts() {
     lab.exchange();
     lab.expect(&[
         "A: REP",
-        "   B hears Replied",
+        "   B reports Replied",
         "B: RTU",
-        "   A hears Established",
+        "   A reports Established",
     ]);
     assert!(lab.sides.iter().all(|side| side.poll_timeout().is_none()));
     assert!(lab.sides.iter().all(|side| side.connections() == 1));
@@ -63,7 +63,7 @@ fn of_two_queue_pairs_of_one_ca_the_greater_counts() {
         .connect(address(), &req(), peer_to_peer())
         .unwrap();
     lab.exchange();
-    lab.expect(&["A: REQ", "   B hears Requested", "B: REQ"]);
+    lab.expect(&["A: REQ", "   B reports Requested", "B: REQ"]);
     assert_eq!(lab.state(A, a), Some(ConnectionState::ReqSent));
     assert_eq!(lab.state(B, b), Some(ConnectionState::ReqRcvd));
 }
@@ -81,7 +81,7 @@ fn who_comes_first_waits_for_the_other() {
         .connect(address(), &req(), peer_to_peer())
         .unwrap();
     lab.exchange();
-    lab.expect(&["A: REQ", "B: REJ", "B: REQ", "   A hears Requested"]);
+    lab.expect(&["A: REQ", "B: REJ", "B: REQ", "   A reports Requested"]);
 }
 
 #[test]

@@ -30,9 +30,9 @@ fn sidr_req_is_answered_by_sidr_rep() {
     lab.exchange();
     lab.expect(&[
         "A: SIDR_REQ",
-        "   B hears Queried",
+        "   B reports Queried",
         "B: SIDR_REP",
-        "   A hears Resolved Valid",
+        "   A reports Resolved Valid",
     ]);
     let Some(CmEvent::Resolved { answer, .. }) = lab.events[A].last() else {
         panic!("no answer");
@@ -55,11 +55,11 @@ fn a_lost_answer_comes_again_and_the_consumer_is_asked_once() {
     lab.wait();
     lab.expect(&[
         "A: SIDR_REQ",
-        "   B hears Queried",
+        "   B reports Queried",
         "B: SIDR_REP, lost",
         "A: SIDR_REQ",
         "B: SIDR_REP",
-        "   A hears Resolved Valid",
+        "   A reports Resolved Valid",
     ]);
     assert_eq!(
         lab.sides[B].answer_query(query, &SidrRep::default()),
@@ -75,7 +75,7 @@ fn a_service_that_nobody_has_is_said_so() {
     lab.expect(&[
         "A: SIDR_REQ",
         "B: SIDR_REP",
-        "   A hears Resolved ServiceNotSupported",
+        "   A reports Resolved ServiceNotSupported",
     ]);
     lab.expect_nothing_left();
 }
@@ -96,7 +96,7 @@ fn silence_ends_a_resolution() {
     lab.expect(&[
         "A: SIDR_REQ, lost",
         "A: SIDR_REQ, lost",
-        "   A hears ResolveTimedOut",
+        "   A reports ResolveTimedOut",
     ]);
     lab.expect_nothing_left();
 }
