@@ -77,7 +77,7 @@ fn mapped(address: IpAddr) -> [u8; 16] {
 pub struct IpServiceId {
     /// IANA's number of the protocol: 6 TCP, 17 UDP.
     pub protocol: u8,
-    /// The port.
+    /// Port number of the IP protocol, 0..=65535.
     pub port: u16,
 }
 

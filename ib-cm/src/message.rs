@@ -36,7 +36,7 @@ mad_format! {
     ///
     /// Source: IBA vol. 1, 16.7.1; `headers.csv`, struct `CommunicationMgmtMad`.
     pub struct CommunicationMgmtMad("CommunicationMgmtMad") {
-        /// The message.
+        /// The message of the attribute number, from REQ to SIDR_REP.
         data,               set_data:               [secret; 232] = 192, 1856;
     }
 }

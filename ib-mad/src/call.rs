@@ -47,7 +47,7 @@ pub enum CallError {
     /// The responder refused.
     #[error("refused with status {status}")]
     Refused {
-        /// Its status.
+        /// Status of the response.
         status: MadStatus,
     },
     /// The responder sends the asker to a port that only a path query can find the LID of.

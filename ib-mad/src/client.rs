@@ -112,9 +112,9 @@ pub enum ClientEvent<R: Request> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct Rejected<R> {
-    /// The request.
+    /// The request, returned to its owner.
     pub request: R,
-    /// Why.
+    /// The reason.
     pub error: CallError,
 }
 

@@ -27,7 +27,7 @@ pub enum CreditError {
     /// The lane has no credit for a packet of this length.
     #[error("VL{vl}: {needed} blocks needed, {left} left")]
     NoCredit {
-        /// The lane.
+        /// Virtual lane of the packet.
         vl: Vl,
         /// Blocks of 64 bytes that the packet takes.
         needed: u16,
@@ -37,7 +37,7 @@ pub enum CreditError {
     /// A packet came in for which there is no room: the peer broke the credit rules.
     #[error("VL{vl}: a packet of {needed} blocks overran the {left} that are free")]
     Overrun {
-        /// The lane.
+        /// Virtual lane of the packet.
         vl: Vl,
         /// Blocks of 64 bytes that the packet takes.
         needed: u16,
@@ -47,7 +47,7 @@ pub enum CreditError {
     /// The lane is not in use, or it is VL15.
     #[error("VL{vl} has no credits")]
     NotALane {
-        /// The lane.
+        /// The number, which is no data lane of the link.
         vl: Vl,
     },
 }

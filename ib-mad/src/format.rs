@@ -113,7 +113,7 @@ mad_format! {
     pub struct PerformanceMad("PerformanceMad") {
         #[doc(hidden)]
         reserved1,          set_reserved1:          [bytes; 40]   = 192, 320;
-        /// The attribute.
+        /// The attribute of the number in the header.
         data,               set_data:               [bytes; 192]  = 512, 1536;
     }
 }
@@ -125,7 +125,7 @@ mad_format! {
     pub struct DeviceMgmtMad("DeviceMgmtMad") {
         #[doc(hidden)]
         reserved1,          set_reserved1:          [bytes; 40]   = 192, 320;
-        /// The attribute.
+        /// The attribute of the number in the header.
         data,               set_data:               [bytes; 192]  = 512, 1536;
     }
 }
@@ -155,7 +155,7 @@ mad_format! {
         b_key,              set_b_key:              BKey          = 192, 64;
         #[doc(hidden)]
         reserved1,          set_reserved1:          [bytes; 32]   = 256, 256;
-        /// The attribute.
+        /// The attribute of the number in the header, which may hold a key.
         data,               set_data:               [secret; 192] = 512, 1536;
     }
 }

@@ -219,7 +219,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The datagram.
+    /// All 256 bytes of the datagram.
     #[must_use]
     pub fn as_bytes(&self) -> &'a [u8; 256] {
         match *self {

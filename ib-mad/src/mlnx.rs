@@ -34,7 +34,7 @@ mad_format! {
     pub struct MlnxVendorMad("MlnxVendorMad") {
         /// Key that guards the device; 0: none.
         vs_key, set_vs_key: VsKey         = 192, 64;
-        /// The attribute.
+        /// The attribute of the number in the header, which may hold a key.
         data,   set_data:   [secret; 224] = 256, 1792;
     }
 }

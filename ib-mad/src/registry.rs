@@ -14,7 +14,7 @@ use crate::{
 /// A class: its format and its attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct ClassTable {
-    /// The class.
+    /// Number of the class.
     pub class: MgmtClass,
     /// The whole datagram.
     pub format: &'static Layout,

@@ -24,7 +24,7 @@ mad_format! {
         segment_number,     set_segment_number:     u8            = 488, 8;
         /// LID of the message's first sender.
         source_lid,         set_source_lid:         Lid           = 496, 16;
-        /// The attribute.
+        /// Data of the segment, at most 192 bytes.
         data,               set_data:               [bytes; 192]  = 512, 1536;
     }
 }

@@ -80,7 +80,7 @@ pub enum TopologyErrorKind {
     /// Two nodes with one GUID.
     #[error("GUID {guid} belongs to two nodes, expected one")]
     GuidTwice {
-        /// The GUID.
+        /// Node GUID that two nodes have.
         guid: Guid,
     },
     /// The same port of a node twice.
@@ -88,7 +88,7 @@ pub enum TopologyErrorKind {
     PortTwice {
         /// The node's name.
         node: String,
-        /// The port.
+        /// Port number that is listed twice.
         port: PortNum,
     },
     /// A link to a node that no block describes.
@@ -114,7 +114,7 @@ pub enum TopologyErrorKind {
     ContradictoryLink {
         /// The node of this line.
         node: String,
-        /// Its port.
+        /// Port at which both cables end.
         port: PortNum,
         /// The peer it names.
         peer: String,
@@ -284,7 +284,7 @@ pub enum RouteError {
         engine: &'static str,
         /// The switch at the start.
         from: Guid,
-        /// The destination.
+        /// LID that is not reached.
         to: Lid,
     },
 }

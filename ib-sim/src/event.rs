@@ -9,7 +9,7 @@ use thiserror::Error;
 /// A datagram that has reached a port with a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// The port.
+    /// Port that the datagram came to.
     pub port: PortRef,
     /// Queue pair that it is for.
     pub dest_qp: Qpn,
@@ -32,14 +32,14 @@ pub enum Notification {
         origin: PortRef,
         /// The port where it ended.
         at: PortRef,
-        /// The reason.
+        /// Reason of the loss.
         reason: DropReason,
         /// The datagram, with its sender's address.
         mad: Box<Mad>,
     },
     /// A port changed its state.
     PortState {
-        /// The port.
+        /// Port whose state changed.
         port: PortRef,
         /// State before the change.
         from: PortState,
@@ -130,7 +130,7 @@ pub enum SimError {
     /// A port has a cable already.
     #[error("port {} of node {:?} has a cable already", port.port, port.node)]
     Occupied {
-        /// The port.
+        /// Port that has a cable already.
         port: PortRef,
     },
 }

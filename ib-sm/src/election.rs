@@ -23,7 +23,7 @@ pub enum ElectionInput<'a> {
     OwnPortDown,
     /// Another manager gives an order.
     Control {
-        /// The order.
+        /// Control of the SMInfo Set.
         order: SmControl,
         /// The sender's SMInfo.
         sender: &'a SmInfo,
@@ -85,7 +85,7 @@ impl Election {
         Self { inactive, ..self }
     }
 
-    /// The state.
+    /// State of this manager in the election.
     #[must_use]
     pub const fn state(&self) -> SmState {
         self.state

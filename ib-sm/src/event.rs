@@ -27,19 +27,19 @@ pub enum Event {
     SweepStarted {
         /// The part of the subnet that it reads.
         kind: SweepKind,
-        /// Why.
+        /// Reason for the sweep.
         cause: SweepCause,
     },
     /// A phase of a heavy sweep began.
     PhaseStarted(Phase),
     /// A node was found that the sweep before did not know.
     NodeAppeared {
-        /// The node.
+        /// Node GUID of the new node.
         node_guid: Guid,
     },
     /// A node that the sweep before knew is not reached any more.
     NodeVanished {
-        /// The node.
+        /// Node GUID of the node that is gone.
         node_guid: Guid,
     },
     /// A request was not answered, retries included.
@@ -72,26 +72,26 @@ pub enum Event {
     },
     /// A port was given a LID that it did not have.
     LidAssigned {
-        /// The port.
+        /// Port GUID of the port with the LID.
         port_guid: Guid,
         /// Its base LID.
         lid: Lid,
     },
     /// No path through switches that forward multicast leads to a member of a multicast group.
     MulticastCutOff {
-        /// The group.
+        /// GID of the multicast group.
         mgid: Gid,
-        /// The member.
+        /// Port GUID of the member.
         port_guid: Guid,
     },
     /// A port's P_Key table has less room than it has partitions; it keeps what it holds.
     PKeyTableFull {
-        /// The port.
+        /// Port whose table is full.
         at: PortAt,
     },
     /// A switch's forwarding table is too small for the LIDs in use: it forwards nothing to those beyond.
     TableTooSmall {
-        /// The switch.
+        /// Node GUID of the switch.
         node_guid: Guid,
         /// Which table: `LinearForwardingTable` or `MulticastForwardingTable`.
         table: AttributeId,
@@ -105,14 +105,14 @@ pub enum Event {
     /// A node is excluded from the subnet: a switch without a linear forwarding table, or one that
     /// did not answer for its SwitchInfo.
     Excluded {
-        /// The node.
+        /// Node GUID of the excluded node.
         node_guid: Guid,
     },
     /// The preferred routing engine cannot route this fabric; the next one is tried.
     RoutingFallback {
         /// Which engine gave up.
         engine: &'static str,
-        /// Why.
+        /// Error of the engine.
         reason: ib_routing::RouteError,
     },
     /// The routes in place hold but for those that a change broke: these were aimed anew.
@@ -186,7 +186,7 @@ pub enum Event {
     },
     /// A port is disabled, as it reports the same errors over and over.
     PortShutOff {
-        /// The port.
+        /// Port that the manager disabled.
         at: PortAt,
     },
     /// A light sweep ended; a heavy one follows if anything changed.

@@ -47,7 +47,7 @@ pub struct Partition {
 pub struct RankedMembership {
     /// The place, counted from 0.
     pub rank: usize,
-    /// The membership.
+    /// Membership of the port.
     pub membership: Membership,
 }
 

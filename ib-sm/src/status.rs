@@ -17,11 +17,11 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
-    /// GUID of the port that it sits on; none until the own node has answered.
+    /// GUID of the port that the manager uses; [`Guid::NONE`] until the own node has answered.
     pub port_guid: Guid,
-    /// Its part in the election.
+    /// State of the manager in the election.
     pub state: SmState,
-    /// Its priority.
+    /// Election priority of this manager, 0..=15.
     pub priority: u8,
     /// Whether the last sweep left every port configured.
     pub up: bool,

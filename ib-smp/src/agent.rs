@@ -104,7 +104,7 @@ pub enum DropReason {
 pub enum SmaEvent {
     /// A Set changed the logical state: Armed or Active.
     PortState {
-        /// The port.
+        /// Port whose state changed.
         port: PortNum,
         /// The new state.
         state: PortState,
@@ -112,24 +112,24 @@ pub enum SmaEvent {
     /// A Set took the link down. With [`PortPhysicalState::POLLING`] the link trains again (call
     /// [`Sma::link_up`] on the agents of both ends when it is up); the other end sees its link go down.
     LinkDown {
-        /// The port.
+        /// Port whose link the device takes down.
         port: PortNum,
         /// Sleep, Polling or Disabled.
         physical_state: PortPhysicalState,
     },
     /// A Set changed LID or LMC of the port.
     Lid {
-        /// The port.
+        /// Port whose LID changed.
         port: PortNum,
     },
     /// The manager asks the host to subscribe and join again.
     ClientReregister {
-        /// The port.
+        /// Port whose clients must register again.
         port: PortNum,
     },
     /// The lease of the port's M_Key ran out: it no longer hides.
     LeaseExpired {
-        /// The port.
+        /// Port whose M_Key lease expired.
         port: PortNum,
     },
 }

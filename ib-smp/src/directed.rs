@@ -87,7 +87,7 @@ pub enum Discard {
     /// The link of the port is down. The rules do not see links: who sends the SMP reports it.
     #[error("the link of port {port} is down")]
     PortDown {
-        /// The port.
+        /// Port that the route names.
         port: PortNum,
     },
     /// The packet is shorter than a datagram of 256 bytes.
@@ -99,7 +99,7 @@ pub enum Discard {
     /// The packet came on a data VL.
     #[error("an SMP on VL {found}, expected VL 15")]
     DataVl {
-        /// The lane.
+        /// Virtual lane of the packet; SMPs use VL15 only.
         found: Vl,
     },
     /// The packet is for a queue pair other than QP0.

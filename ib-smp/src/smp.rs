@@ -32,7 +32,7 @@ mad_format! {
         m_key, set_m_key: MKey = 192, 64;
         #[doc(hidden)]
         reserved1, set_reserved1: [bytes; 32] = 256, 256;
-        /// The attribute.
+        /// The attribute of the number in the header.
         smp_data, set_smp_data: [secret; 64] = 512, 512;
         #[doc(hidden)]
         reserved2, set_reserved2: [bytes; 128] = 1024, 1024;
@@ -76,7 +76,7 @@ wire_struct! {
         dr_dlid, set_dr_dlid: Lid = 272, 16;
         #[doc(hidden)]
         reserved1, set_reserved1: [bytes; 28] = 288, 224;
-        /// The attribute.
+        /// The attribute of the number in the header.
         smp_data, set_smp_data: [secret; 64] = 512, 512;
         /// Port to leave each node by; entry 0 is not used.
         initial_path, set_initial_path: [bytes; 64] = 1024, 512;

@@ -16,7 +16,7 @@ pub struct Block {
     /// The port: port 0 of a switch for SwitchInfo and forwarding tables; for the SLtoVL tables of a switch the
     /// output port, and for those of a CA or router its port.
     pub port: PortId,
-    /// The attribute.
+    /// Attribute of the block.
     pub attribute: AttributeId,
     /// The attribute modifier. For PortInfo only the port's number, without bit 31.
     pub modifier: u32,

@@ -60,7 +60,7 @@ impl Default for DiscoveryConfig {
 pub enum DiscoveryEvent {
     /// A node answered for the first time.
     NodeFound {
-        /// Its GUID.
+        /// Node GUID of the new node.
         node_guid: Guid,
         /// Hops from the own node.
         hops: u8,
@@ -69,7 +69,7 @@ pub enum DiscoveryEvent {
     Silent(SilentPort),
     /// More than one node answers with this GUID: only the first one is in the result.
     DuplicateGuid {
-        /// The GUID.
+        /// Node GUID that two nodes have.
         node_guid: Guid,
     },
     /// A node gave another GUID when it was asked again: nodes beyond it are not read any more.

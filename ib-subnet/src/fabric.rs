@@ -69,7 +69,7 @@ impl FabricIndex {
         }
     }
 
-    /// The fabric.
+    /// The fabric that was built of the subnet.
     #[must_use]
     pub const fn fabric(&self) -> &Fabric {
         &self.fabric

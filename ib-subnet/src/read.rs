@@ -9,7 +9,7 @@ use crate::PortId;
 pub struct Read {
     /// The device that is asked.
     pub target: ReadTarget,
-    /// The attribute.
+    /// Attribute to read.
     pub attribute: AttributeId,
     /// Its modifier. For PortInfo only the port: bit 31 is added when the datagram is built, as an answer that
     /// arrives meanwhile may say whether the device knows it.

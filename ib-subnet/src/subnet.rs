@@ -38,9 +38,9 @@ impl NodeId {
 /// A port of a node in a [`Subnet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId {
-    /// The node.
+    /// Identifier of the node in its subnet.
     pub node: NodeId,
-    /// Its port.
+    /// Number of the port at the node: 0 is a switch's management port.
     pub port: PortNum,
 }
 

@@ -79,7 +79,7 @@ pub enum Finding {
     Unresponsive(Unresponsive),
     /// Two nodes answer with one GUID, or a cable was moved while it was looked at.
     DuplicateGuid {
-        /// The GUID.
+        /// Node GUID that two nodes have.
         node_guid: Guid,
         /// The port through which it answered the second time.
         behind: Option<PortAt>,
@@ -117,7 +117,7 @@ pub enum Finding {
     Manager {
         /// The port that it sits on.
         port: PortId,
-        /// Its SMInfo.
+        /// SMInfo of the manager.
         info: SmInfo,
     },
 }

@@ -9,9 +9,9 @@ use ib_wire::table::{Field, Layout};
 /// A field of a structure.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldName {
-    /// The structure.
+    /// Structure that has the field.
     pub layout: &'static Layout,
-    /// Its field.
+    /// Field of that structure.
     pub field: &'static Field,
 }
 
@@ -35,7 +35,7 @@ pub enum FieldNameError {
     Ambiguous {
         /// The name as it was typed.
         name: String,
-        /// The fields.
+        /// All fields that the name fits.
         candidates: Vec<FieldName>,
     },
 }

@@ -88,7 +88,7 @@ impl ReadablePrinter {
         }
     }
 
-    /// The terminal.
+    /// Width and colours of the output.
     pub fn terminal(&self) -> Terminal {
         self.terminal
     }

@@ -185,7 +185,7 @@ pub struct Datagram {
     pub padding: [u8; 4],
     /// Bytes of `mad`: 256.
     pub length: big_endian::U64,
-    /// The datagram.
+    /// All 256 bytes of the management datagram.
     pub mad: [u8; Mad::LEN],
 }
 

@@ -32,7 +32,7 @@ pub enum TransportError {
     Register {
         /// Device and port.
         port: String,
-        /// The class.
+        /// Management class that could not be registered.
         mgmt_class: MgmtClass,
         /// The usual cause, with a remedy.
         hint: &'static str,

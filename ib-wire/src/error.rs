@@ -109,7 +109,7 @@ pub enum BuildError {
     /// The extended headers given are not those that the operation asks for.
     #[error("the extended headers given are not those of {op_code}")]
     Headers {
-        /// The operation.
+        /// Operation code whose headers differ.
         op_code: crate::OpCode,
     },
     /// The bytes are no packet whose end could be computed.

@@ -73,7 +73,7 @@ pub enum MessageError {
     /// More than 2^31 bytes.
     #[error("a message of {len} bytes, expected at most 2147483648")]
     TooLong {
-        /// Its length.
+        /// Length of the message in bytes.
         len: usize,
     },
 }
@@ -101,11 +101,11 @@ pub struct Segments<'a> {
 /// One packet's part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// Its operation.
+    /// Operation code of the packet.
     pub op_code: OpCode,
     /// Its sequence number.
     pub psn: Psn,
-    /// Its payload.
+    /// Bytes of the message in this packet.
     pub payload: &'a [u8],
     operation: MessageOperation,
 }

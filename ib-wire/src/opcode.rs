@@ -57,7 +57,7 @@ pub enum Position {
 /// An operation as the specification defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Its code.
+    /// Operation code, with the transport in the top 3 bits.
     pub op_code: OpCode,
     /// Headers after the BTH, in wire order.
     pub headers: &'static [Eth],

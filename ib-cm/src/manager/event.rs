@@ -31,7 +31,7 @@ pub enum CmEvent {
     /// A peer wants to connect: accept, reject or delay. A peer-to-peer connection of our own may come back
     /// so: the other side's REQ counts.
     Requested {
-        /// The connection.
+        /// Handle for later calls about the connection.
         connection: ConnectionId,
         /// The request.
         req: Req,
@@ -40,66 +40,66 @@ pub enum CmEvent {
     },
     /// The other side accepts our REQ: confirm, reject or delay.
     Replied {
-        /// The connection.
+        /// The connection that was requested here.
         connection: ConnectionId,
-        /// Its words.
+        /// The peer's REP, with its private data.
         rep: Rep,
     },
     /// A connection that we accepted is established.
     Established {
-        /// The connection.
+        /// The connection that is now established.
         connection: ConnectionId,
         /// The other side's words; `None` if its data came first.
         rtu: Option<Rtu>,
     },
     /// A connection is over. Whatever else was open on it is over too.
     Closed {
-        /// The connection.
+        /// The connection that is closed.
         connection: ConnectionId,
-        /// Why.
+        /// Cause of the end.
         reason: CloseReason,
     },
     /// No packet of a closed connection can arrive any more: its queue pair may be used again.
     Released {
-        /// The connection.
+        /// The connection whose handle is no longer valid.
         connection: ConnectionId,
     },
     /// The other side offers an alternate path: answer or delay.
     PathOffered {
-        /// The connection.
+        /// The connection whose peer offers a path.
         connection: ConnectionId,
-        /// The path.
+        /// The peer's LAP, with the path that it offers.
         lap: Lap,
     },
     /// The other side has taken or refused our alternate path, as `apr.ap_status` says.
     PathAnswered {
-        /// The connection.
+        /// The connection whose path was offered.
         connection: ConnectionId,
-        /// Its words.
+        /// The peer's APR, with its decision.
         apr: Apr,
     },
     /// Our alternate path was not answered; the connection stays established.
     PathTimedOut {
-        /// The connection.
+        /// The connection whose path was offered.
         connection: ConnectionId,
     },
     /// Our resolution was answered: the service was found or not, as `answer.status` says.
     Resolved {
-        /// The resolution.
+        /// The resolution that [`resolve`](super::CommunicationManager::resolve) began.
         resolution: ResolutionId,
-        /// The answer.
+        /// The peer's SIDR_REP.
         answer: SidrRep,
     },
     /// Our resolution was not answered.
     ResolveTimedOut {
-        /// The resolution.
+        /// The resolution that was given up.
         resolution: ResolutionId,
     },
     /// A peer asks for the queue pair of a service.
     Queried {
-        /// The question.
+        /// Handle for the answer.
         query: QueryId,
-        /// Its words.
+        /// The peer's SIDR_REQ, with its private data.
         req: SidrReq,
         /// Address of the peer.
         address: MadAddress,
@@ -139,7 +139,7 @@ pub enum CmError {
     /// The connection is in another state.
     #[error("not in state {state:?}")]
     WrongState {
-        /// Its state.
+        /// State that the connection is in.
         state: ConnectionState,
     },
     /// An alternate path is offered by the side that connected (IBA vol. 1, 12.8).

@@ -70,7 +70,7 @@ pub enum WalkError {
 /// The attribute that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The slots.
+    /// The slots of the unit.
     Unit,
     /// The controllers and their services.
     Controllers,

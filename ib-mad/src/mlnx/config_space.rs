@@ -55,7 +55,7 @@ wire_struct! {
     pub struct MlnxConfigSpaceRecord("MlnxConfigSpaceRecord", 12 bytes) {
         /// Where the word is.
         address, set_address: u32 = 0, 32;
-        /// Its value.
+        /// Value of the dword at the address.
         data,    set_data:    u32 = 32, 32;
         /// Bits that are read or written.
         mask,    set_mask:    u32 = 64, 32;

@@ -135,7 +135,7 @@ wire_struct! {
         operation, set_operation: MlnxOperationTlv = 0, 128;
         /// Header of the content.
         register,  set_register:  MlnxRegisterTlv  = 128, 32;
-        /// The content.
+        /// Content of the register, in the layout of its number.
         data,      set_data:      [secret; 204]    = 160, 1632;
     }
 }
@@ -153,7 +153,7 @@ wire_struct! {
         block,     set_block:     u16           = 0, 16;
         #[doc(hidden)]
         reserved1, set_reserved1: u16           = 16, 16;
-        /// The block.
+        /// Content of the register, in the layout of its number.
         data,      set_data:      [secret; 220] = 32, 1760;
     }
 }

@@ -27,7 +27,7 @@ bitflags::bitflags! {
 /// The attribute modifier of PortCountersCong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortCountersCongModifier {
-    /// The port.
+    /// Port whose counters are read or cleared.
     pub port: PortNum,
     /// Counters that a Set clears.
     pub select: PortCountersCongSelect,
@@ -46,7 +46,7 @@ impl PortCountersCongModifier {
         })
     }
 
-    /// The modifier.
+    /// The attribute modifier of these parts.
     #[must_use]
     pub const fn bits(self) -> u32 {
         (self.select.bits() as u32) << 24 | self.port.0 as u32

@@ -18,7 +18,7 @@ use crate::Attribute;
 /// A counter of an attribute: a field, or one element of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CounterName {
-    /// The field.
+    /// Name of the field in the specification's tables.
     pub field: &'static str,
     /// Which element, where there is one for each lane or level.
     pub element: Option<usize>,

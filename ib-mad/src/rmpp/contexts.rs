@@ -79,16 +79,16 @@ pub enum RmppEvent {
     Sent(RmppKey),
     /// A message could not be sent.
     SendFailed {
-        /// The transfer.
+        /// Key of the transfer that ended.
         key: RmppKey,
-        /// Why.
+        /// The reason.
         error: RmppError,
     },
     /// A message that was arriving will not.
     ReceiveFailed {
-        /// The transfer.
+        /// Key of the transfer that ended.
         key: RmppKey,
-        /// Why.
+        /// The reason.
         error: RmppError,
     },
 }

@@ -44,7 +44,7 @@ impl RmppMessage {
         [self.head(), &self.data].concat()
     }
 
-    /// The headers.
+    /// The headers of the first segment.
     fn head(&self) -> &[u8] {
         let class_header = self.header().mgmt_class().rmpp_class_header_len();
         let len = CLASS_HEADER_AT.saturating_add(class_header.unwrap_or(0));
@@ -68,7 +68,7 @@ pub enum RmppError {
     /// The class has no RMPP.
     #[error("class {class} has no RMPP")]
     NoRmpp {
-        /// The class.
+        /// Class of the datagram.
         class: MgmtClass,
     },
     /// The message is longer than segment numbers and lengths reach.
@@ -86,13 +86,13 @@ pub enum RmppError {
     /// This side ended the transfer.
     #[error("ended the transfer: {status}")]
     Ended {
-        /// Why.
+        /// Status of the STOP or ABORT that was sent.
         status: RmppStatus,
     },
     /// The peer ended the transfer.
     #[error("the peer ended the transfer: {status}")]
     EndedByPeer {
-        /// Why.
+        /// Status of the STOP or ABORT that came.
         status: RmppStatus,
     },
 }

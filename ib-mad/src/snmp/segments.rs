@@ -50,7 +50,7 @@ impl Default for SnmpConfig {
 pub struct SnmpMessage {
     /// Address of the sender.
     pub address: MadAddress,
-    /// Its transaction.
+    /// Transaction ID of its datagrams.
     pub transaction: TransactionId,
     /// The sender's own; an answer carries it back.
     pub r_address: u32,

@@ -15,9 +15,9 @@ use crate::{
 /// A channel on one of its lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vertex {
-    /// The channel.
+    /// The directed link.
     pub channel: ChannelIdx,
-    /// Its lane.
+    /// Virtual lane on it.
     pub lane: u8,
 }
 

@@ -19,7 +19,7 @@ use crate::{
 
 /// Paths whose busiest channels are to be relieved, and what limits it.
 pub struct Hotspots<'r> {
-    /// The fabric.
+    /// The fabric of the paths.
     pub fabric: &'r Fabric,
     /// Shortest paths, for the length of each channel.
     pub dag: &'r ShortestPathDag,

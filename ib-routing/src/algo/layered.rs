@@ -51,7 +51,7 @@ pub enum Objective {
 /// An engine's use of [`route()`].
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The engine.
+    /// The engine, for errors and as the origin of the routes.
     pub engine: &'static SharedEngine,
     /// One tree for all LIDs at a switch, and not one for each.
     pub tree_per_switch: bool,

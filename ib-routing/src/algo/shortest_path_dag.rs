@@ -36,7 +36,7 @@ pub struct NextHop {
 /// A switch in the graph towards a target.
 #[derive(Clone, Copy, Debug)]
 pub struct DagNode {
-    /// The switch.
+    /// The switch of this node.
     pub switch: SwitchIdx,
     /// The first channel of the switch.
     channel: ChannelIdx,

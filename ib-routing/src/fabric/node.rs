@@ -9,9 +9,9 @@ use crate::index::{NodeIdx, SwitchIdx};
 /// A port of a node: one end of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortRef {
-    /// The node.
+    /// Index of the node in its fabric.
     pub node: NodeIdx,
-    /// Its port.
+    /// Number of the port at the node: 0 is a switch's management port.
     pub port: PortNum,
 }
 

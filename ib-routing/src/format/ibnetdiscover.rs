@@ -31,7 +31,7 @@ use crate::{
 /// A fabric as read from a file, and what was odd about the file.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
-    /// The fabric.
+    /// The fabric that the text describes.
     pub fabric: Fabric,
     /// Lines that were passed over, and why.
     pub warnings: Vec<Warning>,

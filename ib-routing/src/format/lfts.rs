@@ -23,7 +23,7 @@ use crate::{
 /// Forwarding tables from a file, on a fabric.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// The routes.
+    /// The forwarding tables of all switches of the fabric.
     pub routes: Routes,
     /// The owner of every LID: from the file, or where the file does not name one, from the fabric.
     pub lids: LidMap,

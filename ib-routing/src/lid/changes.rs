@@ -29,7 +29,7 @@ pub enum InvalidLid {
 /// A port that got another LID than it had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LidConflict {
-    /// The port.
+    /// The port that cannot keep its LID.
     pub end: PortRef,
     /// Its base LID before.
     pub old: Lid,

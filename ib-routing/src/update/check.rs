@@ -37,7 +37,7 @@ pub enum Accident {
         step: usize,
         /// The packet's destination.
         lid: Lid,
-        /// The switch.
+        /// Switch that a packet passes twice.
         switch: SwitchIdx,
     },
     /// Packets can wait for each other in a circle.
@@ -47,15 +47,15 @@ pub enum Accident {
         stage: usize,
         /// A channel of the circle.
         channel: ChannelIdx,
-        /// Its lane.
+        /// Virtual lane of the channel.
         lane: Vl,
     },
     /// The tables are not the new ones at the end.
     #[error("switch {switch:?} is left with its old entry for LID {lid}")]
     Unfinished {
-        /// The switch.
+        /// Switch whose entry differs from the new routes at the end.
         switch: SwitchIdx,
-        /// The LID.
+        /// LID of the entry.
         lid: Lid,
     },
 }

@@ -27,9 +27,9 @@ pub enum ProofError {
         "channel {channel:?} on lane {lane} is used from LID {from} to LID {to}, and not in the order"
     )]
     Missing {
-        /// The channel.
+        /// Channel that a packet uses and the order lacks.
         channel: ChannelIdx,
-        /// Its lane.
+        /// Virtual lane of the packet there.
         lane: Vl,
         /// The packet's source.
         from: Lid,
@@ -43,7 +43,7 @@ pub enum ProofError {
     Backward {
         /// The later channel of the packet.
         channel: ChannelIdx,
-        /// Its lane.
+        /// Virtual lane of the packet there.
         lane: Vl,
         /// The packet's source.
         from: Lid,
@@ -55,19 +55,19 @@ pub enum ProofError {
         "to group {mlid}: channel {channel:?} on lane {lane} does not stand after the one before"
     )]
     Multicast {
-        /// The group.
+        /// Multicast LID of the group.
         mlid: Lid,
         /// The later channel of the packet.
         channel: ChannelIdx,
-        /// Its lane.
+        /// Virtual lane of the packet there.
         lane: Vl,
     },
     /// A channel is in the order twice.
     #[error("channel {channel:?} on lane {lane} is in the order twice")]
     Twice {
-        /// The channel.
+        /// Channel of the repeated entry.
         channel: ChannelIdx,
-        /// Its lane.
+        /// Virtual lane of the repeated entry.
         lane: u8,
     },
     /// A route does not end.

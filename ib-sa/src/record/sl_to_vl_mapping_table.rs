@@ -19,7 +19,7 @@ wire_struct! {
         output_port_num, set_output_port_num: PortNum = 24, 8;
         #[doc(hidden)]
         reserved1, set_reserved1: u32 = 32, 32;
-        /// The table.
+        /// Table of the (input, output) pair of ports.
         sl_to_vl_mapping_table, set_sl_to_vl_mapping_table: SlToVlMappingTable = 64, 64;
     }
 }

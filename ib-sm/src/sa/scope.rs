@@ -14,7 +14,7 @@ use ib_subnet::{Node, NodeId};
 pub(super) enum Scope<'a> {
     /// Any: it names none.
     All,
-    /// This one.
+    /// Exactly this node.
     One(NodeId),
     /// These, as far as they are there: a part of all.
     Listed(&'a [Guid]),

@@ -18,19 +18,19 @@ pub enum SmaInput<'a> {
     },
     /// The link of a port trained: [`Sma::link_up`].
     LinkUp {
-        /// The port.
+        /// Port whose link came up.
         port: PortNum,
         /// Width and speed.
         mode: LinkMode,
     },
     /// The link of a port went down: [`Sma::link_down`].
     LinkDown {
-        /// The port.
+        /// Port whose link went down.
         port: PortNum,
     },
     /// A data packet came in: [`Sma::data_received`].
     Data {
-        /// The port.
+        /// Port that received the packet.
         port: PortNum,
     },
 }

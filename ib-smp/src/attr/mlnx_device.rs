@@ -43,7 +43,7 @@ wire_struct! {
         operation, set_operation: MlnxOperationTlv = 0, 128;
         /// Header of the content.
         register,  set_register:  MlnxRegisterTlv  = 128, 32;
-        /// The content.
+        /// Content of the register, in the layout of its number.
         data,      set_data:      [secret; 44]     = 160, 352;
     }
 }

@@ -221,7 +221,7 @@ wire_struct! {
         flags,    set_flags:    u8             = 8, 4;
         /// How far the group reaches.
         scope,    set_scope:    MulticastScope = 12, 4;
-        /// The group.
+        /// Group identifier within its scope.
         group_id, set_group_id: [bytes; 14]    = 16, 112;
     }
 }

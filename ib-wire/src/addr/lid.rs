@@ -144,7 +144,7 @@ impl LidRange {
         self.base
     }
 
-    /// The LMC.
+    /// LMC of the range: it has 2^LMC LIDs.
     #[must_use]
     pub const fn lmc(self) -> Lmc {
         self.lmc

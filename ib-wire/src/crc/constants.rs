@@ -19,7 +19,7 @@ pub struct Constants {
     pub(super) to_96: u64,
     /// The quotient of x^96 by the generator.
     pub(super) quotient: u64,
-    /// The generator.
+    /// Generator polynomial, as the multiplication needs it.
     pub(super) generator: u64,
     /// `powers[n]` is x^(8 * 2^n), a move by 2^n bytes; bit 31 is x^0.
     pub(super) powers: [u32; 64],

@@ -190,7 +190,7 @@ impl CreditCount {
         Self((0..31).rev().find(fits).unwrap_or(0))
     }
 
-    /// The code.
+    /// The 5 bits of the code.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
@@ -232,7 +232,7 @@ impl RnrTimer {
         Self((1..32).find(long_enough).unwrap_or(0))
     }
 
-    /// The code.
+    /// The 5 bits of the code.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
@@ -250,7 +250,7 @@ impl RnrTimer {
         }
     }
 
-    /// The time.
+    /// Time that the code means.
     #[must_use]
     pub const fn duration(self) -> Duration {
         Duration::from_micros(self.micros() as u64)

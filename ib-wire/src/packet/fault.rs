@@ -23,7 +23,7 @@ pub struct Fault {
 /// The value that a field should have had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// This number.
+    /// Exactly this number.
     Number(u64),
     /// This number or a larger one.
     AtLeast(u64),

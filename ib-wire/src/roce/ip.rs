@@ -76,7 +76,7 @@ wire_struct! {
     ///
     /// Source: RFC 791, 3.1.
     pub struct Ipv4OptionWord("IPv4OptionWord", 4 bytes) {
-        /// The bytes.
+        /// Four bytes of options, the end of the list and padding included.
         option, set_option: [bytes; 4] = 0, 32;
     }
 }
