@@ -35,14 +35,14 @@ pub struct DeviceArgs {
     pub node: String,
 }
 
-/// How long answers are waited for.
+/// Time for which answers are waited for.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TimeoutArgs {
     /// Time to wait for an answer before it is asked for again, in milliseconds. The waiting for several
     /// nodes overlaps
     #[arg(long, value_name = "MS", default_value_t = 200)]
     timeout: u64,
-    /// How often to ask again
+    /// Number of times to ask again
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
 }

@@ -29,7 +29,7 @@ pub struct EngineArgs {
     /// Port GUIDs of I/O nodes (ftree, dfsssp)
     #[arg(long, value_name = "FILE")]
     pub io_guid_file: Option<PathBuf>,
-    /// How often a route to an I/O node may go down and up again (ftree)
+    /// Number of times that a route to an I/O node may go down and up again (ftree)
     #[arg(long, value_name = "N")]
     max_reverse_hops: Option<u8>,
     /// Hops that links count, `GUID PORT HOPS` a line

@@ -1,4 +1,5 @@
-//! Where a fabric comes from: a file, standard input or a generator; and what is broken of it first.
+//! Where a fabric comes from: a file, standard input or a generator; and the faults that are made in it
+//! first.
 
 use std::path::Path;
 

@@ -15,7 +15,7 @@ code_points! {
 }
 
 code_points! {
-    /// Which message an MRA or a REJ is about.
+    /// The message that an MRA or a REJ answers.
     pub struct CmMessage(u8) {
         REQ   = 0 => "REQ",
         REP   = 1 => "REP",

@@ -35,7 +35,7 @@ wire_struct! {
         initiator_depth,             set_initiator_depth:             u8               = 312, 8;
         /// The receiver's end-to-end context, for RD.
         remote_eecn,                 set_remote_eecn:                 u32              = 320, 24;
-        /// How long the receiver may take to answer, as 4.096 us * 2^n.
+        /// Time that the receiver may take to answer, as 4.096 us * 2^n.
         remote_cm_response_timeout,  set_remote_cm_response_timeout:  u8               = 344, 5;
         /// Kind of connection.
         transport_service_type,      set_transport_service_type:      TransportService = 349, 2;
@@ -43,7 +43,7 @@ wire_struct! {
         end_to_end_flow_control,     set_end_to_end_flow_control:     bool             = 351, 1;
         /// First packet sequence number that the sender uses.
         starting_psn,                set_starting_psn:                u32              = 352, 24;
-        /// How long the sender takes to answer, as 4.096 us * 2^n.
+        /// Time that the sender takes to answer, as 4.096 us * 2^n.
         local_cm_response_timeout,   set_local_cm_response_timeout:   u8               = 376, 5;
         /// Repetitions of a packet before the connection fails.
         retry_count,                 set_retry_count:                 u8               = 381, 3;
@@ -59,7 +59,7 @@ wire_struct! {
         max_cm_retries,              set_max_cm_retries:              u8               = 408, 4;
         /// The queue pair takes its receive buffers from a shared queue.
         srq,                         set_srq:                         bool             = 412, 1;
-        /// Which extended transport, if `transport_service_type` says extended: 1 XRC.
+        /// The extended transport, if `transport_service_type` says extended: 1 XRC.
         extended_transport_type,     set_extended_transport_type:     u8               = 413, 3;
         /// LID of the sender's port on the primary path.
         primary_local_port_lid,      set_primary_local_port_lid:      Lid              = 416, 16;
@@ -138,11 +138,11 @@ wire_struct! {
         local_communication_id,  set_local_communication_id:  u32          = 0, 32;
         /// The receiver's number of the connection.
         remote_communication_id, set_remote_communication_id: u32          = 32, 32;
-        /// Which message will be answered later.
+        /// The message that will be answered later.
         message_mraed,           set_message_mraed:           CmMessage    = 64, 2;
         #[doc(hidden)]
         reserved1,               set_reserved1:               u8           = 66, 6;
-        /// How long the answer may still take, as 4.096 us * 2^n.
+        /// Time that the answer may still take, as 4.096 us * 2^n.
         service_timeout,         set_service_timeout:         u8           = 72, 5;
         #[doc(hidden)]
         reserved2,               set_reserved2:               u8           = 77, 3;
@@ -165,7 +165,7 @@ wire_struct! {
         local_communication_id,        set_local_communication_id:        u32          = 0, 32;
         /// The receiver's number of the connection.
         remote_communication_id,       set_remote_communication_id:       u32          = 32, 32;
-        /// Which message is rejected.
+        /// The message that is rejected.
         message_rejected,              set_message_rejected:              CmMessage    = 64, 2;
         #[doc(hidden)]
         reserved1,                     set_reserved1:                     u8           = 66, 6;

@@ -18,7 +18,7 @@ wire_struct! {
         local_cm_q_key,              set_local_cm_q_key:              QKey         = 64, 32;
         /// The receiver's queue pair or end-to-end context.
         remote_qpn_eecn,             set_remote_qpn_eecn:             Qpn          = 96, 24;
-        /// How long the receiver may take to answer, as 4.096 us * 2^n.
+        /// Time that the receiver may take to answer, as 4.096 us * 2^n.
         remote_cm_response_timeout,  set_remote_cm_response_timeout:  u8           = 120, 5;
         #[doc(hidden)]
         reserved1,                   set_reserved1:                   u8           = 125, 3;

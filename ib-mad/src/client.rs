@@ -73,7 +73,7 @@ struct Open<R> {
     request: R,
     /// The data of a request of many segments.
     data: Option<Bytes>,
-    /// How long the answer to such a request may take once it has arrived.
+    /// Time that the answer to such a request may take once it has arrived.
     patience: Duration,
     /// The transfer of that data.
     sending: Option<RmppKey>,

@@ -20,7 +20,7 @@ pub use self::{
 use crate::{Attribute, AttributeId};
 
 wire_struct! {
-    /// Which slots of an I/O unit hold controllers.
+    /// The slots of an I/O unit that hold controllers.
     ///
     /// Source: IBA vol. 1, 16.3.3; `attributes.csv`, struct `IOUnitInfo`.
     pub struct IoUnitInfo("IOUnitInfo", 132 bytes) {
@@ -138,7 +138,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// How long a diagnosis takes at most.
+    /// Time that a diagnosis takes at most.
     ///
     /// Source: IBA vol. 1, 16.3.3; `attributes.csv`, struct `DiagnosticTimeout`.
     pub struct DiagnosticTimeout("DiagnosticTimeout", 4 bytes) {

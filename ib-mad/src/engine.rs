@@ -26,7 +26,7 @@ pub trait Engine {
     #[must_use]
     fn poll_transmit(&mut self, now: Instant) -> Option<Self::Transmit>;
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next, if at all.
+    /// Time of the next call of [`handle_timeout`](Self::handle_timeout); `None` if none is due.
     #[must_use]
     fn poll_timeout(&self) -> Option<Instant>;
 

@@ -56,11 +56,11 @@ macro_rules! mad_format {
                 class_specific,     set_class_specific:     u16           = 48, 16;
                 /// Ties a response to its request.
                 transaction_id,     set_transaction_id:     TransactionId = 64, 64;
-                /// Which attribute.
+                /// Number of the attribute.
                 attribute_id,       set_attribute_id:       AttributeId   = 128, 16;
                 #[doc(hidden)]
                 header_reserved,    set_header_reserved:    u16           = 144, 16;
-                /// Which part of the attribute; each attribute has its own meaning.
+                /// The part of the attribute; each attribute has its own meaning.
                 attribute_modifier, set_attribute_modifier: u32           = 160, 32;
                 $($rows)*
             }
@@ -179,7 +179,7 @@ mad_format! {
         rmpp_version,       set_rmpp_version:       u8            = 192, 8;
         /// Type of RMPP packet.
         rmpp_type,          set_rmpp_type:          RmppType      = 200, 8;
-        /// How long the sender takes to answer; 31: not said.
+        /// Time that the sender takes to answer; 31: not said.
         r_resp_time,        set_r_resp_time:        RespTime      = 208, 5;
         /// This is the last segment.
         last,               set_last:               bool          = 213, 1;

@@ -70,11 +70,11 @@ wire_struct! {
         class_specific,     set_class_specific:     u16           = 48, 16;
         /// Ties a response to its request.
         transaction_id,     set_transaction_id:     TransactionId = 64, 64;
-        /// Which attribute.
+        /// Number of the attribute.
         attribute_id,       set_attribute_id:       AttributeId   = 128, 16;
         #[doc(hidden)]
         reserved,           set_reserved:           u16           = 144, 16;
-        /// Which part of the attribute; each attribute has its own meaning.
+        /// The part of the attribute; each attribute has its own meaning.
         attribute_modifier, set_attribute_modifier: u32           = 160, 32;
     }
 }

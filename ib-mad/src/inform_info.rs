@@ -7,7 +7,7 @@ use ib_wire::{Gid, Lid, Qpn, table::Layout, wire_struct};
 use crate::{Attribute, AttributeId, RespTime};
 
 wire_struct! {
-    /// Which notices a subscriber wants.
+    /// The notices that a subscriber wants.
     ///
     /// Source: IBA vol. 1, 13.4.8.3; `attributes.csv`, struct `InformInfo`.
     pub struct InformInfo("InformInfo", 36 bytes) {
@@ -23,9 +23,9 @@ wire_struct! {
         is_generic,      set_is_generic:      u8       = 176, 8;
         /// 1 subscribes, 0 unsubscribes.
         subscribe,       set_subscribe:       u8       = 184, 8;
-        /// Which [`NoticeType`](crate::NoticeType); 0xFFFF: all.
+        /// The [`NoticeType`](crate::NoticeType); 0xFFFF: all.
         type_,           set_type:            u16      = 192, 16;
-        /// Which trap, or a vendor's device ID; 0xFFFF: all.
+        /// The trap number, or a vendor's device ID; 0xFFFF: all.
         trap_number,     set_trap_number:     u16      = 208, 16;
         /// Queue pair of the subscriber that gets the reports.
         qpn,             set_qpn:             Qpn      = 224, 24;
@@ -35,7 +35,7 @@ wire_struct! {
         resp_time_value, set_resp_time_value: RespTime = 251, 5;
         #[doc(hidden)]
         reserved3,       set_reserved3:       u8       = 256, 8;
-        /// Which [`ProducerType`](crate::ProducerType), or a vendor's OUI; 0xFFFFFF: all.
+        /// The [`ProducerType`](crate::ProducerType), or a vendor's OUI; 0xFFFFFF: all.
         producer_type,   set_producer_type:   u32      = 264, 24;
     }
 }

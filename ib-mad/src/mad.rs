@@ -12,7 +12,7 @@ use crate::{Attribute, MadHeader, RmppData, RmppType, attribute::write_attribute
 /// A whole datagram of 256 bytes and the other end's address: a transport's unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Mad {
-    /// Where it goes to, or where it came from.
+    /// Address that it goes to or came from.
     pub address: MadAddress,
     /// The datagram as it is on the wire.
     pub bytes: [u8; Self::LEN],

@@ -25,7 +25,7 @@ wire_struct! {
     pub struct Notice("Notice", 80 bytes) {
         /// The notice is one of the specification; else a vendor's.
         is_generic,    set_is_generic:    bool        = 0, 1;
-        /// How serious it is.
+        /// Severity.
         type_,         set_type:          NoticeType  = 1, 7;
         /// Producer of the notice: a [`ProducerType`], or a vendor's OUI.
         producer_type, set_producer_type: u32         = 8, 24;
@@ -56,7 +56,7 @@ wire_struct! {
     pub struct NoticeSm("NoticeSM", 64 bytes) {
         /// The notice is one of the specification; else a vendor's.
         is_generic,    set_is_generic:    bool        = 0, 1;
-        /// How serious it is.
+        /// Severity.
         type_,         set_type:          NoticeType  = 1, 7;
         /// Producer of the notice: a [`ProducerType`], or a vendor's OUI.
         producer_type, set_producer_type: u32         = 8, 24;
@@ -79,7 +79,7 @@ impl Attribute for NoticeSm {
 }
 
 code_points! {
-    /// How serious a notice is (`Notice.type`).
+    /// Severity of a notice (`Notice.type`).
     pub struct NoticeType(u8) {
         FATAL             = 0   => "Fatal",
         URGENT            = 1   => "Urgent",

@@ -1,5 +1,4 @@
-//! Which attributes a class has: the tables from which datagrams are decoded without knowing their
-//! types.
+//! The attributes of each class: the tables from which datagrams are decoded without knowing their types.
 //!
 //! Each layer declares the classes that it knows with [`attribute_table!`](crate::attribute_table);
 //! [`describe`] looks a datagram up in the tables of all layers that the caller has.

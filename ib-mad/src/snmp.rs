@@ -20,7 +20,7 @@ mad_format! {
         r_address,          set_r_address:          u32           = 448, 32;
         /// Bytes of `data` that mean something.
         payload_length,     set_payload_length:     u8            = 480, 8;
-        /// Which piece of the message.
+        /// Number of the piece in the message.
         segment_number,     set_segment_number:     u8            = 488, 8;
         /// LID of the message's first sender.
         source_lid,         set_source_lid:         Lid           = 496, 16;

@@ -309,7 +309,7 @@ impl<C> TransactionWindow<C> {
         self.in_flight
     }
 
-    /// How many requests may be on the wire now: what [`InFlight::Adaptive`] has come to.
+    /// Largest number of requests on the wire now: what [`InFlight::Adaptive`] has come to.
     #[must_use]
     pub fn limit(&self) -> u32 {
         self.limit.get()
@@ -327,7 +327,7 @@ impl<C> TransactionWindow<C> {
         self.slab.len() == 0
     }
 
-    /// How many more requests the window takes.
+    /// Number of further requests that the window takes.
     #[must_use]
     pub fn room(&self) -> usize {
         self.config.max_requests.saturating_sub(self.slab.len())

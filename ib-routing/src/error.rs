@@ -104,7 +104,7 @@ pub enum TopologyErrorKind {
         node: String,
         /// The port in the file.
         port: u32,
-        /// How many ports the node has.
+        /// Number of ports that the node has.
         num_ports: u8,
     },
     /// Both ends name their peers, and not each other.

@@ -23,7 +23,7 @@ wire_struct! {
         attribute_offset, set_attribute_offset: u16 = 64, 16;
         #[doc(hidden)]
         reserved, set_reserved: u16 = 80, 16;
-        /// Which components of the template a query compares.
+        /// The components of the template that a query compares.
         component_mask, set_component_mask: ComponentMask = 96, 64;
     }
 }
@@ -57,7 +57,7 @@ mad_format! {
         attribute_offset, set_attribute_offset: u16 = 352, 16;
         #[doc(hidden)]
         sa_reserved, set_sa_reserved: u16 = 368, 16;
-        /// Which components of the template a query compares.
+        /// The components of the template that a query compares.
         component_mask, set_component_mask: ComponentMask = 384, 64;
         /// One record, or a segment of a table.
         data, set_data: [secret; 200] = 448, 1600;

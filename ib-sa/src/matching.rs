@@ -12,7 +12,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::{Component, ComponentMask};
 
 code_points! {
-    /// How the value beside it is meant.
+    /// Comparison of a record's value with the one in the request.
     pub struct Selector(u8) {
         GREATER_THAN      = 0 => "GreaterThan",
         LESS_THAN         = 1 => "LessThan",

@@ -52,9 +52,9 @@ pub enum QueryError {
     TooMany {
         /// The item of which there are too many.
         what: &'static str,
-        /// How many there are.
+        /// Number found.
         found: usize,
-        /// How many there may be.
+        /// Largest number allowed.
         most: usize,
     },
 }

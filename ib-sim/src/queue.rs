@@ -143,7 +143,7 @@ impl<E: Copy> EventQueue<E> {
         }
         let event = match self.lanes.get_mut(lane) {
             Some(lane) => lane.entries.pop_front()?.event,
-            // Where nothing waits at all, the heap is empty.
+            // If no event waits, the heap is empty.
             None => self.heap.pop()?.0.event,
         };
         self.find_first();

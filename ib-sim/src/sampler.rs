@@ -1,5 +1,5 @@
-//! A sampling of counters at work: what a manager asked for and what has been counted
-//! (IBA vol. 1, 16.1.3.2).
+//! A sampling of counters while it runs: the request of the manager, and the counts so far (IBA vol. 1,
+//! 16.1.3.2).
 
 use ib_mad::{PortSamplesControl, SampleStatus};
 

@@ -319,7 +319,8 @@ impl Server {
         if header.method().is_response() {
             let slot = client::slot_of(header.transaction_id());
             if client::is_rmpp_control(&delivery.mad) {
-                // The requester's own number is in it; what it acknowledges is the manager's.
+                // The requester's own number is in it; the transaction that it acknowledges is the
+                // manager's.
                 let manager = manager().map(|(slot, _)| slot);
                 return manager.or_else(|| here(slot).map(|_| slot));
             }

@@ -158,7 +158,8 @@ impl Election {
                 _ => (SmState::DISCOVERING, Action::Sweep),
             },
             (SmState::STANDBY, Input::PollFailed) => (SmState::DISCOVERING, Action::Sweep),
-            // Without a link there is nothing to manage; what is found once it is back decides.
+            // Without a link there is nothing to manage; the managers found once the link is back decide
+            // the next state.
             (SmState::MASTER | SmState::STANDBY, Input::OwnPortDown) => {
                 (SmState::DISCOVERING, Action::StopPolling)
             }

@@ -170,7 +170,7 @@ pub enum Event {
     },
     /// A node refused a Set, or its answer shows other values than were set.
     Refused {
-        /// Where; `None` for the own node, if it is not known yet.
+        /// Port of the node; `None` for the own node, if it is not known yet.
         at: Option<PortAt>,
         /// Attribute of the Set.
         attribute_id: AttributeId,
@@ -317,7 +317,7 @@ pub struct Summary {
     pub engine: Option<&'static str>,
     /// When the sweep began.
     pub started: Instant,
-    /// How long each phase took, by the host's clock.
+    /// Time that each phase took, by the host's clock.
     pub phases: PhaseTimes,
     /// Datagrams of this sweep.
     pub mads: MadCounts,
@@ -344,7 +344,7 @@ pub struct FabricCounts {
     pub lids: usize,
 }
 
-/// How long each phase of a sweep took.
+/// Time that each phase of a sweep took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseTimes {
     times: [Duration; Phase::ALL.len()],

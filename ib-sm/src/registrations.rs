@@ -42,7 +42,7 @@ pub struct GroupRegistration {
 pub struct SubscriptionRegistration {
     /// The subscriber and the notices that it subscribed to.
     pub record: InformInfoRecord,
-    /// Where the subscriber is.
+    /// Address of the subscriber.
     pub address: MadAddress,
 }
 

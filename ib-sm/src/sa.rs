@@ -128,7 +128,7 @@ impl SubnetAdministrator {
         self.version
     }
 
-    /// How many registrations it keeps.
+    /// Number of registrations that it keeps.
     pub(crate) fn counts(&self) -> RegistrationCounts {
         RegistrationCounts {
             groups: self.groups.iter().count(),

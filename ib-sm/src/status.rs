@@ -25,7 +25,7 @@ pub struct Status {
     pub priority: u8,
     /// Whether the last sweep left every port configured.
     pub up: bool,
-    /// The part of the sweep at work; `None` while it waits.
+    /// The phase of the present sweep; `None` while the manager waits.
     pub phase: Option<Phase>,
     /// Requests that wait in the sweep's queue or for an answer.
     pub requests: usize,

@@ -55,11 +55,11 @@ pub struct Sma {
     traps: VecDeque<trap::Pending>,
     notices: NoticeQueue,
     next_transaction: u64,
-    /// How often a trap is sent, at most.
+    /// Number of times that a trap is sent, at most.
     trap_attempts: Option<u32>,
 }
 
-/// How a request came in.
+/// Arrival of a request: its port and sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// External port of arrival; 0 if a manager on the switch itself asks.

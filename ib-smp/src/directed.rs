@@ -24,7 +24,7 @@ pub struct Smi {
     pub lid: Lid,
 }
 
-/// Where the SMI has an SMP from.
+/// The origin of an SMP at the SMI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The subnet manager or the agent above this SMI.

@@ -40,7 +40,7 @@ impl DrPath {
         Some(self)
     }
 
-    /// How many hops.
+    /// Number of hops.
     #[inline]
     #[must_use]
     pub const fn hop_count(&self) -> u8 {

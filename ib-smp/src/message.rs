@@ -120,7 +120,7 @@ impl<'a> Smp<'a> {
         self.common().method()
     }
 
-    /// Which port or block of the attribute; each attribute has its own meaning.
+    /// The port or block of the attribute; each attribute has its own meaning.
     #[must_use]
     pub fn attribute_modifier(&self) -> u32 {
         self.common().attribute_modifier()

@@ -62,11 +62,11 @@ wire_struct! {
         hop_count, set_hop_count: u8 = 56, 8;
         /// Ties a response to its request.
         transaction_id, set_transaction_id: TransactionId = 64, 64;
-        /// Which attribute.
+        /// Number of the attribute.
         attribute_id, set_attribute_id: AttributeId = 128, 16;
         #[doc(hidden)]
         header_reserved, set_header_reserved: u16 = 144, 16;
-        /// Which port or block of the attribute; each attribute has its own meaning.
+        /// The port or block of the attribute; each attribute has its own meaning.
         attribute_modifier, set_attribute_modifier: u32 = 160, 32;
         /// Key that the receiver compares with PortInfo.M_Key.
         m_key, set_m_key: MKey = 192, 64;

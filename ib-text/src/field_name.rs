@@ -40,7 +40,7 @@ pub enum FieldNameError {
     },
 }
 
-/// How many names an error lists.
+/// Number of names that an error lists.
 const LISTED: usize = 5;
 
 impl fmt::Display for FieldNameError {

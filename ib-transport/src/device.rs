@@ -26,7 +26,8 @@ pub struct PortOptions {
     pub node: String,
     /// Announces a subnet manager on the port (IsSM), which then receives requests.
     pub announce_sm: bool,
-    /// How long the engine waits for one answer; the kernel gives requests back before that. Default 200 ms.
+    /// Time for which the engine waits for one answer; the kernel gives requests back before that. Default
+    /// 200 ms.
     pub timeout: Duration,
 }
 

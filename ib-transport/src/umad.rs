@@ -55,7 +55,7 @@ pub struct Message {
 pub struct UmadOptions {
     /// The port; the first Active one where nothing is named.
     pub wanted: PortSelector,
-    /// How long the kernel waits for the answer to a request before it gives it back.
+    /// Time for which the kernel waits for the answer to a request before it gives it back.
     ///
     /// [`below`](Self::below) the engine's own time-out: the kernel refuses a request whose transaction ID is
     /// still waiting.
@@ -65,8 +65,8 @@ pub struct UmadOptions {
 }
 
 impl UmadOptions {
-    /// How long the kernel may wait for an engine whose requests time out after `engine`: a bit less, by
-    /// more than the kernel's timers round.
+    /// Time for which the kernel may wait for an engine whose requests time out after `engine`: a bit less,
+    /// by more than the kernel's timers round.
     #[must_use]
     pub fn below(engine: Duration) -> Duration {
         let gap = (engine / 20).max(Duration::from_millis(10));

@@ -67,7 +67,7 @@ impl ParseError {
         }
     }
 
-    /// Where in the packet the error is.
+    /// Place of the error in the packet.
     #[must_use]
     pub const fn at(&self) -> At {
         match *self {

@@ -22,7 +22,7 @@ pub use xrceth::Xrceth;
 
 use crate::table::Layout;
 
-/// Which extended transport header.
+/// Kind of extended transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Eth {
@@ -49,7 +49,7 @@ pub enum Eth {
 }
 
 impl Eth {
-    /// How many kinds there are.
+    /// Number of kinds.
     pub(crate) const COUNT: usize = 10;
 
     /// The header's layout.

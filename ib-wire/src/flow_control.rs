@@ -122,8 +122,8 @@ impl FlowControlPacket {
         faults
     }
 
-    /// How many blocks of 64 bytes the receiver of this packet may still send, having sent
-    /// `sent` blocks in all: the credit limit less what was sent, modulo 4096.
+    /// Number of blocks of 64 bytes that the receiver of this packet may still send, having sent `sent`
+    /// blocks in all: the credit limit less what was sent, modulo 4096.
     ///
     /// More than 2048 means that the limit is below `sent`: nothing may be sent.
     #[must_use]

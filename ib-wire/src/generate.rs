@@ -38,7 +38,7 @@ pub use flow_control::FaultyFlowControl;
 /// A packet that nothing is wrong with: any network, any operation, any field, reserved bits set too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidPacket {
-    /// Where the bytes start.
+    /// The first header of the bytes.
     pub start: Start,
     /// The packet.
     pub bytes: Vec<u8>,

@@ -29,7 +29,7 @@ wire_struct! {
         pay_len,    set_pay_len:    u16       = 32, 16;
         /// Next header; 0x1B: BTH.
         nxt_hdr,    set_nxt_hdr:    GrhNxtHdr = 48, 8;
-        /// How many routers the packet may still pass.
+        /// Number of routers that the packet may still pass.
         hop_lmt,    set_hop_lmt:    u8        = 56, 8;
         /// Source GID.
         sgid,       set_sgid:       Gid       = 64, 128;

@@ -128,7 +128,7 @@ impl IpoibArp {
 }
 
 code_points! {
-    /// Which protocol a multicast group is of (`IPoIBMGID.signature`).
+    /// Protocol of a multicast group (`IPoIBMGID.signature`).
     pub struct IpoibSignature(u16) {
         IPV4 = 0x401b => "IPv4",
         IPV6 = 0x601b => "IPv6",
@@ -144,7 +144,7 @@ wire_struct! {
         prefix,    set_prefix:    u8             = 0, 8;
         /// 1: not assigned for good.
         flags,     set_flags:     u8             = 8, 4;
-        /// How far the group reaches.
+        /// Reach of the group.
         scope,     set_scope:     MulticastScope = 12, 4;
         /// IPv4 or IPv6.
         signature, set_signature: IpoibSignature = 16, 16;

@@ -28,7 +28,7 @@ code_points! {
     }
 }
 
-/// How many bytes of payload an operation carries.
+/// Number of bytes of payload that an operation carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PayloadRule {
     /// None.

@@ -130,7 +130,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         self.shape.network
     }
 
-    /// Where the bytes start.
+    /// The first header of the bytes.
     #[inline]
     #[must_use]
     pub fn start(&self) -> Start {
@@ -267,7 +267,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         self.slice(self.shape.payload, end)
     }
 
-    /// Where the payload starts.
+    /// Offset of the payload.
     #[inline]
     #[must_use]
     pub fn payload_offset(&self) -> usize {

@@ -54,7 +54,7 @@ pub struct Field {
     pub bit_offset: usize,
     /// Width in bits.
     pub bits: usize,
-    /// How the bits read.
+    /// Kind of value of the bits.
     pub kind: FieldKind,
 }
 
@@ -66,7 +66,7 @@ impl Field {
     }
 }
 
-/// How the bits of a field read.
+/// Kind of value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// A number of up to 64 bits: integers, code points, flags, LIDs, GUIDs, keys.
@@ -83,7 +83,7 @@ pub enum FieldKind {
     Array {
         /// Width of one element in bits.
         element_bits: usize,
-        /// How one element reads.
+        /// Kind of value of one element.
         element: &'static FieldKind,
     },
 }

@@ -1,6 +1,6 @@
-//! How many questions a second the subnet administrator answers: `sa_rate [SPEC]`, by default of a three-level
-//! tree of 3,456 hosts. A host asks one question after the other, by LID or GID as hosts do; no answer is longer
-//! than a datagram.
+//! Questions a second that the subnet administrator answers: `sa_rate [SPEC]`, by default of a three-level
+//! tree of 3,456 hosts. A host asks one question after the other, by LID or GID as hosts do; no answer is longer than a
+//! datagram.
 
 use std::{env, error::Error, ops::ControlFlow, time::Instant};
 

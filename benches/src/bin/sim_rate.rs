@@ -1,4 +1,5 @@
-//! How many SMPs a second the simulator carries: Get(NodeInfo) of the node at distance 1, 32 in flight.
+//! SMPs a second that the simulator carries: Get(NodeInfo) of the node at distance 1, 32 in
+//! flight.
 
 use std::error::Error;
 use std::time::Instant;

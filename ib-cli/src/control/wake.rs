@@ -15,8 +15,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::device::DevicePort;
 
-/// How often commands are looked for on a port that cannot be waited for beside other files: ibsim's library puts numbers in the
-/// place of files that the kernel does not know.
+/// Interval at which commands are looked for on a port that cannot be waited for beside other files: ibsim's library
+/// puts numbers in the place of files that the kernel does not know.
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Wakes the loop that drives the manager; any thread and any signal handler may hold one.

@@ -4,7 +4,7 @@ use std::{io::IsTerminal as _, time::Duration};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How long work may take before a bar shows.
+/// Time that work may take before a bar shows.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Progress of one piece of work; shows nothing before a second has passed, and nothing at all where

@@ -77,7 +77,7 @@ impl CommunicationManager {
         Ok(())
     }
 
-    /// How long to wait for an answer, of which the REQ says the code.
+    /// Time to wait for an answer, of which the REQ says the code.
     pub(super) fn response_time(&self, code: u8, round_trip: Duration) -> Duration {
         let time = RespTime::from_bits(code).duration();
         time.saturating_add(round_trip).min(self.config.max_wait)

@@ -143,7 +143,7 @@ impl CommunicationManager {
         }
     }
 
-    /// Which connection a REJ is about.
+    /// The connection that a REJ ends.
     fn rejected(&self, rej: &Rej) -> Option<u32> {
         let id = rej.remote_communication_id();
         match rej.information() {

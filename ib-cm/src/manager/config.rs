@@ -13,7 +13,7 @@ use ib_mad::{RespTime, TransactionId};
 pub struct CmConfig {
     /// GUID of the own CA.
     pub ca_guid: Guid,
-    /// How long a packet travels to a peer whose path is not known: of connections that others open.
+    /// Time for which a packet travels to a peer whose path is not known: of connections that others open.
     pub packet_life_time: RespTime,
     /// No peer makes us wait longer for one message, whatever its REQ or MRA says.
     pub max_wait: Duration,
@@ -23,11 +23,11 @@ pub struct CmConfig {
     pub max_resolutions: usize,
     /// Service ID resolutions of others that are open or remembered.
     pub max_queries: usize,
-    /// How long to wait for the answer to a SIDR_REQ, which has no time-out of its own.
+    /// Time to wait for the answer to a SIDR_REQ, which has no time-out of its own.
     pub resolve_timeout: Duration,
-    /// How often to repeat a SIDR_REQ.
+    /// Number of times to repeat a SIDR_REQ.
     pub resolve_retries: u8,
-    /// How long a resolution for another party is kept, so that its repetition gets the same answer.
+    /// Time for which a resolution for another party is kept, so that its repetition gets the same answer.
     pub query_keep_time: Duration,
     /// Answers to messages of no connection that may wait to be sent; more are dropped.
     pub max_replies: usize,
@@ -60,7 +60,7 @@ impl Default for CmConfig {
 /// Parameters of a connection that its REQ does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectOptions {
-    /// How long a packet travels to the peer: `packet_life_time` of the path record.
+    /// Time for which a packet travels to the peer: `packet_life_time` of the path record.
     pub packet_life_time: RespTime,
     /// The peer connects too, to the same service: both REQs make one connection.
     pub peer_to_peer: bool,

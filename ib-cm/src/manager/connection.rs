@@ -59,7 +59,7 @@ pub(super) struct Connection {
     pub(super) transaction: TransactionId,
     /// Of a peer-to-peer connection: where the other side's REQ would come from, and the service.
     pub(super) peer: Option<(Gid, u64)>,
-    /// How long to wait for the other side's answer, both directions included.
+    /// Time to wait for the other side's answer, both directions included.
     pub(super) response_time: Duration,
     /// Time that a packet needs there and back.
     pub(super) round_trip: Duration,

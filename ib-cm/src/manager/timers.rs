@@ -35,7 +35,7 @@ impl<K: Copy + Ord> Timers<K> {
         self.due.contains_key(&key)
     }
 
-    /// When the next timer runs out.
+    /// Time at which the next timer runs out.
     pub(super) fn next(&self) -> Option<Instant> {
         self.queue.first().map(|&(due, _)| due)
     }

@@ -51,7 +51,7 @@ wire_struct! {
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `Timestamp`.
     pub struct Timestamp("Timestamp", 4 bytes) {
-        /// When, in units of 1.024 us.
+        /// Time of the entry, in units of 1.024 us.
         timestamp, set_timestamp: u32 = 0, 32;
     }
 }

@@ -56,7 +56,7 @@ wire_struct! {
         sl,        set_sl:        Sl  = 32, 4;
         #[doc(hidden)]
         reserved1, set_reserved1: u32 = 36, 28;
-        /// When, in units of 1.024 us.
+        /// Time of the entry, in units of 1.024 us.
         timestamp, set_timestamp: u32 = 64, 32;
     }
 }
@@ -115,7 +115,7 @@ wire_struct! {
         remote_lid_cn_entry,       set_remote_lid_cn_entry:       Lid = 64, 16;
         #[doc(hidden)]
         reserved2,                 set_reserved2:                 u16 = 80, 16;
-        /// When, in units of 1.024 us.
+        /// Time of the entry, in units of 1.024 us.
         timestamp_cn_entry,        set_timestamp_cn_entry:        u32 = 96, 32;
     }
 }

@@ -9,7 +9,7 @@ wire_struct! {
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `SwitchCongestionSetting`.
     pub struct SwitchCongestionSetting("SwitchCongestionSetting", 76 bytes) {
-        /// Which of the fields that follow are to be used: one bit each.
+        /// The following fields that are to be used, one bit each.
         control_map,     set_control_map:     u32         = 0, 32;
         /// Ports whose packets are marked as victims: one bit each.
         victim_mask,     set_victim_mask:     [bytes; 32] = 32, 256;
@@ -79,7 +79,7 @@ wire_struct! {
     pub struct CaCongestionSetting("CACongestionSetting", 132 bytes) {
         /// Whether the settings are per queue pair or per service level.
         port_control,             set_port_control:             u16                     = 0, 16;
-        /// Which of the fields that follow are to be used: one bit each.
+        /// The following fields that are to be used, one bit each.
         control_map,              set_control_map:              u16                     = 16, 16;
         /// One entry for each service level.
         ca_congestion_entry_list, set_ca_congestion_entry_list: [CaCongestionEntry; 16] = 32, 1024;

@@ -17,7 +17,7 @@ use crate::{
     MadAddress, MgmtClass, Request, Response,
 };
 
-/// How often a unit that changes under the walk is walked.
+/// Number of walks of a unit that changes meanwhile.
 const MAX_WALKS: u32 = 3;
 
 /// Walks one I/O unit and reports it whole, as one event.

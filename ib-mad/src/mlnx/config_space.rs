@@ -21,7 +21,7 @@ code_points! {
 /// The attribute modifier of ConfigSpaceAccess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MlnxConfigSpaceModifier {
-    /// How the words are found.
+    /// Addressing of the words.
     pub mode: MlnxConfigSpaceMode,
     /// How many words or records: 0..=63.
     pub count: u8,
@@ -53,7 +53,7 @@ wire_struct! {
     ///
     /// Source: infiniband-diags; `attributes.csv`, struct `MlnxConfigSpaceRecord`.
     pub struct MlnxConfigSpaceRecord("MlnxConfigSpaceRecord", 12 bytes) {
-        /// Where the word is.
+        /// Address of the dword.
         address, set_address: u32 = 0, 32;
         /// Value of the dword at the address.
         data,    set_data:    u32 = 32, 32;

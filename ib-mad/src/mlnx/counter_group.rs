@@ -5,7 +5,7 @@ use ib_wire::wire_struct;
 use super::mlnx_attribute;
 
 wire_struct! {
-    /// Which counters each group can show. The modifier is the port.
+    /// The counters that each group can show. The modifier is the port.
     ///
     /// Source: infiniband-diags; `attributes.csv`, struct `MlnxCounterGroupInfo`.
     pub struct MlnxCounterGroupInfo("MlnxCounterGroupInfo", 12 bytes) {
@@ -21,7 +21,7 @@ wire_struct! {
 mlnx_attribute!(MlnxCounterGroupInfo, 0x0090);
 
 wire_struct! {
-    /// Which counters each group shows. The modifier is the port.
+    /// The counters that each group shows. The modifier is the port.
     ///
     /// Source: infiniband-diags; `attributes.csv`, struct `MlnxConfigCounterGroup`.
     pub struct MlnxConfigCounterGroup("MlnxConfigCounterGroup", 12 bytes) {

@@ -33,7 +33,7 @@ wire_struct! {
         device_id,           set_device_id:           u16         = 16, 16;
         #[doc(hidden)]
         reserved1,           set_reserved1:           [bytes; 24] = 32, 192;
-        /// How long the device has been up.
+        /// Time for which the device has been up.
         uptime,              set_uptime:              u32         = 224, 32;
         #[doc(hidden)]
         reserved2,           set_reserved2:           u8          = 256, 8;

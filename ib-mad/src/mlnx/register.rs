@@ -58,7 +58,7 @@ code_points! {
 }
 
 wire_struct! {
-    /// Which register is accessed, how, and with what result.
+    /// The register, the kind of access, and its result.
     ///
     /// Source: mstflint, Linux mlxsw; `attributes.csv`, struct `MlnxOperationTLV`.
     pub struct MlnxOperationTlv("MlnxOperationTLV", 16 bytes) {
@@ -131,7 +131,7 @@ wire_struct! {
     ///
     /// Source: mstflint; `attributes.csv`, struct `MlnxRegisterAccess`.
     pub struct MlnxRegisterAccess("MlnxRegisterAccess", 224 bytes) {
-        /// Which register, and how.
+        /// The register and the kind of access.
         operation, set_operation: MlnxOperationTlv = 0, 128;
         /// Header of the content.
         register,  set_register:  MlnxRegisterTlv  = 128, 32;
@@ -149,7 +149,7 @@ wire_struct! {
     ///
     /// Source: mstflint; `attributes.csv`, struct `MlnxAccessRegisterGMP`.
     pub struct MlnxAccessRegisterGmp("MlnxAccessRegisterGMP", 224 bytes) {
-        /// Which 220 bytes of the register.
+        /// Number of the block of 220 bytes in the register.
         block,     set_block:     u16           = 0, 16;
         #[doc(hidden)]
         reserved1, set_reserved1: u16           = 16, 16;

@@ -174,7 +174,7 @@ wire_struct! {
     ///
     /// Source: IBA vol. 1, 14.2.5.1; `attributes.csv`, struct `NoticeDetails259`.
     pub struct NoticeDetails259("NoticeDetails259", 54 bytes) {
-        /// Which of the fields that follow mean something; no source gives the order of the flags.
+        /// The following fields that are valid; no source gives the order of the flags.
         data_valid, set_data_valid: u16     = 0, 16;
         /// Source LID.
         lidaddr1,   set_lidaddr1:   Lid     = 16, 16;
@@ -270,7 +270,7 @@ wire_struct! {
     pub struct NoticeDetailsBm260("NoticeDetailsBM260", 54 bytes) {
         /// Bytes of `trap_data` that mean something.
         data_length,        set_data_length:        u8          = 0, 8;
-        /// Which device module raised it: 0 MME, 1 OEM MME, 2 CME RTR, 3 WRE, 4 CME, 5 OEM CME.
+        /// The device module that raised it: 0 MME, 1 OEM MME, 2 CME RTR, 3 WRE, 4 CME, 5 OEM CME.
         trap_type,          set_trap_type:          u8          = 8, 8;
         /// Belongs to the type.
         trap_type_modifier, set_trap_type_modifier: [bytes; 3]  = 16, 24;

@@ -70,7 +70,7 @@ impl Attribute for PortSlRcvBecn {
 }
 
 wire_struct! {
-    /// How long the port was congested.
+    /// Time for which the port was congested.
     ///
     /// Source: `attributes.csv`, struct `PortXmitConCtrl`.
     pub struct PortXmitConCtrl("PortXmitConCtrl", 8 bytes) {
@@ -91,7 +91,7 @@ impl Attribute for PortXmitConCtrl {
 }
 
 wire_struct! {
-    /// How long each VL was congested.
+    /// Time for which each VL was congested.
     ///
     /// Source: `attributes.csv`, struct `PortVLXmitTimeCong`.
     pub struct PortVlXmitTimeCong("PortVLXmitTimeCong", 64 bytes) {

@@ -64,7 +64,7 @@ impl Attribute for PortXmitDiscardDetails {
 }
 
 bitflags! {
-    /// Which of the counters of [`PortRcvErrorDetails`] a Set writes (`counter_select`).
+    /// The counters of [`PortRcvErrorDetails`] that a Set writes (`counter_select`).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct RcvErrorSelect: u16 {
         /// `PortLocalPhysicalErrors`.

@@ -68,7 +68,7 @@ impl Attribute for PortCounters {
 }
 
 bitflags! {
-    /// Which of the counters of [`PortCounters`] a Set writes (`counter_select`).
+    /// The counters of [`PortCounters`] that a Set writes (`counter_select`).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct CounterSelect: u16 {
         /// `SymbolErrorCounter`.
@@ -110,7 +110,7 @@ bitflags! {
 flags_value!(CounterSelect: u16);
 
 bitflags! {
-    /// Which of the later counters of [`PortCounters`] a Set writes (`counter_select2`).
+    /// The later counters of [`PortCounters`] that a Set writes (`counter_select2`).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct CounterSelect2: u8 {
         /// `PortXmitWait`.

@@ -8,7 +8,7 @@ use ib_wire::{PortNum, table::Layout, wire_struct};
 use crate::{Attribute, AttributeId};
 
 bitflags::bitflags! {
-    /// Which counters a Set of PortCountersCong clears.
+    /// The counters that a Set of PortCountersCong clears.
     ///
     /// Source: Linux qib; `capability_masks.csv`, mask `PortCountersCong.CounterSelect`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ wire_struct! {
     pub struct PortCountersCong("PortCountersCong", 72 bytes) {
         #[doc(hidden)]
         reserved1, set_reserved1: u16 = 0, 16;
-        /// How often `port_xmit_wait` is looked at; top bits 7: the others are picoseconds.
+        /// Rate at which `port_xmit_wait` is sampled; top bits 7: the others are picoseconds.
         port_check_rate, set_port_check_rate: u16 = 16, 16;
         /// Symbols that no lane could decode.
         symbol_error_counter, set_symbol_error_counter: u16 = 32, 16;
@@ -100,7 +100,7 @@ wire_struct! {
         port_xmit_packets, set_port_xmit_packets: u64 = 320, 64;
         /// Packets received.
         port_rcv_packets, set_port_rcv_packets: u64 = 384, 64;
-        /// How long the port had data to send and no credits or arbitration.
+        /// Time for which the port had data to send and no credits or arbitration.
         port_xmit_wait, set_port_xmit_wait: u64 = 448, 64;
         /// Events of adaptive routing.
         port_adr_events, set_port_adr_events: u64 = 512, 64;

@@ -74,7 +74,7 @@ impl Attribute for PortCountersExtended {
 }
 
 bitflags! {
-    /// Which of the first counters of [`PortCountersExtended`] a Set writes (`counter_select`).
+    /// The first counters of [`PortCountersExtended`] that a Set writes (`counter_select`).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct CounterSelectExtended: u16 {
         /// `PortXmitData`.

@@ -61,9 +61,9 @@ wire_struct! {
         reserved4,                set_reserved4:                u8           = 88, 6;
         /// State of the sampling.
         sample_status,            set_sample_status:            SampleStatus = 94, 2;
-        /// Which optional counters the port has.
+        /// The optional counters that the port has.
         option_mask,              set_option_mask:              u64          = 96, 64;
-        /// Which counters of the vendor the port has.
+        /// The counters of the vendor that the port has.
         vendor_mask,              set_vendor_mask:              u64          = 160, 64;
         /// Ticks from the Set to the start of sampling.
         sample_start,             set_sample_start:             u32          = 224, 32;
@@ -103,7 +103,7 @@ wire_struct! {
         counter_select14,         set_counter_select14:         u16          = 528, 16;
         #[doc(hidden)]
         reserved5,                set_reserved5:                u32          = 544, 32;
-        /// Which optional counters exist only for sampling.
+        /// The optional counters that exist only for sampling.
         samples_only_option_mask, set_samples_only_option_mask: u64          = 576, 64;
         #[doc(hidden)]
         reserved6,                set_reserved6:                [bytes; 112] = 640, 896;

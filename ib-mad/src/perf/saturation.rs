@@ -107,8 +107,8 @@ mod tests {
     use super::*;
     use crate::LAYOUTS;
 
-    /// How many counters an attribute has: all are saturated where all bits are set, fewer where the last
-    /// bit of each byte is missing.
+    /// Number of counters that an attribute has: all are saturated where all bits are set, fewer where the
+    /// last bit of each byte is missing.
     fn check<T: Counters + FromBytes + KnownLayout>() -> usize {
         let attribute = <T as Attribute>::LAYOUT.name;
         let full = T::read_from_bytes(&[0xff; 256][..size_of::<T>()]).unwrap();

@@ -9,7 +9,7 @@ use crate::RespTime;
 pub struct RmppConfig {
     /// Segments that a receiver lets the sender send before it acknowledges: 1..=128.
     pub window: u32,
-    /// How often a sender repeats a window that is not acknowledged.
+    /// Number of times that a sender repeats a window that is not acknowledged.
     pub retries: u32,
     /// Twice the longest time of a packet on its path.
     pub path_time: Duration,
@@ -21,7 +21,7 @@ pub struct RmppConfig {
     pub total_time: Duration,
     /// Longest wait of a receiver for the next segment: as long as a sender takes to give up.
     pub idle_time: Duration,
-    /// How long a receiver remembers a transfer that is complete, to acknowledge it again.
+    /// Time for which a receiver remembers a transfer that is complete, to acknowledge it again.
     pub keep_time: Duration,
     /// Longest message in bytes that a receiver takes.
     pub max_message: usize,

@@ -55,7 +55,7 @@ macro_rules! rmpp_header {
                 rmpp_version, set_rmpp_version: u8         = 0, 8;
                 /// Type of packet.
                 rmpp_type,    set_rmpp_type:    RmppType   = 8, 8;
-                /// How long the sender takes to answer; 31: not said.
+                /// Time that the sender takes to answer; 31: not said.
                 r_resp_time,  set_r_resp_time:  RespTime   = 16, 5;
                 /// This is the last segment.
                 last,         set_last:         bool       = 21, 1;

@@ -20,7 +20,7 @@ pub struct RmppMessage {
 }
 
 impl RmppMessage {
-    /// Where the message came from.
+    /// Address of the sender.
     #[must_use]
     pub fn address(&self) -> MadAddress {
         self.first.address

@@ -24,7 +24,7 @@ pub struct RmppReceiver {
     config: RmppConfig,
     /// The first segment: its headers are the message's.
     first: Option<Mad>,
-    /// Where answers go: the headers of the latest segment, its method inverted.
+    /// Headers of the answers: the headers of the latest segment, its method inverted.
     reply: Mad,
     class_header: usize,
     data: Vec<u8>,
@@ -36,7 +36,7 @@ pub struct RmppReceiver {
     last: Option<(u32, usize)>,
     acknowledged: u32,
     window_last: u32,
-    /// When the whole transfer has taken too long.
+    /// Time at which the whole transfer has taken too long.
     end: Option<Instant>,
     deadline: Option<Instant>,
     state: State,
@@ -147,7 +147,7 @@ impl RmppReceiver {
         })
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    /// Time at which [`handle_timeout`](Self::handle_timeout) is due.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.deadline

@@ -180,7 +180,7 @@ impl RmppSender {
         Some(mad)
     }
 
-    /// When the acknowledgement is overdue.
+    /// Time at which the acknowledgement is overdue.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.deadline.filter(|_| self.outcome.is_none())
@@ -224,7 +224,7 @@ impl RmppSender {
         self.outcome = Some(Err(RmppError::Ended { status }));
     }
 
-    /// How long to wait for an acknowledgement.
+    /// Time to wait for an acknowledgement.
     fn wait(&self) -> Duration {
         let peer = match self.peer_resp_time {
             RespTime::NONE => self.config.resp_time,

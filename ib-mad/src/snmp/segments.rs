@@ -29,7 +29,7 @@ pub struct SnmpConfig {
     pub max_message: usize,
     /// Messages that may be incomplete.
     pub max_messages: usize,
-    /// How long to wait for the next segment of a message.
+    /// Time to wait for the next segment of a message.
     pub timeout: Duration,
 }
 
@@ -80,9 +80,9 @@ pub enum SnmpError {
     /// The message is longer than it may be.
     #[error("message of {length} bytes, expected at most {limit}")]
     TooLong {
-        /// How long it is.
+        /// Length that the message would have, in bytes.
         length: usize,
-        /// How long it may be.
+        /// Largest length of the message, in bytes.
         limit: usize,
     },
     /// As many messages are incomplete as may be.
@@ -199,7 +199,7 @@ impl SnmpReassembler {
         self.open.retain(|_, message| message.until > now);
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next, if at all.
+    /// Time of the next call of [`handle_timeout`](Self::handle_timeout); `None` if none is due.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.open.values().map(|message| message.until).min()
@@ -248,7 +248,7 @@ impl Incomplete {
     }
 }
 
-/// How long a BER SEQUENCE is, its tag and length included.
+/// Length of a BER SEQUENCE, its tag and length included.
 fn ber_len(bytes: &[u8]) -> Option<usize> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;

@@ -7,26 +7,25 @@ use crate::TransactionId;
 /// Time-outs, repetitions and limits of a transaction window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowConfig {
-    /// How long to wait for an answer to the first attempt.
+    /// Time to wait for an answer to the first attempt.
     pub timeout: Duration,
-    /// How often to repeat a request that is not answered.
+    /// Number of times to repeat a request that is not answered.
     pub retries: u32,
     /// How the time-out grows with the attempts.
     pub backoff: Backoff,
-    /// How long to let a responder rest that says it is busy, the first time; twice as long each
-    /// time after.
+    /// Time to wait after the first answer BUSY; twice as long after each further one.
     pub busy_wait: Duration,
-    /// How often to ask a busy responder again.
+    /// Number of repetitions after answers BUSY.
     pub busy_retries: u32,
     /// How many redirections of a request to follow; with 0 the answer with the redirection is an
     /// [`Answer`](super::Answer) as any other. One without a LID, which needs a path query first,
     /// always is.
     pub max_redirects: u32,
-    /// How many requests may be on the wire.
+    /// Largest number of requests on the wire.
     pub in_flight: InFlight,
-    /// How many requests to one destination may be on the wire.
+    /// Largest number of requests to one destination on the wire.
     pub per_destination: u32,
-    /// How many requests may be open in all, in the queue and on the wire.
+    /// Largest number of requests open in all, in the queue and on the wire.
     pub max_requests: usize,
     /// The ID of the first request; the high half stays, the low half counts up.
     pub first_transaction_id: TransactionId,
@@ -50,7 +49,7 @@ impl Default for WindowConfig {
     }
 }
 
-/// How many requests may be on the wire.
+/// Largest number of requests on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
     /// Always this many; at least one.
@@ -87,7 +86,7 @@ impl Backoff {
         max: Duration::from_secs(10),
     };
 
-    /// How long attempt `attempt`, counted from 0, waits if the first one waits `first`.
+    /// Time for which attempt `attempt`, counted from 0, waits if the first one waits `first`.
     #[must_use]
     pub fn wait(&self, first: Duration, attempt: u32) -> Duration {
         let shift = self.doublings.saturating_mul(attempt).min(31);
@@ -99,9 +98,9 @@ impl Backoff {
 /// Settings of one request that differ from the window's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestOptions {
-    /// How long to wait for an answer.
+    /// Time to wait for an answer.
     pub timeout: Option<Duration>,
-    /// How often to repeat.
+    /// Number of times to repeat.
     pub retries: Option<u32>,
     /// Whom the limit per destination counts this request for: any number that the caller uses for
     /// a device. Without it the LID counts; a directed route then has no limit of its own.

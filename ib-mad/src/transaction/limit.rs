@@ -1,4 +1,4 @@
-//! How many requests may be on the wire: fixed, or learned from the losses.
+//! Largest number of requests on the wire: fixed, or learned from the losses.
 
 use super::InFlight;
 use crate::Instant;
@@ -13,7 +13,7 @@ pub(super) struct Limit {
     answers: u32,
     /// Until the first loss the limit grows with every answer.
     starting: bool,
-    /// When the limit was last reduced: losses of what was sent before are the same congestion.
+    /// Time of the latest reduction of the limit: losses of what was sent before are the same congestion.
     reduced_at: Option<Instant>,
 }
 

@@ -26,7 +26,7 @@ pub enum Received<C> {
 pub struct Answer<C> {
     /// The caller's context of the request.
     pub context: C,
-    /// How often the request was sent.
+    /// Number of times that the request was sent.
     pub attempts: u32,
     /// Time since it was sent first.
     pub elapsed: Duration,
@@ -41,7 +41,7 @@ pub struct Failure<C> {
     pub request: Mad,
     /// Why it was given up.
     pub reason: FailureReason,
-    /// How often the request was sent.
+    /// Number of times that the request was sent.
     pub attempts: u32,
 }
 

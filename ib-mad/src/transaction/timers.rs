@@ -42,7 +42,7 @@ impl Timers {
         }
     }
 
-    /// When the next timer runs out.
+    /// Time at which the next timer runs out.
     pub(super) fn next(&self) -> Option<Instant> {
         self.heap.first().map(|timer| timer.due)
     }

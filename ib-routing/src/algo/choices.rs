@@ -31,7 +31,7 @@ impl Choices {
         }
     }
 
-    /// How many choices there are to make.
+    /// Number of choices to make.
     #[must_use]
     pub fn len(&self) -> usize {
         self.places.len()

@@ -63,7 +63,7 @@ pub struct Plan {
     pub with_switches: bool,
     /// The first service level (and lane) to use.
     pub first_lane: u8,
-    /// How many lanes there are from there on.
+    /// Number of lanes from there on.
     pub lanes: u8,
 }
 

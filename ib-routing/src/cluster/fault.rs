@@ -52,7 +52,7 @@ pub enum ClusterFaultKind {
         switch: Guid,
         /// The port.
         port: PortNum,
-        /// How many ports it has.
+        /// Number of ports that it has.
         num_ports: u8,
     },
     /// A boundary that ends at a CA.

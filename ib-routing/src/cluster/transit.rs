@@ -23,7 +23,7 @@ struct Group {
     /// The ports, by their place in the list.
     ports: Vec<usize>,
     lids: Vec<Lid>,
-    /// How many of the LIDs leave by each of all ports.
+    /// Number of the LIDs that leave by each of all ports.
     shares: Vec<usize>,
 }
 

@@ -16,7 +16,7 @@ use crate::{
     lid::{Destination, LidMap},
 };
 
-/// How many failures a report names.
+/// Number of failures that a report names.
 const NAMED_FAILURES: usize = 20;
 
 /// End ports per switch: LIDs of CAs, and ports of each kind.

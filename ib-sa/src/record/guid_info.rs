@@ -15,7 +15,7 @@ wire_struct! {
     pub struct GuidInfoRecord("GUIDInfoRecord", 72 bytes) {
         /// LID of the port that the record is about.
         lid, set_lid: Lid = 0, 16;
-        /// Which block of the table.
+        /// Number of the block in the table.
         block_num, set_block_num: u8 = 16, 8;
         #[doc(hidden)]
         reserved1, set_reserved1: u8 = 24, 8;

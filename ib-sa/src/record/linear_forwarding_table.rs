@@ -13,7 +13,7 @@ wire_struct! {
     pub struct LinearForwardingTableRecord("LinearForwardingTableRecord", 72 bytes) {
         /// LID of the port that the record is about.
         lid, set_lid: Lid = 0, 16;
-        /// Which block of the table.
+        /// Number of the block in the table.
         block_num, set_block_num: u16 = 16, 16;
         #[doc(hidden)]
         reserved1, set_reserved1: u32 = 32, 32;

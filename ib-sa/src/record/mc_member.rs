@@ -40,7 +40,7 @@ wire_struct! {
         q_key, set_q_key: QKey = 256, 32;
         /// Multicast LID of the group.
         mlid, set_mlid: Lid = 288, 16;
-        /// How `mtu` is meant.
+        /// Comparison with `mtu` that the request asks for.
         mtu_selector, set_mtu_selector: Selector = 304, 2;
         /// Largest payload.
         mtu, set_mtu: Mtu = 306, 6;
@@ -48,11 +48,11 @@ wire_struct! {
         tclass, set_tclass: u8 = 312, 8;
         /// Partition.
         p_key, set_p_key: PKey = 320, 16;
-        /// How `rate` is meant.
+        /// Comparison with `rate` that the request asks for.
         rate_selector, set_rate_selector: Selector = 336, 2;
         /// Rate.
         rate, set_rate: Rate = 338, 6;
-        /// How `packet_life_time` is meant.
+        /// Comparison with `packet_life_time` that the request asks for.
         packet_life_time_selector, set_packet_life_time_selector: Selector = 344, 2;
         /// Longest time a packet takes: 4.096 us * 2^n.
         packet_life_time, set_packet_life_time: u8 = 346, 6;
@@ -62,7 +62,7 @@ wire_struct! {
         flow_label, set_flow_label: u32 = 356, 20;
         /// Hop limit of the GRH: 0 inside the subnet.
         hop_limit, set_hop_limit: u8 = 376, 8;
-        /// How far the group reaches.
+        /// Reach of the group.
         scope, set_scope: MulticastScope = 384, 4;
         /// Role of the member.
         join_state, set_join_state: JoinState = 388, 4;

@@ -33,15 +33,15 @@ wire_struct! {
         qos_class, set_qos_class: u16 = 64, 12;
         /// Service level.
         sl, set_sl: Sl = 76, 4;
-        /// How `mtu` is meant.
+        /// Comparison with `mtu` that the request asks for.
         mtu_selector, set_mtu_selector: Selector = 80, 2;
         /// Largest payload.
         mtu, set_mtu: Mtu = 82, 6;
-        /// How `rate` is meant.
+        /// Comparison with `rate` that the request asks for.
         rate_selector, set_rate_selector: Selector = 88, 2;
         /// Rate.
         rate, set_rate: Rate = 90, 6;
-        /// How `packet_life_time` is meant.
+        /// Comparison with `packet_life_time` that the request asks for.
         packet_life_time_selector, set_packet_life_time_selector: Selector = 96, 2;
         /// Longest time a packet takes: 4.096 us * 2^n.
         packet_life_time, set_packet_life_time: u8 = 98, 6;

@@ -13,11 +13,11 @@ wire_struct! {
     pub struct MulticastForwardingTableRecord("MulticastForwardingTableRecord", 72 bytes) {
         /// LID of the port that the record is about.
         lid, set_lid: Lid = 0, 16;
-        /// Which 16 ports of the switch.
+        /// Number of the group of 16 ports of the switch.
         position, set_position: u8 = 16, 4;
         #[doc(hidden)]
         reserved1, set_reserved1: u8 = 20, 3;
-        /// Which block of the table.
+        /// Number of the block in the table.
         block_num, set_block_num: u16 = 23, 9;
         #[doc(hidden)]
         reserved2, set_reserved2: u32 = 32, 32;

@@ -43,15 +43,15 @@ wire_struct! {
         qos_class, set_qos_class: u16 = 416, 12;
         /// Service level.
         sl, set_sl: Sl = 428, 4;
-        /// How `mtu` is meant.
+        /// Comparison with `mtu` that the request asks for.
         mtu_selector, set_mtu_selector: Selector = 432, 2;
         /// Largest payload.
         mtu, set_mtu: Mtu = 434, 6;
-        /// How `rate` is meant.
+        /// Comparison with `rate` that the request asks for.
         rate_selector, set_rate_selector: Selector = 440, 2;
         /// Rate.
         rate, set_rate: Rate = 442, 6;
-        /// How `packet_life_time` is meant.
+        /// Comparison with `packet_life_time` that the request asks for.
         packet_life_time_selector, set_packet_life_time_selector: Selector = 448, 2;
         /// Longest time a packet takes: 4.096 us * 2^n.
         packet_life_time, set_packet_life_time: u8 = 450, 6;

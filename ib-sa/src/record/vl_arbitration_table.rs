@@ -15,7 +15,7 @@ wire_struct! {
         lid, set_lid: Lid = 0, 16;
         /// Port that packets leave by; 0 on a CA.
         output_port_num, set_output_port_num: PortNum = 16, 8;
-        /// Which block of the table.
+        /// Number of the block in the table.
         block_num, set_block_num: u8 = 24, 8;
         #[doc(hidden)]
         reserved1, set_reserved1: u32 = 32, 32;

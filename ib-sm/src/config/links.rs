@@ -55,8 +55,8 @@ codes! {
 }
 
 impl ForcedLinks {
-    /// Puts into PortInfo what its port may use of this. A port that supports nothing of what is chosen keeps what it has: a
-    /// link that is slower or faster than wanted is better than none.
+    /// Puts the limits into PortInfo as far as the port supports them. A port that supports none of the chosen values
+    /// keeps its own: a link that is slower or faster than wanted is better than none.
     pub(crate) fn apply(&self, info: &mut PortInfo) {
         if let Some(width) = self.width.map(|width| width & info.link_width_supported())
             && !width.is_empty()

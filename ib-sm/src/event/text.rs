@@ -23,7 +23,7 @@ pub enum Severity {
 }
 
 impl Event {
-    /// How serious it is.
+    /// Severity.
     #[must_use]
     pub const fn severity(&self) -> Severity {
         match self {

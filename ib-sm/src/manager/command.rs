@@ -11,7 +11,7 @@ use super::{Mode, SubnetManager};
 use crate::{SmConfig, event::SweepCause};
 
 impl SubnetManager {
-    /// Reads the whole subnet again, as soon as the sweep at work is over.
+    /// Reads the whole subnet again, as soon as the present sweep is over.
     pub fn resweep(&mut self, now: Instant) {
         if !self.may_sweep() {
             return;
@@ -20,7 +20,7 @@ impl SubnetManager {
         self.run(now);
     }
 
-    /// Asks every switch whether anything changed, unless a sweep is at work already; what changed is read then.
+    /// Asks every switch whether anything changed, unless a sweep is running; changes are read then.
     pub fn light_sweep(&mut self, now: Instant) {
         let is_idle = matches!(self.mode, Mode::Idle);
         if self.state() == SmState::MASTER && self.history.up && is_idle {

@@ -43,7 +43,7 @@ struct Service {
 }
 
 impl Services {
-    /// How many there are.
+    /// Number found.
     pub(crate) fn len(&self) -> usize {
         self.by_name.len()
     }

@@ -58,7 +58,7 @@ impl Subscriptions {
         }
     }
 
-    /// How many there are.
+    /// Number found.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }

@@ -11,7 +11,7 @@ pub enum SmaInput<'a> {
     /// An SMP that the SMI delivered. SMPs for a subnet manager are refused, or dropped if they have no
     /// response: the host of a manager takes these first, by [`Sma::is_for_manager`].
     Smp {
-        /// How it came in.
+        /// Arrival of the SMP.
         arrival: Arrival,
         /// The SMP and its sender's address.
         mad: &'a Mad,

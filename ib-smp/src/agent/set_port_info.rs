@@ -10,7 +10,7 @@ use crate::{
     PortInfo, PortPhysicalState, PortState,
 };
 
-/// Which of PortInfo's fields a port has.
+/// The kind of a port, which determines its fields of PortInfo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortKind {
     /// Port of a CA or a router: addresses and a link.

@@ -55,7 +55,7 @@ impl SwitchTables {
         &self.linear
     }
 
-    /// Where packets to a unicast LID go; `None` drops them.
+    /// Output port of packets to a unicast LID; `None` drops them.
     #[inline]
     #[must_use]
     pub fn unicast_port(&self, lid: Lid) -> Option<PortNum> {

@@ -33,7 +33,7 @@ pub(super) struct Pending {
     notice: NoticeSm,
     transaction_id: TransactionId,
     due: Instant,
-    /// How often it was sent.
+    /// Number of times that it was sent.
     sent: u32,
 }
 

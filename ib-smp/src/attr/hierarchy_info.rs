@@ -11,13 +11,13 @@ wire_struct! {
     ///
     /// Source: `attributes.csv`, struct `HierarchyInfo` (one source).
     pub struct HierarchyInfo("HierarchyInfo", 64 bytes) {
-        /// Which template the levels follow.
+        /// GUID of the template that the levels follow.
         template_guid, set_template_guid: Guid = 0, 64;
         /// Highest index that the port can hold.
         max_supported_index, set_max_supported_index: u8 = 64, 8;
         /// Highest index in use.
         max_active_index, set_max_active_index: u8 = 72, 8;
-        /// How many of `level_data` are used.
+        /// Number of used elements of `level_data`.
         active_levels, set_active_levels: u8 = 80, 4;
         #[doc(hidden)]
         reserved1, set_reserved1: u16 = 84, 12;

@@ -13,7 +13,7 @@ wire_struct! {
     ///
     /// Source: Linux mlx4, rsmad; `attributes.csv`, struct `MlnxCableInfo`.
     pub struct MlnxCableInfo("MlnxCableInfo", 64 bytes) {
-        /// Which I2C device of the module: [`LOWER`](Self::LOWER) or [`UPPER`](Self::UPPER).
+        /// The I2C device of the module: [`LOWER`](Self::LOWER) or [`UPPER`](Self::UPPER).
         i2c_device_address, set_i2c_device_address: u8          = 0, 8;
         /// Page of the device: 0..=15.
         page_number,        set_page_number:        u8          = 8, 8;

@@ -39,7 +39,7 @@ wire_struct! {
     ///
     /// Source: mstflint; `attributes.csv`, struct `MlnxRegisterAccessSMP`.
     pub struct MlnxRegisterAccessSmp("MlnxRegisterAccessSMP", 64 bytes) {
-        /// Which register, and how.
+        /// The register and the kind of access.
         operation, set_operation: MlnxOperationTlv = 0, 128;
         /// Header of the content.
         register,  set_register:  MlnxRegisterTlv  = 128, 32;
@@ -73,7 +73,7 @@ wire_struct! {
         is_lease,              set_is_lease:              bool            = 0, 1;
         #[doc(hidden)]
         reserved1,             set_reserved1:             u8              = 1, 7;
-        /// How long a lease lasts, as a power of two.
+        /// Time that a lease lasts, as a power of two.
         lease_time_exponent,   set_lease_time_exponent:   u8              = 8, 8;
         #[doc(hidden)]
         reserved2,             set_reserved2:             u8              = 16, 8;
@@ -83,7 +83,7 @@ wire_struct! {
         reserved3,             set_reserved3:             u16             = 32, 14;
         /// Operation.
         op,                    set_op:                    MlnxSemaphoreOp = 46, 2;
-        /// Which semaphore.
+        /// Address of the semaphore.
         semaphore_address,     set_semaphore_address:     u16             = 48, 16;
         /// Key of the lock: the device gives it to the holder, who returns it to extend or release the
         /// lock.

@@ -24,7 +24,7 @@ wire_struct! {
     pub struct MlnxExtPortInfo("MlnxExtPortInfo", 64 bytes) {
         #[doc(hidden)]
         reserved1, set_reserved1: u32 = 0, 24;
-        /// Which fields a Set changes.
+        /// The fields that a Set changes.
         state_change_enable, set_state_change_enable: u8 = 24, 8;
         #[doc(hidden)]
         reserved2, set_reserved2: u32 = 32, 24;

@@ -42,9 +42,9 @@ impl MulticastForwardingTable {
 /// Attribute modifier of [`MulticastForwardingTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MftModifier {
-    /// Which ports: 16 * position and the 15 that follow; 0..=15.
+    /// Group of 16 ports: 16 * position and the 15 that follow; 0..=15.
     pub position: u8,
-    /// Which multicast LIDs: 0xC000 + 32 * block and the 31 that follow; 0..=511.
+    /// Block of 32 multicast LIDs: 0xC000 + 32 * block and the 31 that follow; 0..=511.
     pub block: u16,
 }
 

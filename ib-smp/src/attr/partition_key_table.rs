@@ -31,7 +31,7 @@ impl PartitionKeyTable {
 pub struct PKeyModifier {
     /// External port of a switch; 0 for port 0, a CA and a router.
     pub port: PortNum,
-    /// Which 32 P_Keys.
+    /// Number of the block of 32 P_Keys.
     pub block: u16,
 }
 

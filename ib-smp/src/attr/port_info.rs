@@ -81,7 +81,7 @@ code_points! {
 }
 
 code_points! {
-    /// How many data VLs a port has, or uses. In a Set of OperationalVLs 0 leaves them.
+    /// Number of data VLs that a port has, or uses. In a Set of OperationalVLs 0 leaves them.
     pub struct VlCap(u8) {
         VL0    = 1 => "VL0",
         VL0_1  = 2 => "VL0-1",
@@ -171,7 +171,7 @@ wire_struct! {
         mtu_cap, set_mtu_cap: Mtu = 332, 4;
         /// Packets in a row that may time out at the head of a queue before the VL is drained.
         vl_stall_count, set_vl_stall_count: u8 = 336, 3;
-        /// How long a packet may stay at the head of a queue: 4.096 us * 2^n; above 19 without limit.
+        /// Time for which a packet may stay at the head of a queue: 4.096 us * 2^n; above 19 without limit.
         hoq_life, set_hoq_life: u8 = 339, 5;
         /// Data VLs in use; 0 in a Set leaves them.
         operational_vls, set_operational_vls: VlCap = 344, 4;
@@ -193,7 +193,7 @@ wire_struct! {
         guid_cap, set_guid_cap: u8 = 400, 8;
         /// A Set with 1 asks the host to subscribe and join again.
         client_reregister, set_client_reregister: bool = 408, 1;
-        /// Which multicast P_Key violations send no trap.
+        /// The multicast P_Key violations that send no trap.
         multicast_p_key_trap_suppression_enabled, set_multicast_p_key_trap_suppression_enabled: u8 = 409, 2;
         /// Longest time a packet takes through the subnet: 4.096 us * 2^n; also the least time between traps.
         subnet_timeout, set_subnet_timeout: u8 = 411, 5;

@@ -22,7 +22,7 @@ wire_struct! {
     ///
     /// Source: IBA vol. 1, 14.2.5.19; `attributes.csv`, struct `PortInfoExtended`.
     pub struct PortInfoExtended("PortInfoExtended", 64 bytes) {
-        /// Which of the fields are valid.
+        /// The fields that are valid, a bit each.
         capability_mask, set_capability_mask: ExtendedCapabilityMask = 0, 32;
         /// Mode in use.
         fec_mode_active, set_fec_mode_active: FecMode = 32, 16;

@@ -16,7 +16,7 @@ wire_struct! {
         lid, set_lid: Lid = 0, 16;
         /// Whether the entry is used.
         valid, set_valid: bool = 16, 1;
-        /// How many low bits of the LID are not compared.
+        /// Number of low bits of the LID that are not compared.
         lmc, set_lmc: Lmc = 17, 3;
         #[doc(hidden)]
         reserved1, set_reserved1: u8 = 20, 4;

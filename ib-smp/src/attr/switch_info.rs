@@ -25,11 +25,11 @@ wire_struct! {
         default_multicast_primary_port, set_default_multicast_primary_port: PortNum = 72, 8;
         /// Where multicast without an entry goes that came from the primary port; 255 drops it.
         default_multicast_not_primary_port, set_default_multicast_not_primary_port: PortNum = 80, 8;
-        /// How long a packet may stay: 4.096 us * 2^n; above 19 without limit.
+        /// Time for which a packet may stay: 4.096 us * 2^n; above 19 without limit.
         life_time_value, set_life_time_value: u8 = 88, 5;
         /// A port changed its state. A Set with 1 clears it, with 0 leaves it.
         port_state_change, set_port_state_change: bool = 93, 1;
-        /// Which optimised forms of SLtoVLMappingTable the switch takes; 0 is none.
+        /// The optimised forms of SLtoVLMappingTable that the switch takes; 0 is none.
         optimized_sl_to_vl_mapping_programming, set_optimized_sl_to_vl_mapping_programming: u8 = 94, 2;
         /// LIDs per port of a random table.
         lids_per_port, set_lids_per_port: u16 = 96, 16;

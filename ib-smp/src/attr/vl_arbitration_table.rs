@@ -46,7 +46,7 @@ impl Attribute for VlArbitrationTable {
     const LAYOUT: &'static Layout = Self::LAYOUT;
 }
 
-/// Which half of which table a [`VlArbitrationTable`] is.
+/// Table and half of it a [`VlArbitrationTable`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum VlArbitrationHalf {
     /// Low priority, entries 0..=31.
@@ -62,7 +62,7 @@ pub enum VlArbitrationHalf {
 /// Attribute modifier of [`VlArbitrationTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VlArbitrationModifier {
-    /// Which half of which table.
+    /// Table and half of it.
     pub half: VlArbitrationHalf,
     /// Output port of a switch; 0 for a CA.
     pub port: PortNum,

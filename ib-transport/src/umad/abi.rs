@@ -62,9 +62,9 @@ pub(super) struct UserMadHeader {
     pub(super) id: u32,
     /// 0, or the error number of a datagram that comes back.
     pub(super) status: u32,
-    /// How long the kernel waits for the answer; 0: not at all.
+    /// Time for which the kernel waits for the answer; 0: not at all.
     pub(super) timeout_ms: u32,
-    /// How often the kernel repeats a request.
+    /// Number of times that the kernel repeats a request.
     pub(super) retries: u32,
     /// Header and datagram in bytes, on read.
     pub(super) length: u32,

@@ -200,7 +200,7 @@ wire_struct! {
 }
 
 code_points! {
-    /// How far a multicast group reaches (MulticastGID.scope). Values without a name are kept.
+    /// Reach of a multicast group (MulticastGID.scope). Values without a name are kept.
     pub struct MulticastScope(u8) {
         /// One subnet; the default of IP over InfiniBand.
         LINK_LOCAL         = 2 => "LinkLocal",
@@ -219,7 +219,7 @@ wire_struct! {
         prefix,   set_prefix:   u8             = 0, 8;
         /// Bit 0: transient, not assigned for good.
         flags,    set_flags:    u8             = 8, 4;
-        /// How far the group reaches.
+        /// Reach of the group.
         scope,    set_scope:    MulticastScope = 12, 4;
         /// Group identifier within its scope.
         group_id, set_group_id: [bytes; 14]    = 16, 112;

@@ -90,7 +90,7 @@ impl Lmc {
         self.0
     }
 
-    /// How many LIDs a port with this LMC owns: 1..=128.
+    /// Number of LIDs that a port with this LMC owns: 1..=128.
     #[inline]
     #[must_use]
     pub const fn lid_count(self) -> u16 {

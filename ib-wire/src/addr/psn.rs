@@ -30,7 +30,7 @@ impl Psn {
         Self::new(self.0.wrapping_add(count))
     }
 
-    /// How many packets `self` is after `other`, in serial arithmetic: -2^23..2^23.
+    /// Distance of `self` after `other` in packets, in serial arithmetic: -2^23..2^23.
     #[inline]
     #[must_use]
     pub const fn since(self, other: Self) -> i32 {

@@ -209,7 +209,7 @@ impl CreditCount {
     }
 }
 
-/// How long a requester waits after an RNR NAK, as a code of five bits. Code 0 is the longest.
+/// Time for which a requester waits after an RNR NAK, as a code of five bits. Code 0 is the longest.
 ///
 /// Source: IBA vol. 1, table 45; `enums.csv`, `RNR_TIMER`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -16,7 +16,7 @@ use crate::{
 /// take the packet; of any other fault it has to refuse it or mark it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultyPacket {
-    /// Where the bytes start.
+    /// The first header of the bytes.
     pub start: Start,
     /// What was done to it: one of [`FaultyPacket::FAULTS`].
     pub fault: FaultKind,

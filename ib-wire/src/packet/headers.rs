@@ -12,9 +12,9 @@ use crate::{
 /// A header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// How it reads.
+    /// Layout of the header.
     pub layout: &'static Layout,
-    /// Where it starts in the packet.
+    /// Offset in the packet, in bytes.
     pub offset: usize,
     /// Its bytes: as many as the layout has.
     pub bytes: &'a [u8],

@@ -1,4 +1,4 @@
-//! Where the parts of a packet lie: all that parsing finds out.
+//! The places of a packet's parts: all that parsing finds out.
 
 mod frame;
 
@@ -9,7 +9,7 @@ use crate::{
     At, Bth, Eth, Grh, Lnh, Lrh, OpCode, Rwh, crc::Coverage, packet::Expected, table::UnknownName,
 };
 
-/// Where the bytes of a packet start.
+/// The first header of a packet's bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Start {
     /// At the LRH: a packet of an InfiniBand link, VCRC included.
@@ -82,8 +82,8 @@ const ICRC: usize = 4;
 /// Length of the VCRC.
 const VCRC: usize = 2;
 
-/// Where the parts of a packet lie. Offsets may be past the end of the bytes only where a field's
-/// doc says so.
+/// The places of a packet's parts. Offsets may be past the end of the bytes only where a field's doc says
+/// so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) start: Start,
@@ -366,7 +366,7 @@ impl Shape {
         }
     }
 
-    /// Where the BTH starts; past all headers where none was reached.
+    /// Offset of the BTH; past all headers where none was reached.
     #[inline]
     pub(super) fn bth(&self) -> usize {
         self.bth.into()
@@ -377,7 +377,7 @@ impl Shape {
         self.bth != NO_BTH
     }
 
-    /// Where the extended header starts, if the operation has it and it was decoded.
+    /// Offset of the extended header, if the operation has it and it was decoded.
     #[inline]
     pub(super) fn eth(&self, bytes: &[u8], eth: Eth) -> Option<usize> {
         let op_code = OpCode(*bytes.get(self.bth())?);
@@ -409,7 +409,7 @@ impl Shape {
         }
     }
 
-    /// Where the ICRC starts as the length fields say, of a packet that has one.
+    /// Offset of the ICRC as the length fields say, of a packet that has one.
     #[inline]
     pub(super) fn icrc(&self) -> Option<usize> {
         self.end.checked_sub(match self.start {
@@ -418,7 +418,7 @@ impl Shape {
         })
     }
 
-    /// Which rule masks the ICRC; `None` for packets that have none.
+    /// The rule that masks the ICRC; `None` for packets that have none.
     pub(super) fn coverage(&self) -> Option<Coverage> {
         match self.network {
             Network::Local => Some(Coverage::IbaLocal),
@@ -435,7 +435,7 @@ impl Shape {
 pub(super) const MIN_IBA: usize = 24;
 /// Bytes before the VCRC of the shortest raw packet: five words.
 pub(super) const MIN_RAW: usize = 20;
-/// Where the payload of a raw packet starts.
+/// Offset of the payload of a raw packet.
 const RAW_PAYLOAD: usize = 12;
 
 #[cfg(test)]

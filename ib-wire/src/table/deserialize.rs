@@ -29,7 +29,7 @@ use crate::{Gid, addr::number};
 /// field, or `bytes` is shorter than the layout.
 #[derive(Debug)]
 pub struct FieldsMut<'a> {
-    /// How the bytes read.
+    /// Layout of the bytes.
     pub layout: &'static Layout,
     /// At least as many bytes as the layout has.
     pub bytes: &'a mut [u8],

@@ -24,7 +24,7 @@ pub trait Row {
     type View<'a>;
     /// The type that the setter takes.
     type Input<'a>;
-    /// How the bits read.
+    /// Kind of value of the bits.
     const KIND: FieldKind;
 
     /// Reads the field at bit `OFFSET`.

@@ -28,7 +28,7 @@ pub fn serialize_fields<S: Serializer>(
 /// Bytes together with the layout that says how they read.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a> {
-    /// How the bytes read.
+    /// Layout of the bytes.
     pub layout: &'static Layout,
     /// At least as many bytes as the layout has.
     pub bytes: &'a [u8],

@@ -27,7 +27,7 @@ use crate::{
 /// Packets or datagrams of a file.
 pub(crate) const CASES: u32 = 100_000;
 
-/// How often each program runs.
+/// Number of times that each program runs.
 const REPETITIONS: usize = 5;
 
 /// The input of a dissection, and the commands of both programs.

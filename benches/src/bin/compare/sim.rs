@@ -97,7 +97,7 @@ fn programs() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// How long a program runs, from its start to its good end.
+/// Time for which a program runs, from its start to its good end.
 fn seconds(mut command: Command, arguments: &[&str]) -> Result<f64, Failure> {
     command.args(arguments);
     command.stdout(Stdio::null()).stderr(Stdio::null());

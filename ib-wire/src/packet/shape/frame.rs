@@ -1,4 +1,4 @@
-//! Where the parts of a RoCE packet lie: Ethernet, VLAN tags, GRH or IP and UDP in front of the transport.
+//! The places of a RoCE packet's parts: Ethernet, VLAN tags, GRH or IP and UDP in front of the transport.
 
 use super::{Decoded, ICRC, Network, Shape, Start, Stop};
 use crate::{
