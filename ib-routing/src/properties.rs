@@ -372,7 +372,7 @@ fn written_in_any_order(
     fabric: &Fabric,
     lids: &LidMap,
     installed: &Routes,
-    random: &mut Random,
+    random: &mut SplitMix64,
 ) -> Outcomes {
     let before = Outcomes::of(fabric, lids, installed);
     for entry in healing.entries() {
