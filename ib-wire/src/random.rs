@@ -25,7 +25,7 @@ impl SplitMix64 {
     /// A number below `bound`; 0 if there is none.
     pub const fn below(&mut self, bound: usize) -> usize {
         // The high half of the product: no division, and a bias of 2^-64 at most.
-        ((self.next() as u128 * bound as u128) >> 64) as usize
+        ((self.next() as u128).wrapping_mul(bound as u128) >> 64) as usize
     }
 
     /// True with a probability of `chance`, from 0.0 (never) to 1.0 (always). A chance of 0 takes no number.

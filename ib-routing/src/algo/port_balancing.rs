@@ -18,9 +18,9 @@
 //! ```
 //!
 //! 1. A is the farthest and chooses first. Its candidates are the channels to S and to T, with a load of 0
-//! each, and each LID is for 3 sources. LID 4 goes to S, whose load becomes 3 and which moves after T in
-//! the queue; LID 5 goes to T. The flows are then: 3 routes pass S towards LID 4, and 3 pass T towards LID
-//! 5.
+//!    each, and each LID is for 3 sources. LID 4 goes to S, whose load becomes 3 and which moves after T in
+//!    the queue; LID 5 goes to T. The flows are then: 3 routes pass S towards LID 4, and 3 pass T towards LID
+//!    5.
 //! 2. S and T have one candidate each, their channel to B. From S it carries 3 routes (to LID 4) and from
 //!    T 3 routes (to LID 5); LID 5 at S and LID 4 at T add no load, as no source's routes pass there.
 //!
