@@ -38,6 +38,7 @@ pub mod fabric;
 pub mod format;
 pub mod generate;
 pub mod index;
+pub mod layout;
 pub mod lid;
 mod lid_matrix;
 pub mod mcast;
@@ -58,6 +59,7 @@ pub use fabric::{
     Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, Node, NodeType, Port, PortRef,
 };
 pub use index::{ChannelIdx, DestinationIdx, NodeIdx, SwitchIdx};
+pub use layout::Layout;
 pub use lid::{
     Destination, InvalidLid, LidChanges, LidConflict, LidMap, LidOptions, LidPolicy, LowestFree,
 };

@@ -1,26 +1,38 @@
-//! A fabric as a Graphviz graph.
+//! A fabric as a Graphviz graph, its nodes where [`Layout`] puts them.
+//!
+//! `neato -n` draws the nodes at their places; other programs of Graphviz lay the graph out anew.
 
 use alloc::string::String;
 use core::fmt::Write;
 
-use crate::fabric::{Fabric, NodeType};
+use crate::{
+    fabric::{Fabric, NodeType},
+    layout::{Labels, Layout},
+};
 
 /// Writes an undirected graph: switches as boxes, all else as ellipses, a line per cable.
 #[must_use]
 pub fn write(fabric: &Fabric) -> String {
-    let mut out = String::from("graph fabric {\n  node [fontname=\"sans-serif\"];\n");
-    for node in fabric.nodes().iter() {
+    let layout = Layout::new(fabric);
+    let labels = Labels::new(fabric);
+    let mut out = String::from("graph fabric {\n  node [fontname=\"sans-serif\", fontsize=9];\n");
+    for (index, node) in fabric.nodes().iter_enumerated() {
         let shape = if node.type_ == NodeType::SWITCH {
             "box"
         } else {
             "ellipse"
         };
+        let place = layout.places.find(index).copied().unwrap_or_default();
+        // Graphviz counts from the lower edge.
+        let y = layout.height.saturating_sub(place.y);
         // Writing to a string does not fail.
         let _ = writeln!(
             out,
-            "  \"{}\" [label=\"{}\", shape={shape}];",
+            "  \"{}\" [label=\"{}\", tooltip=\"{}\", shape={shape}, pos=\"{},{y}\"];",
             escape(&node.name),
-            escape(&node.description)
+            escape(&labels.name(node)),
+            escape(&node.description),
+            place.x
         );
     }
     for (one, other) in fabric.links() {
