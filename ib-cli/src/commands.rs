@@ -12,6 +12,7 @@ pub mod generate;
 pub mod health;
 pub mod links;
 pub mod man;
+pub mod map;
 pub mod nodes;
 pub mod perf;
 pub mod ping;
@@ -80,6 +81,7 @@ commands! {
     Port => port::PortArgs,
     Snapshot => snapshot::SnapshotArgs,
     Diff => diff::DiffArgs,
+    Map => map::MapArgs,
     Ping => ping::PingArgs,
     Send => send::SendArgs,
     Export => export::ExportArgs,

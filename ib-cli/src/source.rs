@@ -85,6 +85,15 @@ impl SourceArgs {
         self.open()?.snapshot(contents)
     }
 
+    /// Where the subnet is read from, for a person.
+    pub fn describe(&self) -> String {
+        match (&self.from, &self.device.device) {
+            (Some(file), _) => file.display().to_string(),
+            (None, Some(device)) => device.clone(),
+            (None, None) => "subnet".to_owned(),
+        }
+    }
+
     /// Reads what the contents name of the own node and its neighbors.
     pub fn near_snapshot(&self, contents: Contents) -> Result<Snapshot, CliError> {
         let near = Self {

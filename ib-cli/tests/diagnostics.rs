@@ -342,3 +342,37 @@ fn any_datagram_is_sent_and_its_response_printed() {
     );
     assert_eq!(pinged["answered"], 2);
 }
+
+#[test]
+fn a_map_of_a_snapshot_holds_its_nodes_tables_and_findings() {
+    let fabric = Fabric::start("gen-ring-5");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (snapshot, page) = (
+        folder.join("map.ibsnap"),
+        folder.join("map-of-snapshot.html"),
+    );
+    let (snapshot, page) = (snapshot.to_str().unwrap(), page.to_str().unwrap());
+    assert_eq!(fabric.run(&["snapshot", snapshot]).status.code(), Some(0));
+    let live = fabric.json(0, &["map", "--html", page]);
+    let html = std::fs::read_to_string(page).unwrap();
+    let again = document(
+        &common::ib(&["map", "--html", page, "--from", snapshot, "--json"], ""),
+        0,
+    );
+    assert_eq!(live, again);
+    assert_eq!(live["shape"], "grid");
+    let data = |html: &str| -> Value {
+        let after = html.split("id=\"data\">").nth(1).unwrap();
+        serde_json::from_str(after.split("</script>").next().unwrap()).unwrap()
+    };
+    let (live, again) = (data(&html), data(&std::fs::read_to_string(page).unwrap()));
+    assert_eq!(live["links"], again["links"]);
+    assert_eq!(live["tables"], again["tables"]);
+    assert_eq!(
+        live["nodes"].as_array().unwrap().len(),
+        again["nodes"].as_array().unwrap().len()
+    );
+    assert_eq!(live["tables"].as_object().unwrap().len(), 5);
+    assert_eq!(live["has_counters"], true);
+    assert!(live["findings"].is_array());
+}

@@ -1,7 +1,7 @@
 //! Nodes and ports of a snapshot, as documents name them.
 
 use ib_diag::{Snapshot, SnapshotNode};
-use ib_routing::{NodeIdx, NodeType, PortRef};
+use ib_routing::{NodeIdx, NodeType, PortRef, layout::natural_order};
 use serde_json::{Map, Value, json};
 
 /// The kind of a node, as documents name it.
@@ -44,38 +44,8 @@ pub fn lid(node: &SnapshotNode) -> u16 {
 /// The nodes in the order in which people look for them: switches, then the others, each by name.
 pub fn by_name(snapshot: &Snapshot) -> Vec<(NodeIdx, &SnapshotNode)> {
     let mut nodes: Vec<_> = snapshot.nodes.iter_enumerated().collect();
-    nodes.sort_by_cached_key(|(_, node)| (!node.is_switch(), natural(&node.name()), node.guid()));
+    nodes.sort_by_cached_key(|(_, node)| {
+        (!node.is_switch(), natural_order(&node.name()), node.guid())
+    });
     nodes
-}
-
-/// A name cut into text and numbers, so that node 10 comes after node 9.
-fn natural(name: &str) -> Vec<(String, u64)> {
-    let mut parts = vec![(String::new(), 0u64)];
-    let mut in_number = false;
-    for letter in name.chars() {
-        let digit = letter.to_digit(10);
-        if digit.is_none() && in_number {
-            parts.push((String::new(), 0));
-        }
-        in_number = digit.is_some();
-        if let Some((text, number)) = parts.last_mut() {
-            match digit {
-                Some(digit) => *number = number.saturating_mul(10).saturating_add(digit.into()),
-                None => text.push(letter),
-            }
-        }
-    }
-    parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::natural;
-
-    #[test]
-    fn numbers_in_names_are_compared_as_numbers() {
-        let mut names = ["leaf 10", "leaf 9", "leaf 9b", "core", "leaf"];
-        names.sort_by_key(|name| natural(name));
-        assert_eq!(names, ["core", "leaf", "leaf 9", "leaf 9b", "leaf 10"]);
-    }
 }

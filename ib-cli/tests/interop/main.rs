@@ -1,6 +1,6 @@
 //! `ib` beside infiniband-diags, OpenSM and tshark: what the tools print is what we print.
 //!
-//! Needs Debian's packages `ibsim-utils`, `libumad2sim0`, `infiniband-diags`, `opensm` and `tshark`; run with
+//! Needs Debian's packages `ibsim-utils`, `libumad2sim0`, `infiniband-diags`, `opensm`, `tshark` and `chromium`; run with
 //! `--features interop`.
 #![cfg(feature = "interop")]
 
@@ -8,6 +8,7 @@ mod config;
 mod diag;
 mod discover;
 mod dissect;
+mod map;
 mod peers;
 mod query;
 mod simulated;

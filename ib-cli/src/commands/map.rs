@@ -1,0 +1,158 @@
+//! `ib map`: the subnet as a page to look at.
+
+mod document;
+mod page;
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+use ib_diag::{CheckOptions, Contents, check};
+use ib_routing::{
+    Layout, LidMap, LidOptions, RouteOptions, SharedEngine,
+    engine::chain,
+    format::{dot, svg},
+    verify,
+};
+use ib_wire::Sl;
+use serde_json::json;
+
+use self::document::{Document, Routed};
+use crate::{
+    error::{CliError, Verdict},
+    fabric_spec::FabricArgs,
+    files,
+    output::json,
+    source::SourceArgs,
+};
+
+/// Draw the subnet: one page that a browser opens without a network, or a picture.
+///
+/// Only reads. The page shows levels, grids or distances, searches by name, GUID and LID, shows what is known of a
+/// node and the path between two, and colours links by load, speed, errors or findings.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct MapArgs {
+    /// Page to write
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["svg", "dot"])]
+    html: Option<PathBuf>,
+    /// Picture to write
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Graph of Graphviz to write
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
+    /// Draw a file or a generated fabric, as `ib up` takes it, with routes as the manager would make them
+    #[arg(long, value_name = "SPEC", conflicts_with_all = ["device", "from", "port"])]
+    fabric: Option<String>,
+    /// Title of the page [default: where the subnet was read]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ib map --html subnet.html
+  ib map --html monday.html --from monday.ibsnap
+  ib map --html plan.html --svg plan.svg --fabric fat-tree:radix=8,levels=2";
+
+pub fn run(args: MapArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let routed = match &args.fabric {
+        Some(spec) => planned(spec)?,
+        None => read(&args.source)?,
+    };
+    let title = args.title.clone().unwrap_or_else(|| match &args.fabric {
+        Some(spec) => spec.clone(),
+        None => args.source.describe(),
+    });
+    let layout = Layout::new(&routed.fabric);
+    let mut written = Vec::new();
+    if let Some(file) = &args.html {
+        let document = Document::new(&routed, &layout, title);
+        files::write(file, &page::write(&document)?)?;
+        written.push(file);
+    }
+    if let Some(file) = &args.svg {
+        let load = &routed.verified.link_load.by_channel;
+        files::write(file, &svg::write(&routed.fabric, load.as_slice()))?;
+        written.push(file);
+    }
+    if let Some(file) = &args.dot {
+        files::write(file, &dot::write(&routed.fabric))?;
+        written.push(file);
+    }
+    let nodes = routed.fabric.nodes().len();
+    let links = routed.fabric.num_links();
+    let names = written.iter().map(|file| file.display().to_string());
+    let names: Vec<String> = names.collect();
+    let mut out = io::stdout().lock();
+    if as_json {
+        let document = json!({
+            "files": names,
+            "shape": layout.shape.name(),
+            "nodes": nodes,
+            "links": links,
+            "width": layout.width,
+            "height": layout.height,
+        });
+        json::print(&mut out, &document)?;
+    } else {
+        let shape = layout.shape.name();
+        writeln!(
+            out,
+            "{}: {nodes} nodes, {links} links, drawn as {shape}",
+            names.join(", ")
+        )?;
+    }
+    Ok(Verdict::Holds)
+}
+
+/// A fabric that nobody has brought up: LIDs and routes as a manager would make them.
+fn planned(spec: &str) -> Result<Routed, CliError> {
+    let fabric = FabricArgs {
+        fabric: spec.to_owned(),
+        remove_links: None,
+        seed: 0,
+    };
+    let fabric = fabric.load()?;
+    let lids = LidMap::assign(&fabric, &LidOptions::default())
+        .map_err(|error| CliError::at(spec, error))?;
+    let engines = [SharedEngine::default()];
+    let routes = chain::route(&engines, false, &fabric, &lids, &RouteOptions::default())
+        .map_err(|error| CliError::at(spec, error))?
+        .routes;
+    let verified = verify(&fabric, &lids, &routes);
+    Ok(Routed {
+        fabric,
+        lids,
+        routes,
+        verified,
+        observed: None,
+    })
+}
+
+/// A subnet as it is, with what is wrong in it.
+fn read(source: &SourceArgs) -> Result<Routed, CliError> {
+    let source = source.open()?;
+    // A snapshot is drawn by what it holds.
+    let contents = match source.is_live() {
+        true => Contents::all(),
+        false => Contents::empty(),
+    };
+    let snapshot = source.snapshot(contents)?;
+    let fabric = snapshot.fabric();
+    let lids = LidMap::of_fabric(&fabric);
+    let routes = snapshot.routes(&fabric, &lids, Sl::ZERO);
+    let verified = verify(&fabric, &lids, &routes);
+    let report = check(&snapshot, None, &CheckOptions::default());
+    Ok(Routed {
+        fabric,
+        lids,
+        routes,
+        verified,
+        observed: Some((snapshot, report)),
+    })
+}

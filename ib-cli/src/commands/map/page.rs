@@ -1,0 +1,57 @@
+//! The page: its frame, style and script are files of their own, and the document is put between them.
+
+use super::document::Document;
+use crate::error::CliError;
+
+const FRAME: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page as one text. Texts of the fabric are in the document only.
+pub fn write(document: &Document) -> Result<String, CliError> {
+    let data = serde_json::to_string(document).map_err(CliError::input)?;
+    let mut page = String::with_capacity(FRAME.len() + STYLE.len() + SCRIPT.len() + data.len());
+    for part in FRAME.split_inclusive('\n') {
+        match part.trim() {
+            "<!-- style -->" => page.push_str(STYLE),
+            "<!-- data -->" => page.push_str(&inert(&data)),
+            "<!-- script -->" => page.push_str(SCRIPT),
+            _ => page.push_str(part),
+        }
+    }
+    Ok(page)
+}
+
+/// The document with nothing in it that ends or opens an element: a node description may hold `</script>`.
+/// JSON reads `\u003c` as the character that it stands for.
+fn inert(json: &str) -> String {
+    let json = json.replace('<', "\\u003c").replace('>', "\\u003e");
+    json.replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_the_document_is_markup() {
+        let text = serde_json::to_string("a</script><script>alert(1)</script><!-- &amp;").unwrap();
+        let inert = inert(&text);
+        assert!(!inert.contains(['<', '>', '&']), "{inert}");
+        let back: String = serde_json::from_str(&inert).unwrap();
+        assert_eq!(back, "a</script><script>alert(1)</script><!-- &amp;");
+    }
+
+    #[test]
+    fn the_frame_has_each_place_once() {
+        for place in ["<!-- style -->", "<!-- data -->", "<!-- script -->"] {
+            assert_eq!(FRAME.matches(place).count(), 1, "{place}");
+        }
+        // A page that loads something does not work without a network.
+        for part in [FRAME, STYLE, SCRIPT] {
+            assert!(!part.contains("http"), "{part}");
+        }
+    }
+}
