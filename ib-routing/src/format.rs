@@ -8,9 +8,12 @@ pub mod ibnetdiscover;
 pub mod lfts;
 pub mod lid_matrix;
 pub mod mcfdbs;
+pub mod node_list;
 pub mod port_lists;
+pub mod port_report;
 pub mod sl2vl;
 pub mod sls;
+pub mod slurm;
 pub mod subnet_list;
 pub mod svg;
 

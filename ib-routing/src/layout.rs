@@ -8,7 +8,7 @@
 mod geometry;
 mod grid;
 mod label;
-mod rows;
+pub(crate) mod rows;
 
 use alloc::vec::Vec;
 
@@ -126,15 +126,15 @@ impl Layout {
 }
 
 /// The CAs and routers at each switch, and those at none.
-struct Hosts {
-    at: IdxVec<SwitchIdx, Vec<NodeIdx>>,
+pub(crate) struct Hosts {
+    pub(crate) at: IdxVec<SwitchIdx, Vec<NodeIdx>>,
     alone: Vec<NodeIdx>,
     leaves: IdxVec<NodeIdx, Option<NodeIdx>>,
 }
 
 impl Hosts {
     /// A host with several cables stands at the switch of its first one.
-    fn of(fabric: &Fabric) -> Self {
+    pub(crate) fn of(fabric: &Fabric) -> Self {
         let mut hosts = Self {
             at: IdxVec::filled(fabric.num_switches(), Vec::new()),
             alone: Vec::new(),

@@ -31,6 +31,7 @@
 extern crate alloc;
 
 pub mod algo;
+pub mod chassis;
 pub mod cluster;
 pub mod engine;
 mod error;

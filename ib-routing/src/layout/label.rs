@@ -57,7 +57,7 @@ impl Labels {
     }
 
     /// The switches in the order of their names.
-    pub(super) fn order_of_switches(&self, fabric: &Fabric) -> Vec<SwitchIdx> {
+    pub(crate) fn order_of_switches(&self, fabric: &Fabric) -> Vec<SwitchIdx> {
         let mut order: Vec<SwitchIdx> = fabric.switches().indices().collect();
         let name = |node: NodeIdx| natural_order(&self.name(fabric.node(node)));
         order.sort_by_cached_key(|&switch| name(fabric.switches()[switch]));

@@ -24,6 +24,29 @@ pub(super) fn of_tree(
     hosts: &IdxVec<SwitchIdx, Vec<NodeIdx>>,
     order: &[SwitchIdx],
 ) -> Option<Vec<Vec<SwitchIdx>>> {
+    let rank = ranks_of_tree(fabric, hosts)?;
+    let mut rows = cut(&rank, order);
+    group_by_subtree(&subtrees(fabric, &rank, &rows), &mut rows);
+    rows.reverse();
+    Some(rows)
+}
+
+/// The subtrees of a tree: for each height from the leaves up, which part of the fabric without the switches above it
+/// a switch is in. `None` if the fabric is not like a tree.
+pub(crate) fn subtrees_of_tree(
+    fabric: &Fabric,
+    hosts: &IdxVec<SwitchIdx, Vec<NodeIdx>>,
+    order: &[SwitchIdx],
+) -> Option<Vec<IdxVec<SwitchIdx, u32>>> {
+    let rank = ranks_of_tree(fabric, hosts)?;
+    Some(subtrees(fabric, &rank, &cut(&rank, order)))
+}
+
+/// The height of each switch above the leaves; `None` if the fabric is not like a tree.
+fn ranks_of_tree(
+    fabric: &Fabric,
+    hosts: &IdxVec<SwitchIdx, Vec<NodeIdx>>,
+) -> Option<IdxVec<SwitchIdx, u16>> {
     let most = hosts.iter().map(Vec::len).max().filter(|&most| most > 0)?;
     let leaves = fabric.switches().indices();
     let leaves: Vec<SwitchIdx> = leaves
@@ -40,10 +63,7 @@ pub(super) fn of_tree(
     if within * 100 > channels.len() * LINKS_WITHIN_ROWS {
         return None;
     }
-    let mut rows = cut(&rank, order);
-    group_by_subtree(fabric, &rank, &mut rows);
-    rows.reverse();
-    Some(rows)
+    Some(rank)
 }
 
 /// Rows by distance from the most central of the switches with the most links, which stands on top.
@@ -101,12 +121,20 @@ fn cut(rank: &IdxVec<SwitchIdx, u16>, order: &[SwitchIdx]) -> Vec<Vec<SwitchIdx>
     rows
 }
 
-/// Sorts the rows of a tree so that switches of one subtree stand together, and the order is else as it was.
-fn group_by_subtree(fabric: &Fabric, rank: &IdxVec<SwitchIdx, u16>, rows: &mut [Vec<SwitchIdx>]) {
-    // The subtrees below each rank: parts of the fabric without the switches above it.
-    let parts: Vec<IdxVec<SwitchIdx, u32>> = (0..rows.len())
+/// The subtrees below each rank: parts of the fabric without the switches above it.
+fn subtrees(
+    fabric: &Fabric,
+    rank: &IdxVec<SwitchIdx, u16>,
+    rows: &[Vec<SwitchIdx>],
+) -> Vec<IdxVec<SwitchIdx, u32>> {
+    let ranks = 0..rows.len();
+    ranks
         .map(|top| parts_up_to(fabric, rank, top, rows))
-        .collect();
+        .collect()
+}
+
+/// Sorts the rows of a tree so that switches of one subtree stand together, and the order is else as it was.
+fn group_by_subtree(parts: &[IdxVec<SwitchIdx, u32>], rows: &mut [Vec<SwitchIdx>]) {
     for (own, row) in rows.iter_mut().enumerate() {
         row.sort_by_cached_key(|&switch| {
             let above = parts.iter().skip(own).rev();
