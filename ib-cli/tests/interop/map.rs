@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use ib_transport::interop::fabric;
+use ib_testkit::data::fabric_file as fabric;
 use serde_json::{Value, json};
 
 use crate::peers::printed;
