@@ -189,13 +189,16 @@ mod tests {
         }
     }
 
-    fn fabric(nodes: &[NewNode], links: &[((u32, u8), (u32, u8))]) -> Fabric {
+    /// A node by its number, and a port of it.
+    type End = (u32, u8);
+
+    fn fabric(nodes: &[NewNode], links: &[(End, End)]) -> Fabric {
         let mut builder = FabricBuilder::new();
         for node in nodes {
             builder.add_node(node.clone()).expect("a new GUID");
         }
         for &(one, other) in links {
-            let end = |(node, port)| PortRef {
+            let end = |(node, port): End| PortRef {
                 node: NodeIdx(node),
                 port: PortNum(port),
             };

@@ -16,7 +16,7 @@ use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec:
 
 use ib_wire::{Guid, Lid, PortNum};
 
-pub use self::write::{write, write_nodes};
+pub use self::write::{write, write_grouped, write_nodes};
 use self::{
     include::Lines,
     line::{Line, NodeLine, PortLine, Setting},

@@ -6,39 +6,51 @@ use core::fmt::Write;
 use ib_wire::{Guid, Lid, PortNum};
 
 use crate::{
-    fabric::{Fabric, NodeType, PortRef},
+    fabric::{Fabric, NodeType, Port, PortRef},
     index::NodeIdx,
 };
 
-/// The ports with a cable, of the nodes in the given order. A width or speed that is unknown is `???`.
+/// The external ports of the nodes in the given order. Ports without a cable have no other end. A width or speed
+/// that is unknown is `???`; ibnetdiscover prints there what the last link had, or the port's initial value.
 #[must_use]
 pub fn write(fabric: &Fabric, nodes: &[NodeIdx]) -> String {
     let mut out = String::new();
     for &index in nodes {
-        let node = fabric.node(index);
-        for (number, port) in node.ports() {
-            let Some(peer) = port.peer else {
-                continue;
-            };
-            let here = PortRef {
-                node: index,
-                port: number,
-            };
-            let unknown = || "???".to_string();
-            let width = port.width.map_or_else(unknown, |width| width.to_string());
-            let speed = port.speed.map_or_else(unknown, |speed| speed.to_string());
-            // Writing to a string does not fail.
-            let _ = writeln!(
+        // Writing to a string does not fail.
+        let _ = write_node(&mut out, fabric, index);
+    }
+    out
+}
+
+fn write_node(out: &mut String, fabric: &Fabric, index: NodeIdx) -> core::fmt::Result {
+    let node = fabric.node(index);
+    // A walk does not read the other ports of an adapter that it comes to.
+    let is_known =
+        |port: &Port| node.type_.is_switch() || port.peer.is_some() || port.guid != Guid::NONE;
+    let external = node
+        .ports()
+        .filter(|(number, port)| number.0 > 0 && is_known(port));
+    for (number, port) in external {
+        let here = PortRef {
+            node: index,
+            port: number,
+        };
+        let unknown = || "???".to_string();
+        let width = port.width.map_or_else(unknown, |width| width.to_string());
+        let speed = port.speed.map_or_else(unknown, |speed| speed.to_string());
+        write!(out, "{} {width} {speed}", End::of(fabric, here))?;
+        match port.peer {
+            Some(peer) => writeln!(
                 out,
-                "{} {width} {speed} - {} ( '{}' - '{}' )",
-                End::of(fabric, here),
+                " - {} ( '{}' - '{}' )",
                 End::of(fabric, peer),
                 node.description,
                 fabric.node(peer.node).description
-            );
+            )?,
+            None => writeln!(out, "{:36}'{}'", "", node.description)?,
         }
     }
-    out
+    Ok(())
 }
 
 /// One end of a cable.
@@ -91,7 +103,8 @@ mod tests {
                     caguid=0x22\nCa 1 \"H-22\" # \"host\"\n[1](23) \"S-21\"[2] # lid 9 lmc 0 \"sw\" lid 7 4xEDR\n";
         let fabric = ibnetdiscover::read(text).expect("a fabric").fabric;
         let nodes: Vec<NodeIdx> = fabric.nodes().indices().collect();
-        let expected = "SW     7  2 0x0000000000000021 4x EDR - CA     9  1 0x0000000000000023 ( 'sw' - 'host' )\n\
+        let expected = "SW     7  1 0x0000000000000021 ??? ???                                    'sw'\n\
+                        SW     7  2 0x0000000000000021 4x EDR - CA     9  1 0x0000000000000023 ( 'sw' - 'host' )\n\
                         CA     9  1 0x0000000000000023 4x EDR - SW     7  2 0x0000000000000021 ( 'host' - 'sw' )\n";
         assert_eq!(write(&fabric, &nodes), expected);
     }

@@ -162,7 +162,7 @@ fn host_list(names: &[String]) -> String {
 
 /// One entry of a list of hosts.
 fn entry(start: &str, width: usize, numbers: &[u64]) -> String {
-    if let [] = numbers {
+    if numbers.is_empty() {
         return start.to_string();
     }
     if let &[only] = numbers {

@@ -257,3 +257,21 @@ fn more_nodes_than_a_subnet_has_lids_are_refused_by_line() {
     assert_eq!(error.line, Some(49_152), "{error}");
     assert_eq!(error.kind, Kind::TooManyNodes { most: 49_151 });
 }
+
+#[test]
+fn a_grouped_text_is_read_as_the_fabric_that_it_is_of() {
+    let text = include_str!("../../../testdata/fabrics/real-ddr-2009-25.net");
+    let fabric = read(text).expect("a fabric").fabric;
+    let nodes: Vec<_> = fabric.nodes().indices().collect();
+    let first_two = crate::chassis::Chassis {
+        guid: Guid(0x99),
+        nodes: nodes[..2].to_vec(),
+    };
+    let grouped = write_grouped(&fabric, None, &nodes, &[first_two]);
+    let heading = grouped.find("Chassis 1 (guid 0x99)").expect("a heading");
+    let rest = grouped.find("Non-Chassis Nodes").expect("the others");
+    assert_eq!(grouped[heading..rest].matches("devid=").count(), 2);
+    let again = read(&grouped).expect("a fabric");
+    assert_eq!(again.warnings, []);
+    assert_eq!(again.fabric.nodes(), fabric.nodes());
+}
