@@ -29,6 +29,9 @@ mod name;
 mod perf_manager;
 mod port_action;
 mod prometheus;
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+pub mod properties;
 mod reset;
 mod snapshot;
 mod tables;

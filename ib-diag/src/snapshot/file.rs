@@ -183,7 +183,7 @@ impl Snapshot {
         Self::from_body(&body)
     }
 
-    fn body(&self) -> Vec<u8> {
+    pub(crate) fn body(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.u64(self.taken_at);
         out.list(self.tools.iter(), |out, (name, version)| {
@@ -216,7 +216,7 @@ impl Snapshot {
         out.0
     }
 
-    fn from_body(body: &[u8]) -> Result<Self, SnapshotError> {
+    pub(crate) fn from_body(body: &[u8]) -> Result<Self, SnapshotError> {
         let mut from = Reader::new(body);
         let taken_at = from.u64("the time is cut")?;
         let tools = from.list("the tools are cut", |from| {
