@@ -13,7 +13,7 @@ use ib_wire::{GidPrefix, Guid, Mtu, PortNum};
 use crate::counters::Counters;
 use crate::fault::Behaviour;
 use crate::node::{PortEntry, PortIdx, SimNode};
-use crate::options::{DeviceProfile, PortGuids, SimOptions};
+use crate::options::{DeviceProfile, PortGuids, SimOptions, SupportedLinks};
 use crate::port_link::PortLink;
 
 /// All nodes of `fabric` and all their ports; the ports of a node are consecutive, from port 0 on.
@@ -221,6 +221,9 @@ fn port_info(
         info.set_overrun_errors(8);
     }
     set_link(&mut info, port, peer);
+    if options.supported_links == SupportedLinks::OfDevice {
+        limit_link(&mut info, node);
+    }
     if peer.is_some() {
         info.set_port_state(PortState::INITIALIZE)
             .set_port_physical_state(PortPhysicalState::LINK_UP);
@@ -298,14 +301,7 @@ fn capabilities2(knows_ndr: bool) -> CapabilityMask2 {
 /// Width and speed: what the port can do, what is enabled (the file's value and all below it), what is active.
 fn set_link(info: &mut PortInfo, port: &Port, peer: Option<&Port>) {
     let own = port.width.filter(|_| peer.is_some());
-    let lower = match own.map(LinkWidth::lanes) {
-        Some(1) => LinkWidths::X1,
-        Some(2) => LinkWidths::X1 | LinkWidths::X2,
-        Some(4) => LinkWidths::X1 | LinkWidths::X4,
-        Some(8) => LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8,
-        Some(_) => LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8 | LinkWidths::X12,
-        None => LinkWidths::X4,
-    };
+    let lower = own.map_or(LinkWidths::X4, widths_up_to);
     // The file may have two widths for a cable, one at each end: the link uses the narrower one.
     let width = own
         .into_iter()
@@ -344,4 +340,45 @@ fn set_link(info: &mut PortInfo, port: &Port, peer: Option<&Port>) {
         info.set_link_speed_ext_enabled2(LinkSpeedsExt2::XDR)
             .set_link_speed_ext_supported2(LinkSpeedsExt2::XDR);
     }
+}
+
+/// A width and those below it that devices have beside it.
+fn widths_up_to(width: LinkWidth) -> LinkWidths {
+    match width.lanes() {
+        1 => LinkWidths::X1,
+        2 => LinkWidths::X1 | LinkWidths::X2,
+        4 => LinkWidths::X1 | LinkWidths::X4,
+        8 => LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8,
+        _ => LinkWidths::X1 | LinkWidths::X4 | LinkWidths::X8 | LinkWidths::X12,
+    }
+}
+
+/// Takes away what no link of the device uses: wider links than the widest, and 4x at least, and faster ones than the
+/// fastest.
+fn limit_link(info: &mut PortInfo, node: &Node) {
+    let ports = || node.ports().filter(|(_, port)| port.peer.is_some());
+    let widest = ports().filter_map(|(_, port)| port.width).max();
+    let widest = widest.map_or(LinkWidth::X4, |widest| widest.max(LinkWidth::X4));
+    let widths = widths_up_to(widest) | info.link_width_enabled();
+    info.set_link_width_supported(widths);
+    let fastest = ports().filter_map(|(_, port)| port.speed).max();
+    let Some(fastest) = fastest else {
+        return;
+    };
+    let mut slow = info.link_speed_enabled();
+    slow.set(LinkSpeeds::SDR, true);
+    slow.set(LinkSpeeds::DDR, fastest >= LinkSpeed::Ddr);
+    slow.set(LinkSpeeds::QDR, fastest >= LinkSpeed::Qdr);
+    let mut fast = info.link_speed_ext_enabled();
+    let extended = [
+        (LinkSpeed::Fdr, LinkSpeedsExt::FDR),
+        (LinkSpeed::Edr, LinkSpeedsExt::EDR),
+        (LinkSpeed::Hdr, LinkSpeedsExt::HDR),
+        (LinkSpeed::Ndr, LinkSpeedsExt::NDR),
+    ];
+    for (speed, bit) in extended {
+        fast.set(bit, fast.contains(bit) || fastest >= speed);
+    }
+    info.set_link_speed_supported(slow)
+        .set_link_speed_ext_supported(fast);
 }

@@ -48,7 +48,7 @@ pub use counters::Counters;
 pub use event::{Delivery, DropReason, Notification, SimError, SimStats};
 pub use fault::{Behaviour, Corruption, FaultRates, FaultSpec, FaultSpecError, parse_time};
 pub use node::{SimNode, SimPort};
-pub use options::{DeviceProfile, PortGuids, SimOptions};
+pub use options::{DeviceProfile, PortGuids, SimOptions, SupportedLinks};
 pub use packet::PacketError;
 pub use sim::{Sim, SimInput};
 pub use trace::{PacketEnd, PacketFate, PacketHop, PacketId, PacketTrace};

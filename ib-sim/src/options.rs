@@ -29,6 +29,8 @@ pub struct SimOptions {
     pub port_guids: PortGuids,
     /// Initial values of the attributes. Default: those of the specification.
     pub profile: DeviceProfile,
+    /// Widths and speeds that ports support. Default: all.
+    pub supported_links: SupportedLinks,
     /// True if NDR and XDR switches show extended speeds only to a manager that sets bit 31 of PortInfo's modifier, as real ones
     /// do. Default: false.
     pub hidden_extended_speeds: bool,
@@ -56,6 +58,7 @@ impl Default for SimOptions {
             partition_enforcement_cap: 64,
             port_guids: PortGuids::AsGiven,
             profile: DeviceProfile::Specified,
+            supported_links: SupportedLinks::All,
             hidden_extended_speeds: false,
             traps: true,
             trap_attempts: 5,
@@ -73,6 +76,17 @@ pub enum PortGuids {
     AsGiven,
     /// Node GUID + port number on all, whatever the fabric says: as ibsim has it.
     NodePlusPort,
+}
+
+/// Widths and speeds that a port supports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SupportedLinks {
+    /// All widths, and with extended speeds HDR at least: as ibsim has it.
+    #[default]
+    All,
+    /// Up to the widest and fastest link that the device has in the fabric, and 4x at least: a link that is narrower or
+    /// slower than its devices can do shows up as such.
+    OfDevice,
 }
 
 /// The values of the attributes before a subnet manager writes any.
