@@ -4,7 +4,7 @@ mod common;
 
 use std::{
     io::Write as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Output, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     thread,
@@ -22,13 +22,17 @@ struct Fabric {
 }
 
 impl Fabric {
-    fn start(file: &str) -> Self {
+    fn start(name: &str) -> Self {
+        Self::serve(&fabric_file(name))
+    }
+
+    fn serve(file: &Path) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("diag-{}-{count}", std::process::id());
         let mut server = Command::new(env!("CARGO_BIN_EXE_ib"))
             .args(["sim", "--socket", &name, "--fabric"])
-            .arg(fabric_file(file))
+            .arg(file)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -375,4 +379,112 @@ fn a_map_of_a_snapshot_holds_its_nodes_tables_and_findings() {
     assert_eq!(live["tables"].as_object().unwrap().len(), 5);
     assert_eq!(live["has_counters"], true);
     assert!(live["findings"].is_array());
+}
+
+#[test]
+fn a_duplicate_guid_is_said_and_is_a_failure() {
+    let mut fabric = Fabric::start("gen-ring-5");
+    let nodes = fabric.json(0, &["nodes", "--switches"]);
+    let node = |index: usize| {
+        nodes["nodes"][index]["node_guid"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let (first, second) = (node(1), node(3));
+    let id = format!("S-{}", second.trim_start_matches("0x"));
+    writeln!(fabric.console, "Guid \"{id}\" {first}").unwrap();
+    let patience = Instant::now() + Duration::from_secs(20);
+    let output = loop {
+        let output = fabric.run(&["discover", "--json"]);
+        if output.status.code() == Some(1) || Instant::now() > patience {
+            break output;
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        stderr.contains(&format!("more than one node answers with GUID {first}")),
+        "{stderr}"
+    );
+    let document = document(&output, 1);
+    assert_eq!(document["duplicate_guids"], serde_json::json!([first]));
+}
+
+#[test]
+fn discover_lists_nodes_and_writes_what_other_programs_read() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (cache, snapshot) = (folder.join("discover.net"), folder.join("discover.ibsnap"));
+    let (cache, snapshot) = (cache.to_str().unwrap(), snapshot.to_str().unwrap());
+    let printed = |arguments: &[&str]| {
+        let mut all = vec!["discover"];
+        all.extend(arguments);
+        let output = fabric.run(&all);
+        assert!(output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let whole = printed(&["--cache", cache]);
+    let offline = |arguments: &[&str]| {
+        let mut all = vec!["discover"];
+        all.extend(arguments);
+        let output = common::ib(&all, "");
+        assert!(output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // The file does not say from which port the walk began.
+    let without_comments = |text: String| {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for option in ["-l", "-H", "-S", "-R", "-p", "-g"] {
+        let (live, again) = (
+            printed(&[option]),
+            offline(&[option, "--load-cache", cache]),
+        );
+        assert_eq!(without_comments(live), without_comments(again), "{option}");
+    }
+    assert_eq!(
+        printed(&["-S"]).lines().count(),
+        whole.matches("switchguid=").count()
+    );
+    assert_eq!(
+        printed(&["-H"]).lines().count(),
+        whole.matches("caguid=").count()
+    );
+    assert_eq!(printed(&["-R"]), "");
+    for format in ["slurm", "slurm-block", "dot", "ibsim", "json"] {
+        let live = printed(&["--format", format]);
+        assert!(live.len() > 200, "{format}: {live}");
+        assert_eq!(
+            live.contains("Nodes=host"),
+            format.starts_with("slurm"),
+            "{format}"
+        );
+    }
+    assert!(fabric.run(&["snapshot", snapshot]).status.success());
+    let mut live: Vec<String> = printed(&["-p"]).lines().map(str::to_owned).collect();
+    let mut from: Vec<String> = offline(&["-p", "--from", snapshot])
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    live.sort();
+    from.sort();
+    assert_eq!(live, from);
+}
+
+#[test]
+fn links_could_do_what_their_devices_can() {
+    let text = "Switch 3 \"S-1\" # \"sw1\"\n[1] \"H-11\"[1] 4xEDR\n[2] \"S-2\"[2] 1xEDR\n[3] \"S-2\"[3] 4xQDR\n\n\
+                Switch 3 \"S-2\" # \"sw2\"\n[1] \"H-12\"[1] 4xEDR\n[2] \"S-1\"[2] 1xEDR\n[3] \"S-1\"[3] 4xQDR\n\n\
+                Ca 1 \"H-11\" # \"host1\"\n[1] \"S-1\"[1] 4xEDR\n\nCa 1 \"H-12\" # \"host2\"\n[1] \"S-2\"[1] 4xEDR\n";
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("could.net");
+    std::fs::write(&file, text).unwrap();
+    let fabric = Fabric::serve(&file);
+    let links = fabric.json(0, &["links", "--narrow", "--slow"]);
+    let links = links["links"].as_array().unwrap();
+    assert_eq!(links.len(), 2, "{links:?}");
+    for link in links {
+        assert_eq!(link["could"], "4x EDR");
+    }
 }

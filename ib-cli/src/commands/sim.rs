@@ -10,7 +10,10 @@ use std::{
 };
 
 use clap::{builder::NonEmptyStringValueParser, value_parser};
-use ib_sim::server::{Listen, Server, ServerOptions, serve};
+use ib_sim::{
+    SupportedLinks,
+    server::{Listen, Server, ServerOptions, serve},
+};
 
 use crate::{
     commands::refuse_json,
@@ -99,6 +102,8 @@ pub fn run(args: SimArgs, json: bool) -> Result<Verdict, CliError> {
     };
     let mut options = ServerOptions::new(listen).sized_for(&fabric);
     let sim = &mut options.sim;
+    // What a link could do is a question that administrators ask.
+    sim.supported_links = SupportedLinks::OfDevice;
     args.simulation.apply(sim);
     sim.linear_fdb_cap = args.lft_cap.unwrap_or(sim.linear_fdb_cap);
     sim.multicast_fdb_cap = args.mft_cap.unwrap_or(sim.multicast_fdb_cap);

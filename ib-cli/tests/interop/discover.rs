@@ -96,3 +96,48 @@ fn a_silent_node_is_listed_and_does_not_stall_the_walk() {
     assert!(!silent.is_empty());
     assert!(!document["nodes"].to_string().contains(SILENT));
 }
+
+/// A line of a list. ibnetdiscover prints a width and a speed for a port without a link, where there are none: ours
+/// says `???`.
+fn comparable(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words.as_slice() {
+        [
+            kind @ ("SW" | "CA" | "RT"),
+            lid,
+            port,
+            guid,
+            _,
+            _,
+            rest @ ..,
+        ] if !line.contains(" - ") => {
+            format!("{kind} {lid} {port} {guid} {}", rest.join(" "))
+        }
+        _ => line.to_owned(),
+    }
+}
+
+/// Lists of nodes and ports stand in the order of a hash there, and in that of the walk here.
+#[test]
+fn lists_hold_what_those_of_ibnetdiscover_hold() {
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(comparable).collect();
+        lines.sort();
+        lines
+    };
+    for name in [
+        "seed-dualstar",
+        "gen-karyn-4-2",
+        "real-edr-102",
+        "real-sdr-2007-6",
+    ] {
+        let file = fabric(name);
+        let ibsim = Ibsim::start(&file).unwrap();
+        let node = first_ca(&file);
+        for option in ["-l", "-H", "-S", "-R", "-p"] {
+            let theirs = printed(ibsim.client("ibnetdiscover", &node).arg(option));
+            let ours = ib(&ibsim, &node, &["discover", option]);
+            assert_eq!(sorted(&ours), sorted(&theirs), "{name} {option}");
+        }
+    }
+}
