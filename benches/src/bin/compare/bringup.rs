@@ -27,7 +27,7 @@ const PEER: &str = "OpenSM -n 32 on ibsim";
 const REPETITIONS: usize = 3;
 
 /// The fabrics, by the names that cases bear.
-const FABRICS: [(&str, &str); 2] = [
+pub(crate) const FABRICS: [(&str, &str); 2] = [
     ("ft324", "fat-tree:radix=36,levels=2,parallel=2,pods=18"),
     ("ft3456", "fat-tree:radix=24,levels=3"),
 ];

@@ -7,6 +7,7 @@
 mod bringup;
 mod cores;
 mod crc;
+mod diag;
 mod dissect;
 mod mad;
 mod mad_peer;
@@ -49,6 +50,8 @@ enum Subject {
     Sim,
     /// Bringing a subnet up, as whole processes.
     Bringup,
+    /// The diagnostics, as whole processes.
+    Diag,
 }
 
 impl Subject {
@@ -61,6 +64,7 @@ impl Subject {
             Self::Routing => "routing",
             Self::Sim => "sim",
             Self::Bringup => "bringup",
+            Self::Diag => "diag",
         }
     }
 
@@ -73,6 +77,7 @@ impl Subject {
             Self::Routing => routing::rows(),
             Self::Sim => sim::rows(),
             Self::Bringup => bringup::rows(),
+            Self::Diag => diag::rows(),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::error::Error;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -78,7 +79,7 @@ fn programs() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (case, peer, program, arguments, install) in cases {
         let ours = || {
-            let server = OurProgram::start(&ib)?;
+            let server = OurProgram::start(&ib, CLUSTER)?;
             let command = client(program, &server.name, node, &server.directory);
             seconds(command, arguments)
         };
@@ -194,14 +195,14 @@ fn rate(
 }
 
 /// `ib sim` with a socket name and a directory of its own, as [`Ibsim`] has them; killed when dropped.
-struct OurProgram {
+pub(crate) struct OurProgram {
     child: Child,
-    name: String,
-    directory: PathBuf,
+    pub(crate) name: String,
+    pub(crate) directory: PathBuf,
 }
 
 impl OurProgram {
-    fn start(ib: &Path) -> Result<Self, Failure> {
+    pub(crate) fn start(ib: &Path, fabric: &str) -> Result<Self, Failure> {
         let name = unique_name();
         let directory = std::env::temp_dir().join(&name);
         fs::create_dir_all(&directory)?;
@@ -223,6 +224,13 @@ impl OurProgram {
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(started)
+    }
+
+    /// Gives the server's console a line.
+    pub(crate) fn console(&mut self, line: &str) -> Result<(), Failure> {
+        let console = self.child.stdin.as_mut().ok_or("the console is closed")?;
+        writeln!(console, "{line}")?;
+        Ok(console.flush()?)
     }
 }
 

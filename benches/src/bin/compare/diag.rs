@@ -1,0 +1,190 @@
+//! The diagnostics beside infiniband-diags and ibutils: whole processes on one `ib sim` server.
+//!
+//! A manager of ours has brought the subnet up before. Where hosts are silent, they leave every datagram unanswered,
+//! as a host that hangs does; a peer waits for each of them in turn.
+
+use std::{
+    error::Error,
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use ib_routing::{Fabric, NodeType, generate::FabricSpec};
+use ib_testkit::ibsim::client;
+
+use crate::{
+    bringup::FABRICS,
+    dissect::program_ib,
+    measure::{Sample, figures_by_turns, is_installed},
+    row::Row,
+    sim::OurProgram,
+};
+
+const SUBJECT: &str = "diag";
+const INSTALL: &str = "apt-get install infiniband-diags ibutils libumad2sim0";
+const REPETITIONS: usize = 3;
+
+/// One host of so many is silent where hosts are.
+const SILENT: usize = 100;
+
+/// A case: its name, our command, the peer's program, and what it does.
+type Case = (&'static str, &'static str, &'static str, &'static str);
+
+const CASES: [Case; 4] = [
+    (
+        "discover",
+        "discover",
+        "ibnetdiscover",
+        "ibnetdiscover on the same server",
+    ),
+    (
+        "links",
+        "links",
+        "iblinkinfo",
+        "iblinkinfo on the same server",
+    ),
+    (
+        "perf",
+        "perf",
+        "ibqueryerrors",
+        "ibqueryerrors on the same server",
+    ),
+    (
+        "health",
+        "health",
+        "ibdiagnet",
+        "ibdiagnet on the same server",
+    ),
+];
+
+const SILENT_CASES: [Case; 3] = [
+    (
+        "discover",
+        "discover",
+        "ibnetdiscover",
+        "ibnetdiscover on the same server with 1 % of the hosts silent",
+    ),
+    (
+        "links",
+        "links",
+        "iblinkinfo",
+        "iblinkinfo on the same server with 1 % of the hosts silent",
+    ),
+    (
+        "health",
+        "health",
+        "ibqueryerrors",
+        "ibqueryerrors on the same server with 1 % of the hosts silent",
+    ),
+];
+
+/// Measures every case.
+pub(crate) fn rows() -> Vec<Row> {
+    let Some(ib) = program_ib() else {
+        let install = "cargo build --release --bin ib";
+        return vec![Row::without_peer(
+            SUBJECT,
+            "discover-ft324",
+            install,
+            "s",
+            None,
+        )];
+    };
+    let mut rows = Vec::new();
+    for (name, spec) in FABRICS {
+        match measure(&ib, name, spec) {
+            Ok(found) => rows.extend(found),
+            Err(error) => eprintln!("{SUBJECT} {name}: {error}"),
+        }
+    }
+    rows
+}
+
+fn measure(ib: &Path, name: &str, spec: &str) -> Result<Vec<Row>, Box<dyn Error>> {
+    let fabric = spec.parse::<FabricSpec>()?.build()?;
+    let hosts = hosts(&fabric);
+    let own = hosts.first().ok_or("the fabric has no host")?;
+    let mut server = OurProgram::start(ib, spec)?;
+    let subnet = Subnet {
+        ib,
+        name: server.name.clone(),
+        directory: server.directory.clone(),
+        own,
+    };
+    let up = subnet
+        .ours("sm")
+        .arg("--once")
+        .stdout(Stdio::null())
+        .status()?;
+    if !up.success() {
+        return Err(format!("ib sm --once: {up}").into());
+    }
+    let mut rows: Vec<Row> = CASES
+        .iter()
+        .map(|case| subnet.row(case, format!("{}-{name}", case.0)))
+        .collect();
+    // Every hundredth host, and not the one that the programs sit on.
+    for host in hosts.iter().skip(SILENT / 2).step_by(SILENT) {
+        server.console(&format!("Error \"{host}\" 100"))?;
+    }
+    let silent = SILENT_CASES.iter();
+    rows.extend(silent.map(|case| subnet.row(case, format!("{}-{name}-silent", case.0))));
+    Ok(rows)
+}
+
+fn hosts(fabric: &Fabric) -> Vec<String> {
+    let nodes = fabric.nodes().iter();
+    let hosts = nodes.filter(|node| node.type_ == NodeType::CA);
+    hosts.map(|node| node.name.clone()).collect()
+}
+
+/// A served subnet that is up.
+struct Subnet<'a> {
+    ib: &'a Path,
+    name: String,
+    directory: std::path::PathBuf,
+    own: &'a str,
+}
+
+impl Subnet<'_> {
+    /// Our command on the server's socket.
+    fn ours(&self, command: &str) -> Command {
+        let mut program = Command::new(self.ib);
+        program.args([command, "--node", self.own, "--device"]);
+        program
+            .arg(format!("sim:{}", self.name))
+            .stdin(Stdio::null());
+        program
+    }
+
+    fn row(&self, case: &Case, name: String) -> Row {
+        let &(_, command, peer, peer_name) = case;
+        let ours = || seconds(self.ours(command));
+        if !is_installed(peer) {
+            let ours = Sample::new((0..REPETITIONS).map(|_| ours()).collect());
+            return Row::without_peer(SUBJECT, name, INSTALL, "s", Some(&ours));
+        }
+        let theirs = || seconds(client(peer, &self.name, self.own, &self.directory));
+        let (ours, theirs) = figures_by_turns(REPETITIONS, ours, theirs);
+        if theirs.median().is_nan() {
+            let text = format!("{peer} did not end well");
+            return Row::without_peer(SUBJECT, name, text, "s", Some(&ours));
+        }
+        Row::times(SUBJECT, name, peer_name, "s", &ours, &theirs)
+    }
+}
+
+/// How long a program runs; no number if a signal ended it. A status says what it found, as silent devices.
+fn seconds(mut command: Command) -> f64 {
+    let start = Instant::now();
+    let output = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .output();
+    let took = start.elapsed().as_secs_f64();
+    match output {
+        Ok(output) if output.status.code().is_some() && !output.stdout.is_empty() => took,
+        _ => f64::NAN,
+    }
+}
