@@ -5,6 +5,7 @@
 //! processes: an unmodified ibnetdiscover and an unmodified OpenSM on our server and on ibsim.
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ fn programs() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (case, peer, program, arguments, install) in cases {
         let ours = || {
-            let server = OurProgram::start(&ib, CLUSTER)?;
+            let server = OurProgram::start(&ib, fabric_file(CLUSTER))?;
             let command = client(program, &server.name, node, &server.directory);
             seconds(command, arguments)
         };
@@ -202,14 +203,14 @@ pub(crate) struct OurProgram {
 }
 
 impl OurProgram {
-    pub(crate) fn start(ib: &Path, fabric: &str) -> Result<Self, Failure> {
+    pub(crate) fn start(ib: &Path, fabric: impl AsRef<OsStr>) -> Result<Self, Failure> {
         let name = unique_name();
         let directory = std::env::temp_dir().join(&name);
         fs::create_dir_all(&directory)?;
         let mut command = Command::new(ib);
         command
             .args(["sim", "--socket", &name, "--fabric"])
-            .arg(fabric_file(CLUSTER))
+            .arg(fabric)
             .stdin(Stdio::piped())
             .stdout(Stdio::null());
         let mut started = Self {
