@@ -488,3 +488,36 @@ fn links_could_do_what_their_devices_can() {
         assert_eq!(link["could"], "4x EDR");
     }
 }
+
+#[test]
+fn a_query_names_nodes_as_people_do() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let nodes = fabric.json(0, &["nodes", "--cas"]);
+    let lid = |name: &str| {
+        let nodes = nodes["nodes"].as_array().unwrap().iter();
+        let mut named = nodes.filter(|node| node["name"] == name);
+        named.next().unwrap()["lid"].clone()
+    };
+    let info = fabric.json(0, &["query", "nodedesc", "--to", "host00007"]);
+    assert!(info.to_string().contains("host00007 HCA-1"), "{info}");
+    let counters = fabric.json(0, &["query", "perf", "--to", "host00007 HCA-1"]);
+    assert!(
+        counters.to_string().contains("port_xmit_data"),
+        "{counters}"
+    );
+    let unknown = fabric.run(&["query", "nodedesc", "--to", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("names no node"));
+    let records = [
+        "query",
+        "sa",
+        "PathRecord",
+        "from=host00001",
+        "to=host00007",
+    ];
+    // No administrator serves the subnet: what was asked is refused by nobody, and no name is at fault.
+    let output = fabric.run(&records);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(lid("host00007 HCA-1").as_u64() > Some(0));
+}

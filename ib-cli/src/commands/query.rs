@@ -1,5 +1,6 @@
 //! `ib query`: one attribute of a node, or records of the subnet's administration.
 
+mod names;
 mod node;
 mod records;
 mod structure;
@@ -36,7 +37,8 @@ pub struct QueryArgs {
     /// Of a node's attribute: the modifier, decimal or 0x [default: 0; perf: the own port, else 1]. It is
     /// the port of portinfo, mlnxextportinfo and perf; the block of guidinfo, lft and mft; of pkeys
     /// PORT<<16 | BLOCK; of sl2vl IN<<8 | OUT; of vlarb PART<<16 | PORT, with part 1 and 2 of the
-    /// low table, 3 and 4 of the high one. Of sa: the record, as PathRecord, then FIELD=VALUE ...
+    /// low table, 3 and 4 of the high one. Of sa: the record, as PathRecord, then FIELD=VALUE ...; of a
+    /// PathRecord from=NODE and to=NODE too, by name
     #[arg(value_name = "MODIFIER | RECORD [FIELD=VALUE]...")]
     rest: Vec<String>,
     /// Ask the port with this LID [default: the own node]
@@ -45,6 +47,9 @@ pub struct QueryArgs {
     /// Ask the node at the end of this directed route: 0 is the own node, then the output ports
     #[arg(long, value_name = "0,P,P...", value_parser = route)]
     direct: Option<DrPath>,
+    /// Ask this node: its LID, GUID, GID, name or directed route, which a walk finds first
+    #[arg(long, value_name = "NODE", conflicts_with_all = ["lid", "direct"])]
+    to: Option<String>,
     /// Which attribute perf reads, by its name in the specification, as PortCountersExtended
     #[arg(long, value_name = "ATTRIBUTE", default_value = "PortCounters", value_parser = node::counters)]
     counters: &'static AttributeEntry,
@@ -66,7 +71,9 @@ Examples:
   ib query portinfo 3 --lid 7                port 3 of the switch with LID 7
   ib query vlarb 0x10002 --lid 7             low table, first part, of its port 2
   ib query perf --counters PortCountersExtended --lid 7 3
+  ib query portinfo 3 --to 'leaf 7'          port 3 of the switch with this name
   ib query sa PathRecord slid=1 dlid=9
+  ib query sa PathRecord from=node01 to=node17
   ib query sa NodeRecord                     all nodes";
 
 impl QueryArgs {
@@ -105,6 +112,7 @@ enum What {
 }
 
 pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let args = names::resolve(args)?;
     // The arguments are checked before a port is looked for.
     let question = Question::parse(&args)?;
     let clock = MonotonicClock::start();

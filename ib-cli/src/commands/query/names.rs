@@ -1,0 +1,79 @@
+//! Nodes by their names: `--to NODE`, and `from=NODE` and `to=NODE` of a PathRecord.
+//!
+//! A name has a meaning only in the subnet that is there, so a walk through it comes first.
+
+use std::ops::ControlFlow;
+
+use ib_diag::{Collector, CollectorConfig, CollectorEvent, Contents, Snapshot};
+use ib_mad::MgmtClass;
+use ib_transport::{MonotonicClock, drive};
+
+use super::{QueryArgs, What};
+use crate::{commands::trace::target, error::CliError, output::progress::Progress, source::find};
+
+/// The fields of a PathRecord that names stand for.
+const ENDS: [(&str, &str); 2] = [("from=", "slid"), ("to=", "dlid")];
+
+/// The arguments with addresses in the place of names. Arguments without names stay as they are, and nothing is read.
+pub(super) fn resolve(mut args: QueryArgs) -> Result<QueryArgs, CliError> {
+    let is_end = |word: &String| ENDS.iter().any(|(name, _)| word.starts_with(name));
+    let has_ends = args.what == What::Sa && args.rest.iter().skip(1).any(is_end);
+    if args.to.is_none() && !has_ends {
+        return Ok(args);
+    }
+    let snapshot = walk(&args)?;
+    if let Some(text) = args.to.take() {
+        match args.what {
+            What::Sa => {
+                return Err(CliError::input(
+                    "--to: the administrator is asked, expected FIELD=VALUE, as to=NODE of a PathRecord",
+                ));
+            }
+            What::Perf => args.lid = Some(target(&snapshot, &text)?.1),
+            _ => {
+                let named = find(&snapshot, &text)?;
+                args.direct = snapshot.node(named.node).map(|node| node.path);
+            }
+        }
+    }
+    if has_ends {
+        for word in args.rest.iter_mut().skip(1) {
+            for (name, field) in ENDS {
+                if let Some(node) = word.strip_prefix(name) {
+                    let (_, lid) = target(&snapshot, node)?;
+                    *word = format!("{field}={}", lid.0);
+                    break;
+                }
+            }
+        }
+    }
+    Ok(args)
+}
+
+/// The nodes of the subnet.
+fn walk(args: &QueryArgs) -> Result<Snapshot, CliError> {
+    let clock = MonotonicClock::start();
+    let mut config = CollectorConfig {
+        contents: Contents::empty(),
+        m_key: args.m_key,
+        ..CollectorConfig::default()
+    };
+    args.timeout.apply(&mut config.window);
+    let classes = [(MgmtClass::SUBN_DIRECTED, 1, &[][..])];
+    let timeout = config.window.timeout;
+    let mut port = args.device.open(&classes, false, timeout, clock)?;
+    let mut collector = Collector::new(config);
+    let progress = Progress::new("nodes found", 0);
+    let mut nodes = 0;
+    drive(&mut collector, &mut port, &clock, |_, event| match event {
+        CollectorEvent::Done => ControlFlow::Break(()),
+        CollectorEvent::NodeFound { .. } => {
+            nodes += 1;
+            progress.set_of(nodes, nodes);
+            ControlFlow::Continue(())
+        }
+        _ => ControlFlow::Continue(()),
+    })
+    .map_err(CliError::input)?;
+    Ok(collector.finish())
+}
