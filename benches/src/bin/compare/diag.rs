@@ -1,13 +1,14 @@
 //! The diagnostics beside infiniband-diags and ibutils: whole processes on one `ib sim` server.
 //!
-//! A manager of ours has brought the subnet up before. Where hosts are silent, they leave every datagram unanswered,
-//! as a host that hangs does; a peer waits for each of them in turn.
+//! A manager of ours has brought the subnet up before and runs on, as ibqueryerrors asks an administrator for a path.
+//! Where hosts are silent, the simulator drops every datagram to them.
 
 use std::{
     error::Error,
     path::Path,
-    process::{Command, Stdio},
-    time::Instant,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use ib_routing::{Fabric, NodeType, generate::FabricSpec};
@@ -120,6 +121,8 @@ fn measure(ib: &Path, name: &str, spec: &str) -> Result<Vec<Row>, Box<dyn Error>
     if !up.success() {
         return Err(format!("ib sm --once: {up}").into());
     }
+    let other = hosts.get(1).ok_or("the fabric has one host")?;
+    let _manager = Manager::start(&subnet, other)?;
     let mut rows: Vec<Row> = CASES
         .iter()
         .map(|case| subnet.row(case, format!("{}-{name}", case.0)))
@@ -172,6 +175,36 @@ impl Subnet<'_> {
             return Row::without_peer(SUBJECT, name, text, "s", Some(&ours));
         }
         Row::times(SUBJECT, name, peer_name, "s", &ours, &theirs)
+    }
+}
+
+/// A manager that runs until it is dropped.
+struct Manager(Child);
+
+impl Manager {
+    fn start(subnet: &Subnet<'_>, host: &str) -> Result<Self, Box<dyn Error>> {
+        let mut command = Command::new(subnet.ib);
+        command.args(["sm", "--node", host, "--device"]);
+        command.arg(format!("sim:{}", subnet.name));
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let manager = Self(command.stderr(Stdio::null()).spawn()?);
+        let patience = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < patience {
+            let mut query = subnet.ours("query");
+            query.args(["sa", "ClassPortInfo"]).stderr(Stdio::null());
+            if query.stdout(Stdio::null()).status()?.success() {
+                return Ok(manager);
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        Err("the manager does not serve the subnet".into())
+    }
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
