@@ -8,6 +8,7 @@ mod config;
 mod diag;
 mod discover;
 mod dissect;
+mod handover;
 mod map;
 mod peers;
 mod query;

@@ -1,0 +1,130 @@
+//! HANDOVER between our manager and OpenSM, in both directions: decided, it takes less than a poll.
+//!
+//! A manager that stands by polls the master every 10 s, so a subnet that has its new master within 2 s has it by
+//! the HANDOVER and not by a poll that failed.
+
+use std::{
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ib_testkit::{data::fabric_file, ibsim::Ibsim};
+
+use crate::peers::{first_ca, printed};
+
+/// How long a handover may take once the new master is there.
+const HANDOVER: Duration = Duration::from_secs(2);
+
+/// A program that ends with its test.
+struct Running(Child);
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        Self(quiet.spawn().expect("the program is installed"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The states of the managers on these nodes, by their SMInfo.
+fn state(ibsim: &Ibsim, asker: &str, of: &str) -> String {
+    let lid = |node: &str| {
+        let text = printed(ibsim.client("smpquery", node).args(["-D", "portinfo", "0"]));
+        let line = text.lines().find(|line| line.starts_with("Lid:"));
+        line.map_or(String::new(), |line| {
+            line.replace("Lid:", "").replace('.', "")
+        })
+    };
+    let lid = lid(of);
+    if lid == "0" {
+        return String::new();
+    }
+    let output = ibsim.client("sminfo", asker).arg(&lid).output();
+    let text = output.expect("sminfo is installed").stdout;
+    let text = String::from_utf8_lossy(&text);
+    let state = text.split("SMINFO_").nth(1).unwrap_or_default();
+    state.trim().to_owned()
+}
+
+/// The first CA of the fabric, the second and the third.
+fn hosts(name: &str) -> [String; 3] {
+    let file = fabric_file(name);
+    let text = std::fs::read_to_string(&file).expect("the file is text");
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("Ca") || line.starts_with("Hca"));
+    let names = lines.filter_map(|line| line.split('"').nth(1));
+    let mut names = names.map(str::to_owned);
+    let first = first_ca(&file);
+    let [second, third] =
+        [(); 2].map(|()| names.by_ref().find(|name| *name != first).expect("a host"));
+    [first, second, third]
+}
+
+fn wait_for(what: &str, patience: Duration, mut is: impl FnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !is() {
+        assert!(
+            began.elapsed() < patience,
+            "{what}: not within {patience:?}"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+    began.elapsed()
+}
+
+fn ours(ibsim: &Ibsim, node: &str, priority: u8) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ib"));
+    command.args([
+        "sm",
+        "--device",
+        &format!("sim:{}", ibsim.name()),
+        "--node",
+        node,
+    ]);
+    command.args(["--set", &format!("sm_priority={priority}")]);
+    command.stdin(Stdio::null());
+    command
+}
+
+fn opensm(ibsim: &Ibsim, node: &str, priority: u8) -> Command {
+    let mut command = ibsim.client("opensm", node);
+    command.args(["-f", "/dev/null", "-p", &priority.to_string()]);
+    command
+}
+
+/// The manager of `first` masters the subnet, then the higher one of `second` comes.
+fn hands_over(first: fn(&Ibsim, &str, u8) -> Command, second: fn(&Ibsim, &str, u8) -> Command) {
+    let ibsim = Ibsim::start(&fabric_file("gen-ring-5")).expect("ibsim is installed");
+    let [low, high, asker] = hosts("gen-ring-5");
+    let _low = Running::start(&mut first(&ibsim, &low, 1));
+    let patience = Duration::from_secs(60);
+    wait_for("the first is the master", patience, || {
+        state(&ibsim, &asker, &low) == "MASTER"
+    });
+    let _high = Running::start(&mut second(&ibsim, &high, 9));
+    // The lower manager finds the higher one in a sweep: that is when the handover is decided.
+    wait_for("the handover is decided", patience, || {
+        state(&ibsim, &asker, &low) == "STANDBY"
+    });
+    wait_for("the second is the master", HANDOVER, || {
+        state(&ibsim, &asker, &high) == "MASTER"
+    });
+}
+
+#[test]
+fn ours_hands_over_to_opensm() {
+    hands_over(ours, opensm);
+}
+
+#[test]
+fn opensm_hands_over_to_ours() {
+    hands_over(opensm, ours);
+}
