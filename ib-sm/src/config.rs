@@ -184,6 +184,9 @@ options! {
             /// Installs routes that can deadlock, where a named engine makes such; without it they are refused.
             /// The key `routing_engine` of OpenSM's configuration file sets it, as OpenSM installs them.
             allow_deadlock: bool = false;
+            /// Writes its own routes at once where a manager before this one left routes that hold. Without it those
+            /// stay, and what is changed all the same is said before.
+            takeover: bool = false;
             /// Options of the routing engines; the number of VLs comes from the fabric.
             route_options: RouteOptions = RouteOptions::default();
             /// Files that the options name and the host reads.

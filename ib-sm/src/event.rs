@@ -122,6 +122,19 @@ pub enum Event {
         /// Entries that change.
         moved: u64,
     },
+    /// The routes that a manager before this one left hold, and stay.
+    RoutesKept {
+        /// Entries that differ from what the engine would have.
+        entries: u64,
+    },
+    /// A subnet that a manager before this one configured is taken over: so many blocks of an attribute are about to
+    /// be set.
+    TakeOver {
+        /// The attribute.
+        attribute_id: AttributeId,
+        /// Sets that follow; blocks that are read first and differ come on top.
+        sets: usize,
+    },
     /// The routes in place cannot be repaired: all are computed anew.
     RepairFailed(ib_routing::repair::RepairError),
     /// The routes were verified; they are installed only if they hold.

@@ -261,6 +261,12 @@ impl Running {
         self.events.clear();
     }
 
+    /// The manager ends, and another one starts on another port.
+    pub fn restart_at(&mut self, port: PortRef, config: SmConfig) {
+        self.transport.inner = self.sim.attach(port).expect("a port for a host");
+        self.restart(config);
+    }
+
     /// Discovers again at the host's wish.
     pub fn resweep(&mut self) -> Summary {
         self.transport.sent.clear();

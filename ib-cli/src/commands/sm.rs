@@ -60,6 +60,10 @@ pub struct SmCommand {
     /// Print every change that the manager would make, one a line, and exit; nothing is set
     #[arg(long, conflicts_with = "once")]
     dry_run: bool,
+    /// Install own routes at once, also where those of the manager before hold; without it these stay, and what is
+    /// changed is said before
+    #[arg(long)]
+    takeover: bool,
     /// Print the configuration in effect as a commented option file, which OpenSM reads too, and exit
     #[arg(long)]
     print_config: bool,
@@ -89,6 +93,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     ];
     let began = Instant::now();
     let mut config = args.sm.config()?;
+    config.takeover = args.takeover;
     if args.print_config {
         io::stdout().lock().write_all(config.to_text().as_bytes())?;
         return Ok(Verdict::Holds);

@@ -56,6 +56,8 @@ impl Event {
             | Self::RoutesRepaired { .. }
             | Self::TablesChange { .. }
             | Self::TablesHealed { .. }
+            | Self::RoutesKept { .. }
+            | Self::TakeOver { .. }
             | Self::NodesUnreachable { .. }
             | Self::ChangePlanned(_)
             | Self::Trap { .. } => Severity::Info,
@@ -92,6 +94,8 @@ impl Event {
             Self::RoutingFallback { .. } => "routing_fallback",
             Self::RoutesRepaired { .. } => "routes_repaired",
             Self::RepairFailed(_) => "repair_failed",
+            Self::RoutesKept { .. } => "routes_kept",
+            Self::TakeOver { .. } => "take_over",
             Self::RoutesVerified { .. } => "routes_verified",
             Self::TablesChange { .. } => "tables_change",
             Self::TablesHealed { .. } => "tables_healed",
@@ -192,6 +196,17 @@ impl fmt::Display for Event {
                 f,
                 "routes repaired: {broken} entries were broken, {moved} change"
             ),
+            Self::RoutesKept { entries } => write!(
+                f,
+                "the routes of the manager before hold and stay: {entries} entries differ from the engine's, which \
+                 --takeover or a reroute installs"
+            ),
+            Self::TakeOver { attribute_id, sets } => {
+                write!(
+                    f,
+                    "takes over: about to set {sets} blocks of {attribute_id}"
+                )
+            }
             Self::RepairFailed(reason) => write!(f, "all routes computed anew: {reason}"),
             Self::RoutesVerified {
                 engine,

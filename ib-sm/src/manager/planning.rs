@@ -1,12 +1,12 @@
 //! Planning: routes are repaired or computed, verified, and the order of their writes is found. Each is
 //! [`Work`], which runs in place or where the host likes.
 
-use alloc::sync::Arc;
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
-use ib_mad::Instant;
+use ib_mad::{AttributeId, Instant};
 use ib_routing::{Routes, VerifyReport};
 
-use super::{Mode, SubnetManager};
+use super::{Conduct, Mode, SubnetManager};
 use crate::{
     event::{Event, Phase},
     plan::{Installed, Topology},
@@ -15,7 +15,10 @@ use crate::{
         routing::{RoutingResult, RoutingTask},
         switches,
     },
-    reconcile::{Stage, tables::MovePlan, tables::MoveTask},
+    reconcile::{
+        self, Stage,
+        tables::{MovePlan, MoveTask},
+    },
     work::{Done, Outcome, Task, Work},
 };
 
@@ -209,6 +212,9 @@ impl SubnetManager {
             self.events
                 .push_back(Event::RoutesRepaired { broken, moved });
         }
+        if let Some(entries) = result.differing {
+            self.events.push_back(Event::RoutesKept { entries });
+        }
         for (engine, reason) in result.failed {
             let event = Event::RoutingFallback { engine, reason };
             self.events.push_back(event);
@@ -267,7 +273,40 @@ impl SubnetManager {
     /// Begins to write what was decided.
     fn program(&mut self, now: Instant) {
         self.enter_phase(now, Phase::Program);
+        self.announce_takeover();
         self.start_stage(now, Stage::RaiseTops);
+    }
+
+    /// Says what is about to be set in a subnet that a manager before this one configured.
+    fn announce_takeover(&mut self) {
+        let at = self.situation();
+        let mut ends = self.subnet.ports();
+        let is_configured = ends.any(|(_, _, port)| port.was_active());
+        let is_quiet = self.config.takeover || self.conduct == Conduct::Observe;
+        if self.history.swept || !is_configured || is_quiet {
+            return;
+        }
+        let stages = [
+            Stage::RaiseTops,
+            Stage::Tables,
+            Stage::Lanes,
+            Stage::Multicast,
+            Stage::Partitions,
+            Stage::Arm,
+        ];
+        let mut sets: BTreeMap<AttributeId, usize> = BTreeMap::new();
+        for stage in stages {
+            for step in reconcile::steps(at, stage, &mut Vec::new()) {
+                if let reconcile::Step::Set(block) = step {
+                    let count = sets.entry(block.attribute).or_default();
+                    *count = count.saturating_add(1);
+                }
+            }
+        }
+        let events = sets
+            .into_iter()
+            .map(|(attribute_id, sets)| Event::TakeOver { attribute_id, sets });
+        self.events.extend(events);
     }
 
     fn on_order(&mut self, now: Instant, plan: MovePlan) {

@@ -13,6 +13,7 @@ use ib_routing::{
     Destination, Fabric, LidMap, RouteError, RouteOptions, Routes, SharedEngine, VerifyReport,
     engine::chain,
     repair::{Installed as Before, RepairError, has_grown, try_repair},
+    update::difference,
     verify,
     verify::{Permission, Verdict},
 };
@@ -22,7 +23,11 @@ use super::Situation;
 use crate::{
     SmConfig,
     plan::{Installed, Topology},
+    reconcile::tables,
 };
+
+/// What made the routes that a manager before this one left.
+pub(crate) const KEPT: &str = "kept";
 
 /// What routes are computed from.
 #[derive(Clone, Debug)]
@@ -31,6 +36,8 @@ pub(crate) struct RoutingTask {
     /// Routes in force that are to be repaired; `None` where all shall be computed anew.
     pub(crate) installed: Option<Installed>,
     pub(crate) engines: Vec<SharedEngine>,
+    /// Routes that a manager before this one left: they stay if they hold.
+    pub(crate) in_place: Option<Arc<Routes>>,
     /// Whether routes that can deadlock may be installed.
     pub(crate) allow_deadlock: bool,
     pub(crate) options: RouteOptions,
@@ -47,6 +54,8 @@ pub(crate) struct RoutingResult {
     pub(crate) tried: usize,
     /// Engines that could not route the fabric, and why.
     pub(crate) failed: Vec<(&'static str, RouteError)>,
+    /// The routes are those of a manager before this one: entries that differ from the engine's.
+    pub(crate) differing: Option<u64>,
     /// Why the routes in force could not be repaired.
     pub(crate) unrepairable: Option<RepairError>,
     /// Entries of the routes in force that led nowhere, and entries that change.
@@ -61,7 +70,12 @@ impl RoutingTask {
     pub(crate) fn new(at: Situation<'_>, reroute: bool) -> Self {
         let config = at.config();
         let repairs = config.use_ucast_cache && !reroute;
+        let is_first = at.plan().installed().is_none();
+        let in_place = (is_first && !reroute && !config.takeover)
+            .then(|| tables::left_in_place(at))
+            .flatten();
         Self {
+            in_place: in_place.map(Arc::new),
             topology: Arc::clone(at.plan().topology()),
             installed: at.plan().installed().filter(|_| repairs).cloned(),
             engines: engines(config),
@@ -87,14 +101,38 @@ impl RoutingTask {
             result.tried = result.tried.saturating_add(1);
             match engine.route_and_report(fabric, lids, &self.options) {
                 Ok((routes, report)) => {
-                    result.routes = Some(Arc::new(routes));
-                    result.report = report;
+                    let kept = self.keep(&routes);
+                    result.differing = kept.as_ref().map(|&(.., entries)| entries);
+                    (result.routes, result.report) = match kept {
+                        Some((kept, report, _)) => (Some(kept), Some(report)),
+                        None => (Some(Arc::new(routes)), report),
+                    };
                     break;
                 }
                 Err(reason) => result.failed.push((engine.name(), reason)),
             }
         }
         result
+    }
+
+    /// The routes that are in place, where they hold and differ from those of the engine, with the verifier's report
+    /// and the entries that differ. What they miss is added to them.
+    fn keep(&self, own: &Routes) -> Option<(Arc<Routes>, VerifyReport, u64)> {
+        let in_place = self.in_place.as_deref()?;
+        let (fabric, lids) = (self.topology.fabric(), self.topology.lids());
+        if difference(fabric, lids, in_place, own).entries == 0 {
+            return None;
+        }
+        let before = Before {
+            fabric,
+            lids,
+            routes: in_place,
+        };
+        let kept = try_repair(before, fabric, lids, &self.options).ok()?.routes;
+        let report = self.verify(&kept);
+        let entries = difference(fabric, lids, &kept, own).entries;
+        let may_stay = report.verdict(Permission::default()).may_install();
+        may_stay.then(|| (Arc::new(kept), report, entries))
     }
 
     /// Verifies routes of this task's topology.

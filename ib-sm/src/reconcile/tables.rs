@@ -34,7 +34,7 @@ use ib_wire::{Guid, Lid, PortNum};
 use super::{Step, lft_block};
 use crate::{
     plan::{Detours, Topology},
-    policy::{Situation, switches},
+    policy::{Situation, routing, switches},
 };
 
 /// Entries of all tables up to which deadlocks on the way are ruled out too: the proof takes longer than routing.
@@ -503,6 +503,26 @@ pub(crate) fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
         }
     }
     Some(old)
+}
+
+/// The tables that a manager before this one left in the switches, as routes; `None` if there are none.
+pub(crate) fn left_in_place(at: Situation<'_>) -> Option<Routes> {
+    let topology = at.plan().topology();
+    let mut routes = Routes::new(routing::KEPT, topology.fabric(), topology.lids());
+    let mut is_used = false;
+    for (node, switch) in at.subnet().switches() {
+        let Some(place) = topology.index().switch(node) else {
+            continue;
+        };
+        let row = routes.lft_mut(place);
+        for (entries, block) in row.as_chunks_mut().0.iter_mut().zip(0..=u16::MAX) {
+            if let Some(known) = switch.lft().block(block) {
+                *entries = *known;
+                is_used |= known.iter().any(|&port| port != PortNum::UNREACHABLE.0);
+            }
+        }
+    }
+    is_used.then_some(routes)
 }
 
 /// How long packets that were sent by the tables as they are may live.
