@@ -1,6 +1,6 @@
 //! A batch of datagrams: sends all, many at a time, and keeps what came back.
 //!
-//! What changes devices goes through here: counters that are cleared, ports that are enabled.
+//! All changes of devices are made here: counters that are cleared, ports that are enabled.
 
 use alloc::{collections::VecDeque, vec::Vec};
 
@@ -37,7 +37,7 @@ impl Batch {
         }
     }
 
-    /// How each request ended, in their order. What has not ended yet timed out.
+    /// The end of each request, in their order. Requests that have not ended yet have timed out.
     #[must_use]
     pub fn finish(self) -> Vec<BatchOutcome> {
         let outcomes = self.outcomes.into_iter();

@@ -24,10 +24,10 @@ use crate::{
     snapshot::{Contents, Snapshot},
 };
 
-/// What checks compare a snapshot with.
+/// Settings and expectations of the checks.
 #[derive(Clone, Debug, Default)]
 pub struct CheckOptions {
-    /// What error counters may count.
+    /// Thresholds of error counters.
     pub thresholds: Thresholds,
     /// The topology that there should be.
     pub expected: Option<Fabric>,
@@ -35,10 +35,10 @@ pub struct CheckOptions {
     pub sls: Option<PairSls>,
 }
 
-/// What the checks found.
+/// Result of the checks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// What is wrong: errors first, each in the order of checks and places.
+    /// The defects: errors first, each in the order of checks and places.
     pub findings: Vec<Finding>,
     /// How many things each check looked at.
     pub checked: BTreeMap<Check, usize>,
@@ -79,7 +79,7 @@ pub fn check(snapshot: &Snapshot, earlier: Option<&Snapshot>, options: &CheckOpt
     report
 }
 
-/// What the checks share.
+/// Inputs that the checks share.
 struct Checker<'a> {
     snapshot: &'a Snapshot,
     options: &'a CheckOptions,

@@ -36,10 +36,10 @@ use crate::{
     snapshot::{Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotPort},
 };
 
-/// What to read, and how.
+/// The parts of a subnet to read, and the limits of reading.
 #[derive(Clone, Debug)]
 pub struct CollectorConfig {
-    /// What to read beside nodes, ports and cables.
+    /// Attributes to read beside nodes, ports and cables.
     pub contents: Contents,
     /// Key that reads ports which guard themselves; it is sent to all.
     pub m_key: MKey,
@@ -71,7 +71,7 @@ impl Default for CollectorConfig {
     }
 }
 
-/// What a collector reports while it reads.
+/// An event of a collector while it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CollectorEvent {
@@ -243,7 +243,7 @@ impl Collector {
             let (agent, get) = failure.context;
             self.on_failure(agent, get);
         }
-        // What waits here instead of in the window takes a tenth of the memory.
+        // A request that waits here instead of in the window takes a tenth of the memory.
         let room = usize::try_from(self.window.limit()).unwrap_or(usize::MAX);
         while self.window.len() < room {
             let Some((agent, get)) = self.agents.next() else {
@@ -406,8 +406,8 @@ impl Collector {
         }
     }
 
-    /// Adds the agents that PortInfo of a port shows: performance management at its LID, and the device behind
-    /// it that the walk could not place.
+    /// Adds the agents that PortInfo of a port shows: performance management at its LID, and the device at
+    /// the other end of its cable that the walk could not place.
     fn add_agents_at(&mut self, at: PortRef) {
         let Some(node) = self.snapshot.node(at.node) else {
             return;

@@ -43,7 +43,7 @@ pub enum UnreadReason {
 impl UnreadReason {
     const ALL: [(Self, u8); 3] = [(Self::NoLid, 1), (Self::NoAnswer, 2), (Self::Refused, 3)];
 
-    /// The number that stands for it in a file.
+    /// Its number in a file.
     pub(crate) fn code(self) -> u8 {
         let found = Self::ALL.iter().find(|(reason, _)| *reason == self);
         found.map_or(0, |(_, code)| *code)
@@ -68,14 +68,14 @@ impl UnreadReason {
 /// The value of one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// What it counted.
+    /// Its value.
     pub value: u64,
     /// Bits that the counter has: at all ones it counts no further.
     pub bits: u8,
 }
 
 impl Counter {
-    /// Whether it stands at all ones, so that the true value is unknown.
+    /// Whether it is at all ones, so that the true value is unknown.
     #[must_use]
     pub fn is_saturated(self) -> bool {
         let ones = 64u32
@@ -179,7 +179,7 @@ impl CounterReadings {
             .collect()
     }
 
-    /// The names of the counters that stand at all ones.
+    /// The names of the counters that are at all ones.
     #[must_use]
     pub fn saturated(&self, info: Option<&ClassPortInfo>) -> Vec<&'static str> {
         let values = self.values(info);
@@ -191,7 +191,7 @@ impl CounterReadings {
         Self::names().filter(saturated).collect()
     }
 
-    /// What each counter counted since an earlier reading; counters that either lacks are left out.
+    /// The growth of each counter since an earlier reading; counters that either lacks are left out.
     #[must_use]
     pub fn since(
         &self,
@@ -208,7 +208,7 @@ impl CounterReadings {
     }
 }
 
-/// What an agent announces.
+/// Capabilities that an agent announces.
 struct Abilities {
     xmit_wait: bool,
     by_cast: bool,

@@ -78,7 +78,7 @@ pub struct LinkChange {
     pub after: String,
 }
 
-/// What differs between two fabrics, each list in the order of GUIDs.
+/// Differences between two fabrics, each list in the order of GUIDs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     /// Nodes that only the second fabric has.
@@ -103,7 +103,7 @@ impl Difference {
     }
 }
 
-/// What changed from one fabric to another. A value that either does not know is no difference.
+/// Changes from one fabric to another. A value that is unknown in either is no difference.
 #[must_use]
 pub fn difference(before: &Fabric, after: &Fabric) -> Difference {
     let mut changes = Difference::default();

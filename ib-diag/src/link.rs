@@ -55,7 +55,7 @@ impl LinkView {
     /// Whether the link runs slower than both ends support.
     #[must_use]
     pub fn is_slow(&self) -> bool {
-        // FDR10 is a vendor's speed, which no supported mask shows; it stands in for QDR.
+        // FDR10 is a vendor's speed, which no supported mask shows; it counts as QDR.
         self.speed.is_some() && self.speed < self.best_speed
     }
 

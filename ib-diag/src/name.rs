@@ -1,4 +1,4 @@
-//! One way of naming a node or a port: LID, GUID, GID, directed route or name, with `:PORT` behind it.
+//! The names of a node or a port: LID, GUID, GID, directed route or name, with `:PORT` after it.
 
 use alloc::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use crate::snapshot::{Snapshot, SnapshotNode};
 pub struct Named {
     /// The node.
     pub node: NodeIdx,
-    /// The port: that behind the colon, or the one that has the LID, port GUID or GID.
+    /// The port: that after the colon, or the one that has the LID, port GUID or GID.
     pub port: Option<PortNum>,
     /// The LID, if the text was one: with an LMC a port has several.
     pub lid: Option<Lid>,
@@ -244,7 +244,7 @@ impl Snapshot {
 }
 
 impl Named {
-    /// The port, or the one that stands for the node: that with a LID, else the first.
+    /// The port, or the one that represents the node: that with a LID, else the first.
     #[must_use]
     pub fn port_of(&self, snapshot: &Snapshot) -> PortRef {
         let own = |port| PortRef {

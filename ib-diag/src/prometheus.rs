@@ -1,8 +1,8 @@
 //! Counters in Prometheus' text format, with the metric and label names of treydock/infiniband_exporter.
 //!
-//! Beyond that exporter every port that was read is there, whether it counted anything or not; a port whose
-//! counters could not be read, a counter that stands at its highest value and a device that does not respond have
-//! gauges of their own.
+//! Beyond that exporter every port that was read is there, whether it counted anything or not; a port whose counters
+//! could not be read, a counter that is at its highest value and a device that does not respond have gauges of their
+//! own.
 
 use alloc::{
     collections::BTreeMap,
@@ -156,7 +156,7 @@ fn escaped(text: &str) -> String {
         .replace('\n', "\\n")
 }
 
-/// What one device of the exporter is called in metric names.
+/// The exporter's word for a kind of device in metric names.
 const fn kind_of(type_: NodeType) -> &'static str {
     match type_ {
         NodeType::SWITCH => "switch",

@@ -1,7 +1,8 @@
 //! A snapshot: what the devices of a subnet hold at one time.
 //!
-//! Attributes stay as they came from the wire; what was not read is `None` or absent, which is not the same as
-//! zero. M_Keys and SM_Keys are left out, as people pass snapshots on. Nodes stand in the order of their GUIDs, so that two snapshots of one subnet list them alike.
+//! Attributes stay as they came from the wire; values that were not read are `None` or absent, which is not the same as
+//! zero. M_Keys and SM_Keys are left out, as people pass snapshots on. Nodes are in the order of their GUIDs, so that
+//! two snapshots of one subnet list them alike.
 
 mod binary;
 mod file;
@@ -27,7 +28,7 @@ pub use self::file::SnapshotError;
 use crate::counters::CounterReadings;
 
 bitflags! {
-    /// What a snapshot holds beside nodes, ports and cables.
+    /// Contents of a snapshot beside nodes, ports and cables.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Contents: u16 {
         /// Linear and multicast forwarding tables.
@@ -43,14 +44,14 @@ bitflags! {
     }
 }
 
-/// What the devices of a subnet hold at one time.
+/// The attributes that the devices of a subnet hold at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// Milliseconds since 1970-01-01 00:00 UTC at which the reading began; 0 if that is unknown.
     pub taken_at: u64,
     /// The programs that took it, with their versions.
     pub tools: Vec<(String, String)>,
-    /// What was read beside nodes, ports and cables.
+    /// The attributes that were read beside nodes, ports and cables.
     pub contents: Contents,
     /// The port from which the subnet was read; `None` if not even the own node responded.
     pub own_port: Option<PortRef>,
@@ -71,7 +72,7 @@ pub struct SilentDevice {
     pub node_guid: Option<Guid>,
 }
 
-/// A device behind a port, whose NodeInfo names a GUID that another device has.
+/// A device whose NodeInfo names a GUID that another device has, by the port that it is connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateGuid {
     /// The GUID that it claims.
@@ -80,7 +81,7 @@ pub struct DuplicateGuid {
     pub path: DrPath,
     /// The port in front of it.
     pub behind: Option<PortRef>,
-    /// What it claimed at first, if it gave several GUIDs.
+    /// The GUID that it gave at first, if it gave several.
     pub before: Option<Guid>,
 }
 
@@ -124,7 +125,7 @@ pub struct SnapshotPort {
     pub p_keys: BTreeMap<u16, PartitionKeyTable>,
     /// SMInfo of the subnet manager on the port.
     pub sm_info: Option<SmInfo>,
-    /// What the agent for performance management can do.
+    /// Capabilities of the agent for performance management.
     pub perf_class_port_info: Option<ClassPortInfo>,
     /// Performance counters.
     pub counters: CounterReadings,
@@ -226,7 +227,7 @@ impl SnapshotNode {
         is_switch(&self.info)
     }
 
-    /// Kind of node. What is neither a switch nor a router ends links like a CA.
+    /// Kind of node. A node that is neither a switch nor a router counts as a CA.
     #[must_use]
     pub fn type_(&self) -> NodeType {
         ib_subnet::node_type(&self.info)
@@ -239,7 +240,7 @@ impl SnapshotNode {
         text.map_or_else(String::new, ib_subnet::description)
     }
 
-    /// What people call the node: its name in the node name map, else its description, else its GUID.
+    /// Name of the node for people: that in the node name map, else its description, else its GUID.
     #[must_use]
     pub fn name(&self) -> String {
         if let Some(alias) = &self.alias {

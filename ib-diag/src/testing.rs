@@ -28,7 +28,7 @@ pub(crate) fn simulated(fabric: &Fabric, bring_up: bool) -> SharedSim {
     }
 }
 
-/// What a collector reads at the first host, and the virtual time that it takes.
+/// A snapshot that a collector at the first host reads, and the virtual time that it takes.
 pub(crate) fn collect(
     sim: &SharedSim,
     at: PortRef,

@@ -70,7 +70,7 @@ pub struct Path {
     pub end: PathEnd,
 }
 
-/// The way of a multicast packet: every switch and port that it reaches.
+/// The paths of a multicast packet: every switch and port that it reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MulticastPath {
     /// The hops in the order in which the packet spreads.
@@ -159,7 +159,7 @@ impl Snapshot {
         path
     }
 
-    /// The way of a packet from a port to a multicast group, by the tables that the switches hold.
+    /// The paths of a packet from a port to a multicast group, by the tables that the switches hold.
     #[must_use]
     pub fn multicast_path(&self, from: PortRef, mlid: Lid) -> MulticastPath {
         let mut path = MulticastPath::default();

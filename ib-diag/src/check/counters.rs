@@ -1,4 +1,4 @@
-//! Error counters over their thresholds, and counters that stand at all ones.
+//! Error counters over their thresholds, and counters that are at all ones.
 
 use alloc::{format, string::ToString as _};
 
@@ -36,7 +36,7 @@ pub(super) fn check(checker: &mut Checker<'_>, earlier: Option<&Snapshot>) {
     }
 }
 
-/// What to look at when a counter is over its threshold.
+/// Advice for a counter that is over its threshold.
 fn action(counter: &str) -> &'static str {
     match counter {
         "symbol_error_counter"

@@ -47,7 +47,7 @@ checks! {
     PortInactive = "port_inactive";
     /// An error counter is over its threshold.
     Counter = "counter";
-    /// A counter stands at all ones.
+    /// A counter is at all ones.
     CounterSaturated = "counter_saturated";
     /// A port enforces partitions that the other end of its link does not have.
     PKeyMismatch = "pkey_mismatch";
@@ -57,7 +57,7 @@ checks! {
     SmCount = "sm_count";
     /// A standby manager ranks above the master, or two managers rank alike.
     SmPriority = "sm_priority";
-    /// Switches have no way to a LID.
+    /// Switches have no route to a LID.
     LidUnroutable = "lid_unroutable";
     /// Packets to a LID go in a circle.
     RouteLoop = "route_loop";
@@ -216,13 +216,13 @@ pub struct Finding {
     pub severity: Severity,
     /// Where it is.
     pub place: Place,
-    /// What was found there.
+    /// The value that was found there.
     pub value: Option<Value>,
-    /// What it should be, or may be at most.
+    /// The value that is expected, or the largest one allowed.
     pub limit: Option<Value>,
-    /// What is wrong, in a sentence.
+    /// The defect, in a sentence.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub action: &'static str,
 }
 

@@ -20,8 +20,8 @@ pub(super) fn check(checker: &mut Checker<'_>) {
             checker.looked_at(Check::Sl2VlHole, 1);
             for sl in 0..16u8 {
                 let lane = table.sl_to_vl(usize::from(sl)).unwrap_or(Vl::MANAGEMENT);
-                // A lane that the port does not use drops packets too. Tables that nobody wrote have it for
-                // service levels that nobody uses, so that only VL15, which somebody did write, counts there.
+                // A lane that the port does not use drops packets too. Tables that were never written have
+                // it for unused service levels, so that only VL15, which a manager did write, counts there.
                 let is_dropped =
                     lane == Vl::MANAGEMENT || lane.bits() >= lanes && checker.has_traffic(sl);
                 if is_dropped {

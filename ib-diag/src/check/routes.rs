@@ -1,4 +1,4 @@
-//! The routes that are installed: LIDs without a way, loops, and circles of waiting packets.
+//! The routes that are installed: LIDs without a route, loops, and cycles of waiting packets.
 
 use alloc::{format, vec::Vec};
 
@@ -16,10 +16,10 @@ use super::{Check, Checker, Finding, Place, Severity};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Unknown,
-    /// On the way that is being followed.
+    /// On the path that is being followed.
     Open,
     Arrives,
-    /// At a switch without a way on.
+    /// At a switch without a next hop.
     Dead(SwitchIdx),
     /// In a circle that passes this switch.
     Loop(SwitchIdx),
@@ -73,7 +73,7 @@ fn follow(checker: &mut Checker<'_>, destination: &Destination, lid: Lid) {
     report(checker, destination, lid, &ends);
 }
 
-/// The next switch, or the end of the way.
+/// The next switch, or the end of the path.
 fn step(
     checker: &Checker<'_>,
     destination: &Destination,

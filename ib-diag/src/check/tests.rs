@@ -195,7 +195,7 @@ fn counters_are_judged_by_totals_or_by_what_they_counted_in_between() {
         .iter()
         .find(|finding| finding.check == Check::CounterSaturated);
     assert_eq!(saturated.unwrap().value, Some("link_downed_counter".into()));
-    // What was counted long ago is no reason to act now.
+    // Errors that were counted long ago are no reason to act now.
     let report = check(&snapshot, Some(&snapshot), &CheckOptions::default());
     assert!(
         report

@@ -36,7 +36,7 @@ struct Queue {
     agent: Agent,
     waiting: VecDeque<Get>,
     in_flight: u32,
-    /// It stands in the round.
+    /// It is in the round.
     is_ready: bool,
     /// It left a request unanswered.
     is_silent: bool,

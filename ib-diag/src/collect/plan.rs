@@ -1,4 +1,4 @@
-//! What to read of a subnet, in which order: a pure function of what is known so far.
+//! The order in which a subnet is read: a pure function of the facts so far.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 

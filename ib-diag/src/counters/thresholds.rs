@@ -6,7 +6,7 @@ use ib_wire::text::{self, TextError};
 
 use super::CounterReadings;
 
-/// What each error counter may count before it is a finding.
+/// Largest value of each error counter that is no finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     limits: BTreeMap<&'static str, u64>,
@@ -37,7 +37,7 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// What the counter may count; `None` if it has no threshold.
+    /// Threshold of the counter; `None` if it has none.
     #[must_use]
     pub fn limit(&self, counter: &str) -> Option<u64> {
         self.limits.get(counter).copied()

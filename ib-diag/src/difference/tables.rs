@@ -26,7 +26,7 @@ pub struct TableChange {
     pub first: String,
 }
 
-/// The tables that differ between two snapshots. What either did not read is no difference.
+/// The tables that differ between two snapshots. Tables that either lacks are no difference.
 #[must_use]
 pub fn table_changes(before: &Snapshot, after: &Snapshot) -> Vec<TableChange> {
     let mut changes = Vec::new();

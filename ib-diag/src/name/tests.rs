@@ -1,4 +1,4 @@
-//! Every way of naming a node, on a simulated subnet.
+//! Every form of a node's name, on a simulated subnet.
 
 use std::string::ToString as _;
 

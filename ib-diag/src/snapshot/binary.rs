@@ -41,7 +41,7 @@ impl Writer {
         }
     }
 
-    /// A flag, and the value behind it if there is one.
+    /// A flag, and the value after it if there is one.
     pub(super) fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
         self.u8(u8::from(value.is_some()));
         if let Some(value) = value {
@@ -66,7 +66,7 @@ impl Writer {
     }
 }
 
-/// Reads values; every error says at which byte of the body it stands.
+/// Reads values; every error names the byte of the body at which it is.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
