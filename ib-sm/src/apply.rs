@@ -1,7 +1,7 @@
-//! Apply: the changes of one stage on their way to the devices.
+//! Apply: sends the changes of one stage to the devices.
 //!
-//! A stage ends when every change is answered or given up. What a device answers becomes the observed state, so
-//! that the next sweep knows it without asking.
+//! A stage ends when every change is answered or given up. Answers of devices are recorded in the observed
+//! state, so that the next sweep need not read it again.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// What a datagram of a stage is for.
+/// Purpose of a datagram of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Reads a block before it is written.
@@ -167,7 +167,7 @@ impl Apply {
         }
     }
 
-    /// What a request sends.
+    /// The data of a request.
     fn data(&self, at: Situation<'_>, request: Request) -> Option<[u8; 64]> {
         match request {
             Request::Read(_) => Some([0; 64]),
@@ -179,7 +179,7 @@ impl Apply {
     }
 }
 
-/// What a Set sends.
+/// The data of a Set.
 pub(crate) fn desired(at: Situation<'_>, stage: Stage, request: Request) -> Option<[u8; 64]> {
     match request {
         Request::Set(block) => reconcile::desired(at, stage, block),

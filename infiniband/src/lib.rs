@@ -40,7 +40,7 @@ pub use ib_sim as sim;
 pub use ib_sm as sm;
 /// Subnet management: directed routes and every attribute.
 pub use ib_smp as smp;
-/// What is known of a subnet, and the walk that finds it out.
+/// A subnet as its devices report it, and the walk that reads it.
 #[cfg(feature = "subnet")]
 pub use ib_subnet as subnet;
 /// Ports and captures.

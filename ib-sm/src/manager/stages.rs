@@ -276,7 +276,7 @@ impl SubnetManager {
         is_done
     }
 
-    /// What follows from the answer to a request.
+    /// The requests that follow the answer to a request.
     fn follow_up(&mut self, stage: Stage, request: Request, block: Block, is_done: bool) {
         if block.attribute == <PortInfo as ib_mad::Attribute>::ID && is_done {
             let port = self.subnet.port(block.port);
