@@ -44,8 +44,10 @@ fn transcript(arguments: &[&str], output: &Output) -> String {
 fn without_clock(text: &str) -> String {
     let mut lines = String::new();
     for line in text.lines() {
-        if line.starts_with("time ") || line.starts_with("MADs ") || line.ends_with(" on the clock")
-        {
+        let has_times = ["time ", "phases ", "MADs "]
+            .iter()
+            .any(|name| line.starts_with(name));
+        if has_times || line.ends_with(" on the clock") {
             lines += &masked(line);
         } else if ["routes ", "hops ", "load "]
             .iter()

@@ -53,7 +53,9 @@ impl Report {
         } else {
             line(out, "routes", "none")?;
         }
-        line(out, "time", &self.times())?;
+        let total = format!("{:.3} ms", self.seconds.total * 1e3);
+        line(out, "time", &total)?;
+        line(out, "phases", &self.phases())?;
         self.routes.print_cycle(out)
     }
 
@@ -71,8 +73,8 @@ impl Report {
         out.flush()
     }
 
-    /// The phases that took time, in milliseconds.
-    fn times(&self) -> String {
+    /// The phases that took time, in milliseconds: short enough for a line of a terminal.
+    fn phases(&self) -> String {
         let seconds = &self.seconds;
         let phases = [
             ("discover", seconds.discover),
@@ -80,13 +82,12 @@ impl Report {
             ("route", seconds.route),
             ("verify", seconds.verify),
             ("program", seconds.program),
-            ("total", seconds.total),
         ];
         let phases = phases.iter().filter(|(_, time)| *time > 0.0);
         let phases: Vec<String> = phases
-            .map(|(name, time)| format!("{name} {:.3} ms", time * 1e3))
+            .map(|(name, time)| format!("{name} {:.2}", time * 1e3))
             .collect();
-        phases.join(", ")
+        phases.join("  ") + " ms"
     }
 }
 
@@ -131,7 +132,7 @@ impl RoutesReport {
         line(out, "hops", &hops)?;
         let load = &self.link_load;
         let load = format!(
-            "at most {} routes on a link between switches, {:.1} on average, standard deviation {:.1}",
+            "at most {} routes a link between switches, mean {:.1}, deviation {:.1}",
             load.max, load.mean, load.stdev
         );
         line(out, "load", &load)
