@@ -140,6 +140,7 @@ fn whatif_prints_who_loses_whom() {
         "ring:switches=4,hosts=1",
         "--engine",
         "updn",
+        "--in-full",
     ];
     assert_snapshot!(printed(&links, ""));
     let line = [

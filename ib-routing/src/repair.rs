@@ -10,25 +10,45 @@
 //! another lane. Where no such path is found the engine computes everything anew, and
 //! [`Repair::recomputed`] says why.
 //!
-//! The dependencies of all old routes count as well, if that leaves a path, so that both sets can be in
-//! use while tables are written: [`crate::update::transition`] has little to drain.
-//! Time O(LIDs * switches) to read the old tables, and little more than that for what is reconnected.
+//! The dependencies of all old routes count as well, if that leaves a path, so that both sets can be
+//! in use while tables are written: [`crate::update::transition`] has little to drain. Where traffic of
+//! switches could not deadlock either, a new path that keeps it so is tried first.
+//! Time: one survey of the old tables, O(LIDs * switches) on all threads, and O(switches) for each LID
+//! that some switch has lost.
 //! Source: Lysne et al., "Simple Deadlock-Free Dynamic Network Reconfiguration", 2004, for paths that
 //! are added to an acyclic graph; OpenSM's `ucast_cache` for the entries that users expect to stay.
 
+pub(crate) mod lanes;
 mod rebalance;
 mod reconnect;
-mod remap;
-mod repairer;
-mod rule;
+pub(crate) mod remap;
+pub(crate) mod repairer;
+pub(crate) mod rule;
 
 use ib_wire::{Guid, Lid};
 use thiserror::Error;
 
-use self::{remap::Remapped, repairer::Repairer};
+use self::{
+    lanes::{Lanes, Protected},
+    remap::Remapped,
+    repairer::Repairer,
+    rule::Rule,
+};
 use crate::{
-    error::RouteError, fabric::Fabric, lid::LidMap, options::RouteOptions, routes::Routes,
-    verify::verify_on,
+    algo::{
+        channel_graph::DependencyLayout, dependency::DependencyGraph, lanes::up_down_order,
+        shortest_path_dag::senders,
+    },
+    error::RouteError,
+    fabric::Fabric,
+    lid::LidMap,
+    options::RouteOptions,
+    routes::Routes,
+    verify::{
+        highest_lane,
+        survey::{Survey, survey},
+        verify_on,
+    },
 };
 
 /// Routes in use, with the fabric and the LIDs that they were made for.
@@ -194,28 +214,53 @@ fn attempt(
     if let Some(switch) = remapped.new_tables {
         return Err(RepairError::NewTables { switch });
     }
-    let rules = rule::Rule::of(old, &remapped, fabric, lids, options);
-    let repairer = |rule| Repairer::new(&remapped, fabric, lids, options, rule);
+    let used = highest_lane(old.routes).max(highest_lane(&remapped.routes)) + 1;
+    let threads = options.threads;
+    let kept = survey(threads, fabric, lids, &remapped.routes, used, |_| true);
+    let rules = Rule::of(old, &remapped, fabric, lids, options, &kept.graphs[0]).rules;
+    let repairer = |rule| Repairer::new(&remapped, &kept.load, fabric, lids, options, rule);
+    let layout = DependencyLayout::new(fabric);
+    let order = up_down_order(fabric, &senders(fabric, lids));
+    let unprotected = || Lanes::unprotected(&layout, &order);
     let mut last = RepairError::WasUnsafe;
-    for rule in &rules {
-        if !remapped.routes.vl_map().is_uniform() {
-            // The lane changes from port to port: only the verifier can check the result.
-            let (routes, rebalanced) = repairer(rule).run(None, rebalance)?;
-            if verify_on(options.threads, fabric, lids, &routes).deadlock_free {
-                return Ok((routes, rebalanced));
+    if !remapped.routes.vl_map().is_uniform() {
+        for rule in &rules {
+            // The lane changes from port to port: the verifier judges afterwards.
+            let found = repairer(rule).run(unprotected(), &kept.incomplete, rebalance)?;
+            if verify_on(threads, fabric, lids, &found.0).deadlock_free {
+                return Ok(found);
             }
             last = RepairError::VerifyFailed;
-            continue;
         }
-        for base in [BaseDependencies::Old, BaseDependencies::Kept] {
-            match repairer(rule).run(Some(base), rebalance) {
+        return Err(last);
+    }
+    let [between_cas, all] = before(old, &remapped, &kept, lids, used, threads);
+    let lanes = |dependencies, protected| Lanes::new(&layout, &order, dependencies, protected);
+    let old_all = lanes(&all, Protected::All);
+    let old_cas = lanes(&between_cas, Protected::BetweenCas);
+    if old_cas.is_none() {
+        let guaranteed = old.routes.engine().guarantees(options).deadlock_free;
+        return match rules.first().filter(|_| !guaranteed) {
+            Some(rule) => repairer(rule).run(unprotected(), &kept.incomplete, rebalance),
+            None => Err(last),
+        };
+    }
+    for rule in &rules {
+        for start in [
+            BaseDependencies::All,
+            BaseDependencies::BetweenCas,
+            BaseDependencies::Kept,
+        ] {
+            let lanes = match start {
+                BaseDependencies::All => old_all.clone(),
+                BaseDependencies::BetweenCas => old_cas.clone(),
+                BaseDependencies::Kept => lanes(&kept.graphs[0], Protected::BetweenCas),
+            };
+            let Some(lanes) = lanes else { continue };
+            match repairer(rule).run(lanes, &kept.incomplete, rebalance) {
                 Ok(found) => return Ok(found),
                 Err(reason) => last = reason,
             }
-        }
-        if last == RepairError::WasUnsafe && !old.routes.engine().guarantees(options).deadlock_free
-        {
-            return repairer(rule).run(None, rebalance);
         }
     }
     Err(last)
@@ -224,8 +269,45 @@ fn attempt(
 /// Which dependencies new paths must not close a cycle with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BaseDependencies {
-    /// Those of all old routes, as far as their cables are there.
-    Old,
-    /// Those of the routes that stay.
+    /// Those of all traffic on all old routes, as far as their cables are there.
+    All,
+    /// Those of traffic between CAs on all old routes.
+    BetweenCas,
+    /// Those of traffic between CAs on the routes that stay.
     Kept,
+}
+
+/// The dependencies of all old routes, as far as their cables are there: of traffic between CAs, and of all
+/// traffic. `kept` are those that still arrive.
+fn before(
+    old: Installed<'_>,
+    remapped: &Remapped,
+    kept: &Survey,
+    lids: &LidMap,
+    lanes: u8,
+    threads: usize,
+) -> [DependencyGraph; 2] {
+    let mut changed = alloc::vec![false; usize::from(u16::MAX) + 1];
+    let gone = old
+        .lids
+        .destinations()
+        .iter()
+        .flat_map(|end| end.range.iter());
+    let gone = gone.filter(|&lid| lids.owner(lid).is_none_or(|owner| owner.switch.is_none()));
+    for lid in gone.chain(kept.incomplete.iter().copied()) {
+        if let Some(changed) = changed.get_mut(usize::from(lid.0)) {
+            *changed = true;
+        }
+    }
+    let is_changed = |lid: Lid| changed.get(usize::from(lid.0)) == Some(&true);
+    let was = survey(threads, old.fabric, old.lids, old.routes, lanes, is_changed);
+    let mut graphs = kept.graphs.clone();
+    for (graph, was) in graphs.iter_mut().zip(&was.graphs) {
+        graph.merge_renumbered(was, &remapped.channels);
+    }
+    let [between_cas, ca_switch, between_switches] = graphs;
+    let mut all = between_cas.clone();
+    all.merge(&ca_switch);
+    all.merge(&between_switches);
+    [between_cas, all]
 }

@@ -10,6 +10,7 @@ mod deadlock;
 mod dropped;
 mod multicast;
 mod reach;
+pub(crate) mod survey;
 mod verdict;
 pub(crate) mod walk;
 
@@ -167,15 +168,38 @@ pub fn verify_with(
     groups: &[Group<'_>],
 ) -> VerifyReport {
     let lanes = highest_lane(routes).max(multicast::highest_lane(routes.vl_map(), groups)) + 1;
-    let (table, sources) = (PortTable::new(fabric), Sources::new(fabric, lids));
-    let context = Context {
-        fabric,
-        lids,
-        routes,
-        table,
-        sources,
+    let context = Context::new(fabric, lids, routes);
+    let (counts, dependencies) = follow_all(threads, &context, lanes, |_| true);
+    let mut report = VerifyReport {
+        disconnected: verdict::disconnected(fabric, lids),
+        ..VerifyReport::default()
     };
+    counts.report(&mut report);
+    dependencies.report(fabric, routes, groups, &mut report);
+    report
+}
 
+impl<'a> Context<'a> {
+    fn new(fabric: &'a Fabric, lids: &'a LidMap, routes: &'a Routes) -> Self {
+        let (table, sources) = (PortTable::new(fabric), Sources::new(fabric, lids));
+        Self {
+            fabric,
+            lids,
+            routes,
+            table,
+            sources,
+        }
+    }
+}
+
+/// Follows the routes to all LIDs that somebody owns and `select` names, and counts.
+fn follow_all(
+    threads: usize,
+    context: &Context<'_>,
+    lanes: u8,
+    select: impl Fn(Lid) -> bool + Sync,
+) -> (ReachCounts, Dependencies) {
+    let Context { fabric, routes, .. } = *context;
     let blocks = routes.row_len() / Block::LIDS;
     // A part per thread would do; more of them share the work evenly.
     let parts = if threads == 1 { 1 } else { blocks.clamp(1, 8) };
@@ -192,7 +216,7 @@ pub fn verify_with(
             },
         };
         for number in at * blocks / parts..(at + 1) * blocks / parts {
-            part.judge_block(&context, number * Block::LIDS);
+            part.judge_block(context, number * Block::LIDS, &select);
         }
         (part.counts, part.dependencies)
     });
@@ -202,13 +226,7 @@ pub fn verify_with(
         counts.merge(more);
         dependencies.merge(&graph);
     }
-    let mut report = VerifyReport {
-        disconnected: verdict::disconnected(fabric, lids),
-        ..VerifyReport::default()
-    };
-    counts.report(&mut report);
-    dependencies.report(fabric, routes, groups, &mut report);
-    report
+    (counts, dependencies)
 }
 
 /// The work of one thread, and the space for it.
@@ -230,10 +248,14 @@ struct Walks {
 }
 
 impl Part {
-    /// Follows the routes to the LIDs of the block from `first` on.
-    fn judge_block(&mut self, context: &Context<'_>, first: usize) {
+    /// Follows the routes to those LIDs of the block from `first` on that `select` names.
+    fn judge_block(&mut self, context: &Context<'_>, first: usize, select: impl Fn(Lid) -> bool) {
+        let mut targets = targets(context.lids, first);
+        targets.retain(|target| select(target.lid));
+        if targets.is_empty() {
+            return;
+        }
         self.block.load(&context.table, context.routes, first);
-        let targets = targets(context.lids, first);
         let together = |one: &Target<'_>, other: &Target<'_>| one.is_beside(other);
         let runs = targets.chunk_by(together).flat_map(|all| all.chunks(RUN));
         for run in runs {

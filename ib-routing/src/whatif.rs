@@ -1,12 +1,17 @@
 //! The effects of a failed cable or switch: nodes that are cut off, routes that move, and whether the
 //! routes stay safe.
+//!
+//! [`fail`] answers for one failure as a manager would: it repairs the routes of the fabric without what
+//! fails, and verifies all of them. [`fail_each`] answers for many, with the same results: it reads the
+//! routes once, and for the failure of a cable between switches looks only at the LIDs whose routes use it.
+
+mod incremental;
 
 use alloc::vec::Vec;
 
 use ib_wire::{Guid, PortNum};
 
 use crate::{
-    engine::SharedEngine,
     error::RouteError,
     fabric::{Fabric, PortRef},
     index::SwitchIdx,
@@ -27,7 +32,7 @@ pub enum Loss {
 }
 
 /// Effects of the failure.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The item that failed.
     pub loss: Loss,
@@ -35,12 +40,37 @@ pub struct Outcome {
     pub cut_off: Vec<Guid>,
     /// Forwarding table entries that a repair changes, on switches that are left.
     pub moved: u64,
-    /// Entries that would change if the engine computed all routes anew.
-    pub moved_in_full: u64,
-    /// Why the engine had to compute them anew: then the repair changes as many.
+    /// Why the engine had to compute all routes anew: then the repair changes as many entries as that.
     pub recomputed: Option<RepairError>,
-    /// The repaired routes, judged; or why there are none.
-    pub report: Result<VerifyReport, RouteError>,
+    /// The repaired routes, verified; or why there are none.
+    pub report: Result<Findings, RouteError>,
+}
+
+/// What a verification of repaired routes finds: fields of a [`VerifyReport`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Findings {
+    /// (source port, destination LID) pairs of all end ports without a route.
+    pub unreachable: u64,
+    /// Those between CA ports.
+    pub unreachable_ca: u64,
+    /// (switch, LID) pairs whose route never ends.
+    pub loops: u64,
+    /// Whether traffic between CAs cannot deadlock.
+    pub deadlock_free: bool,
+    /// CA-pair routes on the busiest directed link between switches.
+    pub load_max: u64,
+}
+
+impl From<&VerifyReport> for Findings {
+    fn from(report: &VerifyReport) -> Self {
+        Self {
+            unreachable: report.unreachable,
+            unreachable_ca: report.unreachable_ca,
+            loops: report.loops,
+            deadlock_free: report.deadlock_free,
+            load_max: report.link_load.max,
+        }
+    }
 }
 
 /// All cables between switches, and with `hosts` those to CAs too.
@@ -57,30 +87,37 @@ pub fn switches(fabric: &Fabric) -> impl Iterator<Item = Loss> + '_ {
     fabric.switches().indices().map(Loss::Switch)
 }
 
-/// Repairs the routes of the fabric without what fails, and compares. `before` is what the same engine
-/// routed on the whole fabric.
+/// The outcome of each of `losses`, one at a time, in their order: equal to what [`fail`] says of each.
+/// `before` are the routes of the whole fabric. `done` is called once for each failure that is finished, on
+/// any thread.
+///
+/// A failure that cuts the fabric, takes a switch or a CA's cable, or that no repair with few changes can
+/// mend costs as much as [`fail`]; another one O(switches) for each LID whose routes use the cable.
+#[must_use]
+pub fn fail_each(
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+    before: &Routes,
+    losses: &[Loss],
+    done: &(dyn Fn() + Sync),
+) -> Vec<Outcome> {
+    incremental::fail_each(fabric, lids, options, before, losses, done)
+}
+
+/// Repairs the routes of the fabric without what fails, verifies all of them, and compares. `before` are the
+/// routes of the whole fabric; the engine that made them repairs them.
 #[must_use]
 pub fn fail(
     fabric: &Fabric,
     lids: &LidMap,
-    engine: &SharedEngine,
     options: &RouteOptions,
     before: &Routes,
     loss: Loss,
 ) -> Outcome {
     let broken = without(fabric, loss);
-    let gone = match loss {
-        Loss::Switch(switch) => fabric.switches().find(switch).copied(),
-        Loss::Link(..) => None,
-    };
-    let ranges = lids
-        .destinations()
-        .iter()
-        .filter(|port| Some(port.end.node) != gone);
-    let left = LidMap::of_ranges(&broken, ranges.map(|port| (port.end, port.range)));
+    let left = lids_left(fabric, lids, &broken, loss);
     let cut_off = cut_off(&broken, &left);
-    let in_full = engine.route(&broken, &left, options);
-    let moved_in_full = in_full.map_or(0, |after| moved(&left, before, &after, loss));
     let old = Installed {
         fabric,
         lids,
@@ -90,16 +127,32 @@ pub fn fail(
     let report = repair(old, &broken, &left, options, 0).map(|repair| {
         moves = moved(&left, before, &repair.routes, loss);
         recomputed = repair.recomputed;
-        verify_on(options.threads, &broken, &left, &repair.routes)
+        Findings::from(&verify_on(options.threads, &broken, &left, &repair.routes))
     });
     Outcome {
         loss,
         cut_off,
         moved: moves,
-        moved_in_full,
         recomputed,
         report,
     }
+}
+
+/// Entries that would change if the engine computed all routes anew, on switches that are left.
+///
+/// # Errors
+/// What the engine cannot do with the fabric that is left.
+pub fn moved_in_full(
+    fabric: &Fabric,
+    lids: &LidMap,
+    options: &RouteOptions,
+    before: &Routes,
+    loss: Loss,
+) -> Result<u64, RouteError> {
+    let broken = without(fabric, loss);
+    let left = lids_left(fabric, lids, &broken, loss);
+    let after = before.engine().route(&broken, &left, options)?;
+    Ok(moved(&left, before, &after, loss))
 }
 
 /// The fabric with the links of `loss` disabled: nodes keep their numbers.
@@ -120,6 +173,19 @@ pub fn without(fabric: &Fabric, loss: Loss) -> Fabric {
         }
     }
     builder.build()
+}
+
+/// The LIDs of all ports but those of a switch that failed.
+fn lids_left(fabric: &Fabric, lids: &LidMap, broken: &Fabric, loss: Loss) -> LidMap {
+    let gone = match loss {
+        Loss::Switch(switch) => fabric.switches().find(switch).copied(),
+        Loss::Link(..) => None,
+    };
+    let ranges = lids
+        .destinations()
+        .iter()
+        .filter(|port| Some(port.end.node) != gone);
+    LidMap::of_ranges(broken, ranges.map(|port| (port.end, port.range)))
 }
 
 /// Entries that differ, of LIDs that are left.

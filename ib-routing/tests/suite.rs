@@ -534,7 +534,7 @@ fn losing_a_leaf_cuts_off_its_hosts_and_nobody_else() {
     let engine = &engine::UPDN;
     let before = engine.route(&fabric, &lids, &options).unwrap();
     for loss in whatif::switches(&fabric).chain(whatif::links(&fabric, true)) {
-        let outcome = whatif::fail(&fabric, &lids, engine, &options, &before, loss);
+        let outcome = whatif::fail(&fabric, &lids, &options, &before, loss);
         let hosts = match loss {
             whatif::Loss::Switch(switch) => lids
                 .at_switch(switch)

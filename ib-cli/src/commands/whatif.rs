@@ -1,6 +1,9 @@
 //! `ib whatif`: fails every link or switch in turn, repairs the routes, and says what would follow.
 
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use ib_routing::{
     Fabric, LidMap, LidOptions,
@@ -18,8 +21,8 @@ use crate::{
 /// Fail every link between switches in turn: who loses whom, how many routes move, is the result
 /// still free of deadlock.
 ///
-/// Routes are repaired: `moved` counts the forwarding entries that have to change for that, `in full`
-/// those that would change if all routes were computed anew.
+/// Routes are repaired: `moved` counts the forwarding entries that have to change for that, and with
+/// `--in-full` the column `in full` those that would change if all routes were computed anew.
 ///
 /// Status 1 if a failure cuts a CA off, leaves a pair without a route, or lets routes deadlock.
 #[derive(Debug, clap::Args)]
@@ -31,6 +34,9 @@ pub struct WhatifArgs {
     /// Fail links to CAs too
     #[arg(long, conflicts_with = "switches")]
     hosts: bool,
+    /// Compute all routes anew too after each failure, and count the entries that would change: takes longer
+    #[arg(long)]
+    in_full: bool,
     #[command(flatten)]
     fabric: FabricArgs,
     #[command(flatten)]
@@ -48,7 +54,9 @@ struct Failure {
     fails: String,
     cut_off: Vec<String>,
     moved: u64,
-    moved_in_full: u64,
+    /// With `--in-full`, where the engine can route what is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_in_full: Option<u64>,
     recomputed: Option<String>,
     unreachable: u64,
     loops: u64,
@@ -83,43 +91,51 @@ pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
         whatif::links(&fabric, args.hosts).collect()
     };
     let progress = Progress::new("failures", losses.len());
-    let mut failures = Vec::with_capacity(losses.len());
-    for (done, &loss) in losses.iter().enumerate() {
-        progress.set(done);
-        let engine = before.engine();
-        let outcome = whatif::fail(&fabric, &lids, engine, &options, &before, loss);
-        failures.push(describe(&fabric, &outcome));
-    }
+    let finished = AtomicUsize::new(0);
+    let done = || progress.set(finished.fetch_add(1, Ordering::Relaxed) + 1);
+    let outcomes = whatif::fail_each(&fabric, &lids, &options, &before, &losses, &done);
     drop(progress);
+    let mut failures: Vec<Failure> = outcomes
+        .iter()
+        .map(|outcome| describe(&fabric, outcome))
+        .collect();
+    if args.in_full {
+        let progress = Progress::new("computed in full", losses.len());
+        for (done, (failure, &loss)) in failures.iter_mut().zip(&losses).enumerate() {
+            progress.set(done);
+            // An engine that cannot route what is left has its reason in the report.
+            let moved = whatif::moved_in_full(&fabric, &lids, &options, &before, loss);
+            failure.moved_in_full = moved.ok();
+        }
+    }
     let verdict = Verdict::of(failures.iter().all(Failure::holds));
     let mut out = io::stdout().lock();
     if as_json {
         json::print(&mut out, &failures)?;
         return Ok(verdict);
     }
-    let mut table = Table::new([
-        "fails",
-        "cut off",
-        "moved",
-        "in full",
-        "unreachable",
-        "load max",
-        "deadlock",
-    ]);
+    let mut head = vec!["fails", "cut off", "moved"];
+    head.extend(args.in_full.then_some("in full"));
+    head.extend(["unreachable", "load max", "deadlock"]);
+    let mut table = Table::new(head);
     for failure in &failures {
-        table.row([
+        let mut row = vec![
             failure.fails.clone(),
             failure.cut_off.len().to_string(),
             failure.moved.to_string(),
-            failure.moved_in_full.to_string(),
-            failure.unreachable.to_string(),
-            failure.load_max.to_string(),
-            match (&failure.error, failure.deadlock_free) {
-                (Some(error), _) => error.clone(),
-                (None, true) => "none".to_owned(),
-                (None, false) => "cycle".to_owned(),
-            },
-        ]);
+        ];
+        if args.in_full {
+            let moved = failure.moved_in_full;
+            row.push(moved.map_or_else(|| "-".to_owned(), |moved| moved.to_string()));
+        }
+        row.push(failure.unreachable.to_string());
+        row.push(failure.load_max.to_string());
+        row.push(match (&failure.error, failure.deadlock_free) {
+            (Some(error), _) => error.clone(),
+            (None, true) => "none".to_owned(),
+            (None, false) => "cycle".to_owned(),
+        });
+        table.row(row);
     }
     table.print(&mut out)?;
     let anew = failures
@@ -156,12 +172,12 @@ fn describe(fabric: &Fabric, outcome: &Outcome) -> Failure {
         fails,
         cut_off,
         moved: outcome.moved,
-        moved_in_full: outcome.moved_in_full,
+        moved_in_full: None,
         recomputed: outcome.recomputed.as_ref().map(ToString::to_string),
         unreachable: report.map_or(0, |report| report.unreachable),
         loops: report.map_or(0, |report| report.loops),
         deadlock_free: report.is_ok_and(|report| report.deadlock_free),
-        load_max: report.map_or(0, |report| report.link_load.max),
+        load_max: report.map_or(0, |report| report.load_max),
         error: report.err().map(ToString::to_string),
     }
 }

@@ -13,15 +13,15 @@ pub struct Table {
 
 impl Table {
     /// A table with these heads.
-    pub fn new<const N: usize>(heads: [&str; N]) -> Self {
+    pub fn new<'h>(heads: impl IntoIterator<Item = &'h str>) -> Self {
         Self {
-            rows: vec![heads.map(str::to_owned).to_vec()],
+            rows: vec![heads.into_iter().map(str::to_owned).collect()],
         }
     }
 
     /// Adds a row.
-    pub fn row<const N: usize>(&mut self, cells: [String; N]) -> &mut Self {
-        self.rows.push(cells.to_vec());
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) -> &mut Self {
+        self.rows.push(cells.into_iter().collect());
         self
     }
 

@@ -6,8 +6,8 @@
 //! order of its channels. A dependency that agrees with the order costs one comparison; for another one
 //! the graph searches from both ends at once, only among channels that the order puts between them,
 //! and moves the smaller side (Haeupler et al., "Incremental Cycle Detection, Topological Ordering,
-//! and Strong Component Maintenance", 2012). What was refused once stays refused, as dependencies are
-//! never taken back.
+//! and Strong Component Maintenance", 2012). What was refused once stays refused until
+//! [`ChannelGraph::reconsider`]: only a caller that takes dependencies back has to ask again.
 
 use alloc::{vec, vec::Vec};
 
@@ -81,6 +81,14 @@ impl DependencyLayout {
         let ends = &self.ends[from];
         let bit = to.0.wrapping_sub(ends.next.0);
         ((ends.after + bit / 64) as usize, 1 << (bit % 64))
+    }
+
+    /// Word and mask of the same dependency among those that lead to `to`.
+    #[inline]
+    fn bit_before(&self, from: ChannelIdx, to: ChannelIdx) -> (usize, u64) {
+        let (to, from) = (&self.ends[to], &self.ends[from]);
+        let bit = from.reverse.0.wrapping_sub(to.siblings.0);
+        ((to.before + bit / 64) as usize, 1 << (bit % 64))
     }
 }
 
@@ -207,13 +215,48 @@ impl<'a> ChannelGraph<'a> {
             *word |= mask;
         }
         if admitted {
-            let (to, from) = (&self.layout.ends[to], &self.layout.ends[from]);
-            let bit = from.reverse.0 - to.siblings.0;
-            if let Some(word) = self.before.get_mut((to.before + bit / 64) as usize) {
-                *word |= 1 << (bit % 64);
+            let (word, mask) = self.layout.bit_before(from, to);
+            if let Some(word) = self.before.get_mut(word) {
+                *word |= mask;
             }
         }
         admitted
+    }
+
+    /// Takes the dependency of `from` on `to` back. The topological order stays valid.
+    pub fn remove(&mut self, from: ChannelIdx, to: ChannelIdx) {
+        let (word, mask) = self.layout.bit(from, to);
+        if let Some(word) = self.after.get_mut(word) {
+            *word &= !mask;
+        }
+        let (word, mask) = self.layout.bit_before(from, to);
+        if let Some(word) = self.before.get_mut(word) {
+            *word &= !mask;
+        }
+    }
+
+    /// Forgets that `to` was refused as a dependency of `from`: after dependencies were taken back it may
+    /// close no cycle any more.
+    pub fn reconsider(&mut self, from: ChannelIdx, to: ChannelIdx) {
+        let (word, mask) = self.layout.bit(from, to);
+        if let Some(word) = self.refused.get_mut(word) {
+            *word &= !mask;
+        }
+    }
+
+    /// Takes all dependencies on a channel and of it back, and adds them to `removed`.
+    pub fn detach(&mut self, channel: ChannelIdx, removed: &mut Vec<(ChannelIdx, ChannelIdx)>) {
+        let first = removed.len();
+        let ends = &self.layout.ends[channel];
+        let after = bits(&self.after, ends.after, ends.after_words);
+        removed.extend(after.map(|next| (channel, ChannelIdx(ends.next.0 + next))));
+        let before = bits(&self.before, ends.before, ends.before_words);
+        let previous =
+            before.map(|before| self.layout.ends[ChannelIdx(ends.siblings.0 + before)].reverse);
+        removed.extend(previous.map(|previous| (previous, channel)));
+        for &(from, to) in removed.get(first..).unwrap_or_default() {
+            self.remove(from, to);
+        }
     }
 
     /// Brings `from` before `to`; false if dependencies lead from `to` to `from` already.
@@ -361,4 +404,59 @@ fn bits(all: &[u64], start: u32, words: u8) -> impl Iterator<Item = u32> {
             (bit < 64).then_some(block as u32 * 64 + bit)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::FabricSpec;
+
+    /// The channels round a ring of four switches.
+    fn ring() -> (Fabric, Vec<ChannelIdx>) {
+        let spec: FabricSpec = "ring:switches=4,hosts=1".parse().unwrap();
+        let fabric = spec.build().unwrap();
+        let mut round = Vec::from([ChannelIdx(0)]);
+        while round.len() < 4 {
+            let last = *fabric.channel(*round.last().unwrap());
+            let mut next = fabric.channels_from(last.to);
+            let next = next.find(|(index, _)| *index != last.reverse).unwrap();
+            round.push(next.0);
+        }
+        (fabric, round)
+    }
+
+    #[test]
+    fn a_dependency_taken_back_makes_room_for_another() {
+        let (fabric, round) = ring();
+        let layout = DependencyLayout::new(&fabric);
+        let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
+        let mut graph = ChannelGraph::new(&layout, &order);
+        for pair in round.windows(2) {
+            assert!(graph.admit(pair[0], pair[1]));
+        }
+        assert!(!graph.admit(round[3], round[0]));
+        graph.remove(round[1], round[2]);
+        assert!(!graph.contains(round[1], round[2]));
+        graph.reconsider(round[3], round[0]);
+        assert!(graph.admit(round[3], round[0]));
+        assert!(!graph.admit(round[1], round[2]));
+    }
+
+    #[test]
+    fn a_detached_channel_has_no_dependency() {
+        let (fabric, round) = ring();
+        let layout = DependencyLayout::new(&fabric);
+        let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
+        let mut graph = ChannelGraph::new(&layout, &order);
+        for pair in round.windows(2) {
+            assert!(graph.admit(pair[0], pair[1]));
+        }
+        let mut removed = Vec::new();
+        graph.detach(round[1], &mut removed);
+        removed.sort_unstable();
+        let mut expected = [(round[0], round[1]), (round[1], round[2])];
+        expected.sort_unstable();
+        assert_eq!(removed, expected);
+        assert!(graph.contains(round[2], round[3]) && !graph.contains(round[0], round[1]));
+    }
 }

@@ -116,6 +116,34 @@ impl DependencyGraph {
         }
     }
 
+    /// Adds the edges of another fabric's graph with as many lanes; `channels` says which channel of this
+    /// fabric each channel of the other is, if any.
+    pub fn merge_renumbered(
+        &mut self,
+        other: &Self,
+        channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
+    ) {
+        for (from, to) in other.edges() {
+            if let (Some(&Some(first)), Some(&Some(then))) =
+                (channels.find(from.channel), channels.find(to.channel))
+            {
+                let renumbered = |channel, lane| Vertex { channel, lane };
+                self.add(renumbered(first, from.lane), renumbered(then, to.lane));
+            }
+        }
+    }
+
+    /// All edges.
+    pub fn edges(&self) -> impl Iterator<Item = (Vertex, Vertex)> + '_ {
+        let lanes = self.lanes as u8;
+        let vertices = self
+            .pairs
+            .heads
+            .indices()
+            .flat_map(move |channel| (0..lanes).map(move |lane| Vertex { channel, lane }));
+        vertices.flat_map(|from| self.successors(from).map(move |to| (from, to)))
+    }
+
     /// Number of edges.
     #[must_use]
     pub fn num_edges(&self) -> usize {

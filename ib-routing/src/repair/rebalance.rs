@@ -9,11 +9,13 @@ use alloc::vec::Vec;
 use ib_wire::{Lid, PortNum};
 
 use super::{
-    repairer::{Lanes, Reader, Repairer},
+    lanes::{Lanes, Protected},
+    repairer::{Reader, Repairer},
     rule::Rule,
 };
 use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
+    lid::Destination,
     verify::walk::{LOOP, NO_CHANNEL},
 };
 
@@ -60,7 +62,7 @@ impl Repairer<'_> {
                 }
                 reader.forget();
                 reader.follow(self, Some(destination), lid);
-                let (flow, mask) = self.passing(lid, reader);
+                let (flow, mask) = self.passing(destination, lid, reader, lanes);
                 let better = |&alternative: &ChannelIdx| {
                     self.load_of(alternative, lid) + flow[from.from] < self.load_of(busy, lid)
                 };
@@ -125,19 +127,19 @@ impl Repairer<'_> {
         loads.max().unwrap_or(0)
     }
 
-    /// CA ports whose packets to `lid` pass each switch, and their lanes.
+    /// LIDs of CAs whose packets to `lid` pass each switch, and the lanes to protect.
     fn passing(
         &self,
+        destination: &Destination,
         lid: Lid,
         reader: &Reader,
+        lanes: &Lanes<'_>,
     ) -> (IdxVec<SwitchIdx, u64>, IdxVec<SwitchIdx, u16>) {
         let mut flow = self.senders.clone();
-        let lanes = |switch| match self.senders[switch] {
-            0 => 0,
-            _ => self.lanes_of(switch, lid),
-        };
-        let mut mask: IdxVec<SwitchIdx, u16> =
-            self.fabric.switches().indices().map(lanes).collect();
+        let switches = self.fabric.switches().indices();
+        let mut mask: IdxVec<SwitchIdx, u16> = switches
+            .map(|switch| self.protected_lanes(lanes, switch, destination, lid))
+            .collect();
         for &switch in &reader.walk.order {
             let channel = reader.next(switch);
             if channel != NO_CHANNEL && reader.hops(switch) < LOOP {
@@ -166,7 +168,7 @@ impl Repairer<'_> {
             let here = reader.next(channel.from) == out.reverse;
             here.then_some((out.reverse, mask[channel.from]))
         });
-        lanes.is_empty()
+        lanes.protected() == Protected::Nothing
             || (self.admit_path(lanes, mask[switch], alternative, lid)
                 && into.all(|(channel, mask)| lanes.admit(mask, channel, alternative)))
     }

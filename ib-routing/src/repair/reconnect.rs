@@ -11,7 +11,8 @@ use ib_wire::Lid;
 
 use super::{
     RepairError,
-    repairer::{Lanes, Reader, Repairer},
+    lanes::Lanes,
+    repairer::{Reader, Repairer},
     rule::Rule,
 };
 use crate::{
@@ -31,6 +32,8 @@ struct Growth<'d> {
     length: IdxVec<SwitchIdx, u32>,
     /// Whether the path's first channel goes up.
     goes_up: IdxVec<SwitchIdx, bool>,
+    /// The switches without a path at the beginning, though cables join them with the destination.
+    cut_off: Vec<SwitchIdx>,
 }
 
 /// The length of no path.
@@ -107,6 +110,7 @@ impl Repairer<'_> {
             lid,
             length: IdxVec::filled(switches, OUTSIDE),
             goes_up: IdxVec::filled(switches, false),
+            cut_off: Vec::new(),
         };
         for &switch in reader.walk.order.iter().rev() {
             if self.is_cut_off(root, switch, reader) || reader.hops(switch) >= LOOP {
@@ -120,7 +124,74 @@ impl Repairer<'_> {
                 growth.length[reader.table.to(channel)].saturating_add(self.weight(channel))
             };
         }
+        let lengths = growth.length.iter_enumerated();
+        let outside = lengths.filter(|&(_, &length)| length == OUTSIDE);
+        let joined = |&switch: &SwitchIdx| self.parts[switch] == self.parts[root];
+        growth.cut_off = outside.map(|(switch, _)| switch).filter(joined).collect();
         growth
+    }
+
+    /// Gives the switches `cut_off` a path: all those whose path to `lid` is gone, in their order. The others
+    /// have theirs, and none of these passes one that is cut off.
+    pub(crate) fn reconnect_these(
+        &mut self,
+        destination: &Destination,
+        lid: Lid,
+        cut_off: &[SwitchIdx],
+        lanes: &mut Lanes<'_>,
+    ) -> Result<(), RepairError> {
+        let Some(root) = destination.switch else {
+            return Ok(());
+        };
+        let switches = self.fabric.num_switches();
+        let mut growth = Growth {
+            destination,
+            root,
+            lid,
+            length: IdxVec::filled(switches, OUTSIDE),
+            goes_up: IdxVec::filled(switches, false),
+            cut_off: cut_off.into(),
+        };
+        let by_destination = matches!(self.routes.sls(), SlTable::ByDestination(_));
+        if by_destination && cut_off.len() + 1 == switches {
+            // The lane of a LID that nobody reaches is free to choose, which cannot be undone.
+            return Err(self.deadlock(&growth, root));
+        }
+        growth.length[root] = 0;
+        let mut path = Vec::new();
+        for &switch in cut_off {
+            for (_, channel) in self.fabric.channels_from(switch) {
+                if cut_off.binary_search(&channel.to).is_err() {
+                    self.measure_path(&mut growth, channel.to, &mut path);
+                }
+            }
+        }
+        self.grow(growth, lanes)
+    }
+
+    /// Measures the path of a switch that has one, and those of all switches on it.
+    fn measure_path(
+        &self,
+        growth: &mut Growth<'_>,
+        switch: SwitchIdx,
+        path: &mut Vec<(SwitchIdx, ChannelIdx)>,
+    ) {
+        path.clear();
+        let mut here = switch;
+        while growth.length[here] == OUTSIDE && path.len() < self.fabric.num_switches() {
+            let port = self.routes.port(here, growth.lid);
+            let Some(channel) = self.fabric.channel_at(here, port) else {
+                return;
+            };
+            path.push((here, channel));
+            here = self.fabric.channel(channel).to;
+        }
+        let mut length = growth.length[here];
+        for &(switch, channel) in path.iter().rev() {
+            length = length.saturating_add(self.weight(channel));
+            growth.length[switch] = length;
+            growth.goes_up[switch] = self.is_up(channel);
+        }
     }
 
     fn grow(&mut self, mut growth: Growth<'_>, lanes: &mut Lanes<'_>) -> Result<(), RepairError> {
@@ -128,12 +199,11 @@ impl Repairer<'_> {
             Rule::UpDown(_) => &[Phase::Down, Phase::Up, Phase::Any],
             Rule::Shortest | Rule::Free => &[Phase::Down],
         };
-        let part = self.parts[growth.root];
         for &phase in phases {
             let mut open = BinaryHeap::new();
             let mut left = false;
-            for switch in self.fabric.switches().indices() {
-                if self.parts[switch] == part && growth.length[switch] == OUTSIDE {
+            for &switch in &growth.cut_off {
+                if growth.length[switch] == OUTSIDE {
                     left = true;
                     open.extend(self.next_length(&growth, phase, switch, 0));
                 }
@@ -170,11 +240,8 @@ impl Repairer<'_> {
                 }
             }
         }
-        let lost = self
-            .fabric
-            .switches()
-            .indices()
-            .find(|&at| self.parts[at] == part && growth.length[at] == OUTSIDE);
+        let mut cut_off = growth.cut_off.iter().copied();
+        let lost = cut_off.find(|&switch| growth.length[switch] == OUTSIDE);
         match lost {
             None => Ok(()),
             Some(switch) if matches!(self.rule, Rule::UpDown(_)) => Err(RepairError::NoPath {
@@ -189,9 +256,11 @@ impl Repairer<'_> {
     /// the shortest, a longer one in place is better than a shorter one elsewhere.
     fn may_follow(&self, growth: &Growth<'_>, channel: ChannelIdx, lanes: &mut Lanes<'_>) -> bool {
         let (from, lid) = (self.fabric.channel(channel), growth.lid);
-        matches!(self.rule, Rule::Free)
-            && self.routes.port(from.from, lid) == from.port
-            && self.admit_path(lanes, self.lanes_of(from.from, lid), channel, lid)
+        if !matches!(self.rule, Rule::Free) || self.routes.port(from.from, lid) != from.port {
+            return false;
+        }
+        let mask = self.protected_lanes(lanes, from.from, growth.destination, lid);
+        self.admit_path(lanes, mask, channel, lid)
     }
 
     /// The shortest path of a switch that has a length of at least `least` links.
@@ -213,7 +282,7 @@ impl Repairer<'_> {
     /// Whether a switch outside may join by `channel`.
     fn allows(&self, growth: &Growth<'_>, phase: Phase, channel: ChannelIdx) -> bool {
         let ends = self.fabric.channel(channel);
-        if growth.length[ends.to] == OUTSIDE {
+        if growth.length[ends.to] == OUTSIDE || self.dead.contains(&channel) {
             return false;
         }
         match (self.rule, phase) {
@@ -255,12 +324,7 @@ impl Repairer<'_> {
             })
             .collect();
         channels.sort_unstable();
-        // Traffic to a switch is no CA's: what can deadlock there already need not move.
-        let may_stay = self.is_unsafe && growth.destination.is_switch();
-        if let Some(&(false, .., channel)) = channels.first().filter(|_| may_stay) {
-            return Some(channel);
-        }
-        let mask = self.lanes_of(switch, lid);
+        let mask = self.protected_lanes(lanes, switch, growth.destination, lid);
         let own = channels
             .iter()
             .find(|&&(.., channel)| self.admit_path(lanes, mask, channel, lid));
@@ -271,9 +335,7 @@ impl Repairer<'_> {
             for &(.., channel) in &channels {
                 for sl in self.new_sls() {
                     if self.admit_path(lanes, 1 << self.lane(sl), channel, lid) {
-                        if let Some(entry) = self.sls.get_mut(at) {
-                            *entry = sl;
-                        }
+                        self.set_level(at, sl);
                         return Some(channel);
                     }
                 }
@@ -297,7 +359,7 @@ impl Repairer<'_> {
         growth.length[switch] = length;
         growth.goes_up[switch] = self.is_up(channel);
         let port = self.fabric.channel(channel).port;
-        self.routes.set_port(switch, growth.lid, port);
+        self.set_port(switch, growth.lid, port);
         if !growth.destination.is_switch() && self.senders[switch] > 0 {
             let path: Vec<ChannelIdx> = self.path_from(channel, growth.lid).collect();
             for channel in path {

@@ -7,37 +7,47 @@ use ib_wire::{Guid, Lid, PortNum, Sl};
 use super::Installed;
 use crate::{
     fabric::Fabric,
-    index::{IdxVec, SwitchIdx},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     routes::{Routes, SlTable},
     vl::VlMap,
 };
 
 /// The old routes in the numbers of the new fabric.
-pub(super) struct Remapped {
+pub(crate) struct Remapped {
     /// Entries that still lead over the cable that they led over, and the exits of all LIDs.
-    pub(super) routes: Routes,
+    pub(crate) routes: Routes,
     /// Which switch of the old fabric each switch was.
-    pub(super) was: IdxVec<SwitchIdx, Option<SwitchIdx>>,
+    pub(crate) was: IdxVec<SwitchIdx, Option<SwitchIdx>>,
+    /// By channel of the old fabric: the channel that it is now, if its cable is the same.
+    pub(crate) channels: IdxVec<ChannelIdx, Option<ChannelIdx>>,
     /// Whether cables between switches came that were not there.
-    pub(super) grown: bool,
+    pub(crate) grown: bool,
     /// A new switch among SLtoVL tables that differ by port: only the engine can make its tables.
-    pub(super) new_tables: Option<Guid>,
+    pub(crate) new_tables: Option<Guid>,
 }
 
 /// Translates the old routes into the numbers of the new fabric.
-pub(super) fn remap(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Remapped {
+pub(crate) fn remap(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Remapped {
     let mut routes = Routes::new(old.routes.engine(), fabric, lids);
     let was = old_switches(old.fabric, fabric);
     let mut grown = false;
+    let mut channels = IdxVec::filled(old.fabric.channels().len(), None);
     for (switch, &before) in was.iter_enumerated() {
         let alive = alive_ports(old.fabric, fabric, before, switch);
         let is_alive = |port: PortNum| alive.get(usize::from(port.0)) == Some(&true);
         grown |= is_new(fabric, switch, &alive);
         let Some(before) = before else { continue };
+        let mut stays = [false; 256];
+        for (port, stays) in (0..=u8::MAX).map(PortNum).zip(&mut stays) {
+            *stays = is_alive(port);
+            if let Some(channel) = old.fabric.channel_at(before, port).filter(|_| *stays) {
+                channels[channel] = fabric.channel_at(switch, port);
+            }
+        }
         let entries = old.routes.lft(before).iter();
         for (entry, &port) in routes.lft_mut(switch).iter_mut().zip(entries) {
-            if is_alive(PortNum(port)) {
+            if stays.get(usize::from(port)) == Some(&true) {
                 *entry = port;
             }
         }
@@ -49,13 +59,14 @@ pub(super) fn remap(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Remap
     Remapped {
         routes,
         was,
+        channels,
         grown,
         new_tables,
     }
 }
 
 /// Whether a fabric has a cable between switches that it had not.
-pub(super) fn has_grown(old: &Fabric, new: &Fabric) -> bool {
+pub(crate) fn has_grown(old: &Fabric, new: &Fabric) -> bool {
     let was = old_switches(old, new);
     let mut switches = was.iter_enumerated();
     switches.any(|(switch, &before)| is_new(new, switch, &alive_ports(old, new, before, switch)))
@@ -69,7 +80,7 @@ fn is_new(fabric: &Fabric, switch: SwitchIdx, alive: &[bool]) -> bool {
 }
 
 /// Number of entries that `new` changes, and of those among them that were broken.
-pub(super) fn count(
+pub(crate) fn count(
     old: Installed<'_>,
     fabric: &Fabric,
     lids: &LidMap,
@@ -79,6 +90,9 @@ pub(super) fn count(
     for (switch, &before) in old_switches(old.fabric, fabric).iter_enumerated() {
         let alive = alive_ports(old.fabric, fabric, before, switch);
         let row = before.map_or(&[][..], |before| old.routes.lft(before));
+        if row == new.lft(switch) {
+            continue;
+        }
         for (lid, &port) in (0..).map(Lid).zip(new.lft(switch)) {
             let was = row.get(usize::from(lid.0)).copied();
             let was = was.unwrap_or(PortNum::UNREACHABLE.0);

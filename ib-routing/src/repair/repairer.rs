@@ -1,53 +1,52 @@
 //! The state of a repair: tables, loads, and the dependencies of the paths in place.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
 use ib_wire::{Lid, PortNum, Sl};
 
-use super::{BaseDependencies, RepairError, remap::Remapped, rule::Rule};
+use super::{RepairError, lanes::Lanes, remap::Remapped, rule::Rule};
 use crate::{
-    algo::{
-        bfs,
-        channel_graph::{ChannelGraph, DependencyLayout},
-        lanes::up_down_order,
-        shortest_path_dag::{hop_weights, senders},
-    },
+    algo::{bfs, shortest_path_dag::hop_weights},
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     options::RouteOptions,
     routes::{Routes, SlTable},
-    verify::walk::{Block, LOOP, NO_CHANNEL, PortTable, Target, Walk},
+    verify::walk::{Block, LOOP, PortTable, Target, Walk},
 };
 
-/// Virtual lanes that an SLtoVL table can name.
-const LANES: usize = 16;
-
 /// A repair while it runs.
-pub(super) struct Repairer<'a> {
+#[derive(Clone)]
+pub(crate) struct Repairer<'a> {
     pub(super) fabric: &'a Fabric,
     pub(super) lids: &'a LidMap,
     pub(super) options: &'a RouteOptions,
     pub(super) rule: &'a Rule,
-    pub(super) routes: Routes,
+    pub(crate) routes: Routes,
     /// Length of each channel; empty where all are one.
     weights: IdxVec<ChannelIdx, u32>,
-    /// CA ports at each switch.
-    pub(super) senders: IdxVec<SwitchIdx, u64>,
+    /// LIDs of CAs at each switch.
+    pub(crate) senders: IdxVec<SwitchIdx, u64>,
     pub(super) parts: IdxVec<SwitchIdx, u32>,
     /// CA-pair routes on each channel.
-    pub(super) load: IdxVec<ChannelIdx, u64>,
+    pub(crate) load: IdxVec<ChannelIdx, u64>,
+    /// Channels that no path may take, though the fabric has them.
+    pub(crate) dead: Vec<ChannelIdx>,
     /// Service levels by switch and LID, where the routes have such.
     pub(super) sls: Vec<Sl>,
     /// Hops to the switches that were measured; needed only where paths may have become shorter.
     distances: Option<IdxVec<SwitchIdx, Option<IdxVec<SwitchIdx, u16>>>>,
-    /// Whether paths in place to switches can deadlock.
-    pub(super) is_unsafe: bool,
+    /// Every write to `routes` and `sls`, for [`Repairer::undo`], if anybody will.
+    journal: Option<Vec<Write>>,
 }
 
-/// The dependencies of each lane, where the routes shall not deadlock.
-pub(super) struct Lanes<'g> {
-    graphs: Vec<ChannelGraph<'g>>,
+/// What an entry was before a write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Write {
+    /// Of a forwarding table.
+    Port(SwitchIdx, Lid, PortNum),
+    /// Of the service levels.
+    Level(usize, Sl),
 }
 
 /// Reads the tree of one LID after the other out of the tables.
@@ -103,9 +102,10 @@ impl Reader {
 }
 
 impl<'a> Repairer<'a> {
-    /// Begins with the remapped routes.
-    pub(super) fn new(
+    /// Begins with the remapped routes, and the load that they have.
+    pub(crate) fn new(
         remapped: &Remapped,
+        load: &IdxVec<ChannelIdx, u32>,
         fabric: &'a Fabric,
         lids: &'a LidMap,
         options: &'a RouteOptions,
@@ -123,31 +123,48 @@ impl<'a> Repairer<'a> {
             rule,
             routes: remapped.routes.clone(),
             weights: hop_weights(fabric, options),
-            senders: senders(fabric, lids),
+            senders: ca_lids(fabric, lids),
             parts: fabric.parts(),
-            load: IdxVec::filled(fabric.channels().len(), 0),
+            load: load.iter().copied().map(u64::from).collect(),
+            dead: Vec::new(),
             sls,
             distances: may_be_shorter.then(|| IdxVec::filled(fabric.num_switches(), None)),
-            is_unsafe: false,
+            journal: None,
         }
     }
 
-    /// Repairs all LIDs, those of CAs first, then moves up to `rebalance` entries more. Returns the
-    /// routes and how many moved for the balance.
+    /// Repairs the LIDs `incomplete`, those of CAs first, then moves up to `rebalance` entries more. Returns
+    /// the routes and how many moved for the balance.
     pub(super) fn run(
         mut self,
-        base: Option<BaseDependencies>,
+        mut lanes: Lanes<'_>,
+        incomplete: &[Lid],
         rebalance: usize,
     ) -> Result<(Routes, u64), RepairError> {
-        let layout = DependencyLayout::new(self.fabric);
-        let order = up_down_order(self.fabric, &self.senders);
-        let mut lanes = Lanes { graphs: Vec::new() };
-        if base.is_some() {
-            lanes.graphs = vec![ChannelGraph::new(&layout, &order); LANES];
-        }
         let mut reader = Reader::new(self.fabric);
+        let lids = self.lids;
+        let all: Vec<Lid> = match self.distances {
+            // Every path may have become longer than need be.
+            Some(_) => lids
+                .destinations()
+                .iter()
+                .flat_map(|end| end.range.iter())
+                .collect(),
+            None => incomplete.to_vec(),
+        };
         for of_switches in [false, true] {
-            let broken = self.read_trees(of_switches, base, &mut reader, &mut lanes)?;
+            let owned = all.iter().filter_map(|&lid| Some((lids.owner(lid)?, lid)));
+            let mut broken = Vec::new();
+            for (destination, lid) in owned.filter(|(end, _)| end.is_switch() == of_switches) {
+                let Some(root) = destination.switch else {
+                    continue;
+                };
+                reader.follow(&self, Some(destination), lid);
+                if self.is_broken(root, &reader) {
+                    broken.push((destination, lid));
+                }
+                self.cut(root, lid);
+            }
             for (destination, lid) in broken {
                 self.reconnect(destination, lid, &mut reader, &mut lanes)?;
             }
@@ -169,114 +186,13 @@ impl<'a> Repairer<'a> {
         Ok((self.routes, moved))
     }
 
-    /// Reads the trees towards the LIDs of CAs, or of switches: notes loads and dependencies, and
-    /// returns the LIDs that some switch has lost, or has a longer path to than need be.
-    fn read_trees(
-        &mut self,
-        of_switches: bool,
-        base: Option<BaseDependencies>,
-        reader: &mut Reader,
-        lanes: &mut Lanes<'_>,
-    ) -> Result<Vec<(&'a Destination, Lid)>, RepairError> {
-        let mut broken = Vec::new();
-        if !of_switches {
-            self.read_unowned(base, reader, lanes)?;
-        }
-        let mut passing = IdxVec::filled(self.fabric.num_switches(), (0u64, 0u16));
-        let lids = self.lids;
-        let ends = lids.destinations().iter();
-        for destination in ends.filter(|end| end.is_switch() == of_switches) {
-            let Some(root) = destination.switch else {
-                continue;
-            };
-            for lid in destination.range.iter() {
-                reader.follow(self, Some(destination), lid);
-                for (switch, passing) in passing.indices().zip(passing.iter_mut()) {
-                    let senders = self.senders[switch];
-                    let sends = of_switches || senders > 0;
-                    let mask = if sends && !lanes.graphs.is_empty() {
-                        self.lanes_of(switch, lid)
-                    } else {
-                        0
-                    };
-                    *passing = (senders, mask);
-                }
-                for &switch in &reader.walk.order {
-                    let (channel, arrives) = (reader.next(switch), reader.hops(switch) < LOOP);
-                    if channel == NO_CHANNEL || !(arrives || base == Some(BaseDependencies::Old)) {
-                        continue;
-                    }
-                    let to = reader.table.to(channel);
-                    let (flow, mask) = passing[switch];
-                    if arrives && !of_switches {
-                        self.load[channel] += flow;
-                        passing[to].0 += flow;
-                    }
-                    passing[to].1 |= mask;
-                    let next = reader.next(to);
-                    let admitted = next == NO_CHANNEL || lanes.admit(mask, channel, next);
-                    if !admitted && !of_switches {
-                        return Err(RepairError::WasUnsafe);
-                    }
-                    self.is_unsafe |= !admitted;
-                }
-                if self.is_broken(root, reader) {
-                    broken.push((destination, lid));
-                }
-                self.cut(root, lid);
-            }
-        }
-        Ok(broken)
-    }
-
     /// Removes the entries of switches that no cable joins with the owner of `lid`.
     fn cut(&mut self, root: SwitchIdx, lid: Lid) {
         for switch in self.fabric.switches().indices() {
             if self.parts[switch] != self.parts[root] {
-                self.routes.set_port(switch, lid, PortNum::UNREACHABLE);
+                self.set_port(switch, lid, PortNum::UNREACHABLE);
             }
         }
-    }
-
-    /// Adds the dependencies of packets to ports that are gone: their entries stay until they are dropped.
-    fn read_unowned(
-        &self,
-        base: Option<BaseDependencies>,
-        reader: &mut Reader,
-        lanes: &mut Lanes<'_>,
-    ) -> Result<(), RepairError> {
-        if base.is_none() {
-            return Ok(());
-        }
-        let all = (0..self.routes.row_len()).map(|lid| Lid(lid as u16));
-        let gone = |lid: &Lid| {
-            let owner = self.lids.owner(*lid);
-            owner.is_none_or(|owner| owner.switch.is_none())
-        };
-        for lid in all.filter(gone) {
-            let used = |switch| self.routes.port(switch, lid) != PortNum::UNREACHABLE;
-            if !self.fabric.switches().indices().any(used) {
-                continue;
-            }
-            reader.follow(self, None, lid);
-            let mut masks: IdxVec<SwitchIdx, u16> = IdxVec::filled(self.fabric.num_switches(), 0);
-            for &switch in &reader.walk.order {
-                let channel = reader.next(switch);
-                if channel == NO_CHANNEL {
-                    continue;
-                }
-                if self.senders[switch] > 0 {
-                    masks[switch] |= self.lanes_of(switch, lid);
-                }
-                let (mask, to) = (masks[switch], reader.table.to(channel));
-                masks[to] |= mask;
-                let next = reader.next(to);
-                if next != NO_CHANNEL && !lanes.admit(mask, channel, next) {
-                    return Err(RepairError::WasUnsafe);
-                }
-            }
-        }
-        Ok(())
     }
 
     fn is_broken(&mut self, root: SwitchIdx, reader: &Reader) -> bool {
@@ -309,7 +225,7 @@ impl<'a> Repairer<'a> {
     }
 
     /// The lanes of what ports at (or of) `switch` send to `lid`, a bit each.
-    pub(super) fn lanes_of(&self, switch: SwitchIdx, lid: Lid) -> u16 {
+    pub(crate) fn lanes_of(&self, switch: SwitchIdx, lid: Lid) -> u16 {
         let bit = |sl| 1 << self.lane(sl);
         match self.routes.sls() {
             SlTable::ByPair(_) => {
@@ -363,7 +279,7 @@ impl<'a> Repairer<'a> {
         channel: ChannelIdx,
         lid: Lid,
     ) -> bool {
-        if lanes.graphs.is_empty() {
+        if mask == 0 {
             return true;
         }
         let mut before = channel;
@@ -372,17 +288,74 @@ impl<'a> Repairer<'a> {
             lanes.admit(mask, from, next)
         })
     }
+
+    /// The lanes on which packets from `switch` to `lid` must not come to deadlock, a bit each.
+    pub(super) fn protected_lanes(
+        &self,
+        lanes: &Lanes<'_>,
+        switch: SwitchIdx,
+        destination: &Destination,
+        lid: Lid,
+    ) -> u16 {
+        if lanes.protects(self.senders[switch] > 0, destination) {
+            self.lanes_of(switch, lid)
+        } else {
+            0
+        }
+    }
+
+    /// Writes a forwarding entry.
+    pub(crate) fn set_port(&mut self, switch: SwitchIdx, lid: Lid, port: PortNum) {
+        if let Some(journal) = &mut self.journal {
+            journal.push(Write::Port(switch, lid, self.routes.port(switch, lid)));
+        }
+        self.routes.set_port(switch, lid, port);
+    }
+
+    /// Writes a service level.
+    pub(super) fn set_level(&mut self, at: usize, sl: Sl) {
+        if let Some(entry) = self.sls.get_mut(at) {
+            if let Some(journal) = &mut self.journal {
+                journal.push(Write::Level(at, *entry));
+            }
+            *entry = sl;
+        }
+    }
+
+    /// From now on notes what is written, for [`Repairer::undo`].
+    pub(crate) fn record(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// What was written since [`Repairer::record`] or [`Repairer::undo`].
+    pub(crate) fn journal(&self) -> &[Write] {
+        self.journal.as_deref().unwrap_or_default()
+    }
+
+    /// Takes back what was written since [`Repairer::record`].
+    pub(crate) fn undo(&mut self) {
+        let Some(mut journal) = self.journal.take() else {
+            return;
+        };
+        for write in journal.drain(..).rev() {
+            match write {
+                Write::Port(switch, lid, port) => self.routes.set_port(switch, lid, port),
+                Write::Level(at, sl) => {
+                    if let Some(entry) = self.sls.get_mut(at) {
+                        *entry = sl;
+                    }
+                }
+            }
+        }
+        self.journal = Some(journal);
+    }
 }
 
-impl Lanes<'_> {
-    /// Whether nothing is promised about deadlock.
-    pub(super) fn is_empty(&self) -> bool {
-        self.graphs.is_empty()
-    }
-
-    /// Makes `to` a dependency of `from` on each lane in `mask`; false if that closes a cycle.
-    pub(super) fn admit(&mut self, mask: u16, from: ChannelIdx, to: ChannelIdx) -> bool {
-        let mut graphs = self.graphs.iter_mut().enumerate();
-        graphs.all(|(lane, graph)| mask >> lane & 1 == 0 || graph.admit(from, to))
-    }
+/// LIDs of CAs at each switch.
+fn ca_lids(fabric: &Fabric, lids: &LidMap) -> IdxVec<SwitchIdx, u64> {
+    let count = |switch| {
+        let cas = lids.at_switch(switch).filter(|end| !end.is_switch());
+        cas.map(|end| u64::from(end.range.lmc().lid_count())).sum()
+    };
+    fabric.switches().indices().map(count).collect()
 }

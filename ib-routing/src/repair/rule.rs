@@ -5,17 +5,19 @@ use core::cmp::Reverse;
 
 use super::{Installed, remap::Remapped};
 use crate::{
-    algo::up_down::{self, DOWN, UP},
+    algo::{
+        dependency::DependencyGraph,
+        up_down::{self, DOWN, UP},
+    },
     engine::{PathRule, dnup, updn},
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
-    routes::Routes,
 };
 
 /// The rule for a path, besides that it must not deadlock.
-pub(super) enum Rule {
+pub(crate) enum Rule {
     /// As few links as there can be.
     Shortest,
     /// Up, then down, by the class of each channel; as few links as that allows.
@@ -24,15 +26,33 @@ pub(super) enum Rule {
     Free,
 }
 
+/// The rules to try, the best first: at least one.
+pub(crate) struct Rules {
+    pub(crate) rules: Vec<Rule>,
+    /// Whether the routes break a rule that would be better than all of these.
+    pub(crate) best_refused: bool,
+}
+
+impl From<Rule> for Rules {
+    fn from(rule: Rule) -> Self {
+        Self {
+            rules: Vec::from([rule]),
+            best_refused: false,
+        }
+    }
+}
+
 impl Rule {
-    /// The rules that the engine's routes obey on what is left of the fabric, the best first.
-    pub(super) fn of(
+    /// The rules that the engine's routes obey on what is left of the fabric, the best first. `between_cas`
+    /// are the dependencies of CA traffic on the remapped routes.
+    pub(crate) fn of(
         old: Installed<'_>,
         remapped: &Remapped,
         fabric: &Fabric,
         lids: &LidMap,
         options: &RouteOptions,
-    ) -> Vec<Self> {
+        between_cas: &DependencyGraph,
+    ) -> Rules {
         // A switch that stays keeps its rank, so that the paths in place stay legal; a new one gets
         // what it would have in the new fabric.
         let kept = |before: &Ranks, after: &Ranks| -> Ranks {
@@ -48,7 +68,7 @@ impl Rule {
                 .collect()
         };
         let candidates = match old.routes.engine().guarantees(options).paths {
-            PathRule::Shortest => return Vec::from([Self::Shortest]),
+            PathRule::Shortest => return Rules::from(Self::Shortest),
             PathRule::UpDown => {
                 let before = updn::possible_ranks(old.fabric, old.lids, options);
                 let after = updn::possible_ranks(fabric, lids, options);
@@ -63,15 +83,21 @@ impl Rule {
             PathRule::Any => Vec::new(),
         };
         let mut rules: Vec<Self> = Vec::new();
+        let mut refused = false;
         for classes in candidates {
-            if obeys(fabric, lids, &remapped.routes, &classes) {
+            if obeys(between_cas, &classes) {
                 rules.push(Self::UpDown(classes));
+            } else {
+                refused |= rules.is_empty();
             }
         }
         if rules.is_empty() {
             rules.push(Self::Free);
         }
-        rules
+        Rules {
+            rules,
+            best_refused: refused,
+        }
     }
 }
 
@@ -92,29 +118,8 @@ fn directions(
     up_down::directions(fabric, &place.collect())
 }
 
-/// Whether no route between CAs goes up after it went down.
-fn obeys(
-    fabric: &Fabric,
-    lids: &LidMap,
-    routes: &Routes,
-    classes: &IdxVec<ChannelIdx, u8>,
-) -> bool {
-    let has_ca = |switch| lids.at_switch(switch).any(|end| !end.is_switch());
-    let with_ca: Vec<SwitchIdx> = fabric
-        .switches()
-        .indices()
-        .filter(|&at| has_ca(at))
-        .collect();
-    let mut cas = lids.destinations().iter().filter(|end| !end.is_switch());
-    cas.all(|end| {
-        with_ca.iter().all(|&source| {
-            let path = routes.path(fabric, source, end.range.base());
-            let mut last = UP;
-            path.filter_map(|(switch, port)| fabric.channel_at(switch, port))
-                .all(|channel| {
-                    let before = core::mem::replace(&mut last, classes[channel]);
-                    before != DOWN || last != UP
-                })
-        })
-    })
+/// Whether no packet between CAs goes up after it went down: none of their channels depend on each other so.
+fn obeys(dependencies: &DependencyGraph, classes: &IdxVec<ChannelIdx, u8>) -> bool {
+    let mut edges = dependencies.edges();
+    edges.all(|(from, to)| classes[from.channel] != DOWN || classes[to.channel] != UP)
 }

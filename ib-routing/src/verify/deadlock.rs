@@ -114,6 +114,12 @@ impl Dependencies {
         self.lanes_used |= later.lanes_used;
     }
 
+    /// The graphs by kind of traffic: between CAs, between CAs and switches, between switches. A later one
+    /// need not hold what an earlier one holds.
+    pub(super) fn into_graphs(self) -> [DependencyGraph; 3] {
+        self.graphs
+    }
+
     /// Judges CA traffic alone, with multicast groups, then with each further kind added.
     pub(super) fn report(
         self,

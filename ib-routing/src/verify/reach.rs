@@ -70,6 +70,8 @@ pub(super) struct ReachCounts {
     loops: u64,
     max_hops: u32,
     failures: Vec<Failure>,
+    /// LIDs that the routes of some switch do not reach, in their order.
+    incomplete: Vec<Lid>,
 }
 
 /// The ports that reach one LID.
@@ -95,6 +97,7 @@ impl ReachCounts {
             loops: 0,
             max_hops: 0,
             failures: Vec::new(),
+            incomplete: Vec::new(),
         }
     }
 
@@ -110,6 +113,7 @@ impl ReachCounts {
         for (lane, (target, reached)) in targets.iter().zip(reached).enumerate() {
             if reached.switches < walk.hops.len() {
                 self.failures(&context.table, walk, lane, target.lid);
+                self.incomplete.push(target.lid);
             }
             if let Some(owner) = target.owner {
                 self.add_pairs(context, walk, lane, owner, reached);
@@ -267,6 +271,12 @@ impl ReachCounts {
         self.max_hops = self.max_hops.max(later.max_hops);
         let room = NAMED_FAILURES.saturating_sub(self.failures.len());
         self.failures.extend(later.failures.into_iter().take(room));
+        self.incomplete.extend(later.incomplete);
+    }
+
+    /// The routes of CA pairs on each channel, and the LIDs that some switch does not reach.
+    pub(super) fn into_loads(self) -> (IdxVec<ChannelIdx, u32>, Vec<Lid>) {
+        (self.load, self.incomplete)
     }
 
     pub(super) fn report(self, report: &mut VerifyReport) {

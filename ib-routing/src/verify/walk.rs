@@ -10,7 +10,7 @@ use ib_wire::{Lid, PortNum};
 
 use crate::{
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, Idx as _, IdxVec, SwitchIdx},
     lid::Destination,
     routes::Routes,
 };
@@ -255,6 +255,48 @@ impl<const LIDS: usize> Walk<LIDS> {
             }
         }
         here
+    }
+}
+
+/// The forwarding entries of all switches by LID: for those who follow LIDs one by one, again and again.
+pub(crate) struct Columns {
+    switches: usize,
+    /// A place among the channels of each switch, one LID after the other.
+    places: Vec<u8>,
+}
+
+impl Columns {
+    pub(crate) fn new(fabric: &Fabric, table: &PortTable, routes: &Routes) -> Self {
+        let switches = fabric.num_switches();
+        let mut places = alloc::vec![Ports::NONE; switches * routes.row_len()];
+        let mut block = Block::new(fabric);
+        let blocks = places.chunks_mut((switches * Block::LIDS).max(1));
+        for (number, columns) in blocks.enumerate() {
+            block.load(table, routes, number * Block::LIDS);
+            for (at, column) in columns.chunks_mut(switches.max(1)).enumerate() {
+                for (place, entries) in column.iter_mut().zip(block.places.iter()) {
+                    *place = entries.get(at).copied().unwrap_or(Ports::NONE);
+                }
+            }
+        }
+        Self { switches, places }
+    }
+
+    /// The channel that a switch sent by.
+    pub(crate) fn next(&self, table: &PortTable, switch: SwitchIdx, lid: Lid) -> ChannelIdx {
+        let place = self.column(lid).get(switch.at());
+        match place.copied().unwrap_or(Ports::NONE) {
+            Ports::NONE => NO_CHANNEL,
+            place => ChannelIdx(table.ports[switch].first.0 + u32::from(place)),
+        }
+    }
+
+    /// The places of one LID, by switch.
+    fn column(&self, lid: Lid) -> &[u8] {
+        let start = usize::from(lid.0) * self.switches;
+        self.places
+            .get(start..start + self.switches)
+            .unwrap_or_default()
     }
 }
 

@@ -1,0 +1,194 @@
+//! The dependencies of each lane, kept free of cycles while a repair adds paths.
+
+use alloc::vec::Vec;
+
+use crate::{
+    algo::{
+        channel_graph::{ChannelGraph, DependencyLayout},
+        dependency::DependencyGraph,
+    },
+    index::ChannelIdx,
+    lid::Destination,
+};
+
+/// Virtual lanes that an SLtoVL table can name.
+const LANES: usize = 16;
+
+/// Which traffic must not come to deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protected {
+    /// None: it can deadlock already, or the verifier judges afterwards.
+    Nothing,
+    /// Traffic between CAs.
+    BetweenCas,
+    /// All traffic, that of switches too.
+    All,
+}
+
+/// The dependencies of each lane.
+#[derive(Clone)]
+pub(crate) struct Lanes<'g> {
+    layout: &'g DependencyLayout,
+    /// Where the topological order of a lane without dependencies begins.
+    order: &'g [ChannelIdx],
+    graphs: Vec<Option<ChannelGraph<'g>>>,
+    protected: Protected,
+    /// What [`Lanes::undo`] takes back, if anybody will.
+    journal: Option<Vec<Change>>,
+}
+
+/// A change of a lane's dependencies: the lane, and the channels at both ends.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Admitted(usize, ChannelIdx, ChannelIdx),
+    Refused(usize, ChannelIdx, ChannelIdx),
+    Removed(usize, ChannelIdx, ChannelIdx),
+}
+
+impl<'g> Lanes<'g> {
+    /// Lanes on which anything may wait for anything.
+    pub(crate) fn unprotected(layout: &'g DependencyLayout, order: &'g [ChannelIdx]) -> Self {
+        Self {
+            layout,
+            order,
+            graphs: Vec::new(),
+            protected: Protected::Nothing,
+            journal: None,
+        }
+    }
+
+    /// Lanes with the dependencies that are there; `None` if these form a cycle.
+    pub(crate) fn new(
+        layout: &'g DependencyLayout,
+        order: &'g [ChannelIdx],
+        dependencies: &DependencyGraph,
+        protected: Protected,
+    ) -> Option<Self> {
+        let topological = dependencies.order().ok()?;
+        let mut by_lane: Vec<Vec<ChannelIdx>> = alloc::vec![Vec::new(); LANES];
+        for vertex in topological {
+            if let Some(order) = by_lane.get_mut(usize::from(vertex.lane)) {
+                order.push(vertex.channel);
+            }
+        }
+        let graphs = by_lane.iter().map(|topological| {
+            let is_used = topological.len() == order.len() && !order.is_empty();
+            is_used.then(|| ChannelGraph::new(layout, topological))
+        });
+        let mut lanes = Self {
+            graphs: graphs.collect(),
+            protected,
+            ..Self::unprotected(layout, order)
+        };
+        for (from, to) in dependencies.edges() {
+            lanes.admit(1 << from.lane, from.channel, to.channel);
+        }
+        Some(lanes)
+    }
+
+    /// Which traffic must not come to deadlock.
+    pub(crate) fn protected(&self) -> Protected {
+        self.protected
+    }
+
+    /// Whether traffic from CAs (or else a switch alone) to a port must not come to deadlock.
+    pub(crate) fn protects(&self, from_cas: bool, to: &Destination) -> bool {
+        match self.protected {
+            Protected::Nothing => false,
+            Protected::BetweenCas => from_cas && !to.is_switch(),
+            Protected::All => true,
+        }
+    }
+
+    /// Makes `to` a dependency of `from` on each lane in `mask`; false if that closes a cycle.
+    pub(crate) fn admit(&mut self, mask: u16, from: ChannelIdx, to: ChannelIdx) -> bool {
+        bits(mask).all(|lane| self.admit_on(lane, from, to))
+    }
+
+    fn admit_on(&mut self, lane: usize, from: ChannelIdx, to: ChannelIdx) -> bool {
+        let Some(graph) = self.graphs.get_mut(lane) else {
+            return true;
+        };
+        let graph = graph.get_or_insert_with(|| ChannelGraph::new(self.layout, self.order));
+        let is_known = graph.contains(from, to) || graph.refuses(from, to);
+        let admitted = graph.admit(from, to);
+        if let Some(journal) = self.journal.as_mut().filter(|_| !is_known) {
+            journal.push(if admitted {
+                Change::Admitted(lane, from, to)
+            } else {
+                Change::Refused(lane, from, to)
+            });
+        }
+        admitted
+    }
+
+    /// Whether `to` is a dependency of `from` on each lane in `mask`.
+    pub(crate) fn contains(&self, mask: u16, from: ChannelIdx, to: ChannelIdx) -> bool {
+        bits(mask).all(|lane| {
+            let graph = self.graphs.get(lane).and_then(Option::as_ref);
+            graph.is_some_and(|graph| graph.contains(from, to))
+        })
+    }
+
+    /// From now on notes what changes, for [`Lanes::undo`].
+    pub(crate) fn record(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// Takes all dependencies on these channels and of them out.
+    pub(crate) fn detach(&mut self, channels: &[ChannelIdx]) {
+        let mut removed = Vec::new();
+        for (lane, graph) in self.graphs.iter_mut().enumerate() {
+            let Some(graph) = graph else { continue };
+            removed.clear();
+            for &channel in channels {
+                graph.detach(channel, &mut removed);
+            }
+            if let Some(journal) = &mut self.journal {
+                let removed = removed.iter();
+                journal.extend(removed.map(|&(from, to)| Change::Removed(lane, from, to)));
+            }
+        }
+    }
+
+    /// Takes back what changed since [`Lanes::record`].
+    pub(crate) fn undo(&mut self) {
+        let Some(mut journal) = self.journal.take() else {
+            return;
+        };
+        // What was added goes first: beside what was there before, there is no cycle.
+        for change in &journal {
+            match *change {
+                Change::Admitted(lane, from, to) => {
+                    if let Some(Some(graph)) = self.graphs.get_mut(lane) {
+                        graph.remove(from, to);
+                    }
+                }
+                Change::Refused(lane, from, to) => {
+                    if let Some(Some(graph)) = self.graphs.get_mut(lane) {
+                        graph.reconsider(from, to);
+                    }
+                }
+                Change::Removed(..) => {}
+            }
+        }
+        for change in &journal {
+            if let Change::Removed(lane, from, to) = *change
+                && let Some(Some(graph)) = self.graphs.get_mut(lane)
+            {
+                graph.admit(from, to);
+            }
+        }
+        journal.clear();
+        self.journal = Some(journal);
+    }
+}
+
+/// The numbers of the lanes in a mask.
+fn bits(mut mask: u16) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (bit < LANES).then_some(bit)
+    })
+}
