@@ -40,9 +40,9 @@ pub use self::{
     fault::{ClusterFault, ClusterFaultKind},
     mcast::join_trees,
     plan::plan,
-    route::{ClusterRoutes, route},
+    route::{ClusterLids, ClusterRoutes, route},
     union::Union,
-    validate::Clusters,
+    validate::{Clusters, validate_own, without_declarations},
     view::{ClusterView, RemoteRouter},
 };
 

@@ -14,9 +14,9 @@
 //! ```
 //!
 //! A cluster is what its switches reach without crossing its boundary. One file may hold one cluster or
-//! all of them.
+//! all of them. A `cluster` with `lids` alone declares another one, whose configuration is elsewhere.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use alloc::{borrow::ToOwned, collections::BTreeMap, string::String, vec::Vec};
 use core::fmt::{self, Write};
 
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange, text::lines};
@@ -25,6 +25,7 @@ use crate::{
     engine::SharedEngine,
     error::TopologyError,
     format::{bad, number},
+    lid::LidOptions,
 };
 
 /// A port of a switch, as a configuration names it.
@@ -108,6 +109,18 @@ pub struct Declaration {
     pub in_use: Vec<LidRange>,
 }
 
+impl Declaration {
+    /// The same with the LIDs in use there that a database of all devices knows of.
+    #[must_use]
+    pub fn with_database(mut self, database: &BTreeMap<Guid, Lid>) -> Self {
+        let range = self.first..=self.last;
+        let lids = database.values().filter(|lid| range.contains(lid));
+        let single = |&lid: &Lid| LidRange::try_new(lid, Lmc::ZERO).ok();
+        self.in_use = lids.filter_map(single).collect();
+        self
+    }
+}
+
 impl ClusterConfig {
     /// A cluster with nothing but a name and all LIDs.
     #[must_use]
@@ -135,6 +148,25 @@ impl ClusterConfig {
             last: self.last,
             in_use: Vec::new(),
         }
+    }
+
+    /// How the LIDs of its own ports are assigned: by `options`, in its range, and with its LMC if it has one.
+    #[must_use]
+    pub fn lid_options(&self, options: &LidOptions) -> LidOptions {
+        LidOptions {
+            lmc: self.lmc.unwrap_or(options.lmc),
+            first: self.first.max(options.first),
+            last: self.last.min(options.last),
+            ..options.clone()
+        }
+    }
+
+    /// Whether it is only declared: a name and LIDs, and nothing that says where it is.
+    ///
+    /// So a file tells one cluster of the others: `cluster NAME` and `lids FIRST LAST` and no more.
+    #[must_use]
+    pub fn is_declaration(&self) -> bool {
+        self.switches.is_empty() && self.boundary.is_empty()
     }
 
     /// Whether it ends at this port.

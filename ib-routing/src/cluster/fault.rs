@@ -36,6 +36,14 @@ pub enum ClusterFaultKind {
         /// The highest LID of both.
         last: Lid,
     },
+    /// A declaration that is not what the cluster's own configuration says.
+    #[error("declared with other LIDs than its own configuration has, expected {first} to {last}")]
+    DeclaredOtherwise {
+        /// Its lowest LID.
+        first: Lid,
+        /// Its highest LID.
+        last: Lid,
+    },
     /// Nothing says where the cluster is.
     #[error("no switch, expected a line `switch` or `boundary`")]
     NoSwitch,

@@ -49,52 +49,85 @@ pub fn route(
     lids: &LidOptions,
     options: &RouteOptions,
 ) -> Result<ClusterRoutes, RouteError> {
-    let config = view.config();
-    let own = view.own();
-    let lids = LidMap::assign(
-        own,
-        &LidOptions {
-            lmc: config.lmc.unwrap_or(lids.lmc),
-            first: config.first,
-            last: config.last,
-            ..lids.clone()
-        },
-    )?;
-    let exits: Vec<_> = exits(view);
-    let assigned = transit::assign(others, exits.len(), |exit, other| {
-        exits
-            .get(exit)
-            .is_some_and(|exit| exit.leads_to(&other.name))
-    });
-    let mut counts: Vec<(SwitchPort, usize)> = exits.iter().map(|exit| (exit.place, 0)).collect();
-    let mut ranges: Vec<(PortRef, LidRange)> = Vec::with_capacity(assigned.len());
-    for (&lid, &exit) in &assigned {
-        let range = LidRange::try_new(lid, Lmc::ZERO).ok();
-        if let (Some(exit), Some(range)) = (exits.get(exit), range) {
-            ranges.push((exit.end, range));
-        }
-        if let Some((_, count)) = counts.get_mut(exit) {
-            *count = count.saturating_add(1);
-        }
-    }
-    let own_ranges = lids.destinations().iter();
-    ranges.extend(own_ranges.map(|port| (port.end, port.range)));
-    let all = LidMap::of_ranges(view.with_remote(), ranges);
-
-    let chain = if config.engines.is_empty() {
-        chain
-    } else {
-        &config.engines
-    };
-    let options = own_options(view, chain, options);
+    let lids = LidMap::assign(view.own(), &view.config().lid_options(lids))?;
+    let ClusterLids { all, transit } = view.lids(&lids, others);
+    let chain = view.engines(chain);
+    let options = view.route_options(chain, options);
     let Chosen { routes, failed } =
         chain::route(chain, no_fallback, view.with_remote(), &all, &options)?;
     Ok(ClusterRoutes {
         lids,
         routes,
         failed,
-        transit: counts,
+        transit,
     })
+}
+
+/// The LIDs that the tables of a cluster answer.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterLids {
+    /// Those of the cluster's own ports, and those of other clusters at the routers behind transit ports, on
+    /// [`ClusterView::with_remote`].
+    pub all: LidMap,
+    /// How many LIDs of others leave by each transit port whose cable is up.
+    pub transit: Vec<(SwitchPort, usize)>,
+}
+
+impl ClusterView {
+    /// Adds to the cluster's `own` LIDs those that the others declare, each at the transit port it leaves by.
+    #[must_use]
+    pub fn lids(&self, own: &LidMap, others: &[Declaration]) -> ClusterLids {
+        let exits: Vec<_> = exits(self);
+        let assigned = transit::assign(others, exits.len(), |exit, other| {
+            exits
+                .get(exit)
+                .is_some_and(|exit| exit.leads_to(&other.name))
+        });
+        let mut transit: Vec<(SwitchPort, usize)> =
+            exits.iter().map(|exit| (exit.place, 0)).collect();
+        let mut ranges: Vec<(PortRef, LidRange)> = Vec::with_capacity(assigned.len());
+        for (&lid, &exit) in &assigned {
+            let range = LidRange::try_new(lid, Lmc::ZERO).ok();
+            if let (Some(exit), Some(range)) = (exits.get(exit), range) {
+                ranges.push((exit.end, range));
+            }
+            if let Some((_, count)) = transit.get_mut(exit) {
+                *count = count.saturating_add(1);
+            }
+        }
+        let own_ranges = own.destinations().iter();
+        ranges.extend(own_ranges.map(|port| (port.end, port.range)));
+        ClusterLids {
+            all: LidMap::of_ranges(self.with_remote(), ranges),
+            transit,
+        }
+    }
+
+    /// The engines that route the cluster: its own, if it has some, else those of `chain`.
+    #[must_use]
+    pub fn engines<'a>(&'a self, chain: &'a [SharedEngine]) -> &'a [SharedEngine] {
+        match self.config().engines.as_slice() {
+            [] => chain,
+            own => own,
+        }
+    }
+
+    /// The options of routing as far as they are about this cluster: roots elsewhere do not count.
+    #[must_use]
+    pub fn route_options(&self, chain: &[SharedEngine], options: &RouteOptions) -> RouteOptions {
+        let mut options = options.clone();
+        let own = self.own();
+        let is_own =
+            |guid: &Guid| own.node_by_guid(*guid).is_some() || own.port_by_guid(*guid).is_some();
+        options.roots.retain(is_own);
+        // A fat tree is known by its leaves: a cable to the outside makes none of a switch.
+        if chain.contains(&FTREE) && options.compute_nodes.is_empty() {
+            let ports = own.nodes().iter().filter(|node| !node.type_.is_switch());
+            let ports = ports.flat_map(|node| node.end_ports());
+            options.compute_nodes = ports.map(|(_, port)| port.guid).collect();
+        }
+        options
+    }
 }
 
 /// A transit port whose cable is up.
@@ -122,20 +155,4 @@ fn exits(view: &ClusterView) -> Vec<Exit<'_>> {
         }
     });
     exits.filter(|exit| !exit.lines.is_empty()).collect()
-}
-
-/// The caller's options as far as they are about this cluster.
-fn own_options(view: &ClusterView, chain: &[SharedEngine], options: &RouteOptions) -> RouteOptions {
-    let mut options = options.clone();
-    let own = view.own();
-    let is_own =
-        |guid: &Guid| own.node_by_guid(*guid).is_some() || own.port_by_guid(*guid).is_some();
-    options.roots.retain(is_own);
-    // A fat tree is known by its leaves: a cable to the outside makes none of a switch.
-    if chain.contains(&FTREE) && options.compute_nodes.is_empty() {
-        let ports = own.nodes().iter().filter(|node| !node.type_.is_switch());
-        let ports = ports.flat_map(|node| node.end_ports());
-        options.compute_nodes = ports.map(|(_, port)| port.guid).collect();
-    }
-    options
 }

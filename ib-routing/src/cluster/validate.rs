@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 
-use ib_wire::{Guid, Lid, Lmc, addr::LidRange};
+use ib_wire::{Guid, Lid};
 
 use super::{
     config::{ClusterConfig, Declaration, SwitchPort},
@@ -37,15 +37,10 @@ impl Clusters {
     /// Everything that is wrong, not only the first: see [`ClusterFaultKind`](super::ClusterFaultKind).
     /// What follows from transit and multicast is looked at only where the boundaries are right.
     pub fn validate(fabric: &Fabric, configs: &[ClusterConfig]) -> Result<Self, Vec<ClusterFault>> {
-        let mut validator = Validator {
-            fabric,
-            configs,
-            faults: Vec::new(),
-            cluster_of: IdxVec::filled(fabric.num_switches(), None),
-        };
-        validator.check_names();
+        let mut validator = Validator::new(fabric, configs);
+        validator.check_names(|_| true);
         validator.check_ranges();
-        validator.check_places();
+        validator.check_places(|_| true);
         validator.assign_owners();
         if validator.faults.is_empty() {
             validator.check_boundaries();
@@ -77,14 +72,7 @@ impl Clusters {
         let others = self.views.iter().enumerate();
         let others = others.filter(|&(at, _)| at != index);
         others
-            .map(|(_, view)| {
-                let mut declaration = view.config().declaration();
-                let range = declaration.first..=declaration.last;
-                let lids = database.values().filter(|lid| range.contains(lid));
-                let single = |&lid: &Lid| LidRange::try_new(lid, Lmc::ZERO).ok();
-                declaration.in_use = lids.filter_map(single).collect();
-                declaration
-            })
+            .map(|(_, view)| view.config().declaration().with_database(database))
             .collect()
     }
 
@@ -110,6 +98,65 @@ impl Clusters {
     }
 }
 
+/// Checks what the manager of one cluster can check by itself: the configuration at place `own` against the
+/// cluster's own part of the fabric, and against what is declared of the others.
+///
+/// # Errors
+/// Everything that is wrong, not only the first.
+pub fn validate_own(
+    part: &Fabric,
+    configs: &[ClusterConfig],
+    own: usize,
+) -> Result<(), Vec<ClusterFault>> {
+    let mut validator = Validator::new(part, configs);
+    validator.check_names(|index| index == own);
+    validator.check_ranges();
+    validator.check_places(|index| index == own);
+    if let Some(from) = configs.get(own) {
+        for (_, to) in validator.each().filter(|&(index, _)| index != own) {
+            if !from.transit.iter().any(|way| way.leads_to(&to.name)) {
+                let to = to.name.clone();
+                validator.report(own, from.line, Kind::NoTransit { to });
+            }
+        }
+    }
+    match validator.faults.is_empty() {
+        true => Ok(()),
+        false => Err(validator.faults),
+    }
+}
+
+/// The places in the list of the clusters that are configured: what others declare of them is left out.
+///
+/// # Errors
+/// Declarations with other LIDs than the configuration of that name has.
+pub fn without_declarations(configs: &[ClusterConfig]) -> Result<Vec<usize>, Vec<ClusterFault>> {
+    let (mut kept, mut faults) = (Vec::new(), Vec::new());
+    for (index, config) in configs.iter().enumerate() {
+        let mut all = configs.iter().filter(|_| config.is_declaration());
+        let meant = all.find(|other| !other.is_declaration() && other.name == config.name);
+        match meant {
+            None => kept.push(index),
+            Some(meant) if (meant.first, meant.last) != (config.first, config.last) => {
+                faults.push(ClusterFault {
+                    cluster: config.name.clone(),
+                    index,
+                    line: config.line,
+                    kind: Kind::DeclaredOtherwise {
+                        first: meant.first,
+                        last: meant.last,
+                    },
+                });
+            }
+            Some(_) => {}
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(kept),
+        false => Err(faults),
+    }
+}
+
 struct Validator<'a> {
     fabric: &'a Fabric,
     configs: &'a [ClusterConfig],
@@ -119,6 +166,15 @@ struct Validator<'a> {
 }
 
 impl<'a> Validator<'a> {
+    fn new(fabric: &'a Fabric, configs: &'a [ClusterConfig]) -> Self {
+        Self {
+            fabric,
+            configs,
+            faults: Vec::new(),
+            cluster_of: IdxVec::filled(fabric.num_switches(), None),
+        }
+    }
+
     fn report(&mut self, index: usize, line: usize, kind: Kind) {
         let cluster = self.name(index);
         self.faults.push(ClusterFault {
@@ -139,17 +195,18 @@ impl<'a> Validator<'a> {
         self.configs.iter().enumerate()
     }
 
-    fn check_names(&mut self) {
+    /// Every cluster has a name of its own, those that `chosen` picks a place, and transit leads to others.
+    fn check_names(&mut self, chosen: impl Fn(usize) -> bool) {
         let mut names: BTreeSet<&str> = BTreeSet::new();
         for (index, config) in self.each() {
             if !names.insert(&config.name) {
                 self.report(index, config.line, Kind::NameTwice);
             }
-            if config.switches.is_empty() && config.boundary.is_empty() {
+            if config.is_declaration() && chosen(index) {
                 self.report(index, config.line, Kind::NoSwitch);
             }
         }
-        for (index, config) in self.each() {
+        for (index, config) in self.each().filter(|&(index, _)| chosen(index)) {
             for transit in &config.transit {
                 for name in &transit.to {
                     if *name == config.name || !names.contains(name.as_str()) {
@@ -179,8 +236,8 @@ impl<'a> Validator<'a> {
     }
 
     /// Every GUID is a switch's, every port there, and transit and multicast take boundary ports.
-    fn check_places(&mut self) {
-        for (index, config) in self.each() {
+    fn check_places(&mut self, chosen: impl Fn(usize) -> bool) {
+        for (index, config) in self.each().filter(|&(index, _)| chosen(index)) {
             for &(guid, line) in &config.switches {
                 if self.fabric.switch_by_guid(guid).is_none() {
                     self.report(index, line, Kind::UnknownSwitch { guid });

@@ -60,8 +60,29 @@ impl ClusterView {
                 builder.add_link(one, other)?;
             }
         }
-        let own = builder.clone().build();
-        let remote = add_remote(&mut builder, fabric, config)?;
+        Self::new(builder.build(), config, |place| {
+            let switch = fabric.switch_by_guid(place.switch);
+            switch.is_some_and(|switch| {
+                let node = fabric.switches()[switch];
+                let port = place.port;
+                cable_is_up(fabric, PortRef { node, port })
+            })
+        })
+    }
+
+    /// The view of a manager that knows its own nodes and nothing else.
+    ///
+    /// `own` has no cable at the boundary ports of `config`; `is_up` says which of them have one whose link is up.
+    ///
+    /// # Errors
+    /// [`TopologyError`] if `own` has a cable at such a port, or no such port.
+    pub fn new(
+        own: Fabric,
+        config: &ClusterConfig,
+        is_up: impl Fn(&SwitchPort) -> bool,
+    ) -> Result<Self, TopologyError> {
+        let mut builder = own.to_builder();
+        let remote = add_remote(&mut builder, config, is_up)?;
         Ok(Self {
             config: config.clone(),
             own,
@@ -160,34 +181,26 @@ fn copy_node(
     Ok(copy)
 }
 
-/// Adds a router at the far end of each boundary cable that is up.
+/// Adds a router at the far end of each boundary cable that is up. Its GUID is the same whichever others are up.
 fn add_remote(
     builder: &mut FabricBuilder,
-    fabric: &Fabric,
     config: &ClusterConfig,
+    is_up: impl Fn(&SwitchPort) -> bool,
 ) -> Result<Vec<RemoteRouter>, TopologyError> {
     let mut places = config.boundary.clone();
     places.sort_by_key(|place| (place.switch, place.port));
     places.dedup_by(|one, other| one.is(other));
     let mut remote = Vec::new();
-    let mut guid = Guid(u64::MAX);
+    let mut next = u64::MAX;
     for place in places {
-        let up = fabric.switch_by_guid(place.switch).is_some_and(|switch| {
-            let node = fabric.switches()[switch];
-            cable_is_up(
-                fabric,
-                PortRef {
-                    node,
-                    port: place.port,
-                },
-            )
-        });
-        let Some(switch) = builder.node_by_guid(place.switch).filter(|_| up) else {
+        while builder.node_by_guid(Guid(next)).is_some() {
+            next = next.wrapping_sub(1);
+        }
+        let guid = Guid(next);
+        next = next.wrapping_sub(1);
+        let Some(switch) = builder.node_by_guid(place.switch).filter(|_| is_up(&place)) else {
             continue;
         };
-        while builder.node_by_guid(guid).is_some() {
-            guid.0 = guid.0.wrapping_sub(1);
-        }
         let node = builder.add_node(NewNode {
             type_: NodeType::ROUTER,
             guid,
