@@ -30,6 +30,18 @@ pub trait MadTransport {
     fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, Self::Error>;
 }
 
+impl<T: MadTransport + ?Sized> MadTransport for &mut T {
+    type Error = T::Error;
+
+    fn send(&mut self, mad: &Mad) -> Result<(), T::Error> {
+        (**self).send(mad)
+    }
+
+    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, T::Error> {
+        (**self).recv(deadline)
+    }
+}
+
 /// An error of a transport.
 pub trait TransportFailure: core::error::Error {
     /// Whether only this datagram could not be sent: the transport works on for others.
