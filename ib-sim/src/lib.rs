@@ -39,7 +39,10 @@ mod samples;
 #[cfg(target_os = "linux")]
 pub mod server;
 mod sim;
+mod smp_watch;
 mod switch;
+mod tables;
+mod together;
 mod trace;
 mod transport;
 mod trap;
@@ -51,6 +54,7 @@ pub use node::{SimNode, SimPort};
 pub use options::{DeviceProfile, PortGuids, SimOptions, SupportedLinks};
 pub use packet::PacketError;
 pub use sim::{Sim, SimInput};
+pub use together::drive_all;
 pub use trace::{PacketEnd, PacketFate, PacketHop, PacketId, PacketTrace};
 pub use transport::{SharedSim, SimClock, SimTransport};
 

@@ -20,6 +20,11 @@ impl Sim {
     /// Sends a packet out of a port.
     pub(crate) fn transmit(&mut self, out: PortIdx, frame: FrameIdx) {
         let smp = self.frames[frame].is_smp();
+        if let Some(watch) = self.smp_watch.as_deref_mut()
+            && smp
+        {
+            watch.count_through(out);
+        }
         let Some(peer) = self.ports[out].link.reachable() else {
             return self.drop_frame(out, frame, DropReason::LinkDown);
         };

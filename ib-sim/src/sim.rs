@@ -15,6 +15,7 @@ use crate::initial_state;
 use crate::node::{PortEntry, PortIdx, SimNode, SimPort, has_lid};
 use crate::options::SimOptions;
 use crate::queue::EventQueue;
+use crate::smp_watch::SmpWatch;
 use crate::trace::Traces;
 
 /// An event in the queue.
@@ -61,6 +62,8 @@ pub struct Sim {
     pub(crate) stats: SimStats,
     pub(crate) max_hops: u16,
     pub(crate) traces: Traces,
+    /// Counts of subnet management packets; none before they are asked for.
+    pub(crate) smp_watch: Option<Box<SmpWatch>>,
 }
 
 impl Sim {
@@ -83,6 +86,7 @@ impl Sim {
             stats: SimStats::default(),
             max_hops: max_hops.max(64),
             traces: Traces::default(),
+            smp_watch: None,
             options,
         }
     }
@@ -244,6 +248,11 @@ impl Sim {
         self.stats.sent = self.stats.sent.wrapping_add(1);
         let frame = self.frame_of(index, mad);
         self.frames[frame].length = length;
+        if let Some(watch) = self.smp_watch.as_deref_mut()
+            && self.frames[frame].is_smp()
+        {
+            watch.count_sent(index);
+        }
         if mad.bytes[1] == MgmtClass::SUBN_DIRECTED.0 {
             self.start_directed(index, frame, mad.address.lid);
         } else {

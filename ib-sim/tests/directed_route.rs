@@ -5,7 +5,7 @@ use ib_sim::SimOptions;
 use ib_smp::{DrDirection, NodeInfo, SmpDirected};
 use ib_wire::{Guid, Lid};
 
-use ib_testkit::worked_traces::{Host, path};
+use ib_testkit::worked_traces::{H, Host, S1, S2, at, path};
 
 fn node_info(smp: &SmpDirected) -> NodeInfo {
     NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap())
@@ -36,6 +36,35 @@ fn a_pure_directed_route_leads_there_and_back() {
         assert_eq!(&answer.return_path()[1..=route.len()], back, "{route:?}");
         assert_eq!(answer.initial_path(), path(route).initial_path());
     }
+}
+
+#[test]
+fn smps_are_counted_by_their_sender_and_by_the_ports_they_leave_by() {
+    let mut host = Host::new(SimOptions::default());
+    let counts = |host: &Host| {
+        host.sim.with(|sim| {
+            let through = [at(S1, 4), at(S1, 7), at(S2, 5)].map(|port| sim.smps_through(port));
+            (sim.smps_sent(at(H, 1)), through)
+        })
+    };
+    let ask = |host: &mut Host, route: &[u8]| {
+        let answer = host.directed(&request(route), MadAddress::DIRECTED);
+        assert!(answer.is_some(), "{route:?}");
+    };
+    ask(&mut host, &[1]);
+    assert_eq!(counts(&host), (0, [0, 0, 0]), "nobody watches yet");
+    host.sim.with(ib_sim::Sim::watch_smps);
+    ask(&mut host, &[1]);
+    assert_eq!(counts(&host), (1, [1, 0, 0]));
+    ask(&mut host, &[1, 7]);
+    // The answer leaves S1 by port 4 as well.
+    assert_eq!(counts(&host), (2, [2, 1, 0]));
+    host.sim.with(|sim| sim.unlink(at(S2, 2)).unwrap());
+    assert!(
+        host.directed(&request(&[1, 7]), MadAddress::DIRECTED)
+            .is_none()
+    );
+    assert_eq!(counts(&host), (3, [2, 2, 0]), "a dead link is tried too");
 }
 
 #[test]
