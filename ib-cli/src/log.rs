@@ -161,7 +161,9 @@ impl Log {
             | Event::InvalidNodeInfo { .. }
             | Event::GuidChanged { .. }
             | Event::Excluded { .. } => log!("discovery"),
-            Event::LidAssigned { .. } | Event::LidsExhausted(_) => log!("lids"),
+            Event::LidAssigned { .. } | Event::NoPredefinedLid { .. } | Event::LidsExhausted(_) => {
+                log!("lids")
+            }
             Event::RoutingFallback { .. }
             | Event::RoutesRepaired { .. }
             | Event::RepairFailed(_)

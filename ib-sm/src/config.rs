@@ -51,6 +51,7 @@ pub use self::{
     table::{OptionChange, OptionGroup, OptionInfo},
 };
 use crate::{
+    cluster::ClusterRole,
     partition::{Enforcement, Partitions},
     prefix_routes::PrefixRoutes,
     qos_policy::QosPolicy,
@@ -203,6 +204,9 @@ options! {
             qos: Qos = Qos::default();
             /// Service level, MTU and rate of paths; the host reads `qos_policy_file`.
             qos_policy: QosPolicy = QosPolicy::default();
+            /// The logical cluster that the manager is confined to; `None` for one that manages the whole subnet. It
+            /// does not change while the manager runs.
+            cluster: Option<ClusterRole> = None;
             /// Routers by the subnets that they lead to; the host reads `prefix_routes_file`.
             prefix_routes: PrefixRoutes = PrefixRoutes::default();
             /// Which ports may talk to which; the host reads `partition_config_file`.

@@ -77,6 +77,14 @@ pub enum Event {
         /// Its base LID.
         lid: Lid,
     },
+    /// A port of a logical cluster has no predefined LID, though others have: it was given one of the cluster's
+    /// range. Reported when the port gets its first LID from this manager.
+    NoPredefinedLid {
+        /// The port.
+        port_guid: Guid,
+        /// Its base LID.
+        lid: Lid,
+    },
     /// No path through switches that forward multicast leads to a member of a multicast group.
     MulticastCutOff {
         /// GID of the multicast group.

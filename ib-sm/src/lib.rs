@@ -15,6 +15,7 @@
 extern crate alloc;
 
 mod apply;
+mod cluster;
 mod config;
 mod congestion;
 pub mod election;
@@ -35,6 +36,7 @@ mod status;
 mod trap;
 mod work;
 
+pub use cluster::ClusterRole;
 pub use config::{
     CaCongestion, ConfigError, CongestionOptions, Delay, ForcedLinks, HostOptions, IgnoredOption,
     LevelCongestion, OptionChange, OptionFiles, OptionGroup, OptionInfo, PerformanceOptions,

@@ -41,7 +41,7 @@ use ib_mad::{
     WindowConfig,
 };
 use ib_routing::{
-    Fabric, LidMap, LidPolicy, LowestFree, NodeType, Routes, VerifyReport, format::mcfdbs::Groups,
+    Fabric, LidMap, LidPolicy, LowestFree, Routes, VerifyReport, format::mcfdbs::Groups,
 };
 use ib_smp::{SmInfo, SmState};
 use ib_subnet::{PortId, Read, Subnet, Walk};
@@ -56,7 +56,7 @@ use crate::{
     SmConfig,
     apply::{self, Apply},
     election::Election,
-    event::{Event, FabricCounts, MadCounts, Phase, PortCounts, Summary, SweepCause, SweepKind},
+    event::{Event, MadCounts, Phase, PortCounts, Summary, SweepCause, SweepKind},
     plan::Plan,
     policy::Situation,
     reconcile::{
@@ -342,10 +342,18 @@ impl SubnetManager {
         self.plan.fabric()
     }
 
-    /// The owner of each LID.
+    /// The owner of each LID. To the manager of a logical cluster, LIDs of other clusters belong to routers that
+    /// stand behind its transit ports.
     #[must_use]
     pub fn lids(&self) -> &LidMap {
         self.plan.lids()
+    }
+
+    /// The LIDs of the ports that the manager configures: those of [`lids`](Self::lids) without those of other
+    /// clusters.
+    #[must_use]
+    pub fn own_lids(&self) -> &LidMap {
+        self.plan.own_lids()
     }
 
     /// Base LIDs by port GUID, those of ports that are gone included: what a host keeps beyond its own life and gives back
@@ -574,19 +582,12 @@ impl SubnetManager {
     fn end_sweep(&mut self, now: Instant) {
         self.close_phase(now, self.sweep.phase);
         self.mode = Mode::Idle;
-        let topology = Arc::clone(self.plan.topology());
-        let fabric = topology.fabric();
+        let fabric = self.plan.topology().counts();
         let mads = self.mads().since(self.sweep.mads_before);
         let ports = self.port_counts();
         let engine = self.engine();
         let summary = &mut self.sweep.summary;
-        summary.fabric = FabricCounts {
-            switches: fabric.count(NodeType::SWITCH),
-            cas: fabric.count(NodeType::CA),
-            routers: fabric.count(NodeType::ROUTER),
-            links: fabric.num_links(),
-            lids: topology.lids().num_lids(),
-        };
+        summary.fabric = fabric;
         summary.engine = engine;
         summary.ports = ports;
         summary.mads = mads;
@@ -643,6 +644,12 @@ impl SubnetManager {
         }
     }
 
+    /// Whether a datagram comes from beyond the boundary of the cluster that the manager is confined to.
+    fn is_from_outside(&self, mad: &Mad) -> bool {
+        let role = self.config.cluster.as_ref();
+        role.is_some_and(|role| !role.is_from_inside(&self.subnet, mad))
+    }
+
     fn on_answer(&mut self, now: Instant, purpose: Purpose, mad: &Mad) {
         match purpose {
             Purpose::Peer(request) => self.on_peer_answer(now, request, mad),
@@ -664,6 +671,7 @@ impl Engine for SubnetManager {
 
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
+            Input::Mad(mad) if self.is_from_outside(mad) => {}
             // The window would count the datagrams of a transfer as stale.
             Input::Mad(mad) if self.sa.handle_transfer(now, mad) => self.on_messages(now),
             Input::Mad(mad) => match self.window.handle_mad(now, mad) {
@@ -704,13 +712,19 @@ impl Engine for SubnetManager {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
-        let request = self.window.poll_transmit(now);
-        request.or_else(|| {
-            let answer = self.answers.pop_front();
-            let answer = answer.or_else(|| self.poll_administrator(now))?;
+        if let Some(request) = self.window.poll_transmit(now) {
+            return Some(request);
+        }
+        let answer = self.answers.pop_front();
+        let answer = answer.or_else(|| self.poll_administrator(now));
+        if answer.is_some() {
             self.answers_sent = self.answers_sent.saturating_add(1);
-            Some(answer)
-        })
+        } else if matches!(self.mode, Mode::Idle) {
+            // What hosts were granted while they were answered, as a group, is written without a wait.
+            self.run(now);
+            return self.window.poll_transmit(now);
+        }
+        answer
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

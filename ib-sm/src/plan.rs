@@ -5,9 +5,14 @@
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
-use ib_routing::{Fabric, LidMap, Routes, SwitchIdx, VerifyReport, mcast::PortSet};
+use ib_routing::{
+    Fabric, LidMap, NodeType, PortRef, Routes, SwitchIdx, VerifyReport, cluster::ClusterView,
+    mcast::PortSet,
+};
 use ib_subnet::{FabricIndex, NodeId};
 use ib_wire::{Guid, Lid, PortNum};
+
+use crate::event::FabricCounts;
 
 /// The ports of one multicast group's tree, by switch.
 pub(crate) type TreePorts = BTreeMap<Guid, PortSet>;
@@ -16,15 +21,45 @@ pub(crate) type TreePorts = BTreeMap<Guid, PortSet>;
 pub(crate) type Detours = BTreeMap<(NodeId, u16), Vec<(u8, PortNum)>>;
 
 /// The fabric that routes are computed for, with its LIDs.
+///
+/// That of a logical cluster has a router behind each boundary port, with the LIDs of other clusters that leave
+/// there. Nodes and switches of the cluster have the same numbers with and without these routers.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     index: FabricIndex,
     lids: LidMap,
+    cluster: Option<ClusterTopology>,
+}
+
+/// What a cluster's topology has besides.
+#[derive(Debug)]
+struct ClusterTopology {
+    view: ClusterView,
+    /// The LIDs of the cluster's own ports.
+    own: LidMap,
 }
 
 impl Topology {
     pub(crate) const fn new(index: FabricIndex, lids: LidMap) -> Self {
-        Self { index, lids }
+        Self {
+            index,
+            lids,
+            cluster: None,
+        }
+    }
+
+    /// The topology of a cluster: `own` are the LIDs of its own ports, `lids` all that its tables answer.
+    pub(crate) const fn of_cluster(
+        index: FabricIndex,
+        own: LidMap,
+        lids: LidMap,
+        view: ClusterView,
+    ) -> Self {
+        Self {
+            index,
+            lids,
+            cluster: Some(ClusterTopology { view, own }),
+        }
     }
 
     pub(crate) const fn index(&self) -> &FabricIndex {
@@ -32,7 +67,43 @@ impl Topology {
     }
 
     pub(crate) const fn fabric(&self) -> &Fabric {
-        self.index.fabric()
+        match &self.cluster {
+            Some(cluster) => cluster.view.with_remote(),
+            None => self.index.fabric(),
+        }
+    }
+
+    /// The cluster that the fabric is, if the manager is confined to one.
+    pub(crate) fn cluster(&self) -> Option<&ClusterView> {
+        self.cluster.as_ref().map(|cluster| &cluster.view)
+    }
+
+    /// The routers behind the boundary ports that join multicast trees to those of other clusters.
+    pub(crate) fn joints(&self) -> impl Iterator<Item = PortRef> + '_ {
+        self.cluster().into_iter().flat_map(|view| {
+            let joints = view.config().multicast.iter();
+            joints.filter_map(|place| view.remote_end(place))
+        })
+    }
+
+    /// The LIDs of ports that the manager configures.
+    pub(crate) fn own_lids(&self) -> &LidMap {
+        match &self.cluster {
+            Some(cluster) => &cluster.own,
+            None => &self.lids,
+        }
+    }
+
+    /// Numbers of things that the manager configures.
+    pub(crate) fn counts(&self) -> FabricCounts {
+        let fabric = self.index.fabric();
+        FabricCounts {
+            switches: fabric.count(NodeType::SWITCH),
+            cas: fabric.count(NodeType::CA),
+            routers: fabric.count(NodeType::ROUTER),
+            links: fabric.num_links(),
+            lids: self.own_lids().num_lids(),
+        }
     }
 
     pub(crate) const fn lids(&self) -> &LidMap {
@@ -117,6 +188,14 @@ impl Plan {
         match &self.installed {
             Some(installed) => installed.topology.lids(),
             None => self.topology.lids(),
+        }
+    }
+
+    /// Those of [`lids`](Self::lids) that ports have which the manager configures.
+    pub(crate) fn own_lids(&self) -> &LidMap {
+        match &self.installed {
+            Some(installed) => installed.topology.own_lids(),
+            None => self.topology.own_lids(),
         }
     }
 

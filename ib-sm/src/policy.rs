@@ -5,6 +5,7 @@
 //! nothing, so a test builds a subnet by hand and looks at the result.
 
 pub(crate) mod alias_guids;
+pub(crate) mod cluster;
 pub(crate) mod lanes;
 pub(crate) mod lids;
 pub(crate) mod links;
@@ -44,6 +45,21 @@ impl<'a> Situation<'a> {
 
     pub(crate) const fn plan(self) -> &'a Plan {
         self.plan
+    }
+
+    /// Whether the cable of a port leaves the logical cluster that the manager is confined to.
+    pub(crate) fn leads_out(self, port: PortId) -> bool {
+        self.config.cluster.as_ref().is_some_and(|role| {
+            let place = self.subnet.port_at(port);
+            role.ends_at(place.node_guid, place.port_num)
+        })
+    }
+
+    /// Whether a port's link is up and its other end known, or beyond the boundary of the cluster.
+    pub(crate) fn is_linked(self, port: PortId) -> bool {
+        let record = self.subnet.port(port).filter(|record| record.is_up());
+        record.is_some_and(|record| record.peer().is_some())
+            || (record.is_some() && self.leads_out(port))
     }
 
     /// Whether a port is the one that the manager sits on.

@@ -302,7 +302,7 @@ fn lanes(at: Situation<'_>) -> VecDeque<Step> {
         return steps;
     }
     for (port, _, record) in at.subnet().ports() {
-        if port.port.0 != 0 && record.is_up() && record.peer().is_some() {
+        if port.port.0 != 0 && at.is_linked(port) {
             sl_to_vl(at, port, record.was_active(), &mut steps);
             for half in lanes::arbitration_halves(at, port) {
                 arbitration(at, port, half, &mut steps);

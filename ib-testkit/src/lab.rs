@@ -1,6 +1,7 @@
 //! `Lab`: a subnet manager on a simulated fabric, in virtual time.
 
 pub mod client;
+pub mod clusters;
 
 use std::{ops::ControlFlow, time::Duration};
 

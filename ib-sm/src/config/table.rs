@@ -367,6 +367,7 @@ impl SmConfig {
         self.first_transaction_id = now.first_transaction_id;
         self.guid2lid.clone_from(&now.guid2lid);
         self.rmpp = now.rmpp;
+        self.cluster.clone_from(&now.cluster);
         self.registrations = crate::Registrations::default();
         names
     }

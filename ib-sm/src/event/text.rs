@@ -37,6 +37,7 @@ impl Event {
             | Self::InvalidNodeInfo { .. }
             | Self::GuidChanged { .. }
             | Self::Excluded { .. }
+            | Self::NoPredefinedLid { .. }
             | Self::MulticastCutOff { .. }
             | Self::PKeyTableFull { .. }
             | Self::TableTooSmall { .. }
@@ -86,6 +87,7 @@ impl Event {
             Self::InvalidNodeInfo { .. } => "invalid_node_info",
             Self::GuidChanged { .. } => "guid_changed",
             Self::LidAssigned { .. } => "lid_assigned",
+            Self::NoPredefinedLid { .. } => "no_predefined_lid",
             Self::MulticastCutOff { .. } => "multicast_cut_off",
             Self::PKeyTableFull { .. } => "p_key_table_full",
             Self::TableTooSmall { .. } => "table_too_small",
@@ -167,6 +169,10 @@ impl fmt::Display for Event {
             Self::LidAssigned { port_guid, lid } => {
                 write!(f, "port {port_guid} is assigned LID {lid}")
             }
+            Self::NoPredefinedLid { port_guid, lid } => write!(
+                f,
+                "port {port_guid} has no predefined LID: it is assigned LID {lid} of the cluster's range"
+            ),
             Self::MulticastCutOff { mgid, port_guid } => write!(
                 f,
                 "port {port_guid} cannot be reached by multicast group {mgid}: no switch on the path forwards \

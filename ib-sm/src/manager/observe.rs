@@ -21,6 +21,10 @@ impl SubnetManager {
             m_key: self.config.m_key,
             tables: true,
             managers: true,
+            boundary: match &self.config.cluster {
+                Some(role) => role.boundary().clone(),
+                None => Default::default(),
+            },
             ..WalkOptions::default()
         }
     }

@@ -137,6 +137,15 @@ impl SubnetManager {
         }
         for &(port, guid, lids) in &assignment.ports {
             self.subnet.assign_lids(port, Some(lids));
+            let role = self.config.cluster.as_ref();
+            if role.is_some_and(|role| role.lacks(guid))
+                && !self.plan.remembered().contains_key(&guid)
+            {
+                self.events.push_back(Event::NoPredefinedLid {
+                    port_guid: guid,
+                    lid: lids.base(),
+                });
+            }
             self.plan.remember(guid, lids.base());
             let info = self.subnet.port(port).and_then(|port| port.info());
             if info.is_none_or(|info| info.lid() != lids.base()) {

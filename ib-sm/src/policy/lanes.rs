@@ -36,10 +36,10 @@ pub(crate) fn sl_to_vl_of(
     };
     let inputs: Vec<PortNum> = match node.is_switch() {
         true => {
-            let linked = node.ports();
+            let linked = node.ports().map(|(num, _)| num);
             let linked =
-                linked.filter(|(num, port)| num.0 != 0 && port.is_up() && port.peer().is_some());
-            let inputs = core::iter::once(PortNum(0)).chain(linked.map(|(num, _)| num));
+                linked.filter(|&port| port.0 != 0 && at.is_linked(PortId { port, ..output }));
+            let inputs = core::iter::once(PortNum(0)).chain(linked);
             inputs.filter(|&input| input != output.port).collect()
         }
         false => Vec::from([PortNum(0)]),

@@ -9,7 +9,7 @@ use ib_routing::{LidMap, LidOptions, LidPolicy, RouteError};
 use ib_subnet::{FabricIndex, Node, NodeId, PortId};
 use ib_wire::{Guid, Lid, Lmc, addr::LidRange};
 
-use super::{Situation, switches};
+use super::{Situation, cluster, switches};
 use crate::plan::Topology;
 
 /// LIDs for the ports of a subnet.
@@ -34,7 +34,12 @@ pub(crate) fn assign(
 ) -> Result<Assignment, RouteError> {
     let subnet = at.subnet();
     let takes_part = |id: NodeId, node: &Node| takes_part(node) && subnet.is_steady(id);
-    let index = FabricIndex::build(subnet, takes_part, |port| subnet.is_link(port));
+    let is_link = |port: PortId| {
+        let peer = subnet.port(port).and_then(|port| port.peer());
+        let crosses = at.leads_out(port) || peer.is_some_and(|peer| at.leads_out(peer));
+        subnet.is_link(port) && !crosses
+    };
+    let index = FabricIndex::build(subnet, takes_part, is_link);
     let nodes = subnet.nodes();
     let excluded = nodes.filter(|&(id, _)| index.node(id).is_none());
     let excluded = excluded.map(|(_, node)| node.info().node_guid()).collect();
@@ -51,7 +56,10 @@ pub(crate) fn assign(
         }
     }
     Ok(Assignment {
-        topology: Topology::new(index, lids),
+        topology: match &at.config().cluster {
+            Some(role) => cluster::topology(at, role, index, lids),
+            None => Topology::new(index, lids),
+        },
         ports,
         excluded,
     })
@@ -66,7 +74,7 @@ fn choose(
     let config = at.config();
     let own = at.subnet().own_port();
     let own = own.and_then(|own| at.subnet().port(own));
-    let options = LidOptions {
+    let mut options = LidOptions {
         lmc: config.lmc,
         switch_lmc: match config.lmc_esp0 {
             true => config.lmc,
@@ -81,14 +89,19 @@ fn choose(
         last: last_lid(at, index),
         ..LidOptions::default()
     };
-    policy.assign(index.fabric(), &options).or_else(|_| {
+    let mut last = LidOptions::default().last;
+    if let Some(role) = &config.cluster {
+        options = cluster::lid_options(role, options);
+        last = role.config().last;
+    }
+    let assigned = policy.assign(index.fabric(), &options).or_else(|_| {
         // Better a switch that cannot reach every port than no subnet.
-        let all = LidOptions {
-            last: LidOptions::default().last,
-            ..options
-        };
-        policy.assign(index.fabric(), &all)
-    })
+        policy.assign(index.fabric(), &LidOptions { last, ..options })
+    })?;
+    match &config.cluster {
+        Some(role) => cluster::confined(role, assigned),
+        None => Ok(assigned),
+    }
 }
 
 /// The highest LID that every switch of the fabric has room for.

@@ -96,7 +96,8 @@ pub(crate) fn is_ready(at: Situation<'_>, port: PortId) -> bool {
             .subnet()
             .port(peer)
             .is_some_and(|peer| matches!(peer.state(), PortState::ARMED | PortState::ACTIVE)),
-        None => port.port == PortNum::MANAGEMENT,
+        // What is beyond the boundary of a cluster cannot be asked.
+        None => port.port == PortNum::MANAGEMENT || at.leads_out(port),
     };
     peer_is_ready && record.state() == PortState::ARMED
 }
@@ -150,15 +151,25 @@ pub(crate) fn has_reached(state: PortState, answer: &PortInfo) -> bool {
 }
 
 /// Limits that hold for both ends of a port's link; `None` if it is not up, or an end is unknown.
+///
+/// Of a link that leaves the cluster only this end is known: the switch beyond counts as one with the same
+/// capabilities.
 pub(crate) fn link_limits(at: Situation<'_>, port: PortId) -> Option<LinkLimits> {
     let record = at.subnet().port(port).filter(|record| record.is_up())?;
-    let peer = record.peer()?;
-    let (here, there) = (record.info()?, at.subnet().port(peer)?.info()?);
+    let here = record.info()?;
+    let (there, leaf) = match record.peer() {
+        _ if at.leads_out(port) => (here, false),
+        Some(peer) => {
+            let is_switch = at.subnet().node(peer.node)?.is_switch();
+            (at.subnet().port(peer)?.info()?, !is_switch)
+        }
+        None => return None,
+    };
     let vls = here.vl_cap().min(there.vl_cap()).max(VlCap::VL0);
     Some(LinkLimits {
         mtu: here.mtu_cap().min(there.mtu_cap()),
         vls: vls.min(VlCap(at.config().max_op_vls.max(1))),
-        leaf: !at.subnet().node(peer.node)?.is_switch(),
+        leaf,
     })
 }
 
@@ -180,11 +191,12 @@ fn master_lid(at: Situation<'_>) -> Lid {
         .map_or(Lid::NONE, LidRange::base)
 }
 
-/// Whether PortInfo of both ends of the port's link is known.
+/// Whether PortInfo of both ends of the port's link is known, as far as it can be.
 fn has_link(at: Situation<'_>, port: PortId) -> bool {
     let record = at.subnet().port(port).filter(|record| record.is_up());
     let peer = record.and_then(|record| at.subnet().port(record.peer()?));
-    peer.is_some_and(|peer| peer.info().is_some())
+    let is_known = peer.is_some_and(|peer| peer.info().is_some());
+    is_known || (record.is_some() && at.leads_out(port))
 }
 
 /// Whether the host on a port has to subscribe and join again: this manager does not know what it

@@ -15,7 +15,10 @@ use ib_subnet::{NodeId, PortId};
 use ib_wire::{Gid, Guid, Lid, PortNum};
 
 use super::{Situation, switches};
-use crate::{plan::TreePorts, sa::groups::Groups};
+use crate::{
+    plan::{Topology, TreePorts},
+    sa::groups::Groups,
+};
 
 /// Ports in one position of a table.
 const PORTS: u8 = MulticastForwardingTable::PORTS;
@@ -49,12 +52,17 @@ pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
         let stands = result
             .trees
             .get(&mlid)
-            .is_some_and(|tree| is_whole(at, tree));
+            .is_some_and(|tree| is_whole(at, tree) && has_joints(topology, tree));
         if stands && !group.has_changed() {
             continue;
         }
         let place = |guid| topology.index().port(at.subnet().find_port(guid)?);
-        let members: Vec<_> = group.ports().filter_map(place).collect();
+        let mut members: Vec<_> = group.ports().filter_map(place).collect();
+        // A cluster between two others passes on what its own hosts did not ask for.
+        let joints: Vec<_> = topology.joints().collect();
+        if !members.is_empty() || joints.len() > 1 {
+            members.extend(joints);
+        }
         if members.is_empty() {
             result.trees.remove(&mlid);
             continue;
@@ -167,10 +175,19 @@ fn is_whole(at: Situation<'_>, tree: &TreePorts) -> bool {
         let Some(node) = at.subnet().find(guid) else {
             return false;
         };
-        ports.iter().all(|port| {
-            let record = at.subnet().port(PortId { node, port });
-            port == PortNum::MANAGEMENT
-                || record.is_some_and(|port| port.is_up() && port.peer().is_some())
+        ports
+            .iter()
+            .all(|port| port == PortNum::MANAGEMENT || at.is_linked(PortId { node, port }))
+    })
+}
+
+/// Whether a tree reaches the trees of all neighbouring clusters.
+fn has_joints(topology: &Topology, tree: &TreePorts) -> bool {
+    topology.joints().all(|joint| {
+        let exit = topology.fabric().attachment(joint);
+        exit.is_some_and(|(switch, port)| {
+            let ports = tree.get(&topology.fabric().switch_guid(switch));
+            ports.is_some_and(|ports| ports.contains(port))
         })
     })
 }

@@ -21,7 +21,6 @@ use ib_smp::VlCap;
 
 use super::Situation;
 use crate::{
-    SmConfig,
     plan::{Installed, Topology},
     reconcile::tables,
 };
@@ -74,16 +73,24 @@ impl RoutingTask {
         let in_place = (is_first && !reroute && !config.takeover)
             .then(|| tables::left_in_place(at))
             .flatten();
+        let cluster = at.plan().topology().cluster();
+        let named = config.routing_engines.as_slice();
+        let named = cluster.map_or(named, |cluster| cluster.engines(named));
+        let engines: Vec<SharedEngine> = chain::engines(named, config.no_fallback).collect();
+        let options = RouteOptions {
+            max_vls: usable_vls(at),
+            ..match cluster {
+                Some(cluster) => cluster.route_options(&engines, &config.route_options),
+                None => config.route_options.clone(),
+            }
+        };
         Self {
             in_place: in_place.map(Arc::new),
             topology: Arc::clone(at.plan().topology()),
             installed: at.plan().installed().filter(|_| repairs).cloned(),
-            engines: engines(config),
+            engines,
             allow_deadlock: config.allow_deadlock,
-            options: RouteOptions {
-                max_vls: usable_vls(at),
-                ..config.route_options.clone()
-            },
+            options,
         }
     }
 
@@ -199,17 +206,13 @@ fn loses(before: Before<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
     is_new || has_grown(fabric, before.fabric)
 }
 
-/// The engines to try, in order.
-fn engines(config: &SmConfig) -> Vec<SharedEngine> {
-    chain::engines(&config.routing_engines, config.no_fallback).collect()
-}
-
 /// Data VLs that every link between switches has.
 fn usable_vls(at: Situation<'_>) -> u8 {
     let mut least = at.config().max_op_vls.max(1);
-    for (_, node, port) in at.subnet().ports() {
+    for (id, node, port) in at.subnet().ports() {
         let peer = port.peer().and_then(|peer| at.subnet().node(peer.node));
-        let between_switches = node.is_switch() && peer.is_some_and(|peer| peer.is_switch());
+        let to_switch = peer.is_some_and(|peer| peer.is_switch()) || at.leads_out(id);
+        let between_switches = node.is_switch() && to_switch;
         if let Some(info) = port.info().filter(|_| between_switches) {
             least = least.min(info.vl_cap().0.max(1));
         }

@@ -4,6 +4,8 @@
 //! The path is walked port by port: MTU and rate are those of its weakest link. A query that names
 //! neither end is answered as far as [`MAX_PATHS`] go.
 
+mod remote;
+
 use alloc::vec::Vec;
 
 use ib_mad::{Method, SaStatus};
@@ -86,6 +88,26 @@ pub(super) fn paths(
         });
         return Ok(paths.collect());
     }
+    // Get wants one path, however many LIDs the two ends have.
+    let most = match given.contains(PathComponents::NUMB_PATH) {
+        _ if method == Method::GET => 1,
+        true => usize::from(template.numb_path()),
+        false => usize::MAX,
+    };
+    if let Some(destination) = remote::destination(view, dgid, dlid) {
+        let p_key = given.contains(PathComponents::P_KEY);
+        let p_key = p_key.then(|| template.p_key());
+        let accessible = sources.iter().filter(|source| view.may_access(source.at));
+        let paths = accessible.flat_map(|&source| {
+            let pairs = lid_pairs(source.lids, slid, destination.lids, dlid);
+            let paths = pairs.filter_map(move |lids| {
+                let path = remote::path(view, source, destination, lids, p_key);
+                asked_for(view, source, None, path?, template, given)
+            });
+            paths.take(most)
+        });
+        return Ok(paths.take(MAX_PATHS).collect());
+    }
     let destinations = match dgid.filter(|&gid| is_elsewhere(view, gid)) {
         Some(gid) => router_to(view, gid, dlid).into_iter().collect(),
         None => match part.filter(|_| !is_open && dgid.is_none() && dlid.is_none()) {
@@ -99,16 +121,11 @@ pub(super) fn paths(
     if sources.len().saturating_mul(destinations.len()) > MAX_PATHS {
         return Err(SaStatus::NO_RESOURCES);
     }
-    // Get wants one path, however many LIDs the two ends have.
-    let most = match given.contains(PathComponents::NUMB_PATH) {
-        _ if method == Method::GET => 1,
-        true => usize::from(template.numb_path()),
-        false => usize::MAX,
-    };
     let mut found = Vec::new();
     for &source in sources.iter().filter(|source| view.may_access(source.at)) {
         for &destination in destinations.iter().filter(|end| view.may_access(end.at)) {
-            let paths = lid_pairs(source, slid, destination, dlid).filter_map(|(slid, dlid)| {
+            let pairs = lid_pairs(source.lids, slid, destination.lids, dlid);
+            let paths = pairs.filter_map(|(slid, dlid)| {
                 let path = path(view, source, destination, slid, dlid);
                 asked_for(view, source, Some(destination), path?, template, given)
             });
@@ -163,7 +180,7 @@ pub(super) fn between(
     for &source in &accessible(sgid) {
         for &destination in &accessible(dgid) {
             found.extend(
-                lid_pairs(source, None, destination, None).filter_map(|(slid, dlid)| {
+                lid_pairs(source.lids, None, destination.lids, None).filter_map(|(slid, dlid)| {
                     let path = path(view, source, destination, slid, dlid);
                     asked_for(view, source, Some(destination), path?, template, given)
                 }),
@@ -239,19 +256,19 @@ fn router_to(view: View<'_>, gid: Gid, dlid: Option<Lid>) -> Option<End<'_>> {
 /// Which LIDs of two ends make a path each: the first of both, the second of both, and so on, so that
 /// several paths between two ports share as little as they can.
 fn lid_pairs(
-    source: End<'_>,
+    source: LidRange,
     slid: Option<Lid>,
-    destination: End<'_>,
+    destination: LidRange,
     dlid: Option<Lid>,
 ) -> impl Iterator<Item = (Lid, Lid)> {
-    let count = |end: End<'_>, lid: Option<Lid>| match lid {
+    let count = |end: LidRange, lid: Option<Lid>| match lid {
         Some(_) => 1,
-        None => end.lids.lmc().lid_count(),
+        None => end.lmc().lid_count(),
     };
     let (sources, destinations) = (count(source, slid), count(destination, dlid));
-    let nth = |end: End<'_>, lid: Option<Lid>, count: u16, index: u16| {
+    let nth = |end: LidRange, lid: Option<Lid>, count: u16, index: u16| {
         let offset = index.checked_rem(count).unwrap_or(0);
-        lid.unwrap_or(Lid(end.lids.base().0.saturating_add(offset)))
+        lid.unwrap_or(Lid(end.base().0.saturating_add(offset)))
     };
     (0..sources.max(destinations)).map(move |index| {
         let slid = nth(source, slid, sources, index);
@@ -320,29 +337,36 @@ fn path(
     if same {
         limits.pass(source.port.info().as_ref()?);
     }
-    let mut record = PathRecord::default();
+    let mut record = record(view, (slid, dlid), limits)?;
     record
         .set_sgid(source.gid)
         .set_dgid(destination.gid)
-        .set_slid(slid)
-        .set_dlid(dlid)
-        .set_reversible(true)
         // Only a packet that leaves the subnet passes routers.
         .set_hop_limit(match is_elsewhere(view, destination.gid) {
             true => u8::MAX,
             false => 0,
         })
-        .set_p_key(source.port.shared_p_key(destination.port, None)?)
+        .set_p_key(source.port.shared_p_key(destination.port, None)?);
+    if same {
+        record.set_packet_life_time(0);
+    }
+    Some(record)
+}
+
+/// A path from one LID to another in the routes in force, without its ends and its P_Key.
+fn record(view: View<'_>, (slid, dlid): (Lid, Lid), limits: Limits) -> Option<PathRecord> {
+    let mut record = PathRecord::default();
+    record
+        .set_slid(slid)
+        .set_dlid(dlid)
+        .set_reversible(true)
         .set_sl(view.plan.routes()?.sl(slid, dlid))
         .set_mtu_selector(Selector::EXACTLY)
         .set_mtu(limits.mtu)
         .set_rate_selector(Selector::EXACTLY)
         .set_rate(limits.rate)
         .set_packet_life_time_selector(Selector::EXACTLY)
-        .set_packet_life_time(match same {
-            true => 0,
-            false => view.config.packet_life_time,
-        });
+        .set_packet_life_time(view.config.packet_life_time);
     Some(record)
 }
 

@@ -1,0 +1,263 @@
+//! Several managers on one simulated fabric, each confined to its logical cluster.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
+    time::Duration,
+};
+
+use ib_mad::{Instant, Mad, MgmtClass};
+use ib_routing::{
+    Fabric, LidMap, NodeIdx, PortRef, Routes, SwitchIdx, VerifyReport,
+    cluster::{ClusterConfig, Clusters},
+    verify,
+};
+use ib_sim::{SharedSim, Sim, SimOptions, SimTransport, drive_all};
+use ib_sm::{ClusterRole, Event, SmConfig, SubnetManager};
+use ib_smp::SmpDirected;
+use ib_transport::{Clock as _, MadTransport, Received, TransportError};
+use ib_wire::{Guid, Lid, PortNum};
+
+/// A fabric divided into clusters, each with a manager.
+pub struct Confined {
+    /// The fabric that the simulator has.
+    pub fabric: Fabric,
+    /// The configurations of the clusters.
+    pub configs: Vec<ClusterConfig>,
+    /// The simulator.
+    pub sim: SharedSim,
+    /// The managers with their transports: one for each configuration, then those that were [added](Self::add).
+    pub managers: Vec<(SubnetManager, Counted)>,
+    /// Events by manager.
+    pub events: Vec<Vec<Event>>,
+}
+
+/// A transport that keeps what it sends.
+pub struct Counted {
+    /// The port that it sits on.
+    pub at: PortRef,
+    inner: SimTransport,
+    /// Every datagram that was sent.
+    pub sent: Vec<Mad>,
+}
+
+impl MadTransport for Counted {
+    type Error = TransportError;
+
+    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+        self.sent.push(*mad);
+        self.inner.send(mad)
+    }
+
+    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+        self.inner.recv(deadline)
+    }
+}
+
+impl Counted {
+    /// Datagrams that are no answers.
+    #[must_use]
+    pub fn num_requests(&self) -> usize {
+        let requests = self.sent.iter();
+        requests
+            .filter(|mad| !mad.header().method().is_response())
+            .count()
+    }
+}
+
+/// Where the manager of a cluster sits: the first CA with a cable, else a switch.
+#[must_use]
+pub fn seat(fabric: &Fabric, clusters: &Clusters, index: usize) -> PortRef {
+    let own = clusters.views()[index].own();
+    let host = own.first_host().map(|at| (own.node(at.node).guid, at.port));
+    let (guid, port) = host.unwrap_or_else(|| (own.switch_guid(SwitchIdx(0)), PortNum(0)));
+    PortRef {
+        node: fabric.node_by_guid(guid).unwrap(),
+        port,
+    }
+}
+
+impl Confined {
+    /// Managers that have done nothing yet, one for each configuration. `change` adapts the options of each.
+    pub fn start(
+        fabric: Fabric,
+        configs: Vec<ClusterConfig>,
+        database: BTreeMap<Guid, Lid>,
+        change: impl Fn(usize, &mut SmConfig),
+    ) -> Self {
+        let clusters = Clusters::validate(&fabric, &configs).expect("sound configurations");
+        let sim = Sim::new(&fabric, SimOptions::default()).share();
+        sim.with(Sim::watch_smps);
+        let clock = sim.clock();
+        let managers = (0..configs.len()).map(|index| {
+            let mut others = configs.clone();
+            let own = others.remove(index);
+            let role = ClusterRole::new(own, others).with_predefined_lids(database.clone());
+            let mut config = SmConfig {
+                cluster: Some(role),
+                sweep_interval: None,
+                ..SmConfig::default()
+            };
+            change(index, &mut config);
+            let at = seat(&fabric, &clusters, index);
+            let inner = sim.attach(at).unwrap();
+            sim.with(|sim| sim.set_is_sm(at, true).unwrap());
+            let sent = Vec::new();
+            let transport = Counted { at, inner, sent };
+            (SubnetManager::new(config, clock.now()), transport)
+        });
+        let managers: Vec<_> = managers.collect();
+        Self {
+            events: managers.iter().map(|_| Vec::new()).collect(),
+            managers,
+            fabric,
+            configs,
+            sim,
+        }
+    }
+
+    /// Brings all clusters up.
+    pub fn up(fabric: Fabric, configs: Vec<ClusterConfig>) -> Self {
+        let mut confined = Self::start(fabric, configs, BTreeMap::new(), |_, _| {});
+        confined.settle();
+        confined
+    }
+
+    /// Lets the managers work until nothing happens any more, and checks that all clusters are up.
+    pub fn settle(&mut self) {
+        self.run_for(Duration::from_secs(60));
+        for ((sm, _), (config, events)) in self
+            .managers
+            .iter()
+            .zip(self.configs.iter().zip(&self.events))
+        {
+            let last: Vec<_> = events.iter().rev().take(8).map(Event::to_string).collect();
+            assert!(sm.is_up(), "cluster {}: {last:#?}", config.name);
+        }
+        self.assert_confined();
+    }
+
+    /// Another manager of the cluster `index` of the list, at a port of its own.
+    pub fn add(&mut self, at: PortRef, index: usize, change: impl FnOnce(&mut SmConfig)) {
+        let mut config = self.managers[index].0.config().clone();
+        change(&mut config);
+        let inner = self.sim.attach(at).unwrap();
+        self.sim.with(|sim| sim.set_is_sm(at, true).unwrap());
+        let sent = Vec::new();
+        let manager = SubnetManager::new(config, self.sim.clock().now());
+        self.managers.push((manager, Counted { at, inner, sent }));
+        self.events.push(Vec::new());
+    }
+
+    /// Lets the managers work for so long.
+    pub fn run_for(&mut self, time: Duration) {
+        let end = self.sim.clock().now() + time;
+        let events = &mut self.events;
+        let ended: Option<()> = drive_all(
+            &self.sim,
+            &mut self.managers,
+            Some(end),
+            |place, _, event| {
+                events[place].push(event);
+                ControlFlow::Continue(())
+            },
+        )
+        .unwrap();
+        assert_eq!(ended, None);
+    }
+
+    /// Forgets what was sent and what happened.
+    pub fn forget(&mut self) {
+        for (_, transport) in &mut self.managers {
+            transport.sent.clear();
+        }
+        for events in &mut self.events {
+            events.clear();
+        }
+        self.sim.with(Sim::watch_smps);
+    }
+
+    /// That no subnet management packet has crossed a boundary: by the simulator's counts, and by the route of each
+    /// that a manager sent.
+    #[track_caller]
+    pub fn assert_confined(&self) {
+        for ((_, transport), config) in self.managers.iter().zip(&self.configs) {
+            let boundary: BTreeSet<PortRef> = config
+                .boundary
+                .iter()
+                .map(|place| PortRef {
+                    node: self.fabric.node_by_guid(place.switch).unwrap(),
+                    port: place.port,
+                })
+                .collect();
+            for &port in &boundary {
+                let crossed = self.sim.with(|sim| sim.smps_through(port));
+                assert_eq!(crossed, 0, "cluster {} at {port:?}", config.name);
+            }
+            for mad in &transport.sent {
+                assert!(!self.leads_out(transport.at, &boundary, mad), "{mad:?}");
+                let lid = mad.address.lid;
+                let is_own = (config.first..=config.last).contains(&lid);
+                assert!(is_own || lid.is_permissive(), "{mad:?}");
+            }
+        }
+    }
+
+    /// Whether the directed route of a request passes a boundary port.
+    fn leads_out(&self, from: PortRef, boundary: &BTreeSet<PortRef>, mad: &Mad) -> bool {
+        let header = mad.header();
+        if header.mgmt_class() != MgmtClass::SUBN_DIRECTED || header.method().is_response() {
+            return false;
+        }
+        let (smp, _) = SmpDirected::parse(&mad.bytes, 0).unwrap();
+        let mut node = from.node;
+        smp.initial_path()[1..=usize::from(smp.hop_count())]
+            .iter()
+            .any(|&port| {
+                let port = PortRef {
+                    node,
+                    port: PortNum(port),
+                };
+                // The cable may be out now; by the plan of the fabric it leads there.
+                if let Some(peer) = self.fabric.port(port).and_then(|port| port.peer) {
+                    node = peer.node;
+                }
+                boundary.contains(&port)
+            })
+    }
+
+    /// The tables that stand in the switches, and the LIDs that stand in the ports.
+    #[must_use]
+    pub fn installed(&self) -> (LidMap, Routes) {
+        self.sim.with(|sim| sim.installed(&self.fabric))
+    }
+
+    /// What the verifier says of the tables in the switches.
+    #[must_use]
+    pub fn judge(&self) -> VerifyReport {
+        let (lids, routes) = self.installed();
+        verify(&self.fabric, &lids, &routes)
+    }
+
+    /// The cluster of a node, by its place in the list.
+    #[must_use]
+    pub fn cluster_of(&self, node: NodeIdx) -> Option<usize> {
+        let guid = self.fabric.node(node).guid;
+        self.managers
+            .iter()
+            .position(|(sm, _)| sm.subnet().find(guid).is_some())
+    }
+}
+
+/// Divides the switches by their numbers, which follow the columns of a mesh and the groups of a dragonfly, and gives
+/// each cluster `lids` LIDs.
+#[must_use]
+pub fn divided(fabric: &Fabric, parts: usize, lids: u16) -> Vec<ClusterConfig> {
+    let count = fabric.num_switches();
+    let cluster_of = (0..count).map(|at| at * parts / count).collect();
+    let mut configs = ib_routing::cluster::plan(fabric, &cluster_of);
+    for (config, at) in configs.iter_mut().zip(0..) {
+        (config.first, config.last) = (Lid(lids * at + 1), Lid(lids * (at + 1)));
+    }
+    configs
+}
