@@ -21,6 +21,7 @@
 )]
 
 mod args;
+mod cluster_files;
 mod commands;
 mod control;
 mod device;

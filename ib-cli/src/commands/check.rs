@@ -138,7 +138,7 @@ const NAMED_PORTS: usize = 3;
 
 /// Adds to the report the CA ports that the tables have no LID for. The verifier does not count them: nothing can
 /// be sent to such a port, from any port or switch.
-fn add_ports_without_lid(report: &mut Report, fabric: &Fabric, lids: &LidMap) {
+pub(super) fn add_ports_without_lid(report: &mut Report, fabric: &Fabric, lids: &LidMap) {
     let known = lids.destinations().iter();
     let known: BTreeSet<PortRef> = known.map(|destination| destination.end).collect();
     let mut missing = Vec::new();

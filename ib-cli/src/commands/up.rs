@@ -1,6 +1,7 @@
 //! `ib up`: brings a whole subnet up in the simulator, with the real manager, and verifies every route.
 
 mod changes;
+mod clusters;
 mod missing;
 
 use std::{
@@ -43,6 +44,19 @@ pub struct UpArgs {
     /// first CA port with a link]
     #[arg(long = "sm", value_name = "GUID|NAME")]
     at: Option<String>,
+    /// Run a manager for each logical cluster of these files, all on the one fabric, and verify what stands in all
+    /// switches then; each sits on the first CA port of its cluster
+    #[arg(
+        long,
+        value_name = "FILE[,FILE...]",
+        value_delimiter = ',',
+        conflicts_with = "at"
+    )]
+    clusters: Vec<PathBuf>,
+    /// LIDs of the devices of all clusters by port GUID, in the format of OpenSM's guid2lid: ports get them, and
+    /// paths to GIDs of other clusters are known by them
+    #[arg(long, value_name = "FILE", requires = "clusters")]
+    predefined_lids: Option<PathBuf>,
     /// Change the fabric once the subnet is up, each change when the subnet is up again: `unlink=NODE:PORT`,
     /// `relink=NODE:PORT`, `off=NODE`, `on=NODE`, where NODE is a GUID or a name
     #[arg(long, value_name = "CHANGE[,CHANGE...]", value_delimiter = ',')]
@@ -67,12 +81,16 @@ Examples:
   ib up --fabric fabric.net --engine ftree,updn
   ib up --fabric torus:8x8 --faults loss=0.01,seed=7 --pcap bring-up.pcapng
   ib up --fabric thesis --svg thesis.svg --dump-dir tables
+  ib up --fabric mcsm --clusters mcsm.conf   three logical clusters, each under its own manager
   ib up --fabric torus:4x4 --then off=S-0020000000000100,on=S-0020000000000100";
 
 pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
     let fabric = args.fabric.load()?;
     let config = args.sm.config()?;
+    if !args.clusters.is_empty() {
+        return clusters::run(&args, &fabric, &config, json);
+    }
     let at = place(&fabric, args.at.as_deref())?;
     let places = changes::places(&fabric, &args.then)?;
 

@@ -177,23 +177,57 @@ impl Report {
             up: Some(true),
             errors: Vec::new(),
         };
-        match verified {
-            Some(_) => report
-                .routes
-                .errors()
-                .into_iter()
-                .for_each(|error| report.fail(error)),
-            None => report.fail("there are no routes"),
+        if verified.is_none() {
+            report.fail("there are no routes");
         }
-        let silent = report.mads.timed_out;
-        if silent > 0 {
-            report.fail(count(silent, "request got", "requests got") + " no response");
-        }
-        let down = report.ports.not_active;
-        if down > 0 {
-            report.fail(count(down, "port is", "ports are") + " not active");
-        }
+        report.judge();
         report
+    }
+
+    /// The report of several managers that share a fabric: `verified` is of the tables of all of them.
+    pub fn of_managers<'a>(
+        fabric: &Fabric,
+        lids: &LidMap,
+        managers: impl Iterator<Item = &'a ib_sm::SubnetManager>,
+        seconds: Seconds,
+        verified: &VerifyReport,
+    ) -> Self {
+        let mut report = Self::offline(fabric, lids, None, seconds, verified);
+        report.errors.clear();
+        report.up = Some(true);
+        for (place, manager) in managers.enumerate() {
+            let summary = manager.summary();
+            let mads = summary.mads;
+            report.engine = match place {
+                0 => summary.engine,
+                _ => report
+                    .engine
+                    .filter(|&engine| Some(engine) == summary.engine),
+            };
+            report.ports.active += summary.ports.active;
+            report.ports.not_active += summary.ports.not_active;
+            report.mads.sent += mads.sent;
+            report.mads.received += mads.received;
+            report.mads.retried += mads.retried;
+            report.mads.timed_out += mads.timed_out;
+        }
+        report.judge();
+        report
+    }
+
+    /// Adds what is not as it should be, by the figures.
+    fn judge(&mut self) {
+        for error in self.routes.errors() {
+            self.fail(error);
+        }
+        let silent = self.mads.timed_out;
+        if silent > 0 {
+            self.fail(count(silent, "request got", "requests got") + " no response");
+        }
+        let down = self.ports.not_active;
+        if down > 0 {
+            self.fail(count(down, "port is", "ports are") + " not active");
+        }
     }
 
     /// Adds a sentence that says what is not as it should be.

@@ -4,14 +4,14 @@ use std::{io, path::PathBuf};
 
 use ib_routing::{
     Fabric, LidOptions, RouteOptions,
-    cluster::{self, ClusterConfig, ClusterFault, ClusterRoutes, ClusterView, Clusters, Union},
+    cluster::{ClusterRoutes, ClusterView, Union},
 };
 use serde::Serialize;
 
 use crate::{
+    cluster_files::ClusterFiles,
     error::CliError,
-    files,
-    output::{stderr, table::Table},
+    output::table::Table,
     route_args::{RouteArgs, warn_fallback},
 };
 
@@ -50,14 +50,8 @@ pub fn route(
     args: &RouteArgs,
     lids: &LidOptions,
 ) -> Result<Routed, CliError> {
-    let mut configs: Vec<ClusterConfig> = Vec::new();
-    let mut file_of: Vec<&PathBuf> = Vec::new();
-    for name in names {
-        configs.extend(files::read(name, cluster::read)?);
-        file_of.resize(configs.len(), name);
-    }
-    let clusters =
-        Clusters::validate(fabric, &configs).map_err(|faults| complain(&faults, &file_of))?;
+    let files = ClusterFiles::read(names)?.without_declarations()?;
+    let clusters = files.validate(fabric)?;
     let mut options = RouteOptions::default();
     args.apply(&mut options)?;
     let parts = clusters
@@ -77,21 +71,6 @@ pub fn route(
             .map(|(view, part)| ClusterReport::new(view, part))
             .collect(),
     })
-}
-
-/// All faults, each with its file and line; the first is the error.
-fn complain(faults: &[ClusterFault], file_of: &[&PathBuf]) -> CliError {
-    let text = |fault: &ClusterFault| {
-        let file = file_of.get(fault.index).map(|file| file.display());
-        let file = file.map_or_else(String::new, |file| file.to_string());
-        format!("{file}:{}: {fault}", fault.line)
-    };
-    let mut faults = faults.iter().map(text);
-    let first = faults.next().unwrap_or_default();
-    for more in faults {
-        stderr::warn(more);
-    }
-    CliError::Input(first)
 }
 
 impl ClusterReport {

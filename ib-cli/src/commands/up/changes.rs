@@ -105,7 +105,7 @@ impl Change {
         })
     }
 
-    fn make(&self, sim: &SharedSim, at: PortRef) -> Result<(), CliError> {
+    pub fn make(&self, sim: &SharedSim, at: PortRef) -> Result<(), CliError> {
         let done = sim.with(|sim| match self.kind {
             Kind::Unlink => sim.unlink(at),
             Kind::Relink => sim.relink(at).map(|_| ()),
@@ -139,6 +139,41 @@ pub struct ChangeReport {
     pub unreachable_devices: Vec<Guid>,
     /// Nodes that are gone, or new.
     pub missing_devices: Vec<Guid>,
+    /// What each manager of a logical cluster sent; empty without clusters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<ClusterSmps>,
+}
+
+/// What the manager of one logical cluster sent for a change.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClusterSmps {
+    pub name: String,
+    pub smps: Smps,
+}
+
+impl ChangeReport {
+    /// Adds what another manager did for the same change.
+    pub fn add(&mut self, other: Self) {
+        self.change = other.change;
+        self.smps.get += other.smps.get;
+        self.smps.set += other.smps.set;
+        self.lft_blocks += other.lft_blocks;
+        self.virtual_seconds = self.virtual_seconds.max(other.virtual_seconds);
+        self.moved += other.moved;
+        self.unreachable_devices.extend(other.unreachable_devices);
+        self.missing_devices.extend(other.missing_devices);
+    }
+}
+
+/// Whether an event says that a manager reads the fabric, all of it or a part.
+pub const fn begins_sweep(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::SweepStarted {
+            kind: SweepKind::Heavy | SweepKind::Partial,
+            ..
+        }
+    )
 }
 
 /// Subnet management datagrams that the manager sent, repetitions included.
@@ -190,23 +225,19 @@ pub fn run(
         ControlFlow::Continue(())
     });
     ended.map_err(|error| CliError::at("the simulator", error))?;
-    let mut report = counted.report;
-    report.change = change.to_string();
-    report.virtual_seconds = counted.done.since(started).as_secs_f64();
+    let mut report = counted.into_report(change, started);
     report.seconds = began.elapsed().as_secs_f64();
-    report.unreachable_devices = counted.unreachable.into_iter().collect();
-    report.missing_devices = counted.missing.into_iter().collect();
     Ok(report)
 }
 
 /// A manager whose datagrams and events are counted. It reports `None` once the change is over.
-struct Counted<'a> {
+pub struct Counted<'a> {
     sm: &'a mut SubnetManager,
     report: ChangeReport,
     unreachable: BTreeSet<Guid>,
     missing: BTreeSet<Guid>,
-    /// When the manager was given up at the latest.
-    end: Instant,
+    /// When the manager is given up at the latest; `None` once that is reported.
+    end: Option<Instant>,
     /// When the last sweep ended that the change caused; before, when the change was made.
     done: Instant,
     /// When the change counts as over if nothing happens until then.
@@ -216,17 +247,28 @@ struct Counted<'a> {
 }
 
 impl<'a> Counted<'a> {
-    fn new(sm: &'a mut SubnetManager, now: Instant) -> Self {
+    pub fn new(sm: &'a mut SubnetManager, now: Instant) -> Self {
         Self {
             sm,
             report: ChangeReport::default(),
             unreachable: BTreeSet::new(),
             missing: BTreeSet::new(),
-            end: now + PATIENCE,
+            end: Some(now + PATIENCE),
             done: now,
             quiet: None,
             now,
             over: false,
+        }
+    }
+
+    /// What the change that was made at `started` cost.
+    pub fn into_report(self, change: &Change, started: Instant) -> ChangeReport {
+        ChangeReport {
+            change: change.to_string(),
+            virtual_seconds: self.done.since(started).as_secs_f64(),
+            unreachable_devices: self.unreachable.into_iter().collect(),
+            missing_devices: self.missing.into_iter().collect(),
+            ..self.report
         }
     }
 
@@ -259,10 +301,7 @@ impl<'a> Counted<'a> {
             Event::LightSweepDone { changed: false } => {
                 self.quiet.get_or_insert(self.now);
             }
-            Event::SweepStarted {
-                kind: SweepKind::Heavy | SweepKind::Partial,
-                ..
-            } => self.quiet = None,
+            event if begins_sweep(event) => self.quiet = None,
             Event::TablesHealed { entries } => self.report.moved += *entries as u64,
             Event::TablesChange { entries, .. } => self.report.moved += entries,
             Event::NodesUnreachable { unreachable, .. } => self.unreachable.extend(unreachable),
@@ -286,7 +325,8 @@ impl Engine for Counted<'_> {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
-        self.over = self.quiet.is_some_and(|at| at <= now) || self.end <= now;
+        let timers = [self.quiet, self.end];
+        self.over |= timers.into_iter().flatten().any(|at| at <= now);
         self.sm.handle_timeout(now);
     }
 
@@ -297,14 +337,17 @@ impl Engine for Counted<'_> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let own = self.quiet.unwrap_or(self.end);
-        let timers = [self.sm.poll_timeout(), Some(own)];
+        let timers = [self.sm.poll_timeout(), self.quiet, self.end];
         timers.into_iter().flatten().min()
     }
 
     fn poll_event(&mut self) -> Option<Option<Event>> {
         let Some(event) = self.sm.poll_event() else {
-            return core::mem::take(&mut self.over).then_some(None);
+            let is_over = core::mem::take(&mut self.over);
+            if is_over {
+                (self.quiet, self.end) = (None, None);
+            }
+            return is_over.then_some(None);
         };
         self.note(&event);
         Some(Some(event))

@@ -47,9 +47,11 @@ impl Report {
         }
         let has_routes = self.engine.is_some() || self.routes.pairs > 0 || self.up.is_none();
         if has_routes {
-            let engine = self.engine.map(|engine| engine.to_string());
-            self.routes
-                .print(out, engine.as_deref().unwrap_or("of a file"))?;
+            let unnamed = match self.up {
+                Some(_) => "of several engines",
+                None => "of a file",
+            };
+            self.routes.print(out, self.engine.unwrap_or(unnamed))?;
         } else {
             line(out, "routes", "none")?;
         }

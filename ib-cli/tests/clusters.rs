@@ -1,0 +1,207 @@
+//! `ib up --clusters`: what scripts rely on.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::ib;
+use serde_json::Value;
+
+const MCSM: &str = include_str!("../../ib-routing/testdata/clusters/mcsm.conf");
+
+/// Files in a folder of their own, which goes with the value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("ib-clusters-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let file = self.0.join(name);
+        std::fs::write(&file, text).unwrap();
+        file.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The configuration of one of the clusters, with what it is told of the two others.
+fn one_of_three(name: &str) -> String {
+    let mut text = String::new();
+    for part in MCSM.split("\n\n") {
+        let mine = part.contains(&format!("cluster    {name}\n"));
+        let declared = part
+            .lines()
+            .filter(|line| mine || line.starts_with("cluster") || line.starts_with("lids"));
+        text.extend(declared.map(|line| format!("{line}\n")));
+    }
+    text
+}
+
+#[track_caller]
+fn up(arguments: &[&str]) -> Value {
+    let output = ib(&[&["up", "--json"], arguments].concat(), "");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn one_manager_for_each_cluster_and_the_routes_of_all() {
+    let folder = Folder::new("each");
+    let whole = folder.file("all", MCSM);
+    let files = ["first", "second", "third"].map(|name| folder.file(name, &one_of_three(name)));
+    for clusters in [whole, files.join(",")] {
+        let report = up(&["--fabric", "mcsm", "--clusters", &clusters]);
+        let routes = &report["routes"];
+        assert_eq!(
+            (&routes["pairs"], &routes["unreachable"]),
+            (&30.into(), &0.into())
+        );
+        assert_eq!(
+            (&routes["loops"], &routes["deadlock_free"]),
+            (&0.into(), &true.into())
+        );
+        let clusters = report["clusters"].as_array().unwrap();
+        let expected = [
+            ("first", 1, 999),
+            ("second", 1000, 1999),
+            ("third", 2000, 2999),
+        ];
+        assert_eq!(clusters.len(), expected.len());
+        for (cluster, (name, first, last)) in clusters.iter().zip(expected) {
+            assert_eq!(cluster["name"], name);
+            assert_eq!(cluster["lids"], serde_json::json!([first, last]));
+            assert_eq!(cluster["engine"], "minhop");
+            assert_eq!(cluster["beyond_boundary"], 0);
+            assert!(cluster["smps"].as_u64().unwrap() > 20, "{cluster}");
+        }
+    }
+}
+
+#[test]
+fn a_failure_in_one_cluster_costs_no_other_a_packet() {
+    let folder = Folder::new("failure");
+    let clusters = folder.file("all", MCSM);
+    // A server of the second cluster.
+    let then = "off=H-00002c9000001030,on=H-00002c9000001030";
+    let report = up(&["--fabric", "mcsm", "--clusters", &clusters, "--then", then]);
+    for change in report["changes"].as_array().unwrap() {
+        let smps = |place: usize| {
+            let smps = &change["clusters"][place]["smps"];
+            smps["get"].as_u64().unwrap() + smps["set"].as_u64().unwrap()
+        };
+        assert_eq!((smps(0), smps(2)), (0, 0), "{change}");
+        assert!(smps(1) > 0, "{change}");
+    }
+    assert_eq!(report["routes"]["unreachable"], 0);
+}
+
+#[test]
+fn predefined_lids_are_given_and_ports_without_one_are_named() {
+    let folder = Folder::new("lids");
+    let clusters = folder.file("all", MCSM);
+    let lids = "0x00002c9000001021 0x0600 0x0600\n0x00002c9000001031 0x0700 0x0700\n";
+    let lids = folder.file("guid2lid", lids);
+    let tables = folder.0.join("tables").display().to_string();
+    let arguments = [
+        "up",
+        "--fabric",
+        "mcsm",
+        "--clusters",
+        &clusters,
+        "--predefined-lids",
+        &lids,
+        "--dump-dir",
+        &tables,
+    ];
+    let output = ib(&arguments, "");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let unknown = stderr
+        .lines()
+        .filter(|line| line.contains("no predefined LID"));
+    assert_eq!(unknown.count(), 7, "{stderr}");
+    let known = std::fs::read_to_string(folder.0.join("tables/guid2lid")).unwrap();
+    for line in [
+        "0x00002c9000001021 0x0600 0x0600",
+        "0x00002c9000001031 0x0700 0x0700",
+    ] {
+        assert!(known.contains(line), "{known}");
+    }
+}
+
+#[test]
+fn a_configuration_that_does_not_fit_is_refused_with_its_line() {
+    let folder = Folder::new("refused");
+    let line =
+        |text: &str, part: &str| 1 + text.lines().position(|line| line.contains(part)).unwrap();
+    for (name, from, to, blamed, part) in [
+        (
+            "overlap",
+            "lids       1000",
+            "lids       900",
+            "cluster    second",
+            "belong to cluster first too",
+        ),
+        (
+            "switch",
+            "boundary   0x00002c9000000300 24",
+            "boundary   0x77 24",
+            "boundary   0x77 24",
+            "is no switch of the fabric",
+        ),
+        (
+            "port",
+            "boundary   0x00002c9000000300 24",
+            "boundary   0x00002c9000000300 25",
+            "0x00002c9000000300 25",
+            "has no port 25",
+        ),
+        (
+            "transit",
+            "23 third",
+            "23 fourth",
+            "23 fourth",
+            "transit to \"fourth\"",
+        ),
+        (
+            "syntax",
+            "lids       1000 1999",
+            "lids       1000",
+            "lids       1000",
+            "expected the first and the last of its LIDs",
+        ),
+    ] {
+        let text = MCSM.replacen(from, to, 1);
+        let file = folder.file(name, &text);
+        let output = ib(&["up", "--fabric", "mcsm", "--clusters", &file], "");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}: {stderr}");
+        let start = format!("error: {file}:{}: ", line(&text, blamed));
+        let last = stderr.lines().last().unwrap();
+        assert!(
+            last.starts_with(&start) && last.contains(part),
+            "{name}: {stderr}"
+        );
+    }
+    // What one file declares of another must be what that one says.
+    let first = folder.file(
+        "first",
+        &one_of_three("first").replace("1000 1999", "1000 2100"),
+    );
+    let others = ["second", "third"].map(|name| folder.file(name, &one_of_three(name)));
+    let files = format!("{first},{},{}", others[0], others[1]);
+    let output = ib(&["up", "--fabric", "mcsm", "--clusters", &files], "");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("declared with other LIDs"), "{stderr}");
+}
