@@ -138,7 +138,9 @@ impl Sim {
         let (method, id, mut data) = (mad.method(), mad.attribute_id(), *mad.data());
         let modifier = mad.attribute_modifier();
         let node = self.ports[end_port].node;
+        let right_version = mad.base_version() == 1 && mad.class_version() == 1;
         let status = match method {
+            _ if !right_version => MadStatus::BAD_VERSION,
             Method::GET | Method::SET => {
                 let set = method == Method::SET;
                 let sampled = self.samples_attribute(node, id, modifier, set, &mut data);
