@@ -32,15 +32,13 @@ impl SubnetManager {
 
     /// Takes in a query, if this manager is the master.
     pub(super) fn on_query(&mut self, now: Instant, mad: &Mad) {
-        let asks = matches!(
-            mad.header().method(),
-            Method::GET
-                | Method::SET
-                | Method::GET_TABLE
-                | Method::GET_TRACE_TABLE
-                | Method::GET_MULTI
-                | Method::DELETE
-        );
+        // A method that nobody knows is a request too, and is refused. These are none.
+        let method = mad.header().method();
+        let asks = !method.is_response()
+            && !matches!(
+                method,
+                Method::SEND | Method::TRAP | Method::REPORT | Method::TRAP_REPRESS
+            );
         if asks && self.state() == SmState::MASTER {
             self.sa.handle_request(now, mad);
         }
