@@ -22,6 +22,7 @@ extern crate alloc;
 mod batch;
 mod check;
 mod collect;
+mod conform;
 mod counters;
 mod difference;
 mod link;
@@ -42,6 +43,7 @@ mod trace;
 pub use batch::{Batch, BatchOutcome};
 pub use check::{Check, CheckOptions, Finding, Place, Report, Severity, Value, check};
 pub use collect::{Collector, CollectorConfig, CollectorEvent};
+pub use conform::{Case, CaseResult, ConformOptions, Subject};
 pub use counters::{Counter, CounterReadings, Thresholds, UnreadReason};
 pub use difference::{
     Difference, EndName, LinkChange, LinkName, NodeChange, NodeName, TableChange, difference,

@@ -1,0 +1,419 @@
+//! What a case works with: a port, a clock, and questions that wait for their answers.
+
+use alloc::{
+    collections::VecDeque,
+    format,
+    string::{String, ToString},
+};
+use core::{ops::ControlFlow, time::Duration};
+
+use ib_mad::{
+    Attribute, AttributeId, Instant, Mad, MadAddress, MadStatus, Method, MgmtClass, TransactionId,
+    transport::{Clock, MadTransport, Received, TransportFailure as _, drive},
+};
+use ib_smp::{DrDirection, DrPath, SmInfo, SmState, SmpDirected, SmpLidRouted};
+use ib_wire::{Lid, MKey};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use super::ConformOptions;
+use crate::{
+    collect::{Collector, CollectorConfig, CollectorEvent},
+    snapshot::{Contents, Snapshot},
+};
+
+/// Why a case ends before its end.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The peer broke the rule.
+    Fail(String),
+    /// The rule cannot be tested here.
+    Skip(String),
+    /// The transport ended.
+    Broken,
+}
+
+/// `Ok` where the peer keeps the rule.
+pub(super) type Outcome = Result<(), Stop>;
+
+/// Fails the case unless the condition holds; the text says what was expected and what came.
+macro_rules! ensure {
+    ($condition:expr, $($text:tt)+) => {
+        if !$condition {
+            return Err($crate::conform::bench::Stop::Fail(alloc::format!($($text)+)));
+        }
+    };
+}
+pub(super) use ensure;
+
+/// Ends the case as one that does not apply here.
+pub(super) fn skip<T>(why: impl Into<String>) -> Result<T, Stop> {
+    Err(Stop::Skip(why.into()))
+}
+
+/// Ends the case as failed.
+pub(super) fn fail<T>(what: impl Into<String>) -> Result<T, Stop> {
+    Err(Stop::Fail(what.into()))
+}
+
+/// A transport and its clock, whatever their types.
+pub(super) trait Wire {
+    fn send(&mut self, mad: &Mad) -> Outcome;
+    fn recv(&mut self, deadline: Instant) -> Result<Option<Received>, Stop>;
+    fn now(&self) -> Instant;
+    fn collect(&mut self, config: CollectorConfig) -> Result<Snapshot, Stop>;
+}
+
+/// A [`Wire`] over a transport; keeps the error that ends it.
+pub(super) struct Over<'a, T: MadTransport, C> {
+    pub(super) transport: &'a mut T,
+    pub(super) clock: &'a C,
+    pub(super) error: Option<T::Error>,
+}
+
+impl<T: MadTransport, C: Clock> Wire for Over<'_, T, C> {
+    fn send(&mut self, mad: &Mad) -> Outcome {
+        match self.transport.send(mad) {
+            Ok(()) => Ok(()),
+            // As good as silence: no answer comes.
+            Err(error) if error.is_unreachable() => Ok(()),
+            Err(error) => {
+                self.error = Some(error);
+                Err(Stop::Broken)
+            }
+        }
+    }
+
+    fn recv(&mut self, deadline: Instant) -> Result<Option<Received>, Stop> {
+        self.transport.recv(Some(deadline)).map_err(|error| {
+            self.error = Some(error);
+            Stop::Broken
+        })
+    }
+
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn collect(&mut self, config: CollectorConfig) -> Result<Snapshot, Stop> {
+        let mut collector = Collector::new(config);
+        let on_event = |_: &mut Collector, event| match event {
+            CollectorEvent::Done => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        match drive(&mut collector, self.transport, self.clock, on_event) {
+            Ok(_) => Ok(collector.finish()),
+            Err(error) => {
+                self.error = Some(error);
+                Err(Stop::Broken)
+            }
+        }
+    }
+}
+
+/// Datagrams that nobody waited for, which are kept for a case that looks for them.
+const MAX_UNASKED: usize = 256;
+
+/// The port that a case speaks through, and what is known of the subnet.
+pub(super) struct Bench<'a> {
+    wire: &'a mut dyn Wire,
+    pub(super) options: ConformOptions,
+    /// The nodes, ports and cables as they were when the case began.
+    pub(super) subnet: Snapshot,
+    /// What to answer to a manager that asks this port for SMInfo; `None`: nothing.
+    pub(super) persona: Option<SmInfo>,
+    next: u32,
+    unasked: VecDeque<Mad>,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(wire: &'a mut dyn Wire, options: ConformOptions) -> Result<Self, Stop> {
+        let mut bench = Self {
+            // Transactions of a case before this one are not mistaken for those of this case.
+            next: (wire.now().as_nanos() >> 10) as u32,
+            wire,
+            options,
+            subnet: Snapshot::default(),
+            persona: None,
+            unasked: VecDeque::new(),
+        };
+        bench.survey(Contents::empty())?;
+        let own = bench.subnet.own_port.and_then(|own| bench.subnet.port(own));
+        let Some(own) = own else {
+            return skip("the own node does not answer");
+        };
+        // A manager that is not active is ignored by the others.
+        let mut info = SmInfo::default();
+        info.set_guid(own.guid).set_sm_state(SmState::NOT_ACTIVE);
+        bench.persona = Some(info);
+        Ok(bench)
+    }
+
+    /// Reads the subnet anew, with these contents beside nodes, ports and cables.
+    pub(super) fn survey(&mut self, contents: Contents) -> Outcome {
+        let mut config = CollectorConfig {
+            contents,
+            m_key: self.options.m_key,
+            ..CollectorConfig::default()
+        };
+        config.window.timeout = self.options.timeout;
+        config.window.retries = 1;
+        self.next = self.next.wrapping_add(1 << 16);
+        config.window.first_transaction_id = TransactionId(u64::from(self.next));
+        self.next = self.next.wrapping_add(1 << 16);
+        self.subnet = self.wire.collect(config)?;
+        Ok(())
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.wire.now()
+    }
+
+    pub(super) fn after(&self, wait: Duration) -> Instant {
+        self.now().saturating_add(wait)
+    }
+
+    /// A transaction ID that no other request of the case has.
+    pub(super) fn transaction(&mut self) -> TransactionId {
+        self.next = self.next.wrapping_add(1);
+        TransactionId(u64::from(self.next))
+    }
+
+    pub(super) fn send(&mut self, mad: &Mad) -> Outcome {
+        self.wire.send(mad)
+    }
+
+    /// Takes in what arrives until `deadline` or until something wanted arrives; what is not wanted is kept.
+    pub(super) fn wait(
+        &mut self,
+        deadline: Instant,
+        mut wanted: impl FnMut(&Mad) -> bool,
+    ) -> Result<Option<Mad>, Stop> {
+        if let Some(at) = self.unasked.iter().position(&mut wanted) {
+            return Ok(self.unasked.remove(at));
+        }
+        loop {
+            match self.wire.recv(deadline)? {
+                Some(Received::Mad(mad)) => {
+                    if self.answer_as_manager(&mad)? {
+                        continue;
+                    }
+                    if wanted(&mad) {
+                        return Ok(Some(mad));
+                    }
+                    if self.unasked.len() < MAX_UNASKED {
+                        self.unasked.push_back(mad);
+                    }
+                }
+                Some(Received::Returned(_)) => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Lets time pass, and goes on answering.
+    pub(super) fn pause(&mut self, time: Duration) -> Outcome {
+        let deadline = self.after(time);
+        self.wait(deadline, |_| false).map(|_| ())
+    }
+
+    /// Sends a request, with a transaction ID of its own, and waits for its answer; `None`: none came.
+    pub(super) fn ask(&mut self, mad: &Mad) -> Result<Option<Mad>, Stop> {
+        let mut mad = *mad;
+        let id = self.transaction();
+        mad.header_mut().set_transaction_id(id);
+        self.send(&mad)?;
+        let class = mad.header().mgmt_class();
+        let deadline = self.after(self.options.timeout);
+        self.wait(deadline, |answer| is_answer(answer, class, id))
+    }
+
+    /// As [`ask`](Self::ask), where silence breaks the rule.
+    pub(super) fn answer(&mut self, mad: &Mad) -> Result<Mad, Stop> {
+        let header = mad.header();
+        match self.ask(mad)? {
+            Some(answer) => Ok(answer),
+            None => fail(format!(
+                "no answer to {} of attribute {}",
+                header.method(),
+                header.attribute_id()
+            )),
+        }
+    }
+
+    /// As [`ask`](Self::ask), where an answer breaks the rule.
+    pub(super) fn silence(&mut self, mad: &Mad) -> Outcome {
+        match self.ask(mad)? {
+            None => Ok(()),
+            Some(answer) => fail(format!(
+                "an answer with status {}, expected none",
+                status(&answer)
+            )),
+        }
+    }
+
+    /// An SMP by directed route, with the subnet's M_Key.
+    pub(super) fn smp(
+        &self,
+        method: Method,
+        id: AttributeId,
+        modifier: u32,
+        path: &DrPath,
+    ) -> SmpDirected {
+        let mut smp = SmpDirected::new(method, id, modifier, path);
+        smp.set_m_key(self.options.m_key);
+        smp
+    }
+
+    /// Reads an attribute of a node; a refusal or silence breaks the rule.
+    pub(super) fn get<T: Attribute + FromBytes + Immutable>(
+        &mut self,
+        path: &DrPath,
+        modifier: u32,
+    ) -> Result<T, Stop> {
+        let smp = self.smp(Method::GET, T::ID, modifier, path);
+        let answer = self.answer(&smp.to_mad())?;
+        let status = status(&answer);
+        ensure!(
+            status.is_ok(),
+            "Get({}) at {path}: status {status}",
+            T::LAYOUT.name
+        );
+        attribute(&answer)
+    }
+
+    /// Writes an attribute of a node, and returns status and data of the answer.
+    pub(super) fn set<T: Attribute + FromBytes + IntoBytes + Immutable>(
+        &mut self,
+        path: &DrPath,
+        modifier: u32,
+        value: &T,
+    ) -> Result<(MadStatus, T), Stop> {
+        let key = self.options.m_key;
+        self.set_with(key, path, modifier, value)
+    }
+
+    /// The same with another M_Key.
+    pub(super) fn set_with<T: Attribute + FromBytes + IntoBytes + Immutable>(
+        &mut self,
+        key: MKey,
+        path: &DrPath,
+        modifier: u32,
+        value: &T,
+    ) -> Result<(MadStatus, T), Stop> {
+        let mut smp = self.smp(Method::SET, T::ID, modifier, path);
+        smp.set_m_key(key).set_attribute(value);
+        let answer = self.answer(&smp.to_mad())?;
+        Ok((status(&answer), attribute(&answer)?))
+    }
+
+    /// Writes an attribute; a refusal or silence breaks the rule.
+    pub(super) fn put<T: Attribute + FromBytes + IntoBytes + Immutable>(
+        &mut self,
+        path: &DrPath,
+        modifier: u32,
+        value: &T,
+    ) -> Result<T, Stop> {
+        let (status, after) = self.set(path, modifier, value)?;
+        ensure!(
+            status.is_ok(),
+            "Set({}) at {path}: status {status}",
+            T::LAYOUT.name
+        );
+        Ok(after)
+    }
+
+    /// Answers a manager that asks for SMInfo, as `persona` says. Returns whether it did.
+    fn answer_as_manager(&mut self, mad: &Mad) -> Result<bool, Stop> {
+        let header = mad.header();
+        let asks = header.mgmt_class().is_smp()
+            && header.attribute_id() == SmInfo::ID
+            && matches!(header.method(), Method::GET | Method::SET);
+        let Some(info) = self.persona.filter(|_| asks) else {
+            return Ok(false);
+        };
+        let mut answer = *mad;
+        let mut data = [0; 64];
+        for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
+            *to = from;
+        }
+        if header.mgmt_class() == MgmtClass::SUBN_DIRECTED {
+            if let Ok((smp, _)) = SmpDirected::parse_mut(&mut answer.bytes, 0) {
+                smp.set_method(Method::GET_RESP)
+                    .set_d(DrDirection::RETURNING)
+                    .set_status(MadStatus::OK)
+                    .set_smp_data(&data);
+            }
+        } else if let Ok((smp, _)) = SmpLidRouted::parse_mut(&mut answer.bytes, 0) {
+            smp.set_method(Method::GET_RESP)
+                .set_status(MadStatus::OK)
+                .set_smp_data(&data);
+        }
+        self.send(&answer)?;
+        // A case may look for the order of another manager, but not for its questions.
+        Ok(header.method() == Method::GET)
+    }
+}
+
+/// Whether a datagram answers the transaction.
+pub(super) fn is_answer(mad: &Mad, class: MgmtClass, id: TransactionId) -> bool {
+    let header = mad.header();
+    header.mgmt_class() == class
+        && header.method().is_response()
+        && header.transaction_id().low() == id.low()
+}
+
+/// The status of an answer, without the direction of a directed route.
+pub(super) fn status(answer: &Mad) -> MadStatus {
+    let header = answer.header();
+    match header.mgmt_class() {
+        MgmtClass::SUBN_DIRECTED => MadStatus(header.status().0 & 0x7fff),
+        _ => header.status(),
+    }
+}
+
+/// The attribute that an answer carries.
+pub(super) fn attribute<T: Attribute + FromBytes + Immutable>(mad: &Mad) -> Result<T, Stop> {
+    let offset = T::offset(mad.header().mgmt_class());
+    let data = mad.bytes.get(offset..).unwrap_or_default();
+    match T::read_from_prefix(data) {
+        Ok((value, _)) => Ok(value),
+        Err(_) => fail(format!("no room for {}", T::LAYOUT.name)),
+    }
+}
+
+/// Bytes of an answer from `from` to `to`.
+pub(super) fn part(mad: &Mad, from: usize, to: usize) -> &[u8] {
+    mad.bytes.get(from..to).unwrap_or_default()
+}
+
+/// The first byte of two answers that differs, with the transaction ID left out.
+pub(super) fn difference(a: &Mad, b: &Mad) -> Option<String> {
+    let pairs = a.bytes.iter().zip(&b.bytes).enumerate();
+    let mut behind = pairs.filter(|(at, _)| !(8..16).contains(at));
+    let (at, (a, b)) = behind.find(|(_, (a, b))| a != b)?;
+    Some(format!("byte {at} is {a:#04x} once and {b:#04x} once"))
+}
+
+/// A LID-routed SMP.
+pub(super) fn smp_to(lid: Lid, method: Method, id: AttributeId, modifier: u32, key: MKey) -> Mad {
+    let mut smp = SmpLidRouted::new(method, id, modifier);
+    smp.set_m_key(key);
+    smp.to(MadAddress::smi(lid))
+}
+
+/// A list of at most five things, for a message.
+pub(super) fn listed<T: ToString>(things: impl IntoIterator<Item = T>) -> String {
+    let mut text = String::new();
+    for (at, thing) in things.into_iter().enumerate() {
+        match at {
+            0 => {}
+            1..5 => text.push_str(", "),
+            _ => {
+                text.push_str(", ...");
+                break;
+            }
+        }
+        text.push_str(&thing.to_string());
+    }
+    text
+}
