@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod completions;
+pub mod conform;
 pub mod ctl;
 pub mod decode;
 pub mod diff;
@@ -82,6 +83,7 @@ commands! {
     Snapshot => snapshot::SnapshotArgs,
     Diff => diff::DiffArgs,
     Map => map::MapArgs,
+    Conform => conform::ConformArgs,
     Ping => ping::PingArgs,
     Send => send::SendArgs,
     Export => export::ExportArgs,

@@ -202,6 +202,7 @@ fn every_command_shows_how_it_is_used() {
         "check",
         "whatif",
         "discover",
+        "conform",
         "query",
         "generate",
         "decode",

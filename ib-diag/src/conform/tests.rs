@@ -168,8 +168,7 @@ fn a_device_with_the_guid_of_another_fails_the_case_of_identities() {
         let (last, _) = sim
             .nodes()
             .iter_enumerated()
-            .filter(|(_, node)| !node.is_switch())
-            .next_back()
+            .rfind(|(_, node)| !node.is_switch())
             .unwrap();
         sim.set_behaviour(last, Behaviour::Byzantine(Corruption::Guid(guid)));
     });
@@ -187,8 +186,7 @@ fn a_device_that_never_answers_fails_the_case_of_silence() {
         let (last, _) = sim
             .nodes()
             .iter_enumerated()
-            .filter(|(_, node)| !node.is_switch())
-            .next_back()
+            .rfind(|(_, node)| !node.is_switch())
             .unwrap();
         sim.set_behaviour(last, Behaviour::Silent);
     });
