@@ -39,6 +39,9 @@ pub(super) struct Int(pub(super) u64, pub(super) u64);
 /// The same, written in hexadecimal with two digits.
 pub(super) struct Hex(pub(super) u64, pub(super) u64);
 
+/// A number from 0 to the first, written in hexadecimal with so many digits as the second says.
+pub(super) struct HexDigits(pub(super) u64, pub(super) usize);
+
 /// A number of 64 bits, written in hexadecimal: a key, a GUID, a prefix.
 pub(super) struct Wide;
 
@@ -124,6 +127,23 @@ impl<T: Copy + Into<u64> + TryFrom<u64>> Codec<T> for Hex {
     fn write(&self, value: &T) -> String {
         let number: u64 = (*value).into();
         format!("{number:#04x}")
+    }
+}
+
+impl Describe for HexDigits {
+    fn expected(&self) -> String {
+        range(0, self.0)
+    }
+}
+
+impl<T: Copy + Into<u64> + TryFrom<u64>> Codec<T> for HexDigits {
+    fn read(&self, text: &str) -> Option<T> {
+        narrow(text, 0, self.0)
+    }
+
+    fn write(&self, value: &T) -> String {
+        let (number, digits): (u64, _) = ((*value).into(), self.1);
+        format!("0x{number:0digits$X}")
     }
 }
 

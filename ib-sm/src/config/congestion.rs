@@ -12,7 +12,7 @@ use ib_mad::CcKey;
 use ib_wire::{Sl, addr};
 
 use super::{
-    codec::{Codec, Describe, Flag, Hex, Int, UNSET, Wide, narrow},
+    codec::{Codec, Describe, Flag, Hex, HexDigits, Int, UNSET, Wide, narrow},
     table::{Change, OptionGroup, OptionInfo, row},
 };
 
@@ -272,7 +272,7 @@ pub(super) static ROWS: &[OptionInfo] = &[
         [
             "Which settings of switches count, a sum of bits: 1 victim mask, 2 credit mask, 4 threshold and packet size, 8 credit starvation, 16 marking rate."
         ],
-        Hex(0, 0x1f),
+        HexDigits(0x1f, 1),
         Live,
         congestion.switch.control_map
     ),
@@ -336,7 +336,7 @@ pub(super) static ROWS: &[OptionInfo] = &[
         "cc_ca_cong_setting_port_control",
         Congestion,
         ["1: CAs slow down by service level; 0: by queue pair."],
-        Hex(0, 0xffff),
+        HexDigits(0xffff, 4),
         Live,
         congestion.ca.port_control
     ),
@@ -344,7 +344,7 @@ pub(super) static ROWS: &[OptionInfo] = &[
         "cc_ca_cong_setting_control_map",
         Congestion,
         ["Service levels of CAs that are configured, a bit each."],
-        Hex(0, 0xffff),
+        HexDigits(0xffff, 4),
         Live,
         congestion.ca.control_map
     ),
