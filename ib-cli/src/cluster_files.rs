@@ -68,6 +68,14 @@ impl ClusterFiles {
         Clusters::validate(fabric, &self.configs).map_err(|faults| self.complain(&faults))
     }
 
+    /// Checks what the manager of one cluster can check alone, against the part of the fabric that it reaches.
+    ///
+    /// # Errors
+    /// The first fault, with file and line; the others are warnings.
+    pub fn validate_own(&self, part: &Fabric, own: usize) -> Result<(), CliError> {
+        cluster::validate_own(part, &self.configs, own).map_err(|faults| self.complain(&faults))
+    }
+
     /// The role of the manager of one cluster.
     pub fn role(&self, own: usize, predefined: &BTreeMap<Guid, Lid>) -> Option<ClusterRole> {
         let others = self.configs.iter().enumerate();

@@ -6,14 +6,17 @@
 mod discovered;
 mod vendor;
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
 
 use ib_mad::{
     Engine, InFlight, Input, Instant, Mad, Received, RequestOptions, TransactionWindow,
     WindowConfig,
 };
 use ib_smp::DrPath;
-use ib_wire::{Guid, MKey};
+use ib_wire::{Guid, MKey, PortNum};
 
 pub use self::discovered::{Discovered, SilentPort};
 pub(crate) use self::vendor::has_vendor_speeds;
@@ -26,6 +29,9 @@ pub struct DiscoveryConfig {
     pub m_key: MKey,
     /// Nodes further away, in hops, are not asked; `None`, the default: as far as directed routes reach (63).
     pub max_hops: Option<u8>,
+    /// Cables at these ports, by node GUID and port, are not followed: nothing beyond them is addressed. Empty by
+    /// default.
+    pub boundary: BTreeSet<(Guid, PortNum)>,
     /// Reads the vendor's attribute that distinguishes FDR10 from QDR, of devices that may run it; true by
     /// default.
     pub vendor_speeds: bool,
@@ -42,6 +48,7 @@ impl Default for DiscoveryConfig {
         Self {
             m_key: MKey(0),
             max_hops: None,
+            boundary: BTreeSet::new(),
             vendor_speeds: true,
             tables: false,
             managers: false,
@@ -110,7 +117,7 @@ impl Discovery {
             vendor_speeds: config.vendor_speeds,
             tables: config.tables,
             managers: config.managers,
-            ..WalkOptions::default()
+            boundary: config.boundary,
         };
         Self {
             window: TransactionWindow::new(config.window),

@@ -1,5 +1,6 @@
 //! `ib sm`: the subnet manager on a real port, or on a port of a simulator.
 
+mod cluster;
 mod planned;
 
 use std::{
@@ -41,6 +42,14 @@ pub struct SmCommand {
     /// after a restart. It may be missing at first
     #[arg(long, value_name = "FILE")]
     guid2lid: Option<PathBuf>,
+    /// Manage the logical cluster of this file that the port is in, and nothing beyond its boundary. The file also
+    /// names the other clusters with their LIDs
+    #[arg(long, value_name = "FILE")]
+    cluster: Option<PathBuf>,
+    /// LIDs of the devices of all clusters by port GUID, in the format of OpenSM's guid2lid: ports get them, and
+    /// paths to GIDs of other clusters are known by them
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    predefined_lids: Option<PathBuf>,
     /// Keep the registrations of hosts in this file, in the format of OpenSM's opensm-sa.dump: memberships,
     /// services and subscriptions survive a restart. It may be missing at first [default: the sa_db_file of
     /// --config]
@@ -79,6 +88,7 @@ Examples:
   ib sm --once --json                        one sweep on the first usable port, and a report
   ib sm --control /run/ib-sm/control         to be asked: ib ctl status
   ib sm --dry-run                            what would be changed
+  ib sm --cluster compute.conf               one logical cluster, beside the managers of the others
   ib sm --device sim:NAME                    on what `ib sim --socket NAME` or ibsim serves";
 
 pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
@@ -123,7 +133,10 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         device.device = Some(config.host.guid.to_string());
     }
     let only_reads = args.observe || args.dry_run;
-    let port = device.open(&classes, !only_reads, timeout, clock)?;
+    let mut port = device.open(&classes, !only_reads, timeout, clock)?;
+    if let Some(file) = args.cluster {
+        config.cluster = cluster::role(file, args.predefined_lids, &config, &mut port, &clock)?;
+    }
     config.rmpp.peers_acknowledge = port.peers_acknowledge();
     let reason = match configured {
         true => "chosen by `guid` of --config",

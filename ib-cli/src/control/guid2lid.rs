@@ -47,7 +47,7 @@ impl Guid2lid {
     pub fn keep(&mut self, sm: &SubnetManager, now: Instant) {
         let Self { file, text, retry } = self;
         retry.run(now, || {
-            let known = guid2lid::write(sm.lids(), sm.guid2lid());
+            let known = guid2lid::write(sm.own_lids(), sm.guid2lid());
             if known != *text {
                 files::write(file, &known)?;
                 *text = known;

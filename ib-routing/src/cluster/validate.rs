@@ -113,6 +113,12 @@ pub fn validate_own(
     validator.check_ranges();
     validator.check_places(|index| index == own);
     if let Some(from) = configs.get(own) {
+        for place in &from.boundary {
+            if validator.across(place).is_some() {
+                let (switch, port) = (place.switch, place.port);
+                validator.report(own, place.line, Kind::BoundaryInside { switch, port });
+            }
+        }
         for (_, to) in validator.each().filter(|&(index, _)| index != own) {
             if !from.transit.iter().any(|way| way.leads_to(&to.name)) {
                 let to = to.name.clone();
