@@ -1,8 +1,12 @@
-//! `ib up --clusters`: what scripts rely on.
+//! `ib up --clusters` and `ib sm --cluster`: what scripts rely on.
 
 mod common;
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
 
 use common::ib;
 use serde_json::Value;
@@ -204,4 +208,128 @@ fn a_configuration_that_does_not_fit_is_refused_with_its_line() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("declared with other LIDs"), "{stderr}");
+}
+
+/// A server of the fabric `mcsm`, which ends with the value.
+struct Server {
+    process: Child,
+    name: String,
+}
+
+impl Server {
+    fn new(name: &str) -> Self {
+        let name = format!("sim-of-{name}-{}", std::process::id());
+        let process = Command::new(env!("CARGO_BIN_EXE_ib"))
+            .args(["sim", "--fabric", "mcsm", "--socket", &name])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { process, name }
+    }
+
+    /// One sweep of a manager on a node. The server may not listen yet: then it is asked again.
+    fn manage(&self, node: &str, cluster: &str) -> Output {
+        let device = format!("sim:{}", self.name);
+        let begun = Instant::now();
+        loop {
+            let arguments = [
+                "sm",
+                "--once",
+                "--json",
+                "--device",
+                &device,
+                "--node",
+                node,
+                "--cluster",
+                cluster,
+            ];
+            let output = ib(&arguments, "");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            if !stderr.contains(&self.name) || begun.elapsed() > Duration::from_secs(60) {
+                return output;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The LID of the port of a node, as the node says.
+    fn lid(&self, node: &str) -> u64 {
+        let device = format!("sim:{}", self.name);
+        let query = [
+            "query", "portinfo", "--json", "--device", &device, "--node", node,
+        ];
+        let output = ib(&[&query[..], &["--direct", "0"]].concat(), "");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let text = answer.to_string();
+        let lid = text.split("\"lid\":").nth(1).unwrap();
+        let digits: String = lid.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A host of each cluster, and its LIDs.
+const HOSTS: [(&str, u64, u64); 3] = [
+    ("H-00002c9000001010", 1, 999),
+    ("H-00002c9000001030", 1000, 1999),
+    ("H-00002c9000001050", 2000, 2999),
+];
+
+#[test]
+fn managers_of_single_clusters_serve_their_own_and_leave_the_others_alone() {
+    let folder = Folder::new("sm");
+    let file = folder.file("all", MCSM);
+    let server = Server::new("sm");
+    for (managed, (node, ..)) in HOSTS.into_iter().enumerate() {
+        let output = server.manage(node, &file);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{node}: {stderr}");
+        for (index, (host, first, last)) in HOSTS.into_iter().enumerate() {
+            let lid = server.lid(host);
+            match index <= managed {
+                true => assert!((first..=last).contains(&lid), "{host}: {lid}"),
+                false => assert_eq!(lid, 0, "{host} is of a cluster without a manager yet"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_manager_refuses_a_cluster_that_is_not_the_one_of_its_port() {
+    let folder = Folder::new("foreign");
+    let server = Server::new("foreign");
+    for (name, from, to, part) in [
+        (
+            "open",
+            "boundary   0x00002c9000000300 24\n",
+            "",
+            "expected a boundary between them",
+        ),
+        (
+            "overlap",
+            "lids       1000",
+            "lids       900",
+            "belong to cluster first too",
+        ),
+    ] {
+        let text = MCSM.replacen(from, to, 1);
+        assert_ne!(text, MCSM);
+        let file = folder.file(name, &text);
+        let output = server.manage("H-00002c9000001050", &file);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {stderr}");
+        let last = stderr.lines().last().unwrap_or_default();
+        let start = format!("error: {file}:");
+        assert!(
+            last.starts_with(&start) && last.contains(part),
+            "{name}: {stderr}"
+        );
+    }
 }
