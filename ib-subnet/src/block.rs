@@ -2,8 +2,8 @@
 
 use ib_mad::{Attribute, AttributeId};
 use ib_smp::{
-    LinearForwardingTable, MftModifier, MulticastForwardingTable, PKeyModifier, PartitionKeyTable,
-    PortInfo, SlToVlMappingTable, SlToVlModifier, SwitchInfo, VlArbitrationHalf,
+    LinearForwardingTable, MftModifier, MlnxExtPortInfo, MulticastForwardingTable, PKeyModifier,
+    PartitionKeyTable, PortInfo, SlToVlMappingTable, SlToVlModifier, SwitchInfo, VlArbitrationHalf,
     VlArbitrationModifier, VlArbitrationTable,
 };
 use ib_wire::{PortNum, table::padded};
@@ -32,6 +32,7 @@ impl Subnet {
         Some(match of.attribute {
             SwitchInfo::ID => padded(switch()?.info()?.as_bytes()),
             PortInfo::ID => padded(port()?.info()?.as_bytes()),
+            MlnxExtPortInfo::ID => padded(port()?.vendor_speeds()?.as_bytes()),
             LinearForwardingTable::ID => *switch()?.lft().block(low_half(of.modifier))?,
             MulticastForwardingTable::ID => {
                 *switch()?.mft().get(&MftModifier::from_bits(of.modifier))?
@@ -77,6 +78,11 @@ impl Subnet {
             PortInfo::ID => {
                 if let Some(port) = self.port_mut(of.port) {
                     port.set_info(PortInfo::from_bytes(*data));
+                }
+            }
+            MlnxExtPortInfo::ID => {
+                if let Some(port) = self.port_mut(of.port) {
+                    port.vendor_speeds = Some(MlnxExtPortInfo::from_bytes(*data));
                 }
             }
             LinearForwardingTable::ID => {

@@ -24,6 +24,7 @@ mod discovery;
 mod fabric;
 mod known_table;
 mod link_speed;
+mod m_keys;
 mod node;
 mod port_summary;
 mod read;
@@ -35,6 +36,7 @@ pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, Sile
 pub use fabric::{FabricIndex, description, node_type};
 pub use known_table::KnownTable;
 pub use link_speed::active_speed;
+pub use m_keys::{MKeys, MKeysError};
 pub use node::{Node, Port, Switch};
 pub use port_summary::PortSummary;
 pub use read::{Read, ReadTarget};

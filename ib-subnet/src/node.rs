@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
 use ib_smp::{
-    DrPath, MftModifier, NodeDescription, NodeInfo, NodeType, PortInfo, PortState,
+    DrPath, MftModifier, MlnxExtPortInfo, NodeDescription, NodeInfo, NodeType, PortInfo, PortState,
     SlToVlMappingTable, SwitchInfo,
 };
 use ib_wire::{Guid, PKey, PortNum, addr::LidRange};
@@ -74,6 +74,7 @@ pub struct Port {
     pub(crate) reregistered: bool,
     pub(crate) was_active: bool,
     pub(crate) fdr10: bool,
+    pub(crate) vendor_speeds: Option<MlnxExtPortInfo>,
     pub(crate) sl_to_vl: Option<SlToVlMappingTable>,
     pub(crate) vl_arbitration: KnownTable,
     pub(crate) p_key_table: KnownTable,
@@ -243,6 +244,12 @@ impl Port {
     #[must_use]
     pub const fn is_fdr10(&self) -> bool {
         self.fdr10
+    }
+
+    /// The vendor's attribute with FDR10, if the walk read it.
+    #[must_use]
+    pub const fn vendor_speeds(&self) -> Option<&MlnxExtPortInfo> {
+        self.vendor_speeds.as_ref()
     }
 
     /// Of a CA or router port: its SLtoVL table, if it is known.

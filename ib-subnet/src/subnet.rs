@@ -13,10 +13,10 @@ use alloc::{
 use core::fmt;
 
 use ib_smp::{DrPath, NodeInfo};
-use ib_wire::{Guid, MKey, PortNum, addr::LidRange};
+use ib_wire::{Guid, PortNum, addr::LidRange};
 
 use crate::{
-    Node, Port, Switch,
+    MKeys, Node, Port, Switch,
     node::{AllSpeeds, Trust},
 };
 
@@ -93,6 +93,8 @@ pub struct Subnet {
     /// Whether any node has lost its trust: nearly never.
     distrusts: bool,
     paths_stale: bool,
+    /// Keys that were kept from before.
+    pub(crate) m_keys: MKeys,
 }
 
 impl Subnet {
@@ -179,22 +181,6 @@ impl Subnet {
                 .map_or(Guid::NONE, |node| node.info.node_guid()),
             port_num: port.port,
         }
-    }
-
-    /// The M_Key by which a port's device is addressed: the one that it showed, as another manager may have set
-    /// it, else `own`.
-    #[must_use]
-    pub fn m_key(&self, port: PortId, own: MKey) -> MKey {
-        let shown = || {
-            let node = self.node(port.node)?;
-            let guarding = match node.is_switch() {
-                true => PortNum::MANAGEMENT,
-                false => port.port,
-            };
-            let key = node.port(guarding)?.info.as_ref()?.m_key();
-            (key != MKey(0)).then_some(key)
-        };
-        shown().unwrap_or(own)
     }
 
     /// Whether both ends of a port's cable are known and up.

@@ -358,7 +358,8 @@ impl Walk {
         }
         let m_key = match read.target {
             ReadTarget::Port(port) => subnet.m_key(port, self.options.m_key),
-            ReadTarget::Behind(_) | ReadTarget::OwnNode => self.options.m_key,
+            ReadTarget::Behind(port) => subnet.m_key_behind(port, self.options.m_key),
+            ReadTarget::OwnNode => subnet.m_key_of_own_node(self.options.m_key),
         };
         let mut smp = SmpDirected::new(Method::GET, read.attribute, modifier, &path);
         smp.set_m_key(m_key);

@@ -57,17 +57,19 @@ impl Walk {
             // The second question to a node that is suspected: its first answer counts.
             ReadTarget::Port(_) if read.attribute == NodeInfo::ID => return,
             ReadTarget::Behind(port) => {
+                subnet.forget_m_key_behind(port);
                 self.unlink(subnet, port);
                 if let Some(port) = subnet.port_mut(port) {
                     port.neighbor_silent = true;
                 }
             }
             ReadTarget::Port(port) => {
+                subnet.forget_m_key(port);
                 if !subnet.set_silent(port.node) {
                     return;
                 }
             }
-            ReadTarget::OwnNode => {}
+            ReadTarget::OwnNode => subnet.note_own_failure(),
         }
         let path = self.path_asked(subnet, read.target);
         self.findings.push_back(Finding::Unresponsive(Unresponsive {
@@ -140,6 +142,7 @@ impl Walk {
                         (MlnxExtPortInfo::parse(data, 0), subnet.port_mut(port))
                     {
                         port.fdr10 = info.link_speed_active().contains(VendorLinkSpeeds::FDR10);
+                        port.vendor_speeds = Some(*info);
                     }
                     true
                 }

@@ -215,6 +215,22 @@ impl PortInfo {
         (self.link_width_supported() & peer.link_width_supported()).widest()
     }
 
+    /// The widest link that both ends may use.
+    #[must_use]
+    pub fn widest_enabled(&self, peer: &Self) -> Option<LinkWidth> {
+        (self.link_width_enabled() & peer.link_width_enabled()).widest()
+    }
+
+    /// The highest speed that both ends may use.
+    #[must_use]
+    pub fn fastest_enabled(&self, peer: &Self) -> Option<LinkSpeed> {
+        fastest(
+            self.link_speed_enabled() & peer.link_speed_enabled(),
+            self.link_speed_ext_enabled() & peer.link_speed_ext_enabled(),
+            self.link_speed_ext_enabled2() & peer.link_speed_ext_enabled2(),
+        )
+    }
+
     /// The highest speed that both ends can do, whether or not they may.
     #[must_use]
     pub fn fastest_supported(&self, peer: &Self) -> Option<LinkSpeed> {

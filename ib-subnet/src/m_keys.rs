@@ -1,0 +1,240 @@
+//! M_Keys of ports, and which port is behind which: what a manager keeps over a restart, so as to reach ports that
+//! another key guards (IBA vol. 1, 14.2.4).
+//!
+//! A port with protection level 2 or 3 answers nothing without its M_Key, and before it has answered nobody knows whose
+//! port it is. So the cables are kept as well. The text forms are those of OpenSM's `guid2mkey` and `neighbors`.
+
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use core::fmt::Write as _;
+
+use ib_wire::{Guid, MKey, PortNum, addr};
+use thiserror::Error;
+
+use crate::{PortId, Subnet};
+
+/// A port of a cable: the GUID of the port, of an external port of a switch that of its port 0, and its number.
+type End = (Guid, PortNum);
+
+/// M_Keys by port, and cables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MKeys {
+    by_port: BTreeMap<Guid, MKey>,
+    neighbors: BTreeMap<End, End>,
+    /// Requests to the own node that had no answer: each time another key is tried.
+    own_failures: usize,
+}
+
+/// A line of one of the files that is not what it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: expected {expected}")]
+pub struct MKeysError {
+    /// Line, counted from 1.
+    pub line: usize,
+    /// What should stand there.
+    pub expected: &'static str,
+}
+
+impl MKeys {
+    /// Adds the keys of a `guid2mkey` file: a port GUID and its M_Key a line.
+    ///
+    /// # Errors
+    /// [`MKeysError`] at the first line that is something else.
+    pub fn read_keys(&mut self, text: &str) -> Result<(), MKeysError> {
+        each_pair(text, "a port GUID and its M_Key", |guid, key| {
+            let key = addr::number(key, u64::MAX)?;
+            self.by_port.insert(guid.parse().ok()?, MKey(key));
+            Some(())
+        })
+    }
+
+    /// Adds the cables of a `neighbors` file: two ports as `GUID:NUMBER` a line.
+    ///
+    /// # Errors
+    /// [`MKeysError`] at the first line that is something else.
+    pub fn read_neighbors(&mut self, text: &str) -> Result<(), MKeysError> {
+        each_pair(text, "two ports as GUID:NUMBER", |here, there| {
+            self.neighbors.insert(end(here)?, end(there)?);
+            Some(())
+        })
+    }
+
+    /// The `guid2mkey` file.
+    #[must_use]
+    pub fn keys_text(&self) -> String {
+        let mut out = String::new();
+        for (guid, MKey(key)) in &self.by_port {
+            // Writing to a string does not fail.
+            let _ = writeln!(out, "{guid} {key:#018x}\n");
+        }
+        out
+    }
+
+    /// The `neighbors` file.
+    #[must_use]
+    pub fn neighbors_text(&self) -> String {
+        let mut out = String::new();
+        for ((here, here_num), (there, there_num)) in &self.neighbors {
+            let _ = writeln!(out, "{here}:{} {there}:{}\n", here_num.0, there_num.0);
+        }
+        out
+    }
+
+    /// Whether there is no key.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_port.is_empty()
+    }
+}
+
+impl Subnet {
+    /// Takes over M_Keys that were kept.
+    pub fn set_m_keys(&mut self, m_keys: MKeys) {
+        self.m_keys = m_keys;
+    }
+
+    /// The M_Keys that ports show, those that were kept for others, and the cables.
+    #[must_use]
+    pub fn m_keys(&self) -> MKeys {
+        let mut all = self.m_keys.clone();
+        for (id, _, port) in self.ports() {
+            let shown = port.info().map(ib_smp::PortInfo::m_key);
+            if let Some(key) = shown.filter(|key| *key != MKey(0) && self.is_end_port(id)) {
+                all.by_port.insert(port.guid(), key);
+            }
+            if let (Some(here), Some(there)) = (
+                self.cable_end(id),
+                port.peer().and_then(|peer| self.cable_end(peer)),
+            ) {
+                all.neighbors.insert(here, there);
+            }
+        }
+        all
+    }
+
+    /// The M_Key by which a port's device is addressed: the one that it showed, as another manager may have set
+    /// it, else the one that was kept for it, else `own`.
+    #[must_use]
+    pub fn m_key(&self, port: PortId, own: MKey) -> MKey {
+        let shown = || {
+            let key = self.port(self.guarding(port)?)?.info.as_ref()?.m_key();
+            (key != MKey(0)).then_some(key)
+        };
+        let kept = || {
+            let guid = self.port(self.guarding(port)?)?.guid();
+            self.m_keys.by_port.get(&guid).copied()
+        };
+        shown().or_else(kept).unwrap_or(own)
+    }
+
+    /// The M_Key by which the device behind a port is addressed: the one that was kept for the port that the cable led to,
+    /// else `own`.
+    #[must_use]
+    pub fn m_key_behind(&self, port: PortId, own: MKey) -> MKey {
+        let kept = || {
+            let (guid, _) = self.m_keys.neighbors.get(&self.cable_end(port)?)?;
+            self.m_keys.by_port.get(guid).copied()
+        };
+        kept().unwrap_or(own)
+    }
+
+    /// The M_Key by which the own node is addressed before its port's GUID is known: each key that was kept in turn, then
+    /// `own`.
+    pub(crate) fn m_key_of_own_node(&self, own: MKey) -> MKey {
+        let mut keys: Vec<MKey> = self.m_keys.by_port.values().copied().collect();
+        keys.sort_unstable_by_key(|key| key.0);
+        keys.dedup();
+        keys.push(own);
+        let turn = self.m_keys.own_failures.checked_rem(keys.len());
+        let key = turn.and_then(|turn| keys.get(turn));
+        key.copied().unwrap_or(own)
+    }
+
+    /// Notes that the own node did not answer.
+    pub(crate) fn note_own_failure(&mut self) {
+        self.m_keys.own_failures = self.m_keys.own_failures.saturating_add(1);
+    }
+
+    /// Forgets the key that was kept for the device behind a port: it did not answer to it, so `own` is tried next.
+    pub(crate) fn forget_m_key_behind(&mut self, port: PortId) {
+        let guid = self
+            .cable_end(port)
+            .and_then(|end| self.m_keys.neighbors.get(&end));
+        if let Some(&(guid, _)) = guid {
+            self.m_keys.by_port.remove(&guid);
+        }
+    }
+
+    /// Forgets the key that was kept for a device that did not answer to it.
+    pub(crate) fn forget_m_key(&mut self, port: PortId) {
+        let guarding = self.guarding(port).and_then(|port| self.port(port));
+        if let Some(guid) = guarding.map(|port| port.guid()) {
+            self.m_keys.by_port.remove(&guid);
+        }
+    }
+
+    /// The port whose M_Key guards a port: port 0 of a switch guards all its ports.
+    fn guarding(&self, port: PortId) -> Option<PortId> {
+        Some(match self.node(port.node)?.is_switch() {
+            true => PortId::management(port.node),
+            false => port,
+        })
+    }
+
+    fn cable_end(&self, port: PortId) -> Option<End> {
+        let guid = self.port(self.guarding(port)?)?.guid();
+        (guid != Guid::NONE).then_some((guid, port.port))
+    }
+}
+
+/// Gives each line's two words to `take`.
+fn each_pair(
+    text: &str,
+    expected: &'static str,
+    mut take: impl FnMut(&str, &str) -> Option<()>,
+) -> Result<(), MKeysError> {
+    for (line, content) in (1..).zip(text.lines()) {
+        let mut words = content.split_whitespace();
+        let taken = match (words.next(), words.next(), words.next()) {
+            (None, ..) => continue,
+            (Some(one), Some(other), None) => take(one, other),
+            _ => None,
+        };
+        taken.ok_or(MKeysError { line, expected })?;
+    }
+    Ok(())
+}
+
+fn end(text: &str) -> Option<End> {
+    let (guid, number) = text.split_once(':')?;
+    Some((guid.parse().ok()?, PortNum(number.parse().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_opensm_are_read_and_written_as_they_were() {
+        let keys =
+            "0x0002c90300000001 0x0000000000001234\n\n0x0002c90300000002 0x00000000feedbeef\n\n";
+        let neighbors = "0x0002c90300000001:1 0x0002c90300000002:17\n\n0x0002c90300000002:17 0x0002c90300000001:1\n\n";
+        let mut all = MKeys::default();
+        all.read_keys(keys).unwrap();
+        all.read_neighbors(neighbors).unwrap();
+        assert_eq!(all.keys_text(), keys);
+        assert_eq!(all.neighbors_text(), neighbors);
+    }
+
+    #[test]
+    fn a_torn_line_is_named() {
+        let mut all = MKeys::default();
+        let error = all.read_keys("0x1 0x2\n\n0x3").unwrap_err();
+        assert_eq!(error.line, 3);
+        for text in ["0x1 0x2 0x3", "0x1 key"] {
+            assert!(all.read_keys(text).is_err(), "{text}");
+        }
+        for text in ["0x1:1", "0x1 0x2:1", "0x1:1 0x2:300", "0x1:1 0x2:"] {
+            assert!(all.read_neighbors(text).is_err(), "{text}");
+        }
+    }
+}
