@@ -27,9 +27,6 @@ pub struct RouteOptions {
     /// ftree: hops up after hops down that a route to one of `io_nodes` may make, and only such a route;
     /// what would need more is an error. 0 sets no limit, where OpenSM then leaves such CAs unreachable.
     pub max_reverse_hops: u8,
-    /// ftree: number ports by their order and not by their numbers (`quasi_ftree_indexing`); that is
-    /// how they are always numbered here.
-    pub quasi_ftree_indexing: bool,
     /// Hops that a link counts, by the node GUID and port at its sending end (`hop_weights_file`).
     pub hop_weights: BTreeMap<(Guid, PortNum), u32>,
     /// minhop, dor: the order in which a switch's ports are tried (`port_search_ordering_file`).
@@ -50,8 +47,6 @@ pub struct RouteOptions {
     pub do_mesh_analysis: bool,
     /// nue: virtual lanes to use; 0 counts as 1, OpenSM's default.
     pub nue_max_num_vls: u8,
-    /// nue: keep routes to switches free of deadlock too. They always are here.
-    pub nue_include_switches: bool,
     /// torus-2QoS: text of its configuration file.
     pub torus_config: Option<String>,
     /// file: the tables to load; what they do not cover comes from the matrix, else from minhop.
