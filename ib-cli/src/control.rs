@@ -7,7 +7,7 @@
 mod commands;
 mod companions;
 mod console;
-mod guid2lid;
+mod kept_text;
 pub mod metrics;
 mod retry;
 mod sa_db;
@@ -31,7 +31,7 @@ use signal_hook::consts::{SIGHUP, SIGUSR1};
 pub use self::{
     companions::Companions,
     console::CommandSender,
-    guid2lid::Guid2lid,
+    kept_text::{KeptKind, KeptText},
     sa_db::SaDb,
     wake::{WakeablePort, Waker},
 };
@@ -56,8 +56,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 pub struct KeptFiles {
     /// The file of registrations.
     pub sa_db: Option<SaDb>,
-    /// The file of LIDs.
-    pub guid2lid: Option<Guid2lid>,
+    /// LIDs, M_Keys, cables.
+    pub texts: Vec<KeptText>,
     /// Tables after each sweep, in this directory.
     pub dump_dir: Option<PathBuf>,
 }
@@ -128,7 +128,7 @@ impl ManagedSm {
         };
         // A recording has the moments of datagrams and timers, and not those of results: what is recorded runs in
         // place, so that it can be replayed.
-        if managed.args.pcap.is_none() {
+        if managed.args.pcap.is_none() && !managed.sm.config().host.single_thread {
             managed.sm.hand_out_work();
             managed.worker = Some(worker);
         }
@@ -183,8 +183,8 @@ impl ManagedSm {
             stderr::warn(overridden);
         }
         self.overridden = overridden;
-        if let Some(guid2lid) = &mut self.files.guid2lid {
-            guid2lid.request(now);
+        for text in &mut self.files.texts {
+            text.request(now);
         }
         if self.files.dump_dir.is_some() {
             self.dump_retry.request(now);
@@ -197,8 +197,8 @@ impl ManagedSm {
         if let Some(sa_db) = &mut self.files.sa_db {
             sa_db.keep(&self.sm, now);
         }
-        if let Some(guid2lid) = &mut self.files.guid2lid {
-            guid2lid.keep(&self.sm, now);
+        for text in &mut self.files.texts {
+            text.keep(&self.sm, now);
         }
         let directory = self.files.dump_dir.as_deref();
         let sm = &self.sm;
@@ -245,7 +245,7 @@ impl Engine for ManagedSm {
             self.sm.poll_timeout(),
             self.companions.poll_timeout(),
             files.sa_db.as_ref().and_then(SaDb::due),
-            files.guid2lid.as_ref().and_then(Guid2lid::due),
+            files.texts.iter().filter_map(KeptText::due).min(),
             self.dump_retry.due(),
             (!self.queue.is_empty()).then_some(Instant::ZERO),
             // Without any timer the loop would end as soon as a command wakes it.

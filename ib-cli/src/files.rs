@@ -20,8 +20,7 @@ use ib_routing::{
 };
 use ib_wire::text::TextError;
 
-pub use self::write::{write, write_bytes, write_secret};
-
+pub use self::write::{Access, set_aside, write, write_bytes, write_kept};
 use crate::{error::CliError, output::stderr};
 
 /// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ib_sm::{
-    ConfigError, IgnoredOption, OptionFiles, Partitions, PrefixRoutes, QosPolicy, SmConfig,
+    ConfigError, IgnoredOption, OptionFiles, Partitions, PrefixRoutes, QosPolicy, RouteTables,
+    SmConfig,
 };
 
 use crate::{
@@ -115,6 +116,19 @@ impl SmArgs {
         config.lmc = self.route.lmc.unwrap_or(config.lmc);
         self.route_files(&config.files)
             .apply(&mut config.route_options)?;
+        let text = |given: Option<&PathBuf>, named: Option<&String>| {
+            let file = given.cloned().or_else(|| named.map(PathBuf::from));
+            let text = file.map(|file| read_text(&file.display().to_string()));
+            text.transpose()
+        };
+        let named = &config.files;
+        config.route_tables = RouteTables {
+            lfts: text(self.route.tables.as_ref(), named.lfts_file.as_ref())?,
+            lid_matrix: text(
+                self.route.lid_matrix_file.as_ref(),
+                named.lid_matrix_dump_file.as_ref(),
+            )?,
+        };
         let named = config.partition_config_file.as_deref().map(Path::new);
         let named = named.filter(|file| *file != Path::new(PARTITIONS) || file.exists());
         if let Some(file) = self.partitions.as_deref().or(named) {

@@ -320,8 +320,14 @@ fn a_manager_without_work_sleeps() {
 #[test]
 fn files_that_cannot_be_written_are_tried_again() {
     let options = [
+        "--set",
+        "single_thread=TRUE",
         "--guid2lid",
         "later/guid2lid",
+        "--guid2mkey",
+        "later/guid2mkey",
+        "--neighbors",
+        "later/neighbors",
         "--sa-db",
         "later/sa",
         "--dump-dir",
@@ -334,7 +340,12 @@ fn files_that_cannot_be_written_are_tried_again() {
     assert!(!file("later").exists());
     fs::remove_file(file("file")).unwrap();
     fs::create_dir(file("later")).unwrap();
-    for name in ["later/guid2lid", "later/sa", "file/dump/opensm-lfts.dump"] {
+    for name in [
+        "later/guid2lid",
+        "later/neighbors",
+        "later/sa",
+        "file/dump/opensm-lfts.dump",
+    ] {
         running.wait_for(name, |_| file(name).exists());
     }
     assert!(is_up(&running));

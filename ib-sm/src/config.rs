@@ -27,14 +27,15 @@ use core::{str::FromStr as _, time::Duration};
 
 use ib_mad::{RmppConfig, SmKey, TransactionId};
 use ib_routing::{RouteOptions, SharedEngine, engine};
+use ib_subnet::MKeys;
 use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Sl, text::shorten};
 use thiserror::Error;
 
 pub(crate) use self::qos::PortKind;
 use self::{
     codec::{
-        AtLeastOne, Codec, Describe, Directions, Flag, Hex, Int, LmcBits, Millis, Requests,
-        SecondsOrNever, Seed, ServiceLevel, Text, UNSET, Wide,
+        AtLeastOne, Codec, Describe, Directions, Flag, Hex, Int, LmcBits, Millis, RateLimit,
+        Requests, SecondsOrNever, Seed, ServiceLevel, Text, UNSET, Wide,
     },
     links::{SpeedCodes, SpeedExtCodes, WidthCodes},
     table::{Change, options, row},
@@ -43,7 +44,7 @@ pub use self::{
     congestion::{
         CaCongestion, CongestionOptions, Delay, LevelCongestion, PortMask, SwitchCongestion,
     },
-    files::OptionFiles,
+    files::{OptionFiles, RouteTables},
     host::HostOptions,
     links::ForcedLinks,
     performance::PerformanceOptions,
@@ -72,6 +73,9 @@ options! {
             /// Protection of ports against a wrong M_Key. 0: PortInfo is readable and shows the M_Key.
             /// 1: readable, the M_Key shows as 0. 2 and 3: nothing is readable.
             m_key_protect_bits: u8 = 0, Device "m_key_protection_level" Int(0, 3), Live;
+            /// Addresses ports by the M_Keys that were kept for them, before `m_key` is tried: the files that `--guid2mkey` and
+            /// `--neighbors` name, in the formats of OpenSM.
+            m_key_lookup: bool = true, Device "m_key_lookup" Flag, Restart;
             /// LID mask control: each CA and router port gets 2^N LIDs.
             lmc: Lmc = Lmc::ZERO, Device "lmc" LmcBits, Restart;
             /// Gives enhanced switch ports 0 the same LMC; else they get one LID.
@@ -105,6 +109,9 @@ options! {
             max_op_vls: u8 = 5, Links "max_op_vls" AtLeastOne(5), Live;
             /// Disables a port that reports the same link errors 250 times.
             babbling_port_policy: bool = false, Links "babbling_port_policy" Flag, Live;
+            /// FDR10 on ports of Mellanox devices that support it: 1 enables it, 2 disables it, 0 leaves it as it is and reads
+            /// nothing of it. The vendor attribute MlnxExtPortInfo carries it.
+            fdr10: u8 = 1, Links "fdr10" Int(0, 2), Live;
 
             /// File with the partitions (partitions.conf).
             partition_config_file: Option<String> = None, Partitions "partition_config_file" Text, Live;
@@ -126,6 +133,9 @@ options! {
             /// Keeps the routes that still hold after cables or switches are lost or hosts come, instead of computing
             /// all anew. A new cable between switches always has all routes computed.
             use_ucast_cache: bool = true, Routing "use_ucast_cache" Flag, Live;
+            /// Routes around links between switches that run slower or narrower than both ends have enabled, as long as
+            /// every switch stays reachable without them.
+            avoid_throttled_links: bool = false, Routing "avoid_throttled_links" Flag, Live;
 
             /// Writes the last multicast LID in use to switches that can stop there.
             use_mfttop: bool = true, Multicast "use_mfttop" Flag, Live;
@@ -136,6 +146,9 @@ options! {
             /// Refuses IPoIB groups whose name does not carry their P_Key.
             ipoib_mcgroup_creation_validation: bool = true,
                 Multicast "ipoib_mcgroup_creation_validation" Flag, Live;
+            /// Gives the IPv6 solicited-node groups of one partition and scope one multicast LID. It counts for groups that are
+            /// created from then on.
+            consolidate_ipv6_snm_req: bool = false, Multicast "consolidate_ipv6_snm_req" Flag, Live;
 
             /// Priority in the election of the master; 15 wins.
             sm_priority: u8 = 0, HighAvailability "sm_priority" Int(0, 15), Live;
@@ -150,6 +163,9 @@ options! {
             polling_retry_number: u8 = 4, HighAvailability "polling_retry_number" Int(0, 255), Live;
             /// Stays inactive until another manager asks for a standby.
             sm_inactive: bool = false, HighAvailability "sm_inactive" Flag, Restart;
+            /// Ends subscriptions and services of a port that is gone. FALSE keeps them for its return, as long as less than half
+            /// of the room for them is taken.
+            drop_event_subscriptions: bool = false, HighAvailability "drop_event_subscriptions" Flag, Live;
 
             /// Most requests in flight at once; the window starts smaller and adapts. 0 sets no limit.
             max_wire_smps: usize = 32, Timing "max_wire_smps" Requests, Restart;
@@ -158,6 +174,13 @@ options! {
                 Timing "transaction_timeout" Millis(1), Restart;
             /// How often a request is sent again.
             transaction_retries: u8 = 3, Timing "transaction_retries" Int(0, 255), Restart;
+            /// Milliseconds until a request that takes a device long is sent again: SLtoVL tables for all input ports. It is not
+            /// shorter than transaction_timeout.
+            long_transaction_timeout: Duration = Duration::from_millis(500),
+                Timing "long_transaction_timeout" Millis(1), Live;
+            /// Milliseconds that a request to the administrator may wait; an older one is answered with BUSY.
+            max_msg_fifo_timeout: Duration = Duration::from_secs(10),
+                Timing "max_msg_fifo_timeout" Millis(1), Live;
 
             /// Key of trusted requests to the administrator, which see every record. Requests with another key are dropped.
             sa_key: SmKey = SmKey(1), Administrator "sa_key" Wide, Live;
@@ -167,9 +190,20 @@ options! {
             sa_db_dump: bool = false, Administrator "sa_db_dump" Flag, Restart;
             /// Does not ask hosts to subscribe and join again.
             no_clients_rereg: bool = false, Administrator "no_clients_rereg" Flag, Live;
+            /// Highest code of a rate in paths and new groups; faster ones are lowered to the fastest rate up to this code. 0 sets
+            /// no limit.
+            max_rate_enum: u8 = 0, Administrator "max_rate_enum" RateLimit, Live;
+            /// The old spelling of `max_rate_enum 18`.
+            use_original_extended_sa_rates_only: bool = false,
+                Administrator "use_original_extended_sa_rates_only" Flag, Live;
+            /// Adapts paths to devices with known faults, by a table of vendors and devices: InfiniHost (Tavor) gets paths of
+            /// 1024 bytes unless the request asks for more.
+            enable_quirks: bool = false, Administrator "enable_quirks" Flag, Live;
 
             /// File that says which service level a path gets, by its ends and its use; it needs `qos`.
             qos_policy_file: Option<String> = None, Qos "qos_policy_file" Text, Live;
+            /// Does not count or report that a device refuses an SLtoVL table.
+            suppress_sl2vl_mad_status_errors: bool = false, Qos "suppress_sl2vl_mad_status_errors" Flag, Live;
         }
         state {
             /// Transaction ID of the first datagram; the following ones count up from it. A host that may
@@ -190,6 +224,9 @@ options! {
             takeover: bool = false;
             /// Options of the routing engines; the number of VLs comes from the fabric.
             route_options: RouteOptions = RouteOptions::default();
+            /// Tables for the engine `file`, as text: they are read against the fabric that a sweep found. The host reads
+            /// `lfts_file` and `lid_matrix_dump_file`.
+            route_tables: RouteTables = RouteTables::default();
             /// Files that the options name and the host reads.
             files: OptionFiles = OptionFiles::default();
             /// Options that act in the host: log, port, fatal errors.
@@ -214,6 +251,9 @@ options! {
             /// Base LIDs that ports had before this manager, by port GUID: the host keeps
             /// [`SubnetManager::guid2lid`](crate::SubnetManager::guid2lid) and gives it back here after a restart.
             guid2lid: BTreeMap<Guid, Lid> = BTreeMap::new();
+            /// M_Keys of ports and cables from before a restart: the host keeps
+            /// [`SubnetManager::m_keys`](crate::SubnetManager::m_keys) and gives it back here.
+            m_keys: MKeys = MKeys::default();
             /// Registrations of hosts before a restart: the host keeps
             /// [`SubnetManager::registrations`](crate::SubnetManager::registrations) and gives it back here. They are dropped if
             /// another manager was the master meanwhile.
@@ -243,16 +283,12 @@ options! {
             route_options.max_reverse_hops => Routing "max_reverse_hops" Int(0, 255), Live;
             /// Counts routes to switches in the balance.
             route_options.port_profile_switch_nodes => Routing "port_profile_switch_nodes" Flag, Live;
-            /// Numbers ports by their order and not by their numbers, as is always done here (ftree).
-            route_options.quasi_ftree_indexing => Routing "quasi_ftree_indexing" Flag, Live;
             /// Looks for a mesh and numbers its switches (lash).
             route_options.do_mesh_analysis => Routing "do_mesh_analysis" Flag, Live;
             /// First service level to use (lash).
             route_options.lash_start_vl => Routing "lash_start_vl" Int(0, 15), Live;
             /// Virtual lanes to use (nue).
             route_options.nue_max_num_vls => Routing "nue_max_num_vls" AtLeastOne(15), Live;
-            /// Keeps routes to switches free of deadlock too, as is always done here (nue).
-            route_options.nue_include_switches => Routing "nue_include_switches" Flag, Live;
             /// File with the GUIDs of root switches (updn, dnup, ftree).
             files.root_guid_file => Routing "root_guid_file" Text, Live;
             /// File with the port GUIDs of compute nodes (ftree, dfsssp).
@@ -267,6 +303,10 @@ options! {
             files.hop_weights_file => Routing "hop_weights_file" Text, Live;
             /// File with the order in which ports of switches are tried.
             files.port_search_ordering_file => Routing "port_search_ordering_file" Text, Live;
+            /// File with forwarding tables for the engine `file`, as OpenSM's opensm-lfts.dump.
+            files.lfts_file => Routing "lfts_file" Text, Live;
+            /// File with the hops that the engine `file` routes by, as OpenSM's opensm-lid-matrix.dump.
+            files.lid_matrix_dump_file => Routing "lid_matrix_dump_file" Text, Live;
             /// File with ports whose routes do not count in the balance.
             files.port_prof_ignore_file => Routing "port_prof_ignore_file" Text, Live;
             /// Configuration file of torus-2QoS.
@@ -340,6 +380,25 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
             None => false,
         },
         write: |_| Flag.write(&false),
+        copy: |_, _| {},
+    },
+    OptionInfo {
+        key: "dimn_ports_file",
+        group: OptionGroup::Routing,
+        doc: &["The old spelling of `port_search_ordering_file`."],
+        expected: || Text.expected(),
+        change: Change::Live,
+        no_effect: None,
+        read: |config, text| match Text.read(text) {
+            Some(file) => {
+                if file.is_some() {
+                    config.files.port_search_ordering_file = file;
+                }
+                true
+            }
+            None => false,
+        },
+        write: |_| UNSET.to_owned(),
         copy: |_, _| {},
     },
 ];

@@ -40,7 +40,7 @@ pub use cluster::ClusterRole;
 pub use config::{
     CaCongestion, ConfigError, CongestionOptions, Delay, ForcedLinks, HostOptions, IgnoredOption,
     LevelCongestion, OptionChange, OptionFiles, OptionGroup, OptionInfo, PerformanceOptions,
-    PortMask, Qos, QosOptions, SmConfig, SwitchCongestion,
+    PortMask, Qos, QosOptions, RouteTables, SmConfig, SwitchCongestion,
 };
 pub use congestion::{CongestionEvent, CongestionManager};
 pub use event::{

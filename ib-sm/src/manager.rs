@@ -37,14 +37,14 @@ use alloc::{
 use core::time::Duration;
 
 use ib_mad::{
-    Engine, InFlight, Input, Instant, Mad, Received, RequestOptions, TransactionWindow,
-    WindowConfig,
+    Attribute as _, Engine, InFlight, Input, Instant, Mad, Received, RequestOptions,
+    TransactionWindow, WindowConfig,
 };
 use ib_routing::{
     Fabric, LidMap, LidPolicy, LowestFree, Routes, VerifyReport, format::mcfdbs::Groups,
 };
-use ib_smp::{SmInfo, SmState};
-use ib_subnet::{PortId, Read, Subnet, Walk};
+use ib_smp::{SlToVlMappingTable, SlToVlModifier, SmInfo, SmState};
+use ib_subnet::{MKeys, PortId, Read, Subnet, Walk};
 use ib_wire::{Guid, Lid};
 
 pub use self::invariants::InvariantError;
@@ -241,7 +241,6 @@ impl SubnetManager {
         let mut manager = Self {
             sa: SubnetAdministrator::new(window_config(&config), config.rmpp),
             window: TransactionWindow::new(window_config(&config)),
-            config,
             conduct: Conduct::Manage,
             lid_policy: Arc::new(LowestFree),
             subnet: Subnet::default(),
@@ -278,8 +277,13 @@ impl SubnetManager {
             answers: VecDeque::new(),
             answers_sent: 0,
             events: VecDeque::new(),
+            config,
         };
         manager.plan.set_remembered(manager.config.guid2lid.clone());
+        let m_keys = core::mem::take(&mut manager.config.m_keys);
+        if manager.config.m_key_lookup {
+            manager.subnet.set_m_keys(m_keys);
+        }
         let kept = core::mem::take(&mut manager.config.registrations);
         manager.history.restored = manager.sa.restore(now, &kept) && !kept.is_empty();
         manager.begin_sweep(now, SweepCause::Start);
@@ -361,6 +365,13 @@ impl SubnetManager {
     #[must_use]
     pub fn guid2lid(&self) -> &BTreeMap<Guid, Lid> {
         self.plan.remembered()
+    }
+
+    /// M_Keys by port GUID, those of ports that are gone included, and the cables: what a host keeps beyond its own life and
+    /// gives back as [`SmConfig::m_keys`].
+    #[must_use]
+    pub fn m_keys(&self) -> MKeys {
+        self.subnet.m_keys()
     }
 
     /// The routes that were installed.
@@ -484,6 +495,7 @@ impl SubnetManager {
                 Purpose::Peer(request) => Some(request.port()),
             };
             let options = RequestOptions {
+                timeout: self.long_timeout(purpose),
                 destination: device.map(|port| port.node.index() as u64),
                 ..RequestOptions::default()
             };
@@ -491,6 +503,25 @@ impl SubnetManager {
             let _ = self.window.request_with(&mad, options, purpose);
         }
         self.report_findings();
+    }
+
+    /// How long to wait for the answer to a request that takes a device long; `None` for others.
+    fn long_timeout(&self, purpose: Purpose) -> Option<Duration> {
+        let Purpose::Apply(request) = purpose else {
+            return None;
+        };
+        let block = request.block();
+        let is_long = block.attribute == SlToVlMappingTable::ID
+            && matches!(
+                SlToVlModifier::from_bits(block.modifier),
+                Some(SlToVlModifier::AllInputs { .. })
+            );
+        let config = &self.config;
+        is_long.then(|| {
+            config
+                .long_transaction_timeout
+                .max(config.transaction_timeout)
+        })
     }
 
     fn next_request(&mut self) -> Option<(Purpose, Mad)> {

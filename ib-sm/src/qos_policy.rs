@@ -48,6 +48,11 @@ pub struct QosLevel {
     pub rate_limit: Option<Rate>,
     /// Longest lifetime of packets, 4.096 us * 2^n (`packet-life`).
     pub packet_life: Option<u8>,
+    /// Partitions that a path may be in, without the member bit (`pkey`); empty: any.
+    pub p_keys: Vec<RangeInclusive<u64>>,
+    /// Low bits of the source LID by which a path may go (`path-bits`); empty: any. A port without such a LID is not
+    /// limited by them.
+    pub path_bits: Vec<RangeInclusive<u64>>,
 }
 
 /// Ports under one name (`port-group`): those that any of its lines fits.
@@ -151,6 +156,19 @@ impl QosPolicy {
             && contains(&rule.qos_classes, query.qos_class.map(u64::from))
             && contains(&rule.service_ids, query.service_id)
             && contains(&rule.p_keys, query.p_key.map(|p_key| p_key.base().into()))
+    }
+}
+
+impl QosLevel {
+    /// Whether a path may be in a partition.
+    pub(crate) fn allows_p_key(&self, p_key: PKey) -> bool {
+        contains(&self.p_keys, Some(p_key.base().into()))
+    }
+
+    /// Whether a path may begin at the LID this far behind the base LID of a port with `count` LIDs.
+    pub(crate) fn allows_path_bits(&self, offset: u16, count: u16) -> bool {
+        let has_some = |range: &RangeInclusive<u64>| *range.start() < u64::from(count);
+        !self.path_bits.iter().any(has_some) || contains(&self.path_bits, Some(offset.into()))
     }
 }
 

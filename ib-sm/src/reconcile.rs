@@ -12,9 +12,9 @@ use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::{Attribute, AttributeId};
 use ib_smp::{
-    LinearForwardingTable, MftModifier, MulticastForwardingTable, PKeyModifier, PartitionKeyTable,
-    PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SwitchInfo, VlArbitrationHalf,
-    VlArbitrationModifier, VlArbitrationTable,
+    LinearForwardingTable, MftModifier, MlnxExtPortInfo, MulticastForwardingTable, PKeyModifier,
+    PartitionKeyTable, PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SwitchInfo,
+    VlArbitrationHalf, VlArbitrationModifier, VlArbitrationTable,
 };
 use ib_subnet::{Block, NodeId, PortAt, PortId, arbitration_block};
 use ib_wire::table::padded;
@@ -109,7 +109,11 @@ pub(crate) fn steps(
         Stage::Lanes => lanes(at),
         Stage::Multicast | Stage::Groups => multicast(at),
         Stage::Partitions => partitions(at, unwritable),
-        Stage::Arm => ports(at, |port| links::arming(at, port).is_some()),
+        Stage::Arm => {
+            let mut steps = vendor_speeds(at);
+            steps.append(&mut ports(at, |port| links::arming(at, port).is_some()));
+            steps
+        }
         Stage::Activate => ports(at, |port| links::is_ready(at, port)),
         Stage::Detour | Stage::Heal | Stage::Move | Stage::AliasGuids => VecDeque::new(),
     }
@@ -130,6 +134,7 @@ pub(crate) fn desired(at: Situation<'_>, stage: Stage, block: Block) -> Option<[
             let state = port_state(at, stage, block.port)?;
             Some(padded(links::set(at, block.port, state)?.as_bytes()))
         }
+        MlnxExtPortInfo::ID => Some(padded(links::vendor_speeds(at, block.port)?.as_bytes())),
         LinearForwardingTable::ID => tables::routed_block(at, block.port.node, low_half(block)),
         MulticastForwardingTable::ID => {
             multicast::block(at, block.port.node, MftModifier::from_bits(block.modifier))
@@ -231,6 +236,17 @@ fn ports(at: Situation<'_>, chosen: impl Fn(PortId) -> bool) -> VecDeque<Step> {
     chosen.map(|(port, ..)| port_info_step(port)).collect()
 }
 
+fn vendor_speeds(at: Situation<'_>) -> VecDeque<Step> {
+    let ports = at.subnet().ports();
+    let changed = ports.filter(|&(port, ..)| links::vendor_speeds(at, port).is_some());
+    let blocks = changed.map(|(port, ..)| Block {
+        port,
+        attribute: MlnxExtPortInfo::ID,
+        modifier: port.port.0.into(),
+    });
+    blocks.map(Step::Set).collect()
+}
+
 fn port_info_step(port: PortId) -> Step {
     Step::Set(Block {
         port,
@@ -302,7 +318,8 @@ fn lanes(at: Situation<'_>) -> VecDeque<Step> {
         return steps;
     }
     for (port, _, record) in at.subnet().ports() {
-        if port.port.0 != 0 && at.is_linked(port) {
+        let is_linked = port.port.0 != 0 && at.is_linked(port);
+        if is_linked || lanes::is_managed_port_0(at, port) {
             sl_to_vl(at, port, record.was_active(), &mut steps);
             for half in lanes::arbitration_halves(at, port) {
                 arbitration(at, port, half, &mut steps);

@@ -14,7 +14,9 @@ mod multi_path;
 mod path;
 mod policy;
 mod queue;
+mod quirks;
 mod quota;
+mod rates;
 mod records;
 mod requests;
 mod scope;
@@ -167,7 +169,7 @@ impl SubnetAdministrator {
     /// Tells subscribers what a device reported.
     pub(crate) fn forward(&mut self, view: View<'_>, notice: &Notice) {
         self.subscriptions
-            .report(notice, |gid| view.port_of(gid).is_some());
+            .report(notice, |gid| view.subnet.port(view.port_of(gid)?)?.lids());
     }
 
     /// Tells subscribers that a port came (trap 64) or went (trap 65), or a group did (66, 67).
@@ -197,11 +199,17 @@ impl SubnetAdministrator {
         self.announce(view, trap, mgid);
     }
 
-    /// Drops the registrations of ports that are gone.
+    /// Drops the registrations of ports that are gone. Services and subscriptions wait for their port to come back, unless
+    /// `drop_event_subscriptions` is set or there is little room left.
     pub(crate) fn retain_ports(&mut self, view: View<'_>, keep: impl Fn(Guid) -> bool) {
         self.version = self.version.wrapping_add(1);
-        self.services.retain_ports(&keep);
-        self.subscriptions.retain_ports(&keep);
+        let drop_all = view.config.drop_event_subscriptions;
+        if drop_all || self.services.is_half_full() {
+            self.services.retain_ports(&keep);
+        }
+        if drop_all || self.subscriptions.is_half_full() {
+            self.subscriptions.retain_ports(&keep);
+        }
         for change in self.groups.retain_ports(&keep) {
             self.announce_group(view, change);
         }
@@ -236,9 +244,15 @@ impl SubnetAdministrator {
         if let Some(refusal) = self.refusals.pop_front() {
             return Some(refusal);
         }
-        while let Some(work) = self.queue.pop() {
-            if let Some(answer) = self.serve(now, view, work) {
-                return Some(answer);
+        while let Some((since, work)) = self.queue.pop() {
+            let is_late =
+                view.is_some_and(|view| now.since(since) > view.config.max_msg_fifo_timeout);
+            let answer = match is_late {
+                true => refuse(work.first(), MadStatus::BUSY),
+                false => self.serve(now, view, work),
+            };
+            if answer.is_some() {
+                return answer;
             }
         }
         let segment = self.rmpp.poll_transmit(now);

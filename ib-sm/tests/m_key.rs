@@ -79,6 +79,51 @@ fn a_successor_owns_the_fabric_after_the_lease() {
 }
 
 #[test]
+fn a_successor_that_knows_the_kept_keys_owns_the_fabric_at_once() {
+    for (lookup, keep_neighbors, owns) in [
+        (true, true, true),
+        // Without the cables nobody knows whose key opens what is behind a port.
+        (true, false, false),
+        (false, true, false),
+    ] {
+        let mut running = guarded(0xfeed).up();
+        let kept = running.sm.m_keys();
+        let mut config = guarded(0xcafe).config;
+        config.m_key_lookup = lookup;
+        config.m_keys.read_keys(&kept.keys_text()).unwrap();
+        if keep_neighbors {
+            config
+                .m_keys
+                .read_neighbors(&kept.neighbors_text())
+                .unwrap();
+        }
+        running.restart(config);
+        running.run_for(Duration::from_secs(5));
+        let held = guards(&running);
+        let taken = held.iter().filter(|guard| guard.0 == MKey(0xcafe)).count();
+        // The own port alone is reached without a cable.
+        let is_owned = taken == held.len();
+        assert!(is_owned || taken <= 1, "{held:?}");
+        assert_eq!(is_owned, owns, "{lookup} {keep_neighbors}");
+    }
+}
+
+#[test]
+fn a_kept_key_that_is_wrong_is_given_up_for_the_own_one() {
+    let mut running = guarded(0xfeed).up();
+    let mut wrong = ib_subnet::MKeys::default();
+    let text = running.sm.m_keys().keys_text();
+    wrong.read_keys(&text.replace("feed", "dead")).unwrap();
+    let neighbors = running.sm.m_keys().neighbors_text();
+    wrong.read_neighbors(&neighbors).unwrap();
+    let mut config = guarded(0xfeed).config;
+    config.m_keys = wrong;
+    running.restart(config);
+    running.run_for(Duration::from_secs(120));
+    assert!(running.sm.is_up());
+}
+
+#[test]
 fn a_fast_device_is_asked_for_all_its_speeds_and_an_old_one_is_not() {
     let cases = [
         (LinkSpeed::Xdr, true, true),

@@ -101,7 +101,12 @@ fn kept(client: &Client) -> Registrations {
 }
 
 fn restart(client: &mut Client, registrations: Registrations) {
+    restart_as(client, registrations, false);
+}
+
+fn restart_as(client: &mut Client, registrations: Registrations, drop_event_subscriptions: bool) {
     let config = SmConfig {
+        drop_event_subscriptions,
         registrations,
         sweep_interval: None,
         first_transaction_id: ib_mad::TransactionId(0x10_0000),
@@ -169,18 +174,20 @@ fn a_restarted_administrator_keeps_registrations_and_requests_no_reregistration(
 }
 
 #[test]
-fn registrations_of_ports_that_are_gone_are_dropped() {
-    let mut client = registered();
-    let before = kept(&client);
-    let port = client.port;
-    client.running.sim.with(|sim| sim.unlink(port).unwrap());
-    restart(&mut client, before);
-    let status = client.running.sm.status();
-    assert_eq!(
-        (status.registered.memberships, status.registered.services),
-        (0, 0)
-    );
-    assert_eq!(status.registered.subscriptions, 0);
+fn memberships_of_ports_that_are_gone_are_dropped_and_the_rest_as_the_options_say() {
+    for (drop, left) in [(true, 0), (false, 1)] {
+        let mut client = registered();
+        let before = kept(&client);
+        let port = client.port;
+        client.running.sim.with(|sim| sim.unlink(port).unwrap());
+        restart_as(&mut client, before, drop);
+        let registered = client.running.sm.status().registered;
+        assert_eq!(registered.memberships, 0);
+        assert_eq!(
+            (registered.services, registered.subscriptions),
+            (left, left)
+        );
+    }
 }
 
 /// As OpenSM 3.3.23 writes it.

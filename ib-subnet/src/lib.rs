@@ -36,7 +36,7 @@ pub use discovery::{Discovered, Discovery, DiscoveryConfig, DiscoveryEvent, Sile
 pub use fabric::{FabricIndex, description, node_type};
 pub use known_table::KnownTable;
 pub use link_speed::active_speed;
-pub use m_keys::{MKeys, MKeysError};
+pub use m_keys::MKeys;
 pub use node::{Node, Port, Switch};
 pub use port_summary::PortSummary;
 pub use read::{Read, ReadTarget};

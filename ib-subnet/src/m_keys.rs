@@ -7,8 +7,10 @@
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use core::fmt::Write as _;
 
-use ib_wire::{Guid, MKey, PortNum, addr};
-use thiserror::Error;
+use ib_wire::{
+    Guid, MKey, PortNum, addr,
+    text::{TextError, lines},
+};
 
 use crate::{PortId, Subnet};
 
@@ -24,22 +26,12 @@ pub struct MKeys {
     own_failures: usize,
 }
 
-/// A line of one of the files that is not what it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: expected {expected}")]
-pub struct MKeysError {
-    /// Line, counted from 1.
-    pub line: usize,
-    /// What should stand there.
-    pub expected: &'static str,
-}
-
 impl MKeys {
     /// Adds the keys of a `guid2mkey` file: a port GUID and its M_Key a line.
     ///
     /// # Errors
-    /// [`MKeysError`] at the first line that is something else.
-    pub fn read_keys(&mut self, text: &str) -> Result<(), MKeysError> {
+    /// [`TextError`] at the first line that is something else.
+    pub fn read_keys(&mut self, text: &str) -> Result<(), TextError> {
         each_pair(text, "a port GUID and its M_Key", |guid, key| {
             let key = addr::number(key, u64::MAX)?;
             self.by_port.insert(guid.parse().ok()?, MKey(key));
@@ -50,8 +42,8 @@ impl MKeys {
     /// Adds the cables of a `neighbors` file: two ports as `GUID:NUMBER` a line.
     ///
     /// # Errors
-    /// [`MKeysError`] at the first line that is something else.
-    pub fn read_neighbors(&mut self, text: &str) -> Result<(), MKeysError> {
+    /// [`TextError`] at the first line that is something else.
+    pub fn read_neighbors(&mut self, text: &str) -> Result<(), TextError> {
         each_pair(text, "two ports as GUID:NUMBER", |here, there| {
             self.neighbors.insert(end(here)?, end(there)?);
             Some(())
@@ -191,15 +183,14 @@ fn each_pair(
     text: &str,
     expected: &'static str,
     mut take: impl FnMut(&str, &str) -> Option<()>,
-) -> Result<(), MKeysError> {
-    for (line, content) in (1..).zip(text.lines()) {
+) -> Result<(), TextError> {
+    for (line, content) in lines(text) {
         let mut words = content.split_whitespace();
         let taken = match (words.next(), words.next(), words.next()) {
-            (None, ..) => continue,
             (Some(one), Some(other), None) => take(one, other),
             _ => None,
         };
-        taken.ok_or(MKeysError { line, expected })?;
+        taken.ok_or_else(|| TextError::new(line, content, expected))?;
     }
     Ok(())
 }

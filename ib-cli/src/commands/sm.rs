@@ -17,7 +17,7 @@ use ib_transport::{Clock as _, MonotonicClock, Record, Tap, TappedClock, drive};
 use ib_wire::Guid;
 
 use crate::{
-    control::{Guid2lid, KeptFiles, ManagedSm, SaDb, WakeablePort, metrics},
+    control::{KeptFiles, KeptKind, KeptText, ManagedSm, SaDb, WakeablePort, metrics},
     device::DeviceArgs,
     error::{CliError, Verdict},
     log::{Log, LogArgs},
@@ -50,6 +50,14 @@ pub struct SmCommand {
     /// paths to GIDs of other clusters are known by them
     #[arg(long, value_name = "FILE", requires = "cluster")]
     predefined_lids: Option<PathBuf>,
+    /// Keep the M_Keys of ports in this file, in the format of OpenSM's guid2mkey, which its user alone may read: ports that
+    /// another key guards are reached after a restart (m_key_lookup). It may be missing at first
+    #[arg(long, value_name = "FILE")]
+    guid2mkey: Option<PathBuf>,
+    /// Keep the two ends of each cable in this file, in the format of OpenSM's neighbors: it says whose key opens what is
+    /// behind a port. It may be missing at first
+    #[arg(long, value_name = "FILE")]
+    neighbors: Option<PathBuf>,
     /// Keep the registrations of hosts in this file, in the format of OpenSM's opensm-sa.dump: memberships,
     /// services and subscriptions survive a restart. It may be missing at first [default: the sa_db_file of
     /// --config]
@@ -109,11 +117,17 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         return Ok(Verdict::Holds);
     }
     let log = Log::open(&args.log, &config.host)?;
+    let kept = [
+        (KeptKind::Guid2lid, args.guid2lid),
+        (KeptKind::Guid2mkey, args.guid2mkey),
+        (KeptKind::Neighbors, args.neighbors),
+    ];
+    let kept = kept
+        .into_iter()
+        .filter_map(|(kind, file)| Some(KeptText::open(kind, file?, &mut config)));
+    let texts = kept.collect::<Result<_, _>>()?;
     let files = KeptFiles {
-        guid2lid: args
-            .guid2lid
-            .map(|file| Guid2lid::open(file, &mut config))
-            .transpose()?,
+        texts,
         sa_db: SaDb::open(args.sa_db, &mut config)?,
         dump_dir: args.sm.dump_dir.clone(),
     };

@@ -21,6 +21,7 @@ pub struct SaDb {
     /// State of the manager and version of what it keeps when the file was written last.
     written: Option<(SmState, u64)>,
     retry: Retry,
+    syncs: bool,
 }
 
 impl SaDb {
@@ -33,13 +34,19 @@ impl SaDb {
             return Ok(None);
         };
         if file.exists() {
-            config.registrations =
-                files::read_list(&file, |text| Registrations::parse(text, unix_seconds()))?;
+            let name = file.display().to_string();
+            let text = files::read_text(&name)?;
+            match checked(&text).map(|text| Registrations::parse(text, unix_seconds())) {
+                Some(Ok(registrations)) => config.registrations = registrations,
+                Some(Err(error)) => files::set_aside(&file, error)?,
+                None => files::set_aside(&file, "torn: its last line does not fit the others")?,
+            }
         }
         Ok(keeps.then_some(Self {
             file,
             written: None,
             retry: Retry::default(),
+            syncs: config.host.fsync_high_avail_files,
         }))
     }
 
@@ -64,11 +71,12 @@ impl SaDb {
             file,
             written,
             retry,
+            syncs,
         } = self;
         retry.run(now, || {
             if knows {
-                let text = sm.registrations(now).to_text(unix_seconds());
-                files::write_secret(file, &text)?;
+                let text = sealed(&sm.registrations(now).to_text(unix_seconds()));
+                files::write_kept(file, &text, files::Access::User, *syncs)?;
                 *written = Some(state);
             }
             Ok(())
@@ -76,7 +84,40 @@ impl SaDb {
     }
 }
 
+/// The first word of the last line, which OpenSM passes over as any line of a kind that it does not know.
+const SEAL: &str = "# ib-sm version 1 crc32 ";
+
+/// A text with a last line that has its checksum.
+fn sealed(text: &str) -> String {
+    format!("{text}{SEAL}{:08x}\n", crc32fast::hash(text.as_bytes()))
+}
+
+/// The text without its seal; one without any, as OpenSM writes it, as it is. `None` if the seal does not fit.
+fn checked(text: &str) -> Option<&str> {
+    let Some((content, seal)) = text.split_once(SEAL) else {
+        return Some(text);
+    };
+    let sum = seal.strip_suffix('\n').unwrap_or(seal);
+    (u32::from_str_radix(sum, 16) == Ok(crc32fast::hash(content.as_bytes()))).then_some(content)
+}
+
 fn unix_seconds() -> u64 {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH);
     passed.map_or(0, |passed| passed.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_cut_or_changed_does_not_pass_and_one_of_opensm_does() {
+        let text = "MC Group 0xc000 : mgid=0x1:0x2\n\n";
+        let whole = sealed(text);
+        assert_eq!(checked(&whole), Some(text));
+        assert_eq!(checked(text), Some(text));
+        assert_eq!(checked(&whole.replace("0x1", "0x3")), None);
+        assert_eq!(checked(whole.get(..whole.len() - 3).unwrap()), None);
+        assert_eq!(sealed("").lines().count(), 1);
+    }
 }

@@ -6,13 +6,14 @@
 
 use std::{
     ffi::OsString,
+    fmt::Display,
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
-use crate::{error::CliError, interrupt};
+use crate::{error::CliError, interrupt, output::stderr};
 
 /// Symbolic links that are followed, as many as Linux follows itself.
 const MAX_LINKS: usize = 40;
@@ -39,20 +40,50 @@ pub fn write_bytes(file: &Path, bytes: &[u8]) -> Result<(), CliError> {
     if file.as_os_str() == "-" {
         return Ok(io::stdout().lock().write_all(bytes)?);
     }
-    replace(file, bytes, None).map_err(|error| CliError::file(file.display(), "written", &error))
+    replace(file, bytes, None, true)
+        .map_err(|error| CliError::file(file.display(), "written", &error))
 }
 
-/// Writes a whole file that holds keys: its user alone may read it, whatever the permissions were before.
+/// Who may read a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever could before; a new file whoever the umask permits.
+    AsBefore,
+    /// Its user alone, whatever the permissions were before: it holds keys.
+    User,
+}
+
+/// Writes a whole file that a restart reads. `syncs` says whether to wait until the disk has it.
 ///
 /// # Errors
 /// The file or its directory cannot be written.
-pub fn write_secret(file: &Path, text: &str) -> Result<(), CliError> {
-    let written = replace(file, text.as_bytes(), Some(SECRET));
+pub fn write_kept(file: &Path, text: &str, access: Access, syncs: bool) -> Result<(), CliError> {
+    let mode = match access {
+        Access::AsBefore => None,
+        Access::User => Some(SECRET),
+    };
+    let written = replace(file, text.as_bytes(), mode, syncs);
     written.map_err(|error| CliError::file(file.display(), "written", &error))
 }
 
+/// Renames a file that cannot be used to FILE.bad, in the place of an older one, and says why.
+///
+/// # Errors
+/// It cannot be renamed.
+pub fn set_aside(file: &Path, reason: impl Display) -> Result<(), CliError> {
+    let mut aside = OsString::from(file);
+    aside.push(".bad");
+    fs::rename(file, &aside).map_err(|error| CliError::file(file.display(), "renamed", &error))?;
+    stderr::warn(format_args!(
+        "{}: {reason}; it is kept as {}, and done without",
+        file.display(),
+        Path::new(&aside).display()
+    ));
+    Ok(())
+}
+
 /// Replaces what `file` leads to. `mode` `None` keeps the permissions of a file that exists.
-fn replace(file: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
+fn replace(file: &Path, bytes: &[u8], mode: Option<u32>, syncs: bool) -> io::Result<()> {
     let target = follow(file)?;
     let found = fs::metadata(&target).ok();
     if found.as_ref().is_some_and(|found| !found.is_file()) {
@@ -65,8 +96,8 @@ fn replace(file: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
     let kept = found.map(|found| found.permissions().mode());
     let mode = mode.or(kept);
     let temporary = Temporary::create(&target, mode)?;
-    temporary.fill(bytes)?;
-    temporary.take_place_of(&target)
+    temporary.fill(bytes, syncs)?;
+    temporary.take_place_of(&target, syncs)
 }
 
 /// The file at the end of a chain of symbolic links, which need not exist.
@@ -141,15 +172,21 @@ impl Temporary {
         }
     }
 
-    /// Writes the text, and waits until the disk has it.
-    fn fill(&self, bytes: &[u8]) -> io::Result<()> {
+    /// Writes the text, and waits until the disk has it if `syncs` is set.
+    fn fill(&self, bytes: &[u8], syncs: bool) -> io::Result<()> {
         (&self.file).write_all(bytes)?;
-        self.file.sync_all()
+        if syncs {
+            self.file.sync_all()?;
+        }
+        Ok(())
     }
 
-    /// Renames the file to the target, and waits until the disk has the name.
-    fn take_place_of(self, target: &Path) -> io::Result<()> {
+    /// Renames the file to the target, and waits until the disk has the name if `syncs` is set.
+    fn take_place_of(self, target: &Path, syncs: bool) -> io::Result<()> {
         fs::rename(&self.path, target)?;
+        if !syncs {
+            return Ok(());
+        }
         match File::open(directory(target))?.sync_all() {
             // Some file systems cannot do so.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
@@ -179,13 +216,16 @@ mod tests {
         let left = format!(".opensm-sa.dump.{}-0.tmp", std::process::id());
         fs::write(scratch.join(left), "half").unwrap();
         for text in ["key 0x1\n", "key 0x2\n"] {
-            write_secret(&file, text).unwrap();
+            write_kept(&file, text, Access::User, false).unwrap();
             let mode = fs::metadata(&file).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, SECRET);
             assert_eq!(fs::read_to_string(&file).unwrap(), text);
         }
         assert_eq!(fs::read_dir(&scratch).unwrap().count(), 2);
-        assert!(write_secret(&scratch.join("none/file"), "").is_err());
+        let missing = scratch.join("none/file");
+        assert!(write_kept(&missing, "", Access::User, true).is_err());
+        set_aside(&file, "torn").unwrap();
+        assert!(!file.exists() && scratch.join("opensm-sa.dump.bad").exists());
         fs::remove_dir_all(&scratch).unwrap();
     }
 

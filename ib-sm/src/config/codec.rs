@@ -75,6 +75,9 @@ pub(super) struct Seed;
 /// Directions in which switches enforce partitions.
 pub(super) struct Directions;
 
+/// The highest code of a rate; 0 sets no limit.
+pub(super) struct RateLimit;
+
 impl Describe for Flag {
     fn expected(&self) -> String {
         "TRUE or FALSE".into()
@@ -314,6 +317,22 @@ impl Codec<Option<u64>> for Seed {
 
     fn write(&self, value: &Option<u64>) -> String {
         value.unwrap_or(0).to_string()
+    }
+}
+
+impl Describe for RateLimit {
+    fn expected(&self) -> String {
+        "the code of a rate from 2 to 255, or 0".into()
+    }
+}
+
+impl Codec<u8> for RateLimit {
+    fn read(&self, text: &str) -> Option<u8> {
+        narrow(text, 0, 255).filter(|&code| code != 1)
+    }
+
+    fn write(&self, value: &u8) -> String {
+        value.to_string()
     }
 }
 

@@ -32,6 +32,10 @@ pub struct HostOptions {
     pub exit_on_fatal: bool,
     /// File with names of nodes by GUID, for the log (`node_name_map_name`).
     pub node_name_map_name: Option<String>,
+    /// Routes on the thread that answers datagrams, and not on one of its own (`single_thread`).
+    pub single_thread: bool,
+    /// Waits until files that a restart reads are on the disk (`fsync_high_avail_files`).
+    pub fsync_high_avail_files: bool,
     /// File with `log_flags` by module of OpenSM (`per_module_logging_file`).
     pub per_module_logging_file: Option<String>,
 }
@@ -48,6 +52,8 @@ impl Default for HostOptions {
             log_prefix: None,
             exit_on_fatal: false,
             node_name_map_name: None,
+            single_thread: false,
+            fsync_high_avail_files: true,
             per_module_logging_file: None,
         }
     }
@@ -122,6 +128,27 @@ pub(super) static ROWS: &[OptionInfo] = &[
         Flag,
         Live,
         host.exit_on_fatal
+    ),
+    row!(
+        "single_thread",
+        Host,
+        [
+            "Routes on the thread that answers datagrams: while routes are computed, queries and other managers wait."
+        ],
+        Flag,
+        Restart,
+        host.single_thread
+    ),
+    row!(
+        "fsync_high_avail_files",
+        Host,
+        [
+            "Waits until files that a restart reads are on the disk before they take the place of the old ones. Without it they are \
+             whole or absent all the same unless the machine itself fails."
+        ],
+        Flag,
+        Restart,
+        host.fsync_high_avail_files
     ),
     row!(
         "node_name_map_name",

@@ -242,6 +242,9 @@ macro_rules! row {
 pub(super) use options;
 pub(super) use row;
 
+/// Keys that OpenSM reads and its own template does not have.
+const UNPRINTED: [&str; 2] = ["dimn_ports_file", "max_rate_enum"];
+
 impl SmConfig {
     /// Every option, those without effect here included.
     pub fn options() -> impl Iterator<Item = &'static OptionInfo> {
@@ -304,9 +307,12 @@ impl SmConfig {
                     &mut text,
                     &format!("Expected: {expected}. Default: {default}.{when}"),
                 );
+                // A value that says nothing would only puzzle an OpenSM that does not know the key.
+                let is_shown = !UNPRINTED.contains(&key) || value != default;
+                let mark = if is_shown { "" } else { "# " };
                 // An option of service levels has a line for each level.
                 for value in value.lines() {
-                    text.push_str(&format!("{key} {value}\n"));
+                    text.push_str(&format!("{mark}{key} {value}\n"));
                 }
             }
         }
@@ -366,6 +372,7 @@ impl SmConfig {
         // These are the host's at the start, and the manager's own from then on.
         self.first_transaction_id = now.first_transaction_id;
         self.guid2lid.clone_from(&now.guid2lid);
+        self.m_keys.clone_from(&now.m_keys);
         self.rmpp = now.rmpp;
         self.cluster.clone_from(&now.cluster);
         self.registrations = crate::Registrations::default();

@@ -50,7 +50,8 @@ impl SubnetManager {
         let names = config.keep_fixed(&self.config);
         let routes_differ = config.routing_engines != self.config.routing_engines
             || config.no_fallback != self.config.no_fallback
-            || config.route_options != self.config.route_options;
+            || config.route_options != self.config.route_options
+            || config.route_tables != self.config.route_tables;
         self.history.reroute |= routes_differ;
         self.election.set_priority(config.sm_priority);
         self.election

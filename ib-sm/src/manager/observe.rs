@@ -25,6 +25,7 @@ impl SubnetManager {
                 Some(role) => role.boundary().clone(),
                 None => Default::default(),
             },
+            vendor_speeds: self.config.fdr10 != 0,
             ..WalkOptions::default()
         }
     }

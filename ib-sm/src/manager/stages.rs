@@ -2,8 +2,10 @@
 
 use alloc::vec::Vec;
 
-use ib_mad::{Instant, Mad};
-use ib_smp::{GuidInfo, PortInfo, PortState, SmState, SmpDirected};
+use ib_mad::{Attribute as _, Instant, Mad};
+use ib_smp::{
+    GuidInfo, MlnxExtPortInfo, PortInfo, PortState, SlToVlMappingTable, SmState, SmpDirected,
+};
 use ib_subnet::{Block, PortId};
 use ib_wire::Guid;
 
@@ -239,6 +241,12 @@ impl SubnetManager {
         let data = smp.smp_data();
         let is_ok = smp.status().is_ok() && smp.attribute_id() == block.attribute;
         if is_ok && self.take_in_answer(request, block, data) {
+            return;
+        }
+        let is_suppressed = self.config.suppress_sl2vl_mad_status_errors
+            && block.attribute == SlToVlMappingTable::ID;
+        // A device without the vendor's attribute keeps its speed.
+        if is_suppressed || block.attribute == MlnxExtPortInfo::ID {
             return;
         }
         self.note_error();

@@ -25,6 +25,12 @@ pub(crate) fn are_managed(at: Situation<'_>) -> bool {
     at.plan().lanes() > 1 || at.config().qos.enabled
 }
 
+/// Whether the operator's tables are written to a port as one of an enhanced port 0: only with quality of service, as
+/// routes need no lanes there.
+pub(crate) fn is_managed_port_0(at: Situation<'_>, port: PortId) -> bool {
+    at.config().qos.enabled && links::is_enhanced_port_0(at, port)
+}
+
 /// The SLtoVL tables for packets that leave by `output`, each with the modifier that names it. Of a switch one for
 /// each input port with a link; of a CA or router one.
 pub(crate) fn sl_to_vl_of(
@@ -35,6 +41,8 @@ pub(crate) fn sl_to_vl_of(
         return Vec::new();
     };
     let inputs: Vec<PortNum> = match node.is_switch() {
+        // What the switch itself sends; a port 0 has no other input.
+        true if output.port == PortNum::MANAGEMENT => Vec::from([PortNum(0)]),
         true => {
             let linked = node.ports().map(|(num, _)| num);
             let linked =
@@ -78,6 +86,7 @@ pub(crate) fn sl_to_vl(
         _ => return None,
     };
     let of_routes = match at.subnet().switch(output.node) {
+        Some(_) if output.port == PortNum::MANAGEMENT => *routes.vl_map().injection(),
         Some(_) => *routes
             .vl_map()
             .table(at.plan().switch(output.node)?, input, output.port),
@@ -153,7 +162,13 @@ fn configured_table(at: Situation<'_>, output: PortId) -> Option<[Vl; 16]> {
 
 /// The table with the lanes that the link at `output` has. VL15 drops the packet and stays.
 fn restricted(at: Situation<'_>, output: PortId, lanes: &[Vl; 16]) -> Option<SlToVlMappingTable> {
-    let count = links::link_limits(at, output)?.vls().count().unwrap_or(1);
+    let vls = match output.port {
+        PortNum::MANAGEMENT if links::is_enhanced_port_0(at, output) => {
+            at.subnet().port(output)?.info()?.vl_cap()
+        }
+        _ => links::link_limits(at, output)?.vls(),
+    };
+    let count = vls.count().unwrap_or(1);
     let mut table = SlToVlMappingTable::default();
     for (sl, &vl) in lanes.iter().enumerate() {
         let lane = match vl.bits() {

@@ -9,7 +9,7 @@ use ib_routing::{LidMap, LidOptions, LidPolicy, RouteError};
 use ib_subnet::{FabricIndex, Node, NodeId, PortId};
 use ib_wire::{Guid, Lid, Lmc, addr::LidRange};
 
-use super::{Situation, cluster, switches};
+use super::{Situation, cluster, links, switches};
 use crate::plan::Topology;
 
 /// LIDs for the ports of a subnet.
@@ -39,7 +39,17 @@ pub(crate) fn assign(
         let crosses = at.leads_out(port) || peer.is_some_and(|peer| at.leads_out(peer));
         subnet.is_link(port) && !crosses
     };
-    let index = FabricIndex::build(subnet, takes_part, is_link);
+    let mut index = FabricIndex::build(subnet, takes_part, is_link);
+    if at.config().avoid_throttled_links {
+        let faster = FabricIndex::build(subnet, takes_part, |port| {
+            is_link(port) && !links::is_throttled(at, port)
+        });
+        let parts = |index: &FabricIndex| index.fabric().parts().iter().max().copied();
+        // A slow way is better than none.
+        if parts(&faster) == parts(&index) {
+            index = faster;
+        }
+    }
     let nodes = subnet.nodes();
     let excluded = nodes.filter(|&(id, _)| index.node(id).is_none());
     let excluded = excluded.map(|(_, node)| node.info().node_guid()).collect();

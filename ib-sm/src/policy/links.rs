@@ -7,7 +7,8 @@
 
 use ib_smp::{
     CapabilityMask, LinkDownDefaultState, LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2, LinkWidths,
-    MKeyProtect, NodeType, PortInfo, PortPhysicalState, PortState, VlCap,
+    MKeyProtect, MlnxExtPortInfo, NodeType, PortInfo, PortPhysicalState, PortState,
+    VendorLinkSpeeds, VlCap,
 };
 use ib_subnet::PortId;
 use ib_wire::{Lid, Mtu, PortNum, addr::LidRange};
@@ -58,7 +59,10 @@ pub(crate) fn settings(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
             set_queueing(&mut info, config, limits.leaf);
             partitions::set_enforcement(at, port, &mut info);
         }
-    } else if info.neighbor_mtu() == Mtu(0) {
+    } else if config.qos.enabled && is_enhanced_port_0(at, port) {
+        info.set_vl_high_limit(config.qos.high_limit(PortKind::SwitchPort0));
+    }
+    if limits.is_none() && info.neighbor_mtu() == Mtu(0) {
         // No link says otherwise, and a Set with 0 is an error.
         info.set_neighbor_mtu(info.mtu_cap());
     }
@@ -66,6 +70,27 @@ pub(crate) fn settings(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
         info.set_local_phy_errors(config.local_phy_errors_threshold)
             .set_overrun_errors(config.overrun_errors_threshold);
     }
+    Some(info)
+}
+
+/// The vendor's attribute as it shall be: FDR10 enabled or disabled where the port supports it. `None` if it is as it shall
+/// be, or is none of the manager's business.
+pub(crate) fn vendor_speeds(at: Situation<'_>, port: PortId) -> Option<MlnxExtPortInfo> {
+    /// The field that a Set changes: link_speed_enabled.
+    const CHANGE_SPEEDS: u8 = 1;
+    let fdr10 = VendorLinkSpeeds::FDR10;
+    let wanted = match at.config().fdr10 {
+        1 => fdr10,
+        2 => VendorLinkSpeeds::empty(),
+        _ => return None,
+    };
+    let mut info = *at.subnet().port(port)?.vendor_speeds()?;
+    let is_settled = info.link_speed_enabled() & fdr10 == wanted;
+    if !info.link_speed_supported().contains(fdr10) || is_settled {
+        return None;
+    }
+    info.set_state_change_enable(CHANGE_SPEEDS)
+        .set_link_speed_enabled(wanted);
     Some(info)
 }
 
@@ -173,6 +198,25 @@ pub(crate) fn link_limits(at: Situation<'_>, port: PortId) -> Option<LinkLimits>
     })
 }
 
+/// Whether a link between switches runs slower or narrower than both ends have enabled.
+pub(crate) fn is_throttled(at: Situation<'_>, port: PortId) -> bool {
+    let subnet = at.subnet();
+    let ends = || {
+        let peer = subnet.port(port)?.peer()?;
+        let switches = subnet.switch(port.node).is_some() && subnet.switch(peer.node).is_some();
+        let infos = (subnet.port(port)?.info()?, subnet.port(peer)?.info()?);
+        switches.then_some(infos)
+    };
+    let Some((here, there)) = ends() else {
+        return false;
+    };
+    let (width, speed) = (here.widest_enabled(there), here.fastest_enabled(there));
+    [here, there].iter().any(|end| {
+        let slower = end.speed().zip(speed).is_some_and(|(now, best)| now < best);
+        slower || end.width().zip(width).is_some_and(|(now, best)| now < best)
+    })
+}
+
 /// The kind of a port, by which quality of service is configured.
 pub(crate) fn kind(at: Situation<'_>, port: PortId) -> Option<PortKind> {
     let node = at.subnet().node(port.node)?;
@@ -182,6 +226,13 @@ pub(crate) fn kind(at: Situation<'_>, port: PortId) -> Option<PortKind> {
         NodeType::ROUTER => PortKind::Router,
         _ => PortKind::Ca,
     })
+}
+
+/// Whether a port is the enhanced port 0 of a switch, which has lanes as a CA port has.
+pub(crate) fn is_enhanced_port_0(at: Situation<'_>, port: PortId) -> bool {
+    let switch = at.subnet().switch(port.node);
+    let info = switch.and_then(|switch| switch.info());
+    port.port == PortNum::MANAGEMENT && info.is_some_and(|info| info.enhanced_port0())
 }
 
 /// The LID of the manager's own port.

@@ -17,7 +17,7 @@ use ib_wire::{Gid, Guid, Lid, PortNum};
 use super::{Situation, switches};
 use crate::{
     plan::{Topology, TreePorts},
-    sa::groups::Groups,
+    sa::groups::{Group, Groups},
 };
 
 /// Ports in one position of a table.
@@ -47,6 +47,7 @@ pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
     for mlid in groups.abandoned() {
         result.trees.remove(&mlid);
     }
+    let mut done = BTreeSet::new();
     for group in groups.iter() {
         let (mlid, mgid) = (group.mlid(), group.mgid());
         let stands = result
@@ -56,8 +57,13 @@ pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
         if stands && !group.has_changed() {
             continue;
         }
+        // Groups that share a LID have one tree.
+        if !done.insert(mlid) {
+            continue;
+        }
         let place = |guid| topology.index().port(at.subnet().find_port(guid)?);
-        let mut members: Vec<_> = group.ports().filter_map(place).collect();
+        let ports: BTreeSet<Guid> = groups.sharing(group).flat_map(Group::ports).collect();
+        let mut members: Vec<_> = ports.into_iter().filter_map(place).collect();
         // A cluster between two others passes on what its own hosts did not ask for.
         let joints: Vec<_> = topology.joints().collect();
         if !members.is_empty() || joints.len() > 1 {

@@ -7,11 +7,13 @@
 //! All of this takes longer than a call of an engine may, so it is [`Work`](crate::Work): data that goes out to the
 //! host and comes back with the result.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{borrow::Cow, format, sync::Arc, vec::Vec};
 
 use ib_routing::{
-    Destination, Fabric, LidMap, RouteError, RouteOptions, Routes, SharedEngine, VerifyReport,
-    engine::chain,
+    Destination, Fabric, LidMap, RouteError, RouteOptions, Routes, SharedEngine, TopologyError,
+    VerifyReport,
+    engine::{self, chain},
+    format,
     repair::{Installed as Before, RepairError, has_grown, try_repair},
     update::difference,
     verify,
@@ -21,6 +23,7 @@ use ib_smp::VlCap;
 
 use super::Situation;
 use crate::{
+    config::RouteTables,
     plan::{Installed, Topology},
     reconcile::tables,
 };
@@ -40,6 +43,8 @@ pub(crate) struct RoutingTask {
     /// Whether routes that can deadlock may be installed.
     pub(crate) allow_deadlock: bool,
     pub(crate) options: RouteOptions,
+    /// Texts for the engine `file`.
+    pub(crate) tables: RouteTables,
 }
 
 /// What a search for routes came to.
@@ -91,6 +96,7 @@ impl RoutingTask {
             engines,
             allow_deadlock: config.allow_deadlock,
             options,
+            tables: config.route_tables.clone(),
         }
     }
 
@@ -106,7 +112,10 @@ impl RoutingTask {
         let (fabric, lids) = (self.topology.fabric(), self.topology.lids());
         for engine in self.engines.iter().skip(tried) {
             result.tried = result.tried.saturating_add(1);
-            match engine.route_and_report(fabric, lids, &self.options) {
+            let routed = self
+                .options_of(engine)
+                .and_then(|options| engine.route_and_report(fabric, lids, &options));
+            match routed {
                 Ok((routes, report)) => {
                     let kept = self.keep(&routes);
                     result.differing = kept.as_ref().map(|&(.., entries)| entries);
@@ -140,6 +149,31 @@ impl RoutingTask {
         let entries = difference(fabric, lids, &kept, own).entries;
         let may_stay = report.verdict(Permission::default()).may_install();
         may_stay.then(|| (Arc::new(kept), report, entries))
+    }
+
+    /// The options of an engine. Only `file` reads the texts, which cost a copy of the tables.
+    fn options_of(&self, engine: &SharedEngine) -> Result<Cow<'_, RouteOptions>, RouteError> {
+        let RouteTables { lfts, lid_matrix } = &self.tables;
+        if *engine != engine::FILE || (lfts.is_none() && lid_matrix.is_none()) {
+            return Ok(Cow::Borrowed(&self.options));
+        }
+        let fabric = self.topology.fabric();
+        let bad = |key: &str, error: &TopologyError| RouteError::BadOption {
+            engine: engine.name(),
+            what: format!("{key}: {error}"),
+        };
+        let mut options = self.options.clone();
+        if let Some(text) = lfts {
+            let tables = format::lfts::read(text, fabric);
+            let tables = tables.map_err(|error| bad("lfts_file", &error))?;
+            options.lfts = Some(tables.routes);
+        }
+        if let Some(text) = lid_matrix {
+            let matrix = format::lid_matrix::read(text, fabric);
+            let (matrix, _) = matrix.map_err(|error| bad("lid_matrix_dump_file", &error))?;
+            options.lid_matrix = Some(matrix);
+        }
+        Ok(Cow::Owned(options))
     }
 
     /// Verifies routes of this task's topology.

@@ -298,8 +298,8 @@ fn level_line(level: &mut QosLevel, line: usize, content: &str) -> Result<(), Te
         ("mtu-limit", value) => level.mtu_limit = Some(Mtu(small(value, 5)?)),
         ("rate-limit", value) => level.rate_limit = Some(Rate(small(value, 63)?)),
         ("packet-life", value) => level.packet_life = Some(small(value, 63)?),
-        // Which of a port's LIDs, and which partition: a query names both itself.
-        ("path-bits" | "pkey", _) => {}
+        ("path-bits", value) => level.path_bits.append(&mut ranges(line, value, 127)?),
+        ("pkey", value) => level.p_keys.append(&mut p_keys(line, value)?),
         _ => {
             return Err(TextError::new(
                 line,
@@ -408,6 +408,8 @@ mod tests {
                     mtu-limit: 4
                     rate-limit: 0x6
                     packet-life: 8
+                    path-bits: 1, 4-6
+                    pkey: 0x8012, 0x20-0x2f
                 end-qos-level
             end-qos-levels
             qos-match-rules
@@ -427,6 +429,8 @@ mod tests {
         assert_eq!(policy.groups[0].guids, [0x10..=0x10, 0x20..=0x2f]);
         assert_eq!(policy.groups[0].kinds, [Kind::Of(NodeType::ROUTER)]);
         assert_eq!(policy.levels[0].mtu_limit, Some(Mtu::MTU_2048));
+        assert_eq!(policy.levels[0].path_bits, [1..=1, 4..=6]);
+        assert_eq!(policy.levels[0].p_keys, [0x12..=0x12, 0x20..=0x2f]);
         let rules = &policy.rules;
         assert_eq!(rules.len(), 4);
         assert_eq!(rules[0].qos_classes, [7..=9, 11..=11]);

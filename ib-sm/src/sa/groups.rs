@@ -149,6 +149,15 @@ impl Groups {
         self.by_mgid.get(&mgid)
     }
 
+    /// The groups with the LID of `group`: itself, and of IPv6 solicited-node groups those that share it.
+    pub(crate) fn sharing<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Group> {
+        let shared = parameters::solicited_node_range(group.mgid());
+        let range = shared.unwrap_or(group.mgid()..=group.mgid());
+        let mlid = group.mlid();
+        let in_range = self.by_mgid.range(range).map(|(_, group)| group);
+        in_range.filter(move |other| other.mlid() == mlid)
+    }
+
     /// The first group with this LID.
     pub(super) fn find_lid(&self, mlid: Lid) -> Option<&Group> {
         self.iter().find(|group| group.parameters.mlid() == mlid)
@@ -190,7 +199,7 @@ impl Groups {
             group.well_known = true;
             return None;
         }
-        self.create(parameters, Guid::NONE, true).ok()?;
+        self.create(parameters, Guid::NONE, true, None).ok()?;
         Some(GroupChange::Created(mgid))
     }
 
@@ -247,7 +256,11 @@ impl Groups {
                 };
                 let parameters =
                     parameters::of_new_group(config, candidate, wanted, given, own_mgid)?;
-                self.create(parameters, creator, false)?;
+                let shared = config
+                    .consolidate_ipv6_snm_req
+                    .then(|| self.shared_mlid(parameters.mgid()))
+                    .flatten();
+                self.create(parameters, creator, false, shared)?;
                 Some(parameters.mgid())
             }
         };
@@ -344,7 +357,8 @@ impl Groups {
                 .set_join_state(JoinState::empty())
                 .set_proxy_join(false);
             let (mgid, mlid) = (parameters.mgid(), parameters.mlid());
-            if self.by_mgid.contains_key(&mgid) || !self.mlids.take(mlid) {
+            let is_shared = self.shared_mlid(mgid) == Some(mlid);
+            if self.by_mgid.contains_key(&mgid) || !(is_shared || self.mlids.take(mlid)) {
                 all = false;
                 continue;
             }
@@ -398,12 +412,16 @@ impl Groups {
         mut parameters: McMemberRecord,
         creator: Guid,
         stays: bool,
+        shared: Option<Lid>,
     ) -> Result<(), SaStatus> {
         let limit = usize::from(self.capacity.min(MLIDS)).div_ceil(SHARE);
         if !self.created.has_room(creator, limit) {
             return Err(SaStatus::NO_RESOURCES);
         }
-        let mlid = self.mlids.allocate().map_err(|_| SaStatus::NO_RESOURCES)?;
+        let mlid = match shared {
+            Some(mlid) => mlid,
+            None => self.mlids.allocate().map_err(|_| SaStatus::NO_RESOURCES)?,
+        };
         parameters.set_mlid(mlid);
         let group = Group {
             parameters,
@@ -425,9 +443,29 @@ impl Groups {
         let (mlid, creator) = (group.parameters.mlid(), group.creator);
         self.by_mgid.remove(&mgid);
         self.created.release(creator);
-        self.mlids.release(mlid);
-        self.abandoned.push(mlid);
         self.changed = true;
+        match self.find_sharing(mgid, mlid) {
+            // The tree has members of other groups, and may have lost some.
+            Some(other) => other.changed = true,
+            None => {
+                self.mlids.release(mlid);
+                self.abandoned.push(mlid);
+            }
+        }
         Some(GroupChange::Deleted(mgid))
+    }
+
+    /// The LID of the solicited-node groups that a group of this name is one of, if there is one.
+    fn shared_mlid(&self, mgid: Gid) -> Option<Lid> {
+        let range = parameters::solicited_node_range(mgid)?;
+        let (_, group) = self.by_mgid.range(range).next()?;
+        Some(group.mlid())
+    }
+
+    /// Another solicited-node group with this LID.
+    fn find_sharing(&mut self, mgid: Gid, mlid: Lid) -> Option<&mut Group> {
+        let range = parameters::solicited_node_range(mgid)?;
+        let mut groups = self.by_mgid.range_mut(range).map(|(_, group)| group);
+        groups.find(|group| group.mlid() == mlid)
     }
 }

@@ -14,7 +14,9 @@ use ib_sa::{ComponentMask, McMemberRecord, PathComponents, PathRecord, Selector}
 use ib_smp::NodeType;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PortNum, addr::LidRange};
 
-use super::{View, groups::Groups, limits::Limits, policy, records::end_ports, scope::Scope};
+use super::{
+    View, groups::Groups, limits::Limits, policy, quirks, rates, records::end_ports, scope::Scope,
+};
 use ib_subnet::{NodeId, Port, PortId};
 
 /// Paths that a table may have.
@@ -364,7 +366,7 @@ fn record(view: View<'_>, (slid, dlid): (Lid, Lid), limits: Limits) -> Option<Pa
         .set_mtu_selector(Selector::EXACTLY)
         .set_mtu(limits.mtu)
         .set_rate_selector(Selector::EXACTLY)
-        .set_rate(limits.rate)
+        .set_rate(rates::reduced(view.config, limits.rate))
         .set_packet_life_time_selector(Selector::EXACTLY)
         .set_packet_life_time(view.config.packet_life_time);
     Some(record)
@@ -404,7 +406,14 @@ fn asked_for(
 ) -> Option<PathRecord> {
     use PathComponents as C;
     if let Some(destination) = destination {
-        policy::apply(view, source.at, destination.at, &mut path, template, given);
+        quirks::apply(
+            view,
+            [source.at, destination.at],
+            &mut path,
+            template,
+            given,
+        );
+        policy::apply(view, source.at, destination.at, &mut path, template, given)?;
     }
     if given.contains(C::MTU_SELECTOR | C::MTU) {
         let selector = template.mtu_selector();
@@ -422,6 +431,8 @@ fn asked_for(
     if given.contains(C::P_KEY) {
         let wanted = template.p_key();
         match destination {
+            // The policy has chosen the partition among those that the request means.
+            Some(_) if path.p_key().base() == wanted.base() => {}
             Some(destination) => {
                 let shared = source.port.shared_p_key(destination.port, Some(wanted))?;
                 path.set_p_key(shared);

@@ -10,9 +10,10 @@ use ib_wire::PKey;
 use super::View;
 use ib_subnet::{PortId, node_type};
 
-use crate::qos_policy::{PathQuery, PolicyPort};
+use crate::qos_policy::{PathQuery, PolicyPort, QosLevel};
 
-/// Makes a path what the policy wants for it. Routes that need their service levels keep them.
+/// Makes a path what the policy wants for it; `None` if its level allows no such path. Routes that need their service
+/// levels keep them.
 pub(super) fn apply(
     view: View<'_>,
     source: PortId,
@@ -20,17 +21,15 @@ pub(super) fn apply(
     path: &mut PathRecord,
     template: &PathRecord,
     given: PathComponents,
-) {
+) -> Option<()> {
     use PathComponents as C;
     let config = view.config;
     if !config.qos.enabled || config.qos_policy.is_empty() {
-        return;
+        return Some(());
     }
     let partitions = [source, destination].map(|end| partitions(view, end));
     let [from, to] = &partitions;
-    let (Some(from), Some(to)) = (port(view, source, from), port(view, destination, to)) else {
-        return;
-    };
+    let (from, to) = (port(view, source, from)?, port(view, destination, to)?);
     let query = PathQuery {
         source: from,
         destination: to,
@@ -41,8 +40,14 @@ pub(super) fn apply(
         p_key: given.contains(C::P_KEY).then(|| template.p_key()),
     };
     let Some(level) = config.qos_policy.level_of(&query) else {
-        return;
+        return Some(());
     };
+    choose_partition(view, source, destination, path, level, query.p_key)?;
+    let lids = view.subnet.port(source)?.lids()?;
+    let offset = path.slid().0.saturating_sub(lids.base().0);
+    if !level.allows_path_bits(offset, lids.lmc().lid_count()) {
+        return None;
+    }
     let routes = view.plan.routes();
     let are_free = routes.is_some_and(|routes| matches!(routes.sls(), SlTable::Uniform(_)));
     if let Some(sl) = level.sl.filter(|_| are_free) {
@@ -64,6 +69,30 @@ pub(super) fn apply(
     if given.contains(C::QOS_CLASS) {
         path.set_qos_class(template.qos_class());
     }
+    Some(())
+}
+
+/// Puts a path into a partition of its level: the one that the request names, else the first that both ends have.
+/// `None` if there is none.
+fn choose_partition(
+    view: View<'_>,
+    source: PortId,
+    destination: PortId,
+    path: &mut PathRecord,
+    level: &QosLevel,
+    wanted: Option<PKey>,
+) -> Option<()> {
+    if level.p_keys.is_empty() {
+        return Some(());
+    }
+    let (source, destination) = (view.subnet.port(source)?, view.subnet.port(destination)?);
+    let shared = source.p_keys().find(|own| {
+        wanted.is_none_or(|wanted| wanted.base() == own.base())
+            && level.allows_p_key(*own)
+            && source.shared_p_key(destination, Some(*own)).is_some()
+    })?;
+    path.set_p_key(source.shared_p_key(destination, Some(shared))?);
+    Some(())
 }
 
 /// The partitions of a port that have a name.

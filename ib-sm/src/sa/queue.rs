@@ -61,7 +61,8 @@ impl Work {
 /// The requests that wait.
 #[derive(Debug)]
 pub(super) struct RequestQueue {
-    waiting: FairQueue<Lid, Work>,
+    /// What waits, with when it came.
+    waiting: FairQueue<Lid, (Instant, Work)>,
     /// Requests that may be served before the input is looked at.
     turn: usize,
     /// Requests that were read since the last turn.
@@ -93,34 +94,34 @@ impl RequestQueue {
         self.burst = self.burst.saturating_add(1);
         self.read = self.read.saturating_add(1);
         let is_first = self.waiting.is_empty();
-        let refused = self.waiting.push(work.first().address.lid, work);
+        let refused = self.waiting.push(work.first().address.lid, (now, work));
         if is_first && self.burst <= BURST {
             self.turn = self.turn.max(1);
         } else if self.read >= READ_AHEAD {
             self.begin_turn();
         }
         self.next_turn.get_or_insert(now);
-        refused.map(|(_, work)| work)
+        refused.map(|(_, (_, work))| work)
     }
 
     /// Puts work back that is not finished.
     pub(super) fn put_back(&mut self, now: Instant, work: Work) {
-        self.waiting.put_back(work.first().address.lid, work);
+        self.waiting.put_back(work.first().address.lid, (now, work));
         self.turn = self.turn.saturating_sub(PART);
         self.next_turn.get_or_insert(now);
     }
 
-    /// The next to be served in this turn.
-    pub(super) fn pop(&mut self) -> Option<Work> {
+    /// The next to be served in this turn, with when it came or was put back.
+    pub(super) fn pop(&mut self) -> Option<(Instant, Work)> {
         let left = self.turn.checked_sub(1)?;
-        let (_, work) = self.waiting.pop()?;
+        let (_, next) = self.waiting.pop()?;
         self.turn = left;
         if self.waiting.is_empty() {
             self.turn = 0;
             self.read = 0;
             self.next_turn = None;
         }
-        Some(work)
+        Some(next)
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
@@ -156,7 +157,7 @@ mod tests {
 
     fn served(queue: &mut RequestQueue) -> Vec<u16> {
         let served = core::iter::from_fn(|| queue.pop());
-        served.map(|work| work.first().address.lid.0).collect()
+        served.map(|(_, work)| work.first().address.lid.0).collect()
     }
 
     #[test]

@@ -48,6 +48,11 @@ impl Services {
         self.by_name.len()
     }
 
+    /// Whether half of the room is taken.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.by_name.len() >= MAX_SERVICES / 2
+    }
+
     /// Takes in Set(ServiceRecord). A new service counts against the quota of `maker`.
     pub(crate) fn register(
         &mut self,

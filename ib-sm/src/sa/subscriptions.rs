@@ -11,7 +11,7 @@ use ib_mad::{
     TransactionWindow, TrapNumber, WindowConfig,
 };
 use ib_sa::{InformInfoRecord, SaMad};
-use ib_wire::{Gid, Guid, Lid, QKey, table::padded};
+use ib_wire::{Gid, Guid, Lid, QKey, addr::LidRange, table::padded};
 
 use crate::registrations::SubscriptionRegistration;
 
@@ -61,6 +61,11 @@ impl Subscriptions {
     /// Number found.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// Whether half of the room is taken.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.all.len() >= MAX_SUBSCRIPTIONS / 2
     }
 
     /// Takes in Set(InformInfo) from a port.
@@ -134,17 +139,22 @@ impl Subscriptions {
         each.collect()
     }
 
-    /// Reports a notice to all that subscribed to it and may know of it.
-    pub(crate) fn report(&mut self, notice: &Notice, may_know: impl Fn(Gid) -> bool) {
-        let fitting = self
-            .all
-            .iter()
-            .filter(|known| fits(&known.filter, notice) && may_know(known.gid));
-        for known in fitting {
+    /// Reports a notice to all that subscribed to it and are there: `lids_of` gives the LIDs of a port that is.
+    pub(crate) fn report(&mut self, notice: &Notice, lids_of: impl Fn(Gid) -> Option<LidRange>) {
+        for known in self.all.iter().filter(|known| fits(&known.filter, notice)) {
+            let Some(lids) = lids_of(known.gid) else {
+                continue;
+            };
+            // A port that came back may have another LID than the one it subscribed from.
+            let lid = match lids.contains(known.address.lid) {
+                true => known.address.lid,
+                false => lids.base(),
+            };
             let mut report = SaMad::new(Method::REPORT, Notice::ID);
             report.set_data(&padded(notice.as_bytes()));
             let mad = Mad {
                 address: MadAddress {
+                    lid,
                     qkey: QKey::GSI,
                     ..known.address
                 },

@@ -4,11 +4,14 @@
 //! A join creates a group with the parameters of its request; a later join must fit them. Partitions define
 //! groups as well, such as IPoIB's broadcast group.
 
+use core::ops::RangeInclusive;
+
 use ib_mad::SaStatus;
 use ib_sa::{JoinState, McMemberComponents, McMemberRecord, Record, Selector};
 use ib_wire::{Gid, GidPrefix, MulticastScope, PKey, QKey, Rate};
 
 use super::Candidate;
+use crate::sa::rates;
 use ib_subnet::Port;
 
 use crate::{
@@ -79,7 +82,7 @@ pub(super) fn of_new_group(
         .set_tclass(wanted.tclass())
         .set_p_key(wanted.p_key())
         .set_rate_selector(Selector::EXACTLY)
-        .set_rate(speed)
+        .set_rate(rates::reduced(config, speed))
         .set_packet_life_time_selector(Selector::EXACTLY)
         .set_packet_life_time(life)
         .set_sl(wanted.sl())
@@ -158,6 +161,17 @@ fn may_be_created(config: &SmConfig, mgid: Gid, p_key: PKey) -> bool {
     !ipoib
         || !config.ipoib_mcgroup_creation_validation
         || u16::from_be_bytes([high, low]) == p_key.0 | 0x8000
+}
+
+/// The names of all IPv6 solicited-node groups of the scope and partition of `mgid`, if it is one:
+/// `FF1s:601B:pppp::1:FFxx:xxxx` (RFC 4391, 4, and RFC 4291, 2.7.1).
+pub(super) fn solicited_node_range(mgid: Gid) -> Option<RangeInclusive<Gid>> {
+    const FIXED: u128 = 0xfff0_ffff_0000_ffff_ffff_ffff_ff00_0000;
+    const SOLICITED_NODE: u128 = 0xff10_601b_0000_0000_0000_0001_ff00_0000;
+    const NODE: u128 = 0x00ff_ffff;
+    let bits = mgid.bits();
+    let gid = |bits: u128| Gid(bits.to_be_bytes());
+    (bits & FIXED == SOLICITED_NODE).then(|| gid(bits & !NODE)..=gid(bits | NODE))
 }
 
 /// The groups that a partition asks for: IPoIB's broadcast group (RFC 4391, 4:
