@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ib_mad::{Method, MgmtClass, Oui, WindowConfig};
+use ib_sm::{REPLICATION_CLASS, REPLICATION_OUI};
 pub use ib_transport::AnyPort as DevicePort;
 use ib_transport::{
     MonotonicClock, PortOptions,
@@ -92,8 +93,9 @@ impl DeviceArgs {
                 mgmt_class,
                 class_version,
                 methods,
-                // The vendor classes that we use are OpenIB's.
                 oui: match mgmt_class.0 {
+                    _ if mgmt_class == REPLICATION_CLASS => REPLICATION_OUI.0,
+                    // The other vendor classes that we use are OpenIB's.
                     0x30..=0x4f => Oui::OPENIB.0,
                     _ => 0,
                 },

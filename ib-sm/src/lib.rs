@@ -31,6 +31,7 @@ pub mod properties;
 mod qos_policy;
 mod reconcile;
 mod registrations;
+mod replication;
 mod sa;
 mod status;
 mod trap;
@@ -55,6 +56,9 @@ pub use qos_policy::{QosLevel, QosPolicy};
 pub use reconcile::{Change, Stage};
 pub use registrations::{
     GroupRegistration, GuidRegistration, Registrations, SubscriptionRegistration,
+};
+pub use replication::message::{
+    CLASS as REPLICATION_CLASS, CLASS_VERSION as REPLICATION_CLASS_VERSION, OUI as REPLICATION_OUI,
 };
 pub use sa::RegistrationCounts;
 pub use status::Status;

@@ -25,6 +25,7 @@ mod invariants;
 mod observe;
 mod peers;
 mod planning;
+mod replicas;
 mod service;
 mod stages;
 
@@ -63,6 +64,7 @@ use crate::{
         Stage,
         tables::{Changed, TableUpdate},
     },
+    replication::Replication,
     sa::SubnetAdministrator,
     trap::TrapFilter,
 };
@@ -148,6 +150,7 @@ pub struct SubnetManager {
     urgent: VecDeque<PeerRequest>,
     traps: TrapFilter,
     sa: SubnetAdministrator,
+    replication: Replication,
     /// Answers that wait to be sent.
     answers: VecDeque<Mad>,
     answers_sent: u64,
@@ -274,6 +277,7 @@ impl SubnetManager {
             others: Vec::new(),
             urgent: VecDeque::new(),
             traps: TrapFilter::default(),
+            replication: Replication::new(window_config(&config), config.first_transaction_id),
             answers: VecDeque::new(),
             answers_sent: 0,
             events: VecDeque::new(),
@@ -623,6 +627,7 @@ impl SubnetManager {
         summary.ports = ports;
         summary.mads = mads;
         self.serve_what_was_found();
+        self.find_standbys(now);
         self.history.swept = true;
         self.summary = self.sweep.summary.clone();
         let summary = Box::new(self.summary.clone());
@@ -703,6 +708,10 @@ impl Engine for SubnetManager {
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
             Input::Mad(mad) if self.is_from_outside(mad) => {}
+            Input::Mad(mad) if Replication::is_ours(mad) => {
+                let (own, master) = self.replication_parties();
+                self.replication.handle_mad(now, own, master, mad);
+            }
             // The window would count the datagrams of a transfer as stale.
             Input::Mad(mad) if self.sa.handle_transfer(now, mad) => self.on_messages(now),
             Input::Mad(mad) => match self.window.handle_mad(now, mad) {
@@ -710,6 +719,9 @@ impl Engine for SubnetManager {
                 Received::Unsolicited => self.on_unsolicited(now, mad),
                 Received::Pending | Received::Stale => {}
             },
+            Input::SendFailed(mad) | Input::Returned(mad) if Replication::is_ours(mad) => {
+                self.replication.handle_send_failed(now, mad);
+            }
             Input::SendFailed(mad) => {
                 self.window.handle_send_failed(mad);
                 self.sa.handle_send_failed(mad);
@@ -726,6 +738,7 @@ impl Engine for SubnetManager {
     fn handle_timeout(&mut self, now: Instant) {
         self.window.handle_timeout(now);
         self.sa.handle_timeout(now);
+        self.replicate(now);
         self.on_failures(now);
         self.run_work_in_place(now);
         if let Mode::Settling(until) = self.mode
@@ -748,6 +761,8 @@ impl Engine for SubnetManager {
         }
         let answer = self.answers.pop_front();
         let answer = answer.or_else(|| self.poll_administrator(now));
+        self.note_registrations(now);
+        let answer = answer.or_else(|| self.replication.poll_transmit(now));
         if answer.is_some() {
             self.answers_sent = self.answers_sent.saturating_add(1);
         } else if matches!(self.mode, Mode::Idle) {
@@ -770,6 +785,7 @@ impl Engine for SubnetManager {
             of_mode,
             self.polling.due(),
             self.sa.poll_timeout(),
+            self.replication.poll_timeout(),
         ];
         timers.into_iter().flatten().min()
     }

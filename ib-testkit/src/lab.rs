@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod clusters;
+pub mod managers;
 
 use std::{ops::ControlFlow, time::Duration};
 

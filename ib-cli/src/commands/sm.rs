@@ -12,7 +12,7 @@ use std::{
 };
 
 use ib_mad::{Method, MgmtClass};
-use ib_sm::{Conduct, Event, SubnetManager};
+use ib_sm::{Conduct, Event, REPLICATION_CLASS, REPLICATION_CLASS_VERSION, SubnetManager};
 use ib_transport::{Clock as _, MonotonicClock, Record, Tap, TappedClock, drive};
 use ib_wire::Guid;
 
@@ -109,6 +109,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         Method::GET_MULTI,
         Method::DELETE,
     ];
+    const REPLICATION: &[Method] = &[Method::GET, Method::SET];
     let began = Instant::now();
     let mut config = args.sm.config()?;
     config.takeover = args.takeover;
@@ -139,6 +140,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         // Requests of the engines beside the manager, and no request of others.
         (MgmtClass::PERF, 1, &[]),
         (MgmtClass::CONGESTION_CONTROL, 2, &[]),
+        (REPLICATION_CLASS, REPLICATION_CLASS_VERSION, REPLICATION),
     ];
     let timeout = config.transaction_timeout;
     let mut device = args.device;

@@ -247,6 +247,7 @@ impl SubnetManager {
         }
         self.note_restored_hosts();
         if self.may_configure(now) {
+            self.take_over_replica(now);
             self.decide_lids(now);
         } else if !matches!(self.mode, Mode::Observing(_)) {
             self.mode = Mode::Idle;

@@ -299,6 +299,7 @@ impl SubnetManager {
         if to != SmState::MASTER && from == SmState::MASTER {
             self.history.up = false;
             self.next_sweep = None;
+            self.hand_over_registrations(now, action);
             self.retire();
         } else if to == SmState::STANDBY && from != to {
             // Hosts have registered with the master since; what was kept from before a restart is old.
@@ -326,6 +327,7 @@ impl SubnetManager {
     }
 
     fn stand_by(&mut self, now: Instant, master: Guid) {
+        self.replication.stand_by_for(master);
         let mut others = self.others.iter();
         let known = others.find(|(_, info)| info.guid() == master);
         let port = known.map(|&(port, _)| port);

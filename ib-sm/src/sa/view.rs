@@ -70,7 +70,7 @@ impl<'a> View<'a> {
     }
 
     /// The manager's own LID.
-    pub(super) fn own_lid(self) -> Lid {
+    pub(crate) fn own_lid(self) -> Lid {
         let own = self.own_port.and_then(|own| self.subnet.port(own));
         let lids = own.and_then(Port::lids);
         lids.map_or(Lid::NONE, |lids| lids.base())

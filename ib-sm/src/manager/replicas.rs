@@ -1,0 +1,81 @@
+//! The manager and the replicas of what hosts registered: the master keeps those of the standby managers up to date, and a
+//! standby that takes over begins with its own.
+
+use alloc::collections::BTreeMap;
+
+use ib_mad::{Instant, MadAddress};
+use ib_smp::SmState;
+use ib_wire::{Guid, Sl};
+
+use super::{Conduct, SubnetManager};
+use crate::{election::ElectionAction, replication::Own};
+
+impl SubnetManager {
+    /// Who this manager is to others, and whose standby it is, if it is one.
+    pub(super) fn replication_parties(&self) -> (Own, Option<Guid>) {
+        let own = Own {
+            guid: self.election.current().guid(),
+            sm_key: self.config.sm_key,
+        };
+        let master = self.replication.last_master();
+        (own, master.filter(|_| !self.history.served))
+    }
+
+    /// Tells the replication of the managers that a sweep met.
+    pub(super) fn find_standbys(&mut self, now: Instant) {
+        if self.state() != SmState::MASTER || self.conduct == Conduct::Observe {
+            return;
+        }
+        let own_lid = self.view().own_lid();
+        let address = |port| {
+            let lid = self.subnet.port(port)?.lids()?.base();
+            let sl = self.plan.routes().map(|routes| routes.sl(own_lid, lid));
+            Some(MadAddress::gsi(lid, sl.unwrap_or(Sl::ZERO)))
+        };
+        let others = self.others.iter();
+        let others = others.filter(|(_, info)| self.election.hears(info));
+        let found: BTreeMap<Guid, MadAddress> = others
+            .filter_map(|&(port, info)| Some((info.guid(), address(port)?)))
+            .collect();
+        self.replication.set_peers(now, &found);
+    }
+
+    /// Notes that hosts registered something.
+    pub(super) fn note_registrations(&mut self, now: Instant) {
+        if self.state() == SmState::MASTER && self.history.served {
+            self.replication.note_version(now, self.sa.version());
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn replicate(&mut self, now: Instant) {
+        let (own, master) = self.replication_parties();
+        if self.replication.wants_registrations(now) {
+            let (version, all) = (self.sa.version(), self.sa.registrations(now));
+            self.replication.update(now, own, version, &all);
+        }
+        self.replication.handle_timeout(now, own, master);
+    }
+
+    /// Before the subnet goes to another manager it is told what has changed since the last message.
+    pub(super) fn hand_over_registrations(&mut self, now: Instant, action: ElectionAction) {
+        if let ElectionAction::HandOver(to) = action {
+            let (own, _) = self.replication_parties();
+            let (version, all) = (self.sa.version(), self.sa.registrations(now));
+            self.replication.update(now, own, version, &all);
+            self.replication.flush(now, own, to);
+        }
+        self.replication.retire();
+    }
+
+    /// Takes over what the master before this one told, before any table is written. Hosts are asked to register again all
+    /// the same: the last of their changes may not have arrived.
+    pub(super) fn take_over_replica(&mut self, now: Instant) {
+        if self.history.served || self.state() != SmState::MASTER {
+            return;
+        }
+        if let Some(kept) = self.replication.take_replica(now) {
+            self.sa.restore(now, &kept);
+        }
+    }
+}
