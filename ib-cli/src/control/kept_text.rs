@@ -86,7 +86,7 @@ impl KeptText {
         } = self;
         retry.run(now, || {
             let known = match kind {
-                KeptKind::Guid2lid => guid2lid::write(sm.lids(), sm.guid2lid()),
+                KeptKind::Guid2lid => guid2lid::write(sm.own_lids(), sm.guid2lid()),
                 KeptKind::Guid2mkey => sm.m_keys().keys_text(),
                 KeptKind::Neighbors => sm.m_keys().neighbors_text(),
             };
