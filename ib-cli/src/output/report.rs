@@ -177,10 +177,11 @@ impl Report {
             up: Some(true),
             errors: Vec::new(),
         };
-        if verified.is_none() {
-            report.fail("there are no routes");
+        match verified {
+            Some(_) => report.judge_routes(),
+            None => report.fail("there are no routes"),
         }
-        report.judge();
+        report.judge_service();
         report
     }
 
@@ -211,15 +212,20 @@ impl Report {
             report.mads.retried += mads.retried;
             report.mads.timed_out += mads.timed_out;
         }
-        report.judge();
+        report.judge_routes();
+        report.judge_service();
         report
     }
 
-    /// Adds what is not as it should be, by the figures.
-    fn judge(&mut self) {
+    /// Adds what is wrong with the routes.
+    fn judge_routes(&mut self) {
         for error in self.routes.errors() {
             self.fail(error);
         }
+    }
+
+    /// Adds requests without a response, and ports that are not active.
+    fn judge_service(&mut self) {
         let silent = self.mads.timed_out;
         if silent > 0 {
             self.fail(count(silent, "request got", "requests got") + " no response");
