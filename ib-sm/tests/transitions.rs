@@ -171,6 +171,8 @@ fn config(engine: &SharedEngine) -> SmConfig {
         sweep_interval: None,
         allow_deadlock: true,
         routing_engines: vec![engine.clone()],
+        // Else the routes of the manager before would stay.
+        takeover: true,
         ..SmConfig::default()
     }
 }
