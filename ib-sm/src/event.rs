@@ -116,12 +116,14 @@ pub enum Event {
         /// Node GUID of the excluded node.
         node_guid: Guid,
     },
-    /// The preferred routing engine cannot route this fabric; the next one is tried.
+    /// A routing engine cannot route this fabric.
     RoutingFallback {
-        /// Which engine gave up.
+        /// Name of the engine.
         engine: &'static str,
         /// Error of the engine.
         reason: ib_routing::RouteError,
+        /// Whether no further engine is left to try, so that the tables of the switches stay as they are.
+        is_last: bool,
     },
     /// The routes in place hold but for those that a change broke: these were aimed anew.
     RoutesRepaired {

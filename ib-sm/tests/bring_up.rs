@@ -1,7 +1,10 @@
 //! From power-on to active ports, on every fabric there is.
 
+use std::ops::ControlFlow;
+
 use ib_mad::Method;
-use ib_routing::PortRef;
+use ib_routing::{PortRef, engine};
+use ib_sm::Event;
 use ib_smp::PortState;
 use ib_testkit::{
     data::fabric_files,
@@ -103,4 +106,27 @@ fn a_second_sweep_sets_nothing() {
         );
         assert_configured(&name, &running);
     }
+}
+
+#[test]
+fn the_last_engine_that_fails_promises_no_other() {
+    let mut running = Lab::new("gen-torus-4x4x4")
+        .routing(&engine::FTREE)
+        .config(|config| config.no_fallback = true)
+        .start();
+    let said = running.run(|event| match event {
+        Event::RoutingFallback { is_last, .. } => ControlFlow::Break((*is_last, event.to_string())),
+        _ => ControlFlow::Continue(()),
+    });
+    let (is_last, text) = said.unwrap();
+    assert!(is_last && text.contains("no engine is left"), "{text}");
+    // With another engine behind it, the text says that one is tried.
+    let mut running = Lab::new("gen-torus-4x4x4")
+        .config(|config| config.routing_engines = vec![engine::FTREE.clone(), engine::UPDN.clone()])
+        .start();
+    let said = running.run(|event| match event {
+        Event::RoutingFallback { .. } => ControlFlow::Break(event.to_string()),
+        _ => ControlFlow::Continue(()),
+    });
+    assert!(said.unwrap().contains("the next engine is tried"));
 }

@@ -197,7 +197,15 @@ impl fmt::Display for Event {
                 f,
                 "node {node_guid} is excluded: it has no linear forwarding table, or did not answer"
             ),
-            Self::RoutingFallback { reason, .. } => write!(f, "{reason}; the next engine is tried"),
+            Self::RoutingFallback {
+                reason, is_last, ..
+            } => match is_last {
+                true => write!(
+                    f,
+                    "{reason}; no engine is left, so the tables of the switches stay as they are"
+                ),
+                false => write!(f, "{reason}; the next engine is tried"),
+            },
             Self::RoutesRepaired { broken, moved } => write!(
                 f,
                 "routes repaired: {broken} entries were broken, {moved} change"

@@ -224,8 +224,13 @@ impl SubnetManager {
         if let Some(entries) = result.differing {
             self.events.push_back(Event::RoutesKept { entries });
         }
-        for (engine, reason) in result.failed {
-            let event = Event::RoutingFallback { engine, reason };
+        let last = result.failed.len().checked_sub(1);
+        for (index, (engine, reason)) in result.failed.into_iter().enumerate() {
+            let event = Event::RoutingFallback {
+                engine,
+                reason,
+                is_last: result.routes.is_none() && Some(index) == last,
+            };
             self.events.push_back(event);
         }
         self.enter_phase(now, Phase::Verify);
