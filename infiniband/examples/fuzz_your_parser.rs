@@ -4,7 +4,10 @@
 
 use infiniband::{
     strategy::{faulty_packet, valid_packet},
-    wire::{FaultKind, OpCode, packet::Network},
+    wire::{
+        FaultKind, OpCode,
+        packet::{Network, Start},
+    },
 };
 use proptest::prelude::*;
 
@@ -28,7 +31,7 @@ fn main() {
         cut in faulty_packet().networks(&roce).faults(&[FaultKind::Truncated]),
     )| {
         // Packets in an Ethernet frame, or with options, are not this parser's.
-        if packet.bytes.first() == Some(&0x45) {
+        if packet.start == Start::RoceV2Ipv4 && packet.bytes.first() == Some(&0x45) {
             prop_assert!(dest_qp(&packet.bytes).is_some());
         }
         let _ = dest_qp(&cut.bytes);

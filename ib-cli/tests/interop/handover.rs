@@ -26,6 +26,16 @@ impl Running {
     }
 }
 
+impl Running {
+    /// Sends SIGHUP, at which both managers sweep the whole subnet.
+    fn hang_up(&self) {
+        let sent = Command::new("kill")
+            .args(["-s", "HUP", &self.0.id().to_string()])
+            .status();
+        assert!(sent.expect("kill is there").success());
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -104,13 +114,18 @@ fn opensm(ibsim: &Ibsim, node: &str, priority: u8) -> Command {
 fn hands_over(first: fn(&Ibsim, &str, u8) -> Command, second: fn(&Ibsim, &str, u8) -> Command) {
     let ibsim = Ibsim::start(&fabric_file("gen-ring-5")).expect("ibsim is installed");
     let [low, high, asker] = hosts("gen-ring-5");
-    let _low = Running::start(&mut first(&ibsim, &low, 1));
+    let master = Running::start(&mut first(&ibsim, &low, 1));
     let patience = Duration::from_secs(60);
     wait_for("the first is the master", patience, || {
         state(&ibsim, &asker, &low) == "MASTER"
     });
     let _high = Running::start(&mut second(&ibsim, &high, 9));
-    // The lower manager finds the higher one in a sweep: that is when the handover is decided.
+    wait_for("the second has met the first", patience, || {
+        matches!(state(&ibsim, &asker, &high).as_str(), "STANDBY" | "MASTER")
+    });
+    // The lower manager finds the higher one in a sweep: that is when the handover is decided. A master sweeps by itself
+    // when a trap says so, which ibsim does not send for a new manager, and when it is hung up.
+    master.hang_up();
     wait_for("the handover is decided", patience, || {
         state(&ibsim, &asker, &low) == "STANDBY"
     });
