@@ -1,6 +1,6 @@
-//! A batch of datagrams: sends all, many at a time, and keeps what came back.
+//! A batch of datagrams: sends all of them, many in flight at a time, and keeps the responses.
 //!
-//! All changes of devices are made here: counters that are cleared, ports that are enabled.
+//! Every change of a device is made here, for example clearing its counters or enabling a port.
 
 use alloc::{collections::VecDeque, vec::Vec};
 
@@ -8,13 +8,13 @@ use ib_mad::{
     Engine, FailureReason, Input, Instant, Mad, Received, TransactionWindow, WindowConfig,
 };
 
-/// How a request of a batch ended.
+/// The outcome of one request of a batch: the response, or the reason why there is none.
 pub type BatchOutcome = Result<Mad, FailureReason>;
 
 /// Sends requests and collects the responses, in the order of the requests.
 ///
-/// Drive it until its event, then take the outcomes by [`finish`](Self::finish). A response may say that the
-/// device refused: its status is the caller's to judge.
+/// Drive it until its event, then take the outcomes with [`finish`](Self::finish). A response may carry a status by
+/// which the device refuses the request: the caller judges it.
 #[derive(Debug)]
 pub struct Batch {
     window: TransactionWindow<usize>,
@@ -25,7 +25,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch of these requests.
+    /// Creates a batch of these requests.
     #[must_use]
     pub fn new(window: WindowConfig, requests: Vec<Mad>) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Batch {
         }
     }
 
-    /// The end of each request, in their order. Requests that have not ended yet have timed out.
+    /// The outcome of each request, in the order of the requests. A request that has not ended yet counts as timed out.
     #[must_use]
     pub fn finish(self) -> Vec<BatchOutcome> {
         let outcomes = self.outcomes.into_iter();
@@ -61,7 +61,7 @@ impl Batch {
             let Some((request, mad)) = self.waiting.pop_front() else {
                 break;
             };
-            // There is room.
+            // The loop condition guarantees that the window has room.
             let _ = self
                 .window
                 .request_with(&mad, ib_mad::RequestOptions::default(), request);

@@ -1,7 +1,8 @@
-//! Checks: what is wrong in a snapshot, where, how much, and what to do about it.
+//! Checks of a snapshot: each finding gives the defect, its place, its extent and its remedy.
 //!
-//! Every check is a pure function of the snapshot, or of two for rates. A check looks only at what was read: the
-//! report says how many things each one looked at, and zero means that it could not judge.
+//! Every check is a pure function of the snapshot, or of two snapshots for rates. A check uses only values that were
+//! read: the report gives the number of things that each check examined, and 0 means that the check had nothing to
+//! judge.
 
 mod counters;
 mod devices;
@@ -29,23 +30,23 @@ use crate::{
 pub struct CheckOptions {
     /// Thresholds of error counters.
     pub thresholds: Thresholds,
-    /// The topology that there should be.
+    /// The expected topology; `None` to compare with none.
     pub expected: Option<Fabric>,
-    /// The service level of each pair of LIDs; without it all packets are taken to have service level 0.
+    /// The service level of each pair of LIDs. If `None`, all packets are assumed to have service level 0.
     pub sls: Option<PairSls>,
 }
 
 /// Result of the checks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// The defects: errors first, each in the order of checks and places.
+    /// The defects: the errors first, then by check and place.
     pub findings: Vec<Finding>,
-    /// How many things each check looked at.
+    /// Number of things that each check examined.
     pub checked: BTreeMap<Check, usize>,
 }
 
 impl Report {
-    /// Findings of a severity.
+    /// The findings with this severity.
     #[must_use]
     pub fn count(&self, severity: Severity) -> usize {
         let of = |finding: &&Finding| finding.severity == severity;
@@ -53,8 +54,8 @@ impl Report {
     }
 }
 
-/// Runs every check. With an `earlier` snapshot of the same subnet error counters are judged by what they counted
-/// in between, and else by their totals.
+/// Runs every check. With an `earlier` snapshot of the same subnet, error counters are judged by their growth since it,
+/// and otherwise by their totals.
 #[must_use]
 pub fn check(snapshot: &Snapshot, earlier: Option<&Snapshot>, options: &CheckOptions) -> Report {
     let mut checker = Checker::new(snapshot, options);
@@ -87,7 +88,7 @@ struct Checker<'a> {
     lids: LidMap,
     routes: Routes,
     trees: BTreeMap<Lid, Tree>,
-    /// Service levels that traffic has, a bit each.
+    /// The service levels of the traffic, as a bit mask.
     levels: u16,
     report: Report,
 }
@@ -119,7 +120,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Counts one thing that a check looked at.
+    /// Records that a check examined `count` more things.
     fn looked_at(&mut self, check: Check, count: usize) {
         let counted = self.report.checked.entry(check).or_default();
         *counted = counted.saturating_add(count);
@@ -129,18 +130,18 @@ impl<'a> Checker<'a> {
         self.report.findings.push(finding);
     }
 
-    /// Whether traffic is known to have a service level.
+    /// Whether traffic is known to use a service level.
     fn has_traffic(&self, sl: u8) -> bool {
         let bits = self.levels.checked_shr(u32::from(sl));
         bits.is_some_and(|bits| bits & 1 == 1)
     }
 
-    /// The place of a port, for people.
+    /// The place of a port in a finding.
     fn place(&self, at: PortRef) -> Place {
         Place::of(self.snapshot, at)
     }
 
-    /// A port as one piece of text.
+    /// A port as text.
     fn text(&self, at: PortRef) -> String {
         let guid = self.snapshot.node(at.node).map(|node| node.guid());
         let name = self.snapshot.name(at.node);
@@ -148,7 +149,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The service levels of all pairs, a bit each.
+/// The service levels of all pairs, as a bit mask.
 fn levels(sls: &PairSls, lids: &LidMap) -> u16 {
     let all = || lids.destinations().iter().map(|end| end.range.base());
     let pairs = all().flat_map(|from| all().map(move |to| sls.sl(from, to)));

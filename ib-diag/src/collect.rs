@@ -1,9 +1,9 @@
 //! The collector: reads a subnet into a [`Snapshot`].
 //!
-//! It only sends Gets, so it may run beside any subnet manager and without one. Subnet management goes by directed
-//! routes; performance management needs LIDs, so a port without one has its counters listed as missing. Many
-//! requests are in flight, some to each agent; an agent that left one unanswered gets no more, so that silent
-//! devices together cost the time-outs of one request.
+//! It sends only Gets, so it may run beside any subnet manager and without one. Subnet management uses directed routes.
+//! Performance management needs LIDs, so the counters of a port without a LID are listed as missing. Many requests are
+//! in flight, several to each agent. An agent that leaves a request unanswered gets no further ones, so silent devices
+//! together cost the time-outs of only one request.
 
 mod agents;
 mod plan;
@@ -39,17 +39,17 @@ use crate::{
 /// The parts of a subnet to read, and the limits of reading.
 #[derive(Clone, Debug)]
 pub struct CollectorConfig {
-    /// Attributes to read beside nodes, ports and cables.
+    /// Attributes to read in addition to nodes, ports and cables.
     pub contents: Contents,
-    /// Key that reads ports which guard themselves; it is sent to all.
+    /// The M_Key that is sent with every request. It must match the key of protected ports for them to be read.
     pub m_key: MKey,
-    /// Nodes farther away than this many hops are not read; `None`: as far as directed routes reach.
+    /// The largest distance in hops at which nodes are read; `None` reads as far as directed routes reach.
     pub max_hops: Option<u8>,
-    /// Reads the counters of CAs and routers too; else those of switches alone.
+    /// Reads the counters of CAs and routers too. If `false`, only those of switches are read.
     pub counters_of_hosts: bool,
-    /// Asks agents for performance management what they can do. If not, PortCounters alone is read of each.
+    /// Reads the ClassPortInfo of each agent for performance management. If `false`, only PortCounters is read.
     pub class_port_info: bool,
-    /// Time-outs, repetitions, requests in flight, first transaction ID. `per_destination` limits the requests to
+    /// Time-outs, retries, requests in flight, first transaction ID. `per_destination` limits the requests in flight to
     /// one agent.
     pub window: WindowConfig,
 }
@@ -75,16 +75,16 @@ impl Default for CollectorConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CollectorEvent {
-    /// The walk met a node.
+    /// The walk found a node.
     NodeFound {
-        /// Its GUID.
+        /// GUID of the node.
         node_guid: Guid,
     },
-    /// Requests that have ended, of those that are known so far; both grow.
+    /// The number of requests that have ended, and the number known so far; both grow.
     Progress {
-        /// Ended requests.
+        /// Number of requests that have ended.
         done: usize,
-        /// Known requests.
+        /// Number of requests known so far.
         of: usize,
     },
     /// The snapshot is complete.
@@ -93,22 +93,22 @@ pub enum CollectorEvent {
 
 /// Reads a subnet into a [`Snapshot`].
 ///
-/// Drive it until [`CollectorEvent::Done`], then take the snapshot by [`finish`](Self::finish).
+/// Drive it until [`CollectorEvent::Done`], then take the snapshot with [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct Collector {
     config: CollectorConfig,
     phase: Phase,
     window: TransactionWindow<(AgentIdx, Get)>,
     agents: Agents,
-    /// Asks for the devices that the walk could not place.
+    /// Whether NodeInfo is read from the devices that the walk could not place.
     asks_unknown: bool,
-    /// Ports whose agent for performance management was added.
+    /// Ports whose agent for performance management has been added.
     counted: BTreeSet<PortRef>,
     snapshot: Snapshot,
-    /// Datagrams of the walk.
+    /// Counts of the datagrams of the walk.
     walked: WindowCounters,
     done: usize,
-    /// Requests that had ended at the last report of progress.
+    /// Number of requests that had ended at the last progress report.
     reported: usize,
     events: VecDeque<CollectorEvent>,
 }
@@ -130,7 +130,7 @@ impl Collector {
             window: config.window,
             ..DiscoveryConfig::default()
         });
-        // A late answer to the walk must not be taken for one to the reading.
+        // A late answer to the walk must not match a request of the reading.
         let first = config.window.first_transaction_id;
         let first = first.with_low(first.low().wrapping_add(1 << 30));
         let window = TransactionWindow::new(WindowConfig {
@@ -155,8 +155,8 @@ impl Collector {
         }
     }
 
-    /// A collector for a subnet that is known already: nothing is walked, so that only what the configuration names
-    /// is read.
+    /// A collector for a subnet that is already known. Nothing is walked: only the attributes that the configuration
+    /// names are read.
     #[must_use]
     pub fn of_subnet(config: CollectorConfig, subnet: &Subnet) -> Self {
         let mut collector = Self::new(config);
@@ -166,19 +166,19 @@ impl Collector {
         collector
     }
 
-    /// Whether everything is read, or given up.
+    /// Whether every request has been answered or given up.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         matches!(self.phase, Phase::Done)
     }
 
-    /// Datagrams sent so far, repetitions included.
+    /// Number of datagrams sent so far, retries included.
     #[must_use]
     pub fn sent(&self) -> u64 {
         self.walked.sent.saturating_add(self.window.counters().sent)
     }
 
-    /// The snapshot as far as it was read. Its time and tools are the caller's to set.
+    /// The snapshot with everything read so far. The caller sets its time and tools.
     #[must_use]
     pub fn finish(self) -> Snapshot {
         self.snapshot
@@ -204,7 +204,7 @@ impl Collector {
         false
     }
 
-    /// The walk is over: lays out the nodes and plans what to read of them.
+    /// Ends the walk: copies the nodes to the snapshot and plans the requests to them.
     fn begin_reading(&mut self) {
         let phase = core::mem::replace(&mut self.phase, Phase::Reading);
         let Phase::Walking(discovery) = phase else {
@@ -224,7 +224,7 @@ impl Collector {
         self.read(&found.subnet);
     }
 
-    /// Lays out the nodes of a subnet and plans what to read of them.
+    /// Copies the nodes of a subnet to the snapshot and plans the requests to them.
     fn read(&mut self, subnet: &Subnet) {
         plan::lay_out(&mut self.snapshot, subnet);
         let contents = self.config.contents;
@@ -237,7 +237,7 @@ impl Collector {
         }
     }
 
-    /// Sends what the agents and the window have room for, and notices the end.
+    /// Sends as many requests as the agents and the window have room for, and detects the end.
     fn run(&mut self) {
         while let Some(failure) = self.window.poll_failure() {
             let (agent, get) = failure.context;
@@ -279,7 +279,7 @@ impl Collector {
         }
     }
 
-    /// One request of an agent has ended.
+    /// Records that a request to an agent has ended.
     fn end(&mut self, agent: AgentIdx) {
         self.done = self.done.saturating_add(1);
         self.agents.ended(agent);
@@ -287,7 +287,7 @@ impl Collector {
 
     fn on_failure(&mut self, agent: AgentIdx, get: Get) {
         self.end(agent);
-        // A subnet manager may hang on a device that responds.
+        // A subnet manager may hang although the agents of its device respond, so the device does not count as silent.
         if matches!(get.what, What::Behind | What::SmInfo) || self.agents.give_up(agent) {
             return;
         }
@@ -305,7 +305,7 @@ impl Collector {
         }
     }
 
-    /// The counters that the agent at a port would give are missing.
+    /// Marks the counters of the agent at a port as missing.
     fn mark_unread(&mut self, at: PortRef, reason: UnreadReason) {
         for port in plan::ports_of(&self.snapshot, at) {
             if let Some(port) = self.snapshot.port_mut(port) {
@@ -314,7 +314,7 @@ impl Collector {
         }
     }
 
-    /// The datagram of a request; `None` if it cannot be addressed.
+    /// The datagram of a request; `None` if the request cannot be addressed.
     fn request(&mut self, agent: AgentIdx, get: &Get) -> Option<Mad> {
         let node = self.snapshot.node(get.port.node)?;
         if get.what.is_perf() {
@@ -378,7 +378,7 @@ impl Collector {
         };
         match result {
             Ok(follow_ups) => follow_ups,
-            // Agents from before ClassPortInfo count all the same.
+            // Agents that predate ClassPortInfo still have counters.
             Err(CallError::Refused { .. }) if get.what == What::PerfClassPortInfo => {
                 plan::counter_gets(&self.snapshot, get.port, &ClassPortInfo::default())
             }
@@ -399,15 +399,15 @@ impl Collector {
         let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
             return;
         };
-        // A device that responds with another attribute than was asked for has answered nonsense.
+        // A device that answers with an attribute that was not requested violates the protocol.
         let (asked, _) = get.what.attribute(get.port.port, false);
         if smp.status().is_ok() && smp.attribute_id() == asked {
             self.store(agent, get, smp.smp_data());
         }
     }
 
-    /// Adds the agents that PortInfo of a port shows: performance management at its LID, and the device at
-    /// the other end of its cable that the walk could not place.
+    /// Adds the agents that PortInfo of a port reveals: performance management at the port's LID, and the device at the
+    /// other end of the cable that the walk could not place.
     fn add_agents_at(&mut self, at: PortRef) {
         let Some(node) = self.snapshot.node(at.node) else {
             return;
@@ -442,9 +442,9 @@ impl Collector {
         }
     }
 
-    /// Puts an attribute into the snapshot.
+    /// Stores an attribute in the snapshot.
     fn store(&mut self, agent: AgentIdx, get: Get, data: &[u8; 64]) {
-        /// The structure at the start of the data; 64 bytes hold every one of them.
+        /// The structure at the start of the data; every structure fits into 64 bytes.
         macro_rules! structure {
             ($type:ident) => {
                 match $type::parse(data, 0) {
@@ -455,7 +455,7 @@ impl Collector {
         }
         if let What::Behind = get.what {
             let info = structure!(NodeInfo);
-            // Beyond the last hop of a walk there are devices that are merely unknown.
+            // Beyond the last hop of a limited walk there are devices that are unknown but not duplicates.
             let is_known = self.snapshot.node_by_guid(info.node_guid()).is_some();
             if let Some(path) = self.agents.path(agent).filter(|_| is_known) {
                 self.snapshot.duplicates.push(DuplicateGuid {
@@ -489,7 +489,7 @@ impl Collector {
                 match get.what {
                     What::PortInfo { .. } => {
                         let mut info = structure!(PortInfo);
-                        // It reads back as it was written last.
+                        // The bit reads back as it was last written, so it is not a state of the port.
                         info.set_client_reregister(false);
                         plan::leave_out_key(&mut info);
                         port.info = Some(info);

@@ -1,8 +1,8 @@
-//! Conformance: numbered cases, each of which asks something of a peer that the specification rules.
+//! Conformance: numbered cases, each of which tests one rule of the specification on a peer.
 //!
-//! The peer is anyone's subnet manager, subnet administrator, management agent or simulator, and it is judged by
-//! datagrams alone. A case is a row of a table: its number, its title, the section or compliance statement that it
-//! tests, and a function. A case that changes something sets it back, whether it passes or fails.
+//! The peer is the subnet manager, subnet administrator, management agent or simulator of any vendor, and it is judged
+//! by its datagrams alone. A case is a row of a table: its number, its title, the section or compliance statement that
+//! it tests, and a function. A case that changes something sets it back, whether it passes or fails.
 
 mod bench;
 mod ports;
@@ -24,14 +24,14 @@ use ib_wire::MKey;
 
 use self::bench::{Bench, Outcome, Over, Stop};
 
-/// Whose conformance is tested.
+/// The kind of peer that is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// The subnet manager that is the master of the subnet.
     Sm,
     /// The subnet administrator of that manager.
     Sa,
-    /// The subnet management agents: those of one channel adapter and of one switch are asked.
+    /// The subnet management agents: one channel adapter and one switch are tested.
     Sma,
     /// The simulator, or the fabric: forwarding, links and counters.
     Sim,
@@ -41,7 +41,7 @@ impl Subject {
     /// Every subject.
     pub const ALL: [Self; 4] = [Self::Sm, Self::Sa, Self::Sma, Self::Sim];
 
-    /// The word that the numbers of its cases begin with.
+    /// The prefix of the numbers of the subject's cases.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Subject {
         }
     }
 
-    /// Its cases in the order of their numbers.
+    /// The cases of the subject in the order of their numbers.
     pub fn cases(self) -> impl Iterator<Item = &'static Case> {
         let files = match self {
             Self::Sm => sm::FILES,
@@ -70,7 +70,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// The word names no subject.
+/// The error for a word that names no subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected sm, sa, sma or sim")]
 pub struct UnknownSubject;
@@ -88,7 +88,7 @@ impl FromStr for Subject {
 /// One case: a rule, and the test of it.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// Its number: the subject, a hyphen and three digits. A number is never given to another rule.
+    /// The number of the case: the subject, a hyphen and three digits. A number is never reused for another rule.
     pub id: &'static str,
     /// The rule in one sentence.
     pub title: &'static str,
@@ -122,27 +122,28 @@ const fn case(
     }
 }
 
-/// What became of a case.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseResult {
-    /// The peer keeps the rule.
+    /// The peer conforms to the rule.
     Pass,
-    /// The peer breaks the rule: what was expected and what came.
+    /// The peer violates the rule: the expected and the actual behaviour.
     Fail(String),
-    /// The rule could not be tested here, and why.
+    /// The rule could not be tested on this subnet: the reason.
     Skip(String),
 }
 
-/// How a case waits, and what it needs to know of the subnet.
+/// Time limits of a case, and the keys of the subnet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConformOptions {
-    /// How long an answer may take; what has not come by then is taken for silence. Default: 500 ms.
+    /// Time allowed for an answer; a later answer counts as no answer. Default: 500 ms.
     pub timeout: Duration,
-    /// How long a manager may take for a change of the subnet or of its state. Default: 90 s.
+    /// Time allowed for a manager to react to a change of the subnet or of its state. Default: 90 s.
     pub patience: Duration,
     /// The M_Key of the subnet's ports. Default: 0, no key.
     pub m_key: MKey,
-    /// The SM_Key that managers of the subnet share: one with another key is ignored. Default: 1, as OpenSM's.
+    /// The SM_Key that the managers of the subnet share. Managers with another key are ignored. Default: 1, as in
+    /// OpenSM.
     pub sm_key: SmKey,
 }
 
@@ -160,11 +161,11 @@ impl Default for ConformOptions {
 impl Case {
     /// Runs the case at a port of the subnet.
     ///
-    /// Cases for a subnet manager answer SMInfo as a manager of their own, so their port announces one (IsSM). Cases for
-    /// agents change ports and links: no manager may be at work that changes them back meanwhile.
+    /// Cases for a subnet manager answer SMInfo as a manager of their own, so their port must announce one (IsSM).
+    /// Cases for agents change ports and links, so no manager may be active that would change them back meanwhile.
     ///
     /// # Errors
-    /// The transport's.
+    /// The errors of the transport.
     pub fn run<T: MadTransport, C: Clock>(
         &self,
         transport: &mut T,
@@ -184,7 +185,7 @@ impl Case {
             Ok(()) => CaseResult::Pass,
             Err(Stop::Fail(message)) => CaseResult::Fail(message),
             Err(Stop::Skip(message)) => CaseResult::Skip(message),
-            // The wire keeps the error of what broke it.
+            // The wire keeps the transport's error, and returns it at the end.
             Err(Stop::Broken) => CaseResult::Skip(String::from("the transport ended")),
         })
     }

@@ -1,8 +1,8 @@
-//! Performance counters of one port, whichever attributes they come from.
+//! Performance counters of one port, joined from several attributes.
 //!
-//! PortCounters is narrow and saturates; PortCountersExtended has 64 bits, and has the error counters only where
-//! the agent announces them. A reading joins both: each counter comes from the widest attribute that holds it. A
-//! counter that could not be read is missing, which is not zero.
+//! PortCounters is narrow and saturates. PortCountersExtended has 64 bits; it has error counters only if the agent
+//! announces them. A reading joins both: each counter comes from the widest attribute that holds it. A counter that
+//! could not be read is missing, which is not the same as zero.
 
 mod thresholds;
 
@@ -16,23 +16,23 @@ use ib_wire::table::{Layout, load_bits};
 
 pub use self::thresholds::Thresholds;
 
-/// The performance counters that were read of a port.
+/// The performance counters that were read for one port.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CounterReadings {
-    /// PortCounters.
+    /// PortCounters; `None` if it was not read.
     pub classic: Option<PortCounters>,
-    /// PortCountersExtended.
+    /// PortCountersExtended; `None` if it was not read.
     pub extended: Option<PortCountersExtended>,
-    /// PortExtendedSpeedsCounters.
+    /// PortExtendedSpeedsCounters; `None` if it was not read.
     pub extended_speeds: Option<PortExtendedSpeedsCounters>,
-    /// Why counters are missing; `None` if every request was answered, or none was sent.
+    /// The reason why counters are missing; `None` if every request was answered, or none was sent.
     pub unread: Option<UnreadReason>,
 }
 
-/// Why the counters of a port were not read.
+/// The reason why the counters of a port were not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnreadReason {
-    /// The port has no LID, so that its agent cannot be addressed.
+    /// The port has no LID, so its agent cannot be addressed.
     NoLid,
     /// The agent left the request unanswered.
     NoAnswer,
@@ -43,7 +43,7 @@ pub enum UnreadReason {
 impl UnreadReason {
     const ALL: [(Self, u8); 3] = [(Self::NoLid, 1), (Self::NoAnswer, 2), (Self::Refused, 3)];
 
-    /// Its number in a file.
+    /// The number of the reason in a snapshot file.
     pub(crate) fn code(self) -> u8 {
         let found = Self::ALL.iter().find(|(reason, _)| *reason == self);
         found.map_or(0, |(_, code)| *code)
@@ -54,7 +54,7 @@ impl UnreadReason {
         found.map(|(reason, _)| *reason)
     }
 
-    /// The reason in words.
+    /// The reason as words for a report.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -68,14 +68,14 @@ impl UnreadReason {
 /// The value of one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Its value.
+    /// The value read from the port.
     pub value: u64,
-    /// Bits that the counter has: at all ones it counts no further.
+    /// Width of the counter in bits. A counter at all ones stops counting.
     pub bits: u8,
 }
 
 impl Counter {
-    /// Whether it is at all ones, so that the true value is unknown.
+    /// Whether the counter is at all ones, so that the true value is unknown.
     #[must_use]
     pub fn is_saturated(self) -> bool {
         let ones = 64u32
@@ -84,8 +84,8 @@ impl Counter {
         ones == Some(self.value)
     }
 
-    /// Whether it has come to three quarters of its range, so that it should be cleared before it counts no further.
-    /// Counters of 64 bits never come there in practice.
+    /// Whether the counter has reached three quarters of its range, so that it should be cleared before it saturates. A
+    /// 64-bit counter never reaches that in practice.
     #[must_use]
     pub fn is_nearly_full(self) -> bool {
         let shift = 64u32.checked_sub(u32::from(self.bits));
@@ -94,7 +94,7 @@ impl Counter {
     }
 }
 
-/// Counters that are in PortCountersExtended whether the agent announces error counters there or not.
+/// Counters that PortCountersExtended holds even if the agent announces no error counters there.
 const WIDE: [&str; 8] = [
     "port_xmit_data",
     "port_rcv_data",
@@ -106,7 +106,7 @@ const WIDE: [&str; 8] = [
     "port_multicast_rcv_pkts",
 ];
 
-/// Counters that grow with traffic, and are no sign of a fault.
+/// Counters that grow with traffic and do not indicate a fault.
 const TRAFFIC: [&str; 9] = [
     WIDE[0],
     WIDE[1],
@@ -128,20 +128,20 @@ impl CounterReadings {
         wide.chain(narrow)
     }
 
-    /// Whether a counter counts faults, and not traffic.
+    /// Whether a counter counts faults rather than traffic.
     #[must_use]
     pub fn counts_errors(name: &str) -> bool {
         !TRAFFIC.contains(&name)
     }
 
-    /// Whether nothing was read.
+    /// Whether no counter was read.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.classic.is_none() && self.extended.is_none() && self.extended_speeds.is_none()
     }
 
-    /// The counters that were read, by name. `info` is the ClassPortInfo of the agent, which says what
-    /// PortCountersExtended holds.
+    /// The counters that were read, by name. `info` is the ClassPortInfo of the agent, which announces the counters
+    /// that PortCountersExtended holds.
     #[must_use]
     pub fn values(&self, info: Option<&ClassPortInfo>) -> BTreeMap<&'static str, Counter> {
         let abilities = Abilities::of(info);
@@ -191,7 +191,7 @@ impl CounterReadings {
         Self::names().filter(saturated).collect()
     }
 
-    /// The growth of each counter since an earlier reading; counters that either lacks are left out.
+    /// The growth of each counter since an earlier reading. Counters that either reading lacks are left out.
     #[must_use]
     pub fn since(
         &self,
@@ -235,7 +235,7 @@ impl Abilities {
     }
 }
 
-/// The counters of an attribute.
+/// The names of the counters of an attribute.
 fn names(layout: &'static Layout) -> impl Iterator<Item = &'static str> {
     let fields = layout.fields.iter().filter(|field| {
         !field.is_reserved()

@@ -14,21 +14,21 @@ use ib_wire::{Guid, PortNum};
 
 pub use self::tables::{TableChange, table_changes};
 
-/// A node, by what people know of it.
+/// A node, by its GUID and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeName {
     /// Node GUID.
     pub guid: Guid,
-    /// Its description; the GUID if it has none.
+    /// The description of the node; its GUID if it has no description.
     pub name: String,
 }
 
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EndName {
-    /// The node.
+    /// The node at this end.
     pub node: NodeName,
-    /// Its port.
+    /// The port at this end.
     pub port: PortNum,
 }
 
@@ -43,10 +43,10 @@ impl fmt::Display for EndName {
     }
 }
 
-/// A link, by its ends: that with the lower GUID first.
+/// A link, identified by its ends; the end with the lower GUID is first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkName {
-    /// One end.
+    /// The end with the lower GUID.
     pub a: EndName,
     /// The other end.
     pub b: EndName,
@@ -55,26 +55,26 @@ pub struct LinkName {
 /// An attribute of a node that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeChange {
-    /// The node.
+    /// The node that differs.
     pub node: NodeName,
-    /// The attribute.
+    /// Name of the attribute.
     pub what: &'static str,
-    /// Its value in the first fabric.
+    /// Value of the attribute in the first fabric.
     pub before: String,
-    /// Its value in the second.
+    /// Value of the attribute in the second fabric.
     pub after: String,
 }
 
 /// An attribute of a link that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkChange {
-    /// The link.
+    /// The link that differs.
     pub link: LinkName,
-    /// The attribute.
+    /// Name of the attribute.
     pub what: &'static str,
-    /// Its value in the first fabric.
+    /// Value of the attribute in the first fabric.
     pub before: String,
-    /// Its value in the second.
+    /// Value of the attribute in the second fabric.
     pub after: String,
 }
 
@@ -96,14 +96,14 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether the fabrics are alike.
+    /// Whether there are no differences.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Changes from one fabric to another. A value that is unknown in either is no difference.
+/// The changes from one fabric to another. A value that is unknown in either fabric does not count as a difference.
 #[must_use]
 pub fn difference(before: &Fabric, after: &Fabric) -> Difference {
     let mut changes = Difference::default();
@@ -141,7 +141,7 @@ fn nodes(fabric: &Fabric) -> BTreeMap<Guid, NodeName> {
     nodes.collect()
 }
 
-/// A node by GUID and description.
+/// A node, identified by GUID and description.
 #[must_use]
 pub(crate) fn node_name(fabric: &Fabric, index: ib_routing::NodeIdx) -> NodeName {
     let node = fabric.node(index);

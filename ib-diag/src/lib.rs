@@ -1,9 +1,9 @@
 //! Diagnostics of an InfiniBand subnet, without I/O.
 //!
 //! A [`Collector`] reads a subnet over any transport and yields a [`Snapshot`]: topology, attributes, tables and
-//! counters as the devices hold them. Everything else is a pure function of snapshots: [`check`] finds what is
-//! wrong, [`Difference`] what changed, [`Snapshot::path`] follows a packet through the installed tables. A snapshot is one
-//! file ([`Snapshot::to_bytes`], [`Snapshot::from_bytes`]), so that a subnet can be examined later and elsewhere.
+//! counters as the devices hold them. Everything else is a pure function of snapshots: [`check`] finds defects,
+//! [`Difference`] finds changes, and [`Snapshot::path`] follows a packet through the installed tables. A snapshot is
+//! one file ([`Snapshot::to_bytes`], [`Snapshot::from_bytes`]), so that a subnet can be examined later and elsewhere.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 #![cfg_attr(

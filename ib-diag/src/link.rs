@@ -1,4 +1,4 @@
-//! Links: both ends of each cable, the width and speed in use, and the best that both ends can do.
+//! Links: both ends of each cable, the width and speed in use, and the best that both ends support.
 
 use alloc::vec::Vec;
 
@@ -12,15 +12,15 @@ use crate::snapshot::Snapshot;
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
-    /// The port.
+    /// The port at this end.
     pub port: PortRef,
-    /// Logical state; `None` if PortInfo was not read.
+    /// Logical state of the port; `None` if PortInfo was not read.
     pub state: Option<PortState>,
-    /// Physical state; `None` if PortInfo was not read.
+    /// Physical state of the port; `None` if PortInfo was not read.
     pub physical_state: Option<PortPhysicalState>,
-    /// The widest width that the port supports.
+    /// The widest width that the port supports; `None` if unknown.
     pub width: Option<LinkWidth>,
-    /// The highest speed that the port supports.
+    /// The highest speed that the port supports; `None` if unknown.
     pub speed: Option<LinkSpeed>,
 }
 
@@ -29,19 +29,19 @@ pub struct LinkEnd {
 pub struct LinkView {
     /// The end whose node has the lower GUID.
     pub a: LinkEnd,
-    /// The other end; `None` if nothing is known of one.
+    /// The other end; `None` if it is unknown.
     pub b: Option<LinkEnd>,
-    /// Width in use; `None` if the link is down, or unknown.
+    /// Width in use; `None` if the link is down or the width is unknown.
     pub width: Option<LinkWidth>,
-    /// Speed of a lane in use; `None` if the link is down, or unknown.
+    /// Speed of a lane in use; `None` if the link is down or the speed is unknown.
     pub speed: Option<LinkSpeed>,
-    /// The widest width that both ends support.
+    /// The widest width that both ends support; `None` if unknown.
     pub best_width: Option<LinkWidth>,
-    /// The highest speed that both ends support.
+    /// The highest speed that both ends support; `None` if unknown.
     pub best_speed: Option<LinkSpeed>,
-    /// The widest width that both ends enable.
+    /// The widest width that both ends enable; `None` if unknown.
     pub enabled_width: Option<LinkWidth>,
-    /// The highest speed that both ends enable.
+    /// The highest speed that both ends enable; `None` if unknown.
     pub enabled_speed: Option<LinkSpeed>,
 }
 
@@ -55,7 +55,7 @@ impl LinkView {
     /// Whether the link runs slower than both ends support.
     #[must_use]
     pub fn is_slow(&self) -> bool {
-        // FDR10 is a vendor's speed, which no supported mask shows; it counts as QDR.
+        // FDR10 is a vendor-specific speed that no mask of supported speeds shows; it counts as QDR.
         self.speed.is_some() && self.speed < self.best_speed
     }
 
@@ -130,7 +130,7 @@ impl Snapshot {
     }
 }
 
-/// PortInfo of a port that supports no more than it enables.
+/// PortInfo of a port that supports exactly the settings that it enables.
 fn only_enabled(mut info: PortInfo) -> PortInfo {
     let widths = info.link_width_supported() & info.link_width_enabled();
     let speeds = info.link_speed_supported() & info.link_speed_enabled();

@@ -1,4 +1,4 @@
-//! The names of a node or a port: LID, GUID, GID, directed route or name, with `:PORT` after it.
+//! The ways to name a node or a port: LID, GUID, GID, directed route or name, optionally followed by `:PORT`.
 
 use alloc::{
     collections::BTreeMap,
@@ -14,50 +14,51 @@ use thiserror::Error;
 
 use crate::snapshot::{Snapshot, SnapshotNode};
 
-/// A node that a text names, and its port if the text names one.
+/// The node that a text names, and the port if the text names one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// The node.
+    /// The node that the text names.
     pub node: NodeIdx,
-    /// The port: that after the colon, or the one that has the LID, port GUID or GID.
+    /// The port: the one after the colon, or the one that has the LID, port GUID or GID; `None` if the text names only
+    /// a node.
     pub port: Option<PortNum>,
-    /// The LID, if the text was one: with an LMC a port has several.
+    /// The LID, if the text was a LID. A port with an LMC above 0 has several LIDs.
     pub lid: Option<Lid>,
 }
 
-/// Why a text names no node.
+/// The reason why a text names no node.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// There is no such node.
+    /// No node fits the text.
     #[error(
         "{text:?} names no node, expected a LID, GUID, GID, directed route or node name, and :PORT behind it for a port"
     )]
     Unknown {
-        /// The text.
+        /// The text that was given.
         text: String,
     },
     /// Several nodes have the name.
     #[error("{text:?} fits {} nodes, expected one of {}", nodes.len(), list(nodes))]
     Ambiguous {
-        /// The text.
+        /// The text that was given.
         text: String,
-        /// The nodes that it fits, by name and GUID.
+        /// The nodes that the text fits, by name and GUID.
         nodes: Vec<(String, Guid)>,
     },
-    /// The node lacks the port.
+    /// The node does not have the port.
     #[error("{text:?}: {name} has ports up to {last}")]
     NoSuchPort {
-        /// The text.
+        /// The text that was given.
         text: String,
-        /// The node.
+        /// Name of the node.
         name: String,
-        /// Its last port.
+        /// Highest port number of the node.
         last: u8,
     },
 }
 
-/// The nodes of an ambiguous name, the first few of them.
+/// The first few of the nodes that fit an ambiguous name.
 fn list(nodes: &[(String, Guid)]) -> String {
     const SHOWN: usize = 8;
     let shown = nodes.iter().take(SHOWN);
@@ -73,11 +74,11 @@ fn list(nodes: &[(String, Guid)]) -> String {
 impl Snapshot {
     /// The node, or the port of a node, that a text names.
     ///
-    /// A name is compared with the whole description, then with its first word, then without regard to capitals;
-    /// `S-`, `H-` or `R-` and the GUID, as ibnetdiscover prints nodes, is a name too.
+    /// A name is compared with the whole description, then with its first word, then without regard to case. `S-`, `H-`
+    /// or `R-` followed by the GUID, as ibnetdiscover prints nodes, is a name too.
     ///
     /// # Errors
-    /// A text that names no node, several nodes, or a port that the node lacks.
+    /// Refuses a text that fits no node or several nodes, and a port that the node does not have.
     pub fn find(&self, text: &str) -> Result<Named, NameError> {
         match self.find_whole(text) {
             Err(NameError::Unknown { .. }) => {}
@@ -217,7 +218,7 @@ impl Snapshot {
         owner.map(|(at, _, _)| at)
     }
 
-    /// The port at the end of a directed route: of a switch port 0.
+    /// The port at the end of a directed route; for a switch it is port 0.
     #[must_use]
     pub fn port_by_path(&self, path: &DrPath) -> Option<PortRef> {
         let mut here = self.own_port?;
@@ -235,7 +236,7 @@ impl Snapshot {
         })
     }
 
-    /// Replaces the names of nodes by those of a node name map.
+    /// Replaces the names of nodes with those from a node name map.
     pub fn rename(&mut self, names: &NodeNameMap) {
         for node in self.nodes.iter_mut() {
             node.alias = names.names.get(&node.guid()).cloned();
@@ -244,7 +245,7 @@ impl Snapshot {
 }
 
 impl Named {
-    /// The port, or the one that represents the node: that with a LID, else the first.
+    /// The port that the text names, or else the port that represents the node: the one with a LID, else the first.
     #[must_use]
     pub fn port_of(&self, snapshot: &Snapshot) -> PortRef {
         let own = |port| PortRef {
@@ -269,10 +270,10 @@ pub struct NodeNameMap {
 }
 
 impl NodeNameMap {
-    /// Reads a map: a line is a GUID and a name in double quotes; `#` begins a comment.
+    /// Reads a map. Each line is a GUID and a name in double quotes; `#` begins a comment.
     ///
     /// # Errors
-    /// The first line that is neither empty nor such.
+    /// Reports the first line that is neither empty nor such an entry.
     pub fn read(text: &str) -> Result<Self, TextError> {
         let mut names = BTreeMap::new();
         for (line, whole) in (1..).zip(text.lines()) {

@@ -1,10 +1,10 @@
-//! The performance manager: reads the counters of all ports at intervals and adds them up.
+//! The performance manager: reads the counters of all ports at intervals and accumulates them.
 //!
-//! Counters of devices are narrow, stop at their highest value and are cleared by whoever likes. So the manager keeps
-//! 64-bit totals of what was counted between two readings, clears counters that have come to three quarters of their
-//! range, and notices when somebody else cleared them. It reports ports whose error counters grow and ports that wait
-//! for credits. It sends requests of performance management alone, so it works beside any subnet manager, as master
-//! and as standby.
+//! Counters of devices are narrow, stop at their highest value and can be cleared by any program. The manager therefore
+//! keeps 64-bit totals of the growth between two readings, clears counters that have reached three quarters of their
+//! range, and notices when another program has cleared them. It reports ports whose error counters grow and ports that
+//! wait for credits. It sends only requests of performance management, so it works beside any subnet manager, whether
+//! that is master or standby.
 
 mod dump;
 mod history;
@@ -29,36 +29,37 @@ use crate::{
     snapshot::{Contents, Snapshot, SnapshotPort},
 };
 
-/// How a performance manager works. The names in brackets are those of OpenSM's options.
+/// Configuration of a performance manager. The names in brackets are those of OpenSM's options.
 #[derive(Clone, Debug)]
 pub struct PerfManagerConfig {
     /// Time between the starts of two sweeps (`perfmgr_sweep_time_s`).
     pub sweep_interval: Duration,
-    /// Leaves out CAs and routers, so that ports of switches alone are read (`perfmgr_ignore_cas`).
+    /// Reads only the ports of switches; the ports of CAs and routers are left out (`perfmgr_ignore_cas`).
     pub ignore_cas: bool,
-    /// Forgets ports that are no longer in the subnet; else their totals stay (`perfmgr_rm_nodes`).
+    /// Forgets ports that have left the subnet. If `false`, their totals are kept (`perfmgr_rm_nodes`).
     pub remove_nodes: bool,
     /// Reports error counters that grow (`perfmgr_log_errors`).
     pub log_errors: bool,
-    /// What an error counter may count between two sweeps without a report; `None` reports whatever is counted.
+    /// Largest growth of each error counter between two sweeps that is not reported; `None` reports any growth.
     pub thresholds: Option<Thresholds>,
-    /// Asks agents what they can do; else PortCounters alone is read (`perfmgr_query_cpi`).
+    /// Reads the ClassPortInfo of each agent. If `false`, only PortCounters is read (`perfmgr_query_cpi`).
     pub class_port_info: bool,
-    /// Ticks that a port may wait for credits between two sweeps without a report; `None` reports none
+    /// Ticks that a port may wait for credits between two sweeps without a report; `None` disables these reports
     /// (`perfmgr_xmit_wait_log`, `perfmgr_xmit_wait_threshold`).
     pub xmit_wait_threshold: Option<u64>,
-    /// Readings of each port that are kept. One takes some 200 bytes.
+    /// Number of readings that are kept for each port. One reading takes about 200 bytes.
     pub history: usize,
-    /// Ports that are kept at most. Beyond, those that left the subnet are forgotten.
+    /// Highest number of ports that are kept. Above it, ports that have left the subnet are forgotten.
     pub max_ports: usize,
-    /// Time-outs, repetitions, requests in flight (`perfmgr_max_outstanding_queries`), and whether agents may redirect
-    /// (`perfmgr_redir`).
+    /// Time-outs, retries and requests in flight (`perfmgr_max_outstanding_queries`), and whether agents may redirect
+    /// requests (`perfmgr_redir`).
     pub window: WindowConfig,
 }
 
 impl Default for PerfManagerConfig {
-    /// OpenSM's: a sweep each 180 s, at most 500 requests in flight, ports that are gone are forgotten, errors are
-    /// reported, waiting is not. 16 readings of each port are kept.
+    /// OpenSM's defaults: a sweep every 180 s, at most 500 requests in flight, ports that have left the subnet are
+    /// forgotten, growing error counters are reported, waiting for credits is not. The latest 16 readings of each port
+    /// are kept.
     fn default() -> Self {
         Self {
             sweep_interval: Duration::from_secs(180),
@@ -79,61 +80,61 @@ impl Default for PerfManagerConfig {
     }
 }
 
-/// What a performance manager reports.
+/// An event that a performance manager reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PerfManagerEvent {
-    /// It is time for a sweep: the host calls [`PerfManager::begin`].
+    /// A sweep is due: the host calls [`PerfManager::begin`].
     SweepDue,
     /// A sweep has ended.
     SweepDone {
-        /// Ports whose counters were read.
+        /// Number of ports whose counters were read.
         ports: usize,
-        /// Ports whose counters could not be read.
+        /// Number of ports whose counters could not be read.
         unread: usize,
-        /// Ports whose counters were cleared because they came close to their highest value.
+        /// Number of ports whose counters were cleared because they came close to their highest value.
         cleared: usize,
-        /// Time that the sweep took.
+        /// Duration of the sweep.
         took: Duration,
     },
     /// Error counters of a port have grown.
     Errors {
-        /// The port.
+        /// The port whose error counters have grown.
         port: PortAt,
         /// Name of the node.
         name: String,
-        /// The counters, by their names in the specification, and by how much they have grown.
+        /// The counters by their names in the specification, each with its growth.
         counted: Vec<(&'static str, u64)>,
     },
-    /// A port had packets to send and waited for credits.
+    /// A port had packets to send but waited for credits.
     Congestion {
-        /// The port.
+        /// The port that waited.
         port: PortAt,
         /// Name of the node.
         name: String,
-        /// Ticks of the port's clock that it waited since the last sweep.
+        /// Time that the port waited since the last sweep, in ticks of its clock.
         waited: u64,
     },
-    /// Somebody else has cleared counters of a port. What they counted since the last sweep is lost.
+    /// Another program has cleared counters of a port. Their growth between the last sweep and the clearing is lost.
     ClearedByOthers {
-        /// The port.
+        /// The port whose counters were cleared.
         port: PortAt,
         /// Name of the node.
         name: String,
     },
     /// The counters of a port could not be read.
     Unread {
-        /// The port.
+        /// The port whose counters could not be read.
         port: PortAt,
         /// Name of the node.
         name: String,
-        /// Why.
+        /// The reason why they could not be read.
         reason: UnreadReason,
     },
 }
 
 impl PerfManagerEvent {
-    /// Its name in logs.
+    /// The name of the event in logs.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -146,7 +147,7 @@ impl PerfManagerEvent {
         }
     }
 
-    /// Whether something is wrong in the subnet; else the event describes ordinary work.
+    /// Whether the event reports a fault in the subnet; other events describe ordinary work.
     #[must_use]
     pub const fn is_warning(&self) -> bool {
         !matches!(self, Self::SweepDue | Self::SweepDone { .. })
@@ -196,33 +197,34 @@ impl fmt::Display for PerfManagerEvent {
 /// Reads the counters of all ports at intervals and keeps 64-bit totals.
 ///
 /// An [`Engine`]: drive it beside the subnet manager on the same port. When it reports
-/// [`SweepDue`](PerfManagerEvent::SweepDue), call [`begin`](Self::begin) with the subnet as the manager knows it, or
-/// without one, and it walks the subnet itself. Between two sweeps it sends nothing.
+/// [`SweepDue`](PerfManagerEvent::SweepDue), call [`begin`](Self::begin) with the subnet manager's current view of the
+/// subnet. Without a subnet it walks the fabric itself. Between two sweeps it sends nothing.
 #[derive(Debug)]
 pub struct PerfManager {
     config: PerfManagerConfig,
     state: State,
-    /// When the next sweep is due.
+    /// Time at which the next sweep is due.
     next: Instant,
     sweep_started: Instant,
     ports: BTreeMap<PortAt, PortHistory>,
     events: VecDeque<PerfManagerEvent>,
-    /// Added to the first transaction ID of each sweep, so that no late answer meets a request of the next.
+    /// Number of sweeps. It is added to the first transaction ID of each sweep, so that no late answer matches a
+    /// request of the next sweep.
     sweeps: u32,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Until the next sweep.
+    /// The next sweep is not due yet.
     Waiting,
     /// The host was asked to begin a sweep.
     Due,
-    /// Reads the counters; with a walk in front, if `walks`.
+    /// The counters are being read, after a walk of the subnet if `walks` is set.
     Reading {
         collector: Box<Collector>,
         walks: bool,
     },
-    /// Clears counters that come close to their highest value.
+    /// Counters that came close to their highest value are being cleared.
     Clearing {
         batch: Box<Batch>,
         /// The port of each request.
@@ -253,7 +255,7 @@ impl PerfManager {
         &self.config
     }
 
-    /// Changes the configuration; a sweep that is under way ends with the old one.
+    /// Changes the configuration. A sweep in progress ends with the old one.
     pub fn reconfigure(&mut self, now: Instant, config: PerfManagerConfig) {
         if config.sweep_interval != self.config.sweep_interval {
             self.next = now.saturating_add(config.sweep_interval);
@@ -261,7 +263,7 @@ impl PerfManager {
         self.config = config;
     }
 
-    /// Makes the next sweep due at once. Nothing happens if one is under way.
+    /// Makes the next sweep due at once. Nothing happens if a sweep is in progress.
     pub fn sweep_now(&mut self, now: Instant) {
         self.next = self.next.min(now);
     }
@@ -272,8 +274,8 @@ impl PerfManager {
         matches!(self.state, State::Due)
     }
 
-    /// Begins a sweep: over the ports of `subnet`, or over those that a walk from the own port finds. Nothing happens if one is
-    /// under way.
+    /// Begins a sweep over the ports of `subnet`, or over those that a walk from the own port finds. Nothing happens if
+    /// a sweep is in progress.
     pub fn begin(&mut self, now: Instant, subnet: Option<&Subnet>) {
         if !matches!(self.state, State::Waiting | State::Due) {
             return;
@@ -297,8 +299,8 @@ impl PerfManager {
         };
     }
 
-    /// Whether a datagram from the port may be for this engine: a response of performance management, or of subnet
-    /// management while the subnet is walked. Such a response may be for the subnet manager as well.
+    /// Whether a datagram from the port may belong to this engine. Responses of performance management may; responses
+    /// of subnet management may while the subnet is walked, and may then also belong to the subnet manager.
     #[must_use]
     pub fn expects(&self, mad: &Mad) -> bool {
         let header = mad.header();
@@ -311,18 +313,18 @@ impl PerfManager {
             }
     }
 
-    /// All ports with their totals, by the GUIDs of their nodes.
+    /// All ports with their totals, in the order of the GUIDs of their nodes.
     pub fn ports(&self) -> impl Iterator<Item = (PortAt, &PortHistory)> {
         self.ports.iter().map(|(at, port)| (*at, port))
     }
 
-    /// One port.
+    /// The totals of one port; `None` if the port is not known.
     #[must_use]
     pub fn port(&self, at: PortAt) -> Option<&PortHistory> {
         self.ports.get(&at)
     }
 
-    /// Sets all totals to 0, and forgets the readings. The counters of the devices stay as they are.
+    /// Sets all totals to 0 and forgets the readings. The counters of the devices do not change.
     pub fn clear_totals(&mut self, now: Instant) {
         for port in self.ports.values_mut() {
             port.clear(now);
@@ -339,7 +341,7 @@ impl PerfManager {
         }
     }
 
-    /// Adds up what a sweep read, and clears what is nearly full.
+    /// Adds a reading of all ports to the totals, and clears counters that have reached three quarters of their range.
     fn on_read(&mut self, now: Instant, snapshot: &Snapshot) {
         let mut requests = Vec::new();
         let mut cleared = Vec::new();
@@ -386,7 +388,7 @@ impl PerfManager {
         };
     }
 
-    /// Reports what is worth a line of the log.
+    /// Reports growing error counters, clearing by another program and waiting for credits.
     fn report(&mut self, port: PortAt, name: String, reading: &Reading) {
         if reading.was_cleared {
             self.events.push_back(PerfManagerEvent::ClearedByOthers {
@@ -425,7 +427,7 @@ impl PerfManager {
         }
     }
 
-    /// Marks ports that were not met in a sweep, or forgets them.
+    /// Marks ports that a sweep did not find as gone, or forgets them.
     fn forget_absent(&mut self, seen: &BTreeSet<PortAt>) {
         let is_crowded = self.ports.len() > self.config.max_ports;
         if self.config.remove_nodes || is_crowded {
@@ -437,14 +439,14 @@ impl PerfManager {
         }
     }
 
-    /// Moves on when the collector or the batch has ended.
+    /// Starts the next phase when the collector or the batch has ended.
     fn advance(&mut self, now: Instant) {
         loop {
             match &mut self.state {
                 State::Waiting | State::Due => return,
                 State::Reading { collector, .. } => {
                     while let Some(event) = collector.poll_event() {
-                        // Its end is asked for below.
+                        // The code below checks whether the collector is done.
                         let _: CollectorEvent = event;
                     }
                     if !collector.is_done() {
@@ -466,7 +468,7 @@ impl PerfManager {
         }
     }
 
-    /// The counters that were to be cleared are, as far as their agents agreed.
+    /// Records the counters whose agents confirmed that they were cleared.
     fn on_cleared(&mut self, now: Instant) {
         let State::Clearing {
             batch,
@@ -494,7 +496,7 @@ impl PerfManager {
     }
 }
 
-/// Whether a counter of the port has come to three quarters of its range.
+/// Whether a counter of the port has reached three quarters of its range.
 fn is_nearly_full(port: &SnapshotPort) -> bool {
     let values = port.counters.values(port.perf_class_port_info.as_ref());
     values.values().any(|counter| counter.is_nearly_full())
@@ -552,7 +554,7 @@ impl Engine for PerfManager {
             State::Reading { collector, .. } => collector.poll_timeout(),
             State::Clearing { batch, .. } => batch.poll_timeout(),
         };
-        // Without a request on its way there is something to send, or the end to notice.
+        // Without a request in flight the engine is due at once: it has something to send, or the end to detect.
         timer.or(Some(self.sweep_started))
     }
 

@@ -1,4 +1,5 @@
-//! Changes of a port: what to write, whether that would cut off the writer, and whether the port took it.
+//! Changes of a port: the values to write, a check that the change does not cut off this host, and a check that the
+//! port accepted the change.
 
 use alloc::{
     string::{String, ToString as _},
@@ -17,14 +18,14 @@ use thiserror::Error;
 
 use crate::snapshot::Snapshot;
 
-/// Something that can be done to a port.
+/// A change that can be made to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortAction {
-    /// Lets the port look for a link again after it was disabled.
+    /// Lets a disabled port look for a link again.
     Enable,
-    /// Switches the port off until it is enabled.
+    /// Disables the port until it is enabled again.
     Disable,
-    /// Disables and enables the port: the link trains anew.
+    /// Disables and enables the port, so that the link is trained again.
     Reset,
     /// Brings the logical link down; the subnet manager brings it up again.
     Down,
@@ -32,9 +33,9 @@ pub enum PortAction {
     Arm,
     /// Moves the port from Armed to Active.
     Active,
-    /// Enables this speed and the slower ones; it takes effect when the link trains anew.
+    /// Enables this speed and the slower ones; the setting takes effect when the link is trained again.
     Speed(LinkSpeed),
-    /// Enables this width and the narrower ones; it takes effect when the link trains anew.
+    /// Enables this width and the narrower ones; the setting takes effect when the link is trained again.
     Width(LinkWidth),
     /// Sets the number of data lanes in use: 1, 2, 4, 8 or 15.
     Vls(u8),
@@ -42,13 +43,13 @@ pub enum PortAction {
     Mtu(Mtu),
 }
 
-/// A text that names no action.
+/// The error for a text that names no action.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{found:?} is no action, expected enable, disable, reset, down, arm, active, speed=SPEED, width=WIDTH, vls=1|2|4|8|15 or mtu=256..4096"
 )]
 pub struct PortActionError {
-    /// The text.
+    /// The text that was given.
     pub found: String,
 }
 
@@ -103,7 +104,7 @@ impl FromStr for PortAction {
 }
 
 impl fmt::Display for PortAction {
-    /// Prints what [`FromStr`] reads.
+    /// Prints the form that [`FromStr`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Enable => f.write_str("enable"),
@@ -120,19 +121,19 @@ impl fmt::Display for PortAction {
     }
 }
 
-/// Why a port is not changed.
+/// The reason why a port is not changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PortChangeError {
-    /// There is no such port.
+    /// The port does not exist.
     #[error("there is no such port")]
     NoSuchPort,
-    /// The reader comes through the port.
+    /// The requests of this host pass the port, so the change would cut this host off.
     #[error("{action} of {port} would cut off this host: the requests go through that link")]
     CutsOff {
-        /// The action.
+        /// The change that was requested.
         action: String,
-        /// The port.
+        /// The port, as text for a message.
         port: String,
     },
 }
@@ -146,10 +147,10 @@ pub struct PortChange {
 }
 
 impl Snapshot {
-    /// A change of a port.
+    /// Prepares a change of a port.
     ///
     /// # Errors
-    /// A port that is not there, and a change that would cut off the port from which the subnet was read.
+    /// Refuses a port that does not exist, and a change that would cut off the port from which the subnet was read.
     pub fn port_change(
         &self,
         at: PortRef,
@@ -180,12 +181,12 @@ impl Snapshot {
         })
     }
 
-    /// Whether the directed route to a port's node goes through the port itself, or it is the own port.
+    /// Whether the directed route to a port's node passes the port itself, or the port is the own port.
     fn is_on_route(&self, at: PortRef) -> bool {
         let Some(own) = self.own_port else {
             return false;
         };
-        // The cable at the own port carries every route.
+        // Every route begins with the cable at the own port.
         if at == own || self.port(own).is_some_and(|port| port.peer == Some(at)) {
             return true;
         }
@@ -205,13 +206,13 @@ impl Snapshot {
 }
 
 impl PortChange {
-    /// The Get of the port's state.
+    /// A Get of the port's PortInfo.
     #[must_use]
     pub fn read_request(&self, m_key: MKey) -> Mad {
         self.smp(Method::GET, m_key, &PortInfo::default())
     }
 
-    /// PortInfo in a response, if it is one.
+    /// PortInfo of the port in a response; `None` if the response is of another kind.
     #[must_use]
     pub fn read(&self, mad: &Mad) -> Option<PortInfo> {
         let (smp, _) = SmpDirected::parse(&mad.bytes, 0).ok()?;
@@ -220,8 +221,8 @@ impl PortChange {
         is_answer.then_some(*info)
     }
 
-    /// The Sets that do it, to be sent one after the other. `before` is what [`read`](Self::read) returned: a Set
-    /// writes nearly every field, so it starts from there.
+    /// The Sets that make the change, to be sent one after the other. `before` is the result of [`read`](Self::read): a
+    /// Set writes nearly every field, so the Sets start from the values that the port has.
     #[must_use]
     pub fn requests(&self, before: &PortInfo, m_key: MKey) -> Vec<Mad> {
         let mut base = *before;
@@ -285,7 +286,7 @@ impl PortChange {
             }
             sets.push(set);
         }
-        // Settings come first: a reset in the same change makes them take effect.
+        // Settings come first, so that a reset in the same change makes them take effect.
         if has_settings {
             sets.insert(0, settings);
         }
@@ -294,14 +295,14 @@ impl PortChange {
             .collect()
     }
 
-    /// Whether the port took the change. `before` is its state before, `now` what it reads now.
+    /// Whether the port accepted the change. `before` is its state before the change, `now` its current state.
     #[must_use]
     pub fn is_taken(&self, before: &PortInfo, now: &PortInfo) -> bool {
         let disabled = PortPhysicalState::DISABLED;
         self.actions.iter().all(|action| match *action {
             PortAction::Enable | PortAction::Reset => now.port_physical_state() != disabled,
             PortAction::Disable => now.port_physical_state() == disabled,
-            // The link comes up again at once.
+            // The link comes up again at once, so the port no longer shows Down.
             PortAction::Down => true,
             PortAction::Arm => now.port_state() == PortState::ARMED,
             PortAction::Active => now.port_state() == PortState::ACTIVE,
@@ -311,7 +312,7 @@ impl PortChange {
                     true => LinkSpeedsExt::empty(),
                     false => extended,
                 };
-                // A port may show "none" as it was written, or as 0.
+                // "None" may read back as it was written, or as 0.
                 let shown = now.link_speed_ext_enabled();
                 let shown = if shown == LinkSpeedsExt::DISABLED {
                     LinkSpeedsExt::empty()
@@ -340,8 +341,8 @@ impl PortChange {
     }
 }
 
-/// The speeds up to one, of those that the port supports. Without an extended one among them the extended speeds
-/// are disabled, if there are any.
+/// The speeds up to `speed` that the port supports. If none of them is an extended speed, the extended speeds of the
+/// port are disabled.
 fn speeds_up_to(info: &PortInfo, speed: LinkSpeed) -> (LinkSpeeds, LinkSpeedsExt) {
     let basic = [
         (LinkSpeed::Sdr, LinkSpeeds::SDR),
@@ -367,7 +368,7 @@ fn speeds_up_to(info: &PortInfo, speed: LinkSpeed) -> (LinkSpeeds, LinkSpeedsExt
     (basic & info.link_speed_supported(), extended)
 }
 
-/// The widths up to one, of those that the port supports.
+/// The widths up to `width` that the port supports.
 fn widths_up_to(info: &PortInfo, width: LinkWidth) -> LinkWidths {
     let widths = [
         (LinkWidth::X1, LinkWidths::X1),
@@ -446,7 +447,7 @@ mod tests {
                 matches!(refused, Err(PortChangeError::CutsOff { .. })),
                 "{at:?}"
             );
-            // What cuts nothing off is done.
+            // A change that cuts nothing off is allowed.
             assert!(
                 snapshot
                     .port_change(at, &["width=4x".parse().unwrap()])

@@ -1,8 +1,7 @@
 //! Counters in Prometheus' text format, with the metric and label names of treydock/infiniband_exporter.
 //!
-//! Beyond that exporter every port that was read is there, whether it counted anything or not; a port whose counters
-//! could not be read, a counter that is at its highest value and a device that does not respond have gauges of their
-//! own.
+//! In addition to that exporter, every port that was read is present, even if all its counters are 0. Ports whose
+//! counters could not be read, saturated counters and devices that do not respond have gauges of their own.
 
 use alloc::{
     collections::BTreeMap,
@@ -19,7 +18,7 @@ use crate::{
     snapshot::{Snapshot, SnapshotNode},
 };
 
-/// The counters, the end of each metric's name, and what a value is multiplied by.
+/// For each counter: its name, the end of the metric's name, and the factor by which the value is multiplied.
 const METRICS: [(&str, &str, u64); 22] = [
     // Data is counted in words of 4 bytes.
     ("port_xmit_data", "port_transmit_data_bytes_total", 4),
@@ -97,7 +96,7 @@ struct Metrics(BTreeMap<String, Metric>);
 struct Metric {
     kind: &'static str,
     help: String,
-    /// Labels and value of each sample.
+    /// The labels and the value of each sample.
     samples: Vec<(String, String)>,
 }
 
@@ -113,7 +112,7 @@ impl Metrics {
         let mut text = String::new();
         for (label, content) in labels {
             let separator = if text.is_empty() { "" } else { "," };
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{separator}{label}=\"{}\"", escaped(content));
         }
         let entry = self.0.entry(name.into()).or_insert_with(|| Metric {
@@ -149,7 +148,7 @@ impl Metrics {
     }
 }
 
-/// A label's value: backslash, quote and line end are escaped.
+/// A label's value, with backslash, quote and line end escaped.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")
@@ -165,7 +164,7 @@ const fn kind_of(type_: NodeType) -> &'static str {
 }
 
 impl Snapshot {
-    /// The counters as Prometheus scrapes them. `seconds` is the time that the reading took.
+    /// The counters in the text format that Prometheus scrapes. `seconds` is the duration of the reading.
     #[must_use]
     pub fn prometheus(&self, seconds: f64) -> String {
         let mut metrics = Metrics::default();
@@ -274,7 +273,7 @@ impl Snapshot {
                 };
                 let metric = format!("infiniband_{kind}_{end}");
                 let help = format!("Infiniband {kind} port {counter}");
-                // Prometheus has floating-point numbers: nothing is lost that it could keep.
+                // Prometheus stores floating-point numbers, so the conversion loses no digits that it could keep.
                 let scaled = u128::from(value.value).saturating_mul(u128::from(*factor));
                 metrics.add(&metric, "counter", &help, &labels, scaled);
             }
@@ -353,7 +352,7 @@ impl Snapshot {
     }
 }
 
-/// Bytes that a lane carries in a second, by the coding of its speed, rounded as the exporter does.
+/// Data bytes per second of one lane at a speed, without the overhead of its line coding, rounded as the exporter does.
 const fn bytes_per_second(speed: ib_routing::LinkSpeed) -> u64 {
     use ib_routing::LinkSpeed;
     match speed {

@@ -1,4 +1,4 @@
-//! Facts that hold for every input: called by the property tests and the fuzz targets alike.
+//! Properties that hold for every input. The property tests and the fuzz targets call them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ use crate::{
     snapshot::{Snapshot, SnapshotNode},
 };
 
-/// Any bytes are a snapshot file, or an error that says where it differs from one.
+/// Any bytes are a snapshot file, or yield an error with the position of the first difference.
 pub fn any_file_is_a_snapshot_or_an_error(bytes: &[u8]) {
     match Snapshot::from_bytes(bytes) {
         Ok(snapshot) => survives(&snapshot),
@@ -27,8 +27,8 @@ pub fn any_file_is_a_snapshot_or_an_error(bytes: &[u8]) {
     }
 }
 
-/// A snapshot whose devices answered anything can be written, read, compared and judged. Each 3 bytes of the input
-/// change one byte of the body of a small snapshot: two for the place, one for the value.
+/// A snapshot can be written, read, compared and judged whatever its devices answered. Each 3 bytes of the input change
+/// one byte of the body of a small snapshot: two bytes give the offset, one gives the value.
 pub fn any_body_can_be_judged(bytes: &[u8]) {
     let mut body = example().body();
     for edit in bytes.chunks_exact(3) {

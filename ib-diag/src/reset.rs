@@ -1,4 +1,4 @@
-//! Clearing counters: the requests, as datagrams.
+//! The requests that clear counters, as datagrams.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use ib_wire::Sl;
 use crate::snapshot::Snapshot;
 
 impl Snapshot {
-    /// The Sets that clear the counters of a port, as far as counters were read: none for a port without a LID.
+    /// The Sets that clear those counters of a port that were read. A port without a LID has none.
     #[must_use]
     pub fn reset_requests(&self, at: PortRef) -> Vec<Mad> {
         let narrow = self.narrow_reset_request(at);
@@ -20,7 +20,7 @@ impl Snapshot {
         narrow.into_iter().chain(wide).collect()
     }
 
-    /// The Set that clears PortCounters of a port, if it was read.
+    /// The Set that clears PortCounters of a port; `None` if PortCounters was not read.
     #[must_use]
     pub fn narrow_reset_request(&self, at: PortRef) -> Option<Mad> {
         self.port(at)?.counters.classic?;
@@ -33,7 +33,7 @@ impl Snapshot {
         Some(set.request_with(self.perf_address(at)?, &counters))
     }
 
-    /// The Set that clears PortCountersExtended of a port, if it was read.
+    /// The Set that clears PortCountersExtended of a port; `None` if PortCountersExtended was not read.
     fn wide_reset_request(&self, at: PortRef) -> Option<Mad> {
         self.port(at)?.counters.extended?;
         let mut counters = PortCountersExtended::default();
@@ -45,7 +45,7 @@ impl Snapshot {
         Some(set.request_with(self.perf_address(at)?, &counters))
     }
 
-    /// Where the agent that counts for a port is reached.
+    /// The address of the agent that holds the counters of a port.
     fn perf_address(&self, at: PortRef) -> Option<MadAddress> {
         let node = self.node(at.node)?;
         let lid = node.port(node.managing_port(at.port))?.lid();

@@ -1,8 +1,8 @@
-//! A snapshot: what the devices of a subnet hold at one time.
+//! A snapshot: the state of the devices of a subnet at one time.
 //!
-//! Attributes stay as they came from the wire; values that were not read are `None` or absent, which is not the same as
-//! zero. M_Keys and SM_Keys are left out, as people pass snapshots on. Nodes are in the order of their GUIDs, so that
-//! two snapshots of one subnet list them alike.
+//! Attributes are kept as they came from the wire. A value that was not read is `None` or absent, which is not the same
+//! as zero. M_Keys and SM_Keys are left out because people pass snapshots on. Nodes are in the order of their GUIDs, so
+//! two snapshots of one subnet list them in the same order.
 
 mod binary;
 mod file;
@@ -28,7 +28,7 @@ pub use self::file::SnapshotError;
 use crate::counters::CounterReadings;
 
 bitflags! {
-    /// Contents of a snapshot beside nodes, ports and cables.
+    /// Contents of a snapshot in addition to nodes, ports and cables.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Contents: u16 {
         /// Linear and multicast forwarding tables.
@@ -44,14 +44,14 @@ bitflags! {
     }
 }
 
-/// The attributes that the devices of a subnet hold at one time.
+/// The attributes of the devices of a subnet at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// Milliseconds since 1970-01-01 00:00 UTC at which the reading began; 0 if that is unknown.
+    /// Time at which the reading began, in milliseconds since 1970-01-01 00:00 UTC; 0 if unknown.
     pub taken_at: u64,
-    /// The programs that took it, with their versions.
+    /// The programs that took the snapshot: name and version of each.
     pub tools: Vec<(String, String)>,
-    /// The attributes that were read beside nodes, ports and cables.
+    /// The attributes that were read in addition to nodes, ports and cables.
     pub contents: Contents,
     /// The port from which the subnet was read; `None` if not even the own node responded.
     pub own_port: Option<PortRef>,
@@ -59,50 +59,50 @@ pub struct Snapshot {
     pub nodes: IdxVec<NodeIdx, SnapshotNode>,
     /// Devices that left requests unanswered.
     pub silent: Vec<SilentDevice>,
-    /// Devices that claim the GUID of another one, or a new one with each answer.
+    /// Devices that claim the GUID of another device, or a new GUID with each answer.
     pub duplicates: Vec<DuplicateGuid>,
 }
 
 /// A device that left requests unanswered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SilentDevice {
-    /// The directed route over which it was asked.
+    /// The directed route of the unanswered requests.
     pub path: DrPath,
-    /// Its node GUID; `None` if it never responded.
+    /// Node GUID of the device; `None` if the device never responded.
     pub node_guid: Option<Guid>,
 }
 
-/// A device whose NodeInfo names a GUID that another device has, by the port that it is connected to.
+/// A device whose NodeInfo has the GUID of another device, or a different GUID with each answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateGuid {
-    /// The GUID that it claims.
+    /// The GUID that the device claims.
     pub node_guid: Guid,
     /// The directed route to the device.
     pub path: DrPath,
-    /// The port in front of it.
+    /// The port at the other end of the device's cable; `None` if it is unknown.
     pub behind: Option<PortRef>,
-    /// The GUID that it gave at first, if it gave several.
+    /// The GUID in the first answer of a device that gave several GUIDs; `None` if it gave only one.
     pub before: Option<Guid>,
 }
 
 /// One node of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapshotNode {
-    /// The directed route over which it was read.
+    /// The directed route over which the node was read.
     pub path: DrPath,
-    /// NodeInfo.
+    /// NodeInfo of the node.
     pub info: NodeInfo,
-    /// NodeDescription.
+    /// NodeDescription of the node; `None` if it was not read.
     pub description: Option<NodeDescription>,
-    /// A name that replaces the description, from a node name map. It is not part of the file.
+    /// A name from a node name map that replaces the description. The snapshot file does not contain it.
     pub alias: Option<String>,
-    /// Of a switch: SwitchInfo.
+    /// SwitchInfo of a switch; `None` for other nodes, or if it was not read.
     pub switch_info: Option<SwitchInfo>,
-    /// Of a switch: the blocks of its linear forwarding table by number.
+    /// The blocks of the linear forwarding table of a switch, by block number.
     pub lft: BTreeMap<u16, LinearForwardingTable>,
-    /// Of a switch: the blocks of its multicast forwarding table.
+    /// The blocks of the multicast forwarding table of a switch.
     pub mft: BTreeMap<MftModifier, MulticastForwardingTable>,
-    /// SLtoVL tables by input and output port; of a CA or router by (0, port).
+    /// The SLtoVL tables by (input port, output port); for a CA or router by (0, port).
     pub sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
     /// The ports by number; port 0 of a CA or router is unused.
     pub ports: Vec<SnapshotPort>,
@@ -111,40 +111,40 @@ pub struct SnapshotNode {
 /// One port of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SnapshotPort {
-    /// GUID of the port; zero for the external ports of a switch.
+    /// GUID of the port; zero for an external port of a switch.
     pub guid: Guid,
-    /// PortInfo.
+    /// PortInfo of the port; `None` if it was not read.
     pub info: Option<PortInfo>,
-    /// Whether the link runs at FDR10, a vendor's speed that PortInfo shows as QDR.
+    /// Whether the link runs at FDR10, a vendor-specific speed that PortInfo shows as QDR.
     pub is_fdr10: bool,
-    /// The other end of the cable.
+    /// The other end of the cable; `None` if it is unknown.
     pub peer: Option<PortRef>,
-    /// VL arbitration by half of a table.
+    /// The VL arbitration tables by half.
     pub vl_arbitration: BTreeMap<VlArbitrationHalf, VlArbitrationTable>,
-    /// The blocks of the P_Key table by number.
+    /// The blocks of the P_Key table by block number.
     pub p_keys: BTreeMap<u16, PartitionKeyTable>,
-    /// SMInfo of the subnet manager on the port.
+    /// SMInfo of the subnet manager on the port; `None` if there is no manager or SMInfo was not read.
     pub sm_info: Option<SmInfo>,
-    /// Capabilities of the agent for performance management.
+    /// ClassPortInfo of the agent for performance management; `None` if it was not read.
     pub perf_class_port_info: Option<ClassPortInfo>,
-    /// Performance counters.
+    /// The performance counters of the port.
     pub counters: CounterReadings,
 }
 
 impl Snapshot {
-    /// A node, if the index is one of this snapshot.
+    /// The node with this index; `None` if the snapshot has no such node.
     #[must_use]
     pub fn node(&self, node: NodeIdx) -> Option<&SnapshotNode> {
         self.nodes.find(node)
     }
 
-    /// A port, if there is such.
+    /// The port at this place; `None` if the snapshot has no such port.
     #[must_use]
     pub fn port(&self, port: PortRef) -> Option<&SnapshotPort> {
         self.nodes.find(port.node)?.port(port.port)
     }
 
-    /// The port to change, if there is such.
+    /// The port at this place, for a change; `None` if the snapshot has no such port.
     #[must_use]
     pub fn port_mut(&mut self, port: PortRef) -> Option<&mut SnapshotPort> {
         let node = self.nodes.find_mut(port.node)?;
@@ -159,7 +159,7 @@ impl Snapshot {
         found.ok().map(ib_routing::index::Idx::new)
     }
 
-    /// All ports that a node has: of a switch from port 0, of others from port 1.
+    /// All ports of all nodes: from port 0 for a switch, from port 1 for other nodes.
     pub fn ports(&self) -> impl Iterator<Item = (PortRef, &SnapshotNode, &SnapshotPort)> {
         self.nodes.iter_enumerated().flat_map(|(index, node)| {
             let ports = node.ports();
@@ -173,16 +173,16 @@ impl Snapshot {
         })
     }
 
-    /// Every cable once, with the end at the lower index first.
+    /// Every cable once, starting with the end at the lower node index.
     pub fn cables(&self) -> impl Iterator<Item = (PortRef, PortRef)> + '_ {
         self.ports().filter_map(|(here, _, port)| {
             let peer = port.peer?;
-            // A port that is its own peer comes from a loopback plug.
+            // A port that is its own peer has a loopback plug.
             (here <= peer).then_some((here, peer))
         })
     }
 
-    /// The name of a node; its GUID if the index is none of this snapshot.
+    /// The name of a node; empty if the index is not in this snapshot.
     #[must_use]
     pub fn name(&self, node: NodeIdx) -> String {
         self.node(node).map_or_else(String::new, SnapshotNode::name)
@@ -227,7 +227,7 @@ impl SnapshotNode {
         is_switch(&self.info)
     }
 
-    /// Kind of node. A node that is neither a switch nor a router counts as a CA.
+    /// The kind of node. A node that is neither a switch nor a router counts as a CA.
     #[must_use]
     pub fn type_(&self) -> NodeType {
         ib_subnet::node_type(&self.info)
@@ -240,7 +240,7 @@ impl SnapshotNode {
         text.map_or_else(String::new, ib_subnet::description)
     }
 
-    /// Name of the node for people: that in the node name map, else its description, else its GUID.
+    /// The name of the node for people: the name in the node name map, else the description, else the GUID.
     #[must_use]
     pub fn name(&self) -> String {
         if let Some(alias) = &self.alias {
@@ -253,28 +253,27 @@ impl SnapshotNode {
         }
     }
 
-    /// A port by its number.
+    /// The port with this number.
     #[must_use]
     pub fn port(&self, port: PortNum) -> Option<&SnapshotPort> {
         self.ports.get(usize::from(port.0))
     }
 
-    /// All ports that the node has, with their numbers: of a switch from port 0, of others from port 1.
+    /// All ports of the node with their numbers: from port 0 for a switch, from port 1 for other nodes.
     pub fn ports(&self) -> impl Iterator<Item = (PortNum, &SnapshotPort)> {
         let skipped = usize::from(!self.is_switch());
         let numbered = (0..=u8::MAX).map(PortNum).zip(&self.ports);
         numbered.skip(skipped)
     }
 
-    /// The ports that have LIDs of their own: port 0 of a switch, all ports of others.
+    /// The ports that have LIDs of their own: port 0 of a switch, every port of another node.
     pub fn end_ports(&self) -> impl Iterator<Item = (PortNum, &SnapshotPort)> {
         let is_switch = self.is_switch();
         self.ports()
             .filter(move |(number, _)| !is_switch || *number == PortNum::MANAGEMENT)
     }
 
-    /// The port that holds the LID by which a port's agents are reached: port 0 of a switch, else the port
-    /// itself.
+    /// The port that holds the LID of the agents responsible for a port: port 0 for a switch, else the port itself.
     #[must_use]
     pub fn managing_port(&self, port: PortNum) -> PortNum {
         match self.is_switch() {
@@ -283,7 +282,7 @@ impl SnapshotNode {
         }
     }
 
-    /// Whether the extended speeds in PortInfo of the node's port mean something.
+    /// Whether the extended speeds in PortInfo of the node's port are valid: the agent announces that it supports them.
     #[must_use]
     pub fn has_extended_speeds(&self, port: PortNum) -> bool {
         let port = self.port(self.managing_port(port));
@@ -328,7 +327,7 @@ impl SnapshotPort {
         LidRange::try_new(info.lid(), info.lmc()).ok()
     }
 
-    /// Base LID; [`Lid::NONE`] if there is none or PortInfo was not read.
+    /// Base LID; [`Lid::NONE`] if the port has no LID or PortInfo was not read.
     #[must_use]
     pub fn lid(&self) -> Lid {
         self.lids().map_or(Lid::NONE, LidRange::base)

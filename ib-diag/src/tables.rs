@@ -1,4 +1,4 @@
-//! The installed tables as text, in the formats that OpenSM and the diagnostics write and that can be read back.
+//! The installed tables as text that can be read back, in the formats of OpenSM and of the diagnostics.
 
 use alloc::{collections::BTreeMap, format, string::String};
 
@@ -16,7 +16,7 @@ use ib_wire::{Guid, Lid, Sl};
 use crate::snapshot::Snapshot;
 
 impl Snapshot {
-    /// The linear forwarding tables, as OpenSM's `opensm-lfts.dump`.
+    /// The linear forwarding tables, in the format of OpenSM's `opensm-lfts.dump`.
     #[must_use]
     pub fn lfts_text(&self) -> String {
         let fabric = self.fabric();
@@ -24,7 +24,7 @@ impl Snapshot {
         lfts::write(&fabric, &lids, &self.routes(&fabric, &lids, Sl::ZERO))
     }
 
-    /// The SLtoVL tables, as OpenSM's `opensm-sl2vl.dump`.
+    /// The SLtoVL tables, in the format of OpenSM's `opensm-sl2vl.dump`.
     #[must_use]
     pub fn sl2vl_text(&self) -> String {
         let fabric = self.fabric();
@@ -32,7 +32,7 @@ impl Snapshot {
         sl2vl::write(&fabric, &lids, &self.routes(&fabric, &lids, Sl::ZERO))
     }
 
-    /// The multicast forwarding tables, as OpenSM's `opensm.mcfdbs`.
+    /// The multicast forwarding tables, in the format of OpenSM's `opensm.mcfdbs`.
     #[must_use]
     pub fn mcfdbs_text(&self) -> String {
         let fabric = self.fabric();
@@ -48,7 +48,7 @@ impl Snapshot {
         mcfdbs::write(&groups)
     }
 
-    /// VL arbitration and P_Key tables of all ports, a line for each table.
+    /// The VL arbitration and P_Key tables of all ports, one table per line.
     #[must_use]
     pub fn port_tables_text(&self) -> String {
         let mut text = String::new();
@@ -71,7 +71,7 @@ impl Snapshot {
         text
     }
 
-    /// Linear forwarding table of a switch: output port by LID, entries without a port left out.
+    /// Linear forwarding table of a switch: the output port by LID. Entries without a port are left out.
     #[must_use]
     pub fn lft_entries(&self, node: ib_routing::NodeIdx) -> BTreeMap<Lid, ib_wire::PortNum> {
         let mut entries = BTreeMap::new();

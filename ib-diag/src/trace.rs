@@ -1,4 +1,4 @@
-//! Paths through the tables that are installed: what a packet to a LID, or to a group, passes.
+//! Paths of a packet to a LID or to a group, as the installed tables forward it.
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
@@ -11,37 +11,38 @@ use crate::snapshot::{Snapshot, SnapshotNode};
 /// One node that a packet passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// The port by which the packet comes in; port 0 of a switch, or the port of a CA, where it starts.
+    /// The port by which the packet enters the node. For the first node it is port 0 of a switch or the sending port of
+    /// a CA.
     pub input: PortRef,
-    /// The port by which it leaves; `None` where it ends.
+    /// The port by which the packet leaves the node; `None` at the end of the path.
     pub output: Option<PortNum>,
-    /// The virtual lane on which it leaves; `None` where it ends, or the SLtoVL table was not read.
+    /// The virtual lane on which the packet leaves; `None` at the end of the path, or if the SLtoVL table was not read.
     pub vl: Option<Vl>,
 }
 
-/// How a path ends.
+/// The end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEnd {
-    /// At the port that owns the LID.
+    /// The packet reaches the port that owns the LID.
     Arrived,
     /// The switch has no entry for the LID.
     NoEntry,
-    /// The table of the switch was not read.
+    /// The forwarding table of the switch was not read.
     NotRead,
-    /// The entry names a port without a cable, or one whose link is down.
+    /// The entry names a port without a cable, or a port whose link is down.
     DeadPort,
-    /// A port that does not own the LID.
+    /// The packet ends at a port that does not own the LID.
     WrongPort,
-    /// The packet came by this switch before.
+    /// The packet has already passed this switch.
     Loop,
-    /// The SLtoVL table maps the service level to VL15.
+    /// The SLtoVL table maps the service level to VL15, so the packet is dropped.
     Dropped,
-    /// The port has no cable to start at.
+    /// The starting port has no cable.
     NoCable,
 }
 
 impl PathEnd {
-    /// The end in words.
+    /// The end as words for a report.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -60,29 +61,29 @@ impl PathEnd {
 /// The path of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// The LID that it is sent to.
+    /// The destination LID of the packet.
     pub dlid: Lid,
-    /// The service level that it has.
+    /// The service level of the packet.
     pub sl: Sl,
-    /// The nodes that it passes, the first and the last included.
+    /// The nodes on the path, the first and the last included.
     pub hops: Vec<Hop>,
-    /// How it ends.
+    /// The reason why the path ends.
     pub end: PathEnd,
 }
 
 /// The paths of a multicast packet: every switch and port that it reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MulticastPath {
-    /// The hops in the order in which the packet spreads.
+    /// The switches in the order in which the packet spreads, each with the ports by which the packet leaves it.
     pub hops: Vec<(PortRef, Vec<PortNum>)>,
-    /// The end ports that it reaches.
+    /// The end ports that the packet reaches.
     pub reached: Vec<PortRef>,
-    /// Switches that it reaches more than once: it circulates.
+    /// The switches that the packet reaches more than once: the packet circulates.
     pub again: Vec<PortRef>,
 }
 
 impl Snapshot {
-    /// The path of a packet from a port to a LID, by the tables that the switches hold.
+    /// The path of a packet from a port to a LID, according to the tables installed in the switches.
     #[must_use]
     pub fn path(&self, from: PortRef, dlid: Lid, sl: Sl) -> Path {
         let mut path = Path {
@@ -159,7 +160,7 @@ impl Snapshot {
         path
     }
 
-    /// The paths of a packet from a port to a multicast group, by the tables that the switches hold.
+    /// The paths of a packet from a port to a multicast group, according to the tables installed in the switches.
     #[must_use]
     pub fn multicast_path(&self, from: PortRef, mlid: Lid) -> MulticastPath {
         let mut path = MulticastPath::default();
@@ -204,7 +205,7 @@ impl Snapshot {
     }
 }
 
-/// Whether the port by which a packet came in, or port 0 of the switch, owns the LID.
+/// Whether the LID belongs to the port by which a packet entered, or to port 0 of the switch.
 fn owns(node: &SnapshotNode, input: PortNum, lid: Lid) -> bool {
     let port = node.port(node.managing_port(input));
     let range = port.and_then(|port| port.lids());
@@ -215,7 +216,7 @@ fn forward(node: &SnapshotNode, dlid: Lid) -> Result<PortNum, PathEnd> {
     match node.lft_port(dlid) {
         None => Err(PathEnd::NotRead),
         Some(PortNum::UNREACHABLE) => Err(PathEnd::NoEntry),
-        // The switch takes it for itself, and does not own the LID.
+        // The switch consumes the packet although it does not own the LID.
         Some(PortNum::MANAGEMENT) => Err(PathEnd::WrongPort),
         Some(port) => Ok(port),
     }

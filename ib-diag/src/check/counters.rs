@@ -29,14 +29,14 @@ pub(super) fn check(checker: &mut Checker<'_>, earlier: Option<&Snapshot>) {
                 let seconds = snapshot.taken_at.saturating_sub(earlier.taken_at) / 1000;
                 increments(checker, at, port, before, seconds);
             }
-            // The port was not there before.
+            // The earlier snapshot does not have the port.
             (Some(_), None) => {}
         }
         saturated(checker, at, port);
     }
 }
 
-/// Advice for a counter that is over its threshold.
+/// The advice in a finding about a counter above its threshold.
 fn action(counter: &str) -> &'static str {
     match counter {
         "symbol_error_counter"

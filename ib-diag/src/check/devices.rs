@@ -1,4 +1,4 @@
-//! Devices: those that do not respond, and equal ones of different revisions.
+//! Devices that do not respond, and identical devices with different revisions.
 
 use alloc::{collections::BTreeMap, format, string::ToString as _, vec::Vec};
 
@@ -40,7 +40,7 @@ fn silent(checker: &mut Checker<'_>) {
     }
 }
 
-/// The port in front of the end of a directed route.
+/// The last port on a directed route before its end.
 fn in_front(checker: &Checker<'_>, path: &DrPath) -> Place {
     let snapshot = checker.snapshot;
     let Some(mut here) = snapshot.own_port.map(|own| own.node) else {
@@ -67,7 +67,7 @@ fn in_front(checker: &Checker<'_>, path: &DrPath) -> Place {
 
 fn firmware(checker: &mut Checker<'_>) {
     let snapshot = checker.snapshot;
-    // By vendor and device: the nodes of each revision.
+    // For each vendor and device: the nodes of each revision.
     let mut kinds: BTreeMap<(u32, u16), BTreeMap<u32, Vec<NodeIdx>>> = BTreeMap::new();
     for (index, node) in snapshot.nodes.iter_enumerated() {
         let info = &node.info;

@@ -1,4 +1,4 @@
-//! A finding: which check, how bad, where, how much, and what to do.
+//! A finding: the check, the severity, the place, the value and the remedy.
 
 use alloc::{
     format,
@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 
 macro_rules! checks {
     ($($(#[$meta:meta])* $variant:ident = $name:literal;)*) => {
-        /// A check, by what it finds.
+        /// A check, named after the defect that it finds.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Check {
             $($(#[$meta])* $variant,)*
@@ -23,7 +23,7 @@ macro_rules! checks {
             /// All checks in the order of a report.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name, as documents have it.
+            /// The name of the check in JSON documents.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -37,37 +37,37 @@ macro_rules! checks {
 checks! {
     /// Two devices or ports claim one GUID, or a port has none.
     DuplicateGuid = "duplicate_guid";
-    /// Two end ports have one LID.
+    /// Two end ports have the same LID.
     DuplicateLid = "duplicate_lid";
     /// A link runs narrower than both ends support.
     LinkWidth = "link_width";
     /// A link runs slower than both ends support.
     LinkSpeed = "link_speed";
-    /// The physical link is up, and the port is not Active.
+    /// The physical link is up, but the port is not Active.
     PortInactive = "port_inactive";
-    /// An error counter is over its threshold.
+    /// An error counter is above its threshold.
     Counter = "counter";
-    /// A counter is at all ones.
+    /// A counter is at all ones, so it no longer counts.
     CounterSaturated = "counter_saturated";
-    /// A port enforces partitions that the other end of its link does not have.
+    /// A port enforces partitions that the other end of its link is not a member of.
     PKeyMismatch = "pkey_mismatch";
-    /// The two ends of a link use different MTUs, or one that an end cannot do.
+    /// The two ends of a link use different MTUs, or one that an end does not support.
     MtuMismatch = "mtu_mismatch";
     /// There is no master subnet manager, or more than one.
     SmCount = "sm_count";
-    /// A standby manager ranks above the master, or two managers rank alike.
+    /// A standby manager ranks above the master, or two managers have the same rank.
     SmPriority = "sm_priority";
-    /// Switches have no route to a LID.
+    /// At least one switch has no route to a LID.
     LidUnroutable = "lid_unroutable";
-    /// Packets to a LID go in a circle.
+    /// Packets to a LID circulate.
     RouteLoop = "route_loop";
-    /// Packets can wait for each other in a circle.
+    /// Packets can wait for each other in a cycle.
     Deadlock = "deadlock";
     /// A service level is mapped to a lane that drops its packets.
     Sl2VlHole = "sl2vl_hole";
     /// A multicast group has no members, or its members cannot reach each other.
     Multicast = "multicast";
-    /// Equal devices have different revisions.
+    /// Identical devices have different revisions.
     Firmware = "firmware";
     /// A device does not respond.
     Silent = "silent";
@@ -81,19 +81,19 @@ impl fmt::Display for Check {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing.
+    /// An observation that is worth knowing.
     Info,
-    /// Works, and is not as it should be.
+    /// The subnet works, but not as it should.
     Warning,
-    /// Traffic is lost or will be.
+    /// Traffic is lost now or will be lost.
     Error,
 }
 
 impl Severity {
-    /// The name, as documents have it.
+    /// The name of the severity in JSON documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -110,21 +110,21 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Where something was found.
+/// The place of a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Node GUID; `None` for a device that never responded.
     pub node_guid: Option<Guid>,
-    /// The port; `None` where the whole node is meant.
+    /// Port number; `None` if the finding concerns the whole node.
     pub port: Option<PortNum>,
     /// Name of the node.
     pub name: String,
-    /// The other end of the port's cable: name, GUID and port.
+    /// The other end of the port's cable, as name, GUID and port; `None` if it is unknown.
     pub peer: Option<String>,
 }
 
 impl Place {
-    /// A port, with the other end of its cable.
+    /// The place of a port, with the other end of its cable.
     #[must_use]
     pub fn of(snapshot: &Snapshot, at: PortRef) -> Self {
         let peer = snapshot.port(at).and_then(|port| port.peer);
@@ -135,7 +135,7 @@ impl Place {
         }
     }
 
-    /// A whole node.
+    /// The place of a whole node.
     #[must_use]
     pub fn of_node(snapshot: &Snapshot, node: NodeIdx) -> Self {
         Self {
@@ -165,7 +165,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A number or a text.
+/// The value of a finding: a number or a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A number.
@@ -207,22 +207,22 @@ impl fmt::Display for Value {
     }
 }
 
-/// Something that is wrong.
+/// A defect, or an observation about a subnet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Which check found it.
+    /// The check that reports the finding.
     pub check: Check,
-    /// How bad it is.
+    /// The severity of the finding.
     pub severity: Severity,
-    /// Where it is.
+    /// The place of the finding.
     pub place: Place,
-    /// The value that was found there.
+    /// The value found at the place; `None` if the check has no value.
     pub value: Option<Value>,
-    /// The value that is expected, or the largest one allowed.
+    /// The expected value, or the largest value allowed; `None` if there is no such value.
     pub limit: Option<Value>,
-    /// The defect, in a sentence.
+    /// A sentence that describes the defect.
     pub message: String,
-    /// The remedy.
+    /// A sentence that describes the remedy.
     pub action: &'static str,
 }
 

@@ -55,7 +55,7 @@ fn guids(checker: &mut Checker<'_>) {
         let is_none = guid == Guid::NONE;
         let others = ports.iter().skip(usize::from(!is_none));
         for &at in others {
-            // Port 0 of a switch has the GUID of the node, and base ports 0 of some have none.
+            // Port 0 of a switch has the GUID of the node; on some switches a base port 0 has no GUID.
             let is_switch = snapshot.node(at.node).is_some_and(|node| node.is_switch());
             if is_none && is_switch {
                 continue;
@@ -90,7 +90,7 @@ fn lids(checker: &mut Checker<'_>) {
             continue;
         }
         let Some(range) = port.lids() else { continue };
-        // A port whose link is down keeps the LID that it had last.
+        // A port whose link is down keeps its last LID.
         if !node.is_switch() && !port.is_link_up() {
             continue;
         }

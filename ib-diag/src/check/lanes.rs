@@ -1,4 +1,4 @@
-//! Service levels that an SLtoVL table maps to a lane which drops their packets.
+//! Service levels that an SLtoVL table maps to a lane that drops their packets.
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
@@ -10,7 +10,7 @@ use super::{Check, Checker, Finding, Severity};
 pub(super) fn check(checker: &mut Checker<'_>) {
     let snapshot = checker.snapshot;
     for (index, node) in snapshot.nodes.iter_enumerated() {
-        // By output port: the service levels that some table drops, a bit each.
+        // The service levels that some table drops, as a bit mask by output port.
         let mut dropped: BTreeMap<PortNum, u16> = BTreeMap::new();
         for (&(_, output), table) in &node.sl_to_vl {
             let lanes = node.port(output).and_then(|port| port.info);
@@ -20,8 +20,9 @@ pub(super) fn check(checker: &mut Checker<'_>) {
             checker.looked_at(Check::Sl2VlHole, 1);
             for sl in 0..16u8 {
                 let lane = table.sl_to_vl(usize::from(sl)).unwrap_or(Vl::MANAGEMENT);
-                // A lane that the port does not use drops packets too. Tables that were never written have
-                // it for unused service levels, so that only VL15, which a manager did write, counts there.
+                // A lane that the port does not use drops packets too. Tables that were never written map unused
+                // service levels to such a lane. For a service level without traffic only VL15 therefore counts, which
+                // a manager did write.
                 let is_dropped =
                     lane == Vl::MANAGEMENT || lane.bits() >= lanes && checker.has_traffic(sl);
                 if is_dropped {

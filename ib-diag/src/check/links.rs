@@ -1,4 +1,5 @@
-//! Links that run below what both ends support, ports that are not Active, MTUs and P_Keys that do not match.
+//! Links that run below the capabilities of both ends, ports that are not Active, and MTUs and P_Keys that do not
+//! match.
 
 use alloc::{collections::BTreeSet, format, string::ToString as _};
 
@@ -118,7 +119,7 @@ fn mtu(checker: &mut Checker<'_>, a: PortRef, b: PortRef) {
     checker.add(finding.value(value.to_string()).limit(best.to_string()));
 }
 
-/// Whether the switch port `a` drops packets of a partition that the end port `b` is in.
+/// Checks whether the switch port `a` drops packets of a partition of which the end port `b` is a member.
 fn p_keys(checker: &mut Checker<'_>, a: PortRef, b: PortRef) {
     let snapshot = checker.snapshot;
     let Some(((node, near), (other, far))) = snapshot

@@ -1,4 +1,4 @@
-//! Subnet managers: how many are master, and whether the highest-ranking one is.
+//! Subnet managers: the number of masters, and whether the highest-ranking manager is the master.
 
 use alloc::{format, string::ToString as _, vec::Vec};
 

@@ -1,4 +1,4 @@
-//! Multicast groups as the switches forward them: members that cannot reach each other, circles, empty groups.
+//! Multicast groups as the switches forward them: members that cannot reach each other, loops, empty groups.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -87,8 +87,8 @@ fn group(checker: &mut Checker<'_>, mlid: Lid, tree: &Tree) {
     }
 }
 
-/// The parts that links of the group join, by switch, and the links beyond those of a tree. A link joins two
-/// switches if each forwards the group to the other.
+/// The connected parts of the group by switch, and the number of links in excess of a tree. A link joins two switches
+/// if each forwards the group to the other.
 fn parts(checker: &Checker<'_>, tree: &Tree) -> (BTreeMap<SwitchIdx, usize>, usize) {
     let fabric = &checker.fabric;
     let neighbors = |switch: SwitchIdx| -> Vec<(SwitchIdx, PortNum)> {

@@ -1,4 +1,4 @@
-//! The routes that are installed: LIDs without a route, loops, and cycles of waiting packets.
+//! The installed routes: LIDs without a route, loops, and cycles of channel dependencies.
 
 use alloc::{format, vec::Vec};
 
@@ -12,18 +12,18 @@ use ib_wire::{Lid, PortNum, Sl, Vl};
 
 use super::{Check, Checker, Finding, Place, Severity};
 
-/// Where packets to one LID end up from a switch.
+/// The end of the path of packets from a switch to one LID.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Unknown,
-    /// On the path that is being followed.
+    /// The switch is on the path that is being followed.
     Open,
     Arrives,
-    /// At a switch without a next hop.
+    /// The path ends at a switch without a next hop.
     Dead(SwitchIdx),
-    /// In a circle that passes this switch.
+    /// The path runs into a loop that passes this switch.
     Loop(SwitchIdx),
-    /// At a switch whose table was not read.
+    /// The path ends at a switch whose table was not read.
     NotRead,
 }
 
@@ -86,7 +86,7 @@ fn step(
     if node.is_none_or(|node| node.lft.is_empty()) {
         return Err(End::NotRead);
     }
-    // A block beyond LinearFDBTop is not read, as the switch does not forward by it.
+    // Blocks above LinearFDBTop are not read, because the switch does not use them to forward.
     let is_read = node.is_some_and(|node| {
         let top = node
             .switch_info
@@ -193,7 +193,7 @@ fn deadlock(checker: &mut Checker<'_>) {
     };
     checker.looked_at(Check::Deadlock, channels);
     let Some((cycle, kind)) = found else { return };
-    // Where service levels have lanes of their own, a routing engine may keep packets apart by them.
+    // If service levels are mapped to different lanes, a routing engine may use service levels to keep packets apart.
     let has_lanes = checker.routes.vl_map().highest() > Vl::default();
     let (severity, condition) = match all_on_one && has_lanes {
         true => (
@@ -221,7 +221,7 @@ fn deadlock(checker: &mut Checker<'_>) {
     checker.add(finding.value(cycle.len()).limit(0usize));
 }
 
-/// The links of a circle, the first few of them.
+/// The first few links of a cycle, as text.
 fn path(checker: &Checker<'_>, cycle: &[(ChannelIdx, Vl)]) -> alloc::string::String {
     const SHOWN: usize = 6;
     let mut text = alloc::string::String::new();

@@ -1,4 +1,4 @@
-//! Each check on a subnet that has exactly what it looks for.
+//! Each check, on a subnet that has exactly the defect of the check.
 
 use std::{
     string::{String, ToString as _},
@@ -19,7 +19,7 @@ use crate::{
     testing::{brought_up, fabric},
 };
 
-/// A ring of switches with hosts, as a manager left it, with that manager as master.
+/// A ring of switches with hosts as a manager left it, with that manager as master.
 fn clean() -> Snapshot {
     let mut snapshot = brought_up("gen-ft-48-broken10");
     let own = snapshot.own_port.unwrap();
@@ -36,7 +36,7 @@ fn findings(snapshot: &Snapshot) -> Vec<Finding> {
     check(snapshot, None, &CheckOptions::default()).findings
 }
 
-/// The findings of a check, and that no other check finds an error.
+/// Returns the findings of one check, and asserts that no other check finds an error.
 fn only(snapshot: &Snapshot, which: Check) -> Vec<Finding> {
     let findings = findings(snapshot);
     let (found, others): (Vec<_>, Vec<_>) = findings
@@ -195,7 +195,7 @@ fn counters_are_judged_by_totals_or_by_what_they_counted_in_between() {
         .iter()
         .find(|finding| finding.check == Check::CounterSaturated);
     assert_eq!(saturated.unwrap().value, Some("link_downed_counter".into()));
-    // Errors that were counted long ago are no reason to act now.
+    // Errors that were counted before the earlier snapshot are no reason to act now.
     let report = check(&snapshot, Some(&snapshot), &CheckOptions::default());
     assert!(
         report
@@ -256,7 +256,7 @@ fn a_switch_port_that_lacks_the_partition_of_its_host_is_an_error() {
     snapshot.port_mut(host).unwrap().p_keys = table(&[0xffff, 0x8001]);
     let port = snapshot.port_mut(leaf).unwrap();
     port.p_keys = table(&[0x7fff]);
-    // Without enforcement nothing is dropped.
+    // Without enforcement no packet is dropped.
     assert!(
         findings(&snapshot)
             .iter()
@@ -289,7 +289,7 @@ fn managers_are_counted_and_ranked() {
     assert_eq!((found.len(), found[0].severity), (1, Severity::Error));
 }
 
-/// Lets a switch send packets to a LID by another port.
+/// Makes a switch forward packets for a LID by another port.
 fn divert(snapshot: &mut Snapshot, switch: NodeIdx, lid: Lid, port: PortNum) {
     let node = snapshot.nodes.find_mut(switch).unwrap();
     let (block, entry) = ib_smp::LinearForwardingTable::block_of(lid);
@@ -314,7 +314,7 @@ fn a_lid_without_a_way_and_a_loop_are_errors() {
         "{}",
         found[0].message
     );
-    // From the leaf up to a spine, which sends it back down.
+    // Packets go from the leaf up to a spine, which sends them back down.
     let up = snapshot.node(leaf.node).unwrap().ports().find(|(_, port)| {
         port.peer
             .is_some_and(|peer| snapshot.node(peer.node).unwrap().is_switch())
@@ -415,7 +415,7 @@ fn silent_devices_revisions_and_a_plan_are_compared() {
             .iter()
             .all(|finding| finding.check != Check::Expected)
     );
-    // A cable that is not there.
+    // The expected topology has a cable that is missing.
     let mut text = ibnetdiscover::write(&snapshot.fabric(), None);
     let line = text
         .lines()

@@ -1,7 +1,7 @@
-//! The agents that are asked, and what each of them is still to be asked.
+//! The agents of the subnet, and the requests that are still to be sent to each of them.
 //!
-//! A node has one agent for subnet management at each of its directed routes, and one for performance management
-//! at each LID. All are served in turn, some requests of each at a time.
+//! A node has one agent for subnet management for each of its directed routes, and one agent for performance management
+//! for each LID. All agents are served in turn, with several requests to each in flight at a time.
 
 use alloc::{collections::VecDeque, vec::Vec};
 
@@ -17,15 +17,15 @@ pub(super) struct AgentIdx(u32);
 impl AgentIdx {
     /// The number by which the transaction window counts the requests to the agent.
     pub(super) fn as_key(self) -> u64 {
-        // LIDs have 16 bits: what is redirected is counted apart.
+        // Bit 31 keeps these keys apart from LIDs, which have 16 bits: redirected requests are counted separately.
         u64::from(self.0) << 32 | 1 << 31
     }
 }
 
-/// How an agent is reached.
+/// The address of an agent.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Agent {
-    /// Subnet management over a directed route, by the port at its end.
+    /// Subnet management over a directed route; the port is the one at the end of the route.
     Smi(PortRef, DrPath),
     /// Performance management at the LID of this port.
     Perf(PortRef),
@@ -36,21 +36,21 @@ struct Queue {
     agent: Agent,
     waiting: VecDeque<Get>,
     in_flight: u32,
-    /// It is in the round.
+    /// The agent is in the round.
     is_ready: bool,
-    /// It left a request unanswered.
+    /// The agent left a request unanswered.
     is_silent: bool,
 }
 
-/// All agents, with a queue for each.
+/// All agents, with a queue of requests for each.
 #[derive(Debug)]
 pub(super) struct Agents {
     queues: Vec<Queue>,
-    /// Agents with something to ask and room for it.
+    /// The agents that have requests to send and may have one more in flight.
     round: VecDeque<AgentIdx>,
     per_agent: u32,
     known: usize,
-    /// Requests that wait in all queues together.
+    /// Number of requests in all queues together.
     waiting: usize,
 }
 
@@ -77,7 +77,7 @@ impl Agents {
         self.extend(index, gets);
     }
 
-    /// Adds requests to an agent.
+    /// Adds requests to the queue of an agent.
     pub(super) fn extend(&mut self, agent: AgentIdx, gets: Vec<Get>) {
         let Some(queue) = self.queue(agent) else {
             return;
@@ -92,7 +92,7 @@ impl Agents {
         self.make_ready(agent);
     }
 
-    /// The next request, in turn.
+    /// The next request, taking the agents in turn.
     pub(super) fn next(&mut self) -> Option<(AgentIdx, Get)> {
         loop {
             let agent = self.round.pop_front()?;
@@ -110,7 +110,7 @@ impl Agents {
         }
     }
 
-    /// The request could not be taken.
+    /// Puts back a request that the window could not take.
     pub(super) fn put_back(&mut self, agent: AgentIdx, get: Get) {
         if let Some(queue) = self.queue(agent) {
             queue.waiting.push_front(get);
@@ -120,7 +120,7 @@ impl Agents {
         self.make_ready(agent);
     }
 
-    /// A request of the agent has ended.
+    /// Records that a request to the agent has ended.
     pub(super) fn ended(&mut self, agent: AgentIdx) {
         if let Some(queue) = self.queue(agent) {
             queue.in_flight = queue.in_flight.saturating_sub(1);
@@ -128,7 +128,7 @@ impl Agents {
         self.make_ready(agent);
     }
 
-    /// Drops what the agent was still to be asked. Returns whether that had been done before.
+    /// Drops the requests that are still queued for the agent. Returns whether the agent had been given up before.
     pub(super) fn give_up(&mut self, agent: AgentIdx) -> bool {
         let Some(queue) = self.queue(agent) else {
             return true;
@@ -140,7 +140,7 @@ impl Agents {
         before
     }
 
-    /// The port whose agent it is.
+    /// The port to which the agent belongs.
     pub(super) fn port(&self, agent: AgentIdx) -> PortRef {
         match self.queues.get(agent.0 as usize).map(|queue| queue.agent) {
             Some(Agent::Smi(port, _) | Agent::Perf(port)) => port,
@@ -151,7 +151,7 @@ impl Agents {
         }
     }
 
-    /// The directed route to an agent for subnet management.
+    /// The directed route to an agent for subnet management; `None` for another agent.
     pub(super) fn path(&self, agent: AgentIdx) -> Option<DrPath> {
         match self.queues.get(agent.0 as usize)?.agent {
             Agent::Smi(_, path) => Some(path),
@@ -159,12 +159,12 @@ impl Agents {
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether no request is queued.
     pub(super) const fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Requests that were ever added, but for those that were dropped.
+    /// Number of requests that were ever added, without those that were dropped.
     pub(super) fn known(&self) -> usize {
         self.known
     }

@@ -1,4 +1,4 @@
-//! The order in which a subnet is read: a pure function of the facts so far.
+//! The order in which a subnet is read: a pure function of what has been read so far.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -25,18 +25,18 @@ pub(super) struct Get {
     pub(super) what: What,
 }
 
-/// The attribute, and what its modifier needs beside the port.
+/// The attribute, and the parts of its modifier that do not follow from the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// NodeInfo of the unknown device at the other end of the port's cable.
     Behind,
-    /// With bit 31 of the modifier, which shows speeds beyond HDR, or without.
+    /// If `extended`, bit 31 of the modifier is set, and the answer shows speeds beyond HDR.
     PortInfo {
         extended: bool,
     },
     Lft(u16),
     Mft(MftModifier),
-    /// From this input port to the port.
+    /// The SLtoVL table from this input port to the port.
     SlToVl {
         input: PortNum,
     },
@@ -49,7 +49,7 @@ pub(super) enum What {
 }
 
 impl What {
-    /// Whether performance management reads it.
+    /// Whether the attribute belongs to performance management.
     pub(super) const fn is_perf(self) -> bool {
         matches!(
             self,
@@ -59,7 +59,7 @@ impl What {
 
     /// The attribute and its modifier, for a port of a switch or of another node.
     pub(super) fn attribute(self, port: PortNum, is_switch: bool) -> (AttributeId, u32) {
-        // A CA has an agent at each port: the tables there are those of the port of arrival.
+        // A CA has an agent at each port: a table read there belongs to the port of arrival.
         let own = match is_switch {
             true => port,
             false => PortNum(0),
@@ -95,7 +95,7 @@ impl What {
     }
 }
 
-/// Puts what a walk read into the snapshot, nodes in the order of their GUIDs.
+/// Copies the result of a walk to the snapshot, with the nodes in the order of their GUIDs.
 pub(super) fn lay_out(snapshot: &mut Snapshot, subnet: &Subnet) {
     let mut order: Vec<(NodeId, &Node)> = subnet.nodes().collect();
     order.sort_by_key(|(_, node)| node.info().node_guid());
@@ -128,12 +128,12 @@ pub(super) fn lay_out(snapshot: &mut Snapshot, subnet: &Subnet) {
     }
 }
 
-/// Clears the M_Key: a snapshot is a file that people pass on.
+/// Clears the M_Key, because a snapshot is a file that people pass on.
 pub(super) fn leave_out_key(info: &mut PortInfo) {
     info.set_m_key(ib_wire::MKey(0));
 }
 
-/// The agents for subnet management, and what each is asked after the walk.
+/// The agents for subnet management, and the requests to each of them after the walk.
 pub(super) fn gets_after_walk(
     snapshot: &Snapshot,
     subnet: &Subnet,
@@ -160,7 +160,8 @@ pub(super) fn gets_after_walk(
             agents.push((Agent::Smi(at, node.path), gets));
             continue;
         }
-        // Each port of a CA has an agent of its own; the first also describes the ports that were not reached.
+        // Each port of a CA has an agent of its own. The first agent also describes the ports that the walk did not
+        // reach.
         let mut not_reached = Vec::new();
         let mut of_node = Vec::new();
         for (number, port) in node.ports() {
@@ -203,7 +204,7 @@ fn tables(node: &SnapshotNode, port: PortRef) -> Vec<Get> {
     let (last, _) = LinearForwardingTable::block_of(top);
     let has_lft = info.linear_fdb_cap() > 0;
     let blocks = (0..=last).filter(|_| has_lft).map(What::Lft);
-    // A top of 0 says that the field is not used, one below the first multicast LID that there is no entry.
+    // A top of 0 means that the field is not used; a top below the first multicast LID means that there is no entry.
     let in_use = match info.multicast_fdb_top() {
         Lid::NONE => info.multicast_fdb_cap(),
         top if top.is_multicast() => {
@@ -286,8 +287,8 @@ fn gets_of_port(node: &SnapshotNode, at: PortRef, contents: Contents) -> Vec<Get
     gets
 }
 
-/// The directed route through a port whose link is up, and whose other end the walk could not place: that device
-/// claims the GUID of another one, as a rule.
+/// The directed route through a port whose link is up and whose other end the walk could not place. As a rule, the
+/// device there claims the GUID of another one.
 pub(super) fn unknown_behind(snapshot: &Snapshot, at: PortRef) -> Option<DrPath> {
     let node = snapshot.node(at.node)?;
     let port = node.port(at.port)?;
@@ -300,7 +301,7 @@ pub(super) fn unknown_behind(snapshot: &Snapshot, at: PortRef) -> Option<DrPath>
     (!is_silent).then_some(path)
 }
 
-/// The ports whose counters the agent at a port reads.
+/// The ports whose counters are read through the agent at a port.
 pub(super) fn ports_of(snapshot: &Snapshot, at: PortRef) -> Vec<PortRef> {
     let Some(node) = snapshot.node(at.node) else {
         return Vec::new();
@@ -317,7 +318,7 @@ pub(super) fn ports_of(snapshot: &Snapshot, at: PortRef) -> Vec<PortRef> {
     }
 }
 
-/// The counters to read through an agent.
+/// The requests for counters that are sent to an agent.
 pub(super) fn counter_gets(snapshot: &Snapshot, at: PortRef, info: &ClassPortInfo) -> Vec<Get> {
     let can = PerfCapabilities::from_bits_retain(info.capability_mask().bits());
     let wide = PerfCapabilities::IS_EXTENDED_WIDTH_SUPPORTED

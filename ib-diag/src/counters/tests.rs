@@ -23,7 +23,7 @@ fn a_counter_comes_from_the_widest_attribute_that_the_agent_announces() {
         extended: Some(extended),
         ..CounterReadings::default()
     };
-    // Extended width, and no error counters of 64 bits.
+    // The agent announces extended width, but no 64-bit error counters.
     let narrow = agent(1 << 9, 0);
     let values = readings.values(Some(&narrow));
     assert_eq!(values["port_xmit_data"].value, 1 << 40);
@@ -34,7 +34,7 @@ fn a_counter_comes_from_the_widest_attribute_that_the_agent_announces() {
         ),
         (7, 16)
     );
-    // And with them.
+    // The agent announces both.
     let wide = agent(1 << 9 | 1 << 2 | 1 << 12, 1 << 1);
     let values = readings.values(Some(&wide));
     assert_eq!(
@@ -45,7 +45,7 @@ fn a_counter_comes_from_the_widest_attribute_that_the_agent_announces() {
         (70_000, 64)
     );
     assert_eq!(readings.missing(Some(&wide)), [""; 0]);
-    // Without IETF counters unicast and multicast packets are unknown, not 0.
+    // Without IETF counters the numbers of unicast and multicast packets are unknown, not 0.
     let plain = agent(1 << 10, 0);
     assert!(
         readings

@@ -6,14 +6,15 @@ use ib_wire::text::{self, TextError};
 
 use super::CounterReadings;
 
-/// Largest value of each error counter that is no finding.
+/// The largest value of each error counter that is not reported as a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     limits: BTreeMap<&'static str, u64>,
 }
 
 impl Default for Thresholds {
-    /// The values that the file of infiniband-diags suggests: 10 or 100 by counter; 0 for QP1Dropped.
+    /// The values that the file of infiniband-diags suggests: 10 or 100, depending on the counter, and 0 for
+    /// QP1Dropped.
     fn default() -> Self {
         let limits = [
             ("symbol_error_counter", 10),
@@ -37,14 +38,14 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// Threshold of the counter; `None` if it has none.
+    /// Threshold of the counter; `None` if the counter has none.
     #[must_use]
     pub fn limit(&self, counter: &str) -> Option<u64> {
         self.limits.get(counter).copied()
     }
 
-    /// Changes the thresholds that a file names. A line is a counter by its name in the specification, `=` and a
-    /// number; `#` begins a comment.
+    /// Changes the thresholds that a file names. A line is the counter's name in the specification, `=` and a number;
+    /// `#` begins a comment.
     ///
     /// # Errors
     /// The first line that is neither empty nor a threshold.
@@ -64,14 +65,14 @@ impl Thresholds {
     }
 }
 
-/// The counter with this name, in the spelling of the specification or of this library.
+/// The library's name of the counter that `name` spells as the specification or as this library does.
 fn counter_name(name: &str) -> Option<&'static str> {
     let plain = |text: &str| -> String {
         let letters = text.chars().filter(|letter| *letter != '_');
         letters.map(|letter| letter.to_ascii_lowercase()).collect()
     };
     let wanted = plain(name);
-    // infiniband-diags shortens two names.
+    // infiniband-diags abbreviates two names.
     let wanted = match wanted.as_str() {
         "linkerrorrecovery" => "linkerrorrecoverycounter".into(),
         "linkdowned" => "linkdownedcounter".into(),

@@ -16,17 +16,17 @@ use crate::snapshot::{Snapshot, SnapshotNode};
 /// A table of a node that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableChange {
-    /// The node.
+    /// The node that holds the table.
     pub node: NodeName,
     /// The table: `lft`, `mft`, `sl_to_vl`, `vl_arbitration` or `p_keys`.
     pub table: &'static str,
-    /// How many entries differ.
+    /// Number of entries that differ.
     pub entries: usize,
-    /// The first of them, with both values.
+    /// The first entry that differs, with both values.
     pub first: String,
 }
 
-/// The tables that differ between two snapshots. Tables that either lacks are no difference.
+/// The tables that differ between two snapshots. A table that either snapshot lacks does not count as a difference.
 #[must_use]
 pub fn table_changes(before: &Snapshot, after: &Snapshot) -> Vec<TableChange> {
     let mut changes = Vec::new();

@@ -8,7 +8,7 @@ use ib_subnet::PortAt;
 
 use super::{PerfManager, PortHistory};
 
-/// OpenSM's name of each error counter, and the specification's, in the order of the file.
+/// OpenSM's name and the specification's name of each error counter, in the order of the file.
 const ERRORS: [(&str, &str); 13] = [
     ("symbol_err_cnt", "symbol_error_counter"),
     ("link_err_recover", "link_error_recovery_counter"),
@@ -25,7 +25,7 @@ const ERRORS: [(&str, &str); 13] = [
     ("xmit_wait", "port_xmit_wait"),
 ];
 
-/// The same for the counters of data.
+/// OpenSM's name and the specification's name of each data counter, in the order of the file.
 const DATA: [(&str, &str); 8] = [
     ("xmit_data", "port_xmit_data"),
     ("rcv_data", "port_rcv_data"),
@@ -38,8 +38,8 @@ const DATA: [(&str, &str); 8] = [
 ];
 
 impl PerfManager {
-    /// The totals of all ports in the format of OpenSM's `event_db_dump_file`. `date` gives the text of a moment; a
-    /// counter that was never read shows 0, as the format has no other way.
+    /// The totals of all ports in the format of OpenSM's `event_db_dump_file`. `date` formats a time. A counter that
+    /// was never read appears as 0, because the format cannot express a missing value.
     #[must_use]
     pub fn dump(&self, date: impl Fn(Instant) -> String) -> String {
         let mut text = String::new();
@@ -49,7 +49,7 @@ impl PerfManager {
         text
     }
 
-    /// One port in the same format; empty if it is not known.
+    /// The totals of one port in the format of OpenSM's `event_db_dump_file`; empty if the port is not known.
     #[must_use]
     pub fn dump_port(&self, at: PortAt, date: impl Fn(Instant) -> String) -> String {
         let mut text = String::new();
@@ -68,7 +68,7 @@ fn write_port(
 ) {
     let active = if port.is_active() { "TRUE" } else { "FALSE" };
     let moment = |at: Option<Instant>| at.map_or_else(|| "never".to_string(), date);
-    // A String takes everything.
+    // Writing to a string cannot fail.
     let _ = writeln!(
         text,
         "\"{}\" {:#x} active {active} port {}\n     Last Reset           : {}\n     Last Error Update    : {}",

@@ -1,4 +1,4 @@
-//! What one port counted, over all readings.
+//! The counts of one port, accumulated over all readings.
 
 use alloc::{
     collections::{BTreeMap, VecDeque},
@@ -13,12 +13,12 @@ use crate::{
     snapshot::SnapshotPort,
 };
 
-/// What a port counted between two readings.
+/// The growth of a port's counters between two readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterSample {
-    /// When the reading ended.
+    /// Time at which the reading ended.
     pub at: Instant,
-    /// The counters that grew, by their names in the specification, and by how much.
+    /// The counters that grew, by their names in the specification, each with its growth.
     pub counted: Vec<(&'static str, u64)>,
 }
 
@@ -28,7 +28,7 @@ pub struct PortHistory {
     name: String,
     is_gone: bool,
     totals: BTreeMap<&'static str, u64>,
-    /// What the device showed last; counters that are not in it begin at 0.
+    /// The last values that the device showed. A counter that is not in the map begins at 0.
     previous: BTreeMap<&'static str, Counter>,
     samples: VecDeque<CounterSample>,
     last_reset: Option<Instant>,
@@ -36,33 +36,34 @@ pub struct PortHistory {
     last_data_update: Option<Instant>,
 }
 
-/// What one reading added.
+/// The result of adding one reading.
 pub(super) struct Reading {
     pub(super) counted: Vec<(&'static str, u64)>,
-    /// A counter was smaller than before, and it was not this manager that cleared it.
+    /// A counter was lower than before, although this manager had not cleared it.
     pub(super) was_cleared: bool,
 }
 
 impl PortHistory {
-    /// The node's description when it was read last.
+    /// The node's description at the last reading.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the last sweep met the port.
+    /// Whether the last sweep found the port.
     #[must_use]
     pub const fn is_active(&self) -> bool {
         !self.is_gone
     }
 
-    /// What a counter has counted in all since the first sweep, what it showed then included; `None` if it was never read.
+    /// The total of a counter since the first sweep, including its value at the first reading; `None` if the counter
+    /// was never read.
     #[must_use]
     pub fn total(&self, counter: &str) -> Option<u64> {
         self.totals.get(counter).copied()
     }
 
-    /// All totals by the names of the counters.
+    /// All totals, by the names of the counters.
     pub fn totals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.totals.iter().map(|(name, total)| (*name, *total))
     }
@@ -72,19 +73,19 @@ impl PortHistory {
         self.samples.iter()
     }
 
-    /// When the totals, or the counters of the device, were cleared last.
+    /// Time at which the totals, or the counters of the device, were last cleared; `None` if never.
     #[must_use]
     pub const fn last_reset(&self) -> Option<Instant> {
         self.last_reset
     }
 
-    /// When PortCounters, which holds the error counters, was read last.
+    /// Time at which PortCounters, which holds the error counters, was last read; `None` if never.
     #[must_use]
     pub const fn last_error_update(&self) -> Option<Instant> {
         self.last_error_update
     }
 
-    /// When counters of data were read last.
+    /// Time at which data counters were last read; `None` if never.
     #[must_use]
     pub const fn last_data_update(&self) -> Option<Instant> {
         self.last_data_update
@@ -101,13 +102,13 @@ impl PortHistory {
         self.last_reset = Some(now);
     }
 
-    /// The device has cleared the counters of PortCounters on this manager's request.
+    /// Records that the device has cleared the counters of PortCounters at this manager's request.
     pub(super) fn was_cleared(&mut self, now: Instant) {
         self.previous.retain(|_, counter| counter.bits == 64);
         self.last_reset = Some(now);
     }
 
-    /// Adds a reading, and keeps the last `keep` ones.
+    /// Adds a reading, and keeps the latest `keep` readings.
     pub(super) fn add(
         &mut self,
         now: Instant,
@@ -122,7 +123,7 @@ impl PortHistory {
             was_cleared: false,
         };
         for (counter, value) in &values {
-            // A counter of another width is another counter: all that it shows is new, as at the first reading.
+            // A counter of another width is a different counter: its whole value is new, as at the first reading.
             let before = self.previous.get(counter);
             let before = before.filter(|before| before.bits == value.bits);
             let delta = before.map_or(CounterDelta::Exactly(value.value), |before| {

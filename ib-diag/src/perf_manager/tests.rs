@@ -14,7 +14,7 @@ use crate::{
     testing::{fabric, first_host, simulated},
 };
 
-/// A fabric that is up, and a manager that reads it.
+/// A fabric that is up, and a performance manager that reads it.
 struct Watched {
     fabric: Fabric,
     sim: SharedSim,
@@ -33,7 +33,7 @@ impl Watched {
         }
     }
 
-    /// Runs one sweep when it is due; what was reported meanwhile, and the time that passed before it was due.
+    /// Runs one sweep when it is due. Returns the events of the sweep and the time that passed before it was due.
     fn sweep(&mut self) -> (Vec<PerfManagerEvent>, Duration) {
         let clock = self.sim.clock();
         let began = clock.now();
@@ -62,7 +62,7 @@ impl Watched {
         (events, waited)
     }
 
-    /// Another host's port, in the simulator and by its GUID.
+    /// The port of another host, as the simulator's index and with its GUID.
     fn other_host(&self) -> (PortRef, PortAt) {
         let own = first_host(&self.fabric);
         let mut nodes = self.fabric.nodes().iter_enumerated();
@@ -85,7 +85,7 @@ impl Watched {
     }
 }
 
-/// Reads PortCounters alone, whose counters are narrow.
+/// A configuration that reads only PortCounters, whose counters are narrow.
 fn narrow() -> PerfManagerConfig {
     PerfManagerConfig {
         class_port_info: false,
@@ -106,7 +106,7 @@ fn a_counter_near_its_end_is_cleared_and_its_total_goes_on() {
     assert_eq!(cleared(&events), 1);
     let total = |watched: &Watched| port_total(watched, at, "symbol_error_counter");
     assert_eq!(total(&watched), 0xf000);
-    // It begins at 0 again, and that is no news.
+    // The counter begins at 0 again after this manager cleared it, and no event reports that.
     watched.set(port, "PortCounters", "SymbolErrorCounter", 5);
     let (events, _) = watched.sweep();
     assert_eq!(cleared(&events), 0);
@@ -114,12 +114,12 @@ fn a_counter_near_its_end_is_cleared_and_its_total_goes_on() {
     let by_others =
         |event: &PerfManagerEvent| matches!(event, PerfManagerEvent::ClearedByOthers { .. });
     assert!(!events.iter().any(by_others), "{events:?}");
-    // What another program clears is noticed, and what it had counted stays in the total.
+    // Clearing by another program is reported, and the count from before stays in the total.
     watched.set(port, "PortCounters", "SymbolErrorCounter", 2);
     let (events, _) = watched.sweep();
     assert_eq!(total(&watched), 0xf007);
     assert!(events.iter().any(by_others), "{events:?}");
-    // Three readings, of which each says what was counted since the one before.
+    // There are three readings; each holds the growth since the one before.
     let samples: Vec<_> = watched.manager.port(at).unwrap().samples().collect();
     let counted: Vec<_> = samples
         .iter()
@@ -186,7 +186,7 @@ fn a_sweep_begins_at_each_interval_and_forgets_ports_that_left() {
     let (events, waited) = watched.sweep();
     assert!(waited > Duration::from_secs(59), "{waited:?}");
     assert!(clock.now() > first);
-    // The walk did not find the host, so that its port is gone, with its totals.
+    // The walk did not find the host, so its port and its totals are gone.
     assert!(watched.manager.port(at).is_none(), "{events:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Numbers, texts and routes as bytes: what the body of a snapshot file consists of.
+//! Numbers, texts and routes as bytes: the elements of the body of a snapshot file.
 
 use alloc::{string::String, vec::Vec};
 
@@ -29,7 +29,7 @@ impl Writer {
         self.0.extend(value.to_be_bytes());
     }
 
-    /// A count, and what `write` appends for each of the items.
+    /// Appends a count, then calls `write` for each of the items.
     pub(super) fn list<T>(
         &mut self,
         items: impl ExactSizeIterator<Item = T>,
@@ -41,7 +41,7 @@ impl Writer {
         }
     }
 
-    /// A flag, and the value after it if there is one.
+    /// Appends a flag, and after it the value if there is one.
     pub(super) fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
         self.u8(u8::from(value.is_some()));
         if let Some(value) = value {
@@ -66,7 +66,7 @@ impl Writer {
     }
 }
 
-/// Reads values; every error names the byte of the body at which it is.
+/// Reads values; every error gives its offset in the body.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// The byte of the body that is read next.
+    /// Offset in the body of the byte that is read next.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         Ok(Guid(self.u64(what)?))
     }
 
-    /// A list; the count before it is not trusted with memory.
+    /// Reads a list. The count before it does not decide how much memory is reserved, because it may be wrong.
     pub(super) fn list<T>(
         &mut self,
         what: &'static str,

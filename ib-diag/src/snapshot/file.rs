@@ -43,72 +43,72 @@ const MAGIC: &[u8; 8] = b"IBSNAP\r\n";
 const VERSION: u32 = 1;
 /// Bytes before the body.
 const HEAD: usize = 28;
-/// Bytes behind the body.
+/// Bytes after the body.
 const TAIL: usize = 4;
-/// A body that claims more than this is refused before memory is taken for it.
+/// Largest body length in bytes. A body that claims more is refused before memory is allocated for it.
 const MAX_BODY: u64 = 1 << 32;
 
-/// Why bytes are no snapshot that this version reads.
+/// The reason why bytes are not a snapshot that this version can read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
     /// The first bytes are not those of a snapshot.
     #[error("byte 0: this is no snapshot, expected a file that begins with IBSNAP")]
     NotASnapshot,
-    /// A newer version of the tools wrote it.
+    /// The file was written by a newer version of the tools.
     #[error(
         "byte 8: format version {found}, expected at most {VERSION}: read it with the version of ib that wrote it"
     )]
     Newer {
-        /// The version in the file.
+        /// The version of the format in the file.
         found: u32,
     },
     /// The file ends early.
     #[error("byte {len}: the file ends, expected {expected} bytes: it was cut")]
     Cut {
-        /// Bytes that are there.
+        /// Number of bytes in the file.
         len: u64,
-        /// Bytes that the head announces.
+        /// Number of bytes that the head announces.
         expected: u64,
     },
-    /// There are bytes behind the end.
+    /// There are bytes after the end of the snapshot.
     #[error("byte {at}: {extra} bytes behind the end of the snapshot, expected none")]
     TooLong {
-        /// The first of them.
+        /// Offset of the first extra byte.
         at: u64,
-        /// How many there are.
+        /// Number of extra bytes.
         extra: u64,
     },
-    /// The checksum is another one.
+    /// The checksum does not match the bytes before it.
     #[error(
         "byte {at}: checksum {found:#010x}, expected {computed:#010x}: the file was changed after it was written"
     )]
     Checksum {
-        /// Where the checksum stands.
+        /// Offset of the checksum in the file.
         at: u64,
         /// The checksum in the file.
         found: u32,
-        /// The checksum of the bytes before it.
+        /// The checksum computed from the bytes before it.
         computed: u32,
     },
     /// The body cannot be decompressed to the length that the head announces.
     #[error("byte {HEAD}: the body does not decompress to {expected} bytes")]
     Compression {
-        /// The length in the head.
+        /// The length that the head announces, in bytes.
         expected: u64,
     },
-    /// The body is not as it should be.
+    /// The decompressed body is malformed.
     #[error("byte {at} of the decompressed body: {what}")]
     Body {
-        /// Where it stands.
+        /// Offset of the error in the decompressed body.
         at: usize,
-        /// What is wrong.
+        /// Description of the error.
         what: &'static str,
     },
 }
 
 impl Snapshot {
-    /// The snapshot as a file.
+    /// The snapshot as the bytes of a file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let body = self.body();
@@ -127,12 +127,12 @@ impl Snapshot {
     /// Reads a file.
     ///
     /// # Errors
-    /// A file that is no snapshot, of a newer version, cut, changed or too long, and a body that does not fit
-    /// together; each error says where.
+    /// Refuses a file that is not a snapshot, has a newer version, or was cut, changed or extended, and a body that
+    /// contradicts itself. Each error gives the position.
     pub fn from_bytes(file: &[u8]) -> Result<Self, SnapshotError> {
         let mut head = Reader::new(file);
         let len = file.len() as u64;
-        // A file that ends within the first bytes was cut; one that differs there is something else.
+        // A file that ends within the magic bytes was cut; a file that differs there is not a snapshot.
         let start = file.get(..file.len().min(MAGIC.len())).unwrap_or_default();
         if !MAGIC.starts_with(start) || start.is_empty() {
             return Err(SnapshotError::NotASnapshot);
@@ -262,7 +262,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether the nodes stand in order and every port that is named is there.
+    /// Whether the nodes are in order and every port that is named exists.
     fn is_consistent(&self) -> bool {
         let is_sorted = self
             .nodes

@@ -1,4 +1,4 @@
-//! A snapshot as the routing crate sees a subnet: a fabric, its LIDs, its routes and multicast groups.
+//! A snapshot in the types of the routing crate: a fabric, its LIDs, its routes and multicast groups.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -19,7 +19,7 @@ impl Snapshot {
         let mut builder = FabricBuilder::new();
         for node in self.nodes.iter() {
             let info = &node.info;
-            // The GUIDs of a snapshot differ.
+            // The GUIDs of a snapshot are unique, so no node is refused.
             let _ = builder.add_node(NewNode {
                 type_: node.type_(),
                 guid: node.guid(),
@@ -52,13 +52,13 @@ impl Snapshot {
             }
         }
         for (a, b) in self.cables() {
-            // A cable that contradicts another one is a finding, and no part of the fabric.
+            // A cable that contradicts another one is reported as a finding; it is left out of the fabric.
             let _ = builder.add_link(a, b);
         }
         builder.build()
     }
 
-    /// The forwarding and SLtoVL tables that the switches hold. Every packet has service level `sl`.
+    /// The forwarding and SLtoVL tables installed in the switches. Every packet has service level `sl`.
     #[must_use]
     pub fn routes(&self, fabric: &Fabric, lids: &LidMap, sl: Sl) -> Routes {
         let mut routes = Routes::new(&engine::FILE, fabric, lids);
@@ -90,8 +90,8 @@ impl Snapshot {
         routes
     }
 
-    /// The SLtoVL tables. Tables that were not read map each service level to the lane of its number; all CAs
-    /// get the first table of any.
+    /// The SLtoVL tables. A table that was not read maps each service level to the lane with the same number; all CAs
+    /// get the first table of any CA.
     #[must_use]
     pub fn vl_map(&self, fabric: &Fabric) -> VlMap {
         let identity = *VlMap::default().injection();
@@ -115,7 +115,7 @@ impl Snapshot {
         map
     }
 
-    /// The multicast groups that any switch forwards: by multicast LID the output ports of each switch.
+    /// The multicast groups that at least one switch forwards: the output ports of each switch by multicast LID.
     #[must_use]
     pub fn multicast_trees(&self, fabric: &Fabric) -> BTreeMap<Lid, Tree> {
         let mut trees: BTreeMap<Lid, Tree> = BTreeMap::new();
@@ -158,7 +158,7 @@ impl Snapshot {
         trees
     }
 
-    /// The end ports that packets to a group leave the switches by: its members, as far as the tables say.
+    /// The end ports at which packets to a group leave the switches. By the tables, these are the members of the group.
     #[must_use]
     pub fn members(&self, fabric: &Fabric, tree: &Tree) -> Vec<PortRef> {
         let mut members = Vec::new();

@@ -1,4 +1,4 @@
-//! The attributes of a node as blocks: port, class, attribute, modifier, bytes.
+//! The attributes of a node as blocks: port, management class, attribute, modifier, bytes.
 
 use alloc::vec::Vec;
 
@@ -46,7 +46,7 @@ impl Block {
     }
 }
 
-/// All blocks of a node, in an order that depends on nothing else.
+/// All blocks of a node, in an order that depends only on the node's content.
 pub(super) fn blocks(node: &SnapshotNode) -> Vec<Block> {
     let mut blocks = Vec::new();
     let own = PortNum::MANAGEMENT;
@@ -158,7 +158,7 @@ pub(super) fn read_block(
     store(node, number, class, attribute, modifier, bytes).ok_or(bad)
 }
 
-/// `None` if the block has no place.
+/// Stores one block; `None` if a snapshot has no place for it.
 fn store(
     node: &mut SnapshotNode,
     number: PortNum,
@@ -167,7 +167,7 @@ fn store(
     modifier: u32,
     bytes: &[u8],
 ) -> Option<()> {
-    /// The structure, if the bytes are exactly as long.
+    /// The structure, if the bytes have exactly its length.
     macro_rules! structure {
         ($type:ident) => {{
             let (structure, rest) = $type::parse(bytes, 0).ok()?;

@@ -1,4 +1,4 @@
-//! The file: round trip, and what is refused.
+//! The snapshot file: the round trip, and files that are refused.
 
 use super::{HEAD, Snapshot, SnapshotError};
 use crate::testing::brought_up;
@@ -74,7 +74,7 @@ fn a_newer_version_and_another_file_are_refused() {
     );
 }
 
-/// A file with this body, whose checksum and lengths are right.
+/// A file with this body, with the correct checksum and lengths.
 fn file_of(body: &[u8]) -> Vec<u8> {
     let packed = miniz_oxide::deflate::compress_to_vec(body, 6);
     let mut file = Vec::from(*super::MAGIC);
@@ -98,7 +98,7 @@ fn a_body_that_does_not_fit_together_is_refused_without_a_panic() {
             "{len}: {error:?}"
         );
     }
-    // Any bytes: an error or a snapshot, never a panic.
+    // Any bytes yield an error or a snapshot, never a panic.
     for at in (0..body.len()).step_by(487) {
         let mut changed = body.clone();
         changed[at] = !changed[at];
