@@ -1,4 +1,4 @@
-//! The properties over generated inputs, and over inputs that once broke one.
+//! The properties over generated inputs, and over inputs that violated one in the past.
 
 use ib_diag::properties;
 use proptest::{collection::vec, prelude::*};

@@ -1,4 +1,4 @@
-//! What a case works with: a port, a clock, and questions that wait for their answers.
+//! The environment of a case: a port, a clock, and requests that wait for their answers.
 
 use alloc::{
     collections::VecDeque,
@@ -21,10 +21,10 @@ use crate::{
     snapshot::{Contents, Snapshot},
 };
 
-/// Why a case ends before its end.
+/// The reason why a case ends early.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The peer broke the rule.
+    /// The peer violated the rule.
     Fail(String),
     /// The rule cannot be tested here.
     Skip(String),
@@ -32,10 +32,10 @@ pub(super) enum Stop {
     Broken,
 }
 
-/// `Ok` where the peer keeps the rule.
+/// `Ok` if the peer conforms to the rule.
 pub(super) type Outcome = Result<(), Stop>;
 
-/// Fails the case unless the condition holds; the text says what was expected and what came.
+/// Fails the case unless the condition holds; the text gives the expected and the actual behaviour.
 macro_rules! ensure {
     ($condition:expr, $($text:tt)+) => {
         if !$condition {
@@ -55,7 +55,7 @@ pub(super) fn fail<T>(what: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Fail(what.into()))
 }
 
-/// A transport and its clock, whatever their types.
+/// A transport and its clock, independent of their types.
 pub(super) trait Wire {
     fn send(&mut self, mad: &Mad) -> Outcome;
     fn recv(&mut self, deadline: Instant) -> Result<Option<Received>, Stop>;
@@ -63,7 +63,7 @@ pub(super) trait Wire {
     fn collect(&mut self, config: CollectorConfig) -> Result<Snapshot, Stop>;
 }
 
-/// A [`Wire`] over a transport; keeps the error that ends it.
+/// A [`Wire`] over a transport. It keeps the error that ends the transport.
 pub(super) struct Over<'a, T: MadTransport, C> {
     pub(super) transport: &'a mut T,
     pub(super) clock: &'a C,
@@ -74,7 +74,7 @@ impl<T: MadTransport, C: Clock> Wire for Over<'_, T, C> {
     fn send(&mut self, mad: &Mad) -> Outcome {
         match self.transport.send(mad) {
             Ok(()) => Ok(()),
-            // As good as silence: no answer comes.
+            // An unreachable destination counts as one that does not answer.
             Err(error) if error.is_unreachable() => Ok(()),
             Err(error) => {
                 self.error = Some(error);
@@ -110,16 +110,16 @@ impl<T: MadTransport, C: Clock> Wire for Over<'_, T, C> {
     }
 }
 
-/// Datagrams that nobody waited for, which are kept for a case that looks for them.
+/// The most datagrams without a waiting request that are kept for a case that looks for them.
 const MAX_UNASKED: usize = 256;
 
-/// The port that a case speaks through, and what is known of the subnet.
+/// The port that a case sends from, and the known state of the subnet.
 pub(super) struct Bench<'a> {
     wire: &'a mut dyn Wire,
     pub(super) options: ConformOptions,
     /// The nodes, ports and cables as they were when the case began.
     pub(super) subnet: Snapshot,
-    /// What to answer to a manager that asks this port for SMInfo; `None`: nothing.
+    /// The SMInfo to send when a manager reads it from this port; `None` sends no answer.
     pub(super) persona: Option<SmInfo>,
     next: u32,
     unasked: VecDeque<Mad>,
@@ -128,7 +128,7 @@ pub(super) struct Bench<'a> {
 impl<'a> Bench<'a> {
     pub(super) fn new(wire: &'a mut dyn Wire, options: ConformOptions) -> Result<Self, Stop> {
         let mut bench = Self {
-            // Transactions of a case before this one are not mistaken for those of this case.
+            // The IDs of this case begin at the current time, so they differ from those of earlier cases.
             next: (wire.now().as_nanos() >> 10) as u32,
             wire,
             options,
@@ -141,14 +141,14 @@ impl<'a> Bench<'a> {
         let Some(own) = own else {
             return skip("the own node does not answer");
         };
-        // A manager that is not active is ignored by the others.
+        // A manager that is NOT-ACTIVE is ignored by the others.
         let mut info = SmInfo::default();
         info.set_guid(own.guid).set_sm_state(SmState::NOT_ACTIVE);
         bench.persona = Some(info);
         Ok(bench)
     }
 
-    /// Reads the subnet anew, with these contents beside nodes, ports and cables.
+    /// Reads the subnet again, with these contents in addition to nodes, ports and cables.
     pub(super) fn survey(&mut self, contents: Contents) -> Outcome {
         let mut config = CollectorConfig {
             contents,
@@ -172,7 +172,7 @@ impl<'a> Bench<'a> {
         self.now().saturating_add(wait)
     }
 
-    /// A transaction ID that no other request of the case has.
+    /// A transaction ID that no other request of this case uses.
     pub(super) fn transaction(&mut self) -> TransactionId {
         self.next = self.next.wrapping_add(1);
         TransactionId(u64::from(self.next))
@@ -182,7 +182,7 @@ impl<'a> Bench<'a> {
         self.wire.send(mad)
     }
 
-    /// Takes in what arrives until `deadline` or until something wanted arrives; what is not wanted is kept.
+    /// Receives datagrams until `deadline` or until a wanted one arrives; the others are kept.
     pub(super) fn wait(
         &mut self,
         deadline: Instant,
@@ -210,13 +210,13 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Lets time pass, and goes on answering.
+    /// Waits for `time`, and answers managers meanwhile.
     pub(super) fn pause(&mut self, time: Duration) -> Outcome {
         let deadline = self.after(time);
         self.wait(deadline, |_| false).map(|_| ())
     }
 
-    /// Sends a request, with a transaction ID of its own, and waits for its answer; `None`: none came.
+    /// Sends a request with a transaction ID of its own and waits for the answer; `None` if none arrives.
     pub(super) fn ask(&mut self, mad: &Mad) -> Result<Option<Mad>, Stop> {
         let mut mad = *mad;
         let id = self.transaction();
@@ -227,7 +227,7 @@ impl<'a> Bench<'a> {
         self.wait(deadline, |answer| is_answer(answer, class, id))
     }
 
-    /// As [`ask`](Self::ask), where silence breaks the rule.
+    /// As [`ask`](Self::ask), but no answer violates the rule.
     pub(super) fn answer(&mut self, mad: &Mad) -> Result<Mad, Stop> {
         let header = mad.header();
         match self.ask(mad)? {
@@ -240,7 +240,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// As [`ask`](Self::ask), where an answer breaks the rule.
+    /// As [`ask`](Self::ask), but an answer violates the rule.
     pub(super) fn silence(&mut self, mad: &Mad) -> Outcome {
         match self.ask(mad)? {
             None => Ok(()),
@@ -251,7 +251,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An SMP by directed route, with the subnet's M_Key.
+    /// A directed-route SMP with the subnet's M_Key.
     pub(super) fn smp(
         &self,
         method: Method,
@@ -264,7 +264,7 @@ impl<'a> Bench<'a> {
         smp
     }
 
-    /// Reads an attribute of a node; a refusal or silence breaks the rule.
+    /// Reads an attribute of a node. A refusal or no answer violates the rule.
     pub(super) fn get<T: Attribute + FromBytes + Immutable>(
         &mut self,
         path: &DrPath,
@@ -281,7 +281,7 @@ impl<'a> Bench<'a> {
         attribute(&answer)
     }
 
-    /// Writes an attribute of a node, and returns status and data of the answer.
+    /// Writes an attribute of a node, and returns the status and the data of the answer.
     pub(super) fn set<T: Attribute + FromBytes + IntoBytes + Immutable>(
         &mut self,
         path: &DrPath,
@@ -292,7 +292,7 @@ impl<'a> Bench<'a> {
         self.set_with(key, path, modifier, value)
     }
 
-    /// The same with another M_Key.
+    /// As [`set`](Self::set), with another M_Key.
     pub(super) fn set_with<T: Attribute + FromBytes + IntoBytes + Immutable>(
         &mut self,
         key: MKey,
@@ -306,7 +306,7 @@ impl<'a> Bench<'a> {
         Ok((status(&answer), attribute(&answer)?))
     }
 
-    /// Writes an attribute; a refusal or silence breaks the rule.
+    /// Writes an attribute. A refusal or no answer violates the rule.
     pub(super) fn put<T: Attribute + FromBytes + IntoBytes + Immutable>(
         &mut self,
         path: &DrPath,
@@ -322,7 +322,7 @@ impl<'a> Bench<'a> {
         Ok(after)
     }
 
-    /// Answers a manager that asks for SMInfo, as `persona` says. Returns whether it did.
+    /// Answers a manager that reads SMInfo, as `persona` specifies. Returns whether the datagram was such a request.
     fn answer_as_manager(&mut self, mad: &Mad) -> Result<bool, Stop> {
         let header = mad.header();
         let asks = header.mgmt_class().is_smp()
@@ -349,7 +349,7 @@ impl<'a> Bench<'a> {
                 .set_smp_data(&data);
         }
         self.send(&answer)?;
-        // A case may look for the order of another manager, but not for its questions.
+        // A case may wait for a Set from another manager, but not for its Gets.
         Ok(header.method() == Method::GET)
     }
 }
@@ -362,7 +362,7 @@ pub(super) fn is_answer(mad: &Mad, class: MgmtClass, id: TransactionId) -> bool 
         && header.transaction_id().low() == id.low()
 }
 
-/// The status of an answer, without the direction of a directed route.
+/// The status of an answer, without the direction bit of a directed route.
 pub(super) fn status(answer: &Mad) -> MadStatus {
     let header = answer.header();
     match header.mgmt_class() {
@@ -381,12 +381,12 @@ pub(super) fn attribute<T: Attribute + FromBytes + Immutable>(mad: &Mad) -> Resu
     }
 }
 
-/// Bytes of an answer from `from` to `to`.
+/// The bytes of an answer from `from` to `to`.
 pub(super) fn part(mad: &Mad, from: usize, to: usize) -> &[u8] {
     mad.bytes.get(from..to).unwrap_or_default()
 }
 
-/// The first byte of two answers that differs, with the transaction ID left out.
+/// The first byte at which two answers differ, ignoring the transaction ID.
 pub(super) fn difference(a: &Mad, b: &Mad) -> Option<String> {
     let pairs = a.bytes.iter().zip(&b.bytes).enumerate();
     let mut behind = pairs.filter(|(at, _)| !(8..16).contains(at));
@@ -401,7 +401,7 @@ pub(super) fn smp_to(lid: Lid, method: Method, id: AttributeId, modifier: u32, k
     smp.to(MadAddress::smi(lid))
 }
 
-/// A list of at most five things, for a message.
+/// At most five of the things, as a list for a message.
 pub(super) fn listed<T: ToString>(things: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
     for (at, thing) in things.into_iter().enumerate() {

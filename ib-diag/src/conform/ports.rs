@@ -1,4 +1,4 @@
-//! Which ports the cases work on, and how they leave them as they found them.
+//! The ports that the cases work on, and the restoration of their state.
 
 use alloc::format;
 use core::time::Duration;
@@ -11,32 +11,32 @@ use ib_wire::{Lid, MKey, PortNum};
 
 use super::bench::{Bench, Outcome, Stop, ensure, fail, skip};
 
-/// Key that cases guard a port by; the restoration knows it.
+/// The key with which cases protect a port. The code that restores a port tries it.
 pub(super) const TEST_KEY: MKey = MKey(0x00c0_ffee_0000_0001);
 
-/// A port as its agent is asked for it.
+/// The address of a port: the agent of its node, and the attribute modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PortAt {
-    /// The node.
+    /// The directed route to the node.
     pub(super) path: DrPath,
-    /// Attribute modifier: the port's number, 0 for the port of arrival of a channel adapter.
+    /// Attribute modifier: the port number; 0 at a channel adapter is the port of arrival.
     pub(super) modifier: u32,
 }
 
-/// A cable between a switch and a channel adapter that nobody else needs.
+/// A cable between a switch and a channel adapter that no manager and no other case depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    /// The port of the switch.
+    /// The end at the switch.
     pub(super) switch: PortAt,
-    /// The port of the channel adapter.
+    /// The end at the channel adapter.
     pub(super) ca: PortAt,
 }
 
 impl Bench<'_> {
-    /// A port of a channel adapter with a cable to a switch, on which neither we nor a manager sit.
+    /// A port of a channel adapter that has a cable to a switch and is neither our own port nor a manager's.
     pub(super) fn ca_port(&self) -> Result<PortRef, Stop> {
         let own = self.subnet.own_port.map(|own| own.node);
-        // The last: a server's default node, where others may sit, is the first.
+        // The last such port: a server's default node, where other programs may run, is the first.
         let found = self.subnet.ports().filter(|(at, node, port)| {
             let is_manager = port
                 .info
@@ -103,12 +103,12 @@ impl Bench<'_> {
         self.get(&at.path, at.modifier)
     }
 
-    /// The port that we speak through.
+    /// PortInfo of the port that the case sends from.
     pub(super) fn own_info(&mut self) -> Result<PortInfo, Stop> {
         self.get(&DrPath::OWN_NODE, 0)
     }
 
-    /// A Set of PortInfo that a case expects to be refused, and to change nothing.
+    /// Judges a Set of PortInfo that must be refused and must change nothing.
     pub(super) fn refused(&mut self, at: PortAt, change: fn(&mut PortInfo)) -> Outcome {
         self.with_port(at, |bench, before| {
             let mut wanted = settable(before);
@@ -127,7 +127,7 @@ impl Bench<'_> {
         })
     }
 
-    /// A Set of PortInfo that a case expects to be carried out: the answer and a Get after it show it.
+    /// Judges a Set of PortInfo that must be carried out: the answer and a Get after it show the new values.
     pub(super) fn taken(
         &mut self,
         at: PortAt,
@@ -151,7 +151,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Lets a case change a port, and sets PortInfo back whatever came of it.
+    /// Lets a case change a port, and restores PortInfo whatever the result is.
     pub(super) fn with_port(
         &mut self,
         at: PortAt,
@@ -166,7 +166,7 @@ impl Bench<'_> {
         outcome.and(restored)
     }
 
-    /// Writes PortInfo as it was.
+    /// Restores PortInfo.
     pub(super) fn restore(&mut self, at: PortAt, before: &PortInfo) -> Outcome {
         let wanted = settable(before);
         let mut answered = None;
@@ -189,7 +189,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Reads a port's state again and again until it is the wanted one.
+    /// Reads the state of a port repeatedly until it is `wanted`; `false` if that takes too long.
     pub(super) fn reaches(&mut self, at: PortAt, wanted: PortState) -> Result<bool, Stop> {
         let deadline = self.after(self.options.timeout.saturating_mul(4));
         loop {
@@ -203,7 +203,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Sets the state of a port and nothing else.
+    /// Sets the state of a port, and no other field.
     pub(super) fn set_state(
         &mut self,
         at: PortAt,
@@ -214,7 +214,7 @@ impl Bench<'_> {
         self.set(&at.path, at.modifier, &wanted)
     }
 
-    /// Lets a case change the state of a link, and brings the link up again whatever came of it.
+    /// Lets a case change the state of a link, and brings the link up again whatever the result is.
     pub(super) fn with_link(&mut self, body: impl FnOnce(&mut Self, Edge) -> Outcome) -> Outcome {
         let edge = self.edge()?;
         let before = (self.port_info(edge.switch)?, self.port_info(edge.ca)?);
@@ -224,14 +224,14 @@ impl Bench<'_> {
         }
         let outcome = body(self, edge);
         let restored = self.activate(edge);
-        // What a link loses when it goes down, such as the MTU, is set back too.
+        // Settings that a link loses when it goes down, such as the MTU, are restored too.
         let settled = self
             .restore(edge.switch, &before.0)
             .and_then(|()| self.restore(edge.ca, &before.1));
         outcome.and(restored).and(settled)
     }
 
-    /// Takes a link from any state to one where the switch's port is in Initialize.
+    /// Brings a link from any state to one in which the switch's port is in Initialize.
     pub(super) fn initialize(&mut self, edge: Edge) -> Outcome {
         let now = self.port_info(edge.switch)?;
         if now.port_physical_state() == PortPhysicalState::DISABLED {
@@ -247,7 +247,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Takes a link to Active at both ends.
+    /// Brings both ends of a link to Active.
     fn activate(&mut self, edge: Edge) -> Outcome {
         self.initialize(edge)?;
         for state in [PortState::ARMED, PortState::ACTIVE] {
@@ -264,7 +264,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Takes the switch's port of a link from Active to the state.
+    /// Brings the switch's port of a link from Active to `state`.
     pub(super) fn bring_to(&mut self, edge: Edge, state: PortState) -> Outcome {
         match state {
             PortState::ACTIVE => return Ok(()),
@@ -289,7 +289,7 @@ impl Bench<'_> {
     }
 }
 
-/// A PortInfo that a Set may carry and that changes nothing.
+/// PortInfo with fields that a Set may carry and that change nothing.
 pub(super) fn settable(read: &PortInfo) -> PortInfo {
     let mut info = *read;
     info.set_port_state(PortState::NO_CHANGE)
@@ -301,7 +301,7 @@ pub(super) fn settable(read: &PortInfo) -> PortInfo {
     info
 }
 
-/// Whether two readings show the same port. Counters of violations, and the port of arrival, may differ.
+/// Whether two readings show the same port. Violation counters and the port of arrival may differ.
 pub(super) fn same_but_counters(a: &PortInfo, b: &PortInfo) -> bool {
     let mut b = *b;
     b.set_m_key_violations(a.m_key_violations())
@@ -313,7 +313,7 @@ pub(super) fn same_but_counters(a: &PortInfo, b: &PortInfo) -> bool {
     *a == b
 }
 
-/// The number of a port as a modifier.
+/// A port number as an attribute modifier.
 pub(super) fn modifier(port: PortNum) -> u32 {
     u32::from(port.0)
 }

@@ -1,4 +1,4 @@
-//! Cases for subnet management agents: of a channel adapter, and of a switch.
+//! Cases for subnet management agents: those of a channel adapter and of a switch.
 
 mod answers;
 mod directed;

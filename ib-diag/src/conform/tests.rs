@@ -1,4 +1,4 @@
-//! The cases against our own programs, in virtual time, and against peers that break a rule.
+//! The cases against our own programs in virtual time, and against peers that violate a rule.
 
 mod peers;
 
@@ -70,7 +70,7 @@ fn our_agents_and_fabric_keep_every_rule_and_are_left_as_they_were() {
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
-/// PortInfo and tables of every node, as the agents have them. Violation counters may have risen.
+/// PortInfo and tables of every node as the agents hold them. Violation counters, which may have risen, are left out.
 fn state(sim: &SharedSim) -> Vec<String> {
     sim.with(|sim| {
         let mut all = Vec::new();
@@ -83,7 +83,7 @@ fn state(sim: &SharedSim) -> Vec<String> {
             if let Some(switch) = node.sma().switch() {
                 let mut info = *switch.info();
                 info.set_port_state_change(false);
-                // A block of entries that lead nowhere is the same as none.
+                // Entries without a port at the end of the table are the same as no entries.
                 let used = switch.lft().iter().rposition(|port| *port != PortNum(255));
                 let lft = switch.lft().get(..=used.unwrap_or(0));
                 all.push(format!("{index:?} {info:?} {lft:?}"));
@@ -108,7 +108,7 @@ fn our_manager_and_administrator_keep_every_rule() {
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
-/// Runs the cases of a subject against agents whose answers a function spoils, and returns those that fail.
+/// Runs the cases of a subject against agents whose answers `spoil` corrupts, and returns the cases that fail.
 fn failing(subject: Subject, spoil: fn(&mut Mad)) -> Vec<&'static str> {
     let (sim, at) = agents();
     let clock = sim.clock();
@@ -121,7 +121,7 @@ fn failing(subject: Subject, spoil: fn(&mut Mad)) -> Vec<&'static str> {
     failed.map(|case| case.id).collect()
 }
 
-/// The same with a manager at work.
+/// Runs these cases with a manager at work and corrupted answers, and returns the cases that fail.
 fn failing_with_manager(ids: &[&str], spoil: fn(&mut Mad)) -> Vec<&'static str> {
     let both = WithManager::new("gen-ring-5");
     let clock = both.clock();
@@ -204,7 +204,7 @@ fn counters_of_another_port_fail_the_cases_of_port_select() {
             mad.bytes[65] ^= 0x40;
         }
     });
-    // Of ClassPortInfo the byte is the class version.
+    // In ClassPortInfo the corrupted byte is the class version.
     assert_eq!(failed, ["sim-161", "sim-169", "sim-176"]);
 }
 

@@ -1,4 +1,4 @@
-//! What every answer of an administrator has, and what it refuses (IBA vol. 1, 15.2.1 and 15.4.2).
+//! Requirements on every answer of an administrator, and requests that it refuses (IBA vol. 1, 15.2.1 and 15.4.2).
 
 use ib_mad::{AttributeId, ClassPortInfo, Mad, Method, SmKey};
 use ib_sa::{ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, SaMad};
@@ -268,7 +268,7 @@ fn unsupported(bench: &mut Bench<'_>, method: Method, id: AttributeId) -> Outcom
     Ok(())
 }
 
-/// Asks with zeros and with ones behind the template, with another request in between.
+/// Sends a request with zeros and then with ones after the template, with another request in between.
 fn twice(bench: &mut Bench<'_>, request: &SaMad, len: usize) -> Outcome {
     let mad = bench.sa_mad(request)?;
     let first = bench.answer(&mad)?;

@@ -12,11 +12,11 @@ use crate::conform::{
 
 const JOIN: &str = "IBA vol. 1, 15.2.5.17";
 
-/// Group of the cases: transient, link-local.
+/// The group that the cases create: transient, link-local.
 const GROUP: Gid = Gid([
     0xff, 0x12, 0xc0, 0x2f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x34,
 ]);
-/// The group that all IPoIB ports of the default partition join.
+/// The group that every IPoIB port of the default partition joins.
 const BROADCAST: Gid = Gid([
     0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff,
 ]);
@@ -353,7 +353,7 @@ fn named(mgid: Gid) -> McMemberRecord {
     record
 }
 
-/// What creates the group, or joins it, as a full member.
+/// A record that creates the group, or joins it, as a full member.
 fn member(own: Gid) -> McMemberRecord {
     let mut record = named(GROUP);
     record
@@ -404,7 +404,7 @@ fn refuses(
     judge(bench, &record, answer, &[0x0200, 0x0500])
 }
 
-/// A join with a value that the group does not have.
+/// Judges a join with a value that differs from the group's.
 fn mismatch(
     bench: &mut Bench<'_>,
     change: fn(&mut McMemberRecord) -> &mut McMemberRecord,
@@ -423,7 +423,7 @@ fn mismatch(
     })
 }
 
-/// Judges a refusal; a group that came about all the same is left again.
+/// Judges a refusal. If the group was created nevertheless, it is left again.
 fn judge(
     bench: &mut Bench<'_>,
     record: &McMemberRecord,

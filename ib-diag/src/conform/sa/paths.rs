@@ -1,4 +1,4 @@
-//! PathRecord: from whom to whom, and what a path can carry (IBA vol. 1, 15.2.5.16).
+//! PathRecord: the ends and the properties of a path (IBA vol. 1, 15.2.5.16).
 
 use ib_mad::Method;
 use ib_sa::{PathComponents, PathRecord, Selector};
@@ -309,7 +309,7 @@ fn path(bench: &mut Bench<'_>) -> Result<PathRecord, Stop> {
     path_with(bench, |template| template, PathComponents::empty())
 }
 
-/// A template from our port to the tested one, changed.
+/// A template for paths from our port to the tested one, with a change.
 fn template(
     bench: &mut Bench<'_>,
     change: impl FnOnce(&mut PathRecord) -> &mut PathRecord,

@@ -1,4 +1,4 @@
-//! Questions to the administrator.
+//! Requests to the administrator.
 
 use alloc::{format, vec::Vec};
 
@@ -13,7 +13,7 @@ use ib_wire::{Gid, GidPrefix, Guid, Lid};
 use crate::conform::bench::{Bench, Stop, ensure, fail, skip};
 
 impl Bench<'_> {
-    /// Where PortInfo of our port says that the administrator is.
+    /// The address of the administrator, from PortInfo of our port.
     pub(super) fn administrator(&mut self) -> Result<MadAddress, Stop> {
         let own = self.own_info()?;
         match own.master_sm_lid() {
@@ -22,7 +22,7 @@ impl Bench<'_> {
         }
     }
 
-    /// GID of the port that we speak through.
+    /// GID of the port that the case sends from.
     pub(super) fn own_gid(&mut self) -> Result<Gid, Stop> {
         let prefix = self.own_info()?.gid_prefix();
         let own = self.subnet.own_port.and_then(|own| self.subnet.port(own));
@@ -38,7 +38,7 @@ impl Bench<'_> {
         Ok((Gid::new(prefix, node.port_guid()), info))
     }
 
-    /// Sends a request and returns the datagram that answers it.
+    /// Sends a request and returns its answer.
     pub(super) fn sa_answer(&mut self, request: &SaMad) -> Result<SaMad, Stop> {
         let mad = self.sa_mad(request)?;
         let answer = self.answer(&mad)?;
@@ -52,7 +52,7 @@ impl Bench<'_> {
         Ok(request.to(self.administrator()?))
     }
 
-    /// Asks for one record; the status where there is none.
+    /// Requests one record; returns the status if there is none.
     pub(super) fn record<R: Record>(
         &mut self,
         method: Method,
@@ -71,7 +71,7 @@ impl Bench<'_> {
         }
     }
 
-    /// As [`record`](Self::record), where a refusal breaks the rule.
+    /// As [`record`](Self::record), but a refusal violates the rule.
     pub(super) fn good<R: Record>(
         &mut self,
         method: Method,
@@ -87,7 +87,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The table of the records that match.
+    /// Requests the table of the records that match.
     pub(super) fn table<R: Record>(
         &mut self,
         template: &R,
@@ -102,7 +102,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The table, or the status with which it is refused; silence breaks the rule.
+    /// Requests the table; returns the status if it is refused. No answer violates the rule.
     pub(super) fn table_or_error<R: Record>(
         &mut self,
         template: &R,
@@ -142,7 +142,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Judges the status with which a request for one record is refused.
+    /// Judges the status with which the administrator refuses a request for one record.
     pub(super) fn refused_with<R: Record>(
         &mut self,
         method: Method,

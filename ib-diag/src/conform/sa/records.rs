@@ -1,4 +1,4 @@
-//! Tables of records, and how components select from them (IBA vol. 1, 15.2.5 and 15.4.4).
+//! Tables of records, and the selection of records by components (IBA vol. 1, 15.2.5 and 15.4.4).
 
 use alloc::vec::Vec;
 
@@ -435,7 +435,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// LIDs of all end ports that have one, in order.
+/// The LIDs of all end ports that have one, in ascending order.
 fn ends(bench: &Bench<'_>) -> Vec<Lid> {
     let ends = bench.subnet.ports().filter_map(|(at, node, port)| {
         let external = node.is_switch() && at.port != PortNum::MANAGEMENT;

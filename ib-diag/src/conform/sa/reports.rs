@@ -1,4 +1,4 @@
-//! InformInfo and Report: subscriptions, and what subscribers are sent (IBA vol. 1, 13.4.8.3 and 13.4.11).
+//! InformInfo and Report: subscriptions, and the reports to subscribers (IBA vol. 1, 13.4.8.3 and 13.4.11).
 
 use core::time::Duration;
 
@@ -75,7 +75,7 @@ pub(super) const CASES: &[Case] = &[
             let report = report(bench, TrapNumber::MC_GROUP_CREATED);
             delete(bench)?;
             let notice: Notice = attribute(&report?)?;
-            // Six reserved bytes stand before the GID.
+            // Six reserved bytes precede the GID.
             let named = notice.data_details().get(6..22);
             ensure!(
                 named == Some(&GROUP.0[..]),

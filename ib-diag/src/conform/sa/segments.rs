@@ -1,4 +1,4 @@
-//! The receiver's side of a transfer, packet by packet, as the cases play it (IBA vol. 1, 13.6).
+//! The receiver's side of a transfer, packet by packet, as a case plays it (IBA vol. 1, 13.6).
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -8,7 +8,7 @@ use ib_sa::{ComponentMask, PortInfoRecord, SaMad};
 
 use crate::conform::bench::{Bench, Outcome, Stop, ensure, fail, skip};
 
-/// Asks for the table of all ports, runs the body with its first segment, and ends the transfer.
+/// Requests the table of all ports, runs the body with the first segment, and ends the transfer.
 pub(super) fn transfer(
     bench: &mut Bench<'_>,
     body: fn(&mut Bench<'_>, TransactionId, &Mad) -> Outcome,
@@ -60,7 +60,7 @@ pub(super) fn begin(bench: &mut Bench<'_>, request: &SaMad) -> Result<(Transacti
     Ok((id, first))
 }
 
-/// The whole answer, acknowledged with a window.
+/// Receives the whole answer, with acknowledgements that announce this window.
 pub(super) fn whole(bench: &mut Bench<'_>, window: u32) -> Result<Vec<Mad>, Stop> {
     let request = SaMad::query(
         Method::GET_TABLE,
@@ -94,7 +94,7 @@ pub(super) fn whole(bench: &mut Bench<'_>, window: u32) -> Result<Vec<Mad>, Stop
     Ok(segments)
 }
 
-/// What comes of a transfer in a time.
+/// The packets of a transfer that arrive within a time.
 pub(super) fn collect(
     bench: &mut Bench<'_>,
     id: TransactionId,
@@ -139,7 +139,7 @@ pub(super) fn ack(bench: &mut Bench<'_>, of: &Mad, segment: u32, window_last: u3
     )
 }
 
-/// Sends a packet against the stream of a transfer.
+/// Sends a control packet of a transfer: it goes from the receiver of the data to the sender.
 pub(super) fn control(
     bench: &mut Bench<'_>,
     of: &Mad,

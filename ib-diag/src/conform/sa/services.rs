@@ -1,4 +1,4 @@
-//! ServiceRecord: what hosts offer, and for how long (IBA vol. 1, 15.2.5.14).
+//! ServiceRecord: the services that hosts offer, and their leases (IBA vol. 1, 15.2.5.14).
 
 use core::time::Duration;
 
@@ -193,7 +193,7 @@ fn service(bench: &mut Bench<'_>, lease: u32) -> Result<ServiceRecord, Stop> {
     Ok(record)
 }
 
-/// Registers the service, runs the body, and deletes it.
+/// Registers the service, runs the body, and deletes the service.
 fn registered(
     bench: &mut Bench<'_>,
     lease: u32,

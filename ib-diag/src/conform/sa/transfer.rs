@@ -1,4 +1,4 @@
-//! RMPP: tables of many segments, windows, and what a sender repeats (IBA vol. 1, 13.6).
+//! RMPP: tables of many segments, windows, and repetition by the sender (IBA vol. 1, 13.6).
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -275,7 +275,7 @@ pub(super) const CASES: &[Case] = &[
                 let deadline = bench.after(Duration::from_secs(8));
                 let again = bench.wait(deadline, |mad| is_segment(mad, id) && number(mad) == 1)?;
                 let Some(again) = again else {
-                    // As ours does where the receivers are programs that know no acknowledgements.
+                    // Our administrator does so too if the receivers are programs that send no acknowledgements.
                     return skip("the peer takes the receiver for one that does not acknowledge");
                 };
                 ensure!(again.bytes == first.bytes, "the repetition differs");
@@ -350,7 +350,7 @@ pub(super) const CASES: &[Case] = &[
             let length = rmpp.data2();
             ack(bench, &first, 1, 1)?;
             ensure!(flags == (true, true), "First {}, Last {}", flags.0, flags.1);
-            // A record of 108 bytes, filled up to 112.
+            // A record of 108 bytes, padded to 112.
             ensure!(
                 (20 + 108..=20 + 112).contains(&length),
                 "PayloadLength {length}"

@@ -1,4 +1,4 @@
-//! RMPP: packets that break a transfer, and what the sender of the data answers (IBA vol. 1, 13.6).
+//! RMPP: packets that violate the protocol of a transfer, and the data sender's answers (IBA vol. 1, 13.6).
 
 use core::time::Duration;
 
@@ -192,7 +192,7 @@ fn no_more(bench: &mut Bench<'_>, id: TransactionId) -> Outcome {
     Ok(())
 }
 
-/// An acknowledgement that was spoilt is answered by an ABORT with the status.
+/// A corrupted acknowledgement must be answered by an ABORT with the status.
 fn aborts(bench: &mut Bench<'_>, spoil: fn(&mut RmppHeader), expected: RmppStatus) -> Outcome {
     let request = SaMad::query(
         Method::GET_TABLE,

@@ -1,4 +1,4 @@
-//! Identities, and what both ends of a cable show (IBA vol. 1, 14.2.5.3 and 14.2.5.6).
+//! Identities, and the values that both ends of a cable show (IBA vol. 1, 14.2.5.3 and 14.2.5.6).
 
 use alloc::{collections::BTreeMap, format, vec::Vec};
 
@@ -158,7 +158,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// Over the port of one end a directed route reaches the port of the other end.
+/// Judges whether a directed route over the port at one end reaches the port at the other end.
 fn leads(bench: &mut Bench<'_>, from: PortRef, to: PortRef) -> Outcome {
     let node = bench.subnet.node(from.node);
     let Some((path, true)) = node.map(|node| (node.path, node.is_switch())) else {

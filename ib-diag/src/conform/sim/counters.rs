@@ -1,4 +1,4 @@
-//! Performance management: the counters of a port, and how their agent answers (IBA vol. 1, 16.1).
+//! Performance management: the counters of a port, and the answers of their agent (IBA vol. 1, 16.1).
 
 use ib_mad::{
     Attribute, AttributeId, ClassPortInfo, CounterSelect, Mad, MadAddress, MadStatus, Method,
@@ -189,7 +189,7 @@ pub(super) const CASES: &[Case] = &[
                 counters(bench)?;
             }
             let after = counters(bench)?;
-            // A datagram has 256 bytes, which are 64 words, and headers.
+            // A datagram has 256 bytes, which are 64 words, in addition to its headers.
             for (name, before, after) in [
                 (
                     "PortXmitData",
@@ -383,7 +383,7 @@ fn extended(bench: &mut Bench<'_>) -> Result<PortCountersExtended, Stop> {
     attribute(&answer)
 }
 
-/// Writes zeros to the counters that are named.
+/// Writes zeros to the selected counters.
 fn write(bench: &mut Bench<'_>, named: CounterSelect) -> Outcome {
     let (_, port) = target(bench)?;
     let mut zeros = PortCounters::default();

@@ -1,4 +1,4 @@
-//! How packets get to a LID: forwarding tables, and which packets pass a port in which state.
+//! Forwarding of packets to a LID: forwarding tables, and the packets that a port passes in each state.
 
 use ib_mad::{Attribute as _, ClassPortInfo, Mad, MadAddress, Method, MgmtClass};
 use ib_smp::{LinearForwardingTable, NodeInfo, PortState, SwitchInfo};
@@ -142,7 +142,7 @@ fn node_info(bench: &Bench<'_>, lid: Lid) -> Mad {
     smp_to(lid, Method::GET, NodeInfo::ID, 0, bench.options.m_key)
 }
 
-/// A request of performance management, which goes on a data VL.
+/// A request of performance management, which is sent on a data VL.
 fn class_port_info(lid: Lid) -> Mad {
     let mut mad = Mad::new(MadAddress::gsi(lid, Sl::ZERO));
     mad.header_mut()
@@ -154,7 +154,7 @@ fn class_port_info(lid: Lid) -> Mad {
     mad
 }
 
-/// Changes the entry of a LID in the switch in front of it, and sets it back.
+/// Changes the entry of a LID in the switch next to its port, and restores the entry.
 fn with_entry(
     bench: &mut Bench<'_>,
     edge: Edge,

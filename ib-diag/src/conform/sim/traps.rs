@@ -1,4 +1,4 @@
-//! Traps that agents send by themselves, their repetition, and TrapRepress (IBA vol. 1, 13.4.9).
+//! Traps that agents send on their own, their repetition, and TrapRepress (IBA vol. 1, 13.4.9).
 
 use core::time::Duration;
 
@@ -179,7 +179,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// A trap, and what is known of its sender.
+/// A trap, and the facts about its sender.
 struct Trap {
     mad: Mad,
     notice: NoticeSm,
@@ -188,7 +188,7 @@ struct Trap {
     subnet_timeout: u8,
 }
 
-/// Makes our port the one that the switch sends its traps to, takes a link down, and judges the trap.
+/// Makes our port the destination of the switch's traps, takes a link down, and judges the trap.
 fn trapped(bench: &mut Bench<'_>, judge: fn(&mut Bench<'_>, &Trap) -> Outcome) -> Outcome {
     let own = bench.own_info()?.lid();
     let edge = bench.edge()?;
@@ -201,7 +201,7 @@ fn trapped(bench: &mut Bench<'_>, judge: fn(&mut Bench<'_>, &Trap) -> Outcome) -
     }
     bench.with_port(port_0, |bench, before| {
         let mut wanted = settable(before);
-        // 4.096 us * 2^15 is 134 ms: the repetition is not waited for longer than it must be.
+        // 4.096 us * 2^15 is 134 ms. With this value the trap is repeated soon.
         wanted.set_master_sm_lid(own).set_subnet_timeout(15);
         bench.put(&port_0.path, 0, &wanted)?;
         let switch = before.lid();

@@ -180,7 +180,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// The route to the manager that is the master, and its SMInfo.
+/// The directed route to the master manager, and its SMInfo.
 pub(super) fn peer(bench: &mut Bench<'_>) -> Result<(DrPath, SmInfo), Stop> {
     bench.survey(Contents::SM_INFO)?;
     let own = bench.subnet.own_port.map(|own| own.node);
@@ -194,7 +194,7 @@ pub(super) fn peer(bench: &mut Bench<'_>) -> Result<(DrPath, SmInfo), Stop> {
     }
 }
 
-/// SMInfo of ours, as the sender of an order.
+/// SMInfo of the manager that the case plays, as the sender of an order.
 pub(super) fn own_info(bench: &Bench<'_>, state: SmState) -> SmInfo {
     let own = bench.subnet.own_port.and_then(|own| bench.subnet.port(own));
     let mut info = SmInfo::default();
@@ -232,7 +232,7 @@ fn refuses(bench: &mut Bench<'_>, control: SmControl, state: SmState) -> Outcome
     Ok(())
 }
 
-/// The answer without ActCount, which rises.
+/// The answer without ActCount, which increases on its own.
 fn still(mut answer: Mad) -> Mad {
     if let Some(count) = answer.bytes.get_mut(80..84) {
         count.fill(0);

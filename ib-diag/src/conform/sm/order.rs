@@ -1,6 +1,7 @@
-//! A manager that stands by: how it comes to, and what each order does to it (IBA vol. 1, 14.4.1).
+//! A standby manager: the transition to standby, and the effect of each order (IBA vol. 1, 14.4.1).
 //!
-//! The case plays a manager of the highest priority, to which the peer hands the subnet over. At the end it hands the subnet back.
+//! The case plays a manager of the highest priority, to which the peer hands over the subnet. At the end the case hands
+//! it back.
 
 use core::time::Duration;
 
@@ -256,14 +257,14 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// Lets the peer hand the subnet over, runs the body, and hands the subnet back.
+/// Makes the peer hand over the subnet, runs the body, and hands the subnet back.
 fn standing_by(
     bench: &mut Bench<'_>,
     body: impl FnOnce(&mut Bench<'_>, &DrPath) -> Outcome,
 ) -> Outcome {
     let (path, _) = peer(bench)?;
     bench.persona = Some(own_info(bench, SmState::MASTER));
-    // A master that is given the subnet once more sweeps, and finds a higher master.
+    // A master that receives another HANDOVER sweeps, and finds a master of higher priority.
     let answer = order(bench, &path, SmControl::HANDOVER, SmState::MASTER)?;
     let taken = status(&answer);
     let outcome = match taken {
@@ -274,7 +275,7 @@ fn standing_by(
     outcome.and(back)
 }
 
-/// The same, and the peer is disabled.
+/// As `standing_by`, with the peer also disabled.
 fn not_active(bench: &mut Bench<'_>, body: fn(&mut Bench<'_>, &DrPath) -> Outcome) -> Outcome {
     standing_by(bench, |bench, path| {
         takes(bench, path, SmControl::DISABLE)?;
@@ -283,9 +284,9 @@ fn not_active(bench: &mut Bench<'_>, body: fn(&mut Bench<'_>, &DrPath) -> Outcom
     })
 }
 
-/// Makes the peer the master again, whatever its state.
+/// Makes the peer master again, whatever its state is.
 fn give_back(bench: &mut Bench<'_>, path: &DrPath) -> Outcome {
-    // From here on ours counts for nothing.
+    // From here on our manager shows NOT-ACTIVE, so the peer ignores it.
     let mut ours = own_info(bench, SmState::NOT_ACTIVE);
     ours.set_priority(0);
     bench.persona = Some(ours);
@@ -299,7 +300,7 @@ fn give_back(bench: &mut Bench<'_>, path: &DrPath) -> Outcome {
     becomes(bench, path, SmState::MASTER)
 }
 
-/// An order of a master that is carried out.
+/// Judges an order of a master that must be carried out.
 fn takes(bench: &mut Bench<'_>, path: &DrPath, control: SmControl) -> Outcome {
     let answer = order(bench, path, control, SmState::MASTER)?;
     let status = status(&answer);
@@ -307,7 +308,7 @@ fn takes(bench: &mut Bench<'_>, path: &DrPath, control: SmControl) -> Outcome {
     Ok(())
 }
 
-/// An order that is refused and leaves the state.
+/// Judges an order that must be refused and must not change the state.
 fn stays(
     bench: &mut Bench<'_>,
     path: &DrPath,
@@ -320,13 +321,13 @@ fn stays(
     is(bench, path, state)
 }
 
-/// The state is reached at once, or within a second.
+/// Judges that the state is reached within a second.
 fn is(bench: &mut Bench<'_>, path: &DrPath, state: SmState) -> Outcome {
     let deadline = bench.after(Duration::from_secs(1));
     reaches(bench, path, state, deadline)
 }
 
-/// The state is reached as soon as a sweep or a poll has ended.
+/// Judges that the state is reached after the next sweep or poll.
 fn becomes(bench: &mut Bench<'_>, path: &DrPath, state: SmState) -> Outcome {
     let deadline = bench.after(bench.options.patience);
     reaches(bench, path, state, deadline)

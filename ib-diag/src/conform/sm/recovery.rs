@@ -1,4 +1,4 @@
-//! What a manager does about a link that went down and came back (IBA vol. 1, 14.4.3 and 13.4.9).
+//! The reaction of a manager to a link that went down and came back (IBA vol. 1, 14.4.3 and 13.4.9).
 
 use core::time::Duration;
 
@@ -110,7 +110,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// Takes a link down, waits until the manager has made it Active again, and judges the port before and after.
+/// Takes a link down, waits until the manager has made it Active again, and compares the port before and after.
 fn bounced(
     bench: &mut Bench<'_>,
     judge: fn(&mut Bench<'_>, Edge, &PortInfo, &PortInfo) -> Outcome,

@@ -1,4 +1,4 @@
-//! What a subnet is like once its manager has brought it up (IBA vol. 1, 14.4.3).
+//! The state of a subnet after its manager has brought it up (IBA vol. 1, 14.4.3).
 
 use alloc::{collections::BTreeMap, format, vec::Vec};
 
@@ -224,7 +224,7 @@ pub(super) const CASES: &[Case] = &[
         "IBA vol. 1, 14.2.5.12",
         |bench| {
             bench.survey(Contents::FORWARDING)?;
-            // A port of a mask is one that the switch has.
+            // Every port in a port mask must exist at the switch.
             for node in bench.subnet.nodes.iter().filter(|node| node.is_switch()) {
                 for (place, table) in &node.mft {
                     for pair in table.as_bytes().as_chunks::<2>().0 {
@@ -247,7 +247,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// PortInfo of every end port with a link: of switches port 0.
+/// PortInfo of every end port with a link; for a switch that is port 0.
 fn end_ports(subnet: &Snapshot) -> impl Iterator<Item = (PortRef, &PortInfo)> {
     subnet.ports().filter_map(|(at, node, port)| {
         let is_end = node.is_switch() == (at.port == PortNum::MANAGEMENT);
@@ -315,7 +315,7 @@ fn keys(bench: &mut Bench<'_>, keeps: impl Fn(&[PKey], &PortInfo) -> bool) -> Ou
     Ok(())
 }
 
-/// The LID of the port whose manager says that it is the master.
+/// The LID of the port whose manager reports that it is the master.
 pub(super) fn master(bench: &mut Bench<'_>) -> Result<Lid, Stop> {
     bench.survey(Contents::SM_INFO)?;
     let found = bench.subnet.ports().find_map(|(at, node, port)| {
@@ -341,7 +341,7 @@ fn place(subnet: &Snapshot, at: PortRef) -> alloc::string::String {
     format!("port {} of {guid}", at.port)
 }
 
-/// Follows the linear tables from every switch to every end port.
+/// Judges that the linear tables lead from every switch to every end port.
 fn reach(bench: &mut Bench<'_>) -> Outcome {
     bench.survey(Contents::FORWARDING)?;
     let subnet = &bench.subnet;

@@ -1,7 +1,8 @@
 //! A manager represses every trap that it receives (IBA vol. 1, 13.4.9).
 //!
-//! The agent of the port that sent a trap takes TrapRepress in, so no program sees it. It is seen all the same: the case
-//! guards its own port by a key that the manager does not know, and the agent counts the TrapRepress as a violation.
+//! The agent of the port that sent a trap consumes the TrapRepress, so no program receives it. A case can nevertheless
+//! detect it: the case protects its own port with a key that the manager does not have, and the agent counts the
+//! TrapRepress as a violation.
 
 use core::time::Duration;
 
@@ -55,7 +56,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// Sends a trap so many times, and counts what the manager sends back.
+/// Sends a trap `times` times, and counts the TrapRepress datagrams from the manager.
 fn repressed(bench: &mut Bench<'_>, number: u16, is_generic: bool, times: u16) -> Outcome {
     bench.with_port(OWN, |bench, before| {
         let mut wanted = settable(before);

@@ -1,4 +1,4 @@
-//! What every answer of an agent repeats from its request (IBA vol. 1, 13.4 and 14.2.1).
+//! Fields that every answer of an agent copies from its request (IBA vol. 1, 13.4 and 14.2.1).
 
 use alloc::format;
 
@@ -51,7 +51,7 @@ pub(super) const CASES: &[Case] = &[
             let path = bench.ca()?;
             let mut smp = bench.smp(Method::GET, NodeInfo::ID, 0, &path);
             let id = bench.transaction();
-            // The high half belongs to the layers between.
+            // The layers below use the high half of the transaction ID.
             smp.set_transaction_id(id);
             bench.send(&smp.to_mad())?;
             let deadline = bench.after(bench.options.timeout);

@@ -1,4 +1,4 @@
-//! Directed routes: what each node does with hop pointer, hop count and paths (IBA vol. 1, 14.2.2).
+//! Directed routes: the handling of hop pointer, hop count and paths at each node (IBA vol. 1, 14.2.2).
 
 use ib_mad::{Attribute as _, Mad, MadAddress, Method};
 use ib_smp::{DrPath, NodeInfo, SmpDirected};
@@ -192,7 +192,7 @@ fn ask(bench: &mut Bench<'_>, request: &SmpDirected) -> Result<SmpDirected, Stop
     }
 }
 
-/// A node so many hops away has the GUID that the discovery found there.
+/// Judges whether the node at this number of hops has the GUID that the discovery found there.
 fn reaches(bench: &mut Bench<'_>, hops: u8) -> Outcome {
     let mut nodes = bench.subnet.nodes.iter();
     let found = nodes.find(|node| node.path.hop_count() == hops);
@@ -216,7 +216,7 @@ fn discarded(bench: &mut Bench<'_>, path: &DrPath, port: PortNum) -> Outcome {
     bench.silence(&request.to_mad())
 }
 
-/// A request to the tested channel adapter whose directed part begins or ends at the switch in front of it.
+/// A request to the tested channel adapter whose directed part begins or ends at the switch next to it.
 fn mixed(bench: &mut Bench<'_>, lid_first: bool, lid_last: bool) -> Result<(Mad, Guid), Stop> {
     let edge = bench.edge()?;
     let own = bench.own_info()?.lid();
@@ -226,7 +226,7 @@ fn mixed(bench: &mut Bench<'_>, lid_first: bool, lid_last: bool) -> Result<(Mad,
         return skip("no LIDs: bring the subnet up first");
     }
     let expected = bench.get::<NodeInfo>(&edge.ca.path, 0)?.node_guid();
-    // Of the ports on the way, those that lie in the directed part.
+    // Only those ports of the path that lie in the directed part.
     let whole: alloc::vec::Vec<PortNum> = edge.ca.path.ports().collect();
     let last = whole.last().copied();
     let path = match (lid_first, lid_last) {

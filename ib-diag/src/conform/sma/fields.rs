@@ -315,7 +315,7 @@ fn part_guid(bytes: &[u8; 64]) -> Guid {
     Guid(u64::from_be_bytes(*bytes.first_chunk().unwrap_or(&[0; 8])))
 }
 
-/// The port of arrival is what the last node wrote into the return path.
+/// Judges that LocalPortNum is the port that the last node wrote into the return path.
 fn local_port(bench: &mut Bench<'_>, path: &DrPath) -> Outcome {
     let smp = bench.smp(Method::GET, NodeInfo::ID, 0, path);
     let answer = bench.answer(&smp.to_mad())?;

@@ -1,7 +1,7 @@
 //! No byte of an answer depends on what the agent's memory held before.
 //!
-//! Each attribute is asked for twice: once with zeros behind the header, once with ones, and with other requests in
-//! between. The answers are equal byte for byte, the transaction ID left out.
+//! Each attribute is requested twice: once with zeros after the header and once with ones, with other requests in
+//! between. The answers must be equal byte for byte, except for the transaction ID.
 
 use ib_mad::{Attribute as _, AttributeId, Method};
 use ib_smp::{

@@ -1,4 +1,4 @@
-//! The M_Key of a port: who may read and write, what is counted, and the lease (IBA vol. 1, 14.2.4).
+//! The M_Key of a port: permission to read and write, violation counts, and the lease (IBA vol. 1, 14.2.4).
 
 use core::time::Duration;
 
@@ -304,7 +304,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// Guards the channel adapter's port, runs the body, and takes the key away again.
+/// Protects the channel adapter's port with a key, runs the body, and removes the key.
 fn guarded(
     bench: &mut Bench<'_>,
     protect: u8,
@@ -317,7 +317,7 @@ fn guarded(
     })
 }
 
-/// The same with protection 2 and a lease.
+/// As `guarded`, with protection 2 and a lease.
 fn leased(
     bench: &mut Bench<'_>,
     seconds: u16,
@@ -351,7 +351,7 @@ fn get(bench: &Bench<'_>, at: PortAt, key: MKey) -> Mad {
     smp.to_mad()
 }
 
-/// A Get that nobody answers.
+/// Judges a Get that must not be answered.
 fn dropped(bench: &mut Bench<'_>, at: PortAt, key: MKey) -> Outcome {
     let request = get(bench, at, key);
     bench.silence(&request)
@@ -363,7 +363,7 @@ fn read(bench: &mut Bench<'_>, at: PortAt, key: MKey) -> Result<Option<PortInfo>
     answer.as_ref().map(attribute).transpose()
 }
 
-/// PortInfo as who has the key reads it.
+/// PortInfo, read with the key of the port.
 fn known(bench: &mut Bench<'_>, at: PortAt) -> Result<PortInfo, Stop> {
     match read(bench, at, TEST_KEY)? {
         Some(info) => Ok(info),

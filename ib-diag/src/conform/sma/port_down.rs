@@ -1,7 +1,7 @@
 //! A port that is Down (IBA vol. 1, 14.2.5.6).
 //!
-//! These cases disable a port and enable it again. They come last: a peer that does not bring the link back has one channel
-//! adapter less for what follows.
+//! These cases disable a port and enable it again. They run last: if a peer does not bring the link back, later cases
+//! have one channel adapter less.
 
 use ib_smp::{PortPhysicalState, PortState};
 

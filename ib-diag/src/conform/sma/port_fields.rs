@@ -1,4 +1,4 @@
-//! What a Set(PortInfo) changes, and what it leaves (IBA vol. 1, 14.2.5.6).
+//! Fields that a Set(PortInfo) changes, and fields that it leaves (IBA vol. 1, 14.2.5.6).
 
 use ib_smp::{
     CapabilityMask, LinkDownDefaultState, LinkSpeedActive, LinkSpeeds, LinkWidthActive, LinkWidths,

@@ -1,4 +1,4 @@
-//! What a Set(PortInfo) may not carry: it is refused, and changes nothing (IBA vol. 1, 14.2.5.6).
+//! Values that a Set(PortInfo) may not carry: it is refused and changes nothing (IBA vol. 1, 14.2.5.6).
 
 use ib_mad::MadStatus;
 use ib_smp::{LinkDownDefaultState, LinkSpeeds, LinkWidths, VlCap};
@@ -181,7 +181,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// The first of these bits that is not among the supported ones.
+/// The first of these bits that is not supported.
 fn unsupported(supported: u8, bits: &[u8]) -> Option<u8> {
     bits.iter().copied().find(|bit| supported & bit == 0)
 }

@@ -1,7 +1,7 @@
-//! The walk of a port's state: what each Set of PortState does in each state (IBA vol. 1, 14.2.5.6).
+//! The state machine of a port: the effect of a Set of PortState in each state (IBA vol. 1, 14.2.5.6).
 //!
-//! The port is the switch's end of the cable to a channel adapter. Pitfall: a step out of order may be answered with
-//! status 0 as well as with 0x001c, as devices do both; what counts is that the state stays.
+//! The port is the switch's end of the cable to a channel adapter. Pitfall: devices answer a step out of order with
+//! status 0 or with 0x001c. The cases accept both, and require only that the state does not change.
 
 use ib_mad::MadStatus;
 use ib_smp::{PortInfo, PortPhysicalState, PortState};
@@ -213,7 +213,8 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// Brings the port to a state and sets another. Only a step from Initialize to Armed, or from Armed to Active, changes it.
+/// Brings the port to a state and sets another one. Only a step from Initialize to Armed, or from Armed to Active, may
+/// change the state.
 fn step(
     bench: &mut Bench<'_>,
     now: PortState,
@@ -237,7 +238,7 @@ fn step(
     })
 }
 
-/// A Set that is answered with status 0 and takes the port to a state.
+/// A Set that must be answered with status 0 and bring the port to a state.
 pub(super) fn carried_out(bench: &mut Bench<'_>, now: PortState, wanted: PortState) -> Outcome {
     step(bench, now, wanted, |status| {
         ensure!(status.is_ok(), "status {status}");
@@ -245,12 +246,12 @@ pub(super) fn carried_out(bench: &mut Bench<'_>, now: PortState, wanted: PortSta
     })
 }
 
-/// A Set that leaves the state, whatever its status.
+/// A Set that must not change the state, whatever its status.
 pub(super) fn stays(bench: &mut Bench<'_>, now: PortState, wanted: PortState) -> Outcome {
     step(bench, now, wanted, |_| Ok(()))
 }
 
-/// A Set of a state that nobody may set.
+/// A Set of a state that no requester may set.
 pub(super) fn refused(bench: &mut Bench<'_>, now: PortState, wanted: PortState) -> Outcome {
     step(bench, now, wanted, |status| {
         ensure!(
@@ -261,7 +262,7 @@ pub(super) fn refused(bench: &mut Bench<'_>, now: PortState, wanted: PortState) 
     })
 }
 
-/// A Set of Down: the link goes down, trains, and comes back in Initialize.
+/// A Set of Down: the link must go down, train, and come back in Initialize.
 fn retrains(bench: &mut Bench<'_>, now: PortState) -> Outcome {
     bench.with_link(|bench, edge| {
         bench.bring_to(edge, now)?;
@@ -275,7 +276,7 @@ fn retrains(bench: &mut Bench<'_>, now: PortState) -> Outcome {
     })
 }
 
-/// A Set of a physical state that is refused and leaves the link Active.
+/// A Set of a physical state that must be refused and leave the link Active.
 fn physical(bench: &mut Bench<'_>, physical: PortPhysicalState, state: PortState) -> Outcome {
     bench.with_link(|bench, edge| {
         let mut wanted: PortInfo = settable(&bench.port_info(edge.switch)?);

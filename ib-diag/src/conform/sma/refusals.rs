@@ -1,4 +1,4 @@
-//! Requests that an agent does not carry out, and what it answers (IBA vol. 1, 13.4.7).
+//! Requests that an agent does not carry out, and its answers (IBA vol. 1, 13.4.7).
 
 use ib_mad::{Attribute as _, AttributeId, MadStatus, Method};
 use ib_smp::{
@@ -384,7 +384,7 @@ fn invalid(bench: &mut Bench<'_>, method: Method, id: AttributeId, at: PortAt) -
     Ok(())
 }
 
-/// The port after the last one of the nearest switch.
+/// A port number that is one above the last port of the nearest switch.
 fn past_the_last_port(bench: &mut Bench<'_>) -> Result<PortAt, crate::conform::bench::Stop> {
     let path = bench.switch()?;
     let ports = bench.get::<NodeInfo>(&path, 0)?.num_ports();

@@ -1,4 +1,4 @@
-//! Tables of ports and switches: what is written is what is read (IBA vol. 1, 14.2.5.5 to 14.2.5.12).
+//! Tables of ports and switches: a Get returns the values of the last Set (IBA vol. 1, 14.2.5.5 to 14.2.5.12).
 
 use ib_mad::Attribute;
 use ib_smp::{
@@ -317,7 +317,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// Writes a table, judges what the answer and a Get after it show, and writes back what was there.
+/// Writes a table, judges the answer and a Get after it, and restores the table.
 fn changed<T: Attribute + FromBytes + IntoBytes + Immutable>(
     bench: &mut Bench<'_>,
     path: &DrPath,
@@ -362,7 +362,7 @@ fn arbitration(bench: &mut Bench<'_>, half: u32) -> Outcome {
     )
 }
 
-/// A block that no LID in use is in.
+/// A block of the linear forwarding table that contains no LID in use.
 fn last_linear_block(
     bench: &mut Bench<'_>,
     path: &DrPath,
@@ -374,7 +374,7 @@ fn last_linear_block(
     }
 }
 
-/// The bytes with others from an offset on.
+/// The bytes, with `new` in place of those from `at` on.
 fn with(bytes: &[u8; 64], at: usize, new: &[u8]) -> [u8; 64] {
     let mut bytes = *bytes;
     for (to, &from) in bytes.iter_mut().skip(at).zip(new) {

@@ -1,4 +1,4 @@
-//! Peers for the cases: our manager in virtual time, and a transport that spoils what comes.
+//! Peers for the cases: our manager in virtual time, and a transport that corrupts arriving datagrams.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use ib_transport::{Clock as _, MadTransport, Received, TransportError};
 
 use crate::testing::fabric;
 
-/// Two hosts: ours, and that of a manager which works whenever a case waits.
+/// Two hosts: ours, and the host of a manager that works whenever a case waits.
 pub(super) struct WithManager {
     sim: SharedSim,
     own: SimTransport,
@@ -41,7 +41,7 @@ impl WithManager {
             sim,
         };
         let up = both.clock().now().saturating_add(Duration::from_secs(5));
-        // The manager asks ours who it is; no case is there to answer.
+        // The manager reads SMInfo from our port, but no case is running yet to answer.
         while both.recv(Some(up)).unwrap().is_some() {}
         both
     }
@@ -50,7 +50,7 @@ impl WithManager {
         self.sim.clock()
     }
 
-    /// Lets the manager do what it has to do now; returns when it wants to be woken.
+    /// Lets the manager do the work that is due; returns when it wants to be called again.
     fn work(&mut self) -> Option<Instant> {
         let clock = self.clock();
         loop {
@@ -91,7 +91,7 @@ impl MadTransport for WithManager {
             if now >= deadline {
                 return Ok(None);
             }
-            // No further than to the next thing that happens, which may be the manager's.
+            // Time advances no further than to the next event, which may be the manager's.
             let events = [wake, self.sim.next_at()];
             let next = events.into_iter().flatten().min();
             let until = next.map_or(deadline, |next| next.min(deadline)).max(now);
@@ -100,7 +100,7 @@ impl MadTransport for WithManager {
     }
 }
 
-/// A transport whose arrivals a function spoils.
+/// A transport that lets a function corrupt every arriving datagram.
 pub(super) struct Tampered<T> {
     inner: T,
     spoil: fn(&mut Mad),
