@@ -116,7 +116,7 @@ pub fn run(args: ConformArgs, as_json: bool) -> Result<Verdict, CliError> {
     Ok(Verdict::of(failed == 0))
 }
 
-/// The cases that were asked for.
+/// The cases that the arguments select.
 fn chosen(args: &ConformArgs) -> Result<Vec<&'static Case>, CliError> {
     let all: Vec<&Case> = args.subject.cases().collect();
     if args.cases.is_empty() {
@@ -136,7 +136,7 @@ fn chosen(args: &ConformArgs) -> Result<Vec<&'static Case>, CliError> {
         .collect()
 }
 
-/// The port, as that of a subnet manager: orders, traps and reports reach it.
+/// Opens the port as a subnet manager does, so that it receives orders, traps and reports.
 fn open(
     args: &ConformArgs,
     timeout: Duration,
@@ -202,7 +202,7 @@ fn document(results: &[(&Case, CaseResult)]) -> serde_json::Value {
     json!({ "cases": cases.collect::<Vec<_>>() })
 }
 
-/// The results as JUnit's XML, which programs of continuous integration read.
+/// The results in JUnit's XML format, which continuous integration systems read.
 fn junit(subject: Subject, results: &[(&Case, CaseResult)]) -> String {
     let failures = count(results, |result| matches!(result, CaseResult::Fail(_)));
     let skipped = count(results, |result| matches!(result, CaseResult::Skip(_)));
@@ -242,7 +242,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // A control character has no place in XML.
+            // XML does not allow control characters.
             letter if letter.is_control() => escaped.push(' '),
             letter => escaped.push(letter),
         }

@@ -178,7 +178,7 @@ impl DiscoverArgs {
         })
     }
 
-    /// The text that was asked for.
+    /// The text in the requested format.
     fn text(&self, found: &Found) -> String {
         let wanted = [
             (self.hca_list, NodeType::CA),
@@ -206,12 +206,12 @@ impl DiscoverArgs {
     }
 }
 
-/// What was found, or read from a file.
+/// The fabric that was discovered, or read from a file.
 struct Found {
     fabric: Fabric,
     /// The nodes in the order in which they are printed.
     order: Vec<NodeIdx>,
-    /// The own port.
+    /// The port from which the walk began; `None` if it is unknown.
     from: Option<PortRef>,
     silent: Vec<SilentPort>,
     duplicate_guids: Vec<Guid>,
@@ -248,7 +248,7 @@ impl Found {
     }
 }
 
-/// The fabric, and what is not in it.
+/// The fabric, and the facts that a fabric does not contain.
 #[derive(Serialize)]
 struct Document {
     #[serde(flatten)]
@@ -258,7 +258,7 @@ struct Document {
     duplicate_guids: Vec<String>,
 }
 
-/// Nodes of one box.
+/// The nodes of one chassis.
 #[derive(Serialize)]
 struct ChassisDocument {
     guid: String,
@@ -277,7 +277,7 @@ impl ChassisDocument {
     }
 }
 
-/// A node that did not answer, by the directed route to it.
+/// A node that did not answer, identified by the directed route to it.
 #[derive(Serialize)]
 struct SilentNode {
     direct: String,

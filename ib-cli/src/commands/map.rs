@@ -110,7 +110,7 @@ pub fn run(args: MapArgs, as_json: bool) -> Result<Verdict, CliError> {
     Ok(Verdict::Holds)
 }
 
-/// A fabric that nobody has brought up: LIDs and routes as a manager would make them.
+/// A fabric that no manager has brought up: LIDs and routes are those that a manager would assign.
 fn planned(spec: &str) -> Result<Routed, CliError> {
     let fabric = FabricArgs {
         fabric: spec.to_owned(),
@@ -134,10 +134,10 @@ fn planned(spec: &str) -> Result<Routed, CliError> {
     })
 }
 
-/// A subnet as it is, with what is wrong in it.
+/// A subnet as it is, with the findings of the checks.
 fn read(source: &SourceArgs) -> Result<Routed, CliError> {
     let source = source.open()?;
-    // A snapshot is drawn by what it holds.
+    // A snapshot is drawn with all the data that it contains.
     let contents = match source.is_live() {
         true => Contents::all(),
         false => Contents::empty(),

@@ -137,7 +137,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         (MgmtClass::SUBN_LID, 1, SMP),
         (MgmtClass::SUBN_DIRECTED, 1, SMP),
         (MgmtClass::SUBN_ADM, 2, SA),
-        // Requests of the engines beside the manager, and no request of others.
+        // The companion engines send requests of these classes; the port takes no requests from others.
         (MgmtClass::PERF, 1, &[]),
         (MgmtClass::CONGESTION_CONTROL, 2, &[]),
         (REPLICATION_CLASS, REPLICATION_CLASS_VERSION, REPLICATION),
@@ -168,7 +168,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
-    // A recording can be replayed: the engine sees no times but those in the file.
+    // A recording can be replayed, because the engine reads no times except those in the file.
     let clock = port.clock(TappedClock::new(clock));
     let mut transport = Tap::new(port, clock.clone(), |record: &Record| {
         recording.write(record)

@@ -105,7 +105,7 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     let mut observer = ProgressObserver::new();
     let then = || args.then.iter().zip(places.iter().copied());
     let reports = match args.sm.pcap.as_deref() {
-        // Whoever records nothing need not copy every datagram.
+        // Without a recording, the datagrams need not be copied.
         None => bring_up(&mut sm, &mut transport, &sim, &mut observer, then()),
         Some(file) => {
             let mut recording = Recording::create(Some(file), Duration::ZERO)?;
@@ -160,12 +160,12 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         );
         report.print_verdict(&mut out, &good, &bad)?;
     }
-    // The process ends: what the fabric holds need not be taken apart node by node.
+    // The process is about to end, so the memory of the fabric need not be freed node by node.
     std::mem::forget((sm, sim));
     Ok(report.verdict())
 }
 
-/// Lets the manager bring the subnet up, then makes the changes; returns what each cost.
+/// Lets the manager bring the subnet up, then makes the changes. Returns the cost of each change.
 fn bring_up<'a>(
     sm: &mut SubnetManager,
     transport: &mut impl MadTransport,
@@ -181,7 +181,7 @@ fn bring_up<'a>(
     changes.map(run).collect()
 }
 
-/// The port that the manager sits on.
+/// The port of the manager.
 fn place(fabric: &Fabric, at: Option<&str>) -> Result<PortRef, CliError> {
     match at {
         Some(text) => {
@@ -209,7 +209,7 @@ impl fmt::Display for Unknown<'_> {
     }
 }
 
-/// A node's port to sit on: the first end port with a link, a switch's port 0, else the first.
+/// The port of a node that a manager can use: the first end port with a link, port 0 of a switch, else the first.
 fn first_end_port(fabric: &Fabric, index: NodeIdx) -> Option<PortRef> {
     let node = fabric.node(index);
     if node.type_.is_switch() {

@@ -1,4 +1,4 @@
-//! `ib whatif`: fails every link or switch in turn, repairs the routes, and says what would follow.
+//! `ib whatif`: fails every link or switch in turn, repairs the routes, and reports the effects.
 
 use std::{
     io::{self, Write as _},
@@ -48,13 +48,13 @@ Examples:
   ib whatif --fabric fabric.net --engine updn
   ib whatif --fabric fat-tree:radix=24,levels=2 --switches";
 
-/// One failure and what follows from it.
+/// One failure and its effects.
 #[derive(Serialize)]
 struct Failure {
     fails: String,
     cut_off: Vec<String>,
     moved: u64,
-    /// With `--in-full`, where the engine can route what is left.
+    /// Present with `--in-full` if the engine can route the remaining fabric.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_in_full: Option<u64>,
     recomputed: Option<String>,
@@ -103,7 +103,7 @@ pub fn run(args: WhatifArgs, as_json: bool) -> Result<Verdict, CliError> {
         let progress = Progress::new("computed in full", losses.len());
         for (done, (failure, &loss)) in failures.iter_mut().zip(&losses).enumerate() {
             progress.set(done);
-            // An engine that cannot route what is left has its reason in the report.
+            // If the engine cannot route the remaining fabric, the report already has the reason.
             let moved = whatif::moved_in_full(&fabric, &lids, &options, &before, loss);
             failure.moved_in_full = moved.ok();
         }

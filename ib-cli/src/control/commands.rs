@@ -1,4 +1,4 @@
-//! The commands of the console, under the names of OpenSM's.
+//! The commands of the console, with the names that OpenSM's console uses.
 //!
 //! A line is one command. Its answer is text that ends with an empty line; after `json ` it is one JSON
 //! document on one line.
@@ -42,14 +42,14 @@ version                      this program's version
 help                         this list
 json COMMAND                 the answer of COMMAND as JSON";
 
-/// An answer in both forms.
+/// An answer in both forms: text and JSON.
 struct Answer {
     text: String,
     json: Value,
 }
 
 impl Answer {
-    /// A command that is unknown, or was refused.
+    /// The answer to a command that is unknown or was refused.
     fn refused(text: impl Display) -> Self {
         let text = text.to_string();
         let json = json!({ "message": text, "refused": true });
@@ -57,7 +57,7 @@ impl Answer {
         Self { text, json }
     }
 
-    /// An answer of one sentence.
+    /// An answer that consists of one sentence.
     fn said(text: impl Display) -> Self {
         let text = text.to_string();
         let json = json!({ "message": text });
@@ -66,14 +66,14 @@ impl Answer {
 
     fn table(table: &Table, json: Value) -> Self {
         let mut out = Vec::new();
-        // A vector takes everything.
+        // Writing to a vector cannot fail.
         let _ = table.print(&mut out);
         let text = String::from_utf8_lossy(&out).trim_end().to_owned();
         Self { text, json }
     }
 }
 
-/// Does what a line says and returns what to print.
+/// Executes one command line and returns the text to print.
 pub fn execute(
     sm: &mut SubnetManager,
     companions: &mut Companions,
@@ -181,7 +181,7 @@ fn answer(
     }
 }
 
-/// Reads the configuration again. One that cannot be read changes nothing.
+/// Reads the configuration file again. If it cannot be read, the configuration does not change.
 pub fn reload(
     sm: &mut SubnetManager,
     companions: &mut Companions,
@@ -398,7 +398,7 @@ fn port_status(sm: &SubnetManager, only: Option<NodeType>) -> Answer {
     Answer::table(&table, counts.into())
 }
 
-/// A port with its node's description.
+/// A port with the description of its node.
 fn named(sm: &SubnetManager, at: PortAt) -> String {
     let name = sm.fabric().node_by_guid(at.node_guid);
     let name = name.map(|node| sm.fabric().node(node).description.as_str());

@@ -1,8 +1,8 @@
 //! The engines that work beside the subnet manager on the same port: performance management and congestion control.
 //!
-//! Both are off unless the configuration switches them on. What comes from the port is given to the engine whose class
-//! it has; subnet management goes to the subnet manager, and while a standby walks the subnet for its counters also to
-//! the performance manager.
+//! Both are off unless the configuration switches them on. A datagram from the port goes to the engine of its class.
+//! Subnet management goes to the subnet manager; while a standby walks the subnet to read counters, it also goes to the
+//! performance manager.
 
 use std::{path::PathBuf, time::SystemTime};
 
@@ -14,23 +14,23 @@ use ib_smp::SmState;
 use super::retry::Retry;
 use crate::{error::CliError, files, log::Log};
 
-/// Distances between the first transaction IDs of the engines, so that no response meets a request of another one.
+/// Distance between the first transaction IDs of the engines, so that no response matches a request of another engine.
 const PERF_IDS: u32 = 1 << 30;
 const CONGESTION_IDS: u32 = 1 << 31;
 
-/// Both engines, and the file of the totals.
+/// Both engines, and the file of the counter totals.
 pub struct Companions {
     perf: Option<PerfManager>,
     congestion: CongestionManager,
     log: Log,
     dump_file: Option<PathBuf>,
     dump: Retry,
-    /// The same moment by the clock of the engines and by that of the world.
+    /// One moment in the engines' clock and in the system clock, to convert between them.
     epoch: (Instant, SystemTime),
 }
 
 impl Companions {
-    /// The engines that a configuration asks for.
+    /// Creates the engines that the configuration switches on.
     pub fn new(config: &SmConfig, log: Log, now: Instant) -> Self {
         let mut companions = Self {
             perf: None,
@@ -47,7 +47,7 @@ impl Companions {
         companions
     }
 
-    /// Takes over a configuration.
+    /// Applies a new configuration.
     pub fn reconfigure(&mut self, config: &SmConfig, now: Instant) {
         self.congestion.reconfigure(config.congestion.clone());
         self.dump_file = config.performance.dump_file.as_ref().map(PathBuf::from);
@@ -58,17 +58,17 @@ impl Companions {
         }
     }
 
-    /// The performance manager, if it is on.
+    /// The performance manager; `None` if it is off.
     pub fn perf(&self) -> Option<&PerfManager> {
         self.perf.as_ref()
     }
 
-    /// The performance manager, to change it.
+    /// The performance manager for changes; `None` if it is off.
     pub fn perf_mut(&mut self) -> Option<&mut PerfManager> {
         self.perf.as_mut()
     }
 
-    /// Switches the performance manager on or off until the configuration is read again.
+    /// Switches the performance manager on or off. The next reading of the configuration overrides this.
     pub fn enable_perf(&mut self, config: &SmConfig, on: bool, now: Instant) {
         match on {
             true if self.perf.is_none() => {
@@ -79,19 +79,19 @@ impl Companions {
         }
     }
 
-    /// The totals of all ports in the format of OpenSM; empty while the performance manager is off.
+    /// The totals of all ports in the format of OpenSM; empty if the performance manager is off.
     pub fn dump_text(&self) -> String {
         let perf = self.perf.as_ref();
         perf.map_or_else(String::new, |perf| perf.dump(|at| self.date(at)))
     }
 
-    /// A moment as people write it.
+    /// A moment as a date and time for people.
     pub fn date(&self, at: Instant) -> String {
         let (epoch, world) = self.epoch;
         httpdate::fmt_http_date(world + at.since(epoch))
     }
 
-    /// Takes what came from the port. Returns whether the subnet manager is to have it as well.
+    /// Passes a datagram from the port to the engines. Returns whether the subnet manager must receive it as well.
     pub fn handle_input(&mut self, now: Instant, input: &Input<'_>) -> bool {
         let (mad, again): (&Mad, fn(&Mad) -> Input<'_>) = match input {
             Input::Mad(mad) => (mad, |mad| Input::Mad(mad)),
@@ -115,7 +115,7 @@ impl Companions {
         }
     }
 
-    /// Does what is due.
+    /// Runs the timers that are due.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.congestion.handle_timeout(now);
         if let Some(perf) = &mut self.perf {
@@ -130,7 +130,7 @@ impl Companions {
             .or_else(|| self.congestion.poll_transmit(now))
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next.
+    /// Time at which to call [`handle_timeout`](Self::handle_timeout) next; `None` if no timer runs.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let timers = [
             self.perf.as_ref().and_then(PerfManager::poll_timeout),
@@ -140,12 +140,12 @@ impl Companions {
         timers.into_iter().flatten().min()
     }
 
-    /// The subnet is up: its devices are told how to handle congestion.
+    /// Starts to configure congestion control on the devices, as the subnet is up.
     pub fn subnet_is_up(&mut self, sm: &SubnetManager) {
         self.congestion.begin(sm.subnet());
     }
 
-    /// Handles what the engines reported, and writes the file of the totals when it is due.
+    /// Handles the events of the engines, and writes the file of the totals when it is due.
     pub fn poll(&mut self, sm: &SubnetManager, now: Instant) {
         while let Some(event) = self.congestion.poll_event() {
             self.log.congestion(&event);
@@ -159,7 +159,7 @@ impl Companions {
             }
         }
         if let Some(perf) = self.perf.as_mut().filter(|perf| perf.is_due()) {
-            // A standby does not know the subnet as it is now, so it walks. A master waits until its subnet is up.
+            // A standby has no current view of the subnet, so it walks. A master waits until its subnet is up.
             match sm.status().state {
                 _ if sm.is_up() => perf.begin(now, Some(sm.subnet())),
                 SmState::STANDBY => perf.begin(now, None),
@@ -169,7 +169,7 @@ impl Companions {
         self.keep(now);
     }
 
-    /// Writes the totals, if that is due.
+    /// Writes the totals, if they are due.
     fn keep(&mut self, now: Instant) {
         let due = self.dump.due().is_some_and(|due| due <= now);
         let text = if due { self.dump_text() } else { String::new() };
@@ -180,7 +180,7 @@ impl Companions {
     /// Writes the totals to the file that the configuration names.
     ///
     /// # Errors
-    /// No file is named, or it cannot be written.
+    /// Fails if the configuration names no file, or the file cannot be written.
     pub fn dump_now(&self) -> Result<PathBuf, CliError> {
         let file = self.dump_file.clone().ok_or_else(|| {
             CliError::input("event_db_dump_file of the configuration names no file")

@@ -1,9 +1,9 @@
-//! A Unix socket on which lines come in and answers go out.
+//! A Unix socket that receives command lines and returns the answers.
 //!
-//! Each client has a thread of its own that reads a line, hands it to the manager, and writes the answer before it
-//! reads the next one. So a client has at most one command at the manager and one answer waiting, a slow client delays
-//! no other, and the manager takes one command between two datagrams. The connection of a client that sends nothing is
-//! closed. Only the user who started the manager can open the socket.
+//! Each client has a thread of its own that reads a line, passes it to the manager, and writes the answer before it
+//! reads the next one. Each client therefore has at most one command at the manager and one unread answer, a slow
+//! client does not delay the others, and the manager takes one command between two datagrams. The connection of a
+//! client that sends nothing is closed. Only the user who started the manager can open the socket.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -26,40 +26,40 @@ use rustix::fs::Mode;
 use super::wake::Waker;
 use crate::{error::CliError, interrupt};
 
-/// Clients at once; further ones are refused in words.
+/// The largest number of clients at the same time; further ones receive an error message.
 const MAX_CLIENTS: usize = 64;
-/// Longest line.
+/// The longest command line, in bytes.
 const MAX_LINE: u64 = 4096;
-/// Time after which a client that sends nothing, or does not read its answer, is let go.
+/// Time after which a client that sends nothing, or does not read its answer, is disconnected.
 const IDLE: Duration = Duration::from_secs(60);
-/// Time within which the manager answers, however busy it is.
+/// Time within which the manager answers even when it is busy.
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// A command line and the channel for its answer.
 pub struct Command {
     /// The line, without its end.
     pub line: String,
-    /// Takes the answer.
+    /// The channel for the answer.
     pub reply: mpsc::SyncSender<String>,
 }
 
-/// Sends commands to the manager; every thread may have its own clone.
+/// Sends commands to the manager. Each thread may have a clone of its own.
 #[derive(Clone)]
 pub struct CommandSender {
     sender: mpsc::Sender<Command>,
-    /// Commands that were not taken yet.
+    /// Number of commands that the manager has not taken yet.
     waiting: Arc<AtomicUsize>,
     waker: Waker,
 }
 
-/// Commands that wait for the manager.
+/// The commands that wait for the manager.
 pub struct CommandQueue {
     receiver: mpsc::Receiver<Command>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl CommandSender {
-    /// A queue and its sender; `waker` ends the manager's sleep.
+    /// Creates a queue and its sender; `waker` ends the manager's sleep when a command arrives.
     pub fn new(waker: Waker) -> (Self, CommandQueue) {
         let (sender, receiver) = mpsc::channel();
         let waiting = Arc::default();
@@ -75,7 +75,7 @@ impl CommandSender {
         (commands, queue)
     }
 
-    /// The answer to a command; `None` if the manager does not answer in time.
+    /// Waits for the answer to a command; `None` if the manager does not answer in time.
     pub fn ask(&self, line: &str) -> Option<String> {
         let (reply, answer) = mpsc::sync_channel(1);
         let line = line.to_owned();
@@ -87,14 +87,14 @@ impl CommandSender {
 }
 
 impl CommandQueue {
-    /// The next command.
+    /// Takes the next command; `None` if there is none.
     pub fn take(&self) -> Option<Command> {
         let command = self.receiver.try_recv().ok()?;
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         Some(command)
     }
 
-    /// Whether there is no command.
+    /// Whether no command waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) == 0
     }
@@ -107,10 +107,10 @@ pub struct Console {
 }
 
 impl Console {
-    /// Listens on a path; a socket on which no process listens any more is removed first.
+    /// Listens on a path. A socket on which no process listens any more is removed first.
     ///
     /// # Errors
-    /// Another manager listens there, or the path cannot be listened on.
+    /// Fails if another manager listens on the path, or if the path cannot be listened on.
     pub fn open(path: PathBuf, commands: CommandSender) -> Result<Self, CliError> {
         let refuse = |error: &io::Error| CliError::file(path.display(), "listened on", error);
         if UnixStream::connect(&path).is_ok() {
@@ -150,7 +150,7 @@ impl Drop for Console {
 fn accept(listener: &UnixListener, commands: &CommandSender, clients: &Arc<AtomicUsize>) {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else {
-            // No more files, most likely: others will close some.
+            // Most likely the process has no file descriptors left; other clients will close some.
             thread::sleep(Duration::from_millis(100));
             continue;
         };
@@ -163,7 +163,7 @@ fn accept(listener: &UnixListener, commands: &CommandSender, clients: &Arc<Atomi
         let spawned = thread::Builder::new()
             .name("client".to_owned())
             .spawn(move || {
-                // Whatever goes wrong ends with the client.
+                // An error affects only this client.
                 let _ = serve(&stream, &commands);
                 count.fetch_sub(1, Ordering::Relaxed);
             });
@@ -173,7 +173,7 @@ fn accept(listener: &UnixListener, commands: &CommandSender, clients: &Arc<Atomi
     }
 }
 
-/// Answers the lines of a client until it ends, is silent for too long, or sends too much.
+/// Answers the lines of a client until the client ends, sends nothing for too long, or sends too much.
 fn serve(stream: &UnixStream, commands: &CommandSender) -> io::Result<()> {
     stream.set_read_timeout(Some(IDLE))?;
     stream.set_write_timeout(Some(IDLE))?;

@@ -1,4 +1,4 @@
-//! Files in which what the manager knows outlives it: OpenSM's `guid2lid`, `guid2mkey` and `neighbors`.
+//! Files that keep the state of the manager across restarts: OpenSM's `guid2lid`, `guid2mkey` and `neighbors`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use ib_sm::{SmConfig, SubnetManager};
 use super::retry::Retry;
 use crate::{error::CliError, files};
 
-/// What such a file holds.
+/// The content of such a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptKind {
     /// Base LIDs by port GUID.
@@ -20,22 +20,22 @@ pub enum KeptKind {
     Neighbors,
 }
 
-/// One file, and when it is written.
+/// One file, and the time at which it is written.
 pub struct KeptText {
     kind: KeptKind,
     file: PathBuf,
-    /// The text that was written last.
+    /// The text of the last write.
     text: String,
     retry: Retry,
     syncs: bool,
 }
 
 impl KeptText {
-    /// Reads the file, if there is one already, into the manager's configuration. A file that cannot be understood is set
-    /// aside as FILE.bad, and done without.
+    /// Reads the file, if it exists, into the manager's configuration. A file that cannot be parsed is renamed to
+    /// FILE.bad, and the manager starts without it.
     ///
     /// # Errors
-    /// The file is there and cannot be read.
+    /// The file exists but cannot be read.
     pub fn open(kind: KeptKind, file: PathBuf, config: &mut SmConfig) -> Result<Self, CliError> {
         if file.exists() {
             let text = files::read_text(&file.display().to_string())?;
@@ -65,17 +65,18 @@ impl KeptText {
         })
     }
 
-    /// Asks for a write.
+    /// Requests a write.
     pub fn request(&mut self, now: Instant) {
         self.retry.request(now);
     }
 
-    /// When to call [`keep`](Self::keep).
+    /// Time at which to call [`keep`](Self::keep); `None` if no write is requested.
     pub fn due(&self) -> Option<Instant> {
         self.retry.due()
     }
 
-    /// Writes what the manager knows, if that is due and differs. M_Keys are for the file's user alone.
+    /// Writes the manager's state, if a write is due and the state differs from the file. A file of M_Keys can be read
+    /// only by its user.
     pub fn keep(&mut self, sm: &SubnetManager, now: Instant) {
         let Self {
             kind,

@@ -1,4 +1,4 @@
-//! The manager over HTTP: `/metrics` for Prometheus, `/status` as JSON. Read-only.
+//! Read-only access to the manager over HTTP: `/metrics` for Prometheus, `/status` as JSON.
 
 use std::{
     fmt::{Display, Write as _},
@@ -13,10 +13,10 @@ use tiny_http::{Header, Method, Response, Server};
 use super::console::CommandSender;
 use crate::error::CliError;
 
-/// Reads `ADDRESS:PORT`, or a port alone of the loopback address.
+/// Reads `ADDRESS:PORT`, or only a port, which is then one of the loopback address.
 ///
 /// # Errors
-/// In words.
+/// A description of the error.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.parse() {
         return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
@@ -25,10 +25,10 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "expected ADDRESS:PORT, as 127.0.0.1:9090, or a port".to_owned())
 }
 
-/// Serves from a thread of its own; returns the address, whose port may have been left to the kernel.
+/// Serves from a thread of its own. Returns the address with its actual port, as port 0 lets the kernel choose one.
 ///
 /// # Errors
-/// The address cannot be listened on.
+/// Fails if the address cannot be listened on.
 pub fn serve(at: SocketAddr, commands: CommandSender) -> Result<SocketAddr, CliError> {
     let refuse = |error: &dyn Display| CliError::at(format_args!("--metrics {at}"), error);
     let server = Server::http(at).map_err(|error| refuse(&error))?;
@@ -52,7 +52,7 @@ pub fn serve(at: SocketAddr, commands: CommandSender) -> Result<SocketAddr, CliE
                         None => text(503, "the manager does not answer\n"),
                     },
                 };
-                // A client that has gone misses its answer.
+                // A client that has disconnected does not receive its answer.
                 let _ = request.respond(response);
             }
         })
@@ -77,7 +77,7 @@ fn typed(response: Text, kind: &str) -> Text {
 pub fn text_of(sm: &SubnetManager) -> String {
     let mut text = String::new();
     let mut metric = |name: &str, kind: &str, help: &str, values: &[(&str, u64)]| {
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "# HELP ib_sm_{name} {help}\n# TYPE ib_sm_{name} {kind}"

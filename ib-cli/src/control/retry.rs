@@ -1,4 +1,4 @@
-//! Files that a running manager writes: what fails is said, and tried again.
+//! Jobs of a running manager that write files: an error is reported, and the job is repeated until it succeeds.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use ib_mad::Instant;
 
 use crate::{error::CliError, output::stderr};
 
-/// Time until a file that could not be written is tried again.
+/// Time between two attempts to write a file.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A job that is done when it is due, and again until it succeeds.
+/// A job that runs when it is due, and again until it succeeds.
 #[derive(Debug, Default)]
 pub struct Retry {
     due: Option<Instant>,
-    /// The error of the last attempt, so that it is said once.
+    /// The error of the last attempt. It is kept so that an error that repeats is reported only once.
     failure: Option<String>,
 }
 
 impl Retry {
-    /// Asks for the job at a moment, unless it is due already.
+    /// Requests the job at a moment, unless it is already requested.
     pub fn request(&mut self, at: Instant) {
         self.due.get_or_insert(at);
     }
 
-    /// When to call [`run`](Self::run).
+    /// Time at which to call [`run`](Self::run); `None` if the job is not requested.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Does the job if it is due.
+    /// Runs the job if it is due.
     pub fn run(&mut self, now: Instant, job: impl FnOnce() -> Result<(), CliError>) {
         if self.due.take_if(|due| *due <= now).is_none() {
             return;

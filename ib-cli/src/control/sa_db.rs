@@ -1,4 +1,4 @@
-//! The file in which registrations with the administrator outlive the manager: OpenSM's `sa_db_file`.
+//! The file that keeps registrations with the administrator across restarts of the manager: OpenSM's `sa_db_file`.
 
 use std::{
     path::PathBuf,
@@ -12,21 +12,21 @@ use ib_smp::SmState;
 use super::retry::Retry;
 use crate::{error::CliError, files};
 
-/// Time from the first change to the write.
+/// Time from the first change to the write of the file.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// The file, and what of it is news.
+/// The file, and the record of what has been written to it.
 pub struct SaDb {
     file: PathBuf,
-    /// State of the manager and version of what it keeps when the file was written last.
+    /// State of the manager and version of its registrations at the last write of the file; `None` before the first.
     written: Option<(SmState, u64)>,
     retry: Retry,
     syncs: bool,
 }
 
 impl SaDb {
-    /// Reads the file that the command line or the configuration names, if there is one already, into the
-    /// manager's configuration. `None` if nothing shall be written.
+    /// Reads the file that the command line or the configuration names into the manager's configuration, if the file
+    /// exists. Returns `None` if no file is to be written.
     pub fn open(named: Option<PathBuf>, config: &mut SmConfig) -> Result<Option<Self>, CliError> {
         let keeps = named.is_some() || config.sa_db_dump;
         let configured = config.sa_db_file.as_deref().map(PathBuf::from);
@@ -50,13 +50,13 @@ impl SaDb {
         }))
     }
 
-    /// When to call [`keep`](Self::keep), if there is something to write.
+    /// Time at which to call [`keep`](Self::keep); `None` if there is nothing to write.
     pub fn due(&self) -> Option<Instant> {
         self.retry.due()
     }
 
-    /// Writes the registrations, keys of services among them, if they changed. A standby writes none: hosts register
-    /// with the master.
+    /// Writes the registrations, including the keys of services, if they have changed. A standby writes nothing,
+    /// because hosts register with the master.
     pub fn keep(&mut self, sm: &SubnetManager, now: Instant) {
         let state = (sm.state(), sm.registrations_version());
         let knows = match sm.state() {
@@ -64,7 +64,7 @@ impl SaDb {
             state => state == SmState::STANDBY,
         };
         if knows && self.written != Some(state) {
-            // Hosts come in crowds: one write holds what many of them registered.
+            // Many hosts register at the same time, so one write covers many registrations.
             self.retry.request(now + SETTLE);
         }
         let Self {
@@ -84,15 +84,16 @@ impl SaDb {
     }
 }
 
-/// The first word of the last line, which OpenSM passes over as any line of a kind that it does not know.
+/// The first word of the last line. OpenSM ignores the line, as it ignores every line of a kind that it does not know.
 const SEAL: &str = "# ib-sm version 1 crc32 ";
 
-/// A text with a last line that has its checksum.
+/// The text with a last line that contains its checksum.
 fn sealed(text: &str) -> String {
     format!("{text}{SEAL}{:08x}\n", crc32fast::hash(text.as_bytes()))
 }
 
-/// The text without its seal; one without any, as OpenSM writes it, as it is. `None` if the seal does not fit.
+/// The text without its seal. A text without a seal, as OpenSM writes it, is returned as it is. `None` if the seal does
+/// not match the text.
 fn checked(text: &str) -> Option<&str> {
     let Some((content, seal)) = text.split_once(SEAL) else {
         return Some(text);

@@ -1,4 +1,4 @@
-//! A port that a signal or a command can wake: the manager sleeps until something happens, and no longer.
+//! A port that a signal or a command can wake, so that the manager can sleep until something happens.
 
 use std::{
     cell::Cell,
@@ -15,25 +15,25 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::device::DevicePort;
 
-/// Interval at which commands are looked for on a port that cannot be waited for beside other files: ibsim's library
-/// puts numbers in the place of files that the kernel does not know.
+/// Interval at which commands are polled on a port whose file cannot be waited for together with others. ibsim's
+/// library uses numbers in place of file descriptors, which the kernel does not know.
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Wakes the loop that drives the manager; any thread and any signal handler may hold one.
+/// Wakes the loop that drives the manager. Any thread and any signal handler may hold one.
 #[derive(Clone)]
 pub struct Waker(Arc<UnixStream>);
 
 impl Waker {
-    /// Ends the wait that is going on, or the next one.
+    /// Ends the current wait, or the next one if there is none.
     pub fn wake(&self) {
-        // A full pipe wakes as well.
+        // If the pipe is full, the port is going to wake anyway.
         let _ = (&*self.0).write(&[0]);
     }
 
-    /// The end to write to, for a signal handler.
+    /// The writing end of the pipe, for a signal handler.
     ///
     /// # Errors
-    /// The kernel has no more files for the process.
+    /// Fails if the process cannot open more files.
     pub fn stream(&self) -> io::Result<UnixStream> {
         self.0.try_clone()
     }
@@ -45,15 +45,15 @@ pub struct WakeablePort {
     reader: UnixStream,
     clock: MonotonicClock,
     woken: Rc<Cell<bool>>,
-    /// The port's files are the kernel's.
+    /// Whether the kernel knows the port's files, so that it can wait for them.
     polls: bool,
 }
 
 impl WakeablePort {
-    /// Puts a waker beside a port. `clock` is the port's.
+    /// Joins a port with a waker. `clock` is the port's clock.
     ///
     /// # Errors
-    /// The kernel has no more files for the process.
+    /// Fails if the process cannot open more files.
     pub fn new(port: DevicePort, clock: MonotonicClock) -> io::Result<(Self, Waker)> {
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
@@ -69,7 +69,7 @@ impl WakeablePort {
         Ok((port, Waker(Arc::new(writer))))
     }
 
-    /// A clock that knows of waits that ended early.
+    /// A clock that takes waits that ended early into account.
     pub fn clock<C: Clock>(&self, clock: C) -> WakeableClock<C> {
         WakeableClock {
             clock,
@@ -87,7 +87,7 @@ impl WakeablePort {
         woken
     }
 
-    /// Waits for the port or the waker until `deadline`. `false`: the port's files cannot be waited for.
+    /// Waits for the port or the waker until `deadline`. Returns `false` if the port's files cannot be waited for.
     fn wait(&self, deadline: Option<Instant>) -> Result<bool, TransportError> {
         let mut files = self.port.files();
         files.push(self.reader.as_fd());
@@ -118,7 +118,7 @@ impl MadTransport for WakeablePort {
         self.port.send(mad)
     }
 
-    /// As the port's; `None` before the deadline if it was woken.
+    /// As for the port alone, but returns `None` before the deadline if the port was woken.
     fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
         loop {
             if let Some(received) = self.port.recv(Some(Instant::ZERO))? {
@@ -145,7 +145,7 @@ impl MadTransport for WakeablePort {
     }
 }
 
-/// The clock of a [`WakeablePort`]: a wait that was ended early did not reach its deadline.
+/// The clock of a [`WakeablePort`]: a wait that ended early has not reached its deadline.
 #[derive(Clone)]
 pub struct WakeableClock<C> {
     clock: C,

@@ -1,5 +1,5 @@
-//! Work of the manager on a thread of its own: routes, their verification and the order of their writes take
-//! seconds on a large fabric, and the manager answers queries and other managers meanwhile.
+//! Runs long computations of the manager on a thread of their own. Routes, their verification and the order of their
+//! writes take seconds on a large fabric; the manager answers queries and other managers meanwhile.
 
 use std::{
     sync::mpsc::{Receiver, TryRecvError, sync_channel},
@@ -11,14 +11,14 @@ use ib_sm::{Done, SubnetManager, Work};
 
 use super::Waker;
 
-/// At most one work at a time, and the thread that runs it.
+/// At most one computation at a time, and the thread that runs it.
 pub struct Worker {
     waker: Waker,
     running: Option<Receiver<Done>>,
 }
 
 impl Worker {
-    /// A worker that ends the wait for datagrams by `waker` when a result is there.
+    /// Creates a worker that wakes the manager by `waker` when a result is available.
     pub const fn new(waker: Waker) -> Self {
         Self {
             waker,
@@ -26,7 +26,7 @@ impl Worker {
         }
     }
 
-    /// Gives the manager a result that is there, and starts the work that it waits for.
+    /// Passes an available result to the manager, and starts the computation that the manager waits for.
     pub fn run(&mut self, sm: &mut SubnetManager, now: Instant) {
         loop {
             if let Some(results) = &self.running {
@@ -36,7 +36,7 @@ impl Worker {
                         sm.handle_done(now, done);
                     }
                     Err(TryRecvError::Empty) => return,
-                    // The thread ended without a result: the next sweep asks for it again.
+                    // The thread ended without a result. The next sweep requests the computation again.
                     Err(TryRecvError::Disconnected) => self.running = None,
                 }
             }
@@ -58,11 +58,11 @@ impl Worker {
         });
         match started {
             Ok(_) => {
-                // The thread waits for it.
+                // The thread waits for this message.
                 let _ = handover.send(work);
                 self.running = Some(results);
             }
-            // Without a thread it is done here.
+            // No thread could be started, so the computation runs here.
             Err(_) => sm.handle_done(now, work.run()),
         }
     }

@@ -1,4 +1,4 @@
-//! What the page knows, as one JSON document.
+//! The data of the page, as one JSON document.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::output::place;
 
-/// A fabric with LIDs and routes, and what was observed of it if it is a real one.
+/// A fabric with LIDs and routes; if the fabric is real, also with what was read from its devices.
 pub struct Routed {
     pub fabric: Fabric,
     pub lids: LidMap,
@@ -19,23 +19,23 @@ pub struct Routed {
     pub observed: Option<(Snapshot, Report)>,
 }
 
-/// Characters of a name that fit into a box.
+/// Number of characters of a name that fit into a box.
 const LABEL: usize = 15;
 
-/// Bytes of forwarding tables at most: what is larger makes a page that browsers open slowly.
+/// Largest size of all forwarding tables together, in bytes. With more, browsers would open the page slowly.
 const TABLES: usize = 16 << 20;
 
-/// What the page knows.
+/// The data of the page.
 #[derive(Serialize)]
 pub struct Document {
     title: String,
-    /// Milliseconds since 1970-01-01 00:00 UTC; 0 if nothing was read.
+    /// Time of the reading in milliseconds since 1970-01-01 00:00 UTC; 0 if nothing was read.
     taken_at: u64,
     shape: &'static str,
     width: u32,
     height: u32,
     hosts_are_named: bool,
-    /// Width and height of boxes.
+    /// Width and height of the boxes of switches.
     switch_size: (u32, u32),
     host_size: (u32, u32),
     /// Whether error counters were read.
@@ -43,8 +43,8 @@ pub struct Document {
     nodes: Vec<NodeDocument>,
     links: Vec<LinkDocument>,
     findings: Vec<FindingDocument>,
-    /// By the number of a switch among the nodes: its forwarding table, a byte for each LID from 0, in hexadecimal.
-    /// Empty if they would make the page too large.
+    /// The forwarding table of each switch, by the index of the switch among the nodes: one byte per LID from 0, in
+    /// hexadecimal. Empty if the tables would make the page too large.
     tables: BTreeMap<u32, String>,
 }
 
@@ -54,31 +54,31 @@ struct NodeDocument {
     label: String,
     name: String,
     guid: String,
-    /// The LIDs of each end port: base and count.
+    /// The LIDs of each end port: base LID and number of LIDs.
     lids: Vec<(u16, u16)>,
     x: u32,
     y: u32,
-    /// The switch that it stands at, by number.
+    /// The index of the switch that the node is connected to; `None` if there is none.
     leaf: Option<u32>,
     ports: u8,
-    /// What else is known: what, and its value.
+    /// Further facts about the node: name and value of each.
     facts: Vec<(&'static str, String)>,
 }
 
 #[derive(Serialize)]
 struct LinkDocument {
-    /// Node and port of both ends.
+    /// Node index and port number of both ends.
     a: (u32, u8),
     b: (u32, u8),
-    /// The control point of its curve.
+    /// The control point of the link's curve.
     bend: (u32, u32),
     width: Option<String>,
     speed: Option<String>,
-    /// Megabits each second; 0 if unknown.
+    /// Data rate in megabits per second; 0 if unknown.
     mbps: u64,
-    /// Megabits each second of the best that both ends support; 0 if unknown.
+    /// The highest data rate that both ends support, in megabits per second; 0 if unknown.
     best_mbps: u64,
-    /// Routes of host pairs from a to b and back; `None` of links of hosts.
+    /// Number of routes between hosts from a to b, and from b to a; `None` for links of hosts.
     load: Option<(u64, u64)>,
     /// Sum of the error counters of both ends; `None` if they were not read.
     errors: Option<u64>,

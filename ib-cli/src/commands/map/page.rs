@@ -1,4 +1,4 @@
-//! The page: its frame, style and script are files of their own, and the document is put between them.
+//! The page: frame, style and script are files of their own, and the document is inserted between them.
 
 use super::document::Document;
 use crate::error::CliError;
@@ -7,7 +7,7 @@ const FRAME: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page as one text. Texts of the fabric are in the document only.
+/// The page as one text. Names from the fabric occur only in the document.
 pub fn write(document: &Document) -> Result<String, CliError> {
     let data = serde_json::to_string(document).map_err(CliError::input)?;
     let mut page = String::with_capacity(FRAME.len() + STYLE.len() + SCRIPT.len() + data.len());
@@ -22,8 +22,8 @@ pub fn write(document: &Document) -> Result<String, CliError> {
     Ok(page)
 }
 
-/// The document with nothing in it that ends or opens an element: a node description may hold `</script>`.
-/// JSON reads `\u003c` as the character that it stands for.
+/// The document without characters that could begin or end an element: a node description may contain `</script>`. JSON
+/// reads `\u003c` as the character `<`.
 fn inert(json: &str) -> String {
     let json = json.replace('<', "\\u003c").replace('>', "\\u003e");
     json.replace('&', "\\u0026")
@@ -49,7 +49,7 @@ mod tests {
         for place in ["<!-- style -->", "<!-- data -->", "<!-- script -->"] {
             assert_eq!(FRAME.matches(place).count(), 1, "{place}");
         }
-        // A page that loads something does not work without a network.
+        // The page must not load anything, because it has to work without a network.
         for part in [FRAME, STYLE, SCRIPT] {
             assert!(!part.contains("http"), "{part}");
         }

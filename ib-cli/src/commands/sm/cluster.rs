@@ -1,4 +1,5 @@
-//! `ib sm --cluster`: which cluster of the file the manager's port is in, and whether the file fits what is there.
+//! `ib sm --cluster`: finds the cluster of the file to which the manager's port belongs, and checks the file against
+//! the fabric.
 
 use std::{collections::BTreeSet, ops::ControlFlow, path::PathBuf};
 
@@ -12,12 +13,12 @@ use crate::{
     error::CliError,
 };
 
-/// Reads the configuration, walks the cluster that the port is in, and checks the one against the other.
+/// Reads the configuration, walks the cluster to which the port belongs, and checks that they match.
 ///
-/// No cable that any cluster of the file calls its boundary is crossed.
+/// The walk does not cross a cable at a boundary of any cluster in the file.
 ///
 /// # Errors
-/// The file with the line that is wrong, or that names something that is not there.
+/// The line of the file that is wrong, or that names something that does not exist.
 pub fn role(
     file: PathBuf,
     predefined: Option<PathBuf>,
@@ -60,7 +61,7 @@ fn reached(
     Ok(discovery.finish().fabric)
 }
 
-/// The cluster whose switches the port reaches; the only one that is configured, where there is but one.
+/// The cluster whose switches the port reaches. If only one cluster is configured, it is that one.
 fn own_of(name: &str, configs: &[ClusterConfig], part: &Fabric) -> Result<usize, CliError> {
     let configured = configs.iter().enumerate();
     let configured: Vec<_> = configured

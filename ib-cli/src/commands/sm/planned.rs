@@ -1,4 +1,4 @@
-//! `ib sm --dry-run`: the changes that a manager would make, one a line or as JSON.
+//! `ib sm --dry-run`: the changes that a manager would make, one per line or as JSON.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{error::CliError, output::json};
 
-/// Prints the changes.
+/// Prints the changes as lines, or as one JSON document.
 pub fn print(changes: &[Change], as_json: bool) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     if as_json {
@@ -43,7 +43,7 @@ fn document(change: &Change) -> Value {
     })
 }
 
-/// The block on the device, in hex.
+/// The current block on the device, in hexadecimal; `unknown` if it was not read.
 fn from(change: &Change) -> String {
     change
         .from

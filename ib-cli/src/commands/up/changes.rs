@@ -1,4 +1,4 @@
-//! `ib up --then`: changes of the fabric after the subnet is up, one after the other, and what each costs.
+//! `ib up --then`: changes of the fabric after the subnet is up, one after the other, and the cost of each.
 
 use std::{
     collections::BTreeSet,
@@ -20,13 +20,14 @@ use serde::Serialize;
 use super::{by_guid, by_name};
 use crate::{error::CliError, observer::ProgressObserver};
 
-/// Virtual time without an event after which a change is over: a second trap about the same cable comes earlier.
+/// Virtual time without an event after which a change counts as complete. A second trap about the same cable arrives
+/// earlier.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// Virtual time after which a manager that is not up again is given up.
+/// Virtual time after which the command stops waiting for a manager that is not up again.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A change as it is written: `unlink=NODE:PORT`, `relink=NODE:PORT`, `off=NODE` or `on=NODE`.
+/// A change in its text form: `unlink=NODE:PORT`, `relink=NODE:PORT`, `off=NODE` or `on=NODE`.
 #[derive(Clone, Debug)]
 pub struct Change {
     text: String,
@@ -82,7 +83,7 @@ impl fmt::Display for Change {
 }
 
 impl Change {
-    /// The node in a fabric, and the port if the change names one.
+    /// The node of the change in a fabric, and the port if the change names one.
     fn place(&self, fabric: &Fabric) -> Result<PortRef, CliError> {
         let at = format!("--then {self}");
         let node = by_guid(fabric, &self.node).or_else(|| by_name(fabric, &self.node));
@@ -122,29 +123,29 @@ impl Change {
     }
 }
 
-/// What a change cost, until the subnet was up again.
+/// The cost of a change, until the subnet was up again.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ChangeReport {
     pub change: String,
     pub smps: Smps,
-    /// Sets of blocks of linear forwarding tables, among the Sets.
+    /// Number of Sets that wrote blocks of linear forwarding tables.
     pub lft_blocks: u64,
-    /// From the change until the subnet was up again, in virtual time.
+    /// Virtual time from the change until the subnet was up again, in seconds.
     pub virtual_seconds: f64,
-    /// The same on the clock.
+    /// Real time from the change until the subnet was up again, in seconds.
     pub seconds: f64,
-    /// Entries of forwarding tables in use that lead elsewhere now.
+    /// Number of forwarding table entries in use that the change moved to another port.
     pub moved: u64,
-    /// Nodes that lost every path to the manager, if only for a moment.
+    /// Nodes that lost every path to the manager, even if only for a moment.
     pub unreachable_devices: Vec<Guid>,
-    /// Nodes that are gone, or new.
+    /// Nodes that were removed or added.
     pub missing_devices: Vec<Guid>,
-    /// What each manager of a logical cluster sent; empty without clusters.
+    /// The datagrams that the manager of each logical cluster sent; empty without clusters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<ClusterSmps>,
 }
 
-/// What the manager of one logical cluster sent for a change.
+/// The datagrams that the manager of one logical cluster sent because of a change.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClusterSmps {
     pub name: String,
@@ -152,7 +153,7 @@ pub struct ClusterSmps {
 }
 
 impl ChangeReport {
-    /// Adds what another manager did for the same change.
+    /// Adds the cost that another manager had for the same change.
     pub fn add(&mut self, other: Self) {
         self.change = other.change;
         self.smps.get += other.smps.get;
@@ -165,7 +166,7 @@ impl ChangeReport {
     }
 }
 
-/// Whether an event says that a manager reads the fabric, all of it or a part.
+/// Whether an event reports that a manager begins to read the fabric or a part of it.
 pub const fn begins_sweep(event: &Event) -> bool {
     matches!(
         event,
@@ -176,19 +177,19 @@ pub const fn begins_sweep(event: &Event) -> bool {
     )
 }
 
-/// Subnet management datagrams that the manager sent, repetitions included.
+/// Number of subnet management datagrams that the manager sent, retries included.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Smps {
     pub get: u64,
     pub set: u64,
 }
 
-/// Finds the places of all changes, so that bad input is refused before anything runs.
+/// Resolves the places of all changes, so that bad input is refused before anything runs.
 pub fn places(fabric: &Fabric, changes: &[Change]) -> Result<Vec<PortRef>, CliError> {
     changes.iter().map(|change| change.place(fabric)).collect()
 }
 
-/// The fabric as the changes leave it: without the cables that are out, and those of nodes that are off.
+/// The fabric after the changes: without the unplugged cables, and without the cables of nodes that are off.
 pub fn remaining(fabric: &Fabric, sim: &SharedSim) -> Fabric {
     let mut builder = fabric.to_builder();
     sim.with(|sim| {
@@ -203,7 +204,7 @@ pub fn remaining(fabric: &Fabric, sim: &SharedSim) -> Fabric {
     builder.build()
 }
 
-/// Makes a change and lets the manager work until the subnet is up again and nothing follows.
+/// Makes a change and runs the manager until the subnet is up again and no further event follows.
 pub fn run(
     change: &Change,
     at: PortRef,
@@ -220,7 +221,7 @@ pub fn run(
         let Some(event) = event else {
             return ControlFlow::Break(());
         };
-        // Whether the change is over is decided by the events that follow it.
+        // The events that follow decide whether the change is complete.
         let _ = observer.event(&event);
         ControlFlow::Continue(())
     });
@@ -230,17 +231,17 @@ pub fn run(
     Ok(report)
 }
 
-/// A manager whose datagrams and events are counted. It reports `None` once the change is over.
+/// A manager whose datagrams and events are counted. It reports `None` once the change is complete.
 pub struct Counted<'a> {
     sm: &'a mut SubnetManager,
     report: ChangeReport,
     unreachable: BTreeSet<Guid>,
     missing: BTreeSet<Guid>,
-    /// When the manager is given up at the latest; `None` once that is reported.
+    /// Latest time at which the manager is given up; `None` after that has been reported.
     end: Option<Instant>,
-    /// When the last sweep ended that the change caused; before, when the change was made.
+    /// End of the last sweep that the change caused; before that sweep, the time of the change.
     done: Instant,
-    /// When the change counts as over if nothing happens until then.
+    /// Time at which the change counts as complete if no event arrives before.
     quiet: Option<Instant>,
     now: Instant,
     over: bool,
@@ -261,7 +262,7 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// What the change that was made at `started` cost.
+    /// The cost of the change that was made at `started`.
     pub fn into_report(self, change: &Change, started: Instant) -> ChangeReport {
         ChangeReport {
             change: change.to_string(),
@@ -297,7 +298,7 @@ impl<'a> Counted<'a> {
                 self.done = self.now;
                 self.quiet = Some(self.now + QUIET);
             }
-            // The timer looked for changes and found none: there is nothing to wait for.
+            // The timer looked for changes and found none, so there is nothing to wait for.
             Event::LightSweepDone { changed: false } => {
                 self.quiet.get_or_insert(self.now);
             }

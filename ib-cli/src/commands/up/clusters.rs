@@ -1,5 +1,5 @@
-//! `ib up --clusters`: a manager for each logical cluster, all on one simulated fabric, and the union of what stands
-//! in the switches then.
+//! `ib up --clusters`: runs a manager for each logical cluster, all on one simulated fabric, and verifies the union of
+//! the tables that they installed.
 
 use std::{
     cell::RefCell,
@@ -40,26 +40,26 @@ use crate::{
     recording::Recording,
 };
 
-/// Sweeps of a manager that may fail before it is given up.
+/// Number of failed sweeps after which a manager is given up.
 const MAX_ATTEMPTS: u32 = 5;
 
-/// What is said of one cluster.
+/// The report on one cluster.
 #[derive(Debug, Serialize)]
 struct ClusterReport {
     name: String,
-    /// The engine of its routes; `None` if there are none.
+    /// The routing engine of the cluster; `None` if there are no routes.
     engine: Option<&'static str>,
     switches: usize,
     cas: usize,
-    /// Subnet management packets that its manager sent, repetitions included.
+    /// Number of subnet management packets that the cluster's manager sent, retries included.
     smps: u64,
-    /// Subnet management packets that left by its boundary ports, whoever sent them.
+    /// Number of subnet management packets from any sender that left through the cluster's boundary ports.
     beyond_boundary: u64,
-    /// The first and the last LID of its range.
+    /// The first and the last LID of the cluster's range.
     lids: [u16; 2],
 }
 
-/// The report of the union, with a word on each cluster.
+/// The report on the union, with a report on each cluster.
 #[derive(Serialize)]
 struct WholeReport<'a> {
     #[serde(flatten)]
@@ -71,7 +71,7 @@ struct WholeReport<'a> {
 struct Managed<T> {
     sim: SharedSim,
     clusters: Clusters,
-    /// Where the manager of each cluster sits.
+    /// The port of each cluster's manager.
     seats: Vec<PortRef>,
     managers: Vec<(SubnetManager, T)>,
 }
@@ -165,7 +165,7 @@ pub fn run(
         files::write(file, &dot::write(&fabric))?;
     }
     let virtual_time = clock.now().since(ib_mad::Instant::ZERO);
-    // The transports write to the recording until they are gone.
+    // Each transport holds the recording until it is dropped.
     drop(managed);
     recording.finish()?;
     let mut out = io::stdout().lock();
@@ -191,7 +191,7 @@ pub fn run(
 }
 
 impl<T: MadTransport<Error = TransportError>> Managed<T> {
-    /// Where the manager of a cluster sits: its first CA port with a link, else port 0 of its first switch.
+    /// The port of a cluster's manager: the first CA port with a link, or port 0 of the first switch if there is none.
     fn seat(&self, fabric: &Fabric, index: usize) -> Result<PortRef, CliError> {
         let own = self.clusters.views().get(index).map(ClusterView::own);
         let found = own.and_then(|own| {
@@ -205,7 +205,7 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
         found.ok_or_else(|| CliError::input("a cluster has no port for a manager"))
     }
 
-    /// Runs all managers until each is up or given up; says which are not up, and why.
+    /// Runs all managers until each is up or given up. Returns a sentence for each that is not up, with the reason.
     fn bring_up(&mut self) -> Result<Vec<String>, CliError> {
         let count = self.managers.len();
         let mut attempts = vec![0_u32; count];
@@ -242,7 +242,7 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
         Ok(self.not_up())
     }
 
-    /// The clusters that are not up, a sentence each.
+    /// A sentence for each cluster that is not up.
     fn not_up(&self) -> Vec<String> {
         let both = self.managers.iter().zip(self.clusters.views());
         let down = both.filter(|((sm, _), _)| !sm.is_up());
@@ -250,7 +250,7 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
             .collect()
     }
 
-    /// Makes a change and lets the managers that notice it work until their clusters are up again.
+    /// Makes a change, and runs the managers that notice it until their clusters are up again.
     fn change(&mut self, change: &changes::Change, at: PortRef) -> Result<ChangeReport, CliError> {
         let started = self.sim.clock().now();
         let began = Instant::now();
@@ -278,7 +278,7 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
                     over.insert(place);
                 }
             }
-            // Clusters that the change does not concern have nothing to do: nobody waits for them.
+            // A cluster that the change does not concern has no work, so its manager is not waited for.
             let is_over = match noticed {
                 true => busy.is_empty() && !over.is_empty(),
                 false => over.len() == all,
@@ -302,7 +302,7 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
         Ok(report)
     }
 
-    /// Gives packets the service levels that the manager of their source's cluster tells their senders.
+    /// Gives packets the service levels that the manager of the source's cluster reports to senders.
     fn set_service_levels(&self, fabric: &Fabric, routes: &mut Routes) {
         let row_len = routes.row_len();
         let mut sls = vec![Sl::ZERO; row_len.saturating_mul(fabric.num_switches())];

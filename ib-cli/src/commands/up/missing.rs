@@ -1,6 +1,6 @@
-//! Nodes of the simulated fabric that the manager did not reach, and why not.
+//! Nodes of the simulated fabric that the manager did not reach, and the reasons.
 //!
-//! The manager knows what it found; the command knows the whole fabric as well, and compares the two.
+//! The manager has only the nodes that it found. The command has the whole fabric, and compares the two.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,14 +10,14 @@ use ib_smp::DrPath;
 
 use crate::output::report::{NodeCounts, Report};
 
-/// Why the manager has no LID for a node.
+/// The reason why the manager has no LID for a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
-    /// Cables that work join the node and the manager nowhere.
+    /// No chain of working cables joins the node with the manager.
     NotConnected,
-    /// A directed route has no room for so many hops.
+    /// The node is farther away than a directed route can reach.
     TooFar,
-    /// The node is in reach: it did not answer, or the manager left it out.
+    /// The node is within reach, but it did not answer, or the manager left it out.
     NoAnswer,
 }
 
@@ -36,8 +36,8 @@ impl Reason {
     }
 }
 
-/// Compares the manager's subnet with the whole fabric: adds to the report the nodes that are missing, the pairs
-/// that have no route on that account, and a sentence for each reason.
+/// Compares the manager's subnet with the whole fabric. Adds the missing nodes to the report, the pairs that have no
+/// route because of them, and a sentence for each reason.
 pub fn add_missing(report: &mut Report, fabric: &Fabric, at: PortRef, sm: &SubnetManager) {
     let lids = sm.lids();
     let known: BTreeSet<_> = lids.destinations().iter().map(|port| port.guid).collect();
@@ -84,7 +84,7 @@ pub fn add_missing(report: &mut Report, fabric: &Fabric, at: PortRef, sm: &Subne
     report.routes.pairs += ca_ports.pairs();
 }
 
-/// Ports with and without a LID.
+/// Numbers of ports with and without a LID.
 #[derive(Clone, Copy, Debug, Default)]
 struct Missing {
     all: u64,
@@ -97,14 +97,14 @@ impl Missing {
         self.missing += u64::from(missing);
     }
 
-    /// Ordered pairs of different ports of which one at least is missing.
+    /// Ordered pairs of different ports of which at least one is missing.
     fn pairs(self) -> u64 {
         let pairs = |ports: u64| ports.saturating_mul(ports.saturating_sub(1));
         pairs(self.all) - pairs(self.all - self.missing)
     }
 }
 
-/// Hops of the shortest directed route from a port to every node; `None` where there is none. A breadth-first
+/// Hops of the shortest directed route from a port to every node; `None` if there is no route. This is a breadth-first
 /// search in which only switches forward.
 fn hops(fabric: &Fabric, at: PortRef) -> IdxVec<NodeIdx, Option<u32>> {
     let mut hops = IdxVec::filled(fabric.nodes().len(), None);

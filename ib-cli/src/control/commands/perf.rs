@@ -1,4 +1,4 @@
-//! Commands to the performance manager, under the names of OpenSM's `perfmgr`.
+//! Commands for the performance manager, with the names of the subcommands of OpenSM's `perfmgr`.
 
 use ib_diag::{PerfManager, PortHistory};
 use ib_mad::Instant;
@@ -106,13 +106,13 @@ fn status(perf: &PerfManager) -> Answer {
     Answer::table(&table, json)
 }
 
-/// Error counters of a port above 0.
+/// The error counters of a port that are above 0.
 fn errors(port: &PortHistory) -> impl Iterator<Item = (&'static str, u64)> + '_ {
     let totals = port.totals();
     totals.filter(|(name, total)| ib_diag::CounterReadings::counts_errors(name) && *total > 0)
 }
 
-/// The totals of the ports that `text` names: all of them, or the error counters above 0.
+/// The totals of the ports that `text` names. With `errors_alone`, only the error counters above 0.
 fn counters(perf: &PerfManager, text: &str, errors_alone: bool) -> Answer {
     let mut table = Table::new(["port", "node", "counter", "total"]);
     let mut list = Vec::new();
