@@ -56,9 +56,9 @@ use crate::{
 pub struct Installed<'a> {
     /// The fabric before the change.
     pub fabric: &'a Fabric,
-    /// Its LIDs.
+    /// The LIDs that the routes were made for.
     pub lids: &'a LidMap,
-    /// Its routes.
+    /// The routes on `fabric` for `lids`.
     pub routes: &'a Routes,
 }
 
@@ -67,42 +67,42 @@ pub struct Installed<'a> {
 pub struct Repair {
     /// The new routes.
     pub routes: Routes,
-    /// The old routes by the numbers of the new fabric, without entries over cables that are gone:
-    /// what [`crate::update`] starts from.
+    /// The old routes by the indices of the new fabric, without entries over cables that are gone: the starting point
+    /// of [`crate::update`].
     pub before: Routes,
-    /// Why the engine had to compute everything anew: worth a warning.
+    /// The reason why the engine computed everything anew, which deserves a warning; `None` if the repair succeeded.
     pub recomputed: Option<RepairError>,
-    /// Entries over a cable that is gone: any repair changes at least these.
+    /// Number of entries over a cable that is gone. Any repair changes at least these.
     pub broken: u64,
-    /// Entries that differ from the old ones, at switches that are left and new ones.
+    /// Number of entries that differ from the old ones, on remaining and new switches.
     pub moved: u64,
-    /// Entries among them that moved for the balance alone.
+    /// Number of those entries that moved only for the balance.
     pub rebalanced: u64,
 }
 
-/// Why a repair was not possible.
+/// The reason why a repair was not possible.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RepairError {
-    /// No path of the engine's rule is left that keeps the other routes in place.
+    /// No remaining path obeys the engine's rule and keeps the other routes in place.
     #[error(
         "no path from switch {from} to LID {to} by the engine's rule beside the routes in place"
     )]
     NoPath {
-        /// The switch at the start.
+        /// The switch where the path starts.
         from: Guid,
-        /// The destination.
+        /// The LID that the path leads to.
         to: Lid,
     },
-    /// Every path that is left closes a cycle of channels on every virtual lane.
+    /// Every remaining path closes a cycle of channels on every virtual lane.
     #[error("every path from switch {from} to LID {to} could deadlock with the routes in place")]
     Deadlock {
-        /// The switch at the start.
+        /// The switch where the path starts.
         from: Guid,
-        /// The destination.
+        /// The LID that the path leads to.
         to: Lid,
     },
-    /// The old routes can deadlock, though the engine's do not.
+    /// The old routes can deadlock, although the engine's own routes do not.
     #[error("the routes in place can deadlock already")]
     WasUnsafe,
     /// The verifier found that the repaired routes can deadlock.
@@ -111,13 +111,13 @@ pub enum RepairError {
     /// A switch is new, and only the engine can make its SLtoVL tables.
     #[error("switch {switch} is new, and the engine's SLtoVL tables differ by port")]
     NewTables {
-        /// The new switch.
+        /// GUID of the new switch.
         switch: Guid,
     },
 }
 
 impl RepairError {
-    /// The reason in one word, as in JSON.
+    /// The reason as one word, for JSON.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -137,7 +137,7 @@ impl RepairError {
 /// a port that comes back finds its routes.
 ///
 /// # Errors
-/// That of the engine, where all routes have to be computed anew and cannot be.
+/// The engine's error, if all routes have to be computed anew and cannot be.
 pub fn repair(
     old: Installed<'_>,
     fabric: &Fabric,
@@ -165,7 +165,7 @@ pub fn repair(
 /// As [`repair`] without a rebalance, but nothing is computed anew: for callers that then ask other engines.
 ///
 /// # Errors
-/// Why the routes cannot be repaired.
+/// The reason why the routes cannot be repaired.
 pub fn try_repair(
     old: Installed<'_>,
     fabric: &Fabric,
@@ -225,7 +225,7 @@ fn attempt(
     let mut last = RepairError::WasUnsafe;
     if !remapped.routes.vl_map().is_uniform() {
         for rule in &rules {
-            // The lane changes from port to port: the verifier judges afterwards.
+            // The lane changes from port to port, so the verifier judges the result afterwards.
             let found = repairer(rule).run(unprotected(), &kept.incomplete, rebalance)?;
             if verify_on(threads, fabric, lids, &found.0).deadlock_free {
                 return Ok(found);
@@ -266,7 +266,7 @@ fn attempt(
     Err(last)
 }
 
-/// Which dependencies new paths must not close a cycle with.
+/// The dependencies with which new paths must not close a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BaseDependencies {
     /// Those of all traffic on all old routes, as far as their cables are there.

@@ -1,4 +1,4 @@
-//! From old routes to new ones: what differs, and in which order to write it so that no packet loops.
+//! The update from old routes to new ones: the differences, and an order of writes in which no packet loops.
 //!
 //! Switches are written one block of 64 LIDs at a time, so for a while some forward by the old table and
 //! some by the new. If, for a LID, all entries old and new together close no loop, any order will do.
@@ -29,14 +29,14 @@ use crate::{
 /// LIDs in one block of a forwarding table.
 const BLOCK: u16 = 64;
 
-/// How two route sets of one fabric differ.
+/// The differences between two route sets of one fabric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// Entries that differ, of LIDs that ports own.
+    /// Number of entries that differ, counting only LIDs that ports own.
     pub entries: u64,
-    /// Blocks of 64 entries with such an entry: what has to be sent.
+    /// Number of blocks of 64 entries with at least one such entry. Each of them has to be sent.
     pub blocks: u64,
-    /// Switches with such a block.
+    /// Number of switches with at least one such block.
     pub switches: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct Step {
     pub block: u16,
 }
 
-/// In which order to write.
+/// The order of the writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateOrder {
     /// The blocks that differ, in an order in which no packet loops.
@@ -88,7 +88,7 @@ fn changed_lids<'a>(
 /// Orders the blocks that differ.
 #[must_use]
 pub fn order(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> UpdateOrder {
-    // Per block, the switches to write and the LIDs that any of them changes.
+    // For each block, the switches to write and the LIDs that change at any of them.
     let mut blocks: BTreeMap<u16, (BTreeSet<SwitchIdx>, BTreeSet<Lid>)> = BTreeMap::new();
     for switch in fabric.switches().indices() {
         for lid in changed_lids(lids, old, new, switch) {
@@ -99,7 +99,7 @@ pub fn order(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> Upda
     }
     let mut update = UpdateOrder::default();
     for (block, (switches, changed)) in blocks {
-        // Pairs (first, then) by the switch that comes first, with the LID that asks for it.
+        // Pairs (first, then) of switches, with the LID that requires this order.
         let mut before: BTreeSet<(SwitchIdx, SwitchIdx, Lid)> = BTreeSet::new();
         for lid in changed {
             if circles(fabric, old, new, lid) {
@@ -122,8 +122,8 @@ pub fn order(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> Upda
     update
 }
 
-/// Takes switches that wait for no other until none is left. Where all wait for each other, LIDs are given
-/// up: those that hold back the first of them.
+/// Repeatedly takes the switches that wait for no other. If all remaining switches wait for each other, the LIDs that
+/// hold back the first of them are given up.
 fn sort(
     block: u16,
     mut left: BTreeSet<SwitchIdx>,
@@ -150,7 +150,7 @@ fn sort(
     }
 }
 
-/// Whether the old and new entries of a LID together close a circle.
+/// Whether the old and new entries of a LID together close a loop.
 fn circles(fabric: &Fabric, old: &Routes, new: &Routes, lid: Lid) -> bool {
     let mut senders: IdxVec<SwitchIdx, u32> = IdxVec::filled(fabric.num_switches(), 0);
     let next = |switch: SwitchIdx| {

@@ -1,8 +1,9 @@
-//! The effects of a failed cable or switch: nodes that are cut off, routes that move, and whether the
-//! routes stay safe.
+//! The effects of a failed cable or switch: nodes that are cut off, routes that move, and whether the routes stay free
+//! of deadlock.
 //!
-//! [`fail`] answers for one failure as a manager would: it repairs the routes of the fabric without what
-//! fails, and verifies all of them. [`fail_each`] answers for many, with the same results: it reads the
+//! [`fail`] computes the effects of one failure as a manager would: it repairs the routes of the remaining fabric, and
+//! verifies all of them. [`fail_each`] does so for many failures, with the same results. It reads the routes once, and
+//! for the failure of a cable between switches examines only the LIDs whose routes use it.
 //! routes once, and for the failure of a cable between switches looks only at the LIDs whose routes use it.
 
 mod incremental;
@@ -31,27 +32,28 @@ pub enum Loss {
     Switch(SwitchIdx),
 }
 
-/// Effects of the failure.
+/// The effects of a failure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The item that failed.
     pub loss: Loss,
     /// Port GUIDs of the CAs that the largest group of CAs no longer reaches.
     pub cut_off: Vec<Guid>,
-    /// Forwarding table entries that a repair changes, on switches that are left.
+    /// Number of forwarding table entries that the repair changes on the remaining switches.
     pub moved: u64,
-    /// Why the engine had to compute all routes anew: then the repair changes as many entries as that.
+    /// The reason why the engine computed all routes anew, so that `moved` counts all entries that differ from them;
+    /// `None` if the repair succeeded.
     pub recomputed: Option<RepairError>,
-    /// The repaired routes, verified; or why there are none.
+    /// The findings about the repaired routes, or the reason why there are none.
     pub report: Result<Findings, RouteError>,
 }
 
-/// What a verification of repaired routes finds: fields of a [`VerifyReport`].
+/// The findings of a verification of repaired routes: fields of a [`VerifyReport`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Findings {
     /// (source port, destination LID) pairs of all end ports without a route.
     pub unreachable: u64,
-    /// Those between CA ports.
+    /// (source port, destination LID) pairs between CA ports without a route.
     pub unreachable_ca: u64,
     /// (switch, LID) pairs whose route never ends.
     pub loops: u64,
@@ -73,7 +75,7 @@ impl From<&VerifyReport> for Findings {
     }
 }
 
-/// All cables between switches, and with `hosts` those to CAs too.
+/// All cables between switches; with `hosts`, the cables to CAs too.
 pub fn links(fabric: &Fabric, hosts: bool) -> impl Iterator<Item = Loss> + '_ {
     let is_switch = |end: PortRef| fabric.switch_of(end.node).is_some();
     fabric
@@ -87,12 +89,11 @@ pub fn switches(fabric: &Fabric) -> impl Iterator<Item = Loss> + '_ {
     fabric.switches().indices().map(Loss::Switch)
 }
 
-/// The outcome of each of `losses`, one at a time, in their order: equal to what [`fail`] says of each.
-/// `before` are the routes of the whole fabric. `done` is called once for each failure that is finished, on
-/// any thread.
+/// The outcome of each of `losses`, one at a time, in their order: equal to the result of [`fail`] for each. `before`
+/// are the routes of the whole fabric. `done` is called once for each failure that is finished, on any thread.
 ///
-/// A failure that cuts the fabric, takes a switch or a CA's cable, or that no repair with few changes can
-/// mend costs as much as [`fail`]; another one O(switches) for each LID whose routes use the cable.
+/// A failure that splits the fabric, removes a switch or a CA's cable, or cannot be repaired with few changes costs as
+/// much as [`fail`]. Any other failure costs O(switches) for each LID whose routes use the cable.
 #[must_use]
 pub fn fail_each(
     fabric: &Fabric,
@@ -105,8 +106,8 @@ pub fn fail_each(
     incremental::fail_each(fabric, lids, options, before, losses, done)
 }
 
-/// Repairs the routes of the fabric without what fails, verifies all of them, and compares. `before` are the
-/// routes of the whole fabric; the engine that made them repairs them.
+/// Repairs the routes of the remaining fabric, verifies all of them, and compares. `before` are the routes of the whole
+/// fabric; the engine that computed them repairs them.
 #[must_use]
 pub fn fail(
     fabric: &Fabric,
@@ -138,10 +139,10 @@ pub fn fail(
     }
 }
 
-/// Entries that would change if the engine computed all routes anew, on switches that are left.
+/// Number of entries on the remaining switches that would change if the engine computed all routes anew.
 ///
 /// # Errors
-/// What the engine cannot do with the fabric that is left.
+/// The error of an engine that cannot route the remaining fabric.
 pub fn moved_in_full(
     fabric: &Fabric,
     lids: &LidMap,
@@ -155,7 +156,7 @@ pub fn moved_in_full(
     Ok(moved(&left, before, &after, loss))
 }
 
-/// The fabric with the links of `loss` disabled: nodes keep their numbers.
+/// The fabric with the links of `loss` disabled. The indices of nodes do not change.
 #[must_use]
 pub fn without(fabric: &Fabric, loss: Loss) -> Fabric {
     let mut builder = fabric.to_builder();
@@ -188,7 +189,7 @@ fn lids_left(fabric: &Fabric, lids: &LidMap, broken: &Fabric, loss: Loss) -> Lid
     LidMap::of_ranges(broken, ranges.map(|port| (port.end, port.range)))
 }
 
-/// Entries that differ, of LIDs that are left.
+/// Number of entries that differ, for the remaining LIDs.
 fn moved(lids: &LidMap, before: &Routes, after: &Routes, loss: Loss) -> u64 {
     let mut moved = 0;
     for at in 0..after.num_switches() {

@@ -14,14 +14,14 @@ use crate::{
 /// Virtual lanes that an SLtoVL table can name.
 const LANES: usize = 16;
 
-/// Which traffic must not come to deadlock.
+/// The traffic that must not deadlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protected {
-    /// None: it can deadlock already, or the verifier judges afterwards.
+    /// No traffic: it can deadlock already, or the verifier judges afterwards.
     Nothing,
     /// Traffic between CAs.
     BetweenCas,
-    /// All traffic, that of switches too.
+    /// All traffic, including that of switches.
     All,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Lanes<'g> {
     order: &'g [ChannelIdx],
     graphs: Vec<Option<ChannelGraph<'g>>>,
     protected: Protected,
-    /// What [`Lanes::undo`] takes back, if anybody will.
+    /// The changes that [`Lanes::undo`] undoes; `None` if changes are not recorded.
     journal: Option<Vec<Change>>,
 }
 
@@ -86,7 +86,7 @@ impl<'g> Lanes<'g> {
         Some(lanes)
     }
 
-    /// Which traffic must not come to deadlock.
+    /// The traffic that must not deadlock.
     pub(crate) fn protected(&self) -> Protected {
         self.protected
     }
@@ -130,12 +130,12 @@ impl<'g> Lanes<'g> {
         })
     }
 
-    /// From now on notes what changes, for [`Lanes::undo`].
+    /// Records every change from now on, for [`Lanes::undo`].
     pub(crate) fn record(&mut self) {
         self.journal = Some(Vec::new());
     }
 
-    /// Takes all dependencies on these channels and of them out.
+    /// Removes all dependencies from and to these channels.
     pub(crate) fn detach(&mut self, channels: &[ChannelIdx]) {
         let mut removed = Vec::new();
         for (lane, graph) in self.graphs.iter_mut().enumerate() {
@@ -151,12 +151,12 @@ impl<'g> Lanes<'g> {
         }
     }
 
-    /// Takes back what changed since [`Lanes::record`].
+    /// Undoes the changes since [`Lanes::record`].
     pub(crate) fn undo(&mut self) {
         let Some(mut journal) = self.journal.take() else {
             return;
         };
-        // What was added goes first: beside what was there before, there is no cycle.
+        // Added dependencies are removed first. The dependencies that were there before have no cycle.
         for change in &journal {
             match *change {
                 Change::Admitted(lane, from, to) => {

@@ -1,4 +1,4 @@
-//! Moves routes from busy links to idle ones, as many as asked.
+//! Moves routes from busy links to idle ones, up to a given number.
 //!
 //! One entry moves at a time, from the busiest link that has a better alternative: with it moves all
 //! traffic that comes through the switch. The new path is as long as the old one, obeys the engine's
@@ -28,7 +28,7 @@ impl Repairer<'_> {
         lanes: &mut Lanes<'_>,
     ) -> u64 {
         let mut moved = 0;
-        // Links without a better path for any of their routes, until something moves.
+        // Links without a better path for any of their routes. The list is cleared when a route moves.
         let mut stuck = IdxVec::<ChannelIdx, bool>::filled(self.load.len(), false);
         while moved < most {
             let channels = self.load.iter_enumerated().filter(|&(at, _)| !stuck[at]);

@@ -1,8 +1,8 @@
-//! Reconnects the switches whose path is gone to those whose path is there.
+//! Reconnects the switches that lost their path to those that still have one.
 //!
-//! Towards one LID the kept entries form a tree around its owner and broken pieces beside it. Switches
-//! of the pieces join the tree one by one, those with the shortest path first. Each keeps its entry if
-//! that is as short as any, else it takes the least loaded channel.
+//! Towards one LID the kept entries form a tree around its owner, and broken pieces beside it. Switches of the pieces
+//! join the tree one by one, those with the shortest path first. A switch keeps its entry if no path is shorter, and
+//! otherwise takes the least loaded channel.
 
 use alloc::{collections::BinaryHeap, vec::Vec};
 use core::cmp::Reverse;
@@ -28,15 +28,15 @@ struct Growth<'d> {
     destination: &'d Destination,
     root: SwitchIdx,
     lid: Lid,
-    /// Length of each switch's path, [`OUTSIDE`] without one.
+    /// Length of each switch's path; [`OUTSIDE`] if it has none.
     length: IdxVec<SwitchIdx, u32>,
     /// Whether the path's first channel goes up.
     goes_up: IdxVec<SwitchIdx, bool>,
-    /// The switches without a path at the beginning, though cables join them with the destination.
+    /// The switches without a path at the beginning, although cables join them with the destination.
     cut_off: Vec<SwitchIdx>,
 }
 
-/// The length of no path.
+/// The length that means that there is no path.
 const OUTSIDE: u32 = u32::MAX;
 
 /// Paths that a switch may take, in the order in which they are tried.
@@ -76,7 +76,7 @@ impl Repairer<'_> {
         if !is_new {
             return self.grow(growth, lanes);
         }
-        // No switch has a path yet: the lane is free to choose.
+        // No switch has a path yet, so any lane may be chosen.
         let (mut sls, mut last) = (sls.clone(), None);
         for sl in self.new_sls() {
             if let Some(entry) = sls.get_mut(usize::from(lid.0)) {
@@ -154,7 +154,7 @@ impl Repairer<'_> {
         };
         let by_destination = matches!(self.routes.sls(), SlTable::ByDestination(_));
         if by_destination && cut_off.len() + 1 == switches {
-            // The lane of a LID that nobody reaches is free to choose, which cannot be undone.
+            // No switch reaches the LID, so its lane would be chosen anew, and that cannot be undone.
             return Err(self.deadlock(&growth, root));
         }
         growth.length[root] = 0;
@@ -298,8 +298,8 @@ impl Repairer<'_> {
         }
     }
 
-    /// The channel by which a switch joins: its old one if that will do, else the least loaded, on its
-    /// own lane, else on another. Where no CA sends, one that may deadlock is better than none.
+    /// The channel by which a switch joins: its old one if that is permitted, else the least loaded one on its own
+    /// lane, else one on another lane. Where no CA sends, a channel that may deadlock is better than none.
     fn choose(
         &mut self,
         growth: &Growth<'_>,

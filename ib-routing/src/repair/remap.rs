@@ -1,4 +1,4 @@
-//! The old tables in terms of the new fabric: entries whose cable is still there, by node GUID.
+//! The old tables in terms of the new fabric: entries whose cable still exists, matched by node GUID.
 
 use alloc::{vec, vec::Vec};
 
@@ -15,13 +15,13 @@ use crate::{
 
 /// The old routes in the numbers of the new fabric.
 pub(crate) struct Remapped {
-    /// Entries that still lead over the cable that they led over, and the exits of all LIDs.
+    /// Entries that still lead over the same cable, and the exits of all LIDs.
     pub(crate) routes: Routes,
-    /// Which switch of the old fabric each switch was.
+    /// The index of each switch in the old fabric; `None` if the switch is new.
     pub(crate) was: IdxVec<SwitchIdx, Option<SwitchIdx>>,
     /// By channel of the old fabric: the channel that it is now, if its cable is the same.
     pub(crate) channels: IdxVec<ChannelIdx, Option<ChannelIdx>>,
-    /// Whether cables between switches came that were not there.
+    /// Whether the fabric has cables between switches that it did not have before.
     pub(crate) grown: bool,
     /// A new switch among SLtoVL tables that differ by port: only the engine can make its tables.
     pub(crate) new_tables: Option<Guid>,
@@ -79,7 +79,7 @@ fn is_new(fabric: &Fabric, switch: SwitchIdx, alive: &[bool]) -> bool {
     channels.any(|(_, channel)| !was(channel.port))
 }
 
-/// Number of entries that `new` changes, and of those among them that were broken.
+/// Number of entries that `new` changes, and the number of those that were broken.
 pub(crate) fn count(
     old: Installed<'_>,
     fabric: &Fabric,
@@ -115,7 +115,7 @@ fn old_switches(old: &Fabric, new: &Fabric) -> IdxVec<SwitchIdx, Option<SwitchId
     new.switches().indices().map(was).collect()
 }
 
-/// The ports of a switch whose cable to another switch is the one that it was.
+/// The ports of a switch that still have the same cable to another switch.
 fn alive_ports(
     old: &Fabric,
     new: &Fabric,

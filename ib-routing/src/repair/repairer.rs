@@ -15,7 +15,7 @@ use crate::{
     verify::walk::{Block, LOOP, PortTable, Target, Walk},
 };
 
-/// A repair while it runs.
+/// The state of a repair in progress.
 #[derive(Clone)]
 pub(crate) struct Repairer<'a> {
     pub(super) fabric: &'a Fabric,
@@ -23,7 +23,7 @@ pub(crate) struct Repairer<'a> {
     pub(super) options: &'a RouteOptions,
     pub(super) rule: &'a Rule,
     pub(crate) routes: Routes,
-    /// Length of each channel; empty where all are one.
+    /// Length of each channel; empty if every length is 1.
     weights: IdxVec<ChannelIdx, u32>,
     /// LIDs of CAs at each switch.
     pub(crate) senders: IdxVec<SwitchIdx, u64>,
@@ -32,20 +32,20 @@ pub(crate) struct Repairer<'a> {
     pub(crate) load: IdxVec<ChannelIdx, u64>,
     /// Channels that no path may take, though the fabric has them.
     pub(crate) dead: Vec<ChannelIdx>,
-    /// Service levels by switch and LID, where the routes have such.
+    /// Service levels by switch and LID, if the routes have such levels.
     pub(super) sls: Vec<Sl>,
     /// Hops to the switches that were measured; needed only where paths may have become shorter.
     distances: Option<IdxVec<SwitchIdx, Option<IdxVec<SwitchIdx, u16>>>>,
-    /// Every write to `routes` and `sls`, for [`Repairer::undo`], if anybody will.
+    /// Every write to `routes` and `sls`, for [`Repairer::undo`]; `None` if writes are not recorded.
     journal: Option<Vec<Write>>,
 }
 
-/// What an entry was before a write.
+/// The value of an entry before a write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Write {
-    /// Of a forwarding table.
+    /// The previous port of a forwarding table entry.
     Port(SwitchIdx, Lid, PortNum),
-    /// Of the service levels.
+    /// The previous service level.
     Level(usize, Sl),
 }
 
@@ -68,7 +68,7 @@ impl Reader {
         }
     }
 
-    /// Follows all entries of `lid`, which may be no port's any more.
+    /// Follows all entries of `lid`, which may no longer belong to a port.
     pub(super) fn follow(
         &mut self,
         repairer: &Repairer<'_>,
@@ -80,7 +80,7 @@ impl Reader {
             self.block.load(&self.table, &repairer.routes, first);
             self.loaded = Some(first);
         }
-        // One LID has an order always.
+        // The routes to a single LID always have an order.
         self.walk
             .follow(&self.table, &self.block, &[Target { lid, owner }]);
     }
@@ -144,7 +144,7 @@ impl<'a> Repairer<'a> {
         let mut reader = Reader::new(self.fabric);
         let lids = self.lids;
         let all: Vec<Lid> = match self.distances {
-            // Every path may have become longer than need be.
+            // Every path may have become longer than necessary.
             Some(_) => lids
                 .destinations()
                 .iter()
@@ -224,7 +224,7 @@ impl<'a> Repairer<'a> {
         self.weights.find(channel).copied().unwrap_or(1)
     }
 
-    /// The lanes of what ports at (or of) `switch` send to `lid`, a bit each.
+    /// The lanes of packets that ports at (or of) `switch` send to `lid`, as a bit mask.
     pub(crate) fn lanes_of(&self, switch: SwitchIdx, lid: Lid) -> u16 {
         let bit = |sl| 1 << self.lane(sl);
         match self.routes.sls() {
@@ -322,17 +322,17 @@ impl<'a> Repairer<'a> {
         }
     }
 
-    /// From now on notes what is written, for [`Repairer::undo`].
+    /// Records every write from now on, for [`Repairer::undo`].
     pub(crate) fn record(&mut self) {
         self.journal = Some(Vec::new());
     }
 
-    /// What was written since [`Repairer::record`] or [`Repairer::undo`].
+    /// The writes since [`Repairer::record`] or [`Repairer::undo`].
     pub(crate) fn journal(&self) -> &[Write] {
         self.journal.as_deref().unwrap_or_default()
     }
 
-    /// Takes back what was written since [`Repairer::record`].
+    /// Undoes the writes since [`Repairer::record`].
     pub(crate) fn undo(&mut self) {
         let Some(mut journal) = self.journal.take() else {
             return;

@@ -1,4 +1,4 @@
-//! The rules of the engine's routes, which a repair keeps.
+//! The rules of an engine's routes, which a repair observes.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -16,13 +16,13 @@ use crate::{
     options::RouteOptions,
 };
 
-/// The rule for a path, besides that it must not deadlock.
+/// The rule for a path, in addition to freedom from deadlock.
 pub(crate) enum Rule {
-    /// As few links as there can be.
+    /// The path has as few links as the fabric allows.
     Shortest,
-    /// Up, then down, by the class of each channel; as few links as that allows.
+    /// The path goes up, then down, by the class of each channel, with as few links as that allows.
     UpDown(IdxVec<ChannelIdx, u8>),
-    /// As few links as the paths in place allow.
+    /// The path has as few links as the paths in place allow.
     Free,
 }
 
@@ -118,7 +118,7 @@ fn directions(
     up_down::directions(fabric, &place.collect())
 }
 
-/// Whether no packet between CAs goes up after it went down: none of their channels depend on each other so.
+/// Whether no packet between CAs goes up after it went down, judged by the dependencies between their channels.
 fn obeys(dependencies: &DependencyGraph, classes: &IdxVec<ChannelIdx, u8>) -> bool {
     let mut edges = dependencies.edges();
     edges.all(|(from, to)| classes[from.channel] != DOWN || classes[to.channel] != UP)

@@ -26,31 +26,31 @@ use crate::{
     routes::Routes,
 };
 
-/// What can go wrong while tables are written.
+/// An accident that can happen while tables are written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Accident {
-    /// A packet comes by a switch twice.
+    /// A packet passes a switch twice.
     #[error("after step {step}, packets to LID {lid} come by switch {switch:?} twice")]
     Loop {
-        /// Steps done.
+        /// Number of steps that are done.
         step: usize,
-        /// The packet's destination.
+        /// Destination LID of the packet.
         lid: Lid,
         /// Switch that a packet passes twice.
         switch: SwitchIdx,
     },
-    /// Packets can wait for each other in a circle.
+    /// Packets can wait for each other in a cycle.
     #[error("in stage {stage}, channel {channel:?} on lane {lane} can wait for itself")]
     Deadlock {
-        /// The stage, from 0; one more than there are for the change of service levels.
+        /// The stage, counted from 0; the number of stages means the change of service levels after the last one.
         stage: usize,
-        /// A channel of the circle.
+        /// A channel of the cycle.
         channel: ChannelIdx,
         /// Virtual lane of the channel.
         lane: Vl,
     },
-    /// The tables are not the new ones at the end.
+    /// A table at the end differs from the new routes.
     #[error("switch {switch:?} is left with its old entry for LID {lid}")]
     Unfinished {
         /// Switch whose entry differs from the new routes at the end.
@@ -63,7 +63,7 @@ pub enum Accident {
 /// A channel on a lane.
 type Place = (ChannelIdx, Vl);
 
-/// For each place the places that come after it.
+/// The places that follow each place.
 type Waits = BTreeMap<Place, BTreeSet<Place>>;
 
 /// Follows all packets through all stages. Deadlock is looked for only where it is ruled out.
@@ -108,8 +108,8 @@ pub fn simulate(
     Ok(())
 }
 
-/// Whether `order` proves that no mixture of both route sets can deadlock: no packet to a LID that is
-/// not drained goes back in it, whichever entry each switch has and whichever level the packet.
+/// Whether `order` proves that no mixture of both route sets can deadlock: no packet to a LID that is not drained goes
+/// backwards in it, for either entry of each switch and either service level of the packet.
 #[must_use]
 pub fn holds(
     fabric: &Fabric,
@@ -182,7 +182,7 @@ fn waits(
             .iter()
             .filter(|to| !plan.drain.contains_key(to))
         {
-            // All that a packet to this LID can be seen at: the same place is looked at once.
+            // Every combination in which a packet to this LID can be at a switch. Each is examined once.
             let mut seen: BTreeSet<(SwitchIdx, PortNum, Sl, Option<Place>)> = BTreeSet::new();
             let mut open = Vec::new();
             for source in lids.destinations().iter().filter(is_ca) {
@@ -219,7 +219,7 @@ fn waits(
     waits
 }
 
-/// Takes away what waits for nothing until all is gone.
+/// Repeatedly removes the places that wait for nothing; fails if a cycle is left.
 fn no_circle(waits: &Waits, stage: usize) -> Result<(), Accident> {
     let mut left = waits.clone();
     loop {

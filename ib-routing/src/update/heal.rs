@@ -1,30 +1,29 @@
-//! Healing: new entries, at once, for the switches that a failure left without a path.
+//! Healing: immediate new entries for the switches that a failure left without a path.
 //!
-//! After a failure a forwarding entry is in one of three states. It is *broken* if a packet that follows
-//! the installed tables from its switch does not arrive over the cables that are alive. It is *moved* if
-//! the packet arrives, but the new routes want another port. Otherwise it is good. Broken entries carry no
-//! traffic that could be harmed, so nothing has to be drained or waited for: [`heal`] lists the writes that
-//! give each of them its new port, and leaves all others as they are. Moved entries are left for
-//! [`transition`](super::transition), from the tables that [`Healing::apply`] makes.
+//! After a failure a forwarding entry is in one of three states. It is *broken* if a packet that follows the installed
+//! tables from its switch does not arrive over the working cables. It is *moved* if the packet arrives, but the new
+//! routes use another port. Otherwise it is good. Broken entries carry no traffic that a write could disturb, so
+//! nothing has to be drained or waited for: [`heal`] lists the writes that give each of them its new port, and leaves
+//! all others as they are. Moved entries are left for [`transition`](super::transition), starting from the tables that
+//! [`Healing::apply`] produces.
 //!
 //! # Why no packet loops and no path is lost
 //!
-//! Take one LID. An entry is written only when the entry at its new next hop arrives. No entry that arrives
-//! is ever written, and a packet on its way passes only such entries, so what arrives once arrives always:
-//! the pairs without a path never become more. A loop would consist of entries that do not arrive, and those
-//! are the installed ones still: no write can close one. It does not matter that the new next hop may hold an
-//! old entry where the new routes have another one: if it arrives, then over switches that arrive, and the
-//! switch to be written is none of them. Nor does the mixture leave anything out: the new path of a broken
-//! switch leads over broken switches up to the first that arrives, or to the destination, and they are
-//! written from there backwards.
+//! Consider one LID. An entry is written only when the entry at its new next hop arrives. An entry that arrives is
+//! never written, and a packet in flight passes only such entries, so a path that works keeps working: the number of
+//! pairs without a path never grows. A loop would consist of entries that do not arrive, which are still the installed
+//! ones, so no write can close a loop. The new next hop may hold an old entry that differs from the new routes. That
+//! does no harm: if it arrives, it arrives over switches that arrive, and the switch to be written is not one of them.
+//! All broken entries are reached as well: the new path of a broken switch leads over broken switches to the first
+//! switch that arrives, or to the destination, and they are written from there backwards.
 //!
-//! A device takes 64 entries in one write. Of entries of one block that wait for different switches, all are
-//! written together when the last of them may be; where two blocks wait for each other, one of them is written
+//! A device takes 64 entries in one write. Entries of one block may wait for different switches; they are written
+//! together as soon as the last of them may be written. If two blocks wait for each other, one of them is written
 //! twice.
 //!
-//! Pitfall: old and new routes that are free of deadlock each can close a cycle of channels together. Healing
-//! does not prevent that, as a destination without a path is worse than a cycle that ends with the
-//! head-of-queue lifetime: verify the tables after [`Healing::apply`] to know.
+//! Pitfall: old and new routes that are each free of deadlock can close a cycle of channels together. Healing does not
+//! prevent that, because a destination without a path is worse than a cycle that ends with the head-of-queue lifetime.
+//! To detect it, verify the tables after [`Healing::apply`].
 //!
 //! Time O(LIDs * switches that changed) to find what broke, times the hops where cables came or moved, and
 //! O(ports of a switch) for each broken entry.
@@ -50,13 +49,13 @@ use crate::{
 /// An entry to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HealedEntry {
-    /// The switch.
+    /// The switch to write to.
     pub switch: SwitchIdx,
-    /// The destination.
+    /// The destination LID of the entry.
     pub lid: Lid,
     /// The new output port.
     pub port: PortNum,
-    /// The number of the write that carries it first.
+    /// The number of the first write that contains the entry.
     pub write: usize,
 }
 
@@ -65,31 +64,31 @@ pub struct HealedEntry {
 pub struct HealingWrite {
     /// The switch and the block.
     pub step: Step,
-    /// Longest chain of writes that have to be answered before this one: 0 for those that wait for none.
+    /// Length of the longest chain of writes that must be answered before this one; 0 if it waits for none.
     pub stage: u32,
     /// The entries of this switch and block, written now or later.
     entries: Range<usize>,
-    /// The writes that have to be answered first.
+    /// The writes that must be answered first.
     after: Range<usize>,
 }
 
-/// What to write after a failure, and in which order.
+/// The writes after a failure, and their order.
 ///
-/// Writes are numbered from 0, each after those that it waits for. [`HealingProgress`] says which may be
-/// sent as answers come in.
+/// Writes are numbered from 0, each after those that it waits for. [`HealingProgress`] reports the writes that may be
+/// sent as answers arrive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Healing {
-    /// By block, switch and LID.
+    /// The entries in the order of block, switch and LID.
     entries: Vec<HealedEntry>,
     writes: Vec<HealingWrite>,
     after: Vec<usize>,
     unreachable: u64,
 }
 
-/// Where something may have changed since the installed tables connected all that cables joined.
+/// The switches at which something may have changed since the installed tables connected every pair that cables joined.
 ///
-/// Switches that are gone need no mention, nor do LIDs whose port is new or moved. A switch may be in both
-/// lists. Pitfall: an entry that broke at a switch that no list names is not found.
+/// Switches that have left the fabric need not be listed, and neither do LIDs whose port is new or has moved. A switch
+/// may be in both lists. Pitfall: an entry that broke at a switch that no list contains is not found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Changes<'a> {
     /// Switches at which ports went down.
@@ -101,10 +100,9 @@ pub struct Changes<'a> {
 
 /// Finds the entries of `installed` that no longer arrive and orders the writes that mend them.
 ///
-/// `fabric` and `lids` are what is alive now, and both `installed` and `new` are tables by the numbers of
-/// its switches. Where it is not known what changed, all switches of the fabric are named in
-/// [`Changes::other`]. What `new` does not connect is left as it is, and counted as
-/// [`unreachable`](Healing::unreachable).
+/// `fabric` and `lids` describe the current state; both `installed` and `new` are tables by the indices of its
+/// switches. If the changes are not known, all switches of the fabric belong in [`Changes::other`]. Pairs that `new`
+/// does not connect are left as they are, and counted as [`unreachable`](Healing::unreachable).
 #[must_use]
 pub fn heal(
     fabric: &Fabric,
@@ -120,8 +118,8 @@ pub fn heal(
     })
 }
 
-/// Finds the entries of `installed` that no longer arrive, and leads each over the nearest neighbour whose entry
-/// does: what can be written before there are new routes.
+/// Finds the entries of `installed` that no longer arrive, and sends each over the nearest neighbour whose entry
+/// arrives. These writes are possible before new routes exist.
 ///
 /// Neighbours are chosen by the hops that are left from them; among equal ones an entry keeps its port if it can,
 /// and the others are spread over them. `installed` gives the port by which a switch sends packets to a LID,
@@ -184,7 +182,7 @@ impl Healing {
         &self.writes
     }
 
-    /// The numbers of the writes that have to be answered before write `number` is sent, in order.
+    /// The numbers of the writes that must be answered before write `number` is sent, in order.
     #[must_use]
     pub fn after(&self, number: usize) -> &[usize] {
         let write = self.writes.get(number);
@@ -199,8 +197,8 @@ impl Healing {
         &self.entries
     }
 
-    /// The entries that a switch has new once write `number` is done, by LID: those of earlier writes to
-    /// the same block included.
+    /// The new entries that a switch has in the block after write `number`, by LID, including those of earlier writes
+    /// to the same block.
     pub fn entries_of(&self, number: usize) -> impl Iterator<Item = HealedEntry> + '_ {
         let write = self.writes.get(number);
         let entries = write.and_then(|write| self.entries.get(write.entries.clone()));
@@ -208,7 +206,7 @@ impl Healing {
         entries.filter(move |entry| entry.write <= number)
     }
 
-    /// What write `number` puts into the block, where the switch held `installed` before the first write.
+    /// The content of the block in write `number`, if the switch held `installed` before the first write.
     #[must_use]
     pub fn block(&self, number: usize, installed: [u8; 64]) -> [u8; 64] {
         let mut block = installed;
@@ -220,7 +218,7 @@ impl Healing {
         block
     }
 
-    /// The new port of an entry that is healed; `None` for all that stay as they are.
+    /// The new port of an entry that is healed; `None` for an entry that does not change.
     #[must_use]
     pub fn port(&self, switch: SwitchIdx, lid: Lid) -> Option<PortNum> {
         let key = |entry: &HealedEntry| (entry.lid.0 / BLOCK, entry.switch, entry.lid);
@@ -229,7 +227,7 @@ impl Healing {
         self.entries.get(at).map(|entry| entry.port)
     }
 
-    /// Makes of the installed tables those that the switches have after the last write.
+    /// Changes the installed tables to those that the switches have after the last write.
     pub fn apply(&self, installed: &mut Routes) {
         for entry in &self.entries {
             installed.set_port(entry.switch, entry.lid, entry.port);
@@ -243,7 +241,7 @@ impl Healing {
     }
 }
 
-/// How far a healing is: which writes may be sent.
+/// The progress of a healing: the writes that may be sent.
 ///
 /// ```
 /// use std::collections::VecDeque;
@@ -261,9 +259,9 @@ impl Healing {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct HealingProgress {
-    /// By write: the answers that it waits for.
+    /// Number of answers that each write waits for.
     waiting: Vec<u32>,
-    /// Where the followers of each write begin; one entry more than writes.
+    /// Index of the first follower of each write, with one more entry at the end.
     first_follower: Vec<usize>,
     followers: Vec<usize>,
 }
@@ -305,14 +303,14 @@ impl HealingProgress {
         }
     }
 
-    /// The writes that wait for none.
+    /// The writes that wait for no answer.
     pub fn first(&self) -> impl Iterator<Item = usize> + '_ {
         let numbered = self.waiting.iter().enumerate();
         numbered.filter_map(|(number, waiting)| (*waiting == 0).then_some(number))
     }
 
-    /// Notes that write `number` is answered: returns the writes that may be sent now. To be called once for
-    /// each write, and not for a write that failed: what waits for it is then never sent.
+    /// Records that write `number` is answered, and returns the writes that may be sent now. Call it once for each
+    /// write, and not for a write that failed: writes that wait for a failed one are never sent.
     pub fn answered(&mut self, number: usize) -> Vec<usize> {
         let range = match self.first_follower.get(number..) {
             Some(&[start, end, ..]) => start..end,

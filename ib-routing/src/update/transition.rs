@@ -1,18 +1,17 @@
-//! From old routes to new ones without a loop and without a deadlock, or what has to be drained.
+//! The transition from old routes to new ones without a loop or a deadlock, and the traffic to drain for it.
 //!
-//! Two route sets that cannot deadlock can do so together: while tables are written, some switches forward
-//! by the old entry and some by the new, and packets that follow either wait for each other. The
-//! dependencies that can arise are those of a graph with both entries of every switch at once. If it has no
-//! cycle, every order of writing that rules out loops is safe, and the order of its channels is the proof.
-//! If it has one, the blocks are written in stages: between two of them the manager waits until the packets
-//! sent before are gone, so that each stage has both entries only where it writes. LIDs that fit no stage
-//! are drained: traffic to those LIDs stops before the first stage and starts again, by the new routes,
-//! after the last.
+//! Two route sets that are each free of deadlock can deadlock together: while tables are written, some switches forward
+//! by the old entry and some by the new one, and packets that follow either wait for each other. The dependencies that
+//! can arise are those of a graph with both entries of every switch at once. If it has no cycle, every order of writing
+//! that rules out loops is safe, and the order of its channels is the proof. If it has one, the blocks are written in
+//! stages. Between two stages the manager waits until the packets sent before are gone, so that each stage has both
+//! entries only where it writes. LIDs that fit no stage are drained: traffic to those LIDs stops before the first stage
+//! and starts again, by the new routes, after the last.
 //!
-//! Service levels and SLtoVL tables change last, as a sender learns of a new level whenever it asks
-//! again: in that stage both levels count. Only CA traffic is judged, as that is what engines promise.
-//! Sources: Duato, Lysne, Pang and Pinkston, "A theory for deadlock-free dynamic network
-//! reconfiguration", 2005; Lysne et al., "Simple deadlock-free dynamic network reconfiguration", 2004.
+//! Service levels and SLtoVL tables change last, because a sender learns a new level only at its next path query: in
+//! that stage both levels count. Only CA traffic is judged, because engines promise freedom from deadlock only for it.
+//! Sources: Duato, Lysne, Pang and Pinkston, "A theory for deadlock-free dynamic network reconfiguration", 2005; Lysne
+//! et al., "Simple deadlock-free dynamic network reconfiguration", 2004.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -31,15 +30,15 @@ use crate::{
     verify::highest_lane,
 };
 
-/// Which of two route sets counts.
+/// Selects one of two route sets, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
-    /// The old one.
+    /// The old route set.
     #[default]
     Old,
-    /// Both: a packet may have met either.
+    /// Both route sets: a packet may have met either.
     Both,
-    /// The new one.
+    /// The new route set.
     New,
 }
 
@@ -56,34 +55,34 @@ impl Side {
 /// Whether the steps from old routes to new ones are safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Safety {
-    /// In any order that rules out loops; the proof is an order of all channels.
+    /// The steps are safe in any order that rules out loops. The proof is an order of all channels.
     AnyOrder(Vec<Vertex>),
-    /// If the manager waits between the stages, and drains what [`Transition::drain`] lists.
+    /// The steps are safe if the manager waits between the stages and drains the LIDs in [`Transition::drain`].
     Stages,
-    /// Not even the old routes are: a cycle of theirs.
+    /// The old routes can deadlock by themselves; this is a cycle of theirs.
     OldDeadlock(Vec<(ChannelIdx, Vl)>),
-    /// Not even the new routes are: a cycle of theirs.
+    /// The new routes can deadlock by themselves; this is a cycle of theirs.
     NewDeadlock(Vec<(ChannelIdx, Vl)>),
 }
 
-/// Why traffic to a LID has to be drained.
+/// The reason why traffic to a LID has to be drained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DrainReason {
-    /// The LIDs of one block ask for opposite orders: packets would loop.
+    /// The LIDs of one block require opposite orders, so packets would loop.
     Loop,
     /// With the other routes, packets to the LID would close this cycle of channels.
     Deadlock(Vec<(ChannelIdx, Vl)>),
 }
 
-/// How to get from old routes to new ones.
+/// The steps from old routes to new ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
-    /// The blocks that differ, in the order to write them. Between two stages, and before service
-    /// levels change, wait as long as a packet may live.
+    /// The blocks that differ, in the order in which to write them. Between two stages, and before service levels
+    /// change, wait for the lifetime of a packet.
     pub stages: Vec<Vec<Step>>,
     /// LIDs to drain before the first stage and to open again after the last, with the reason.
     pub drain: BTreeMap<Lid, DrainReason>,
-    /// Whether that is safe from deadlock.
+    /// Whether the steps are safe from deadlock.
     pub safety: Safety,
     /// Pairs of source switch and LID of a CA whose service level changes.
     pub new_sls: u64,
@@ -169,7 +168,7 @@ fn stage(mixture: &Mixture<'_>, steps: Vec<Vec<Step>>, transition: &mut Transiti
                 let before = transition.drain.len();
                 transition.drain.extend(found);
                 if transition.drain.len() == before {
-                    // Nothing is left that could be drained: cannot be, as the old routes are safe.
+                    // No LID is left to drain. This cannot happen, because the old routes are safe.
                     transition.stages = Vec::new();
                     return;
                 }
@@ -247,7 +246,7 @@ fn stages(
     Ok(stages)
 }
 
-/// The LIDs whose packets bring in an edge of `cycle` that `settled` does not have.
+/// The LIDs whose packets add an edge of `cycle` that `settled` does not have.
 fn culprits(
     lids: Vec<Lid>,
     graph_of: impl Fn(Lid) -> DependencyGraph,
@@ -346,7 +345,7 @@ impl Mixture<'_> {
         count
     }
 
-    /// Service levels of what the CAs at a switch send to `lid`, a bit each.
+    /// The service levels of the packets that the CAs at a switch send to `lid`, as a bit mask.
     fn levels(&self, routes: &Routes, switch: SwitchIdx, lid: Lid) -> u16 {
         let cas = self.lids.at_switch(switch).filter(|end| !end.is_switch());
         let from = cas.flat_map(|end| end.range.iter());
@@ -363,7 +362,7 @@ impl Mixture<'_> {
         old.into_iter().chain(new)
     }
 
-    /// Adds what packets to one LID can depend on.
+    /// Adds the dependencies that packets to one LID can have.
     fn add(
         &self,
         graph: &mut DependencyGraph,
@@ -436,7 +435,7 @@ impl Mixture<'_> {
         }
     }
 
-    /// The inputs that can differ in lanes: all of them, or one for all where no table differs by port.
+    /// The inputs that can differ in lanes: all of them, or one that represents all if no table differs by port.
     fn distinct(&self, inputs: &[(PortNum, u16)]) -> Vec<(PortNum, u16)> {
         if self.old.vl_map().is_uniform() && self.new.vl_map().is_uniform() {
             let mask = inputs.iter().fold(0, |all, (_, mask)| all | mask);
@@ -445,7 +444,7 @@ impl Mixture<'_> {
         inputs.to_vec()
     }
 
-    /// The lanes that a packet may leave a switch on, a bit each.
+    /// The lanes on which a packet may leave a switch, as a bit mask.
     fn lanes_on(&self, at: SwitchIdx, input: PortNum, output: PortNum, sl: u8, side: Side) -> u16 {
         let lane = |routes: &Routes| {
             let vl = routes

@@ -1,11 +1,11 @@
-//! Many failures of cables, one after the other, each repaired and verified where it matters.
+//! Failures of many cables, one at a time, each repaired and verified only where it has an effect.
 //!
-//! The routes are read once: their loads, their dependencies with a topological order, and every table by
-//! LID. A cable that fails then touches the LIDs whose entries at its two ends lead over it. For each of them
-//! the repair re-aims the switches that lost their path, by the code that repairs whole fabrics, and the
-//! result is followed anew from every switch: it must arrive, its load replaces what the old tree remapped,
-//! and the dependencies of its CA traffic must be among those that are known to have no cycle. Then
-//! everything is taken back. What this cannot decide, the caller recomputes.
+//! The routes are read once: their loads, their dependencies with a topological order, and every table by LID. The
+//! failure of a cable then affects only the LIDs whose entries at its two ends lead over it. For each of these LIDs the
+//! repair gives a new port to the switches that lost their path, with the code that repairs whole fabrics. The result
+//! is followed from every switch: it must arrive, its load replaces the load of the old tree, and the dependencies of
+//! its CA traffic must be among those known to be free of cycles. Then all changes are undone. A failure that cannot be
+//! decided in this manner is recomputed by the caller.
 
 use alloc::vec::Vec;
 
@@ -40,10 +40,10 @@ use crate::{
     },
 };
 
-/// Failures that one worker takes over at a time, at least: beginning costs a copy of the tables.
+/// Least number of failures per worker, because a worker begins with a copy of the tables.
 const SHARE: usize = 16;
 
-/// Most shares: enough that all threads finish at about the same time.
+/// Largest number of shares. It is high enough for all threads to finish at about the same time.
 const SHARES: usize = 64;
 
 /// See [`super::fail_each`].
@@ -57,7 +57,7 @@ pub(super) fn fail_each(
 ) -> Vec<Outcome> {
     let layout = DependencyLayout::new(fabric);
     let order = up_down_order(fabric, &senders(fabric, lids));
-    // The failures share the threads out.
+    // The threads are shared out among the failures, so each failure runs on one.
     let alone = RouteOptions {
         threads: 1,
         ..options.clone()
@@ -102,21 +102,21 @@ fn rule(whole: Installed<'_>, options: &RouteOptions) -> Option<Rule> {
     first.filter(|_| !rules.best_refused)
 }
 
-/// What is known of the whole fabric.
+/// The data about the whole fabric.
 struct Base<'a, 'g> {
     fabric: &'a Fabric,
     lids: &'a LidMap,
     before: &'a Routes,
-    /// What each failure starts from.
+    /// The state from which the repair of each failure starts.
     repairer: Repairer<'a>,
     lanes: Lanes<'g>,
     columns: Columns,
     table: PortTable,
     findings: Findings,
     cut_off: Vec<Guid>,
-    /// Cycles that are why `lanes` protect no more than they do.
+    /// The cycles because of which `lanes` protect no more traffic than they do.
     cycles: Vec<Vec<Vertex>>,
-    /// Where CAs can deadlock: the LIDs that use each dependency of a cycle.
+    /// For a CA deadlock: the LIDs that use each dependency of a cycle.
     users: Vec<Vec<Lid>>,
 }
 
@@ -206,12 +206,12 @@ impl<'a, 'g> Base<'a, 'g> {
         users.collect()
     }
 
-    /// The channel that a switch sends by to a LID.
+    /// The channel by which a switch sends to a LID.
     fn next(&self, switch: SwitchIdx, lid: Lid) -> ChannelIdx {
         self.columns.next(&self.table, switch, lid)
     }
 
-    /// The path of a switch to a LID.
+    /// The path from a switch to a LID.
     fn path(&self, switch: SwitchIdx, lid: Lid) -> impl Iterator<Item = ChannelIdx> + '_ {
         let mut here = switch;
         let channels = core::iter::from_fn(move || {
@@ -225,7 +225,7 @@ impl<'a, 'g> Base<'a, 'g> {
         channels.take(self.fabric.num_switches())
     }
 
-    /// The switches whose path to a LID leads through one of `found`, which become the first of them.
+    /// Adds the switches whose path to a LID passes one of `found`, in an order in which each follows its next hop.
     fn add_upstream(&self, lid: Lid, found: &mut Vec<SwitchIdx>) {
         let mut at = 0;
         while let Some(&switch) = found.get(at) {
@@ -261,14 +261,14 @@ fn edges(cycle: &[Vertex]) -> impl Iterator<Item = (Vertex, Vertex)> + '_ {
     cycle.iter().copied().zip(after.copied())
 }
 
-/// One failure at a time.
+/// The state of one failure.
 struct Trial<'b, 'a, 'g> {
     base: &'b Base<'a, 'g>,
     repairer: Repairer<'a>,
     lanes: Lanes<'g>,
     /// CA-pair routes on each channel, by the paths that were followed.
     load: IdxVec<ChannelIdx, u64>,
-    /// Where CAs could deadlock: which dependencies of the cycle no CA is known to take any more.
+    /// For a CA deadlock: whether each dependency of the cycle is no longer known to be used by a CA.
     unused: Vec<bool>,
 }
 
@@ -276,7 +276,7 @@ struct Trial<'b, 'a, 'g> {
 struct Touched<'a> {
     lid: Lid,
     owner: &'a Destination,
-    /// The switches whose path is gone, in order.
+    /// The switches that lost their path, in order.
     cut_off: Vec<SwitchIdx>,
 }
 
@@ -347,7 +347,7 @@ impl<'b, 'a, 'g> Trial<'b, 'a, 'g> {
         for touched in &touched {
             self.verify(touched)?;
         }
-        // Without its cycle the routes may be free of deadlock, or have another one.
+        // Without this cycle the routes may be free of deadlock, or may have another cycle.
         let deadlock_free = self.lanes.protected() != Protected::Nothing;
         if !deadlock_free && self.unused.contains(&true) {
             return None;
@@ -393,7 +393,7 @@ impl<'b, 'a, 'g> Trial<'b, 'a, 'g> {
         touched.collect()
     }
 
-    /// Takes a LID's entries over dead channels out, and the paths through them from the loads.
+    /// Removes a LID's entries over dead channels, and subtracts the paths through them from the loads.
     fn take_out(&mut self, touched: &Touched<'_>) {
         let &Touched { lid, owner, .. } = touched;
         for &switch in touched.cut_off.iter().filter(|_| !owner.is_switch()) {
@@ -414,7 +414,7 @@ impl<'b, 'a, 'g> Trial<'b, 'a, 'g> {
         }
     }
 
-    /// Marks the dependencies of the cycle that no CA is known to take by a path that is as it was.
+    /// Marks the dependencies of the cycle that no CA is known to use by an unchanged path.
     fn find_unused(&mut self, touched: &[Touched<'_>]) {
         let base = self.base;
         let cut_off = |lid: Lid| touched.iter().find(|touched| touched.lid == lid);
@@ -429,8 +429,8 @@ impl<'b, 'a, 'g> Trial<'b, 'a, 'g> {
         }
     }
 
-    /// Follows the new paths to a LID, counts their load, and looks for their dependencies among those without
-    /// a cycle; `None` if one does not arrive or may deadlock.
+    /// Follows the new paths to a LID, counts their load, and checks that their dependencies are among those without a
+    /// cycle; `None` if a path does not arrive or may deadlock.
     fn verify(&mut self, touched: &Touched<'_>) -> Option<()> {
         let &Touched { lid, owner, .. } = touched;
         let fabric = self.base.fabric;
@@ -475,7 +475,7 @@ impl<'b, 'a, 'g> Trial<'b, 'a, 'g> {
         Some(())
     }
 
-    /// Notes that CAs take a dependency, which may be one of the cycle.
+    /// Records that CAs use a dependency, which may be one of the cycle.
     fn note_use(&mut self, mask: u16, first: ChannelIdx, then: ChannelIdx) {
         if !self.unused.contains(&true) {
             return;

@@ -1,4 +1,4 @@
-//! Which entries to a LID do not arrive, and over which switch each is healed by new routes.
+//! Finds the entries to a LID that do not arrive, and for each the switch over which the new routes heal it.
 
 use alloc::vec::Vec;
 
@@ -21,20 +21,20 @@ pub(super) struct Found {
     pub(super) after: Option<SwitchIdx>,
 }
 
-/// What is known of a switch's entry for the LID that is looked at.
+/// The state of a switch's entry for the LID that is examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// On the path that is walked just now.
+    /// The switch is on the path that is being followed.
     Visited,
     /// A packet arrives by the installed tables.
     Arrives,
-    /// It does not.
+    /// A packet does not arrive by the installed tables.
     Broken,
-    /// On the new path that is walked just now.
+    /// The switch is on the new path that is being followed.
     VisitedAgain,
     /// The new path does not arrive either.
     Unreachable,
-    /// The entry arrives once this switch, the same or one further on, is written.
+    /// The entry arrives once this switch is written. It is the same switch or one further along the path.
     Healed(SwitchIdx),
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Finder<'a> {
     states: IdxVec<SwitchIdx, (Lid, State)>,
     pub(super) broken: Vec<SwitchIdx>,
     path: Vec<SwitchIdx>,
-    /// The entries of the LIDs since the list was emptied last.
+    /// The entries found since the list was last emptied.
     pub(super) found: Vec<Found>,
     /// Pairs that the new tables do not connect either.
     pub(super) unreachable: u64,
@@ -62,7 +62,7 @@ impl<'a> Finder<'a> {
             fabric,
             installed,
             changes,
-            // LID 0 is no destination, so this state belongs to none.
+            // LID 0 is not a destination, so this state belongs to no LID.
             states: IdxVec::filled(fabric.num_switches(), (Lid(0), State::Visited)),
             broken: Vec::new(),
             path: Vec::new(),
@@ -78,7 +78,7 @@ impl<'a> Finder<'a> {
         if self.port(last, lid) == target.exit {
             self.find_broken(lid, last);
         } else {
-            // Whatever leads to the last switch does not arrive either.
+            // If the last switch does not deliver, no other switch arrives either.
             for switch in self.fabric.switches().indices() {
                 self.set(switch, lid, State::Broken);
                 self.broken.push(switch);
@@ -120,7 +120,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Follows the installed tables from a switch, and notes for all on the way whether they arrive.
+    /// Follows the installed tables from a switch, and records for all switches on the path whether they arrive.
     fn walk(&mut self, from: SwitchIdx, lid: Lid, last: SwitchIdx) {
         if from.at() >= self.fabric.num_switches() {
             return;
@@ -130,7 +130,7 @@ impl<'a> Finder<'a> {
             match self.state(here, lid) {
                 None => {}
                 Some(State::Arrives) => break State::Arrives,
-                // A switch that is met twice is on a loop.
+                // A switch that is found twice is on a loop.
                 Some(_) => break State::Broken,
             }
             self.set(here, lid, State::Visited);
@@ -185,8 +185,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Follows the new tables from a broken switch to the first that arrives, and adds the entries of those
-    /// on the way.
+    /// Follows the new tables from a broken switch to the first switch that arrives, and adds the entries of the
+    /// switches on that path.
     fn heal(&mut self, from: SwitchIdx, lid: Lid, target: &Destination, new: &Routes) {
         let mut here = from;
         // The switch that is written before those on the path, or that they cannot be healed.

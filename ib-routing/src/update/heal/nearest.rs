@@ -1,4 +1,4 @@
-//! Broken entries led over the nearest neighbours that still reach the destination, without new routes.
+//! Routes broken entries over the nearest neighbours that still reach the destination, without new routes.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -12,12 +12,12 @@ use crate::{
     lid::Destination,
 };
 
-/// A way out for a broken switch: the least is the best.
+/// A detour for a broken switch; the smallest is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Way {
     /// Links from the switch to the destination's.
     hops: u32,
-    /// Among ways of equal length: 0 for the installed port, the others in an order that differs by LID.
+    /// Rank among detours of equal length: 0 for the installed port; the order of the others differs by LID.
     rank: u32,
     switch: SwitchIdx,
     port: PortNum,
@@ -27,9 +27,9 @@ struct Way {
 
 /// The state of a search, kept from LID to LID.
 pub(super) struct Search {
-    /// Links from a switch that arrives, and the LID that they were counted for.
+    /// Number of links from a switch that arrives, and the LID for which it was counted.
     hops: IdxVec<SwitchIdx, (Lid, u32)>,
-    /// Whether a switch takes part: it holds entries.
+    /// Whether detours may lead over a switch: it holds entries.
     is_led: IdxVec<SwitchIdx, bool>,
     ways: BinaryHeap<Reverse<Way>>,
 }
@@ -45,7 +45,7 @@ impl Search {
         }
         Self {
             is_led,
-            // LID 0 is no destination, so this count belongs to none.
+            // LID 0 is not a destination, so this count belongs to no LID.
             hops: IdxVec::filled(fabric.num_switches(), (Lid(0), 0)),
             ways: BinaryHeap::new(),
         }
@@ -88,7 +88,8 @@ impl Search {
                 });
                 after = Some(best.switch);
             }
-            // Without a write of its own it arrives once the one before it is written; one of the two there is.
+            // A switch without a write of its own arrives as soon as the write before it is done. One of the two
+            // exists.
             finder.set(
                 best.switch,
                 lid,
@@ -131,7 +132,7 @@ impl Search {
     }
 }
 
-/// The way of a broken switch by a port to a neighbour from which `hops` links are left.
+/// The detour of a broken switch by a port to a neighbour that is `hops` links away from the destination.
 fn way(
     finder: &Finder<'_>,
     lid: Lid,
@@ -153,7 +154,7 @@ fn way(
     }
 }
 
-/// A number that orders ports differently for each LID, so that equal ways share the load (Knuth's
+/// A number that orders ports differently for each LID, so that detours of equal length share the load (Knuth's
 /// multiplicative hash).
 fn scattered(lid: Lid, port: PortNum) -> u32 {
     let key = u32::from(lid.0) << 8 | u32::from(port.0);

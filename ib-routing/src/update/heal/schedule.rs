@@ -1,4 +1,4 @@
-//! From entries to writes: the entries of one block, gathered by switch, in an order that keeps each after the
+//! Turns entries into writes: the entries of one block are grouped by switch, in an order that places each after the
 //! one that it waits for.
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
@@ -23,9 +23,9 @@ pub(super) struct Schedule {
 struct Group {
     switch: SwitchIdx,
     entries: Range<usize>,
-    /// Entries that are in no write.
+    /// Number of entries that are in no write yet.
     left: usize,
-    /// Entries among them that wait for none.
+    /// Number of those entries that wait for no other.
     ready: usize,
     last_write: Option<usize>,
 }
@@ -37,7 +37,7 @@ struct Block {
     group_of: Vec<usize>,
     /// The entry that each one waits for.
     waits_for: Vec<usize>,
-    /// The first of those that wait for an entry, and the next that waits for the same.
+    /// The first entry that waits for each entry, and the next entry that waits for the same one.
     first_waiting: Vec<usize>,
     next_waiting: Vec<usize>,
     /// The write of each entry.
@@ -183,14 +183,14 @@ impl Block {
         }
     }
 
-    /// Whether all that is left of a group waits for none.
+    /// Whether all remaining entries of a group wait for none.
     fn is_complete(&self, at: usize) -> bool {
         let group = self.groups.get(at);
         group.is_some_and(|group| group.left > 0 && group.ready == group.left)
     }
 
-    /// The group with the most entries that wait for none: where groups wait for each other, one has to be
-    /// written twice.
+    /// The group with the most entries that wait for none. If groups wait for each other, one of them has to be written
+    /// twice.
     fn most_ready(&self) -> Option<usize> {
         let ready = self.groups.iter().enumerate();
         let ready = ready.filter(|(_, group)| group.ready > 0);
@@ -199,7 +199,7 @@ impl Block {
             .map(|(at, _)| at)
     }
 
-    /// Notes that an entry is written: returns the groups that are complete by that.
+    /// Records that an entry is written; returns the groups that this completes.
     fn release(&mut self, entry: usize) -> Vec<usize> {
         let mut complete = Vec::new();
         let mut waiting = self.first_waiting.get(entry).copied().unwrap_or(NONE);
