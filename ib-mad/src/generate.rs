@@ -1,7 +1,7 @@
-//! Datagrams for other people's fuzzers and property tests (feature `arbitrary`).
+//! Datagrams for the fuzzers and property tests of other crates (feature `arbitrary`).
 //!
-//! [`ValidMad`] is a datagram that an agent of its class takes: versions, method and attribute fit
-//! together, and the data are anything. [`FaultyMad`] has one fault in its header, and says which:
+//! [`ValidMad`] is a datagram that an agent of its class accepts: versions, method and attribute are consistent, and
+//! the data are arbitrary. [`FaultyMad`] has one fault in its header, and names it:
 //! [`header_fault`](crate::header_fault) finds it.
 //!
 //! ```
@@ -25,7 +25,7 @@ use crate::{
     MgmtClass, RmppData, RmppType, TransactionId, header_fault,
 };
 
-/// A class's method and attribute, as a header has them.
+/// A class's method and attribute, as in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MadKind {
     /// Management class.
@@ -51,7 +51,7 @@ pub(crate) fn valid_kinds(tables: &[&[ClassTable]]) -> Vec<MadKind> {
     kinds
 }
 
-/// A datagram without fault: its class, method and attribute are in the tables, and the data are anything.
+/// A datagram without a fault: its class, method and attribute are in the tables, and the data are arbitrary.
 ///
 /// Of a class with RMPP it is a transfer of one segment where the method has many, and no transfer
 /// otherwise. A directed-route SMP stands at the start of a route between permissive LIDs.
@@ -93,7 +93,7 @@ impl ValidMad {
             .set_method(kind.method)
             // A response of a directed route has the bit of its direction.
             .set_status(MadStatus(u16::from(is_directed && is_response) << 15))
-            // Hop pointer and hop count: at the start of the way, there or back.
+            // Hop pointer and hop count: at the start of the route, in either direction.
             .set_class_specific(u16::from(pointer) << 8 | u16::from(hops))
             .set_transaction_id(TransactionId(noise.transaction_id().0.max(1)))
             .set_attribute_id(kind.attribute)
@@ -113,7 +113,7 @@ impl ValidMad {
                     .set_last(true)
                     .set_active(true)
                     .set_segment_number(1)
-                    // All that follows the RMPP header.
+                    // The length of everything after the RMPP header.
                     .set_payload_length(220);
             }
         }
@@ -131,7 +131,7 @@ impl<'a> Arbitrary<'a> for ValidMad {
 /// A datagram with one named fault in its header; see [`header_fault`](crate::header_fault).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultyMad {
-    /// What was done to it: one of [`FaultyMad::FAULTS`].
+    /// The fault: one of [`FaultyMad::FAULTS`].
     pub fault: Fault,
     /// The datagram.
     pub bytes: [u8; Mad::LEN],
@@ -174,7 +174,7 @@ impl FaultyMad {
                 header.set_method(Method(*u.choose(&methods)?));
             }
             _ => {
-                // An attribute that nobody has; or one that has not this method, if there is one.
+                // An attribute that no class has, or one that does not have this method, if there is one.
                 let known = tables.iter().copied().flatten();
                 let known = known.filter(|table| table.class == kind.class);
                 let known = known.flat_map(|table| table.attributes);

@@ -1,4 +1,4 @@
-//! Datagrams for other people's property tests: proptest's strategies (feature `proptest`).
+//! Datagrams for the property tests of other crates: proptest's strategies (feature `proptest`).
 //!
 //! [`valid_mad`] and [`faulty_mad`] give any class, method and attribute of the tables until they are
 //! narrowed. A failing datagram shrinks to the first of them, and to data of zeros where these are not
@@ -38,7 +38,7 @@ use crate::{
 /// Bytes that decide every field of a datagram, and how it is spoiled.
 const NOISE: usize = Mad::LEN + 16;
 
-/// Datagrams without fault, of any class, method and attribute of these tables.
+/// Datagrams without a fault, of any class, method and attribute of these tables.
 #[must_use]
 pub fn valid_mad(tables: &'static [&'static [ClassTable]]) -> ValidMads {
     ValidMads {
@@ -56,7 +56,7 @@ pub fn faulty_mad(tables: &'static [&'static [ClassTable]]) -> FaultyMads {
     }
 }
 
-/// What a datagram may be; all of what is not chosen.
+/// The choices for a datagram; `None` permits everything.
 #[derive(Clone, Debug)]
 struct Choice {
     tables: &'static [&'static [ClassTable]],
@@ -97,21 +97,21 @@ impl Choice {
 macro_rules! choices {
     ($strategy:ident) => {
         impl $strategy {
-            /// Only these classes.
+            /// Restricts the datagrams to these classes.
             #[must_use]
             pub fn classes(mut self, classes: &[MgmtClass]) -> Self {
                 self.choice.classes = Some(classes.to_vec());
                 self
             }
 
-            /// Only these methods.
+            /// Restricts the datagrams to these methods.
             #[must_use]
             pub fn methods(mut self, methods: &[Method]) -> Self {
                 self.choice.methods = Some(methods.to_vec());
                 self
             }
 
-            /// Only these attributes; a number is another attribute in another class.
+            /// Restricts the datagrams to these attributes. A number is a different attribute in each class.
             #[must_use]
             pub fn attributes(mut self, attributes: &[AttributeId]) -> Self {
                 self.choice.attributes = Some(attributes.to_vec());
@@ -121,7 +121,7 @@ macro_rules! choices {
     };
 }
 
-/// [`valid_mad`]'s strategy.
+/// The strategy of [`valid_mad`].
 #[derive(Clone, Debug)]
 pub struct ValidMads {
     choice: Choice,
@@ -141,7 +141,7 @@ impl Strategy for ValidMads {
     }
 }
 
-/// [`faulty_mad`]'s strategy.
+/// The strategy of [`faulty_mad`].
 #[derive(Clone, Debug)]
 pub struct FaultyMads {
     choice: Choice,
@@ -151,7 +151,7 @@ pub struct FaultyMads {
 choices!(FaultyMads);
 
 impl FaultyMads {
-    /// Only these faults, of [`FaultyMad::FAULTS`].
+    /// Restricts the datagrams to these faults, of [`FaultyMad::FAULTS`].
     #[must_use]
     pub fn faults(mut self, faults: &[Fault]) -> Self {
         self.faults = faults.to_vec();

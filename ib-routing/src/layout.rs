@@ -1,4 +1,4 @@
-//! Where the nodes of a fabric stand in a picture.
+//! Positions of the nodes of a fabric in a picture.
 //!
 //! A fat tree is drawn as rows, its leaf switches below and its roots on top; a torus or mesh as a grid; any other
 //! fabric as rows of equal distance from a central switch. The hosts of a switch stand below it, so that a picture
@@ -19,10 +19,10 @@ use crate::{
     index::{IdxVec, NodeIdx, SwitchIdx},
 };
 
-/// What a fabric was taken for.
+/// The shape that a fabric was recognised as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Rows by distance from the leaf switches: a fat tree, or something near to one.
+    /// Rows by distance from the leaf switches: the fabric is a fat tree or similar to one.
     Tree,
     /// A mesh, torus or hypercube: each switch at its coordinates.
     Grid,
@@ -31,7 +31,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The name, as documents have it.
+    /// The name of the shape in JSON documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,35 +45,35 @@ impl Shape {
 /// A point of the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
-    /// Pixels from the left.
+    /// Distance from the left edge in pixels.
     pub x: u32,
-    /// Pixels from the top.
+    /// Distance from the top edge in pixels.
     pub y: u32,
 }
 
-/// Places of all nodes. See the [module](self).
+/// The positions of all nodes. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// What the fabric was taken for.
+    /// The shape that the fabric was recognised as.
     pub shape: Shape,
-    /// Width of the picture.
+    /// Width of the picture in pixels.
     pub width: u32,
-    /// Height of the picture.
+    /// Height of the picture in pixels.
     pub height: u32,
-    /// Centre of each node.
+    /// Centre of each node in pixels.
     pub places: IdxVec<NodeIdx, Point>,
-    /// The switch that a CA or router stands at; `None` for switches, and for nodes that no cable joins to one.
+    /// The switch that a CA or router is connected to; `None` for switches, and for nodes without a cable to a switch.
     pub leaves: IdxVec<NodeIdx, Option<NodeIdx>>,
-    /// Whether hosts have room for their names. Where a switch has many hosts they are dots.
+    /// Whether hosts have room for their names. If a switch has many hosts, they are drawn as dots.
     pub hosts_are_named: bool,
 }
 
 impl Layout {
-    /// Width and height of a switch's box.
+    /// Width and height of a switch's box in pixels.
     pub const SWITCH: (u32, u32) = (84, 22);
-    /// Width and height of a host's box with a name.
+    /// Width and height of a host's box with a name, in pixels.
     pub const HOST: (u32, u32) = (84, 14);
-    /// Width and height of a host's dot.
+    /// Width and height of a host's dot in pixels.
     pub const DOT: (u32, u32) = (10, 10);
 
     /// Lays out a fabric.
@@ -83,7 +83,7 @@ impl Layout {
         let labels = Labels::new(fabric);
         let order = labels.order_of_switches(fabric);
         let grid = Grid::find(fabric, &order);
-        // A tree of two leaves and two roots is a square too; it is rather drawn as a tree.
+        // A tree of two leaves and two roots is a square too; it is drawn as a tree.
         let (clear, vague): (Option<Grid>, Option<Grid>) = match grid {
             Some(grid) if grid.is_clear() => (Some(grid), None),
             grid => (None, grid),
@@ -125,7 +125,7 @@ impl Layout {
     }
 }
 
-/// The CAs and routers at each switch, and those at none.
+/// The CAs and routers at each switch, and those at no switch.
 pub(crate) struct Hosts {
     pub(crate) at: IdxVec<SwitchIdx, Vec<NodeIdx>>,
     alone: Vec<NodeIdx>,
@@ -133,7 +133,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// A host with several cables stands at the switch of its first one.
+    /// Assigns each host to a switch. A host with several cables belongs to the switch of its first one.
     pub(crate) fn of(fabric: &Fabric) -> Self {
         let mut hosts = Self {
             at: IdxVec::filled(fabric.num_switches(), Vec::new()),

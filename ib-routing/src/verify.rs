@@ -43,44 +43,44 @@ use crate::{
 pub struct VerifyReport {
     /// Pairs of LIDs of different CA (or router) ports.
     pub pairs: u64,
-    /// (source port, destination LID) pairs of all end ports without a route, though cables join them
-    /// or not, and those whose packets a port drops. `unreachable_ca` of them are between CA ports.
+    /// (source port, destination LID) pairs of all end ports without a route, whether or not cables join them, and
+    /// pairs whose packets a port drops. `unreachable_ca` of them are between CA ports.
     pub unreachable: u64,
-    /// Those of `unreachable` that no cables join: no routes can reach them.
+    /// Those of `unreachable` that no cables join, so that no routes can connect them.
     pub disconnected: u64,
     /// Unreachable pairs of CA ports.
     pub unreachable_ca: u64,
-    /// Those of `unreachable` that have a route, and a service level that a table on it maps to VL15:
-    /// there data is dropped.
+    /// Those of `unreachable` that have a route, but whose service level a table on it maps to VL15, so that data is
+    /// dropped.
     pub dropped: u64,
     /// (switch, LID) pairs whose route never ends.
     pub loops: u64,
     /// Whether CA-to-CA traffic cannot deadlock.
     pub deadlock_free: bool,
-    /// Whether that still holds with traffic between CAs and switches.
+    /// Whether CA-to-CA traffic and traffic between CAs and switches together cannot deadlock.
     pub ca_switch_deadlock_free: bool,
-    /// Whether that still holds with traffic between all LIDs, switches' own included.
+    /// Whether traffic between all LIDs, including switches' own, cannot deadlock.
     pub all_deadlock_free: bool,
     /// A cycle of the channel dependency graph of CA-to-CA traffic: channels and their lanes.
     pub cycle: Option<Vec<(ChannelIdx, Vl)>>,
-    /// The proof, where there is no cycle: all channels in an order that no CA's packet goes back in.
+    /// The proof, if there is no cycle: an order of all channels in which no CA's packet goes backwards.
     pub order: Option<Vec<Vertex>>,
     /// Edges of the channel dependency graph of CA-to-CA traffic.
     pub dependencies: usize,
     /// A cycle that only traffic from or to switches closes.
     pub management_cycle: Option<Vec<(ChannelIdx, Vl)>>,
-    /// Whether CA-to-CA traffic and the multicast groups together cannot deadlock. As `deadlock_free`
-    /// where no group was given.
+    /// Whether CA-to-CA traffic and the multicast groups together cannot deadlock. Equal to `deadlock_free` if no group
+    /// was given.
     pub multicast_deadlock_free: bool,
     /// A cycle that goes through a multicast tree: channels and their lanes.
     pub multicast_cycle: Option<Vec<(ChannelIdx, Vl)>>,
-    /// The proof for both, where groups were given and there is no cycle.
+    /// The proof for CA-to-CA traffic and multicast, if groups were given and there is no cycle.
     pub multicast_order: Option<Vec<Vertex>>,
-    /// Virtual lanes that CA-to-CA traffic uses.
+    /// Number of virtual lanes that CA-to-CA traffic uses.
     pub vls: u8,
-    /// Most switch-to-switch links between a CA pair.
+    /// Largest number of switch-to-switch links between a CA pair.
     pub max_hops: u32,
-    /// Mean of the same over all CA pairs.
+    /// Mean number of switch-to-switch links between CA pairs.
     pub mean_hops: f64,
     /// CA-pair routes on each directed switch-to-switch link.
     pub link_load: LinkLoad,
@@ -89,7 +89,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Whether every pair has a route and no route loops or, between CAs, deadlocks.
+    /// Whether every pair has a route, no route loops, and routes between CAs cannot deadlock.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
         self.unreachable == 0 && self.loops == 0 && self.deadlock_free
@@ -99,37 +99,37 @@ impl VerifyReport {
 /// Distribution of CA-pair routes over directed switch-to-switch links.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkLoad {
-    /// On the busiest link.
+    /// Number of routes on the busiest link.
     pub max: u64,
-    /// On the average, over all links.
+    /// Mean number of routes over all links.
     pub mean: f64,
-    /// Standard deviation over all links.
+    /// Standard deviation of the number of routes over all links.
     pub stdev: f64,
-    /// By channel.
+    /// Number of routes by channel.
     pub by_channel: IdxVec<ChannelIdx, u64>,
 }
 
 /// One route that does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The switch it starts at.
+    /// The switch where the route starts.
     pub switch: SwitchIdx,
-    /// The LID it should lead to.
+    /// The destination LID of the route.
     pub lid: Lid,
-    /// The switch where it ends or comes by twice.
+    /// The switch where the route ends or that it passes twice.
     pub at: SwitchIdx,
-    /// Why the route does not arrive.
+    /// The reason why the route does not arrive.
     pub end: RouteEnd,
 }
 
-/// How a route that does not arrive ends.
+/// The end of a route that does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteEnd {
-    /// At a wrong or dead port.
+    /// The route ends at a wrong or dead port.
     Dead,
-    /// Never: it goes round in a circle.
+    /// The route never ends: it loops.
     Loop,
-    /// At a port that maps its service level to VL15.
+    /// A port on the route maps the service level to VL15, so packets are dropped.
     Dropped,
 }
 
@@ -146,19 +146,19 @@ struct Context<'a> {
     sources: Sources,
 }
 
-/// Follows every route and counts, on all threads that there are.
+/// Verifies every route, on all available threads.
 #[must_use]
 pub fn verify(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> VerifyReport {
     verify_on(0, fabric, lids, routes)
 }
 
-/// The same on so many threads; the report does not depend on it.
+/// As [`verify()`], on this number of threads; 0 uses all available. The report does not depend on the number.
 #[must_use]
 pub fn verify_on(threads: usize, fabric: &Fabric, lids: &LidMap, routes: &Routes) -> VerifyReport {
     verify_with(threads, fabric, lids, routes, &[])
 }
 
-/// The same with the multicast groups of the subnet, whose packets share the lanes of unicast ones.
+/// As [`verify_on`], with the multicast groups of the subnet, whose packets share the lanes of unicast packets.
 #[must_use]
 pub fn verify_with(
     threads: usize,
@@ -192,7 +192,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Follows the routes to all LIDs that somebody owns and `select` names, and counts.
+/// Follows the routes to all LIDs that a port owns and `select` names, and counts.
 fn follow_all(
     threads: usize,
     context: &Context<'_>,
@@ -234,7 +234,7 @@ struct Part {
     block: Block,
     counts: ReachCounts,
     dependencies: Dependencies,
-    /// Where some table drops data.
+    /// Counts of dropped data; `None` if no table drops data.
     drops: Option<DropCounts>,
     walks: Walks,
 }

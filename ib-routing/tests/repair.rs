@@ -1,5 +1,5 @@
-//! Repair after random failures and returns, engine by engine: what held before holds after, and
-//! little more moves than has to.
+//! Repair after random failures and returns, for each engine: what was true before is true afterwards, and few more
+//! entries move than necessary.
 
 use std::collections::BTreeMap;
 

@@ -72,7 +72,7 @@ fn shuffled(fabric: &Fabric, seed: u64) -> Fabric {
     builder.build()
 }
 
-/// Routes by name of switch and LID: comparable between fabrics of different order.
+/// Routes by the name of the switch and the LID, comparable between fabrics of different order.
 fn dump(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> String {
     lfts::write(fabric, lids, routes)
 }

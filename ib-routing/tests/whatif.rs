@@ -1,4 +1,4 @@
-//! What follows from each of many failures is what recomputing says of each.
+//! The effects of many failures, each equal to the result of recomputing it.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn assign(fabric: &Fabric, lmc: u8) -> LidMap {
     LidMap::assign(fabric, &options).unwrap()
 }
 
-/// How many failures lie between two that are tried.
+/// Distance between two failures that are tried.
 const STEP: usize = 7;
 
 /// Failures of a fabric, and every one recomputed. Returns how many were tried; `None` where the engine does

@@ -1,9 +1,8 @@
-//! Packets for other people's fuzzers and property tests (feature `arbitrary`).
+//! Packets for the fuzzers and property tests of other crates (feature `arbitrary`).
 //!
-//! [`ValidPacket`] is a packet without any fault. [`FaultyPacket`] and [`FaultyFlowControl`] have one
-//! thing done to them, and say what: between them they know every [`FaultKind`], and a judge that is
-//! right finds this fault and no other. All come from `arbitrary`'s bytes, so that a fuzzer can steer
-//! them.
+//! [`ValidPacket`] is a packet without any fault. [`FaultyPacket`] and [`FaultyFlowControl`] have one fault, and name
+//! it: together they cover every [`FaultKind`], and a correct validator finds this fault and no other. All are made
+//! from `arbitrary`'s bytes, so that a fuzzer can steer them.
 //!
 //! ```
 //! use arbitrary::{Arbitrary, Unstructured};
@@ -35,7 +34,7 @@ use draft::{Draft, payload_len};
 pub use faulty::FaultyPacket;
 pub use flow_control::FaultyFlowControl;
 
-/// A packet that nothing is wrong with: any network, any operation, any field, reserved bits set too.
+/// A packet without a fault: any network, any operation, any field, with reserved bits set too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidPacket {
     /// The first header of the bytes.

@@ -1,4 +1,4 @@
-//! Packets for other people's property tests: proptest's strategies (feature `proptest`).
+//! Packets for the property tests of other crates: proptest's strategies (feature `proptest`).
 //!
 //! [`valid_packet`] and [`faulty_packet`] give any network and any operation until they are narrowed. A
 //! failing packet shrinks to the first network and operation that were allowed, to the shortest payload,
@@ -41,7 +41,7 @@ use crate::{
 /// Bytes that decide every field of the longest stack of headers, and more.
 const NOISE: usize = 400;
 
-/// Packets that nothing is wrong with, of any network and operation.
+/// Packets without a fault, of any network and operation.
 #[must_use]
 pub fn valid_packet() -> ValidPackets {
     ValidPackets {
@@ -58,11 +58,11 @@ pub fn faulty_packet() -> FaultyPackets {
     }
 }
 
-/// What a packet may be.
+/// The choices for a packet.
 #[derive(Clone, Debug)]
 struct Choice {
     networks: Vec<Network>,
-    /// All if there is none.
+    /// The permitted operations; `None` permits all.
     op_codes: Option<Vec<OpCode>>,
     max_payload: usize,
 }
@@ -92,14 +92,14 @@ impl Choice {
 macro_rules! choices {
     ($strategy:ident) => {
         impl $strategy {
-            /// Only these networks; [`Network::None`] has no packets.
+            /// Restricts the packets to these networks; [`Network::None`] has no packets.
             #[must_use]
             pub fn networks(mut self, networks: &[Network]) -> Self {
                 self.choice.networks = networks.to_vec();
                 self
             }
 
-            /// Only these operations, and so no raw packets, which have none.
+            /// Restricts the packets to these operations. Raw packets are excluded, because they have no operation.
             #[must_use]
             pub fn op_codes(mut self, op_codes: &[OpCode]) -> Self {
                 self.choice.op_codes = Some(op_codes.to_vec());
@@ -117,7 +117,7 @@ macro_rules! choices {
     };
 }
 
-/// [`valid_packet`]'s strategy.
+/// The strategy of [`valid_packet`].
 #[derive(Clone, Debug)]
 pub struct ValidPackets {
     choice: Choice,
@@ -148,7 +148,7 @@ impl Strategy for ValidPackets {
     }
 }
 
-/// [`faulty_packet`]'s strategy.
+/// The strategy of [`faulty_packet`].
 #[derive(Clone, Debug)]
 pub struct FaultyPackets {
     choice: Choice,
@@ -158,7 +158,7 @@ pub struct FaultyPackets {
 choices!(FaultyPackets);
 
 impl FaultyPackets {
-    /// Only these faults, of [`FaultyPacket::FAULTS`].
+    /// Restricts the packets to these faults, of [`FaultyPacket::FAULTS`].
     #[must_use]
     pub fn faults(mut self, faults: &[FaultKind]) -> Self {
         self.faults = faults.to_vec();
@@ -194,7 +194,7 @@ impl Strategy for FaultyPackets {
     /// If no allowed network and operation can have an allowed fault.
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
         let faults = self.faults.iter().filter_map(|&fault| self.kinds(fault));
-        // A fault is as likely as another, however many networks and operations can have it.
+        // Every fault is equally likely, however many networks and operations can have it.
         let faults: Vec<_> = faults.collect();
         if faults.is_empty() {
             return Err(Reason::from(

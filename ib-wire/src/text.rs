@@ -1,4 +1,4 @@
-//! Text files of one entry a line, as OpenSM and its tools keep them: lines, comments and the error of a line.
+//! Text files with one entry per line, as OpenSM and its tools keep them: lines, comments and the error of a line.
 
 use alloc::{borrow::ToOwned, string::String};
 
@@ -45,7 +45,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Characters of a file that a message quotes at most.
+/// Largest number of characters of a file that a message quotes.
 const LONGEST_QUOTE: usize = 60;
 
 /// The start of a text, short enough for a message: 60 characters, and `...` where more follow.

@@ -28,14 +28,14 @@ use crate::{
     lid::LidOptions,
 };
 
-/// A port of a switch, as a configuration names it.
+/// A port of a switch in a configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct SwitchPort {
     /// Node GUID of the switch.
     pub switch: Guid,
-    /// Its port.
+    /// Port number.
     pub port: PortNum,
-    /// The line that says so; 0 outside files.
+    /// Line of the file that names the port; 0 if the configuration is not from a file.
     pub line: usize,
 }
 
@@ -56,38 +56,39 @@ impl fmt::Display for SwitchPort {
 /// A port by which LIDs of other clusters leave.
 #[derive(Clone, Debug)]
 pub struct Transit {
-    /// The port: one of the boundary.
+    /// The port, which is one of the boundary ports.
     pub place: SwitchPort,
-    /// The clusters whose LIDs may leave here; empty means all others.
+    /// The clusters whose LIDs may leave by the port; if empty, those of all other clusters may.
     pub to: Vec<String>,
 }
 
 impl Transit {
-    /// Whether LIDs of the cluster may leave here.
+    /// Whether LIDs of the cluster may leave by the port.
     #[must_use]
     pub fn leads_to(&self, cluster: &str) -> bool {
         self.to.is_empty() || self.to.iter().any(|name| name == cluster)
     }
 }
 
-/// What one cluster's manager is configured with.
+/// The configuration of one cluster's manager.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
-    /// Its name.
+    /// Name of the cluster.
     pub name: String,
-    /// The line that begins it; 0 outside files.
+    /// Line of the file that begins the cluster; 0 if the configuration is not from a file.
     pub line: usize,
-    /// The lowest LID it hands out.
+    /// The lowest LID that the cluster assigns.
     pub first: Lid,
-    /// The highest LID it hands out.
+    /// The highest LID that the cluster assigns.
     pub last: Lid,
-    /// LMC of its CA ports, if it has one of its own.
+    /// LMC of the cluster's CA ports; `None` uses the caller's.
     pub lmc: Option<Lmc>,
-    /// The engines that route it, in the order of preference, if it has its own.
+    /// The cluster's own routing engines, in the order of preference; if empty, the caller's are used.
     pub engines: Vec<SharedEngine>,
-    /// Node GUIDs of switches in it, with the lines that name them. The boundary's need not be here.
+    /// Node GUIDs of switches in the cluster, with the lines that name them. Switches with a boundary port may be left
+    /// out.
     pub switches: Vec<(Guid, usize)>,
-    /// The ports at which it ends.
+    /// The ports at which the cluster ends.
     pub boundary: Vec<SwitchPort>,
     /// The boundary ports by which packets to other clusters leave.
     pub transit: Vec<Transit>,
@@ -95,22 +96,22 @@ pub struct ClusterConfig {
     pub multicast: Vec<SwitchPort>,
 }
 
-/// What the manager of one cluster knows of another.
+/// The information that the manager of one cluster has about another cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// The other's name.
+    /// Name of the other cluster.
     pub name: String,
-    /// Its lowest LID.
+    /// Lowest LID of the other cluster.
     pub first: Lid,
-    /// Its highest LID.
+    /// Highest LID of the other cluster.
     pub last: Lid,
-    /// The LIDs in use there, where a database of LIDs says so. They are spread over the transit ports
-    /// before the others of the range.
+    /// The LIDs in use in the other cluster according to a database of LIDs; empty without one. They are spread over
+    /// the transit ports before the other LIDs of the range.
     pub in_use: Vec<LidRange>,
 }
 
 impl Declaration {
-    /// The same with the LIDs in use there that a database of all devices knows of.
+    /// The declaration with the LIDs in use there, according to a database of all devices.
     #[must_use]
     pub fn with_database(mut self, database: &BTreeMap<Guid, Lid>) -> Self {
         let range = self.first..=self.last;
@@ -122,7 +123,7 @@ impl Declaration {
 }
 
 impl ClusterConfig {
-    /// A cluster with nothing but a name and all LIDs.
+    /// A cluster with a name and all LIDs, and nothing else.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -139,7 +140,7 @@ impl ClusterConfig {
         }
     }
 
-    /// What the others may know of it.
+    /// The information that other clusters have about this one.
     #[must_use]
     pub fn declaration(&self) -> Declaration {
         Declaration {
@@ -150,7 +151,8 @@ impl ClusterConfig {
         }
     }
 
-    /// How the LIDs of its own ports are assigned: by `options`, in its range, and with its LMC if it has one.
+    /// The options for the LIDs of the cluster's own ports: `options`, with the cluster's range, and with its LMC if it
+    /// has one.
     #[must_use]
     pub fn lid_options(&self, options: &LidOptions) -> LidOptions {
         LidOptions {
@@ -161,15 +163,15 @@ impl ClusterConfig {
         }
     }
 
-    /// Whether it is only declared: a name and LIDs, and nothing that says where it is.
+    /// Whether the cluster is only declared: it has a name and LIDs, and neither a switch nor a boundary.
     ///
-    /// So a file tells one cluster of the others: `cluster NAME` and `lids FIRST LAST` and no more.
+    /// A file describes the other clusters to one cluster with only `cluster NAME` and `lids FIRST LAST` for each.
     #[must_use]
     pub fn is_declaration(&self) -> bool {
         self.switches.is_empty() && self.boundary.is_empty()
     }
 
-    /// Whether it ends at this port.
+    /// Whether the cluster ends at this port.
     #[must_use]
     pub fn ends_at(&self, switch: Guid, port: PortNum) -> bool {
         let here = |place: &SwitchPort| (place.switch, place.port) == (switch, port);
@@ -259,12 +261,12 @@ pub fn read(text: &str) -> Result<Vec<ClusterConfig>, TopologyError> {
     Ok(clusters)
 }
 
-/// Writes clusters as [`read()`] reads them.
+/// Writes clusters in the format that [`read()`] reads.
 #[must_use]
 pub fn write(clusters: &[ClusterConfig]) -> String {
     let mut out = String::new();
     for cluster in clusters {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write_cluster(&mut out, cluster);
     }
     out
@@ -305,7 +307,7 @@ fn write_cluster(out: &mut String, cluster: &ClusterConfig) -> fmt::Result {
     Ok(())
 }
 
-/// The cluster that ended without its LIDs is to blame.
+/// Reports a cluster that ended without its LIDs.
 fn check_lids(without: &Option<(usize, String)>) -> Result<(), TopologyError> {
     let complain =
         |(at, line): &(usize, String)| bad(*at, "cluster", line, "a line `lids` after it");
@@ -314,7 +316,7 @@ fn check_lids(without: &Option<(usize, String)>) -> Result<(), TopologyError> {
         .map_or(Ok(()), |cluster| Err(complain(cluster)))
 }
 
-/// The only word that is left.
+/// The next word, if it is the only one that is left.
 fn one<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<&'a str> {
     words.next().filter(|_| words.next().is_none())
 }

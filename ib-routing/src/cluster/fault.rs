@@ -1,25 +1,25 @@
-//! What is wrong with the configurations of logical clusters, each with the line to blame.
+//! Faults in the configurations of logical clusters, each with the line that causes it.
 
 use alloc::{string::String, vec::Vec};
 
 use ib_wire::{Guid, Lid, PortNum};
 use thiserror::Error;
 
-/// Something wrong with one cluster's configuration, by itself or beside the others.
+/// A fault in one cluster's configuration, by itself or together with the others.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("cluster {cluster}: {kind}")]
 pub struct ClusterFault {
     /// Name of the cluster.
     pub cluster: String,
-    /// Its place in the list of configurations.
+    /// Place of the cluster in the list of configurations, from 0.
     pub index: usize,
-    /// The line to blame; 0 outside files.
+    /// Line that causes the fault; 0 if the configuration is not from a file.
     pub line: usize,
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: ClusterFaultKind,
 }
 
-/// What is wrong, and what was expected.
+/// The kind of fault, and the expected configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ClusterFaultKind {
@@ -31,36 +31,36 @@ pub enum ClusterFaultKind {
     RangesOverlap {
         /// The other cluster.
         other: String,
-        /// The lowest LID of both.
+        /// The lowest LID that belongs to both clusters.
         first: Lid,
-        /// The highest LID of both.
+        /// The highest LID that belongs to both clusters.
         last: Lid,
     },
-    /// A declaration that is not what the cluster's own configuration says.
+    /// A declaration differs from the cluster's own configuration.
     #[error("declared with other LIDs than its own configuration has, expected {first} to {last}")]
     DeclaredOtherwise {
-        /// Its lowest LID.
+        /// Lowest LID in the cluster's own configuration.
         first: Lid,
-        /// Its highest LID.
+        /// Highest LID in the cluster's own configuration.
         last: Lid,
     },
-    /// Nothing says where the cluster is.
+    /// The configuration names neither a switch nor a boundary, so the cluster's place in the fabric is unknown.
     #[error("no switch, expected a line `switch` or `boundary`")]
     NoSwitch,
-    /// A GUID that no switch of the fabric has.
+    /// No switch of the fabric has the GUID.
     #[error("{guid} is no switch of the fabric, expected the node GUID of one")]
     UnknownSwitch {
-        /// The GUID.
+        /// The GUID in the configuration.
         guid: Guid,
     },
-    /// A port that the switch lacks.
+    /// The switch does not have the port.
     #[error("switch {switch} has no port {port}, expected 1..={num_ports}")]
     NoSuchPort {
         /// The switch.
         switch: Guid,
         /// The port.
         port: PortNum,
-        /// Number of ports that it has.
+        /// Number of ports of the switch.
         num_ports: u8,
     },
     /// A boundary that ends at a CA.
@@ -81,7 +81,7 @@ pub enum ClusterFaultKind {
         /// The port.
         port: PortNum,
     },
-    /// A boundary that the cluster behind it does not know of.
+    /// A boundary that the configuration of the cluster beyond it does not have.
     #[error(
         "the cable at port {port} of switch {switch} ends at port {peer_port} of switch {peer}, which is no boundary of cluster {other}; expected one there too"
     )]
@@ -92,9 +92,9 @@ pub enum ClusterFaultKind {
         port: PortNum,
         /// The switch at the other end.
         peer: Guid,
-        /// Its port.
+        /// The port at the other end.
         peer_port: PortNum,
-        /// The cluster there.
+        /// The cluster at the other end.
         other: String,
     },
     /// A transit port that is no boundary.
@@ -117,13 +117,13 @@ pub enum ClusterFaultKind {
         /// The port.
         port: PortNum,
     },
-    /// Transit to a cluster that there is not, or to itself.
+    /// Transit to a cluster that does not exist, or to the cluster itself.
     #[error("transit to {name:?}, expected the names of other clusters")]
     UnknownCluster {
-        /// The name.
+        /// The name in the configuration.
         name: String,
     },
-    /// A switch that another cluster reaches too.
+    /// Another cluster reaches the switch too.
     #[error("switch {switch} is in cluster {other} too, expected a boundary between them")]
     SharedSwitch {
         /// The switch.
@@ -131,7 +131,7 @@ pub enum ClusterFaultKind {
         /// The other cluster.
         other: String,
     },
-    /// A switch behind the boundary that no cluster reaches.
+    /// No cluster reaches the switch beyond the boundary.
     #[error("switch {switch} behind it is in no cluster, expected all switches in one")]
     Unclaimed {
         /// The switch.
@@ -143,12 +143,12 @@ pub enum ClusterFaultKind {
         /// The other cluster.
         to: String,
     },
-    /// Packets to a cluster may come back.
+    /// Packets to a cluster may circulate between clusters.
     #[error("packets to cluster {to} may go round in a circle: {}; expected transit that only gets nearer", Path(.through))]
     TransitCycle {
-        /// Where the packets should go.
+        /// The destination cluster of the packets.
         to: String,
-        /// The clusters of the circle.
+        /// The clusters of the loop.
         through: Vec<String>,
     },
     /// A joint of multicast trees that only one side names.
@@ -161,7 +161,7 @@ pub enum ClusterFaultKind {
         /// The port.
         port: PortNum,
     },
-    /// Joints of multicast trees that make a circle.
+    /// The joints of multicast trees form a loop.
     #[error(
         "multicast by port {port} of switch {switch} closes a circle of clusters, expected a tree"
     )]

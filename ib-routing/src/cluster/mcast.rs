@@ -1,7 +1,7 @@
 //! Joins the multicast trees of clusters through the ports that their configurations name.
 //!
-//! Each cluster makes its own tree of a group, with the joints to its neighbours as members beside its
-//! own ([`ClusterView::tree`]); the joints make a tree of the clusters, so that the whole is one tree.
+//! Each cluster makes its own tree of a group, with the joints to its neighbours as additional members
+//! ([`ClusterView::tree`]). The joints form a tree of the clusters, so the whole is one tree.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -15,14 +15,14 @@ use crate::{
 };
 
 impl ClusterView {
-    /// Trees of this cluster's groups: none yet. `without` are switches that cannot forward multicast.
+    /// No trees of this cluster's groups yet. `without` are switches that cannot forward multicast.
     #[must_use]
     pub fn trees(&self, without: impl IntoIterator<Item = SwitchIdx>) -> Trees<'_> {
         Trees::new(self.with_remote(), without.into_iter().collect())
     }
 
-    /// The tree that joins `members`, which are ports of the cluster's own nodes, and the joints to its
-    /// neighbours: this cluster does not know whether there are members beyond them.
+    /// The tree that joins `members`, which are ports of the cluster's own nodes, with the joints to its neighbours.
+    /// The joints are always included, because this cluster cannot tell whether there are members beyond them.
     pub fn tree(&self, trees: &mut Trees<'_>, members: &[PortRef]) -> Tree {
         let joints = self.config().multicast.iter();
         let joints = joints.filter_map(|place| self.remote_end(place));
@@ -33,9 +33,9 @@ impl ClusterView {
 
 /// One tree of the whole fabric from the clusters' trees of a group, in the order of the clusters.
 ///
-/// It hangs at the root of the first cluster that has one. Members that no joint leads to from there
-/// are left out, beside those that their own cluster leaves out. [`Tree::depth`] is that of the whole,
-/// which may be more than [`MAX_DEPTH`](crate::mcast::MAX_DEPTH): no cluster knows it.
+/// The tree starts at the root of the first cluster that has one. Members that no joint connects to it are left out, as
+/// are those that their own cluster leaves out. [`Tree::depth`] is the depth of the whole, which may exceed
+/// [`MAX_DEPTH`](crate::mcast::MAX_DEPTH), because no cluster has that information.
 #[must_use]
 pub fn join_trees(fabric: &Fabric, clusters: &Clusters, trees: &[Tree]) -> Tree {
     let mut whole = Tree::default();

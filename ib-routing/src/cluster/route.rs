@@ -1,4 +1,4 @@
-//! Routes one cluster on what its manager knows.
+//! Routes one cluster with the information that its manager has.
 
 use alloc::vec::Vec;
 
@@ -21,26 +21,26 @@ use crate::{
     routes::Routes,
 };
 
-/// The LIDs and tables of one cluster. Its forwarding tables answer every LID that the others declare.
+/// The LIDs and tables of one cluster. Its forwarding tables have entries for every LID that the others declare.
 #[derive(Clone, Debug)]
 pub struct ClusterRoutes {
     /// The LIDs of the cluster's own ports, on [`ClusterView::own`].
     pub lids: LidMap,
     /// The tables, by the switches of [`ClusterView::own`].
     pub routes: Routes,
-    /// Engines that could not route it, and why.
+    /// Engines that could not route the cluster, with the reasons.
     pub failed: Vec<(SharedEngine, RouteError)>,
-    /// How many LIDs of others leave by each transit port whose cable is up.
+    /// Number of LIDs of other clusters that leave by each transit port whose cable is up.
     pub transit: Vec<(SwitchPort, usize)>,
 }
 
 /// Hands out the cluster's LIDs, assigns the LIDs of other clusters to its transit ports, and routes all of them.
 ///
-/// The engines and the LMC of the cluster's configuration come before those of the arguments; a root in
-/// `options` that is in another cluster does not count here.
+/// The engines and the LMC of the cluster's configuration take precedence over those of the arguments. A root in
+/// `options` that belongs to another cluster is ignored.
 ///
 /// # Errors
-/// LIDs that do not suffice, and what the engines complain about.
+/// Fails if the LIDs do not suffice, or if no engine can route the cluster.
 pub fn route(
     view: &ClusterView,
     others: &[Declaration],
@@ -63,13 +63,13 @@ pub fn route(
     })
 }
 
-/// The LIDs that the tables of a cluster answer.
+/// The LIDs for which the tables of a cluster have entries.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterLids {
-    /// Those of the cluster's own ports, and those of other clusters at the routers behind transit ports, on
+    /// The LIDs of the cluster's own ports, and those of other clusters at the routers beyond transit ports, on
     /// [`ClusterView::with_remote`].
     pub all: LidMap,
-    /// How many LIDs of others leave by each transit port whose cable is up.
+    /// Number of LIDs of other clusters that leave by each transit port whose cable is up.
     pub transit: Vec<(SwitchPort, usize)>,
 }
 
@@ -112,7 +112,7 @@ impl ClusterView {
         }
     }
 
-    /// The options of routing as far as they are about this cluster: roots elsewhere do not count.
+    /// The routing options that apply to this cluster: roots in other clusters are left out.
     #[must_use]
     pub fn route_options(&self, chain: &[SharedEngine], options: &RouteOptions) -> RouteOptions {
         let mut options = options.clone();
@@ -120,7 +120,7 @@ impl ClusterView {
         let is_own =
             |guid: &Guid| own.node_by_guid(*guid).is_some() || own.port_by_guid(*guid).is_some();
         options.roots.retain(is_own);
-        // A fat tree is known by its leaves: a cable to the outside makes none of a switch.
+        // The engine recognises a fat tree by its leaves. A cable to another cluster must not make a switch a leaf.
         if chain.contains(&FTREE) && options.compute_nodes.is_empty() {
             let ports = own.nodes().iter().filter(|node| !node.type_.is_switch());
             let ports = ports.flat_map(|node| node.end_ports());

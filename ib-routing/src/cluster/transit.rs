@@ -1,12 +1,11 @@
-//! Which transit port each LID of other clusters leaves by: as many by one as by another.
+//! Distributes the LIDs of other clusters evenly over the transit ports.
 //!
-//! LIDs of a cluster may leave by the ports that lead there, and several clusters' ports may be the
-//! same or overlap. First every cluster's LIDs go by their first port; then, as long as a chain of
-//! moves leads from a port to one with at least two LIDs less, LIDs are moved along it. No other choice
-//! then has a lower maximum or a higher minimum (an optimal semi-matching). With the same ports for all,
-//! no two of them differ by more than one LID. LIDs that are known to be in use are assigned first, so
-//! that they are even too. Source: Harvey, Ladner, Lovasz, Tamir, "Semi-matchings for bipartite graphs
-//! and load balancing", 2006.
+//! The LIDs of a cluster may leave by the ports that lead there. The sets of ports of several clusters may be equal or
+//! overlap. At first, all LIDs of a cluster leave by its first port. Then LIDs are moved as long as a chain of moves
+//! leads from a port to one with at least two LIDs fewer. After that no other distribution has a lower maximum or a
+//! higher minimum (an optimal semi-matching). If all clusters have the same ports, the numbers of LIDs at two ports
+//! differ by at most one. LIDs that are known to be in use are assigned first, so that they are distributed evenly too.
+//! Source: Harvey, Ladner, Lovasz, Tamir, "Semi-matchings for bipartite graphs and load balancing", 2006.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -27,9 +26,9 @@ struct Group {
     shares: Vec<usize>,
 }
 
-/// Assigns the LIDs of all declared ranges to `ports` ports. `leads_to` says whether LIDs of a cluster
-/// may leave by a port. Each LID comes with its port; LIDs of clusters that no port leads to are left
-/// out. LIDs come in ascending order.
+/// Assigns the LIDs of all declared ranges to `ports` ports. `leads_to` returns whether LIDs of a cluster may leave by
+/// a port. Each LID comes with its port, in ascending order of LIDs. LIDs of clusters that no port leads to are left
+/// out.
 #[must_use]
 pub fn assign(
     others: &[Declaration],
@@ -88,7 +87,7 @@ impl Group {
         }
     }
 
-    /// LIDs with their ports, in turn, so that neighbours leave by different ports.
+    /// The LIDs with their ports, taking the ports in turn, so that neighbouring LIDs leave by different ports.
     fn assign_in_turn(mut self) -> Vec<(Lid, usize)> {
         let mut assigned = Vec::with_capacity(self.lids.len());
         let mut lids = self.lids.iter().copied();

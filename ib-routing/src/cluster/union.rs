@@ -24,7 +24,7 @@ pub struct Union {
 }
 
 impl Union {
-    /// Joins what [`route()`](super::route()) came to, in the order of the clusters.
+    /// Joins the results of [`route()`](super::route()), in the order of the clusters.
     #[must_use]
     pub fn join(fabric: &Fabric, clusters: &Clusters, parts: &[ClusterRoutes]) -> Self {
         let parts: Vec<_> = clusters.views().iter().zip(parts).collect();

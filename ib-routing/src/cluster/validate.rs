@@ -1,4 +1,4 @@
-//! All configurations beside each other and beside the fabric: what no cluster can see alone.
+//! Checks all configurations against each other and against the fabric, which no single cluster can do.
 
 use alloc::{
     borrow::ToOwned,
@@ -34,8 +34,8 @@ impl Clusters {
     /// Checks the configurations against the fabric and against each other.
     ///
     /// # Errors
-    /// Everything that is wrong, not only the first: see [`ClusterFaultKind`](super::ClusterFaultKind).
-    /// What follows from transit and multicast is looked at only where the boundaries are right.
+    /// Every fault, not only the first: see [`ClusterFaultKind`](super::ClusterFaultKind). Consequences of transit and
+    /// multicast are checked only if the boundaries are correct.
     pub fn validate(fabric: &Fabric, configs: &[ClusterConfig]) -> Result<Self, Vec<ClusterFault>> {
         let mut validator = Validator::new(fabric, configs);
         validator.check_names(|_| true);
@@ -65,8 +65,8 @@ impl Clusters {
         &self.views
     }
 
-    /// What the others declare to the cluster at place `index`, with the LIDs in use that a database of
-    /// all devices knows of.
+    /// The declarations of the other clusters for the cluster at place `index`, with the LIDs in use according to a
+    /// database of all devices.
     #[must_use]
     pub fn declared_to(&self, index: usize, database: &BTreeMap<Guid, Lid>) -> Vec<Declaration> {
         let others = self.views.iter().enumerate();
@@ -76,11 +76,11 @@ impl Clusters {
             .collect()
     }
 
-    /// Routes every cluster, each on its own knowledge: see [`route()`]. LIDs come from the database of
-    /// `lids` where it has them.
+    /// Routes every cluster from its own knowledge: see [`route()`]. LIDs are taken from the database of `lids` if it
+    /// has them.
     ///
     /// # Errors
-    /// The name of the first cluster that cannot be routed, and why.
+    /// The name of the first cluster that cannot be routed, and the reason.
     pub fn route(
         &self,
         chain: &[SharedEngine],
@@ -98,11 +98,11 @@ impl Clusters {
     }
 }
 
-/// Checks what the manager of one cluster can check by itself: the configuration at place `own` against the
-/// cluster's own part of the fabric, and against what is declared of the others.
+/// Checks the configuration at place `own` as the manager of that cluster can by itself: against the cluster's own part
+/// of the fabric, and against the declarations of the others.
 ///
 /// # Errors
-/// Everything that is wrong, not only the first.
+/// Every fault, not only the first.
 pub fn validate_own(
     part: &Fabric,
     configs: &[ClusterConfig],
@@ -167,7 +167,7 @@ struct Validator<'a> {
     fabric: &'a Fabric,
     configs: &'a [ClusterConfig],
     faults: Vec<ClusterFault>,
-    /// Which configuration each switch belongs to.
+    /// The configuration that each switch belongs to.
     cluster_of: IdxVec<SwitchIdx, Option<usize>>,
 }
 
@@ -287,9 +287,8 @@ impl<'a> Validator<'a> {
         }
     }
 
-    /// Assigns each switch to its cluster. No cluster extends across a cable that one side calls its
-    /// boundary, so
-    /// that a one-sided boundary is one fault and not a flood of them.
+    /// Assigns each switch to its cluster. No cluster extends across a cable that one side configures as its boundary,
+    /// so that a one-sided boundary results in one fault and not in many.
     fn assign_owners(&mut self) {
         let cut: BTreeSet<PortRef> = self
             .each()
@@ -309,7 +308,7 @@ impl<'a> Validator<'a> {
                         let switch = self.fabric.switch_guid(switch);
                         let other = self.name(other);
                         self.report(index, config.line, Kind::SharedSwitch { switch, other });
-                        // The rest of what both reach says the same.
+                        // All other switches that both clusters reach would give the same fault.
                         break;
                     }
                 }
@@ -381,7 +380,7 @@ impl<'a> Validator<'a> {
         }
     }
 
-    /// The clusters behind the ports by which LIDs of `target` leave.
+    /// The clusters beyond the ports by which LIDs of `target` leave.
     fn next_clusters(&self, from: &ClusterConfig, target: &str) -> BTreeSet<usize> {
         let transits = from
             .transit

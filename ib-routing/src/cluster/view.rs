@@ -1,4 +1,4 @@
-//! One cluster as its manager sees it: its own nodes, and a stand-in for what lies behind the boundary.
+//! One cluster as its manager sees it: its own nodes, and routers that represent everything beyond the boundary.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +24,7 @@ pub struct ClusterView {
     remote: Vec<RemoteRouter>,
 }
 
-/// What lies behind a boundary port whose cable is up.
+/// The representation of the part of the fabric beyond a boundary port whose cable is up.
 #[derive(Clone, Copy, Debug)]
 pub struct RemoteRouter {
     /// The boundary port.
@@ -34,8 +34,8 @@ pub struct RemoteRouter {
 }
 
 impl ClusterView {
-    /// Walks from the cluster's switches to its boundary, as its manager's discovery does, and keeps
-    /// what it meets. Of `fabric` nothing behind the boundary is looked at.
+    /// Walks from the cluster's switches to its boundary, as its manager's discovery does, and keeps the nodes that it
+    /// finds. The walk examines nothing of `fabric` beyond the boundary.
     ///
     /// # Errors
     /// None for a part of a fabric; the type is that of the builder.
@@ -70,9 +70,10 @@ impl ClusterView {
         })
     }
 
-    /// The view of a manager that knows its own nodes and nothing else.
+    /// The view of a manager that has discovered its own nodes and nothing else.
     ///
-    /// `own` has no cable at the boundary ports of `config`; `is_up` says which of them have one whose link is up.
+    /// `own` has no cable at the boundary ports of `config`; `is_up` returns whether such a port has a cable whose link
+    /// is up.
     ///
     /// # Errors
     /// [`TopologyError`] if `own` has a cable at such a port, or no such port.
@@ -103,20 +104,20 @@ impl ClusterView {
         &self.own
     }
 
-    /// The same with a router at every boundary port whose cable is up. Own nodes and all switches
-    /// have the same numbers as in [`ClusterView::own`].
+    /// The cluster's own nodes with a router at every boundary port whose cable is up. Own nodes and all switches have
+    /// the same indices as in [`ClusterView::own`].
     #[must_use]
     pub const fn with_remote(&self) -> &Fabric {
         &self.with_remote
     }
 
-    /// What lies behind the boundary, in the order of switches' GUIDs and ports.
+    /// The routers beyond the boundary, in the order of switches' GUIDs and ports.
     #[must_use]
     pub fn remote_routers(&self) -> &[RemoteRouter] {
         &self.remote
     }
 
-    /// The router behind a boundary port, if its cable is up.
+    /// The router beyond a boundary port; `None` if the port's cable is not up.
     #[must_use]
     pub fn remote_end(&self, place: &SwitchPort) -> Option<PortRef> {
         let found = self.remote.iter().find(|remote| remote.place.is(place));
@@ -124,7 +125,7 @@ impl ClusterView {
     }
 }
 
-/// The switches that a configuration names and the fabric has.
+/// The switches that both a configuration names and the fabric contains.
 pub(super) fn starts(fabric: &Fabric, config: &ClusterConfig) -> Vec<NodeIdx> {
     let named = config.switches.iter().map(|&(guid, _)| guid);
     let boundary = config.boundary.iter().map(|place| place.switch);
@@ -181,7 +182,7 @@ fn copy_node(
     Ok(copy)
 }
 
-/// Adds a router at the far end of each boundary cable that is up. Its GUID is the same whichever others are up.
+/// Adds a router at the far end of each boundary cable that is up. Its GUID does not depend on the other cables.
 fn add_remote(
     builder: &mut FabricBuilder,
     config: &ClusterConfig,

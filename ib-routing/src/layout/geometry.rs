@@ -8,43 +8,43 @@ use crate::{
     index::{IdxVec, NodeIdx, SwitchIdx},
 };
 
-/// Distance of the centres of two switches side by side.
+/// Distance between the centres of two switches side by side, in pixels.
 const CELL: u32 = 96;
-/// Empty border of the picture.
+/// Width of the empty border of the picture, in pixels.
 const MARGIN: u32 = 24;
-/// Room for links between two rows at least; wide rows have more, or their links would lie flat.
+/// Least room for links between two rows, in pixels. Wider rows have more room, so that their links are not too flat.
 const BETWEEN_ROWS: u32 = 96;
 const WIDTH_PER_ROW: u32 = 8;
-/// Room between two lines of one row, and between the lines of a grid.
+/// Room between two lines of one row, and between the lines of a grid, in pixels.
 const BETWEEN_LINES: u32 = 34;
-/// Switches in a line at least, before a row is cut.
+/// Least number of switches in a line before a row is cut.
 const SHORTEST_LINE: usize = 24;
-/// Hosts of a switch at most, for which there are boxes with names.
+/// Largest number of hosts of a switch for which there are boxes with names.
 const NAMED_HOSTS: usize = 8;
-/// Dots side by side below a switch.
+/// Number of dots side by side below a switch.
 const DOTS_IN_LINE: usize = 6;
-/// Distance of the centres of two dots, and of two boxes one above the other.
+/// Distance between the centres of two dots, and of two boxes one above the other, in pixels.
 const DOT_STEP: u32 = 14;
 const BOX_STEP: u32 = 17;
 
-/// Takes the places in.
+/// Collects the positions of the nodes.
 pub(super) struct Canvas<'a> {
     fabric: &'a Fabric,
     hosts: &'a IdxVec<SwitchIdx, Vec<NodeIdx>>,
     alone: &'a [NodeIdx],
     hosts_are_named: bool,
-    /// Switches in a line at most.
+    /// Largest number of switches in a line.
     line: usize,
     places: IdxVec<NodeIdx, Point>,
     width: u32,
-    /// The lowest line so far.
+    /// The y coordinate of the lowest line so far.
     bottom: u32,
 }
 
 impl<'a> Canvas<'a> {
     pub(super) fn new(fabric: &'a Fabric, hosts: &'a Hosts) -> Self {
         let most = hosts.at.iter().map(Vec::len).max().unwrap_or_default();
-        // Wider than high, as screens and paper are.
+        // The picture is wider than high, as screens and paper are.
         let line = (fabric.num_switches() * 5 / 2).isqrt().max(SHORTEST_LINE);
         Self {
             fabric,

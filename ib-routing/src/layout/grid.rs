@@ -18,23 +18,24 @@ use crate::{
     index::{IdxVec, SwitchIdx},
 };
 
-/// A switch of a product of more dimensions has more neighbors.
+/// Largest number of neighbors of a switch. A switch with more belongs to a product of more dimensions than are
+/// searched.
 const MOST_NEIGHBORS: usize = 32;
 /// Classes at most: a sum of the sides of a grid that can be drawn.
 const MOST_CLASSES: usize = 1024;
 
-/// The sides of a grid and where each switch is.
+/// The sides of a grid, and the position of each switch.
 pub(super) struct Grid {
     /// Positions in each dimension, the longest first.
     sizes: Vec<usize>,
     /// The coordinates of each switch.
     coordinates: IdxVec<SwitchIdx, Vec<usize>>,
-    /// Whether the only dimension is a ring.
+    /// Whether the grid has one dimension, which is a ring.
     is_ring: bool,
 }
 
 impl Grid {
-    /// The grid that a fabric is; `None` if it is none. Coordinates count from the first switch in `order`.
+    /// The grid that a fabric forms; `None` if it forms none. Coordinates count from the first switch in `order`.
     pub(super) fn find(fabric: &Fabric, order: &[SwitchIdx]) -> Option<Self> {
         let graph = Graph::new(fabric)?;
         let dimensions = graph.dimensions()?;
@@ -59,7 +60,7 @@ impl Grid {
         })
     }
 
-    /// Whether it is nothing else: a line, and a square of four switches, are trees too.
+    /// Whether the fabric can only be a grid: a line, and a square of four switches, are trees too.
     pub(super) fn is_clear(&self) -> bool {
         match self.sizes.as_slice() {
             [] => false,
@@ -109,7 +110,7 @@ struct Graph {
     neighbors: IdxVec<SwitchIdx, Vec<SwitchIdx>>,
     links: Vec<(SwitchIdx, SwitchIdx)>,
     numbers: BTreeMap<(SwitchIdx, SwitchIdx), usize>,
-    /// The ports that each link leaves by.
+    /// The ports at the ends of each link.
     ports: Vec<BTreeSet<PortNum>>,
 }
 
@@ -204,7 +205,7 @@ impl Graph {
             crossed.entry(near).or_default().insert(far);
             crossed.entry(far).or_default().insert(near);
         }
-        // A link whose squares are all broken tells nothing, unless there is but one dimension.
+        // A link whose squares are all broken gives no information, unless there is only one dimension.
         if !crossed.is_empty() {
             members.retain(|class, _| crossed.contains_key(class));
         }
@@ -233,12 +234,12 @@ impl Graph {
     }
 }
 
-/// One dimension: the position of each switch.
+/// One dimension: the position of each switch in it.
 struct Dimension {
     size: usize,
     is_ring: bool,
     at: IdxVec<SwitchIdx, usize>,
-    /// The ports that its links leave by.
+    /// The ports that the dimension's links use.
     ports: BTreeSet<PortNum>,
 }
 
@@ -379,7 +380,7 @@ impl Sets {
 
     fn join(&mut self, one: usize, other: usize) {
         let (root, other_root) = (self.first(one), self.first(other));
-        // The two themselves too, so that the next search is short.
+        // The two members themselves are updated too, so that the next search is short.
         for member in [root, other_root, one, other] {
             if let Some(parent) = self.parent.get_mut(member) {
                 *parent = root.min(other_root);

@@ -1,4 +1,4 @@
-//! Names short enough for a box, and the order in which people look for names.
+//! Names short enough for a box, and the order in which people expect names.
 
 use alloc::{
     collections::BTreeMap,
@@ -13,14 +13,14 @@ use crate::{
     index::{NodeIdx, SwitchIdx},
 };
 
-/// The names of a fabric's nodes. A description that several nodes have names none of them.
+/// The names of a fabric's nodes. A description that several nodes share names none of them.
 #[derive(Clone, Debug)]
 pub struct Labels {
     uses: BTreeMap<String, u32>,
 }
 
 impl Labels {
-    /// Counts who has which description.
+    /// Counts the nodes with each description.
     #[must_use]
     pub fn new(fabric: &Fabric) -> Self {
         let mut uses: BTreeMap<String, u32> = BTreeMap::new();
@@ -30,7 +30,7 @@ impl Labels {
         Self { uses }
     }
 
-    /// What to call a node: its description if no other node has it, else its GUID in 16 digits.
+    /// The name of a node: its description if no other node has it, else its GUID in 16 digits.
     #[must_use]
     pub fn name(&self, node: &Node) -> String {
         let text = plain(node);
@@ -40,7 +40,7 @@ impl Labels {
         }
     }
 
-    /// The name in at most `max` characters: what is left out of its middle is an ellipsis.
+    /// The name in at most `max` characters; an ellipsis replaces the middle of a longer name.
     #[must_use]
     pub fn short(&self, node: &Node, max: usize) -> String {
         let name = self.name(node);
@@ -48,7 +48,7 @@ impl Labels {
         if count <= max {
             return name;
         }
-        // The end tells nodes of one rack apart.
+        // The end of a name distinguishes the nodes of one rack.
         let tail = max / 2;
         let head = max.saturating_sub(tail + 1);
         let start = name.chars().take(head);
@@ -65,7 +65,7 @@ impl Labels {
     }
 }
 
-/// The part of a description that is the node's own. A managed switch of Mellanox says `MF0;NAME:MODEL/U1`.
+/// The part of a description that is the node's own. A managed switch of Mellanox has `MF0;NAME:MODEL/U1`.
 fn plain(node: &Node) -> &str {
     let text = node.description.trim();
     let managed = text.strip_prefix("MF0;");

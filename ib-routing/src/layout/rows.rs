@@ -8,11 +8,11 @@ use crate::{
     index::{IdxVec, NodeIdx, SwitchIdx},
 };
 
-/// Links within a row, in percent of all links, that a tree may have: what was cabled wrong is shown, and does not
-/// spoil the picture.
+/// The share of links within a row, in percent of all links, up to which a fabric counts as a tree. A few wrong cables
+/// are therefore shown, and do not change the kind of picture.
 const LINKS_WITHIN_ROWS: usize = 5;
 
-/// Switches that are looked at as the centre of a fabric: each costs a search.
+/// Number of switches that are tried as the centre of a fabric. Each costs a search.
 const CANDIDATES: usize = 64;
 
 /// The rows of a tree from the top down; `None` if the fabric is not like one.
@@ -66,7 +66,7 @@ fn ranks_of_tree(
     Some(rank)
 }
 
-/// Rows by distance from the most central of the switches with the most links, which stands on top.
+/// Rows by distance from a central switch, which is on top: of the switches with the most links, the most central one.
 pub(super) fn by_distance(fabric: &Fabric, order: &[SwitchIdx]) -> Vec<Vec<SwitchIdx>> {
     let degree = |switch: SwitchIdx| fabric.channels_from(switch).len();
     let most = fabric
@@ -133,7 +133,8 @@ fn subtrees(
         .collect()
 }
 
-/// Sorts the rows of a tree so that switches of one subtree stand together, and the order is else as it was.
+/// Sorts the rows of a tree so that switches of one subtree are next to each other. Otherwise the order does not
+/// change.
 fn group_by_subtree(parts: &[IdxVec<SwitchIdx, u32>], rows: &mut [Vec<SwitchIdx>]) {
     for (own, row) in rows.iter_mut().enumerate() {
         row.sort_by_cached_key(|&switch| {

@@ -1,4 +1,4 @@
-//! Contention of traffic patterns on links, and how far the LIDs of one port take different paths.
+//! Contention of traffic patterns on links, and the degree to which the LIDs of one port use different paths.
 
 use alloc::{vec, vec::Vec};
 
@@ -11,18 +11,18 @@ use crate::{
     routes::Routes,
 };
 
-/// Which CA ports send to which at the same time: one packet each, to the base LID.
+/// The pairs of CA ports that send at the same time: one packet each, to the base LID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Port i sends to port i + n, ports counted by LID.
     Shift(usize),
     /// A random permutation, from this seed.
     Random(u64),
-    /// Every port sends to every other.
+    /// Every port sends to every other port.
     AllToAll,
 }
 
-/// How many packets of a pattern share the busiest link, and their mean over the links in use.
+/// The number of packets of a pattern on the busiest link, and the mean over the links in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Contention {
     /// Packets on the busiest link; 1 is free of contention.
@@ -31,7 +31,7 @@ pub struct Contention {
     pub mean: f64,
 }
 
-/// Sends the packets of a pattern and counts who meets whom.
+/// Sends the packets of a pattern and counts the packets that share a link.
 #[must_use]
 pub fn contention(fabric: &Fabric, lids: &LidMap, routes: &Routes, pattern: Pattern) -> Contention {
     let ends = lids.destinations().iter();

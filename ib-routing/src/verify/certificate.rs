@@ -1,4 +1,4 @@
-//! Checks the proof that routes cannot deadlock, knowing nothing of how it was made.
+//! Checks the proof that routes cannot deadlock, independently of the code that made it.
 //!
 //! The proof is an order of the channels and their lanes. Every packet between CAs is followed hop by hop:
 //! as long as each channel comes later in the order than the one before it, no packets can wait for each
@@ -18,7 +18,7 @@ use crate::{
     routes::Routes,
 };
 
-/// Where a proof fails.
+/// The defect of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProofError {
@@ -36,7 +36,7 @@ pub enum ProofError {
         /// The packet's destination.
         to: Lid,
     },
-    /// A packet goes back in the order.
+    /// A packet goes backwards in the order.
     #[error(
         "from LID {from} to LID {to}: channel {channel:?} on lane {lane} stands before the one the packet comes from"
     )]
@@ -50,7 +50,7 @@ pub enum ProofError {
         /// The packet's destination.
         to: Lid,
     },
-    /// A multicast packet goes back in the order, or by a channel that is not in it.
+    /// A multicast packet goes backwards in the order, or uses a channel that is not in it.
     #[error(
         "to group {mlid}: channel {channel:?} on lane {lane} does not stand after the one before"
     )]
@@ -80,7 +80,7 @@ pub enum ProofError {
     },
 }
 
-/// Follows the packets of every pair of CAs and holds them against `order`.
+/// Follows the packets of every pair of CAs and checks them against `order`.
 ///
 /// # Errors
 /// The first [`ProofError`] found.
@@ -106,7 +106,7 @@ pub fn check(
     Ok(())
 }
 
-/// Floods a packet of every group into its tree at every port, and holds its copies against `order`.
+/// Floods a packet of every group into its tree at every port, and checks its copies against `order`.
 ///
 /// # Errors
 /// The first [`ProofError`] found.

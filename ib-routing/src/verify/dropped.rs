@@ -11,28 +11,28 @@ use crate::{
     vl::{SlToVl, VlMap},
 };
 
-/// Drops data that is mapped to it.
+/// The lane that drops data mapped to it.
 pub(super) const DROP: u8 = Vl::MANAGEMENT.bits();
 
-/// Packets that are dropped, as one thread counts them.
+/// The counts of dropped packets of one thread.
 pub(super) struct DropCounts {
-    /// Service levels that are dropped after each switch, a bit each.
+    /// Service levels that are dropped after each switch, as a bit mask.
     behind: IdxVec<SwitchIdx, u16>,
 }
 
 /// Pairs that have a route, and whose packets are dropped on it.
 #[derive(Default)]
 pub(super) struct Dropped {
-    /// Source ports.
+    /// Number of pairs, counted by source port.
     pub(super) ports: u64,
-    /// Source LIDs of CAs, to another CA.
+    /// Number of pairs, counted by source LID of a CA, to another CA.
     pub(super) ca_lids: u64,
-    /// The first of them: where it starts and where it is dropped.
+    /// The first pair: the switch where its route starts, and the switch where its packets are dropped.
     pub(super) first: Option<Failure>,
 }
 
 impl DropCounts {
-    /// Nothing, if no table maps anything to VL15.
+    /// Begins to count; `None` if no table maps anything to VL15.
     pub(super) fn new(map: &VlMap, switches: usize) -> Option<Self> {
         (map.highest().bits() == DROP).then(|| Self {
             behind: IdxVec::filled(switches, 0),
@@ -112,7 +112,7 @@ impl DropCounts {
     }
 }
 
-/// The service levels that a table maps to VL15, a bit each.
+/// The service levels that a table maps to VL15, as a bit mask.
 fn levels_dropped(table: &SlToVl) -> u16 {
     let levels = (0..).zip(table).filter(|(_, vl)| vl.bits() == DROP);
     levels.fold(0, |mask, (sl, _)| mask | 1 << sl)

@@ -21,16 +21,16 @@ use crate::{
 /// A multicast group: its tables, and the service level of its packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
-    /// Its multicast LID.
+    /// Multicast LID of the group.
     pub mlid: Lid,
-    /// Service level, as its MCMemberRecord has it.
+    /// Service level of the group's packets, as in its MCMemberRecord.
     pub sl: Sl,
-    /// The ports of each switch.
+    /// The ports of each switch that the group uses.
     pub tree: &'a Tree,
 }
 
 impl Group<'_> {
-    /// The channels by which the group's packets leave a switch, but for the one back through `input`.
+    /// The channels by which the group's packets leave a switch, except the one back through `input`.
     fn ways(
         &self,
         fabric: &Fabric,
@@ -58,10 +58,10 @@ pub(super) fn highest_lane(map: &VlMap, groups: &[Group<'_>]) -> u8 {
     groups.iter().map(lane).max().unwrap_or(0)
 }
 
-/// Adds what the packets of a group wait for.
+/// Adds the dependencies of the packets of a group.
 pub(super) fn add(fabric: &Fabric, map: &VlMap, group: &Group<'_>, graph: &mut DependencyGraph) {
     for (&switch, ports) in &group.tree.ports {
-        // Where the lane does not depend on the port, one input represents all.
+        // If the lane does not depend on the port, one input represents all.
         let inputs: Vec<PortNum> = match map.is_uniform() {
             true => ports.iter().take(1).collect(),
             false => ports.iter().collect(),

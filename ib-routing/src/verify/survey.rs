@@ -1,4 +1,4 @@
-//! What a repair has to know of routes in place: the verifier's counts without its verdicts.
+//! The data about existing routes that a repair needs: the verifier's counts without its verdicts.
 
 use alloc::vec::Vec;
 

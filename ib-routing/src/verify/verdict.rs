@@ -1,8 +1,8 @@
-//! Whether routes may be installed: the one rule, for every program.
+//! Decides whether routes may be installed: one rule for all programs.
 //!
-//! Routes that loop are never installed: a packet that circles takes the capacity of its links until it
-//! dies. Routes that leave out what cables join are for the case that no other engine is left. Routes that can
-//! deadlock need the user's permission, as a deadlock stops traffic that has nothing to do with it.
+//! Routes that loop are never installed, because a packet that circulates takes the capacity of its links until it is
+//! discarded. Routes that do not connect all pairs that cables join are permitted only if no other engine is left.
+//! Routes that can deadlock need the user's permission, because a deadlock also stops unrelated traffic.
 
 use core::fmt;
 
@@ -13,21 +13,21 @@ use crate::{
     lid::LidMap,
 };
 
-/// Defects with which routes may be installed. By default none.
+/// Defects with which routes may still be installed. None by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permission {
     /// Routes that can deadlock, as with `--allow-deadlock`.
     pub deadlock: bool,
-    /// Routes that leave pairs unreachable that cables join: where no engine is left to ask.
+    /// Routes that leave pairs unreachable although cables join them, for the case that no other engine is left.
     pub unreachable: bool,
 }
 
 /// A defect of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// So many (switch, LID) pairs whose route never ends.
+    /// Number of (switch, LID) pairs whose route never ends.
     Loops(u64),
-    /// So many (source port, LID) pairs that cables join and routes do not.
+    /// Number of (source port, LID) pairs that cables join but routes do not.
     Unreachable(u64),
     /// CA-to-CA traffic can deadlock.
     Deadlock,
@@ -36,7 +36,7 @@ pub enum Defect {
 }
 
 impl Defect {
-    /// The defect in one word, as in JSON.
+    /// The defect as one word, for JSON.
     #[must_use]
     pub const fn kind(self) -> &'static str {
         match self {
@@ -63,14 +63,14 @@ impl fmt::Display for Defect {
     }
 }
 
-/// Whether routes may be installed.
+/// The decision whether routes may be installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing is wrong with them.
+    /// The routes have no defect.
     Good,
-    /// They have this defect, which is permitted; every report says so.
+    /// The routes have this defect, which is permitted; every report mentions it.
     Permitted(Defect),
-    /// They must not be installed, for this defect.
+    /// The routes must not be installed because of this defect.
     Refused(Defect),
 }
 
@@ -92,7 +92,7 @@ impl Verdict {
 }
 
 impl VerifyReport {
-    /// Everything that is wrong, the worst first.
+    /// All defects, the worst first.
     pub fn defects(&self) -> impl Iterator<Item = Defect> + use<> {
         let missing = self.unreachable.saturating_sub(self.disconnected);
         let deadlock = !self.deadlock_free;
@@ -124,7 +124,7 @@ impl VerifyReport {
     }
 }
 
-/// (source port, LID) pairs that no cables join: no routes can reach them.
+/// (source port, LID) pairs that no cables join, so that no routes can connect them.
 pub(super) fn disconnected(fabric: &Fabric, lids: &LidMap) -> u64 {
     let parts = fabric.parts();
     // Ports and LIDs in each part of the fabric.

@@ -51,7 +51,7 @@ pub(super) fn payload_len(op_code: OpCode, wanted: usize) -> usize {
     }
 }
 
-/// The parts of one packet. Headers that its network has not are never built.
+/// The parts of one packet. Headers that its network does not have are never built.
 pub(super) struct Draft {
     pub(super) start: Start,
     network: Network,

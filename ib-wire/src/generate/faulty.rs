@@ -12,13 +12,13 @@ use crate::{
 
 /// A packet with one named fault: a link's, or RoCE v1 or v2 in an Ethernet frame or without.
 ///
-/// [`Packet::validate`] finds this fault and nothing else. Of a [note](FaultKind::is_note) a parser may
-/// take the packet; of any other fault it has to refuse it or mark it.
+/// [`Packet::validate`] finds this fault and nothing else. A parser may accept a packet with a
+/// [note](FaultKind::is_note); a packet with any other fault it must refuse or mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultyPacket {
     /// The first header of the bytes.
     pub start: Start,
-    /// What was done to it: one of [`FaultyPacket::FAULTS`].
+    /// The fault: one of [`FaultyPacket::FAULTS`].
     pub fault: FaultKind,
     /// The packet.
     pub bytes: Vec<u8>,
@@ -62,7 +62,7 @@ impl<'a> Arbitrary<'a> for FaultyPacket {
 }
 
 impl FaultyPacket {
-    /// Where a packet can have the fault.
+    /// The networks in which a packet can have the fault.
     pub(crate) fn networks(fault: FaultKind) -> &'static [Network] {
         use Network::{Global, Local, Raw, RawIpv6, RoceV1, RoceV2Ipv4, RoceV2Ipv6};
         match fault {
@@ -73,7 +73,7 @@ impl FaultyPacket {
             | FaultKind::VcrcMismatch => &[Local, Global, Raw, RawIpv6],
             FaultKind::BadIpVer => &[Global, RoceV1, RoceV2Ipv4, RoceV2Ipv6],
             FaultKind::BadNxtHdr => &[Global, RoceV1],
-            // The length of RoCE v1 stands nowhere else: nothing contradicts it.
+            // No other field has the length of RoCE v1, so nothing contradicts it.
             FaultKind::BadPayLen => &[Global, RoceV2Ipv4, RoceV2Ipv6],
             FaultKind::BadIhl | FaultKind::BadChecksum => &[RoceV2Ipv4],
             FaultKind::NotRoce => &[RoceV2Ipv4, RoceV2Ipv6],

@@ -11,7 +11,7 @@ use crate::{FaultKind, FcpOp, FlowControlPacket, Vl};
 /// [`FlowControlPacket::new`] of any values but [`Vl::MANAGEMENT`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultyFlowControl {
-    /// What was done to it: one of [`FaultyFlowControl::FAULTS`].
+    /// The fault: one of [`FaultyFlowControl::FAULTS`].
     pub fault: FaultKind,
     /// The packet.
     pub bytes: Vec<u8>,
