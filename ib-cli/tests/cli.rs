@@ -1,4 +1,4 @@
-//! The interface for scripts: exit status, the one line on stderr, JSON on stdout.
+//! The interface for scripts: exit status, one line on stderr, JSON on stdout.
 
 mod common;
 
@@ -22,7 +22,7 @@ Ca	1 "H-0000000000000020"		# "b"
 [1]	"S-0000000000000002"[2]		# "two" lid 0 4xQDR
 "#;
 
-/// Asserts status 2 and one line on stderr that begins and goes on like this.
+/// Asserts status 2 and one line on stderr that begins with `start` and contains `part`.
 fn refused(arguments: &[&str], stdin: &str, start: &str, part: &str) {
     let output = ib(arguments, stdin);
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -269,7 +269,7 @@ fn files_from_other_systems_read_as_our_own() {
 
 #[test]
 fn rubbish_is_one_printable_line_and_status_2() {
-    // No text, with control characters, line ends and the start of an escape sequence in it.
+    // Bytes that are no text, with control characters, line ends and the start of an escape sequence.
     let rubbish: Vec<u8> = (0..=255).chain([0x1b, b'[', b'2', b'J', 0xff]).collect();
     let rubbish = file("rubbish", rubbish);
     let empty = file("empty", "");
@@ -515,7 +515,7 @@ fn a_dump_routes_the_same_fabric_again() {
     let matrix = file("opensm-lid-matrix.dump");
     let by_hops = route(&["file", "--lid-matrix-file", &matrix, "--guid2lid", &lids]);
     assert_eq!(by_hops["mean_hops"], route(&["minhop"])["mean_hops"]);
-    // This format does not say who owns a LID, and a generated fabric has none.
+    // This format does not contain the owners of LIDs, and a generated fabric has no LIDs.
     refused(
         &[
             "check",
@@ -833,7 +833,7 @@ fn files_that_a_configuration_names_are_read_or_named() {
         file.display().to_string()
     };
     let roots = write("roots", "0x0000000000000001\n");
-    // As `opensm -c` writes it, where the partitions are not there.
+    // The form that `opensm -c` writes, while the partition file does not exist.
     let config = write(
         "good.conf",
         &format!(

@@ -1,4 +1,4 @@
-//! `ib up --clusters` and `ib sm --cluster`: what scripts rely on.
+//! `ib up --clusters` and `ib sm --cluster`: the output and status that scripts rely on.
 
 mod common;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const MCSM: &str = include_str!("../../ib-routing/testdata/clusters/mcsm.conf");
 
-/// Files in a folder of their own, which goes with the value.
+/// Files in a folder of their own, which is removed when the value is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -37,7 +37,7 @@ impl Drop for Folder {
     }
 }
 
-/// The configuration of one of the clusters, with what it is told of the two others.
+/// The configuration of one of the clusters, with the declarations of the two others.
 fn one_of_three(name: &str) -> String {
     let mut text = String::new();
     for part in MCSM.split("\n\n") {
@@ -197,7 +197,7 @@ fn a_configuration_that_does_not_fit_is_refused_with_its_line() {
             "{name}: {stderr}"
         );
     }
-    // What one file declares of another must be what that one says.
+    // A declaration of another cluster must agree with that cluster's own file.
     let first = folder.file(
         "first",
         &one_of_three("first").replace("1000 1999", "1000 2100"),
@@ -210,7 +210,7 @@ fn a_configuration_that_does_not_fit_is_refused_with_its_line() {
     assert!(stderr.contains("declared with other LIDs"), "{stderr}");
 }
 
-/// A server of the fabric `mcsm`, which ends with the value.
+/// A server of the fabric `mcsm`, which ends when the value is dropped.
 struct Server {
     process: Child,
     name: String,
@@ -228,7 +228,7 @@ impl Server {
         Self { process, name }
     }
 
-    /// One sweep of a manager on a node. The server may not listen yet: then it is asked again.
+    /// One sweep of a manager on a node. It is tried again if the server does not listen yet.
     fn manage(&self, node: &str, cluster: &str) -> Output {
         let device = format!("sim:{}", self.name);
         let begun = Instant::now();
@@ -253,7 +253,7 @@ impl Server {
         }
     }
 
-    /// The LID of the port of a node, as the node says.
+    /// The LID of the port of a node, read from the node.
     fn lid(&self, node: &str) -> u64 {
         let device = format!("sim:{}", self.name);
         let query = [

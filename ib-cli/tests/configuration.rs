@@ -1,4 +1,4 @@
-//! Option files of the manager: OpenSM's template, what wins, what is printed.
+//! Option files of the manager: OpenSM's template, precedence, and the printed configuration.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn the_template_of_opensm_is_read_without_a_word_and_the_command_line_wins() {
     let output = ib(&["sm", "--config", file, "--print-config"], "");
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""));
-    // Each option that acts is printed as the template has it.
+    // Each option that has an effect is printed as it is in the template.
     let printed = String::from_utf8(output.stdout).unwrap();
     let set = |line: &&str| !line.starts_with('#') && !line.is_empty();
     assert!(printed.lines().filter(set).count() > 90);

@@ -1,4 +1,4 @@
-//! A manager that runs: orders on its socket, and signals.
+//! A running manager: commands on its socket, and signals.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time within which everything here happens, however busy the machine is.
+/// Time within which every expected event happens, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A served fabric, a manager on it, and a folder for both.
@@ -53,7 +53,7 @@ impl Running {
                 .spawn()
                 .unwrap();
             let wait = Instant::now();
-            // The server may not listen yet: then the manager ends at once.
+            // If the server does not listen yet, the manager ends at once.
             while wait.elapsed() < Duration::from_millis(500) && sm.try_wait().unwrap().is_none() {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -153,7 +153,7 @@ fn half_a_line_and_a_flood_hold_up_nobody() {
     let mut half = UnixStream::connect(running.socket()).unwrap();
     half.write_all(b"sta").unwrap();
     let mut flood = UnixStream::connect(running.socket()).unwrap();
-    // It is let go at some point: to write may fail then.
+    // The connection is closed at some point, so that writing may fail then.
     for _ in 0..64 {
         let _ = flood.write_all(&[b'x'; 1024]);
     }
@@ -278,7 +278,7 @@ fn a_signal_ends_the_manager_with_130_and_removes_its_socket() {
         let status = running.sm.wait().unwrap();
         assert_eq!(status.code(), Some(130), "{signal}");
         assert!(!running.socket().exists(), "{signal}");
-        // It said which port it chose and why, and each change of its state.
+        // The log has the port that was chosen with the reason, and each change of its state.
         let mut stderr = String::new();
         let mut stream = running.sm.stderr.take().unwrap();
         stream.read_to_string(&mut stderr).unwrap();
@@ -313,7 +313,7 @@ fn a_manager_without_work_sleeps() {
     std::thread::sleep(Duration::from_secs(2));
     // Ten times a second would be 20.
     assert!(switches() - before <= 3, "{}", switches() - before);
-    // And an order or a signal wakes it.
+    // A command or a signal wakes the manager.
     assert_eq!(running.ask("status")["up"], true);
 }
 
@@ -335,7 +335,7 @@ fn files_that_cannot_be_written_are_tried_again() {
     ];
     let running = Running::start("retry", &options, &[("file", "")]);
     running.wait_for("up", is_up);
-    // A file has the name of the directory of tables, and the directory of the others is missing.
+    // A file has the name of the directory of tables, and the directory of the other files does not exist.
     let file = |name: &str| running.folder.join(name);
     assert!(!file("later").exists());
     fs::remove_file(file("file")).unwrap();
@@ -446,7 +446,7 @@ fn a_subnet_that_cannot_come_up_is_said_at_once() {
     let folder = std::env::temp_dir().join(format!("ib-control-once-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let fabric = folder.join("fabric.net");
-    // A switch whose GUID is no GUID: no sweep ends well.
+    // A switch whose GUID is invalid, so no sweep succeeds.
     let text = "switchguid=0x0\nSwitch 1 \"s\"\n[1] \"h\"[1]\n\nCa 1 \"h\"\n[1] \"s\"[1]\n";
     fs::write(&fabric, text).unwrap();
     let server = format!("control-once-{}", std::process::id());
@@ -505,7 +505,7 @@ fn the_performance_manager_adds_up_counters_and_congestion_control_reaches_the_d
         totals.contains("\n     xmit_pkts            : "),
         "{totals}"
     );
-    // The agents of congestion control have been told.
+    // The agents of congestion control have been configured.
     let log = || fs::read_to_string(running.folder.join("log")).unwrap();
     running.wait_for("congestion control", |_| {
         log().contains("congestion control: 4 switches and 4 ports of CAs configured with 4 writes")

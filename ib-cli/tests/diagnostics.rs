@@ -177,7 +177,7 @@ fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
     assert_eq!(keys(&same), ["nodes", "links", "tables"]);
     assert_eq!(keys(&same["nodes"]), ["added", "removed", "changed"]);
 
-    // A link goes down: the health says so, and so does the difference.
+    // A link goes down: the health report and the difference show it.
     let hosts = fabric.json(0, &["nodes", "--cas"]);
     let (a, b) = (
         hosts["nodes"][0]["name"].as_str().unwrap(),
@@ -225,7 +225,7 @@ fn a_port_is_changed_and_what_would_cut_off_this_host_is_refused() {
     );
     let down = fabric.json(0, &["links", "--down", &port]);
     assert_eq!(down["links"].as_array().unwrap().len(), 1);
-    // The host behind it is gone, which only the plan of the subnet shows.
+    // The host at the other end is gone, which only a comparison with the plan of the subnet shows.
     let plan = fabric_file("gen-ring-5");
     let health = fabric.json(1, &["health", "--expect", plan.to_str().unwrap()]);
     let checks: Vec<&str> = health["findings"]
@@ -432,7 +432,7 @@ fn discover_lists_nodes_and_writes_what_other_programs_read() {
         assert!(output.status.success(), "{arguments:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    // The file does not say from which port the walk began.
+    // The file does not contain the port from which the walk began.
     let without_comments = |text: String| {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         lines.map(str::to_owned).collect::<Vec<_>>()
@@ -515,7 +515,7 @@ fn a_query_names_nodes_as_people_do() {
         "from=host00001",
         "to=host00007",
     ];
-    // No administrator serves the subnet: what was asked is refused by nobody, and no name is at fault.
+    // No administrator serves the subnet, so no answer refuses the query, and no name is at fault.
     let output = fabric.run(&records);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{text}");
@@ -563,7 +563,7 @@ fn conformance_cases_are_listed_run_one_by_one_and_written_for_junit() {
 
 #[test]
 fn a_conformance_case_that_fails_is_status_1() {
-    // The manager that brought it up has gone, so no manager is the master.
+    // The manager that brought the subnet up has ended, so no manager is the master.
     let fabric = Fabric::start("gen-line-2");
     let run = fabric.json(1, &["conform", "sm", "--case", "sm-107"]);
     assert_eq!(run["cases"][0]["result"], "fail", "{run}");

@@ -1,4 +1,4 @@
-//! Files that commands write: whole or not at all, through links, and whole recordings after a signal.
+//! Files that commands write: written completely or not at all, through links, and complete recordings after a signal.
 
 mod common;
 

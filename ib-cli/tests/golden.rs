@@ -1,6 +1,6 @@
-//! What every command prints for people, word for word: the files in `snapshots/`.
+//! The output of every command for people, word for word: the files in `snapshots/`.
 //!
-//! A change of a snapshot is a change that users see: it belongs into the changelog.
+//! A change of a snapshot is a change that users see, so it belongs in the changelog.
 
 mod common;
 
@@ -313,7 +313,7 @@ impl Server {
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program was built");
-        // It answers on its console when it listens.
+        // The server answers on its console once it listens.
         let console = child.stdin.as_mut().expect("it was piped");
         console.write_all(b"Help\n").expect("it reads");
         let stdout = child.stdout.take().expect("it was piped");
@@ -326,7 +326,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Input that is not what was meant: messages name the file, the line, what was expected and what is nearest.
+//! Invalid input: messages name the file, the line, the expected form and the nearest valid word.
 
 mod common;
 

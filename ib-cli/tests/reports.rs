@@ -1,4 +1,4 @@
-//! Reports on fabrics that are not whole, and the reasons of status 1.
+//! Reports on incomplete fabrics, and the reasons for status 1.
 
 mod common;
 

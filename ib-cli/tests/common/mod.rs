@@ -1,4 +1,4 @@
-//! Running `ib` as a person does, but for the terminal.
+//! Runs `ib` as a person does, except that there is no terminal.
 
 use std::{
     io::Write as _,
@@ -9,7 +9,7 @@ use std::{
 pub(crate) fn ib(arguments: &[&str], stdin: impl AsRef<[u8]>) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ib"))
         .args(arguments)
-        // Help is as wide as this says.
+        // The variable sets the width of help texts.
         .env_remove("COLUMNS")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -29,13 +29,13 @@ fn opensm_reads_the_configuration_that_is_printed() {
     fs::write(at("printed.conf"), &ours).expect("written");
     let mut opensm = Command::new("opensm");
     opensm.args(["-F", &at("printed.conf"), "-c", &at("opensm.conf")]);
-    // It says what it does on standard output, and ends with 0.
+    // OpenSM reports its actions on standard output, and ends with status 0.
     printed(&mut opensm);
     let theirs = values(&fs::read_to_string(at("opensm.conf")).expect("opensm wrote it"));
     let ours = values(&ours);
     assert!(ours.len() > 90, "{}", ours.len());
     for (key, value) in &ours {
-        // 0 sets no limit, and OpenSM prints the number that it takes instead.
+        // 0 means no limit, and OpenSM prints the number that it uses instead.
         let limit = key == "max_wire_smps";
         assert!(
             limit || theirs.get(key) == Some(value),

@@ -82,7 +82,7 @@ fn a_trace_passes_the_switches_that_ibtracert_passes() {
                 "{name} {from} {to}: {theirs:?}"
             );
             for (hop, theirs) in hops.iter().skip(1).zip(theirs) {
-                // A switch has the GUID of its port 0; an adapter is entered by a port with its own.
+                // A switch has the GUID of its port 0; a packet enters an adapter by a port that has a GUID of its own.
                 if hop["type"] == "switch" {
                     assert_eq!(hop["node_guid"], *theirs, "{name} {from} {to}");
                 }
@@ -107,7 +107,7 @@ fn perf_has_the_error_counters_that_perfquery_reads() {
         let ours = counters
             .iter()
             .find(|(known, _)| plain(known) == plain(name));
-        // What the requests themselves count differs from one to the next.
+        // The requests themselves are counted, so these values differ from one request to the next.
         let counts_traffic =
             name.contains("Data") || name.contains("Pkts") || name.contains("Wait");
         if let Some((_, ours)) = ours.filter(|_| !counts_traffic) {

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::peers::{fabrics, first_ca, ib, printed};
 
-/// All but the comments that name the program and the time.
+/// The text without the comments that name the program and the time.
 fn topology(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with('#')).collect()
 }
@@ -97,8 +97,8 @@ fn a_silent_node_is_listed_and_does_not_stall_the_walk() {
     assert!(!document["nodes"].to_string().contains(SILENT));
 }
 
-/// A line of a list. ibnetdiscover prints a width and a speed for a port without a link, where there are none: ours
-/// says `???`.
+/// A line of a list. For a port without a link ibnetdiscover prints a width and a speed although there are none; our
+/// list has `???`.
 fn comparable(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words.as_slice() {
@@ -117,7 +117,7 @@ fn comparable(line: &str) -> String {
     }
 }
 
-/// Lists of nodes and ports stand in the order of a hash there, and in that of the walk here.
+/// ibnetdiscover lists nodes and ports in the order of a hash, `ib discover` in the order of the walk.
 #[test]
 fn lists_hold_what_those_of_ibnetdiscover_hold() {
     let sorted = |text: &str| {

@@ -1,4 +1,4 @@
-//! Packets: what `ib` writes, read by tshark.
+//! Packets that `ib` writes, read by tshark.
 
 use std::{fs, process::Command, time::Duration};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::peers::{number, printed};
 
-/// The fields that tshark reads too: structure and field by the specification's names, and tshark's.
+/// The fields that tshark also reads: structure and field by the specification's names, and tshark's name.
 const FIELDS: [(&str, &str, &str); 35] = [
     ("LRH", "vl", "lrh.vl"),
     ("LRH", "lver", "lrh.lver"),
@@ -112,7 +112,7 @@ fn tshark_reads_every_field_of_the_packets_that_we_write() {
             if is_rd && !["LRH", "GRH", "BTH"].contains(structure) {
                 continue;
             }
-            // tshark reads no headers behind opcodes that it does not know.
+            // tshark reads no headers after opcodes that it does not support.
             let (Some(expected), false) = (expected, read.is_empty()) else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! HANDOVER between our manager and OpenSM, in both directions: decided, it takes less than a poll.
+//! HANDOVER between our manager and OpenSM, in both directions. Once it is decided, it takes less than a poll interval.
 //!
 //! A manager that stands by polls the master every 10 s, so a subnet that has its new master within 2 s has it by
 //! the HANDOVER and not by a poll that failed.
@@ -43,7 +43,7 @@ impl Drop for Running {
     }
 }
 
-/// The states of the managers on these nodes, by their SMInfo.
+/// The states of the managers on these nodes, from their SMInfo.
 fn state(ibsim: &Ibsim, asker: &str, of: &str) -> String {
     let lid = |node: &str| {
         let text = printed(ibsim.client("smpquery", node).args(["-D", "portinfo", "0"]));
@@ -110,7 +110,7 @@ fn opensm(ibsim: &Ibsim, node: &str, priority: u8) -> Command {
     command
 }
 
-/// The manager of `first` masters the subnet, then the higher one of `second` comes.
+/// Checks that the manager of `first` masters the subnet until the higher one of `second` arrives and takes over.
 fn hands_over(first: fn(&Ibsim, &str, u8) -> Command, second: fn(&Ibsim, &str, u8) -> Command) {
     let ibsim = Ibsim::start(&fabric_file("gen-ring-5")).expect("ibsim is installed");
     let [low, high, asker] = hosts("gen-ring-5");
@@ -123,8 +123,8 @@ fn hands_over(first: fn(&Ibsim, &str, u8) -> Command, second: fn(&Ibsim, &str, u
     wait_for("the second has met the first", patience, || {
         matches!(state(&ibsim, &asker, &high).as_str(), "STANDBY" | "MASTER")
     });
-    // The lower manager finds the higher one in a sweep: that is when the handover is decided. A master sweeps by itself
-    // when a trap says so, which ibsim does not send for a new manager, and when it is hung up.
+    // The lower manager finds the higher one in a sweep, and decides the handover then. ibsim sends no trap for a new
+    // manager, so the test asks for the sweep.
     master.hang_up();
     wait_for("the handover is decided", patience, || {
         state(&ibsim, &asker, &low) == "STANDBY"

@@ -1,4 +1,4 @@
-//! `ib` beside infiniband-diags, OpenSM and tshark: what the tools print is what we print.
+//! Compares the output of `ib` with that of infiniband-diags, OpenSM and tshark.
 //!
 //! Needs Debian's packages `ibsim-utils`, `libumad2sim0`, `infiniband-diags`, `opensm`, `tshark` and `chromium`; run with
 //! `--features interop`.

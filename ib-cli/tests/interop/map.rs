@@ -1,7 +1,7 @@
 //! The page of `ib map` in Chromium without a window: opened, searched, clicked, and drawn.
 //!
-//! Needs Debian's package `chromium`. A script behind the page's own acts as a person would, by events, and leaves
-//! what it saw in the document.
+//! Needs Debian's package `chromium`. A script after the page's own script acts as a person would, by events, and
+//! stores its observations in the document.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::peers::printed;
 
-/// What the person does: each step returns what is seen then.
+/// The actions of the person: each step returns the state of the page after it.
 const PERSON: &str = r"
 const seen = {};
 const canvas = document.getElementById('map');
@@ -71,7 +71,7 @@ impl Page {
         nodes.iter().position(wanted).expect("a node")
     }
 
-    /// What the person sees who takes these steps; the steps fill `seen`.
+    /// The observations of a person who takes these steps; the steps fill `seen`.
     fn act(&self, steps: &str) -> Value {
         let script = format!(
             "<script>{{ {PERSON}\ntry {{ {steps} }} catch (error) {{ seen.error = String(error.stack); }}\n\
@@ -99,7 +99,7 @@ impl Page {
     }
 }
 
-/// What Chromium prints of a file. As root it runs without its sandbox only.
+/// The output of Chromium for a file. As root, Chromium runs only without its sandbox.
 fn chromium(file: &Path, options: &[&str]) -> String {
     let mut command = Command::new("chromium");
     command.args([
@@ -225,7 +225,7 @@ fn a_click_shows_a_node_and_a_second_one_the_installed_path() {
         (&nodes[0], &nodes[nodes.len() - 1]),
         (&json!(from), &json!(to))
     );
-    // Each hop leaves by the port that the table in the page says.
+    // Each hop leaves by the port in the table of the page.
     let lid = usize::try_from(data["nodes"][to]["lids"][0][0].as_u64().unwrap()).unwrap();
     for hop in &path["hops"].as_array().unwrap()[1..] {
         let table = data["tables"][hop["node"].to_string()].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! The programs: how they are started, and how what they print is read.
+//! Starts the other programs, and reads their output.
 
 use std::{
     fs,
@@ -34,7 +34,7 @@ pub(crate) fn first_ca(file: &Path) -> String {
         .to_owned()
 }
 
-/// What a program prints that ends well.
+/// The output of a program that succeeds.
 pub(crate) fn printed(command: &mut Command) -> String {
     let Output {
         status,
@@ -59,7 +59,7 @@ pub(crate) fn ib(ibsim: &Ibsim, node: &str, arguments: &[&str]) -> String {
     printed(command.args(["--node", node]))
 }
 
-/// A decimal number, or a hexadecimal one behind `0x`.
+/// A decimal number, or a hexadecimal one with the prefix `0x`.
 pub(crate) fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),

@@ -1,5 +1,5 @@
-//! Questions to a fabric that OpenSM manages: `ib query` beside smpquery, sminfo, ibroute, perfquery and
-//! saquery, every line that they print.
+//! Queries to a fabric that OpenSM manages: every line of smpquery, sminfo, ibroute, perfquery and saquery is compared
+//! with `ib query`.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::peers::{first_ca, ib, number, printed};
 
-/// Where OpenSM runs.
+/// The address of OpenSM.
 const MANAGER: MadAddress = MadAddress::gsi(Lid(1), Sl::ZERO);
 
 /// The group of all IPoIB nodes, which OpenSM creates.
@@ -66,7 +66,7 @@ impl Subnet {
         subnet
     }
 
-    /// Three hosts on different switches join the broadcast group, the first one offers a service.
+    /// Lets three hosts on different switches join the broadcast group; the first one offers a service.
     fn join(&self) {
         for (node, port) in [
             ("H-0000000000002020", 0x2021),
@@ -101,7 +101,7 @@ impl Subnet {
         self.call("H-0000000000002020", call);
     }
 
-    /// Asks the administrator as another node.
+    /// Sends a request to the administrator from another node.
     fn call<R: Record>(&self, node: &str, call: RecordCall<R>) -> R {
         let clock = MonotonicClock::start();
         let options = IbsimOptions {
@@ -115,12 +115,12 @@ impl Subnet {
         answer.expect("the administrator agrees")
     }
 
-    /// What a tool prints.
+    /// The output of a tool.
     fn tool(&self, words: &str) -> String {
         let mut words = words.split_whitespace();
         let program = words.next().expect("a program");
         let text = printed(self.ibsim.client(program, &self.node).args(words));
-        // Behind the first record of a table that came without RMPP there is rubbish.
+        // The data after the first record of a table that came without RMPP are undefined.
         let is_record =
             |line: &&str| line.ends_with("dump:") && !line.starts_with(char::is_whitespace);
         match text.lines().filter(is_record).nth(1) {
@@ -146,8 +146,8 @@ impl Subnet {
         serde_json::from_str(&text).expect("one JSON document with structures")
     }
 
-    /// The fields of the first structure that `ib query` reads. In a table that came without RMPP there
-    /// is rubbish behind it.
+    /// The fields of the first structure that `ib query` reads. In a table that came without RMPP the data after it are
+    /// undefined.
     fn query(&self, words: &str) -> Map<String, Value> {
         match self.structures(words).first() {
             Some(Value::Object(first)) => first["fields"].as_object().expect("fields").clone(),
@@ -163,7 +163,7 @@ impl Subnet {
         let mut fields = Vec::new();
         flatten(&self.query(ours), &mut fields);
         let mut compared = 0;
-        // A key that the tool keeps to itself cannot be compared.
+        // A key that the tool does not display cannot be compared.
         let is_shown = |(_, value): &(&str, &str)| *value != "<not displayed>";
         for (name, value) in theirs.lines().filter_map(line).filter(is_shown) {
             compared += 1;
@@ -224,7 +224,7 @@ fn line(text: &str) -> Option<(&str, &str)> {
     Some((name.trim(), value.trim_start_matches('.').trim()))
 }
 
-/// A name without what does not count.
+/// A name without the characters that do not matter in the comparison.
 fn plain(name: &str) -> String {
     let counts = name
         .chars()
@@ -246,7 +246,7 @@ fn flatten(fields: &Map<String, Value>, to: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Whether both say the same: in numbers, in addresses, or in the tool's words for numbers.
+/// Whether both values are equal, as numbers, as addresses, or in the tool's words for numbers.
 fn is_same(ours: &Value, name: &str, theirs: &str) -> bool {
     match ours {
         Value::String(text) => {
@@ -260,7 +260,7 @@ fn is_same(ours: &Value, name: &str, theirs: &str) -> bool {
     }
 }
 
-/// The number that smpquery and saquery print as words; alternatives with `or` between are bits.
+/// The number that smpquery and saquery print as words; alternatives joined with `or` are bits.
 fn words(name: &str, text: &str) -> Option<u64> {
     const WORDS: [(&str, &str, u64); 28] = [
         ("type", "Channel Adapter", 1),
@@ -564,7 +564,7 @@ fn tables_are_those_that_smpquery_and_ibroute_print() {
 #[test]
 fn counters_are_those_that_perfquery_prints() {
     let subnet = Subnet::up("seed-dualstar");
-    // What ibsim answers, of a port that no question passes: it would be counted.
+    // The counters that ibsim answers for a port that no request passes, because requests would be counted.
     for (option, attribute, renamed) in [
         ("", "PortCounters", &[][..]),
         ("-x", "PortCountersExtended", &[]),

@@ -1,4 +1,4 @@
-//! `ib sim -- COMMAND`: programs of others on a fabric that begins and ends with them.
+//! `ib sim -- COMMAND`: programs of other projects on a fabric that exists as long as they run.
 
 use std::{
     path::PathBuf,
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A directory of a test's own, which ends with it.
+/// A directory of one test, which is removed at the end of the test.
 struct Directory(PathBuf);
 
 impl Directory {
