@@ -53,8 +53,8 @@ pub(crate) fn valid_kinds(tables: &[&[ClassTable]]) -> Vec<MadKind> {
 
 /// A datagram without a fault: its class, method and attribute are in the tables, and the data are arbitrary.
 ///
-/// Of a class with RMPP it is a transfer of one segment where the method has many, and no transfer
-/// otherwise. A directed-route SMP stands at the start of a route between permissive LIDs.
+/// In a class with RMPP it is a transfer of one segment if the method has many segments, and otherwise no transfer. A
+/// directed-route SMP is at the start of a route between permissive LIDs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValidMad {
     /// The datagram.

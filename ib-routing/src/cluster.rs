@@ -1,12 +1,11 @@
 //! Logical clusters: one fabric under several subnet managers, each with its own part of it.
 //!
-//! A manager knows its own nodes up to the boundary ports that its configuration names, and of the
-//! other clusters their names and LID ranges only. It hands out LIDs of its own range, routes its part
-//! by any engine, and sends all LIDs of the others out by the transit ports that lead there, as many by
-//! one as by another ([`transit`]). To the engine, what lies behind a boundary port is a router with the
-//! LIDs that leave there ([`ClusterView`]), so that its balance and its guarantee cover traffic from and
-//! to the outside as well. [`route()`] therefore gets no more than a [`ClusterView`] and the others'
-//! [`Declaration`]s.
+//! A manager has its own nodes up to the boundary ports that its configuration names, and only the names and LID ranges
+//! of the other clusters. It assigns LIDs of its own range, routes its part by any engine, and sends all LIDs of the
+//! others out by the transit ports that lead there, distributed evenly over the ports ([`transit`]). To the engine, a
+//! router with the LIDs that leave by a boundary port represents everything beyond that port ([`ClusterView`]), so that
+//! the engine's balance and its guarantee cover traffic from and to other clusters as well. [`route()`] therefore gets
+//! no more than a [`ClusterView`] and the others' [`Declaration`]s.
 //!
 //! ```
 //! use ib_routing::{LidOptions, RouteOptions, cluster, engine, generate::FabricSpec, verify};
@@ -21,9 +20,9 @@
 //! # Ok::<(), ib_routing::TopologyError>(())
 //! ```
 //!
-//! A program that has all configurations can check them against each other ([`Clusters::validate`]) and
-//! join the tables to one route set for the verifier ([`Union`]): each part free of deadlock does not make
-//! the whole so. Source: Basalov, "MCSM", logical clusters of InfiniBand networks under own managers.
+//! A program that has all configurations can check them against each other ([`Clusters::validate`]) and join the tables
+//! into one route set for the verifier ([`Union`]), because parts that are each free of deadlock do not make the whole
+//! free of deadlock. Source: Basalov, "MCSM", logical clusters of InfiniBand networks under own managers.
 
 mod config;
 mod fault;

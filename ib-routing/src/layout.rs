@@ -1,8 +1,8 @@
 //! Positions of the nodes of a fabric in a picture.
 //!
-//! A fat tree is drawn as rows, its leaf switches below and its roots on top; a torus or mesh as a grid; any other
-//! fabric as rows of equal distance from a central switch. The hosts of a switch stand below it, so that a picture
-//! can fold them into it. Wide rows are cut into lines, so that a picture is about as high as it is wide.
+//! A fat tree is drawn as rows, with its leaf switches at the bottom and its roots on top; a torus or mesh as a grid;
+//! any other fabric as rows of equal distance from a central switch. The hosts of a switch are drawn below it, so that
+//! a picture can fold them into it. Wide rows are cut into lines, so that a picture is about as high as it is wide.
 //! Coordinates are pixels at full size, from the upper left corner.
 
 mod geometry;

@@ -30,7 +30,7 @@ struct Case {
     installed: Routes,
     new: Routes,
     healing: Healing,
-    /// What is written where there are no new routes yet.
+    /// The writes that are possible before there are new routes.
     detours: Healing,
 }
 
@@ -176,7 +176,7 @@ fn a_ring_that_is_cut_is_healed_from_near_to_far() {
     }
     order.sort_unstable();
     let switches: Vec<u32> = order.iter().map(|(_, switch)| switch.0).collect();
-    // Which of the two shortest paths switch 3 had is the engine's choice.
+    // The engine chooses which of the two shortest paths switch 3 has.
     assert!(
         switches == [3, 2, 1, 0] || switches == [2, 1, 0],
         "{switches:?}"

@@ -45,7 +45,7 @@ pub struct WakeablePort {
     reader: UnixStream,
     clock: MonotonicClock,
     woken: Rc<Cell<bool>>,
-    /// Whether the kernel knows the port's files, so that it can wait for them.
+    /// Whether the port's files are kernel files, so that the kernel can wait for them.
     polls: bool,
 }
 

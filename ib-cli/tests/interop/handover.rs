@@ -1,7 +1,7 @@
 //! HANDOVER between our manager and OpenSM, in both directions. Once it is decided, it takes less than a poll interval.
 //!
-//! A manager that stands by polls the master every 10 s, so a subnet that has its new master within 2 s has it by
-//! the HANDOVER and not by a poll that failed.
+//! A standby manager polls the master every 10 s. A subnet that has its new master within 2 s therefore has it because
+//! of the HANDOVER, and not because a poll failed.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -13,7 +13,7 @@ use ib_testkit::{data::fabric_file, ibsim::Ibsim};
 
 use crate::peers::{first_ca, printed};
 
-/// How long a handover may take once the new master is there.
+/// Longest duration of a handover after the new master has appeared.
 const HANDOVER: Duration = Duration::from_secs(2);
 
 /// A program that ends with its test.

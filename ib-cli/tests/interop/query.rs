@@ -155,9 +155,9 @@ impl Subnet {
         }
     }
 
-    /// Asserts that each line of the tool is a field of ours with the same value. Where the names differ
-    /// by more than capitals, `renamed` has theirs and ours; several fields in one number stand with
-    /// their widths, `mtu_selector:2 mtu:6`.
+    /// Asserts that each line of the tool is a field of ours with the same value. `renamed` has the tool's name and
+    /// ours where they differ by more than capitals. Several fields in one number are written with their widths,
+    /// `mtu_selector:2 mtu:6`.
     fn same(&self, tool: &str, ours: &str, renamed: &[(&str, &str)]) {
         let theirs = self.tool(tool);
         let mut fields = Vec::new();
@@ -313,7 +313,7 @@ fn words(name: &str, text: &str) -> Option<u64> {
     text.split(" or ").map(bit).sum()
 }
 
-/// The numbers of the lines that `is_row` takes, behind the mark.
+/// The numbers after the mark in the lines that `is_row` selects.
 fn rows(text: &str, is_row: impl Fn(&str) -> bool, mark: char) -> Vec<u64> {
     let rows = text.lines().map(str::trim).filter(|line| is_row(line));
     rows.flat_map(|line| {
@@ -820,7 +820,7 @@ fn ports_of_every_kind_say_what_smpquery_says() {
     assert_eq!(topology(&ours), topology(&theirs));
 }
 
-/// Where smpquery finds no answer, neither does `ib query`: both end with a status that is not 0 and print no field.
+/// If smpquery finds no answer, `ib query` finds none either: both end with a status other than 0 and print no field.
 #[test]
 fn what_smpquery_cannot_read_ib_query_cannot_read_either() {
     let subnet = Subnet::up("seed-dualstar");

@@ -85,7 +85,7 @@ impl<'a> Canvas<'a> {
         self.width = width;
     }
 
-    /// Places switches at their coordinates: the first two dimensions make planes, which stand side by side.
+    /// Places switches at their coordinates: the first two dimensions form planes, which are drawn side by side.
     pub(super) fn place_grid(&mut self, grid: &Grid) {
         let tallest = self.hosts.iter().map(|hosts| self.height(hosts.len()));
         let step = tallest.max().unwrap_or_default() + BETWEEN_LINES;

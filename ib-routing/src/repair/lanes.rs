@@ -29,7 +29,7 @@ pub(crate) enum Protected {
 #[derive(Clone)]
 pub(crate) struct Lanes<'g> {
     layout: &'g DependencyLayout,
-    /// Where the topological order of a lane without dependencies begins.
+    /// The initial topological order of a lane without dependencies.
     order: &'g [ChannelIdx],
     graphs: Vec<Option<ChannelGraph<'g>>>,
     protected: Protected,

@@ -25,7 +25,7 @@ pub(crate) const LOOP: u32 = u32::MAX - 1;
 /// Channels by port, for all switches: a table that is quicker than asking the fabric.
 pub(crate) struct PortTable {
     ports: IdxVec<SwitchIdx, Ports>,
-    /// Where each channel leads.
+    /// The switch at the far end of each channel.
     to: IdxVec<ChannelIdx, SwitchIdx>,
 }
 
@@ -70,7 +70,7 @@ impl PortTable {
         }
     }
 
-    /// Where a channel leads; [`NO_CHANNEL`] leads nowhere.
+    /// The switch at the far end of a channel; [`NO_CHANNEL`] has none.
     #[inline]
     pub(crate) fn to(&self, channel: ChannelIdx) -> SwitchIdx {
         self.to[channel]

@@ -142,7 +142,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Sets the EtherTypes: `outermost` in front of tags if there are any, and `last` behind them.
+    /// Sets the EtherTypes: `outermost` before the tags if there are any, and `last` after them.
     fn announce(&mut self, last: EtherType, outermost: EtherType) {
         let mut next = last;
         for tag in self.tags.iter_mut().rev() {
