@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Purpose of a datagram of a stage.
+/// The purpose of one datagram of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Reads a block before it is written.
@@ -60,7 +60,7 @@ impl Request {
     }
 }
 
-/// A stage at work.
+/// A stage that is being applied.
 #[derive(Debug)]
 pub(crate) struct Apply {
     stage: Stage,
@@ -106,7 +106,7 @@ impl Apply {
         self.stage
     }
 
-    /// Requests that wait to be sent.
+    /// Requests that have not been sent yet.
     pub(crate) fn len(&self) -> usize {
         let waiting = self.steps.len().saturating_add(self.writes.len());
         waiting.saturating_add(self.unsent_alias_guids.len())
@@ -116,12 +116,12 @@ impl Apply {
         self.writes.push_back(write);
     }
 
-    /// Writes a block whose content has become known and is not what it shall be.
+    /// Queues the write of a block if its content, now known, differs from the desired content.
     pub(crate) fn push_set(&mut self, block: Block) {
         self.steps.push_back(Step::Set(block));
     }
 
-    /// Takes out the blocks that are to be written; reads stay.
+    /// Removes and returns the blocks that are to be written; reads stay queued.
     pub(crate) fn take_sets(&mut self) -> alloc::vec::Vec<Block> {
         let (mut sets, mut reads) = (alloc::vec::Vec::new(), VecDeque::new());
         for step in core::mem::take(&mut self.steps) {
@@ -134,12 +134,12 @@ impl Apply {
         sets
     }
 
-    /// The alias GUIDs that no port has confirmed.
+    /// The alias GUIDs that no port has confirmed yet.
     pub(crate) fn unconfirmed_alias_guids(&self) -> impl Iterator<Item = (PortId, u8)> + '_ {
         self.alias_guids.keys().copied()
     }
 
-    /// Takes a block of alias GUIDs out of those that wait to be confirmed.
+    /// Removes a block of alias GUIDs from those that await confirmation.
     pub(crate) fn confirm_alias_guids(&mut self, port: PortId, block: u8) -> Option<GuidInfo> {
         self.alias_guids.remove(&(port, block))
     }
@@ -179,7 +179,7 @@ impl Apply {
     }
 }
 
-/// The data of a Set.
+/// The data of the Set that writes a block.
 pub(crate) fn desired(at: Situation<'_>, stage: Stage, request: Request) -> Option<[u8; 64]> {
     match request {
         Request::Set(block) => reconcile::desired(at, stage, block),
@@ -216,7 +216,7 @@ pub(crate) fn datagram(at: Situation<'_>, request: Request, data: &[u8; 64]) -> 
     ))
 }
 
-/// A directed-route SMP from end to end.
+/// A directed-route SMP for the whole route, with no LID-routed part.
 pub(crate) fn directed(
     path: &DrPath,
     m_key: MKey,
@@ -229,11 +229,11 @@ pub(crate) fn directed(
     smp.set_m_key(m_key).set_smp_data(data).to_mad()
 }
 
-/// Records what a device answered to a request that did not fail.
+/// Records the content that a device's answer shows. The request must not have failed.
 pub(crate) fn record(subnet: &mut Subnet, request: Request, data: &[u8; 64]) {
     let block = request.block();
     if block.attribute == ib_smp::SwitchInfo::ID {
-        // The bit reads back as it was written; a change that came after the Set shows in the next look.
+        // The bit reads back as it was written; a change after the Set shows in the next light sweep.
         if let Ok((info, _)) = ib_smp::SwitchInfo::parse(data, 0) {
             let mut info = *info;
             info.set_port_state_change(false);

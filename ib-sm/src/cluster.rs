@@ -1,10 +1,10 @@
-//! The part that a manager has in a logical cluster: where its subnet ends, which LIDs are its own, and what it
-//! knows of the other clusters.
+//! The role of a manager in a logical cluster: the boundary of its subnet, its own LIDs, and the LIDs of the
+//! other clusters.
 //!
-//! A manager with a [`ClusterRole`] addresses nothing beyond the boundary ports of its cluster. Its LIDs come from
-//! the cluster's range; the LIDs that other clusters declare leave by the transit ports
-//! ([`ib_routing::cluster`]). Managers of other clusters are no rivals: their SMInfo is ignored, and so is every
-//! other datagram of management that comes across the boundary. Source: Basalov, "MCSM".
+//! A manager with a [`ClusterRole`] addresses nothing beyond the boundary ports of its cluster. Its LIDs come
+//! from the cluster's range. Packets to LIDs that other clusters declare leave by the transit ports
+//! ([`ib_routing::cluster`]). Managers of other clusters are no rivals: the manager ignores their SMInfo and
+//! every other management datagram that crosses the boundary. Source: Basalov, "MCSM".
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ use ib_smp::SmpDirected;
 use ib_subnet::{PortId, Subnet};
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
-/// What confines a manager to a logical cluster.
+/// Confines a manager to a logical cluster.
 ///
 /// ```
 /// use ib_routing::cluster;
@@ -41,7 +41,7 @@ pub struct ClusterRole {
 }
 
 impl ClusterRole {
-    /// The role of the manager of the cluster `config`. Of the `others` only names, LIDs and LMCs are looked at.
+    /// The role of the manager of the cluster `config`. Of the `others`, only names, LIDs and LMCs are used.
     #[must_use]
     pub fn new(config: ClusterConfig, others: impl IntoIterator<Item = ClusterConfig>) -> Self {
         let boundary = config.boundary.iter();
@@ -53,11 +53,11 @@ impl ClusterRole {
         }
     }
 
-    /// Sets base LIDs by port GUID, of the devices of all clusters; none by default.
+    /// Sets base LIDs by port GUID, for the devices of all clusters; none by default.
     ///
-    /// Devices of this cluster get them, if they are in its range; a port without one is reported as
-    /// [`Event::NoPredefinedLid`](crate::Event::NoPredefinedLid), unless there are none at all. Paths to GIDs of
-    /// other clusters are known by them.
+    /// Devices of this cluster get these LIDs if they are in its range. A port without one is reported as
+    /// [`Event::NoPredefinedLid`](crate::Event::NoPredefinedLid), unless no LIDs are predefined at all. Paths to
+    /// GIDs of other clusters are resolved by these LIDs.
     #[must_use]
     pub fn with_predefined_lids(self, predefined: BTreeMap<Guid, Lid>) -> Self {
         Self { predefined, ..self }
@@ -69,18 +69,18 @@ impl ClusterRole {
         &self.config
     }
 
-    /// Base LIDs by port GUID, of the devices of all clusters.
+    /// Base LIDs by port GUID, for the devices of all clusters.
     #[must_use]
     pub const fn predefined_lids(&self) -> &BTreeMap<Guid, Lid> {
         &self.predefined
     }
 
-    /// Whether LIDs are predefined, and none for this port.
+    /// Whether some LIDs are predefined, but none for this port.
     pub(crate) fn lacks(&self, port_guid: Guid) -> bool {
         !self.predefined.is_empty() && !self.predefined.contains_key(&port_guid)
     }
 
-    /// The ports at which the cluster ends.
+    /// The boundary ports of the cluster.
     pub(crate) const fn boundary(&self) -> &BTreeSet<(Guid, PortNum)> {
         &self.boundary
     }
@@ -89,7 +89,7 @@ impl ClusterRole {
         self.boundary.contains(&(switch, port))
     }
 
-    /// What the other clusters declare, with the LIDs in use there as far as they are predefined.
+    /// The declarations of the other clusters; the LIDs in use are known only where they are predefined.
     pub(crate) fn declarations(&self) -> Vec<Declaration> {
         let others = self.others.iter().map(ClusterConfig::declaration);
         others
@@ -102,7 +102,7 @@ impl ClusterRole {
         (self.config.first..=self.config.last).contains(&lid)
     }
 
-    /// The cluster that a LID of another one belongs to.
+    /// The other cluster that a LID belongs to; `None` if no other cluster declares it.
     pub(crate) fn other_of(&self, lid: Lid) -> Option<&ClusterConfig> {
         let mut others = self.others.iter();
         others.find(|other| (other.first..=other.last).contains(&lid))
@@ -117,7 +117,7 @@ impl ClusterRole {
             .ok()
     }
 
-    /// The port of another cluster that a LID is predefined for.
+    /// The port of another cluster for which a LID is predefined.
     pub(crate) fn remote_port(&self, lid: Lid, lmc: Lmc) -> Option<Guid> {
         self.other_of(lid)?;
         let mut guids = self.predefined.keys().copied();
@@ -127,11 +127,11 @@ impl ClusterRole {
         })
     }
 
-    /// Whether a datagram came from a port inside the cluster, or is the answer to a request of subnet management,
-    /// which goes nowhere else.
+    /// Whether a datagram came from a port inside the cluster, or answers a subnet management request, which
+    /// never leaves the cluster.
     ///
-    /// Of a directed route the way back is followed from the manager's own port: it must not leave the cluster. A
-    /// way that is not known yet does not count as inside; the sender repeats its request.
+    /// The return path of a directed route is followed from the manager's own port and must not leave the
+    /// cluster. A path that is not known yet counts as outside; the sender repeats its request.
     pub(crate) fn is_from_inside(&self, subnet: &Subnet, mad: &Mad) -> bool {
         let header = mad.header();
         if header.mgmt_class() != MgmtClass::SUBN_DIRECTED {

@@ -1,11 +1,12 @@
-//! The congestion control manager: tells switches when to mark packets and CAs how to slow down (IBA vol. 1, annex A10).
+//! The congestion control manager: configures when switches mark packets and how CAs slow down (IBA vol. 1, annex
+//! A10).
 //!
-//! It works beside the subnet manager on the same port, by datagrams of the class for congestion control. Each agent is
-//! first asked whether it knows congestion control, then for its settings; only settings that differ from the
-//! configuration are written. A device without an agent for the class costs one request that times out, once: it
-//! is not asked again until it has been out of the subnet.
+//! It runs beside the subnet manager on the same port and uses datagrams of the congestion control class. For
+//! each agent it first reads whether the agent supports congestion control, then its settings. It writes only
+//! settings that differ from the configuration. A device without an agent for the class costs one request that
+//! times out. The device is not asked again until it has left the subnet and come back.
 //!
-//! Pitfall: an agent whose key differs from `cc_key` does not refuse a Set, it leaves it unanswered.
+//! Pitfall: an agent whose key differs from `cc_key` does not refuse a Set; it does not answer.
 
 mod settings;
 
@@ -27,17 +28,17 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::config::CongestionOptions;
 
-/// What the congestion control manager reports.
+/// Reports of the congestion control manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CongestionEvent {
-    /// All agents have been asked, and have what the configuration says as far as they took it.
+    /// The run is over: every agent was asked, and holds the configured settings except those that it refused.
     Done {
         /// Switches with an agent for congestion control.
         switches: usize,
-        /// Ports of CAs with one.
+        /// CA ports with an agent for congestion control.
         cas: usize,
-        /// End ports without one.
+        /// End ports without an agent for congestion control.
         unsupported: usize,
         /// Sets that were sent and answered.
         written: usize,
@@ -48,20 +49,20 @@ pub enum CongestionEvent {
         port: PortAt,
         /// The setting.
         attribute: AttributeId,
-        /// The status of its response; `None` if there was no response, as with a wrong `cc_key`.
+        /// The status of its response; `None` if there was no response, for example with a wrong `cc_key`.
         status: Option<MadStatus>,
     },
-    /// The table of a CA is shorter than `cc_cct`, so that it was not written.
+    /// The congestion control table of a CA is shorter than `cc_cct`, so it was not written.
     TableTooLong {
         /// The end port of the agent.
         port: PortAt,
-        /// Entries that the CA has room for.
+        /// Number of entries in the CA's table.
         room: u16,
     },
 }
 
 impl CongestionEvent {
-    /// Its name in logs.
+    /// The event's name in logs.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -71,7 +72,7 @@ impl CongestionEvent {
         }
     }
 
-    /// Whether something did not work.
+    /// Whether the event reports a failure.
     #[must_use]
     pub const fn is_warning(&self) -> bool {
         !matches!(self, Self::Done { .. })
@@ -117,15 +118,15 @@ impl fmt::Display for CongestionEvent {
 
 /// Configures congestion control in all devices of a subnet.
 ///
-/// An [`Engine`] beside the subnet manager on the same port: after each sweep that left the subnet up, call
-/// [`begin`](Self::begin). Between two runs it sends nothing.
+/// An [`Engine`] beside the subnet manager on the same port. Call [`begin`](Self::begin) after each sweep that
+/// left the subnet up; between two runs the engine sends nothing.
 pub struct CongestionManager {
     options: CongestionOptions,
     window: TransactionWindow<(usize, Step)>,
     targets: Vec<Target>,
-    /// Requests that the window has no room for yet.
+    /// Requests that do not fit in the window yet.
     waiting: VecDeque<(usize, Step)>,
-    /// End ports that did not respond as agents of the class.
+    /// End ports that are known to have no agent of the class.
     unsupported: BTreeSet<PortAt>,
     written: usize,
     is_running: bool,
@@ -138,16 +139,16 @@ struct Target {
     port: PortAt,
     lid: Lid,
     is_switch: bool,
-    /// It responded to the first request.
+    /// Whether it responded to the first request.
     is_agent: bool,
 }
 
-/// What an agent is asked, in this order.
+/// The requests to an agent, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// What it can do.
+    /// The agent's capabilities.
     Info,
-    /// Its settings.
+    /// The agent's settings.
     Setting(Access),
     /// A block of its congestion control table.
     Table(u8, Access),
@@ -160,8 +161,8 @@ enum Access {
 }
 
 impl CongestionManager {
-    /// A manager that waits for [`begin`](Self::begin). `window` has time-outs, repetitions and the first
-    /// transaction ID; the number of requests in flight comes from the options.
+    /// A manager that waits for [`begin`](Self::begin). `window` sets time-outs, repetitions and the first
+    /// transaction ID; the options set the number of requests in flight.
     #[must_use]
     pub fn new(options: CongestionOptions, window: WindowConfig) -> Self {
         let window = WindowConfig {
@@ -186,7 +187,8 @@ impl CongestionManager {
         &self.options
     }
 
-    /// Changes the options; they take effect at the next [`begin`](Self::begin), but for the number of requests in flight.
+    /// Changes the options. They take effect at the next [`begin`](Self::begin); the number of requests in flight
+    /// changes at once.
     pub fn reconfigure(&mut self, options: CongestionOptions) {
         self.options = options;
     }
@@ -198,7 +200,7 @@ impl CongestionManager {
         header.method().is_response() && header.mgmt_class() == MgmtClass::CONGESTION_CONTROL
     }
 
-    /// Begins a run over the end ports of a subnet; one that is under way is given up. Nothing happens while
+    /// Begins a run over the end ports of a subnet and abandons a run that is under way. Does nothing while
     /// [`enabled`](CongestionOptions::enabled) is off.
     pub fn begin(&mut self, subnet: &Subnet) {
         self.window.retain(|_| false);
@@ -227,7 +229,7 @@ impl CongestionManager {
                 break;
             };
             if let Some(mad) = self.request(index, step) {
-                // There is room.
+                // The window has room, as was just checked.
                 let _ = self.window.request(&mad, (index, step));
             }
         }
@@ -309,7 +311,7 @@ impl CongestionManager {
         }
     }
 
-    /// The agent is one: its settings are next.
+    /// An agent responded: its settings are read next.
     fn on_info(&mut self, index: usize, info: CongestionInfo) {
         let Some(target) = self.targets.get_mut(index) else {
             return;
@@ -333,7 +335,7 @@ impl CongestionManager {
         self.waiting.extend(gets);
     }
 
-    /// A request was refused, or left unanswered.
+    /// Handles a request that was refused or not answered.
     fn on_refused(&mut self, index: usize, step: Step, status: Option<MadStatus>) {
         let Some(&Target {
             port, is_switch, ..
@@ -393,7 +395,7 @@ where
     }
 }
 
-/// Whether the response to a Get shows something else than `wanted`, or nothing that can be read.
+/// Whether the response to a Get differs from `wanted` or cannot be read.
 fn holds_other<T>(mad: &Mad, modifier: u32, wanted: &T) -> bool
 where
     T: Attribute + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned,
@@ -432,7 +434,7 @@ impl Engine for CongestionManager {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        // With nothing on its way there is something to send, or the end to notice.
+        // If no request is in flight, there is one to send, or the run is over and has to be closed.
         let idle = self.is_running.then_some(Instant::ZERO);
         self.window.poll_timeout().or(idle)
     }

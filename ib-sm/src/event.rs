@@ -1,9 +1,9 @@
 //! Events that a subnet manager reports to its host.
 //!
-//! The engine logs nothing: every decision that a person may ask about is an [`Event`], in the order
-//! in which it was taken. Each has a [`Display`](fmt::Display), one line of English, and a
-//! [`Severity`], so that a host does not have to spell it. [`Event::SubnetUp`] ends a sweep after which
-//! every port that answers is configured; it carries a [`Summary`].
+//! The engine logs nothing. Every decision that an operator may ask about is an [`Event`], reported in the order
+//! in which the decisions were taken. Each event has a [`Display`](fmt::Display) of one line of English and a
+//! [`Severity`], so a host does not have to phrase it. [`Event::SubnetUp`] ends a sweep after which every port
+//! that answers is configured; it carries a [`Summary`].
 
 mod text;
 
@@ -25,30 +25,30 @@ use crate::reconcile::Change;
 pub enum Event {
     /// A sweep began.
     SweepStarted {
-        /// The part of the subnet that it reads.
+        /// The part of the subnet that the sweep reads.
         kind: SweepKind,
         /// Reason for the sweep.
         cause: SweepCause,
     },
     /// A phase of a heavy sweep began.
     PhaseStarted(Phase),
-    /// A node was found that the sweep before did not know.
+    /// The sweep found a node that was unknown before.
     NodeAppeared {
         /// Node GUID of the new node.
         node_guid: Guid,
     },
-    /// A node that the sweep before knew is not reached any more.
+    /// A node that the previous sweep knew cannot be reached any more.
     NodeVanished {
         /// Node GUID of the node that is gone.
         node_guid: Guid,
     },
-    /// A request was not answered, retries included.
+    /// A request was not answered, after all retries.
     Unresponsive(Unresponsive),
-    /// Two nodes answer with one GUID, or a cable was moved while it was looked at.
+    /// Two nodes answer with one GUID, or a cable was moved during the discovery.
     DuplicateGuid {
-        /// The GUID that is claimed twice.
+        /// The GUID that both nodes claim.
         node_guid: Guid,
-        /// The port through which the second claim came; `None`: the manager's own node.
+        /// The port through which the second node was found; `None`: the manager's own node.
         found_via: Option<PortAt>,
     },
     /// A node's NodeInfo holds an impossible value: the node is excluded from the subnet.
@@ -57,32 +57,32 @@ pub enum Event {
         found_via: Option<PortAt>,
         /// The GUID that it claims.
         node_guid: Guid,
-        /// The field with the impossible value, by its name in the specification's tables.
+        /// Name of the field with the impossible value, as in the specification's tables.
         field: &'static str,
     },
-    /// A node gave another GUID when it was asked again: it is excluded, and nodes that are reached through it only
-    /// are not discovered.
+    /// A node answered with a different GUID when it was asked again. It is excluded, and nodes that are reached
+    /// only through it are not discovered.
     GuidChanged {
         /// The port through which it was found; `None`: the manager's own node.
         found_via: Option<PortAt>,
-        /// The GUID in its first answer.
+        /// The GUID in the node's first answer.
         before: Guid,
-        /// The GUID in its last answer.
+        /// The GUID in the node's last answer.
         now: Guid,
     },
-    /// A port was given a LID that it did not have.
+    /// The manager assigned a new LID to a port.
     LidAssigned {
         /// Port GUID of the port with the LID.
         port_guid: Guid,
-        /// Its base LID.
+        /// The port's new base LID.
         lid: Lid,
     },
-    /// A port of a logical cluster has no predefined LID, though others have: it was given one of the cluster's
-    /// range. Reported when the port gets its first LID from this manager.
+    /// A port of a logical cluster has no predefined LID although other ports have one. The manager assigned it a
+    /// LID of the cluster's range. Reported when the port gets its first LID from this manager.
     NoPredefinedLid {
-        /// The port.
+        /// Port GUID of the port without a predefined LID.
         port_guid: Guid,
-        /// Its base LID.
+        /// Base LID that the manager assigned.
         lid: Lid,
     },
     /// No path through switches that forward multicast leads to a member of a multicast group.
@@ -92,26 +92,27 @@ pub enum Event {
         /// Port GUID of the member.
         port_guid: Guid,
     },
-    /// A port's P_Key table has less room than it has partitions; it keeps what it holds.
+    /// A port's P_Key table is too small for its partitions; the table stays as it is.
     PKeyTableFull {
-        /// Port whose table is full.
+        /// Port whose table is too small.
         at: PortAt,
     },
-    /// A switch's forwarding table is too small for the LIDs in use: it forwards nothing to those beyond.
+    /// A switch's forwarding table is too small for the LIDs in use: the switch does not forward to LIDs beyond
+    /// its end.
     TableTooSmall {
         /// Node GUID of the switch.
         node_guid: Guid,
-        /// Which table: `LinearForwardingTable` or `MulticastForwardingTable`.
+        /// Name of the table: `LinearForwardingTable` or `MulticastForwardingTable`.
         table: AttributeId,
-        /// Entries that it has.
+        /// Number of entries that the table has.
         entries: u16,
-        /// Entries that the LIDs in use take.
+        /// Number of entries that the LIDs in use need.
         needed: u16,
     },
     /// There are more ports than LIDs.
     LidsExhausted(ib_routing::RouteError),
-    /// A node is excluded from the subnet: a switch without a linear forwarding table, or one that
-    /// did not answer for its SwitchInfo.
+    /// A node is excluded from the subnet: it is a switch without a linear forwarding table, or one that did not
+    /// answer for its SwitchInfo.
     Excluded {
         /// Node GUID of the excluded node.
         node_guid: Guid,
@@ -122,140 +123,141 @@ pub enum Event {
         engine: &'static str,
         /// Error of the engine.
         reason: ib_routing::RouteError,
-        /// Whether no further engine is left to try, so that the tables of the switches stay as they are.
+        /// Whether this was the last engine to try, so that the switches keep their tables.
         is_last: bool,
     },
-    /// The routes in place hold but for those that a change broke: these were aimed anew.
+    /// The routes in force were repaired: entries that a change broke were replaced, all others stay.
     RoutesRepaired {
-        /// Entries of forwarding tables that led nowhere.
+        /// Number of forwarding entries that led nowhere.
         broken: u64,
-        /// Entries that change.
+        /// Number of forwarding entries that change.
         moved: u64,
     },
-    /// The routes that a manager before this one left hold, and stay.
+    /// The routes that a previous manager left are valid and stay in force.
     RoutesKept {
-        /// Entries that differ from what the engine would have.
+        /// Number of entries that differ from the routes of the configured engine.
         entries: u64,
     },
-    /// A subnet that a manager before this one configured is taken over: so many blocks of an attribute are about to
-    /// be set.
+    /// This manager takes over a subnet that a previous manager configured, and is about to set this many blocks
+    /// of an attribute.
     TakeOver {
-        /// The attribute.
+        /// The attribute that is about to be set.
         attribute_id: AttributeId,
-        /// Sets that follow; blocks that are read first and differ come on top.
+        /// Number of Sets that follow. Blocks that are read first and turn out to differ are added to it.
         sets: usize,
     },
-    /// The routes in place cannot be repaired: all are computed anew.
+    /// The routes in force cannot be repaired: all routes are computed anew.
     RepairFailed(ib_routing::repair::RepairError),
-    /// The routes were verified; they are installed only if they hold.
+    /// The routes were verified; they are installed only if they pass.
     RoutesVerified {
-        /// The engine that made them.
+        /// The engine that computed the routes.
         engine: &'static str,
-        /// Whether they are installed.
+        /// Whether the routes are installed.
         installed: bool,
-        /// The defect of the routes, if there is one: routes with a defect are installed only with
-        /// permission.
+        /// The defect of the routes, if there is one. Routes with a defect are installed only if the
+        /// configuration permits it.
         defect: Option<Defect>,
     },
-    /// Forwarding tables that are in use change: the blocks are written in an order in which no packet
-    /// loops.
+    /// Forwarding tables in use change. The blocks are written in an order in which no packet loops.
     TablesChange {
-        /// Entries that change.
+        /// Number of forwarding entries that change.
         entries: u64,
-        /// Stages in which they are written; between two the manager waits until packets are gone.
+        /// Number of stages in which they are written; between two stages the manager waits until packets in
+        /// flight have left the fabric.
         stages: usize,
-        /// LIDs that no stage can move with the others: their entries are written one by one at the end.
+        /// Number of LIDs that no stage can move with the others: their entries are written one by one at the
+        /// end.
         held_back: usize,
-        /// Whether it is proven that packets cannot wait for each other in a cycle while tables are
-        /// written.
+        /// Whether it is proven that packets cannot deadlock while the tables are written.
         deadlock_free: bool,
     },
-    /// Forwarding entries that a failure broke lead to their destinations again, nearest ones first.
+    /// Forwarding entries that a failure broke were rewritten and reach their destinations again; entries nearest
+    /// to the destination were written first.
     TablesHealed {
-        /// Entries that were broken.
+        /// Number of entries that were broken.
         entries: usize,
     },
-    /// A change that a manager in observe mode would make.
+    /// A change that a manager in observe mode would have made.
     ChangePlanned(Box<Change>),
-    /// Cables are gone, and with them the nodes that only they connected.
+    /// Cables are gone, and with them the nodes that were connected only by these cables.
     NodesUnreachable {
-        /// Nodes that no cable joined to the manager for a moment or for good.
+        /// Number of nodes that lost their connection to the manager, for a moment or for good.
         unreachable: Vec<Guid>,
-        /// Those among them that are not there any more.
+        /// Number of those nodes that are still not connected.
         missing: Vec<Guid>,
     },
     /// The link of the manager's own port is down.
     OwnPortDown,
-    /// A higher manager refused to take the subnet over, so this one keeps it.
+    /// A manager of higher priority refused to take over the subnet, so this one remains master.
     HandoverRefused {
-        /// The status of its answer.
+        /// The status of the other manager's answer.
         status: MadStatus,
     },
-    /// A node refused a Set, or its answer shows other values than were set.
+    /// A node refused a Set, or its answer shows other values than those that were set.
     Refused {
-        /// Port of the node; `None` for the own node, if it is not known yet.
+        /// Port of the node; `None` for the manager's own node if it is not known yet.
         at: Option<PortAt>,
         /// Attribute of the Set.
         attribute_id: AttributeId,
         /// The status of the response.
         status: MadStatus,
     },
-    /// A trap came, and was repressed.
+    /// A trap arrived and was repressed.
     Trap {
-        /// The LID that it came from; 0 is the own port.
+        /// The LID that sent the trap; 0 is the manager's own port.
         from: Lid,
-        /// The notice in it.
+        /// The notice in the trap.
         notice: NoticeSm,
     },
-    /// A port is disabled, as it reports the same errors over and over.
+    /// A port is disabled because it reported the same error over and over.
     PortShutOff {
         /// Port that the manager disabled.
         at: PortAt,
     },
     /// A light sweep ended; a heavy one follows if anything changed.
     LightSweepDone {
-        /// Whether the subnet is not as the last heavy sweep left it.
+        /// Whether the subnet has changed since the last heavy sweep.
         changed: bool,
     },
-    /// Another manager is the master, or is to become it: this one polls it.
+    /// Another manager is the master, or is to become it; this manager polls it.
     StandingBy {
-        /// GUID of the port that it sits on.
+        /// GUID of the port of the other manager.
         master: Guid,
     },
-    /// The state in the election changed.
+    /// The manager's state in the election changed.
     SmStateChanged {
         /// State before.
         from: SmState,
         /// State now.
         to: SmState,
     },
-    /// An active manager has another SM_Key: neither yields to the other, so the subnet may have two masters. Reported after
-    /// each discovery that finds it.
+    /// An active manager has another SM_Key. Neither manager yields to the other, so the subnet may have two
+    /// masters. Reported after each discovery that finds such a manager.
     SmKeyMismatch {
-        /// The port that the other manager sits on.
+        /// The port of the other manager.
         at: PortAt,
         /// State of the other manager.
         state: SmState,
     },
     /// Every port that answers is configured and active.
     SubnetUp(Box<Summary>),
-    /// The sweep ended with errors; the next one tries again.
+    /// The sweep ended with errors; the next sweep tries again.
     SweepFailed(Box<Summary>),
 }
 
-/// A request that was not answered, and the port that it was for.
+/// A request that was not answered, and the port for which it was meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unresponsive {
-    /// For an unknown node the port in front of it, else the port that was asked. `None`: the
+    /// The port that was asked; for an unknown node, the known port at the other end of its cable. `None`: the
     /// manager's own port.
     pub at: Option<PortAt>,
-    /// Whether the unknown node at the other end of `at`'s link was asked, instead of `at` itself.
+    /// Whether the request was for the unknown node at the other end of the link of `at`, not for `at` itself.
     pub neighbor: bool,
-    /// The attribute that was asked for.
+    /// The attribute that was requested.
     pub attribute_id: AttributeId,
 }
 
-/// Why a sweep began.
+/// The reason for a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SweepCause {
@@ -263,13 +265,13 @@ pub enum SweepCause {
     Start,
     /// The host asked for it.
     Command,
-    /// The time of [`sweep_interval`](crate::SmConfig::sweep_interval) went by.
+    /// [`sweep_interval`](crate::SmConfig::sweep_interval) has passed.
     Timer,
-    /// A light sweep saw a change, or a switch that does not answer.
+    /// A light sweep saw a change, or a switch did not answer.
     Change,
-    /// A trap came.
+    /// A trap arrived.
     Trap,
-    /// The sweep before ended with errors.
+    /// The previous sweep ended with errors.
     Retry,
     /// The election made this manager the master.
     Election,
@@ -280,9 +282,9 @@ pub enum SweepCause {
 pub enum SweepKind {
     /// The whole subnet.
     Heavy,
-    /// Switches and ports that are marked as changed, and new nodes that they lead to.
+    /// Switches and ports that are marked as changed, and new nodes that are found through them.
     Partial,
-    /// Whether anything changed: SwitchInfo of every switch.
+    /// SwitchInfo of every switch, which shows whether anything changed.
     Light,
 }
 
@@ -302,7 +304,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All of them in their order.
+    /// All phases in their order.
     pub const ALL: [Self; 5] = [
         Self::Discover,
         Self::Lids,
@@ -311,7 +313,7 @@ impl Phase {
         Self::Program,
     ];
 
-    /// The key in JSON.
+    /// The key of the phase in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -336,23 +338,23 @@ impl fmt::Display for Phase {
 pub struct Summary {
     /// Numbers of nodes and links of the subnet.
     pub fabric: FabricCounts,
-    /// The engine whose routes are installed.
+    /// The engine that computed the installed routes.
     pub engine: Option<&'static str>,
     /// When the sweep began.
     pub started: Instant,
-    /// Time that each phase took, by the host's clock.
+    /// Duration of each phase, by the host's clock.
     pub phases: PhaseTimes,
-    /// Datagrams of this sweep.
+    /// Number of datagrams of this sweep.
     pub mads: MadCounts,
     /// Ports by their state after the sweep.
     pub ports: PortCounts,
-    /// Requests that were not answered, one for each node.
+    /// Requests that were not answered, at most one for each node.
     pub unresponsive: Vec<Unresponsive>,
-    /// How many Sets were refused or not answered.
+    /// Number of Sets that were refused or not answered.
     pub errors: usize,
 }
 
-/// Numbers of things in a subnet.
+/// Numbers of nodes, links and LIDs of a subnet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FabricCounts {
     /// Switches.
@@ -361,26 +363,26 @@ pub struct FabricCounts {
     pub cas: usize,
     /// Routers.
     pub routers: usize,
-    /// Links, each once.
+    /// Links; each is counted once.
     pub links: usize,
-    /// LIDs in use; with an LMC a port has several.
+    /// LIDs in use; a port with an LMC has several.
     pub lids: usize,
 }
 
-/// Time that each phase of a sweep took.
+/// Duration of each phase of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseTimes {
     times: [Duration; Phase::ALL.len()],
 }
 
 impl PhaseTimes {
-    /// Time that `phase` took.
+    /// Duration of `phase`.
     #[must_use]
     pub fn of(&self, phase: Phase) -> Duration {
         self.times.get(phase as usize).copied().unwrap_or_default()
     }
 
-    /// Time of all phases.
+    /// Duration of all phases together.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.times.iter().sum()
@@ -396,13 +398,13 @@ impl PhaseTimes {
 /// Datagrams that a manager sent and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MadCounts {
-    /// Sent, repetitions included.
+    /// Datagrams sent, repetitions included.
     pub sent: u64,
-    /// Received.
+    /// Datagrams received.
     pub received: u64,
-    /// Sent again after a time-out.
+    /// Datagrams sent again after a time-out.
     pub retried: u64,
-    /// Requests that were given up.
+    /// Requests that were given up after the last repetition.
     pub timed_out: u64,
 }
 
@@ -417,11 +419,11 @@ impl MadCounts {
     }
 }
 
-/// Ports with a link, switch ports 0 left out.
+/// Ports whose link is up; ports 0 of switches are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounts {
-    /// Active.
+    /// Ports in state Active.
     pub active: usize,
-    /// In any other state, though the link is up.
+    /// Ports in another state although the link is up.
     pub not_active: usize,
 }

@@ -1,6 +1,7 @@
-//! The subnet manager: what arrives goes to the part that waits for it, and what a part wants goes to the window.
+//! The subnet manager: hands received datagrams to the part that waits for them, and the parts' requests to the
+//! window.
 //!
-//! A sweep is observe, decide, reconcile, apply, and nothing else:
+//! A sweep consists of four steps: observe, decide, reconcile, apply.
 //!
 //! ```text
 //!            begin_sweep                all reads answered              routes verified
@@ -12,13 +13,13 @@
 //!                                                                                └───┘ next stage
 //! ```
 //!
-//! *Observing* walks: everything, marked ports, or a look for changes. *Planning* waits for
-//! [`Work`](crate::Work): routes, their verification, the order of their writes. *Applying* writes one stage of
-//! changes. *Settling* waits until packets that were sent by earlier tables are gone. Service comes first: entries
-//! that a failure broke are led round it before routes are planned on a large fabric, new ports become active by
-//! routes that were repaired, and only then all routes are computed anew and entries that work are moved. What asks for a sweep
-//! meanwhile is noted in `Pending`; a mark during Planning or Settling ends these at once, as the fabric that
-//! they work for is not there any more.
+//! *Observing* walks the whole subnet, the marked ports, or only SwitchInfo to detect changes. *Planning* waits
+//! for [`Work`](crate::Work): routes, their verification, the order of their writes. *Applying* writes one stage
+//! of changes. *Settling* waits until packets that were forwarded by earlier tables have left the fabric.
+//! Restoring service has priority. On a large fabric, entries that a failure broke are first led round the
+//! failure, before routes are planned. New ports become active with repaired routes. Only then are all routes
+//! computed anew and working entries moved. Requests for a sweep that arrive meanwhile are noted in `Pending`. A
+//! mark during Planning or Settling aborts these, because the fabric that they work for has changed.
 
 mod command;
 mod invariants;
@@ -69,33 +70,34 @@ use crate::{
     trap::TrapFilter,
 };
 
-/// Sweeps in a row that may end with errors before the manager waits for its timer.
+/// Number of consecutive sweeps that may end with errors before the manager waits for its timer.
 const QUICK_RETRIES: u8 = 3;
 
-/// How many requests to one device may be on the wire: switches buffer few SMPs.
+/// Maximum number of requests to one device on the wire: switches buffer few SMPs.
 const PER_DEVICE: u32 = 8;
 
-/// Answers that may wait; beyond, requests are left unanswered, and their senders ask again.
+/// Maximum number of queued answers. Beyond it requests are not answered, and their senders ask again.
 const MAX_ANSWERS: usize = 1024;
 
-/// Entries of all tables from which on a failure is led round before routes are repaired.
+/// Subnet size, in entries of all forwarding tables, from which a failure is led round before routes are
+/// repaired.
 const DETOURS_FROM: usize = 1 << 18;
 
-/// What a manager does with what it decides.
+/// Whether a manager acts on its decisions or only reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Conduct {
     /// Takes part in the election and writes its changes.
     #[default]
     Manage,
-    /// Sends no Set of any kind and takes no part in the election: it may run beside any manager. What it would
-    /// change is reported as [`Event::ChangePlanned`] after each sweep.
+    /// Sends no Set of any kind and takes no part in the election, so it may run beside any manager. After each
+    /// sweep it reports the changes that it would make as [`Event::ChangePlanned`].
     Observe,
 }
 
-/// A subnet manager: give it what the port receives, send what it returns.
+/// A subnet manager: give it the datagrams that the port receives, and send those that it returns.
 ///
-/// It starts to discover the subnet at once. [`Event::SubnetUp`] says that every port is
-/// configured; then it waits for changes. Nothing in it reads a clock or sends a packet.
+/// It begins to discover the subnet at once. [`Event::SubnetUp`] reports that every port is configured; after
+/// that it waits for changes. The manager reads no clock and sends no packet itself.
 ///
 /// ```no_run
 /// use std::ops::ControlFlow;
@@ -116,11 +118,11 @@ pub enum Conduct {
 /// }
 /// ```
 ///
-/// Routing, verification and the order of writes take longer than a call may on a large fabric. By default they run
-/// in place, inside [`handle_timeout`](Engine::handle_timeout). A host with threads calls
-/// [`hand_out_work`](Self::hand_out_work), takes the [`Work`](crate::Work) by [`poll_work`](Self::poll_work), runs
-/// it and gives the result to [`handle_done`](Self::handle_done); meanwhile queries are answered from the routes
-/// in force, and other managers get their answers.
+/// On a large fabric, routing, verification and ordering the writes take longer than one call may. By default
+/// they run in place, inside [`handle_timeout`](Engine::handle_timeout). A host with threads calls
+/// [`hand_out_work`](Self::hand_out_work), takes the [`Work`](crate::Work) by [`poll_work`](Self::poll_work),
+/// runs it and gives the result to [`handle_done`](Self::handle_done). Meanwhile queries are answered from the
+/// routes in force, and other managers get their answers.
 #[derive(Debug)]
 pub struct SubnetManager {
     config: SmConfig,
@@ -131,7 +133,7 @@ pub struct SubnetManager {
     plan: Plan,
     mode: Mode,
     pending: Pending,
-    /// When the next sweep begins by itself.
+    /// When the next sweep begins without another cause.
     next_sweep: Option<Instant>,
     history: History,
     sweep: SweepRecord,
@@ -139,80 +141,83 @@ pub struct SubnetManager {
     summary: Summary,
     tables: TableUpdate,
     changed: Changed,
-    /// Entries of all tables from which on a failure is led round before routes are repaired.
+    /// Subnet size, in entries of all forwarding tables, from which a failure is led round before routes are
+    /// repaired.
     detours_from: usize,
     work: WorkSlot,
     election: Election,
     polling: Polling,
-    /// Other managers, by the port that they sit on.
+    /// Other managers, each with its port.
     others: Vec<(PortId, SmInfo)>,
-    /// Requests that belong to no sweep.
+    /// Requests outside any sweep.
     urgent: VecDeque<PeerRequest>,
     traps: TrapFilter,
     sa: SubnetAdministrator,
     replication: Replication,
-    /// Answers that wait to be sent.
+    /// Answers that have not been sent yet.
     answers: VecDeque<Mad>,
     answers_sent: u64,
     events: VecDeque<Event>,
 }
 
-/// What the manager is doing: one state at a time, as the module's drawing has them.
+/// The state of the manager: one at a time, as in the module's diagram.
 #[derive(Debug)]
 enum Mode {
-    /// Waits for a timer, a trap or an order.
+    /// Waits for a timer, a trap or a command.
     Idle,
-    /// Reads.
+    /// Reads the subnet.
     Observing(Box<Walk>),
-    /// Waits for work.
+    /// Waits for the result of work.
     Planning(Planning),
-    /// Writes the changes of a stage.
+    /// Writes one stage of changes.
     Applying(Apply),
-    /// Waits until then for packets that were sent by earlier tables.
+    /// Waits until this time for packets that were forwarded by earlier tables.
     Settling(Instant),
 }
 
-/// What a datagram in flight is for.
+/// The purpose of a datagram in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// A walk wants to know something.
+    /// A read of a walk.
     Read(Read),
-    /// A stage reads or writes something.
+    /// A read or write of a stage.
     Apply(apply::Request),
-    /// Another manager is asked or given an order.
+    /// A poll of another manager, or an order to it.
     Peer(PeerRequest),
 }
 
-/// What asked for a sweep while another one is at work.
+/// Requests for a sweep that arrived while another one is running.
 #[derive(Debug, Default)]
 struct Pending {
-    /// Everything is to be read, for this reason.
+    /// The whole subnet is to be read, for this reason.
     everything: Option<SweepCause>,
     /// These switches and ports are to be read.
     marked: BTreeSet<PortId>,
 }
 
-/// What earlier sweeps came to.
+/// Results of earlier sweeps.
 #[derive(Debug)]
 struct History {
     /// Whether the last sweep ended with every port configured.
     up: bool,
-    /// Whether a sweep has ever installed routes: before, queries are not answered.
+    /// Whether a sweep has ever installed routes; until then queries are not answered.
     served: bool,
     /// Whether a sweep has ended since the start.
     swept: bool,
-    /// What hosts registered before a restart is known: those that did not change need not register again.
+    /// The registrations of hosts from before a restart are known: hosts that did not change need not register
+    /// again.
     restored: bool,
-    /// All routes shall be computed anew, those that still hold as well.
+    /// All routes are to be computed anew, including those that are still valid.
     reroute: bool,
-    /// The routes in force were repaired after cables came: all shall be computed anew once every port is served.
+    /// The routes in force were repaired after cables were added: all are to be computed anew once every port is
+    /// served.
     provisional: bool,
     quick_retries_left: u8,
-    /// GUIDs of the end ports that the last sweep left with LIDs.
+    /// GUIDs of the end ports that had LIDs after the last sweep.
     ports: BTreeSet<Guid>,
 }
 
-/// The sweep at work.
+/// The sweep that is running.
 #[derive(Debug)]
 struct SweepRecord {
     summary: Summary,
@@ -221,12 +226,12 @@ struct SweepRecord {
     mads_before: MadCounts,
 }
 
-/// Work that is handed out, or may be.
+/// Work that is handed out or ready to be handed out.
 #[derive(Debug, Default)]
 struct WorkSlot {
-    /// Whether the host takes work out.
+    /// Whether the host takes work by `poll_work`.
     handed_out: bool,
-    /// Number of the last work: a result with another number is late and does not count.
+    /// Number of the latest work; a result with another number is outdated and ignored.
     number: u64,
 }
 
@@ -295,25 +300,25 @@ impl SubnetManager {
         manager
     }
 
-    /// Sets what the manager does with what it decides: [`Conduct::Manage`] unless said otherwise. To be called
-    /// before the first datagram is sent.
+    /// Sets whether the manager acts on its decisions; [`Conduct::Manage`] by default. Call it before the first
+    /// datagram is sent.
     #[must_use]
     pub fn with_conduct(mut self, conduct: Conduct) -> Self {
         self.conduct = conduct;
         self
     }
 
-    /// Sets the rule by which ports get their LIDs: [`LowestFree`] unless said otherwise. To be called before the
-    /// first datagram is sent.
+    /// Sets the rule by which ports get their LIDs; [`LowestFree`] by default. Call it before the first datagram
+    /// is sent.
     #[must_use]
     pub fn with_lid_policy(mut self, policy: Arc<dyn LidPolicy>) -> Self {
         self.lid_policy = policy;
         self
     }
 
-    /// Sets the size of a subnet, switches times LIDs, from which on entries that a failure broke are led over
-    /// neighbours before routes are repaired: 262,144 unless said otherwise. Below, the repair takes some
-    /// milliseconds, and what it writes need not be written twice.
+    /// Sets the subnet size from which entries that a failure broke are led over neighbours before routes are
+    /// repaired: the number of switches times the number of LIDs, 262,144 by default. In a smaller subnet the
+    /// repair takes a few milliseconds, and writing detours first would write entries twice.
     #[must_use]
     pub fn with_detours_from(mut self, entries: usize) -> Self {
         self.detours_from = entries;
@@ -326,7 +331,7 @@ impl SubnetManager {
         self.history.up
     }
 
-    /// The state in the election.
+    /// The manager's state in the election.
     #[must_use]
     pub fn state(&self) -> SmState {
         self.election.state()
@@ -338,7 +343,7 @@ impl SubnetManager {
         &self.config
     }
 
-    /// What is known of the subnet.
+    /// The observed subnet.
     #[must_use]
     pub fn subnet(&self) -> &Subnet {
         &self.subnet
@@ -350,35 +355,34 @@ impl SubnetManager {
         self.plan.fabric()
     }
 
-    /// The owner of each LID. To the manager of a logical cluster, LIDs of other clusters belong to routers that
-    /// stand behind its transit ports.
+    /// The owner of each LID. In a logical cluster, LIDs of other clusters belong to virtual routers that are
+    /// attached to the transit ports.
     #[must_use]
     pub fn lids(&self) -> &LidMap {
         self.plan.lids()
     }
 
-    /// The LIDs of the ports that the manager configures: those of [`lids`](Self::lids) without those of other
-    /// clusters.
+    /// The LIDs of the ports that this manager configures: [`lids`](Self::lids) without those of other clusters.
     #[must_use]
     pub fn own_lids(&self) -> &LidMap {
         self.plan.own_lids()
     }
 
-    /// Base LIDs by port GUID, those of ports that are gone included: what a host keeps beyond its own life and gives back
-    /// as [`SmConfig::guid2lid`]. [`ib_routing::format::guid2lid`] reads and writes OpenSM's file.
+    /// Base LIDs by port GUID, including ports that are gone. A host saves them and passes them to the next
+    /// manager as [`SmConfig::guid2lid`]. [`ib_routing::format::guid2lid`] reads and writes OpenSM's file.
     #[must_use]
     pub fn guid2lid(&self) -> &BTreeMap<Guid, Lid> {
         self.plan.remembered()
     }
 
-    /// M_Keys by port GUID, those of ports that are gone included, and the cables: what a host keeps beyond its own life and
-    /// gives back as [`SmConfig::m_keys`].
+    /// M_Keys by port GUID, including ports that are gone, and the cables. A host saves them and passes them to
+    /// the next manager as [`SmConfig::m_keys`].
     #[must_use]
     pub fn m_keys(&self) -> MKeys {
         self.subnet.m_keys()
     }
 
-    /// The routes that were installed.
+    /// The installed routes.
     #[must_use]
     pub fn routes(&self) -> Option<&Routes> {
         self.plan.routes()
@@ -390,19 +394,19 @@ impl SubnetManager {
         self.plan.trees()
     }
 
-    /// What the verification of the routes found.
+    /// The verifier's report on the routes.
     #[must_use]
     pub fn report(&self) -> Option<&VerifyReport> {
         self.plan.installed().map(|installed| installed.report())
     }
 
-    /// The engine whose routes were installed.
+    /// The engine that computed the installed routes.
     #[must_use]
     pub fn engine(&self) -> Option<&'static str> {
         self.routes().map(|routes| routes.engine().name())
     }
 
-    /// What the last sweep that ended found and did; before it, what is known so far.
+    /// The results of the last completed sweep; before the first one has ended, the results so far.
     #[must_use]
     pub fn summary(&self) -> &Summary {
         match self.history.swept {
@@ -423,22 +427,22 @@ impl SubnetManager {
         }
     }
 
-    /// Whether a heavy sweep, a light one or a write of its consequences is at work.
+    /// Whether a sweep, heavy or light, or a write that follows from it is running.
     pub(crate) fn is_sweeping(&self) -> bool {
         !matches!(self.mode, Mode::Idle)
     }
 
-    /// The part of the sweep at work.
+    /// The phase of the running sweep.
     pub(crate) const fn phase(&self) -> Phase {
         self.sweep.phase
     }
 
-    /// When the sweep at work began, or the last one.
+    /// When the running sweep began, or the last one if none is running.
     pub(crate) const fn sweep_started(&self) -> Instant {
         self.sweep.summary.started
     }
 
-    /// Requests that wait to be sent or answered.
+    /// Requests that have not been sent or answered yet.
     pub(crate) fn num_requests(&self) -> usize {
         let queued = match &self.mode {
             Mode::Observing(walk) => walk.len(),
@@ -448,7 +452,7 @@ impl SubnetManager {
         self.window.len().saturating_add(queued)
     }
 
-    /// The other managers that the last discovery met, with the ports that they sit on.
+    /// The other managers that the last discovery found, each with its port.
     pub(crate) fn others(&self) -> &[(PortId, SmInfo)] {
         &self.others
     }
@@ -465,7 +469,7 @@ impl SubnetManager {
         Situation::new(&self.config, &self.subnet, &self.plan)
     }
 
-    /// Fills the window and moves on as far as that goes without an answer.
+    /// Fills the window and advances as far as possible without another answer.
     fn run(&mut self, now: Instant) {
         loop {
             self.fill_window();
@@ -485,7 +489,7 @@ impl SubnetManager {
         }
     }
 
-    /// Gives the window as much as it can have in flight and a little to choose from.
+    /// Fills the window with as many requests as may be in flight, and a few more to choose from.
     fn fill_window(&mut self) {
         let enough = usize::try_from(self.window.limit().saturating_mul(2)).unwrap_or(usize::MAX);
         self.follow_broken_routes();
@@ -503,13 +507,13 @@ impl SubnetManager {
                 destination: device.map(|port| port.node.index() as u64),
                 ..RequestOptions::default()
             };
-            // The window takes far more than `enough`.
+            // The window's capacity is far above `enough`.
             let _ = self.window.request_with(&mad, options, purpose);
         }
         self.report_findings();
     }
 
-    /// How long to wait for the answer to a request that takes a device long; `None` for others.
+    /// The time-out for a request that a device answers slowly; `None` for all others.
     fn long_timeout(&self, purpose: Purpose) -> Option<Duration> {
         let Purpose::Apply(request) = purpose else {
             return None;
@@ -559,7 +563,7 @@ impl SubnetManager {
     }
 
     fn begin(&mut self, now: Instant, cause: SweepCause, kind: SweepKind) {
-        // What is in flight belongs to a sweep that ends here.
+        // The requests in flight belong to a sweep that ends here.
         self.window
             .retain(|purpose| matches!(purpose, Purpose::Peer(_)));
         self.keep_unwritten_alias_guids();
@@ -578,7 +582,7 @@ impl SubnetManager {
         self.events.push_back(Event::PhaseStarted(Phase::Discover));
     }
 
-    /// Begins the sweep that was asked for meanwhile, if any. Returns whether there was one.
+    /// Begins the sweep that was requested meanwhile, if any. Returns whether there was one.
     fn begin_pending(&mut self, now: Instant) -> bool {
         if let Some(cause) = self.pending.everything {
             self.begin_sweep(now, cause);
@@ -595,7 +599,7 @@ impl SubnetManager {
         true
     }
 
-    /// Takes the next phase, and notes how long the one before took.
+    /// Enters the next phase and records the duration of the previous one.
     fn enter_phase(&mut self, now: Instant, phase: Phase) {
         let before = core::mem::replace(&mut self.sweep.phase, phase);
         if before != phase {
@@ -633,7 +637,7 @@ impl SubnetManager {
         let summary = Box::new(self.summary.clone());
         let failed = summary.errors > 0;
         self.history.up = !failed;
-        // One node that refuses must not leave all others without an administrator.
+        // One node that refuses a Set must not deprive all others of the administrator.
         self.history.served |= self.plan.installed().is_some();
         self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));
         if failed {
@@ -649,7 +653,7 @@ impl SubnetManager {
         }
     }
 
-    /// Counts the ports that have a link, by their states.
+    /// Counts the ports whose link is up, by state.
     fn port_counts(&self) -> PortCounts {
         let mut counts = PortCounts::default();
         for (id, node, port) in self.subnet.ports() {
@@ -680,7 +684,7 @@ impl SubnetManager {
         }
     }
 
-    /// Whether a datagram comes from beyond the boundary of the cluster that the manager is confined to.
+    /// Whether a datagram comes from outside the manager's logical cluster.
     fn is_from_outside(&self, mad: &Mad) -> bool {
         let role = self.config.cluster.as_ref();
         role.is_some_and(|role| !role.is_from_inside(&self.subnet, mad))
@@ -766,7 +770,7 @@ impl Engine for SubnetManager {
         if answer.is_some() {
             self.answers_sent = self.answers_sent.saturating_add(1);
         } else if matches!(self.mode, Mode::Idle) {
-            // What hosts were granted while they were answered, as a group, is written without a wait.
+            // A change to a group that was granted while answering is written at once.
             self.run(now);
             return self.window.poll_transmit(now);
         }
@@ -821,7 +825,7 @@ fn window_config(config: &SmConfig) -> WindowConfig {
     }
 }
 
-/// The stage that follows another one in a sweep; `None` after the last.
+/// The stage after another one in a sweep; `None` after the last.
 const fn next_stage(stage: Stage) -> Option<Stage> {
     Some(match stage {
         Stage::RaiseTops => Stage::Heal,

@@ -1,4 +1,4 @@
-//! What devices are told about congestion: pure functions of the options.
+//! The congestion control attributes of devices, as pure functions of the options.
 
 use ib_mad::{
     CaCongestionEntry, CaCongestionSetting, CongestionControlTable, CongestionControlTableEntry,
@@ -51,7 +51,7 @@ pub(super) fn table_blocks(options: &CongestionOptions) -> u8 {
     u8::try_from(blocks).unwrap_or(u8::MAX)
 }
 
-/// One block of the congestion control table. The limit in it is the last index in use of the whole table.
+/// One block of the congestion control table. Its limit field is the last index in use in the whole table.
 pub(super) fn table_block(options: &CongestionOptions, block: u8) -> CongestionControlTable {
     let mut table = CongestionControlTable::default();
     let last = options.table.len().saturating_sub(1);
@@ -68,7 +68,7 @@ pub(super) fn table_block(options: &CongestionOptions, block: u8) -> CongestionC
     table
 }
 
-/// A delay as an entry of the table has it: 2 bits of shift, 14 of multiplier.
+/// A delay as a table entry encodes it: 2 bits of shift, 14 of multiplier.
 const fn code(delay: Delay) -> u16 {
     (delay.shift as u16) << 14 | delay.multiplier & 0x3fff
 }
