@@ -187,8 +187,8 @@ impl CongestionManager {
         &self.options
     }
 
-    /// Changes the options. They take effect at the next [`begin`](Self::begin); the number of requests in flight
-    /// changes at once.
+    /// Changes the options. They take effect at the next [`begin`](Self::begin), except for the number of requests
+    /// in flight, which stays as it was at the start.
     pub fn reconfigure(&mut self, options: CongestionOptions) {
         self.options = options;
     }

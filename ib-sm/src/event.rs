@@ -181,9 +181,9 @@ pub enum Event {
     ChangePlanned(Box<Change>),
     /// Cables are gone, and with them the nodes that were connected only by these cables.
     NodesUnreachable {
-        /// Number of nodes that lost their connection to the manager, for a moment or for good.
+        /// GUIDs of the nodes that lost their connection to the manager, for a moment or for good.
         unreachable: Vec<Guid>,
-        /// Number of those nodes that are still not connected.
+        /// GUIDs of those nodes that are still not connected.
         missing: Vec<Guid>,
     },
     /// The link of the manager's own port is down.

@@ -1,7 +1,7 @@
-//! What the manager has decided for the subnet: LIDs, routes, multicast trees, names of alias GUIDs.
+//! The manager's decisions for the subnet: LIDs, routes, multicast trees, ports of alias GUIDs.
 //!
-//! The routes in force stay until others are verified. So the administrator answers from them, and ports keep
-//! what they have, while new ones are computed.
+//! The routes in force stay until others are verified. So while new routes are computed, the administrator
+//! answers from those in force, and ports keep their configuration.
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
@@ -17,13 +17,13 @@ use crate::event::FabricCounts;
 /// The ports of one multicast group's tree, by switch.
 pub(crate) type TreePorts = BTreeMap<Guid, PortSet>;
 
-/// Entries of forwarding tables, by switch and block: the number of each in its block, and its port.
+/// Entries of forwarding tables by switch and block: each entry's index in its block, and its output port.
 pub(crate) type Detours = BTreeMap<(NodeId, u16), Vec<(u8, PortNum)>>;
 
 /// The fabric that routes are computed for, with its LIDs.
 ///
-/// That of a logical cluster has a router behind each boundary port, with the LIDs of other clusters that leave
-/// there. Nodes and switches of the cluster have the same numbers with and without these routers.
+/// In a logical cluster it has a virtual router at each boundary port, with the LIDs of other clusters that are
+/// reached there. The cluster's nodes and switches have the same numbers with and without these routers.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     index: FabricIndex,
@@ -31,7 +31,7 @@ pub(crate) struct Topology {
     cluster: Option<ClusterTopology>,
 }
 
-/// What a cluster's topology has besides.
+/// The additional parts of a logical cluster's topology.
 #[derive(Debug)]
 struct ClusterTopology {
     view: ClusterView,
@@ -48,7 +48,7 @@ impl Topology {
         }
     }
 
-    /// The topology of a cluster: `own` are the LIDs of its own ports, `lids` all that its tables answer.
+    /// The topology of a cluster: `own` holds the LIDs of its own ports, `lids` all LIDs that its tables forward.
     pub(crate) const fn of_cluster(
         index: FabricIndex,
         own: LidMap,
@@ -73,12 +73,12 @@ impl Topology {
         }
     }
 
-    /// The cluster that the fabric is, if the manager is confined to one.
+    /// The logical cluster of the fabric, if the manager is confined to one.
     pub(crate) fn cluster(&self) -> Option<&ClusterView> {
         self.cluster.as_ref().map(|cluster| &cluster.view)
     }
 
-    /// The routers behind the boundary ports that join multicast trees to those of other clusters.
+    /// The routers at the boundary ports that join multicast trees to those of other clusters.
     pub(crate) fn joints(&self) -> impl Iterator<Item = PortRef> + '_ {
         self.cluster().into_iter().flat_map(|view| {
             let joints = view.config().multicast.iter();
@@ -86,7 +86,7 @@ impl Topology {
         })
     }
 
-    /// The LIDs of ports that the manager configures.
+    /// The LIDs of the ports that the manager configures.
     pub(crate) fn own_lids(&self) -> &LidMap {
         match &self.cluster {
             Some(cluster) => &cluster.own,
@@ -94,7 +94,7 @@ impl Topology {
         }
     }
 
-    /// Numbers of things that the manager configures.
+    /// Numbers of nodes, links and LIDs that the manager configures.
     pub(crate) fn counts(&self) -> FabricCounts {
         let fabric = self.index.fabric();
         FabricCounts {
@@ -111,7 +111,7 @@ impl Topology {
     }
 }
 
-/// Routes with the topology that they were computed for.
+/// Routes together with the topology that they were computed for.
 #[derive(Clone, Debug)]
 pub(crate) struct Installed {
     topology: Arc<Topology>,
@@ -145,14 +145,14 @@ impl Installed {
     }
 }
 
-/// What the manager has decided.
+/// The manager's decisions.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     topology: Arc<Topology>,
     installed: Option<Installed>,
-    /// Base LIDs by port GUID, of ports that are gone as well: a port that comes back gets its own.
+    /// Base LIDs by port GUID, including ports that are gone: a port that comes back gets its own again.
     remembered: BTreeMap<Guid, Lid>,
-    /// The port that an alias GUID belongs to, by its GUID, and the block of GUIDInfo that holds the alias.
+    /// By alias GUID, the GUID of the port that holds it and the block of GUIDInfo that contains it.
     aliases: BTreeMap<Guid, (Guid, u8)>,
     trees: BTreeMap<Lid, TreePorts>,
     /// Entries that lead round a failure until there are new routes, by switch and block.
@@ -183,7 +183,7 @@ impl Plan {
         self.installed.as_ref().map(|installed| &*installed.routes)
     }
 
-    /// The LIDs that the routes in force reach; before the first routes those that were assigned.
+    /// The LIDs that the routes in force reach; before the first routes, the LIDs that were assigned.
     pub(crate) fn lids(&self) -> &LidMap {
         match &self.installed {
             Some(installed) => installed.topology.lids(),
@@ -191,7 +191,7 @@ impl Plan {
         }
     }
 
-    /// Those of [`lids`](Self::lids) that ports have which the manager configures.
+    /// The part of [`lids`](Self::lids) that belongs to ports that this manager configures.
     pub(crate) fn own_lids(&self) -> &LidMap {
         match &self.installed {
             Some(installed) => installed.topology.own_lids(),
@@ -199,7 +199,7 @@ impl Plan {
         }
     }
 
-    /// The fabric of the routes in force; before the first routes the one that was found.
+    /// The fabric of the routes in force; before the first routes, the discovered fabric.
     pub(crate) fn fabric(&self) -> &Fabric {
         match &self.installed {
             Some(installed) => installed.topology.fabric(),
@@ -229,7 +229,7 @@ impl Plan {
         self.remembered = remembered;
     }
 
-    /// The port that an alias GUID belongs to.
+    /// The port that holds an alias GUID.
     pub(crate) fn owner_of_alias(&self, alias: Guid) -> Option<Guid> {
         self.aliases.get(&alias).map(|&(owner, _)| owner)
     }

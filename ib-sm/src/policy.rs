@@ -1,8 +1,8 @@
-//! Policy: what the subnet shall be, as pure functions.
+//! Policy: the desired state of the subnet, as pure functions.
 //!
-//! Each file is one concern. Its functions take the [`Situation`], which is what is observed, what is configured
-//! and what was decided before, and say what a device shall hold. They send nothing, wait for nothing and change
-//! nothing, so a test builds a subnet by hand and looks at the result.
+//! Each file covers one concern. Its functions take the [`Situation`], which is the observed state, the
+//! configuration and the earlier decisions, and return the values that a device is to hold. They send nothing,
+//! wait for nothing and change nothing, so a test can build a subnet by hand and check the result.
 
 pub(crate) mod alias_guids;
 pub(crate) mod cluster;
@@ -55,14 +55,14 @@ impl<'a> Situation<'a> {
         })
     }
 
-    /// Whether a port's link is up and its other end known, or beyond the boundary of the cluster.
+    /// Whether a port's link is up, and its other end is known or lies beyond the boundary of the cluster.
     pub(crate) fn is_linked(self, port: PortId) -> bool {
         let record = self.subnet.port(port).filter(|record| record.is_up());
         record.is_some_and(|record| record.peer().is_some())
             || (record.is_some() && self.leads_out(port))
     }
 
-    /// Whether a port is the one that the manager sits on.
+    /// Whether a port is the manager's own port.
     pub(crate) fn is_own(self, port: PortId) -> bool {
         self.subnet.own_port() == Some(port)
     }

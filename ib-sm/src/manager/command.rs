@@ -1,4 +1,4 @@
-//! Commands of the host while the manager runs: sweeps, other options, another priority.
+//! Commands from the host while the manager runs: sweeps, new options, a new priority.
 //!
 //! A command only queues work. A manager in STANDBY leaves the subnet to the master and does not sweep.
 
@@ -11,7 +11,7 @@ use super::{Mode, SubnetManager};
 use crate::{SmConfig, event::SweepCause};
 
 impl SubnetManager {
-    /// Reads the whole subnet again, as soon as the present sweep is over.
+    /// Reads the whole subnet again as soon as the running sweep is over.
     pub fn resweep(&mut self, now: Instant) {
         if !self.may_sweep() {
             return;
@@ -20,7 +20,7 @@ impl SubnetManager {
         self.run(now);
     }
 
-    /// Asks every switch whether anything changed, unless a sweep is running; changes are read then.
+    /// Asks every switch whether anything changed, and reads the changes. Does nothing if a sweep is running.
     pub fn light_sweep(&mut self, now: Instant) {
         let is_idle = matches!(self.mode, Mode::Idle);
         if self.state() == SmState::MASTER && self.history.up && is_idle {
@@ -29,22 +29,22 @@ impl SubnetManager {
         }
     }
 
-    /// Reads the whole subnet again and computes all routes anew, those that still hold as well.
+    /// Reads the whole subnet again and computes all routes anew, including those that are still valid.
     pub fn reroute(&mut self, now: Instant) {
         self.history.reroute = true;
         self.resweep(now);
     }
 
-    /// Changes the priority in the election. It counts from the next sweep of the master on.
+    /// Changes the priority in the election. The master takes it into account at its next sweep.
     pub fn set_priority(&mut self, now: Instant, priority: u8) {
         self.config.sm_priority = priority.min(15);
         self.election.set_priority(self.config.sm_priority);
         self.resweep(now);
     }
 
-    /// Takes over other options, then reads the whole subnet again so that all of them are in effect.
+    /// Applies new options, then reads the whole subnet again so that all of them take effect.
     ///
-    /// Returns the names of the options that differ and need a restart: the ones in effect stay.
+    /// Returns the names of the changed options that need a restart; they keep their present values.
     pub fn reconfigure(&mut self, now: Instant, config: SmConfig) -> Vec<&'static str> {
         let mut config = config;
         let names = config.keep_fixed(&self.config);
@@ -61,7 +61,7 @@ impl SubnetManager {
         names
     }
 
-    /// Whether this manager is one that discovers: the master, or one that may become it.
+    /// Whether this manager sweeps: it is the master, or may become it.
     fn may_sweep(&self) -> bool {
         matches!(self.state(), SmState::MASTER | SmState::DISCOVERING)
     }

@@ -1,4 +1,4 @@
-//! What the parts of a manager have to agree on between two calls.
+//! The invariants between the parts of a manager that hold between two calls.
 
 use ib_smp::SmState;
 use thiserror::Error;
@@ -6,56 +6,56 @@ use thiserror::Error;
 use super::{MAX_ANSWERS, Mode, Purpose, SubnetManager};
 use crate::{apply::Request, reconcile::Stage};
 
-/// Two parts of a manager that contradict each other: a fault of this crate, never of a device.
+/// Two parts of a manager contradict each other: a defect of this crate, never of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvariantError {
-    /// A request is open that no part waits for.
+    /// A request is open, but no part waits for its answer.
     #[error("a request of a sweep is open, and the sweep is not at a step that waits for it")]
     RequestWithoutStep,
-    /// A part waits, and no request is open: it would wait for ever.
+    /// A part waits, but no request is open: it would wait for ever.
     #[error("a sweep reads or writes, and no request is open")]
     StepWithoutRequest,
     /// More requests are on the wire than the window allows.
     #[error("{in_flight} requests are in flight, {limit} may be")]
     WindowExceeded {
-        /// Requests on the wire.
+        /// Number of requests on the wire.
         in_flight: u32,
-        /// The most that the configuration allows.
+        /// Maximum number that the configuration allows.
         limit: u32,
     },
-    /// A sweep reads, and the timer for the next one runs.
+    /// A sweep is reading while the timer for the next sweep runs.
     #[error("a sweep reads, and the timer for the next one runs")]
     TimerWhileObserving,
-    /// A manager that does not stand by polls another one.
+    /// A manager that is not in STANDBY polls another one.
     #[error("another manager is polled in the state {0}")]
     PollsWithoutStandby(SmState),
-    /// The subnet is said to be up, and no sweep has ended.
+    /// The subnet is reported to be up although no sweep has ended.
     #[error("the subnet is up, and no sweep has ended")]
     UpWithoutSweep,
-    /// Detours are kept that no stage writes.
+    /// Detours are kept although no stage writes them.
     #[error("entries that lead round a failure are kept beyond their stage")]
     DetoursLeft,
-    /// The routes in force are those of another fabric.
+    /// The routes in force were computed for another fabric.
     #[error("the routes in force have {routes} switches, their fabric {fabric}")]
     RoutesOfAnotherFabric {
-        /// Switches of the routes.
+        /// Number of switches in the routes.
         routes: usize,
-        /// Switches of the fabric.
+        /// Number of switches in the fabric.
         fabric: usize,
     },
-    /// More answers wait than there is room for.
+    /// More answers are queued than the limit allows.
     #[error("{0} answers wait")]
     TooManyAnswers(usize),
 }
 
 impl SubnetManager {
-    /// Whether mode, window, queues and plan agree, as they do between any two calls.
+    /// Whether mode, window, queues and plan are consistent, as they must be between any two calls.
     ///
-    /// For tests, fuzzers and hosts that want to know. Looks at each open request once.
+    /// For tests, fuzzers and hosts that check themselves. Inspects each open request once.
     ///
     /// # Errors
-    /// The first rule that does not hold.
+    /// The first invariant that does not hold.
     pub fn check_invariants(&self) -> Result<(), InvariantError> {
         let fits = |purpose: &Purpose| match (purpose, &self.mode) {
             (Purpose::Peer(_) | Purpose::Apply(Request::Disable(_)), _)
@@ -101,7 +101,7 @@ impl SubnetManager {
         Ok(())
     }
 
-    /// The most requests that may be on the wire.
+    /// Maximum number of requests on the wire.
     fn max_in_flight(&self) -> u32 {
         u32::try_from(self.config.max_wire_smps)
             .unwrap_or(u32::MAX)

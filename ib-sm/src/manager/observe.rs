@@ -1,4 +1,4 @@
-//! Observing: what a sweep reads, and what follows from what it found.
+//! Observing: the reads of a sweep, and the consequences of their answers.
 
 use alloc::sync::Arc;
 
@@ -30,12 +30,12 @@ impl SubnetManager {
         }
     }
 
-    /// Whether changes may be read by themselves: the rest of the subnet is known and configured.
+    /// Whether a partial sweep is possible: the rest of the subnet is known and configured.
     pub(super) const fn reads_parts(&self) -> bool {
         self.history.up && self.history.served
     }
 
-    /// Begins the sweep that the timer asks for.
+    /// Begins the sweep that is due by the timer.
     pub(super) fn begin_timed_sweep(&mut self, now: Instant) {
         if self.begin_pending(now) {
             return;
@@ -49,7 +49,7 @@ impl SubnetManager {
         }
     }
 
-    /// Begins a sweep over the ports that were marked: what is not marked stays as it is known.
+    /// Begins a sweep over the marked ports; the rest of the subnet is assumed to be unchanged.
     pub(super) fn begin_partial_sweep(&mut self, now: Instant, cause: SweepCause) {
         let options = self.walk_options();
         let marked = core::mem::take(&mut self.pending.marked);
@@ -58,7 +58,7 @@ impl SubnetManager {
         self.mode = Mode::Observing(alloc::boxed::Box::new(walk));
     }
 
-    /// Begins to look for changes.
+    /// Begins a light sweep, which only detects changes.
     pub(super) fn begin_light_sweep(&mut self, now: Instant) {
         self.next_sweep = None;
         self.sweep.phase_started = now;
@@ -103,7 +103,7 @@ impl SubnetManager {
         }
     }
 
-    /// Turns what a walk found into events.
+    /// Turns the findings of a walk into events.
     pub(super) fn report_findings(&mut self) {
         loop {
             let Mode::Observing(walk) = &mut self.mode else {
@@ -133,7 +133,8 @@ impl SubnetManager {
                     attribute_id: device.attribute_id,
                 };
                 self.sweep.summary.unresponsive.push(unresponsive);
-                // A link that is up to a node that does not answer may be so for good.
+                // A link may stay up for ever although the node at its other end never answers, so this is no
+                // error.
                 if !device.neighbor {
                     self.note_error();
                 }
@@ -195,8 +196,8 @@ impl SubnetManager {
         self.events.push_back(event);
     }
 
-    /// Another manager answered. A second master, or a higher one that stands by, calls for the election, which is
-    /// held after a sweep over everything.
+    /// Notes that another manager answered. A second master, or a standby of higher priority, calls for an
+    /// election, which follows a sweep of the whole subnet.
     fn note_manager(&mut self, scope: Scope, port: PortId, info: SmInfo) {
         match self.others.iter_mut().find(|(at, _)| *at == port) {
             Some((_, known)) => *known = info,
@@ -221,7 +222,7 @@ impl SubnetManager {
         }
     }
 
-    /// All reads are answered or given up.
+    /// Ends a walk: all reads are answered or given up.
     pub(super) fn end_walk(&mut self, now: Instant) {
         let Mode::Observing(walk) = core::mem::replace(&mut self.mode, Mode::Idle) else {
             return;
@@ -268,8 +269,8 @@ impl SubnetManager {
         }
     }
 
-    /// Hosts that registered with this manager before a restart, and have known no other since, need not register
-    /// again.
+    /// Exempts hosts from registering again if they registered with this manager before a restart and have had no
+    /// other manager since.
     fn note_restored_hosts(&mut self) {
         if !self.history.restored || self.history.swept {
             return;
@@ -289,10 +290,10 @@ impl SubnetManager {
         }
     }
 
-    /// Decides, when a walk is over, whether this manager configures what it found.
+    /// Decides, when a walk is over, whether this manager configures the subnet.
     fn may_configure(&mut self, now: Instant) -> bool {
         if self.subnet.own_port().is_none() {
-            // Not even the own node answers.
+            // Not even the own node answered.
             self.note_error();
             self.end_sweep(now);
             return false;
@@ -308,7 +309,7 @@ impl SubnetManager {
         self.elect(now, ElectionInput::Discovered(&others)) == ElectionAction::Configure
     }
 
-    /// Whether the own port has a link; that of a switch has none and needs none.
+    /// Whether the own port has a link. Port 0 of a switch has none and needs none.
     fn has_own_link(&self) -> bool {
         let own = self.subnet.own_port();
         own.is_some_and(|own| {
@@ -317,7 +318,7 @@ impl SubnetManager {
         })
     }
 
-    /// The own port's link is down: there is no subnet to manage until it comes back.
+    /// Handles a down link at the own port: there is no subnet to manage until the link comes back.
     fn lose_own_link(&mut self, now: Instant) {
         self.note_error();
         let _ = self.elect(now, ElectionInput::OwnPortDown);
@@ -326,7 +327,7 @@ impl SubnetManager {
         self.end_sweep(now);
     }
 
-    /// Chooses the LIDs, and begins to give them to the ports that are reached without a link.
+    /// Chooses the LIDs, and begins to assign them to the ports that are reached without a link.
     fn decide_lids(&mut self, now: Instant) {
         self.enter_phase(now, Phase::Lids);
         let reassign = self.config.reassign_lids && !self.history.swept;

@@ -1,4 +1,4 @@
-//! Datagrams that others send to the manager: traps of devices, SMInfo of other managers.
+//! Datagrams that arrive unrequested: traps of devices, SMInfo of other managers.
 
 use alloc::collections::BTreeSet;
 use core::time::Duration;
@@ -22,9 +22,9 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 /// A request to another manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeerRequest {
-    /// Whether the manager on this port is alive.
+    /// Poll: whether the manager on this port is alive.
     Poll(PortId),
-    /// The manager on this port is to take the subnet.
+    /// HANDOVER: the manager on this port is to become the master.
     HandOver(PortId),
 }
 
@@ -36,10 +36,10 @@ impl PeerRequest {
     }
 }
 
-/// The poll of the master, while this manager is in STANDBY.
+/// The polling of the master while this manager is in STANDBY.
 #[derive(Debug, Default)]
 pub(super) struct Polling {
-    /// The port that the polled manager sits on; `None` if it is unknown.
+    /// The port of the polled manager; `None` if it is unknown.
     port: Option<PortId>,
     at: Option<Instant>,
     failed: u8,
@@ -56,8 +56,8 @@ impl Polling {
 }
 
 impl SubnetManager {
-    /// Notes the own port's GUID as soon as it is known: another manager that discovers at the same
-    /// time waits for our SMInfo.
+    /// Notes the own port's GUID as soon as it is known: another manager that discovers at the same time waits
+    /// for this manager's SMInfo.
     pub(super) fn learn_own_guid(&mut self) {
         let own = self.subnet.own_port().and_then(|own| self.subnet.port(own));
         if let Some(guid) = own
@@ -68,9 +68,9 @@ impl SubnetManager {
         }
     }
 
-    /// The datagram of a request to another manager.
+    /// Builds the datagram of a request to another manager.
     ///
-    /// A HANDOVER says that its sender is the master: it is, until the receiver answers.
+    /// A HANDOVER states that its sender is the master: it remains so until the receiver answers.
     pub(super) fn peer_datagram(&self, request: PeerRequest) -> Option<Mad> {
         let port = request.port();
         let path = self.subnet.path(port)?;
@@ -122,8 +122,8 @@ impl SubnetManager {
         }
     }
 
-    /// Marks the ports that a trap is about, so that they are read: all of the switch for a change of a link. If the
-    /// sender is unknown, or its system image GUID changed, everything is read.
+    /// Marks the ports that a trap concerns so that they are read: for a link state change, all ports of the
+    /// switch. If the sender is unknown, or its system image GUID changed, everything is read.
     fn mark_by_trap(&mut self, notice: &NoticeSm) {
         let issuer = self.view().port_with(notice.issuer_lid());
         let names_part = matches!(
@@ -136,8 +136,8 @@ impl SubnetManager {
         }
     }
 
-    /// Marks ports, so that they are read as soon as the sweep at work lets them. A sweep that computes or waits is
-    /// dropped: it works for a fabric that is not there any more.
+    /// Marks ports so that they are read as soon as the running sweep permits. A sweep that is planning or
+    /// settling is aborted because the fabric that it works for has changed.
     fn mark(&mut self, ports: BTreeSet<PortId>) {
         self.pending.marked.extend(ports);
         let may_be_dropped = matches!(self.mode, Mode::Planning(_) | Mode::Settling(_));
@@ -146,8 +146,9 @@ impl SubnetManager {
         }
     }
 
-    /// Disables the port that a trap complains of over and over, if the host wants that: of a CA the
-    /// switch's port in front of it, as a CA could not be reached any more to enable it.
+    /// Disables the port that a trap reports over and over, if `babbling_port_policy` is set. For a CA the switch
+    /// port at the other end of its cable is disabled, because the CA could not be reached any more to enable its
+    /// own port.
     fn shut_off(&mut self, notice: &NoticeSm) {
         if !self.config.babbling_port_policy {
             return;
@@ -168,17 +169,17 @@ impl SubnetManager {
         }
     }
 
-    /// Polls the master, for which this manager is in STANDBY.
+    /// Polls the master while this manager is in STANDBY.
     pub(super) fn poll(&mut self, now: Instant) {
         self.polling.at = Some(self.next_poll(now));
         match self.polling.port {
             Some(port) => self.urgent.push_back(PeerRequest::Poll(port)),
-            // It came after the last discovery, so its port is unknown and it cannot be asked.
+            // The master appeared after the last discovery, so its port is unknown and it cannot be asked.
             None => self.on_poll_failed(now),
         }
     }
 
-    /// When to poll again: without any pause there would be no end to it.
+    /// The time of the next poll; a minimum pause keeps polls from following each other without end.
     fn next_poll(&self, now: Instant) -> Instant {
         later(now, self.config.sminfo_polling_timeout.max(SHORTEST_PAUSE))
     }
@@ -191,7 +192,7 @@ impl SubnetManager {
         let status = smp.status();
         if let PeerRequest::HandOver(_) = request {
             if !status.is_ok() {
-                // The manager does not take the subnet, which would have no master then.
+                // The other manager refused the subnet, which would be left without a master.
                 self.events.push_back(Event::HandoverRefused { status });
                 self.elect(now, ElectionInput::PollFailed);
             }
@@ -203,7 +204,7 @@ impl SubnetManager {
         if let Ok((info, _)) = SmInfo::parse(smp.smp_data(), 0) {
             let info = *info;
             self.elect(now, ElectionInput::PollAnswered(&info));
-            // A manager that discovers for ever is no master.
+            // A manager that stays in DISCOVERING is no master.
             if info.sm_state() == SmState::DISCOVERING {
                 self.on_poll_failed(now);
             } else {
@@ -215,7 +216,7 @@ impl SubnetManager {
     pub(super) fn on_peer_failure(&mut self, now: Instant, request: PeerRequest) {
         match request {
             PeerRequest::Poll(_) => self.on_poll_failed(now),
-            // The order may not have arrived; the poll shows whether there is a master.
+            // The order may have been lost; the poll shows whether there is a master.
             PeerRequest::HandOver(_) => self.on_poll_failed(now),
         }
     }
@@ -227,7 +228,7 @@ impl SubnetManager {
         }
     }
 
-    /// Answers another manager, and does what it orders.
+    /// Answers another manager's SMInfo request, and carries out its order.
     fn on_sm_info(&mut self, now: Instant, mad: &Mad) {
         if self.election.current().guid() == Guid::NONE || self.conduct == super::Conduct::Observe {
             return;
@@ -286,7 +287,7 @@ impl SubnetManager {
         }
     }
 
-    /// Gives the election an input and does what it decides.
+    /// Gives the election an input and carries out its decision.
     pub(super) fn elect(&mut self, now: Instant, input: ElectionInput<'_>) -> ElectionAction {
         let from = self.state();
         let Ok(action) = self.election.handle(input) else {
@@ -302,7 +303,8 @@ impl SubnetManager {
             self.hand_over_registrations(now, action);
             self.retire();
         } else if to == SmState::STANDBY && from != to {
-            // Hosts have registered with the master since; what was kept from before a restart is old.
+            // Hosts have registered with the master since, so the registrations from before a restart are
+            // outdated.
             self.forget_hosts();
         }
         match action {

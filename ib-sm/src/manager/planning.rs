@@ -1,5 +1,5 @@
-//! Planning: routes are repaired or computed, verified, and the order of their writes is found. Each is
-//! [`Work`], which runs in place or where the host likes.
+//! Planning: routes are repaired or computed, then verified, then the order of their writes is determined. Each
+//! step is [`Work`], which runs in place or wherever the host runs it.
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
@@ -26,13 +26,13 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Planning {
     step: Step,
-    /// When the work became ready to run.
+    /// Time at which the work became ready to run.
     due: Instant,
     /// Whether the host has taken it.
     taken: bool,
 }
 
-/// What is waited for.
+/// The result that is awaited.
 #[derive(Clone, Debug)]
 enum Step {
     Route {
@@ -48,19 +48,19 @@ enum Step {
 }
 
 impl Planning {
-    /// When the work is to be run, unless the host has taken it.
+    /// Time at which the work is to be run in place; `None` if the host has taken it.
     pub(super) fn due(&self) -> Option<Instant> {
         (!self.taken).then_some(self.due)
     }
 }
 
 impl SubnetManager {
-    /// From now on the host takes work out by [`poll_work`](Self::poll_work); it is not run in place any more.
+    /// Lets the host take work by [`poll_work`](Self::poll_work); from now on it is not run in place any more.
     pub fn hand_out_work(&mut self) {
         self.work.handed_out = true;
     }
 
-    /// The work that the manager waits for, once; `None` if it waits for none, or for some that was taken already.
+    /// The work that the manager waits for, handed out once; `None` if there is none or if it was taken already.
     #[must_use]
     pub fn poll_work(&mut self) -> Option<Work> {
         let Mode::Planning(planning) = &mut self.mode else {
@@ -78,14 +78,14 @@ impl SubnetManager {
         Some(Work::new(self.work.number, task))
     }
 
-    /// Takes in the result of work. A result that the manager does not wait for any more, as the fabric has changed
-    /// meanwhile, changes nothing.
+    /// Accepts the result of work. A result that is outdated, because the fabric has changed meanwhile, changes
+    /// nothing.
     pub fn handle_done(&mut self, now: Instant, done: Done) {
         self.take_in(now, done);
         self.run(now);
     }
 
-    /// Runs the work that is waited for, unless the host takes it out.
+    /// Runs the pending work in place, unless the host takes it.
     pub(super) fn run_work_in_place(&mut self, now: Instant) {
         let is_due = match &self.mode {
             Mode::Planning(planning) => planning.due().is_some_and(|due| due <= now),
@@ -124,7 +124,7 @@ impl SubnetManager {
         }
     }
 
-    /// Takes over the LIDs that were chosen.
+    /// Applies the chosen LIDs.
     pub(super) fn take_lids(&mut self, assignment: Assignment) {
         let stale: alloc::vec::Vec<_> = self
             .subnet
@@ -172,7 +172,7 @@ impl SubnetManager {
         self.events.extend(events);
     }
 
-    /// Begins to look for routes.
+    /// Begins to repair or compute routes.
     pub(super) fn plan_routes(&mut self, now: Instant) {
         self.enter_phase(now, Phase::Route);
         let reroute = core::mem::take(&mut self.history.reroute);
@@ -180,14 +180,14 @@ impl SubnetManager {
         self.wait_for(now, Step::Route { task, tried: 0 });
     }
 
-    /// Begins to compute all routes anew, now that every port is served by those that were repaired.
+    /// Begins to compute all routes anew, now that every port is served by repaired routes.
     pub(super) fn improve_routes(&mut self, now: Instant) {
         self.enter_phase(now, Phase::Route);
         let task = Arc::new(RoutingTask::new(self.situation(), true));
         self.wait_for(now, Step::Route { task, tried: 0 });
     }
 
-    /// Begins to look for the order in which entries that work are moved.
+    /// Begins to determine the order in which working entries are moved.
     pub(super) fn plan_moves(&mut self, now: Instant, old: Routes) {
         let Some(installed) = self.plan.installed() else {
             return;
@@ -209,7 +209,7 @@ impl SubnetManager {
     }
 
     fn on_routes(&mut self, now: Instant, task: Arc<RoutingTask>, result: RoutingResult) {
-        // Earlier repairs still wait for their improvement.
+        // Entries of earlier repairs still wait for the routes that are computed anew.
         self.history.provisional &= result.repaired.is_some();
         self.history.provisional |= result.is_provisional;
         if let Some(reason) = result.unrepairable {
@@ -236,7 +236,7 @@ impl SubnetManager {
         self.enter_phase(now, Phase::Verify);
         let tried = result.tried;
         match (result.routes, result.report) {
-            // No engine is left: what the switches hold stays.
+            // No engine is left, so the switches keep their tables.
             (None, _) => {
                 self.note_error();
                 self.program(now);
@@ -284,14 +284,14 @@ impl SubnetManager {
         }
     }
 
-    /// Begins to write what was decided.
+    /// Begins to write the decided configuration.
     fn program(&mut self, now: Instant) {
         self.enter_phase(now, Phase::Program);
         self.announce_takeover();
         self.start_stage(now, Stage::RaiseTops);
     }
 
-    /// Says what is about to be set in a subnet that a manager before this one configured.
+    /// Reports what is about to be set in a subnet that a previous manager configured.
     fn announce_takeover(&mut self) {
         let at = self.situation();
         let mut ends = self.subnet.ports();

@@ -1,5 +1,5 @@
-//! The manager and the replicas of what hosts registered: the master keeps those of the standby managers up to date, and a
-//! standby that takes over begins with its own.
+//! The manager's part in replication: the master keeps the replicas of its standby managers up to date, and a
+//! standby that takes over begins with its own replica.
 
 use alloc::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{Conduct, SubnetManager};
 use crate::{election::ElectionAction, replication::Own};
 
 impl SubnetManager {
-    /// Who this manager is to others, and whose standby it is, if it is one.
+    /// This manager's identity to its peers, and the master for which it is in STANDBY, if there is one.
     pub(super) fn replication_parties(&self) -> (Own, Option<Guid>) {
         let own = Own {
             guid: self.election.current().guid(),
@@ -21,7 +21,7 @@ impl SubnetManager {
         (own, master.filter(|_| !self.history.served))
     }
 
-    /// Tells the replication of the managers that a sweep met.
+    /// Passes the standby managers that a sweep found to the replication.
     pub(super) fn find_standbys(&mut self, now: Instant) {
         if self.state() != SmState::MASTER || self.conduct == Conduct::Observe {
             return;
@@ -40,14 +40,14 @@ impl SubnetManager {
         self.replication.set_peers(now, &found);
     }
 
-    /// Notes that hosts registered something.
+    /// Notes that registrations may have changed.
     pub(super) fn note_registrations(&mut self, now: Instant) {
         if self.state() == SmState::MASTER && self.history.served {
             self.replication.note_version(now, self.sa.version());
         }
     }
 
-    /// Does what is due.
+    /// Performs replication tasks that are due.
     pub(super) fn replicate(&mut self, now: Instant) {
         let (own, master) = self.replication_parties();
         if self.replication.wants_registrations(now) {
@@ -57,7 +57,7 @@ impl SubnetManager {
         self.replication.handle_timeout(now, own, master);
     }
 
-    /// Before the subnet goes to another manager it is told what has changed since the last message.
+    /// Before a handover, sends the new master the changes since the last message.
     pub(super) fn hand_over_registrations(&mut self, now: Instant, action: ElectionAction) {
         if let ElectionAction::HandOver(to) = action {
             let (own, _) = self.replication_parties();
@@ -68,8 +68,8 @@ impl SubnetManager {
         self.replication.retire();
     }
 
-    /// Takes over what the master before this one told, before any table is written. Hosts are asked to register again all
-    /// the same: the last of their changes may not have arrived.
+    /// Applies the registrations that the previous master replicated, before any table is written. Hosts are
+    /// asked to register again all the same, because the last of their changes may not have arrived.
     pub(super) fn take_over_replica(&mut self, now: Instant) {
         if self.history.served || self.state() != SmState::MASTER {
             return;

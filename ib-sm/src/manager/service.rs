@@ -1,4 +1,4 @@
-//! The manager and its subnet administrator: requests go in, and what a sweep found.
+//! Connects the manager and its subnet administrator: passes on requests and the results of sweeps.
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
@@ -24,15 +24,15 @@ impl SubnetManager {
         self.sa.registrations(now)
     }
 
-    /// Rises whenever the registrations may have changed, so that a file is written only then.
+    /// Increases whenever the registrations may have changed, so that a host writes its file only then.
     #[must_use]
     pub fn registrations_version(&self) -> u64 {
         self.sa.version()
     }
 
-    /// Takes in a query, if this manager is the master.
+    /// Accepts a query if this manager is the master.
     pub(super) fn on_query(&mut self, now: Instant, mad: &Mad) {
-        // A method that nobody knows is a request too, and is refused. These are none.
+        // An unknown method is a request as well, and is refused. The methods listed here are no requests.
         let method = mad.header().method();
         let asks = !method.is_response()
             && !matches!(
@@ -44,13 +44,13 @@ impl SubnetManager {
         }
     }
 
-    /// Takes in the requests that came in segments.
+    /// Accepts the requests that arrived in segments.
     pub(super) fn on_messages(&mut self, now: Instant) {
         let serves = self.state() == SmState::MASTER;
         self.sa.handle_messages(now, serves);
     }
 
-    /// The administrator's next datagram.
+    /// Returns the administrator's next datagram.
     pub(super) fn poll_administrator(&mut self, now: Instant) -> Option<Mad> {
         let view = self.history.served.then(|| {
             view(
@@ -64,7 +64,7 @@ impl SubnetManager {
         self.sa.poll_transmit(now, view)
     }
 
-    /// Hands a device's notice on to who subscribed.
+    /// Forwards a device's notice to its subscribers.
     pub(super) fn forward(&mut self, notice: &NoticeSm) {
         let view = view(
             &self.config,
@@ -89,8 +89,8 @@ impl SubnetManager {
         self.sa.forward(view, &whole);
     }
 
-    /// Brings the administrator up to date after a sweep: reports ports that came and went, deletes the
-    /// registrations of those that went, and creates the groups that always exist.
+    /// Updates the administrator after a sweep: reports ports that appeared and disappeared, deletes the
+    /// registrations of those that disappeared, and creates the permanent groups.
     pub(super) fn serve_what_was_found(&mut self) {
         let view = view(
             &self.config,
@@ -132,7 +132,7 @@ impl SubnetManager {
         }
     }
 
-    /// Forgets what hosts registered: another manager is the master now, and they register with it.
+    /// Deletes the registrations of hosts: another manager is the master now, and hosts register with it.
     pub(super) fn retire(&mut self) {
         self.history.served = false;
         if !self.config.honor_guid2lid {
@@ -160,7 +160,7 @@ impl SubnetManager {
     }
 }
 
-/// The view of a manager's parts, for calls that change another part of it.
+/// The view built from a manager's parts, for calls that change another part of it.
 fn view<'a>(
     config: &'a SmConfig,
     subnet: &'a Subnet,

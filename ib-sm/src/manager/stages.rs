@@ -1,4 +1,4 @@
-//! The stages of the changes: which come one after the other, what they write, and what their answers say.
+//! The stages of the changes: their order, their writes, and the evaluation of the answers.
 
 use alloc::vec::Vec;
 
@@ -51,7 +51,7 @@ impl SubnetManager {
         }
     }
 
-    /// A stage is over: its changes are answered or given up.
+    /// Ends a stage: its changes are answered or given up.
     pub(super) fn end_stage(&mut self, now: Instant) {
         let Mode::Applying(apply) = &self.mode else {
             return;
@@ -63,7 +63,7 @@ impl SubnetManager {
         self.after(now, stage);
     }
 
-    /// Goes on after a stage.
+    /// Continues after a stage.
     fn after(&mut self, now: Instant, stage: Stage) {
         match stage {
             Stage::Detour => {
@@ -93,7 +93,7 @@ impl SubnetManager {
         }
     }
 
-    /// Leads entries that a failure broke over neighbours, if new routes take longer.
+    /// Leads entries that a failure broke over neighbours, if computing new routes takes longer.
     fn lead_round(&mut self, now: Instant) {
         let detours = match self.conduct {
             Conduct::Manage => {
@@ -108,7 +108,7 @@ impl SubnetManager {
         self.write_healing(Stage::Detour, update);
     }
 
-    /// Writes entries that a failure broke.
+    /// Writes the entries that heal what a failure broke.
     fn heal(&mut self, now: Instant) {
         let in_use = match self.conduct {
             Conduct::Manage => tables::tables_in_use(self.situation()),
@@ -133,7 +133,7 @@ impl SubnetManager {
         self.tables = update;
     }
 
-    /// Looks for the order of the entries that work and shall lead elsewhere.
+    /// Begins to determine the order of the working entries that are to be moved.
     fn plan_remaining_moves(&mut self, now: Instant) {
         match self.tables.take_old() {
             Some(old) => self.plan_moves(now, old),
@@ -141,7 +141,7 @@ impl SubnetManager {
         }
     }
 
-    /// Writes the next stage of entries that work, if there is one.
+    /// Writes the next stage of the working entries that are moved, if there is one.
     pub(super) fn write_next_stage_of_entries(&mut self, now: Instant) {
         if !self.tables.has_more() {
             return self.start_stage(now, Stage::Tables);
@@ -150,7 +150,7 @@ impl SubnetManager {
         self.mode = Mode::Applying(Apply::of_writes(Stage::Move, writes));
     }
 
-    /// Computes the trees of groups that changed.
+    /// Computes the multicast trees of the groups that changed.
     fn plan_trees(&mut self) {
         let result = multicast::trees(self.situation(), &self.sa.groups);
         self.plan.set_trees(result.trees);
@@ -162,7 +162,7 @@ impl SubnetManager {
         self.report_small_tables(switches::small_multicast_tables(self.situation()));
     }
 
-    /// Reports the changes of the stage at work instead of making them.
+    /// Reports the changes of the present stage instead of making them.
     fn report_changes(&mut self) {
         let Mode::Applying(apply) = &mut self.mode else {
             return;
@@ -186,8 +186,8 @@ impl SubnetManager {
         }
     }
 
-    /// Writes the trees of groups that changed, or alias GUIDs that hosts asked for, if this manager owns the
-    /// subnet. Returns whether there is something to write.
+    /// Writes the trees of groups that changed, or alias GUIDs that hosts requested, if this manager is the
+    /// master. Returns whether there is something to write.
     pub(super) fn begin_small_stage(&mut self, now: Instant) -> bool {
         if !self.history.served
             || self.state() != SmState::MASTER
@@ -201,7 +201,7 @@ impl SubnetManager {
             return true;
         }
         let blocks = self.sa.guids.take_unwritten().into_iter();
-        // A port that is gone gets its own when it comes back.
+        // A port that is gone gets its alias GUIDs when it comes back.
         let blocks = blocks.filter_map(|(guid, block, content)| {
             let port = self.subnet.find_port(guid)?;
             Some(((port, block), content))
@@ -221,7 +221,7 @@ impl SubnetManager {
         }
     }
 
-    /// Gives alias GUIDs that no port has confirmed back to the administrator: they are written again.
+    /// Returns alias GUIDs that no port has confirmed to the administrator, which has them written again.
     pub(super) fn keep_unwritten_alias_guids(&mut self) {
         let Mode::Applying(apply) = &self.mode else {
             return;
@@ -245,7 +245,7 @@ impl SubnetManager {
         }
         let is_suppressed = self.config.suppress_sl2vl_mad_status_errors
             && block.attribute == SlToVlMappingTable::ID;
-        // A device without the vendor's attribute keeps its speed.
+        // A device that lacks the vendor's attribute keeps its speed.
         if is_suppressed || block.attribute == MlnxExtPortInfo::ID {
             return;
         }
@@ -257,10 +257,10 @@ impl SubnetManager {
         });
     }
 
-    /// Records what a device answered. Returns whether it is what was asked for.
+    /// Records a device's answer. Returns whether it shows the requested values.
     fn take_in_answer(&mut self, request: Request, block: Block, data: &[u8; 64]) -> bool {
         let Mode::Applying(apply) = &self.mode else {
-            // The stage ended meanwhile, as a port is disabled between sweeps.
+            // The stage ended meanwhile: a port can be disabled between sweeps.
             apply::record(&mut self.subnet, request, data);
             return true;
         };
@@ -284,7 +284,7 @@ impl SubnetManager {
         is_done
     }
 
-    /// The requests that follow the answer to a request.
+    /// Queues the requests that follow an answer.
     fn follow_up(&mut self, stage: Stage, request: Request, block: Block, is_done: bool) {
         if block.attribute == <PortInfo as ib_mad::Attribute>::ID && is_done {
             let port = self.subnet.port(block.port);
@@ -319,8 +319,8 @@ impl SubnetManager {
         }
     }
 
-    /// Takes in a block of alias GUIDs that a port holds; by these it can be found. False if it is not what was
-    /// sent.
+    /// Accepts a block of alias GUIDs that a port holds; from then on the port can be found by them. Returns
+    /// false if the block differs from the one that was sent.
     fn confirm_alias_guids(&mut self, port: PortId, number: u8, data: &[u8; 64]) -> bool {
         let owner = self
             .subnet
@@ -339,7 +339,7 @@ impl SubnetManager {
     pub(super) fn on_apply_failure(&mut self, request: Request) {
         self.note_error();
         let block = request.block();
-        // A Set without a response may have arrived all the same.
+        // A Set without a response may have arrived nevertheless.
         if !matches!(request, Request::Read(_)) {
             self.subnet.forget(block);
             self.changed.note_unanswered(block.port.node);
@@ -356,7 +356,7 @@ impl SubnetManager {
         self.events.push_back(Event::Unresponsive(unresponsive));
     }
 
-    /// Disables a port at once.
+    /// Disables a port immediately.
     pub(super) fn disable(&mut self, port: PortId) {
         let request = Request::Disable(port);
         let at = self.situation();
@@ -364,7 +364,7 @@ impl SubnetManager {
             links::disable(at, port).and_then(|info| apply::datagram(at, request, info.as_bytes()));
         if let Some(mad) = mad {
             let purpose = super::Purpose::Apply(request);
-            // A full window drops it: the trap that asked for it comes again.
+            // A full window drops the request; the trap that caused it is repeated.
             let _ = self.window.request(&mad, purpose);
         }
     }

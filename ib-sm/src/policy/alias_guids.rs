@@ -1,4 +1,4 @@
-//! Alias GUIDs: the entries of GUIDInfo that a port's own GUID does not take (IBA vol. 1, 14.2.5.5).
+//! Alias GUIDs: all entries of GUIDInfo except the port's own GUID (IBA vol. 1, 14.2.5.5).
 
 use ib_smp::GuidInfo;
 use ib_wire::Guid;

@@ -1,4 +1,4 @@
-//! Logical clusters: the LIDs of one's own range, and the topology that routes are computed for.
+//! Logical clusters: LIDs from the cluster's own range, and the topology for which routes are computed.
 
 use ib_routing::{
     LidMap, LidOptions, RouteError,
@@ -9,7 +9,7 @@ use ib_subnet::{FabricIndex, PortId};
 use super::Situation;
 use crate::{cluster::ClusterRole, plan::Topology};
 
-/// How the LIDs of the cluster's own ports are assigned: predefined ones first, all of them from its range.
+/// Assigns LIDs to the cluster's own ports: predefined LIDs first, and only LIDs of its range.
 pub(crate) fn lid_options(role: &ClusterRole, mut options: LidOptions) -> LidOptions {
     let predefined = role.predefined_lids().iter();
     options
@@ -18,10 +18,10 @@ pub(crate) fn lid_options(role: &ClusterRole, mut options: LidOptions) -> LidOpt
     role.config().lid_options(&options)
 }
 
-/// The LIDs that a policy chose, if all of them are the cluster's.
+/// Returns the LIDs that a policy chose if all of them belong to the cluster.
 ///
 /// # Errors
-/// [`RouteError::BadLid`] for the first that is not: another cluster's manager may have assigned it.
+/// [`RouteError::BadLid`] for the first one that does not: another cluster's manager may have assigned it.
 pub(crate) fn confined(role: &ClusterRole, lids: LidMap) -> Result<LidMap, RouteError> {
     let mut all = lids.destinations().iter();
     let foreign = all.find(|port| !role.owns(port.range.base()) || !role.owns(port.range.last()));
@@ -35,8 +35,8 @@ pub(crate) fn confined(role: &ClusterRole, lids: LidMap) -> Result<LidMap, Route
     }
 }
 
-/// The cluster's own part of the fabric, with a router behind each boundary port whose link is up, and the LIDs of
-/// the other clusters at those.
+/// The cluster's own part of the fabric, with a virtual router at each boundary port whose link is up. The LIDs
+/// of the other clusters belong to these routers.
 pub(crate) fn topology(
     at: Situation<'_>,
     role: &ClusterRole,
@@ -53,7 +53,7 @@ pub(crate) fn topology(
             let lids = view.lids(&own, &role.declarations());
             Topology::of_cluster(index, own, lids.all, view)
         }
-        // No cable of `index` ends at a boundary port, so routers can be added there.
+        // In `index` no cable ends at a boundary port, so routers can be attached there.
         Err(_) => Topology::new(index, own),
     }
 }

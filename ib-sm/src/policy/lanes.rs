@@ -1,10 +1,9 @@
-//! Virtual lanes: SLtoVL and VL arbitration tables, where the routes need more than one lane or the operator wants
-//! quality of service (IBA vol. 1, 14.2.5.8, 14.2.5.9 and 7.6.9).
+//! Virtual lanes: SLtoVL and VL arbitration tables, for routes that need more than one lane or an operator who
+//! wants quality of service (IBA vol. 1, 14.2.5.8, 14.2.5.9 and 7.6.9).
 //!
-//! An engine that avoids deadlocks by lanes depends on the tables of all switches on a path: a packet
-//! changes its lane by the table of each (input, output) pair. Routes on one lane need none of this: then
-//! the operator's tables are written, or nothing is. Lanes that a link does not have are mapped to those
-//! that it has.
+//! An engine that avoids deadlocks by lanes depends on the tables of all switches on a path: each switch selects
+//! the packet's next lane by its table for the (input, output) pair. Routes on one lane need no such tables; then
+//! the operator's tables are written, or none. A lane that a link does not have is mapped to one that it has.
 
 use alloc::vec::Vec;
 
@@ -17,22 +16,22 @@ use ib_wire::{PortNum, Vl};
 
 use super::{Situation, links};
 
-/// Weight of every lane in use, in units of 64 bytes: all get the same share.
+/// Weight of every lane in use, in units of 64 bytes. All lanes have the same weight and so get the same share.
 const WEIGHT: u8 = 4;
 
-/// Whether tables of lanes are written at all.
+/// Whether SLtoVL and VL arbitration tables are written at all.
 pub(crate) fn are_managed(at: Situation<'_>) -> bool {
     at.plan().lanes() > 1 || at.config().qos.enabled
 }
 
-/// Whether the operator's tables are written to a port as one of an enhanced port 0: only with quality of service, as
-/// routes need no lanes there.
+/// Whether a port is an enhanced port 0 to which the operator's tables are written. They are written only with
+/// quality of service, because routes need no lanes there.
 pub(crate) fn is_managed_port_0(at: Situation<'_>, port: PortId) -> bool {
     at.config().qos.enabled && links::is_enhanced_port_0(at, port)
 }
 
-/// The SLtoVL tables for packets that leave by `output`, each with the modifier that names it. Of a switch one for
-/// each input port with a link; of a CA or router one.
+/// The SLtoVL tables for packets that leave by `output`, each with its modifier: for a switch one table for each
+/// input port with a link, for a CA or router one.
 pub(crate) fn sl_to_vl_of(
     at: Situation<'_>,
     output: PortId,
@@ -41,7 +40,7 @@ pub(crate) fn sl_to_vl_of(
         return Vec::new();
     };
     let inputs: Vec<PortNum> = match node.is_switch() {
-        // What the switch itself sends; a port 0 has no other input.
+        // Packets that the switch itself sends; port 0 has no other input.
         true if output.port == PortNum::MANAGEMENT => Vec::from([PortNum(0)]),
         true => {
             let linked = node.ports().map(|(num, _)| num);
@@ -63,7 +62,7 @@ pub(crate) fn sl_to_vl_of(
     tables.collect()
 }
 
-/// Whether a switch takes one SLtoVL table for all its input ports.
+/// Whether a switch uses one SLtoVL table for all its input ports.
 pub(crate) fn has_optimized_programming(at: Situation<'_>, output: PortId) -> bool {
     let info = at
         .subnet()
@@ -72,7 +71,7 @@ pub(crate) fn has_optimized_programming(at: Situation<'_>, output: PortId) -> bo
     info.is_some_and(|info| info.optimized_sl_to_vl_mapping_programming() != 0)
 }
 
-/// The SLtoVL table that a modifier names, for packets that leave by `output`.
+/// The SLtoVL table with this modifier, for packets that leave by `output`.
 pub(crate) fn sl_to_vl(
     at: Situation<'_>,
     output: PortId,
@@ -81,7 +80,7 @@ pub(crate) fn sl_to_vl(
     let routes = at.plan().routes()?;
     let input = match modifier {
         SlToVlModifier::Pair { input, .. } => input,
-        // All inputs have the same one.
+        // All inputs have the same table.
         SlToVlModifier::AllInputs { .. } => PortNum(0),
         _ => return None,
     };
@@ -96,7 +95,7 @@ pub(crate) fn sl_to_vl(
     restricted(at, output, &table)
 }
 
-/// The halves of the VL arbitration table that a port has room for.
+/// The halves of the VL arbitration table that fit in a port's capacity.
 pub(crate) fn arbitration_halves(at: Situation<'_>, port: PortId) -> Vec<VlArbitrationHalf> {
     let info = at.subnet().port(port).and_then(|port| port.info());
     let Some(info) = info.filter(|info| info.vl_cap() > VlCap::VL0) else {
@@ -118,8 +117,8 @@ pub(crate) fn arbitration_halves(at: Situation<'_>, port: PortId) -> Vec<VlArbit
     halves.map(|(half, _)| half).collect()
 }
 
-/// A half of a port's VL arbitration table: what is configured, else every lane in use with the same weight in the
-/// low-priority table and nothing in the high-priority one.
+/// A half of a port's VL arbitration table: the configured one if there is one. Otherwise the low-priority table
+/// lists every lane in use with the same weight, and the high-priority table is empty.
 pub(crate) fn arbitration(
     at: Situation<'_>,
     port: PortId,
@@ -142,7 +141,7 @@ pub(crate) fn arbitration(
     table
 }
 
-/// The configured table for packets that leave by a port: only where the routes need one lane.
+/// The configured table for packets that leave by a port; only where the routes need one lane.
 fn configured_table(at: Situation<'_>, output: PortId) -> Option<[Vl; 16]> {
     let qos = &at.config().qos;
     if at.plan().lanes() > 1 || !qos.enabled {
@@ -160,7 +159,7 @@ fn configured_table(at: Situation<'_>, output: PortId) -> Option<[Vl; 16]> {
     }))
 }
 
-/// The table with the lanes that the link at `output` has. VL15 drops the packet and stays.
+/// Maps a table to the lanes that the link at `output` has. VL15, which drops the packet, stays.
 fn restricted(at: Situation<'_>, output: PortId, lanes: &[Vl; 16]) -> Option<SlToVlMappingTable> {
     let vls = match output.port {
         PortNum::MANAGEMENT if links::is_enhanced_port_0(at, output) => {

@@ -1,7 +1,8 @@
-//! LIDs: from those that the ports have to those that they shall have (IBA vol. 1, 14.4.3).
+//! LIDs: computes the LIDs that ports are to have from those that they have (IBA vol. 1, 14.4.3).
 //!
-//! A [`LidPolicy`] chooses; the built-in one keeps every LID that is valid. A node that cannot take part is left out of the fabric,
-//! with an event: a switch that did not answer with the sizes of its tables, or has no linear table.
+//! A [`LidPolicy`] chooses; the built-in policy keeps every valid LID. A node that cannot take part is left out
+//! of the fabric and reported by an event: a switch that did not answer with the sizes of its tables, or that has
+//! no linear table.
 
 use alloc::vec::Vec;
 
@@ -15,7 +16,7 @@ use crate::plan::Topology;
 /// LIDs for the ports of a subnet.
 #[derive(Debug)]
 pub(crate) struct Assignment {
-    /// The fabric with its LIDs.
+    /// The fabric with the chosen LIDs.
     pub(crate) topology: Topology,
     /// The LIDs of each end port.
     pub(crate) ports: Vec<(PortId, Guid, LidRange)>,
@@ -23,7 +24,7 @@ pub(crate) struct Assignment {
     pub(crate) excluded: Vec<Guid>,
 }
 
-/// Chooses the LIDs. `reassign` gives up those that ports have.
+/// Chooses the LIDs. With `reassign`, the present LIDs of ports are not kept.
 ///
 /// # Errors
 /// There are fewer LIDs than ports.
@@ -45,7 +46,7 @@ pub(crate) fn assign(
             is_link(port) && !links::is_throttled(at, port)
         });
         let parts = |index: &FabricIndex| index.fabric().parts().iter().max().copied();
-        // A slow way is better than none.
+        // A slow path is better than none.
         if parts(&faster) == parts(&index) {
             index = faster;
         }
@@ -105,7 +106,7 @@ fn choose(
         last = role.config().last;
     }
     let assigned = policy.assign(index.fabric(), &options).or_else(|_| {
-        // Better a switch that cannot reach every port than no subnet.
+        // A switch that cannot reach every port is better than no subnet.
         policy.assign(index.fabric(), &LidOptions { last, ..options })
     })?;
     match &config.cluster {
@@ -114,7 +115,7 @@ fn choose(
     }
 }
 
-/// The highest LID that every switch of the fabric has room for.
+/// The highest LID that fits in the linear tables of all switches.
 fn last_lid(at: Situation<'_>, index: &FabricIndex) -> Lid {
     let routed = at.subnet().switches();
     let routed = routed.filter(|&(id, _)| index.node(id).is_some());

@@ -1,9 +1,9 @@
 //! Ports: addresses, limits and states (IBA vol. 1, 14.2.5.6 and 14.3.6).
 //!
-//! A port needs two Sets to come up: the first writes all its settings and takes it from Initialize to Armed, as
-//! a state change is done last; the second makes it Active. Between the two all ports of the subnet are Armed and
-//! every table is written, so no port sends data into one that would drop it. A port that is as it shall be gets
-//! none.
+//! A port needs two Sets to come up. The first writes all its settings and takes it from Initialize to Armed, as
+//! a device performs the state change last. The second makes it Active. Between the two, all ports of the subnet
+//! are Armed and every table is written, so no port sends data into a port that would drop it. A port that is
+//! configured as desired gets no Set.
 
 use ib_smp::{
     CapabilityMask, LinkDownDefaultState, LinkSpeeds, LinkSpeedsExt, LinkSpeedsExt2, LinkWidths,
@@ -26,13 +26,13 @@ pub(crate) struct LinkLimits {
 }
 
 impl LinkLimits {
-    /// Data VLs that both ends have, and that the configuration allows.
+    /// Number of data VLs that both ends have and that the configuration allows.
     pub(crate) const fn vls(self) -> VlCap {
         self.vls
     }
 }
 
-/// PortInfo as it shall be, but for the state. `None` if it is unknown, or if the link is not up.
+/// The desired PortInfo except for the state. `None` if PortInfo is unknown or the link is not up.
 pub(crate) fn settings(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
     let config = at.config();
     let node = at.subnet().node(port.node)?;
@@ -63,7 +63,7 @@ pub(crate) fn settings(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
         info.set_vl_high_limit(config.qos.high_limit(PortKind::SwitchPort0));
     }
     if limits.is_none() && info.neighbor_mtu() == Mtu(0) {
-        // No link says otherwise, and a Set with 0 is an error.
+        // Without a link no limit sets the MTU, and a Set with an MTU of 0 is an error.
         info.set_neighbor_mtu(info.mtu_cap());
     }
     if !is_management_port {
@@ -73,10 +73,10 @@ pub(crate) fn settings(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
     Some(info)
 }
 
-/// The vendor's attribute as it shall be: FDR10 enabled or disabled where the port supports it. `None` if it is as it shall
-/// be, or is none of the manager's business.
+/// The desired vendor attribute: FDR10 enabled or disabled where the port supports it. `None` if it already has
+/// the desired value or the manager does not set it.
 pub(crate) fn vendor_speeds(at: Situation<'_>, port: PortId) -> Option<MlnxExtPortInfo> {
-    /// The field that a Set changes: link_speed_enabled.
+    /// The only field that a Set changes: link_speed_enabled.
     const CHANGE_SPEEDS: u8 = 1;
     let fdr10 = VendorLinkSpeeds::FDR10;
     let wanted = match at.config().fdr10 {
@@ -94,12 +94,12 @@ pub(crate) fn vendor_speeds(at: Situation<'_>, port: PortId) -> Option<MlnxExtPo
     Some(info)
 }
 
-/// The state that a port is to be taken into together with its settings: Armed from Initialize, if both ends of
-/// its link are known. `None` if neither settings nor state change.
+/// The state that a port is to enter together with its settings: Armed from Initialize, if both ends of its link
+/// are known. `None` if neither settings nor state change.
 pub(crate) fn arming(at: Situation<'_>, port: PortId) -> Option<PortState> {
     let info = at.subnet().port(port)?.info()?;
     if info.port_state() == PortState::INITIALIZE && has_link(at, port) {
-        // Other fields that the Set changes are found when it is built.
+        // Other fields that the Set changes are compared when the Set is built.
         return Some(PortState::ARMED);
     }
     let target = settings(at, port)?;
@@ -111,7 +111,7 @@ pub(crate) fn arming(at: Situation<'_>, port: PortId) -> Option<PortState> {
     (target != *info || state != PortState::NO_CHANGE || rejoin).then_some(state)
 }
 
-/// Whether a port is Armed and can become Active, the other end being Armed too.
+/// Whether a port is Armed and can become Active, because the other end is Armed too.
 pub(crate) fn is_ready(at: Situation<'_>, port: PortId) -> bool {
     let Some(record) = at.subnet().port(port) else {
         return false;
@@ -121,20 +121,20 @@ pub(crate) fn is_ready(at: Situation<'_>, port: PortId) -> bool {
             .subnet()
             .port(peer)
             .is_some_and(|peer| matches!(peer.state(), PortState::ARMED | PortState::ACTIVE)),
-        // What is beyond the boundary of a cluster cannot be asked.
+        // A port beyond the boundary of a cluster cannot be asked.
         None => port.port == PortNum::MANAGEMENT || at.leads_out(port),
     };
     peer_is_ready && record.state() == PortState::ARMED
 }
 
-/// The data of a Set that brings a port to its settings and into `state`.
+/// The data of a Set that writes a port's settings and takes it into `state`.
 pub(crate) fn set(at: Situation<'_>, port: PortId, state: PortState) -> Option<PortInfo> {
     let info = at.subnet().port(port)?.info()?;
     let mut set = settings(at, port)?;
     set.set_port_state(state)
         .set_port_physical_state(PortPhysicalState::NO_CHANGE)
         .set_link_down_default_state(LinkDownDefaultState::NO_CHANGE);
-    // A value that is enabled already is left out: not every value that is read there is legal to write.
+    // A value that is already enabled is left out: not every value that can be read there is legal to write.
     if set.link_width_enabled() == info.link_width_enabled() {
         set.set_link_width_enabled(LinkWidths::empty());
     }
@@ -148,7 +148,7 @@ pub(crate) fn set(at: Situation<'_>, port: PortId, state: PortState) -> Option<P
     if set.operational_vls() == info.operational_vls() {
         set.set_operational_vls(VlCap(0));
     }
-    // The host subscribes and joins again; it needs an Active port to do so.
+    // The host subscribes and joins again, for which its port must be Active.
     let becomes_usable = match state {
         PortState::ACTIVE => true,
         PortState::NO_CHANGE => info.port_state() == PortState::ACTIVE,
@@ -167,7 +167,7 @@ pub(crate) fn disable(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
     Some(set)
 }
 
-/// Whether a port did what a Set with `state` asked for.
+/// Whether the answer to a Set with `state` shows that the port reached it.
 pub(crate) fn has_reached(state: PortState, answer: &PortInfo) -> bool {
     state == PortState::NO_CHANGE
         || answer.port_state() == state
@@ -175,9 +175,9 @@ pub(crate) fn has_reached(state: PortState, answer: &PortInfo) -> bool {
         || (state == PortState::ARMED && answer.port_state() == PortState::ACTIVE)
 }
 
-/// Limits that hold for both ends of a port's link; `None` if it is not up, or an end is unknown.
+/// Limits that hold for both ends of a port's link; `None` if the link is not up or an end is unknown.
 ///
-/// Of a link that leaves the cluster only this end is known: the switch beyond counts as one with the same
+/// For a link that leaves the cluster, only this end is known: the switch beyond is assumed to have the same
 /// capabilities.
 pub(crate) fn link_limits(at: Situation<'_>, port: PortId) -> Option<LinkLimits> {
     let record = at.subnet().port(port).filter(|record| record.is_up())?;
@@ -217,7 +217,7 @@ pub(crate) fn is_throttled(at: Situation<'_>, port: PortId) -> bool {
     })
 }
 
-/// The kind of a port, by which quality of service is configured.
+/// The type of a port by which quality of service is configured.
 pub(crate) fn kind(at: Situation<'_>, port: PortId) -> Option<PortKind> {
     let node = at.subnet().node(port.node)?;
     Some(match node.info().node_type() {
@@ -228,7 +228,7 @@ pub(crate) fn kind(at: Situation<'_>, port: PortId) -> Option<PortKind> {
     })
 }
 
-/// Whether a port is the enhanced port 0 of a switch, which has lanes as a CA port has.
+/// Whether a port is the enhanced port 0 of a switch, which has lanes like a CA port.
 pub(crate) fn is_enhanced_port_0(at: Situation<'_>, port: PortId) -> bool {
     let switch = at.subnet().switch(port.node);
     let info = switch.and_then(|switch| switch.info());
@@ -242,7 +242,7 @@ fn master_lid(at: Situation<'_>) -> Lid {
         .map_or(Lid::NONE, LidRange::base)
 }
 
-/// Whether PortInfo of both ends of the port's link is known, as far as it can be.
+/// Whether PortInfo of both ends of the port's link is known; beyond a cluster's boundary, this end is enough.
 fn has_link(at: Situation<'_>, port: PortId) -> bool {
     let record = at.subnet().port(port).filter(|record| record.is_up());
     let peer = record.and_then(|record| at.subnet().port(record.peer()?));
@@ -250,8 +250,8 @@ fn has_link(at: Situation<'_>, port: PortId) -> bool {
     is_known || (record.is_some() && at.leads_out(port))
 }
 
-/// Whether the host on a port has to subscribe and join again: this manager does not know what it
-/// registered with another.
+/// Whether the host on a port has to subscribe and join again, because this manager does not know its
+/// registrations with another one.
 fn needs_reregister(at: Situation<'_>, port: PortId) -> bool {
     let Some(record) = at.subnet().port(port) else {
         return false;
@@ -266,7 +266,7 @@ fn needs_reregister(at: Situation<'_>, port: PortId) -> bool {
         && !record.is_reregistered()
 }
 
-/// Sets what an end port is addressed by.
+/// Sets the addresses of an end port, its M_Key, and the parameters by which it reaches the manager.
 fn set_address(info: &mut PortInfo, config: &SmConfig, lids: LidRange, master: Lid) {
     info.set_m_key(config.m_key)
         .set_m_key_protect_bits(MKeyProtect(config.m_key_protect_bits))
