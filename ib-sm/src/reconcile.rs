@@ -1,10 +1,10 @@
-//! Reconcile: what devices hold against what they shall hold, as changes in stages.
+//! Reconcile: compares the content of the devices with the desired content and orders the changes in stages.
 //!
-//! A stage is a set of changes that may be made side by side; the order of the stages makes the subnet safe at
-//! each moment: tables are there before ports carry traffic, and a table's top covers its entries before they are
-//! written. [`steps`] lists what differs; [`desired`] gives the whole content of one block, so a change can be
-//! printed, counted, sent, compared with the answer and tried again. Large tables are never built: blocks are cut
-//! out of the routes when they are looked at.
+//! A stage is a set of changes that may be made in parallel. The order of the stages keeps the subnet safe at
+//! every moment: tables are in place before ports carry traffic, and a table's top covers its entries before they
+//! are written. [`steps`] lists the differences. [`desired`] gives the whole content of one block, so a change
+//! can be printed, counted, sent, compared with the answer and tried again. Large tables are never built as a
+//! whole: each block is taken from the routes when it is needed.
 
 pub(crate) mod tables;
 
@@ -31,11 +31,11 @@ use crate::policy::{
 pub enum Stage {
     /// Entries of forwarding tables that a failure broke, led over neighbours until there are new routes.
     Detour,
-    /// LIDs and limits of ports that are reached without a link: the own one, and ports 0 of switches.
+    /// LIDs and limits of ports that are reached without a link: the manager's own port, and ports 0 of switches.
     Addresses,
     /// The tops of the linear forwarding tables are raised.
     RaiseTops,
-    /// Entries of forwarding tables that a failure broke.
+    /// Entries of forwarding tables that a failure broke, written by the new routes.
     Heal,
     /// SLtoVL and VL arbitration tables.
     Lanes,
@@ -43,14 +43,14 @@ pub enum Stage {
     Multicast,
     /// P_Key tables.
     Partitions,
-    /// Settings of ports, and Armed.
+    /// Settings of ports, and their state Armed.
     Arm,
-    /// Active.
+    /// The port state Active.
     Activate,
-    /// Entries that work and shall lead elsewhere, in an order in which no packet loops.
+    /// Working entries that are to lead elsewhere, in an order in which no packet loops.
     Move,
-    /// All other blocks of the linear forwarding tables that differ. Where no table carries traffic, as when a
-    /// subnet comes up, all of them are written before anything else.
+    /// All other blocks of the linear forwarding tables that differ. While no table carries traffic, for example
+    /// when a subnet comes up, all of them are written before anything else.
     Tables,
     /// The tops of the forwarding tables are lowered.
     LowerTops,
@@ -62,41 +62,42 @@ pub enum Stage {
     AliasGuids,
 }
 
-/// One change of what a device holds.
+/// One change of the content of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The port, by its node's GUID.
     pub at: PortAt,
     /// The attribute.
     pub attribute_id: AttributeId,
-    /// Its modifier.
+    /// The attribute modifier.
     pub attribute_modifier: u32,
-    /// What the device holds; `None` if that is unknown.
+    /// The present content; `None` if it is unknown.
     pub from: Option<[u8; 64]>,
-    /// What it shall hold, as it is sent.
+    /// The desired content, as it is sent.
     pub to: [u8; 64],
-    /// When it is made.
+    /// The stage in which the change is made.
     pub stage: Stage,
 }
 
-/// One thing to do for a block.
+/// One action for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Read it: it is unknown, and a manager before this one may have written what it shall hold.
+    /// Reads the block: its content is unknown, and a previous manager may have written the desired content
+    /// already.
     Read(Block),
-    /// Write it.
+    /// Writes the block.
     Set(Block),
 }
 
-/// What a stage found that cannot be written.
+/// A problem that a stage found: content that cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unwritable {
     /// The port whose P_Key table has too few entries.
     pub(crate) at: PortId,
 }
 
-/// The steps of a stage: what is observed against what is desired. The stages that change forwarding entries in use
-/// are [`tables`]'s.
+/// The steps of a stage: the differences between observed and desired content. The stages that change forwarding
+/// entries in use are in [`tables`].
 pub(crate) fn steps(
     at: Situation<'_>,
     stage: Stage,
@@ -119,14 +120,14 @@ pub(crate) fn steps(
     }
 }
 
-/// What a Set of a block sends in a stage; `None` if it need not be sent any more.
+/// The data of a block's Set in a stage; `None` if the Set is not needed any more.
 pub(crate) fn desired(at: Situation<'_>, stage: Stage, block: Block) -> Option<[u8; 64]> {
     match block.attribute {
         SwitchInfo::ID => {
             let node = block.port.node;
             let mut info = switches::switch_info(at, node, tops_of(stage))?;
             let known = at.subnet().switch(node)?.info()?;
-            // Clears the bit; a change that comes after the Set shows in the next look for changes.
+            // Writing the bit back clears it; a change after the Set shows in the next light sweep.
             info.set_port_state_change(known.port_state_change());
             Some(padded(info.as_bytes()))
         }
@@ -158,8 +159,8 @@ pub(crate) fn desired(at: Situation<'_>, stage: Stage, block: Block) -> Option<[
     }
 }
 
-/// Whether a device did what a Set asked for, by the data of its answer. Only bits count that a device may not
-/// choose itself.
+/// Whether a device did what a Set requested, by the data of its answer. Fields that a device may choose itself
+/// are not compared.
 pub(crate) fn is_done(
     at: Situation<'_>,
     stage: Stage,
@@ -268,7 +269,7 @@ fn multicast(at: Situation<'_>) -> VecDeque<Step> {
             let step = match (switch.mft().get(&modifier), wanted) {
                 (_, None) => None,
                 (Some(known), Some(wanted)) => (*known != wanted).then_some(Step::Set(block)),
-                // A switch that was just started holds nothing.
+                // A switch that was just started has empty tables.
                 (None, Some(wanted)) if switch.is_fresh() => {
                     (wanted != [0; 64]).then_some(Step::Set(block))
                 }
@@ -303,7 +304,7 @@ fn partitions(at: Situation<'_>, unwritable: &mut Vec<Unwritable>) -> VecDeque<S
             };
             let is_unknown = record.p_key_table().block(number).is_none();
             steps.push_back(match is_unknown && record.was_active() {
-                // A manager before this one has configured the port: what it holds is read first.
+                // A previous manager has configured the port, so its content is read first.
                 true => Step::Read(block),
                 false => Step::Set(block),
             });
@@ -340,7 +341,7 @@ fn sl_to_vl(at: Situation<'_>, output: PortId, was_active: bool, steps: &mut Vec
     for (modifier, table) in &tables {
         match at.subnet().block(block(*modifier)) {
             Some(known) if padded(table.as_bytes()) == known => {}
-            // A manager before this one has configured the port: what it holds is read first.
+            // A previous manager has configured the port, so its content is read first.
             None if was_active => steps.push_back(Step::Read(block(*modifier))),
             _ => changed.push(*modifier),
         }
@@ -386,7 +387,7 @@ fn arbitration(
     }
 }
 
-/// The block of a switch's linear table that a [`Block`] names.
+/// The block number of a switch's linear table that a [`Block`] addresses.
 #[allow(
     clippy::cast_possible_truncation,
     reason = "block numbers of linear tables have 16 bits"

@@ -1,15 +1,17 @@
-//! Replication: the master tells the standby managers what hosts registered with it, so that a takeover loses no
+//! Replication: the master sends the registrations of hosts to the standby managers, so that a takeover loses no
 //! membership, service or subscription.
 //!
 //! Hosts register with the master alone. Without replication a new master has to ask every host to register again
-//! (ClientReregister), and until they have done so their traffic is cut off. The messages are those of a vendor class
-//! that only managers of this crate know ([`message`] has the layout): a manager that does not answer, as OpenSM, is not
-//! asked again until it has been away, and its hosts register again as they would without it.
+//! (ClientReregister), and the hosts' traffic is cut off until they have done so. The messages belong to a vendor
+//! class that only managers of this crate support ([`message`] has the layout). A manager that does not answer,
+//! such as OpenSM, is not asked again until it has been away. Its hosts register again as they would without
+//! replication.
 //!
-//! The master numbers its states. It asks each standby for the number that it holds, sends what has changed since, or all
-//! of it, and asks again: only the answer counts. A standby takes an update if it stands by for its sender, the SM_Key and
-//! the checksum are right and the update begins at the state that it holds; else it keeps what it has, and its next
-//! answer makes the master send all of it. Changes are collected for [`DELAY`], and both sides are bounded.
+//! The master numbers its states. It asks each standby for the number of the state that it holds, sends the
+//! changes since then or the whole state, and asks again: only the answer counts. A standby accepts an update if
+//! the sender is its master, the SM_Key and the checksum are right and the update begins at the state that it
+//! holds. Otherwise it keeps its state, and its next answer makes the master send the whole state. Changes are
+//! collected for [`DELAY`], and the memory of both sides is bounded.
 
 mod entry;
 pub(crate) mod message;
@@ -32,60 +34,61 @@ use self::{
 };
 use crate::registrations::Registrations;
 
-/// Time from a change to its message: hosts come in crowds.
+/// Time from a change to its message: hosts often register many at a time.
 const DELAY: Duration = Duration::from_millis(100);
-/// Time until a standby is asked again that answered and then did not, or was not ready.
+/// Pause before the master asks a standby again that stopped answering or was not ready.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Transfers in a row that may fail until a standby counts as one that does not know the class.
+/// Number of consecutive failures after which a standby counts as one that does not support the class.
 const MAX_FAILURES: u8 = 5;
-/// Entries that a standby holds; beyond, an update is not taken.
+/// Maximum number of entries that a standby holds; a larger update is discarded.
 const MAX_ENTRIES: usize = 1 << 18;
-/// Entries that are gone and are remembered, so that changes can be told; beyond, all is sent.
+/// Maximum number of removed entries that are remembered in order to send them as changes; beyond it the whole
+/// state is sent.
 const MAX_REMOVED: usize = 1 << 14;
-/// A lease that was renewed by less is the same.
+/// A lease whose end moved by less than this counts as unchanged.
 const SAME_LEASE: Duration = Duration::from_secs(2);
 
-/// The own part: who this manager is, and what it is told.
+/// This manager's identity in the messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Own {
     pub(crate) guid: Guid,
     pub(crate) sm_key: SmKey,
 }
 
-/// A standby, as the master sees it.
+/// The master's record of a standby.
 #[derive(Clone, Debug)]
 struct Peer {
     address: MadAddress,
     state: PeerState,
-    /// Whether it has ever answered.
+    /// Whether the standby has ever answered.
     answers: bool,
     failures: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeerState {
-    /// Is asked at this moment what it holds.
+    /// Is asked for its state at this time.
     Due(Instant),
-    /// Was asked.
+    /// Was asked and has not answered yet.
     Asked,
-    /// Is sent changes.
+    /// Changes are being sent to it.
     Sending(RmppKey),
-    /// Holds the state of this number.
+    /// Holds the state with this number.
     Holds(u64),
-    /// Does not know the class.
+    /// Does not support the class, or does not answer any more.
     Silent,
 }
 
 /// An entry of the master's state.
 #[derive(Clone, Debug)]
 struct Slot {
-    /// `None`: it is gone.
+    /// The entry; `None` if it was removed.
     entry: Option<Entry>,
-    /// The state in which it changed last.
+    /// Number of the state in which it changed last.
     sequence: u64,
 }
 
-/// What a standby holds of its master's state.
+/// The copy of its master's state that a standby holds.
 #[derive(Clone, Debug, Default)]
 struct Replica {
     master: Guid,
@@ -94,7 +97,7 @@ struct Replica {
     entries: BTreeMap<Key, Entry>,
 }
 
-/// Both sides.
+/// Replication, both as master and as standby.
 #[derive(Debug)]
 pub(crate) struct Replication {
     rmpp: Rmpp,
@@ -102,23 +105,24 @@ pub(crate) struct Replication {
     peers: BTreeMap<Guid, Peer>,
     slots: BTreeMap<Key, Slot>,
     removed: usize,
-    /// States before this one are not known any more: who holds one of them is sent all.
+    /// Changes since states before this one are not known any more: a standby that holds such a state is sent
+    /// everything.
     oldest: u64,
     epoch: u64,
     sequence: u64,
-    /// The version of the registrations that the state was made of.
+    /// The version of the registrations from which the state was made.
     version: Option<u64>,
-    /// When the state is to be made anew.
+    /// When the state is to be updated.
     due: Option<Instant>,
     transfers: u32,
     replica: Option<Replica>,
-    /// The last manager that this one stood by for, until the subnet is taken over.
+    /// The last master for which this manager was in STANDBY, until it takes over the subnet.
     last_master: Option<Guid>,
     answers: VecDeque<Mad>,
 }
 
 impl Replication {
-    /// No peers, no replica. `window` has the times of requests, `epoch` differs from run to run.
+    /// No peers and no replica. `window` sets the times of requests; `epoch` must differ from run to run.
     pub(crate) fn new(window: WindowConfig, epoch: TransactionId) -> Self {
         Self {
             rmpp: Rmpp::new(RmppConfig::default()),
@@ -138,13 +142,14 @@ impl Replication {
         }
     }
 
-    /// Whether a datagram is of the class.
+    /// Whether a datagram belongs to the class.
     pub(crate) fn is_ours(mad: &Mad) -> bool {
         let header = mad.header();
         header.mgmt_class() == message::CLASS && header.class_version() == message::CLASS_VERSION
     }
 
-    /// The master met these standby managers. Others are forgotten, and are asked again when they come back.
+    /// Sets the standby managers that the master found. Others are forgotten, and are asked again when they come
+    /// back.
     pub(crate) fn set_peers(&mut self, now: Instant, found: &BTreeMap<Guid, MadAddress>) {
         self.peers.retain(|guid, _| found.contains_key(guid));
         for (&guid, &address) in found {
@@ -158,19 +163,19 @@ impl Replication {
         }
     }
 
-    /// The master's registrations have this version: if it is another one, a new state is due.
+    /// Notes the version of the master's registrations: if it is a new one, the state is due for an update.
     pub(crate) fn note_version(&mut self, now: Instant, version: u64) {
         if self.version != Some(version) && !self.peers.is_empty() {
             self.due.get_or_insert(now.saturating_add(DELAY));
         }
     }
 
-    /// Whether the registrations are wanted now.
+    /// Whether the registrations are needed now.
     pub(crate) fn wants_registrations(&self, now: Instant) -> bool {
         self.due.is_some_and(|due| due <= now)
     }
 
-    /// Makes a new state of the master's registrations, and sends what changed.
+    /// Updates the state from the master's registrations, and sends the changes.
     pub(crate) fn update(&mut self, now: Instant, own: Own, version: u64, all: &Registrations) {
         self.due = None;
         self.version = Some(version);
@@ -223,43 +228,43 @@ impl Replication {
         }
     }
 
-    /// This manager is no master any more: transfers go on, and no new one begins.
+    /// This manager is no longer the master: transfers continue, but no new one begins.
     pub(crate) fn retire(&mut self) {
         self.peers.clear();
         self.slots.clear();
         self.removed = 0;
         self.version = None;
         self.due = None;
-        // Whoever holds a state of this mastership must not take it for one of the next.
+        // A standby that holds a state of this mastership must not take it for one of the next.
         self.epoch = self.epoch.wrapping_add(1);
         self.sequence = 0;
         self.oldest = 0;
     }
 
-    /// Sends everything to the manager that the subnet goes to, unless it holds it.
+    /// Sends everything to the manager that takes over the subnet, unless that manager holds a state.
     pub(crate) fn flush(&mut self, now: Instant, own: Own, to: Guid) {
         let state = self.peers.get(&to).map(|peer| peer.state);
         match state {
             Some(PeerState::Holds(_) | PeerState::Silent) | None => {}
-            // What is on its way may not arrive, or may begin from another state.
+            // Updates in flight may be lost, or may begin from another state.
             Some(_) => self.send(now, own, to, None),
         }
     }
 
-    /// The manager whose updates are taken: after a handover its last one may come when this manager is the master
-    /// already.
+    /// The manager whose updates are accepted. After a handover its last update may arrive when this manager is
+    /// already the master.
     pub(crate) const fn last_master(&self) -> Option<Guid> {
         self.last_master
     }
 
-    /// What the last master told before this manager took over; none if it told nothing.
+    /// The registrations that the last master sent before this manager took over; `None` if it sent none.
     pub(crate) fn take_replica(&mut self, now: Instant) -> Option<Registrations> {
         self.last_master = None;
         let replica = self.replica.take()?;
         Some(entry::registrations(replica.entries.values(), now))
     }
 
-    /// Drops what another master told.
+    /// Discards the replica of another master.
     pub(crate) fn stand_by_for(&mut self, master: Guid) {
         self.last_master = Some(master);
         if self
@@ -271,7 +276,8 @@ impl Replication {
         }
     }
 
-    /// Takes in a datagram of the class. `master` is whom this manager stands by for; `None` if it does not.
+    /// Accepts a datagram of the class. `master` is the manager for which this one is in STANDBY; `None` if there
+    /// is none.
     pub(crate) fn handle_mad(&mut self, now: Instant, own: Own, master: Option<Guid>, mad: &Mad) {
         if !self.rmpp.handle_mad(now, mad) {
             match self.window.handle_mad(now, mad) {
@@ -284,7 +290,7 @@ impl Replication {
         self.on_failures(now);
     }
 
-    /// Takes in that a datagram was not sent or not delivered.
+    /// Notes that a datagram was not sent or not delivered.
     pub(crate) fn handle_send_failed(&mut self, now: Instant, mad: &Mad) {
         if !self.rmpp.handle_undelivered(mad) {
             self.window.handle_send_failed(mad);
@@ -328,7 +334,7 @@ impl Replication {
             .or_else(|| self.rmpp.poll_transmit(now))
     }
 
-    /// Asks a standby what it holds.
+    /// Asks a standby for the state that it holds.
     fn ask(&mut self, own: Own, guid: Guid) {
         let Some(peer) = self.peers.get_mut(&guid) else {
             return;
@@ -344,11 +350,11 @@ impl Replication {
             none,
             Some(&header),
         );
-        // A full window means as many managers as a subnet has ports.
+        // The window is full only if there are as many managers as a subnet has ports.
         let _ = self.window.request(&mad, guid);
     }
 
-    /// A standby said what it holds.
+    /// Handles a standby's answer with the state that it holds.
     fn on_state(&mut self, now: Instant, own: Own, guid: Guid, mad: &Mad) {
         let (epoch, sequence) = (self.epoch, self.sequence);
         let Some(peer) = self.peers.get_mut(&guid) else {
@@ -361,7 +367,7 @@ impl Replication {
         };
         peer.answers = true;
         if header.master() != own.guid {
-            // It does not stand by for this manager yet.
+            // It is not in STANDBY for this manager yet.
             peer.state = PeerState::Due(now.saturating_add(PAUSE));
             return;
         }
@@ -374,7 +380,7 @@ impl Replication {
         }
     }
 
-    /// Sends a standby what has changed since the state that it holds, or everything.
+    /// Sends a standby the changes since the state that it holds, or everything.
     fn send(&mut self, now: Instant, own: Own, guid: Guid, held: Option<u64>) {
         let Some(peer) = self.peers.get_mut(&guid) else {
             return;
@@ -401,7 +407,7 @@ impl Replication {
         };
     }
 
-    /// Answers a manager that asks what this one holds.
+    /// Answers a manager that asks for the state that this one holds.
     fn answer(&mut self, own: Own, master: Option<Guid>, mad: &Mad) {
         const MAX_ANSWERS: usize = 64;
         let header = mad.header();
@@ -470,7 +476,8 @@ impl Replication {
         }
     }
 
-    /// A standby did not answer. One that never did, or does not any more, is left alone.
+    /// Handles a standby that did not answer. One that has never answered, or has failed too often, is not asked
+    /// again.
     fn note_failure(&mut self, now: Instant, guid: Guid) {
         let Some(peer) = self.peers.get_mut(&guid) else {
             return;
@@ -482,7 +489,7 @@ impl Replication {
         };
     }
 
-    /// Takes over what the master sent, all of it or nothing.
+    /// Applies an update from the master, completely or not at all.
     fn take_in(&mut self, now: Instant, own: Own, master: Guid, data: &[u8]) {
         let Ok((header, changes)) = message::read(data, now) else {
             return;
@@ -514,12 +521,12 @@ impl Replication {
                 Change::Remove(key) => replica.entries.remove(&key),
             };
         }
-        // Too much to hold is not held at all: half of it would be taken for all.
+        // A state that is too large is discarded completely: a part of it would be taken for the whole.
         self.replica = (replica.entries.len() <= MAX_ENTRIES).then_some(replica);
     }
 }
 
-/// Whether two entries say the same, leases renewed by little included.
+/// Whether two entries are equal; a lease renewed by little counts as equal.
 fn is_same(a: &Entry, b: &Entry) -> bool {
     let same_lease = match (a.until, b.until) {
         (Some(a), Some(b)) => a.since(b).max(b.since(a)) < SAME_LEASE,

@@ -22,19 +22,19 @@ use crate::{
 
 /// Ports in one position of a table.
 const PORTS: u8 = MulticastForwardingTable::PORTS;
-/// Groups in one block of a table.
+/// Multicast groups in one block of a table.
 const BLOCK: u16 = MulticastForwardingTable::ENTRIES;
 
-/// Trees for all groups.
+/// The multicast trees of all groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupTrees {
-    /// By multicast LID.
+    /// The trees by multicast LID.
     pub(crate) trees: BTreeMap<Lid, TreePorts>,
-    /// Members, by group and port GUID, to which no path through switches with multicast leads.
+    /// Members, by group and port GUID, that no path through switches with multicast reaches.
     pub(crate) cut_off: Vec<(Gid, Guid)>,
 }
 
-/// Computes the trees of groups that changed, and of those whose trees lost a cable; the others stay.
+/// Computes the trees of groups that changed or whose trees lost a cable; all other trees stay.
 pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
     let mut result = GroupTrees::default();
     if at.config().disable_multicast {
@@ -57,14 +57,14 @@ pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
         if stands && !group.has_changed() {
             continue;
         }
-        // Groups that share a LID have one tree.
+        // Groups that share a LID share one tree.
         if !done.insert(mlid) {
             continue;
         }
         let place = |guid| topology.index().port(at.subnet().find_port(guid)?);
         let ports: BTreeSet<Guid> = groups.sharing(group).flat_map(Group::ports).collect();
         let mut members: Vec<_> = ports.into_iter().filter_map(place).collect();
-        // A cluster between two others passes on what its own hosts did not ask for.
+        // A cluster between two others must forward groups that its own hosts did not join.
         let joints: Vec<_> = topology.joints().collect();
         if !members.is_empty() || joints.len() > 1 {
             members.extend(joints);
@@ -84,7 +84,7 @@ pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
     result
 }
 
-/// The blocks of a switch's multicast table that groups, or what the switch holds already, concern.
+/// The blocks of a switch's multicast table that groups use, or in which the switch already holds entries.
 pub(crate) fn blocks(at: Situation<'_>, node: NodeId) -> Vec<MftModifier> {
     let Some(record) = at.subnet().node(node) else {
         return Vec::new();
@@ -111,7 +111,7 @@ pub(crate) fn blocks(at: Situation<'_>, node: NodeId) -> Vec<MftModifier> {
         .collect()
 }
 
-/// A block of a switch's multicast table as it shall be.
+/// The desired content of a block of a switch's multicast table.
 pub(crate) fn block(at: Situation<'_>, node: NodeId, of: MftModifier) -> Option<[u8; 64]> {
     let guid = at.subnet().node(node)?.info().node_guid();
     let first = Lid::MULTICAST_MIN
@@ -128,7 +128,7 @@ pub(crate) fn block(at: Situation<'_>, node: NodeId, of: MftModifier) -> Option<
     table.as_bytes().first_chunk().copied()
 }
 
-/// MulticastFDBTop of a switch that has the field: the end of the last block in use.
+/// The desired MulticastFDBTop of a switch that has the field: the end of the last block in use.
 pub(crate) fn top(at: Situation<'_>, node: NodeId, info: &SwitchInfo) -> Option<Lid> {
     let port = at.subnet().port(PortId::management(node))?.info()?;
     let capable = port
@@ -137,7 +137,7 @@ pub(crate) fn top(at: Situation<'_>, node: NodeId, info: &SwitchInfo) -> Option<
     let last = at.plan().trees().keys().next_back().and_then(block_of);
     match last {
         _ if !capable || info.multicast_fdb_cap() == 0 => None,
-        // 0 means that the whole table counts, and the table is empty.
+        // A top of 0 means that the whole table is valid; here the table is empty.
         None if info.multicast_fdb_top() == Lid::NONE => None,
         None => Some(Lid(Lid::MULTICAST_MIN.0.saturating_sub(1))),
         Some(block) => {
@@ -152,7 +152,7 @@ pub(crate) fn top(at: Situation<'_>, node: NodeId, info: &SwitchInfo) -> Option<
     }
 }
 
-/// How many groups every switch with multicast has room for.
+/// Number of groups for which every switch with multicast has room.
 pub(crate) fn capacity(at: Situation<'_>) -> u16 {
     let infos = at
         .subnet()
@@ -175,7 +175,7 @@ fn without_multicast(at: Situation<'_>) -> BTreeSet<ib_routing::SwitchIdx> {
         .collect()
 }
 
-/// Whether every cable of a tree is still there.
+/// Whether every cable of a tree still exists.
 fn is_whole(at: Situation<'_>, tree: &TreePorts) -> bool {
     tree.iter().all(|(&guid, ports)| {
         let Some(node) = at.subnet().find(guid) else {

@@ -1,8 +1,8 @@
 //! Partitions in the devices: P_Key tables, and where switches enforce them (IBA vol. 1, 10.9 and 14.2.5.7).
 //!
-//! A key that a port already has keeps its index, as hosts remember indices. A switch port enforces the
-//! partitions of the host that it leads to; ports between switches pass every key. A table that is too
-//! short for the keys enforces nothing.
+//! A key that a port already has keeps its index, because hosts remember indices. A switch port enforces the
+//! partitions of the host at the other end of its cable; ports between switches pass every key. A switch port
+//! whose table is too short for the keys enforces nothing.
 
 use alloc::vec::Vec;
 
@@ -16,14 +16,14 @@ use crate::partition::{Candidate, Enforcement};
 /// Keys in a block.
 const BLOCK: usize = PartitionKeyTable::ENTRIES as usize;
 
-/// A port's P_Key table has less room than it has partitions.
+/// A port's P_Key table has fewer entries than the port has partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableFull;
 
-/// The whole table that a port shall hold; `None` if it shall stay as it is.
+/// The whole desired table of a port; `None` if the table is to stay as it is.
 ///
 /// # Errors
-/// The table of an end port has too few entries; that of a switch port then enforces nothing.
+/// The table of an end port has too few entries. A switch port with too few entries then enforces nothing.
 pub(crate) fn table(at: Situation<'_>, port: PortId) -> Result<Option<Vec<PKey>>, TableFull> {
     let record = at.subnet().port(port);
     let Some(record) = record.filter(|record| record.info().is_some()) else {
@@ -63,7 +63,8 @@ pub(crate) fn block(table: &[PKey], block: u16) -> [u8; 64] {
     bytes
 }
 
-/// Whether a port holds a block already. In a table that was read, blocks beyond those that were read are empty.
+/// Whether a port already holds a block. If part of a table was read, the unread blocks after that part are
+/// empty.
 pub(crate) fn holds(at: Situation<'_>, port: PortId, number: u16, wanted: &[u8; 64]) -> bool {
     let Some(record) = at.subnet().port(port) else {
         return false;
@@ -75,7 +76,7 @@ pub(crate) fn holds(at: Situation<'_>, port: PortId, number: u16, wanted: &[u8; 
     }
 }
 
-/// The modifier by which a block of a port's table is addressed.
+/// The modifier that addresses a block of a port's table.
 pub(crate) fn modifier(at: Situation<'_>, port: PortId, block: u16) -> PKeyModifier {
     let is_switch = at.subnet().switch(port.node).is_some();
     PKeyModifier {
@@ -87,7 +88,7 @@ pub(crate) fn modifier(at: Situation<'_>, port: PortId, block: u16) -> PKeyModif
     }
 }
 
-/// Sets whether a switch port drops packets that are not in the partitions of the host that it leads to.
+/// Sets whether a switch port drops packets outside the partitions of the host at the other end of its cable.
 pub(crate) fn set_enforcement(at: Situation<'_>, port: PortId, info: &mut PortInfo) {
     let caps = at
         .subnet()
@@ -107,8 +108,8 @@ pub(crate) fn set_enforcement(at: Situation<'_>, port: PortId, info: &mut PortIn
         .set_partition_enforcement_outbound(held && outbound && caps.outbound_enforcement_cap());
 }
 
-/// The keys that a port's table shall hold, the one for index 0 first: an end port's own, and at a switch
-/// port those of the host that it leads to if partitions are enforced.
+/// The keys of a port's table, the key for index 0 first. An end port gets its own keys. If partitions are
+/// enforced, a switch port gets those of the host at the other end of its cable.
 fn keys(at: Situation<'_>, port: PortId) -> Vec<PKey> {
     let (config, subnet) = (at.config(), at.subnet());
     let enforces = !config.partitions.are_plain() && config.part_enforce != Enforcement::Off;
@@ -131,7 +132,7 @@ fn keys(at: Situation<'_>, port: PortId) -> Vec<PKey> {
     };
     let mut keys = config.partitions.keys(candidate, config.allow_both_pkeys);
     if host != port {
-        // A limited member sends its limited key, which only a full one lets pass.
+        // A limited member sends its limited key, which a switch port lets pass only if it holds the full key.
         for key in &mut keys {
             key.0 |= 0x8000;
         }
@@ -140,7 +141,7 @@ fn keys(at: Situation<'_>, port: PortId) -> Vec<PKey> {
     keys
 }
 
-/// Entries of a port's table.
+/// Number of entries of a port's table.
 fn capacity(at: Situation<'_>, port: PortId) -> u16 {
     let Some(node) = at.subnet().node(port.node) else {
         return 0;
@@ -153,8 +154,8 @@ fn capacity(at: Situation<'_>, port: PortId) -> u16 {
     }
 }
 
-/// A whole table with these keys: known ones where they are, the first at index 0, the others at the lowest free
-/// index. `None` if there is no room.
+/// Builds a whole table of these keys. Keys that the port already has keep their index, the first key is at index
+/// 0, and the others take the lowest free indices. `None` if there is no room.
 fn arrange(known: &KnownTable, keys: &[PKey], room: usize, keep: bool) -> Option<Vec<PKey>> {
     if keys.len() > room {
         return None;

@@ -1,11 +1,11 @@
 //! Routes: repaired or computed, and verified (IBA vol. 1, 18.2.4).
 //!
-//! After a loss the routes in force are repaired: those that hold stay as they are. Else engines are tried in the
-//! order of preference. Routes that loop, or that leave a pair unreachable that is connected, are not installed:
-//! the next engine is tried.
+//! After a loss the routes in force are repaired: those that are still valid stay as they are. Otherwise the
+//! engines are tried in the order of preference. Routes that loop, or that leave a connected pair unreachable,
+//! are not installed; the next engine is tried.
 //!
-//! All of this takes longer than a call of an engine may, so it is [`Work`](crate::Work): data that goes out to the
-//! host and comes back with the result.
+//! All of this takes longer than a call of an engine may, so it is [`Work`](crate::Work): data that is handed to
+//! the host and comes back with the result.
 
 use alloc::{borrow::Cow, format, sync::Arc, vec::Vec};
 
@@ -28,49 +28,49 @@ use crate::{
     reconcile::tables,
 };
 
-/// What made the routes that a manager before this one left.
+/// Engine name of routes that a previous manager left.
 pub(crate) const KEPT: &str = "kept";
 
-/// What routes are computed from.
+/// The input from which routes are computed.
 #[derive(Clone, Debug)]
 pub(crate) struct RoutingTask {
     pub(crate) topology: Arc<Topology>,
-    /// Routes in force that are to be repaired; `None` where all shall be computed anew.
+    /// Routes in force that are to be repaired; `None` if all routes are to be computed anew.
     pub(crate) installed: Option<Installed>,
     pub(crate) engines: Vec<SharedEngine>,
-    /// Routes that a manager before this one left: they stay if they hold.
+    /// Routes that a previous manager left; they stay in force if they are valid.
     pub(crate) in_place: Option<Arc<Routes>>,
     /// Whether routes that can deadlock may be installed.
     pub(crate) allow_deadlock: bool,
     pub(crate) options: RouteOptions,
-    /// Texts for the engine `file`.
+    /// The texts that the engine `file` reads.
     pub(crate) tables: RouteTables,
 }
 
-/// What a search for routes came to.
+/// The result of a search for routes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoutingResult {
-    /// The routes; `None` if no engine is left that can route the fabric.
+    /// The routes; `None` if none of the remaining engines can route the fabric.
     pub(crate) routes: Option<Arc<Routes>>,
-    /// The verifier's report, where the engine has verified its routes itself.
+    /// The verifier's report, if the engine has already verified its routes.
     pub(crate) report: Option<VerifyReport>,
-    /// Engines that were tried, this one included.
+    /// Number of engines tried so far, including the one that made these routes.
     pub(crate) tried: usize,
-    /// Engines that could not route the fabric, and why.
+    /// Engines that could not route the fabric, and their errors.
     pub(crate) failed: Vec<(&'static str, RouteError)>,
-    /// The routes are those of a manager before this one: entries that differ from the engine's.
+    /// Set if the routes are those of a previous manager: the number of entries that differ from the engine's.
     pub(crate) differing: Option<u64>,
-    /// Why the routes in force could not be repaired.
+    /// The reason why the routes in force could not be repaired.
     pub(crate) unrepairable: Option<RepairError>,
-    /// Entries of the routes in force that led nowhere, and entries that change.
+    /// Number of entries of the routes in force that led nowhere, and number of entries that change.
     pub(crate) repaired: Option<(u64, u64)>,
-    /// The routes are repaired, and there are cables that they were not computed for: all shall be computed once
-    /// every port is served.
+    /// The routes are repaired, but there are cables for which they were not computed: all routes are to be
+    /// computed anew once every port is served.
     pub(crate) is_provisional: bool,
 }
 
 impl RoutingTask {
-    /// The task for the topology that was found.
+    /// The task for the discovered topology.
     pub(crate) fn new(at: Situation<'_>, reroute: bool) -> Self {
         let config = at.config();
         let repairs = config.use_ucast_cache && !reroute;
@@ -100,7 +100,8 @@ impl RoutingTask {
         }
     }
 
-    /// Repairs the routes in force, if `tried` is 0 and they can be, else asks the engines after the first `tried`.
+    /// Repairs the routes in force if `tried` is 0 and they can be repaired; else tries the engines after the
+    /// first `tried`.
     pub(crate) fn route(&self, tried: usize) -> RoutingResult {
         let mut result = RoutingResult {
             tried,
@@ -131,8 +132,8 @@ impl RoutingTask {
         result
     }
 
-    /// The routes that are in place, where they hold and differ from those of the engine, with the verifier's report
-    /// and the entries that differ. What they miss is added to them.
+    /// The routes that a previous manager left, if they are valid and differ from the engine's, with the
+    /// verifier's report and the number of differing entries. Entries that they lack are added.
     fn keep(&self, own: &Routes) -> Option<(Arc<Routes>, VerifyReport, u64)> {
         let in_place = self.in_place.as_deref()?;
         let (fabric, lids) = (self.topology.fabric(), self.topology.lids());
@@ -181,8 +182,8 @@ impl RoutingTask {
         verify(self.topology.fabric(), self.topology.lids(), routes)
     }
 
-    /// Whether verified routes may be installed: [`VerifyReport::verdict`] has the rule. Routes that miss a pair
-    /// are, if no engine is left.
+    /// Whether verified routes may be installed by the rule of [`VerifyReport::verdict`]. Routes that miss a pair
+    /// may be installed if no engine is left.
     pub(crate) fn verdict(&self, report: &VerifyReport, tried: usize) -> Verdict {
         report.verdict(Permission {
             deadlock: self.allow_deadlock,
@@ -190,12 +191,12 @@ impl RoutingTask {
         })
     }
 
-    /// Whether engines are left after the first `tried`.
+    /// Whether there are engines after the first `tried`.
     pub(crate) fn has_more(&self, tried: usize) -> bool {
         tried < self.engines.len()
     }
 
-    /// Repairs the routes in force; false if all shall be computed.
+    /// Repairs the routes in force; returns false if all routes are to be computed.
     fn repair(&self, result: &mut RoutingResult) -> bool {
         let Some(installed) = &self.installed else {
             return false;
@@ -218,7 +219,7 @@ impl RoutingTask {
                 true
             }
             Err(reason) => {
-                // What grew is computed anew in any case.
+                // A fabric that has grown is routed anew in any case, so the reason is not reported.
                 result.unrepairable = Some(reason).filter(|_| !grown);
                 false
             }
@@ -226,7 +227,7 @@ impl RoutingTask {
     }
 }
 
-/// Whether a port is there that routes do not lead to, or a cable between switches is gone.
+/// Whether there is a port that the routes do not reach, or a cable between switches is gone.
 fn loses(before: Before<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
     let place = |fabric: &Fabric, end: &Destination| {
         let switch = end.switch.map(|switch| fabric.switch_guid(switch));
@@ -240,7 +241,7 @@ fn loses(before: Before<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
     is_new || has_grown(fabric, before.fabric)
 }
 
-/// Data VLs that every link between switches has.
+/// Number of data VLs that every link between switches has.
 fn usable_vls(at: Situation<'_>) -> u8 {
     let mut least = at.config().max_op_vls.max(1);
     for (id, node, port) in at.subnet().ports() {

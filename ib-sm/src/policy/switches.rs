@@ -1,7 +1,8 @@
-//! SwitchInfo, and how much the tables of switches hold (IBA vol. 1, 14.2.5.4).
+//! SwitchInfo, and the capacity of the tables of switches (IBA vol. 1, 14.2.5.4).
 //!
-//! LIDs are assigned below what the smallest linear table holds, where they are enough; so are multicast LIDs.
-//! Where they are not, the switch is named, and blocks that it has no room for are not written to it.
+//! LIDs are assigned below the end of the smallest linear table as long as they suffice; the same applies to
+//! multicast LIDs. Where they do not suffice, the switch is named in an event, and blocks beyond the end of its
+//! table are not written.
 
 use alloc::vec::Vec;
 
@@ -15,14 +16,14 @@ use super::{Situation, multicast};
 /// Whether the tops of forwarding tables are raised before the tables are written, or lowered after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tops {
-    /// LinearFDBTop reaches the highest LID and all that the switch forwards already.
+    /// LinearFDBTop covers the highest LID and every entry that the switch uses already.
     Raise,
-    /// LinearFDBTop and MulticastFDBTop are what the tables need.
+    /// LinearFDBTop and MulticastFDBTop are set to the last entries that the tables need.
     Lower,
 }
 
-/// SwitchInfo as it shall be, with no change of ports to acknowledge. `None` if it is unknown, or if the switch
-/// takes no part in the routes.
+/// The desired SwitchInfo, without the bit that acknowledges port changes. `None` if SwitchInfo is unknown or the
+/// switch takes no part in the routes.
 pub(crate) fn switch_info(at: Situation<'_>, node: NodeId, tops: Tops) -> Option<SwitchInfo> {
     let mut info = *at.subnet().switch(node)?.info()?;
     at.plan().topology().index().switch(node)?;
@@ -48,7 +49,7 @@ pub(crate) fn switch_info(at: Situation<'_>, node: NodeId, tops: Tops) -> Option
     Some(info)
 }
 
-/// The highest LID that a switch has room for.
+/// The highest LID that fits in a switch's linear table.
 pub(crate) fn last_lid(at: Situation<'_>, node: NodeId) -> Lid {
     let capacity = capacities(at, node).map_or(u16::MAX, |(linear, _)| linear);
     Lid(capacity.saturating_sub(1).min(Lid::UNICAST_MAX.0))
@@ -77,15 +78,15 @@ pub(crate) struct SmallTable {
     pub(crate) needed: u16,
 }
 
-/// The switches whose linear tables end below the highest LID.
+/// The switches whose linear tables end below the highest LID in use.
 pub(crate) fn small_linear_tables(at: Situation<'_>) -> Vec<SmallTable> {
     let max = at.plan().topology().lids().max_lid();
     let needed = max.0.saturating_add(1);
     small_tables(at, LinearForwardingTable::ID, needed, |(linear, _)| linear)
 }
 
-/// The switches whose multicast tables end below the highest multicast LID. A switch without a multicast
-/// table takes no part in multicast; the members that only it leads to are reported by
+/// The switches whose multicast tables end below the highest multicast LID in use. A switch without a multicast
+/// table takes no part in multicast; members that are reached only through it are reported by
 /// [`MulticastCutOff`](crate::Event::MulticastCutOff).
 pub(crate) fn small_multicast_tables(at: Situation<'_>) -> Vec<SmallTable> {
     let last = at.plan().trees().keys().next_back();
@@ -125,7 +126,7 @@ fn small_tables(
     tables.collect()
 }
 
-/// Entries of a switch's linear and multicast tables.
+/// Numbers of entries of a switch's linear and multicast tables.
 fn capacities(at: Situation<'_>, node: NodeId) -> Option<(u16, u16)> {
     let info = at.subnet().switch(node)?.info()?;
     Some((info.linear_fdb_cap(), info.multicast_fdb_cap()))

@@ -1,16 +1,16 @@
 //! Linear forwarding tables of a subnet that carries traffic: the order of their writes.
 //!
 //! *Detours* come first on a large fabric, where new routes take long: entries that a failure broke are led over
-//! the nearest neighbours that still reach the destination. *Healing* does the same by new routes: entries that do
-//! not arrive are written at once, nearest to the destination first, and every other entry stays as it is. The
-//! answers of the switches clock both; no packet lifetime is waited for, as nothing can wait in a circle on a link
-//! that is down. *Moving* follows once every port is served: entries that work and shall lead
-//! elsewhere, for balance or over a link that came back, are written in the order that
-//! [`transition::plan`] proves free of loops, with waiting where the proof needs it. LIDs for which no such order
-//! of whole blocks exists are held back and moved one by one at the end: no LID that has a path is ever closed.
-//! *Remaining* blocks carry no traffic yet, so any order will do.
+//! the nearest neighbours that still reach the destination. *Healing* does the same by the new routes: entries
+//! that do not arrive are written at once, nearest to the destination first, and every other entry stays as it
+//! is. Both advance with the answers of the switches. They do not wait for the packet lifetime, because packets
+//! cannot deadlock on a link that is down. *Moving* follows once every port is served: working entries that are
+//! to lead elsewhere, for balance or over a link that came back, are written in the order that
+//! [`transition::plan`] proves free of loops, with waiting where the proof requires it. LIDs for which no such
+//! order of whole blocks exists are held back and moved one by one at the end, so no LID that has a path ever
+//! loses it. *Remaining* blocks carry no traffic yet, so they may be written in any order.
 //!
-//! [`Changed`] says where entries may be broken.
+//! [`Changed`] records where entries may be broken.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -37,12 +37,13 @@ use crate::{
     policy::{Situation, routing, switches},
 };
 
-/// Entries of all tables up to which deadlocks on the way are ruled out too: the proof takes longer than routing.
+/// Number of entries of all tables up to which deadlocks during the move are excluded too. In larger subnets the
+/// proof takes longer than routing.
 const PROVEN: usize = 1 << 20;
-/// Entries that change up to which they are put in order. Beyond, computing the order takes so long that packets
-/// lose more by the old routes than by a moment of disorder.
+/// Number of changing entries up to which their writes are ordered. Beyond it, computing the order takes so long
+/// that the old routes lose more packets meanwhile than writes without an order.
 const ORDERED: u64 = 1 << 22;
-/// SwitchInfo's lifetime code from which on packets are never discarded for their age.
+/// Code of SwitchInfo's lifetime from which packets are never discarded for their age.
 const ENDLESS: u8 = 20;
 
 /// A write of some entries of a block; the others stay as the switch holds them.
@@ -50,54 +51,56 @@ const ENDLESS: u8 = 20;
 pub(crate) struct EntryWrite {
     pub(crate) node: NodeId,
     pub(crate) block: u16,
-    /// Bit n stands for entry n of the block.
+    /// Bit n is set for entry n of the block.
     pub(crate) entries: u64,
-    /// Its number in the healing that it belongs to.
+    /// Number of the write in its healing.
     pub(crate) number: usize,
 }
 
-/// The way from tables in use to the routes in force.
+/// The plan that leads from the tables in use to the routes in force.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MovePlan {
-    /// Blocks in their order; between two stages packets that were sent before are waited for.
+    /// The stages in order; between two stages the manager waits until packets that were sent before have left
+    /// the fabric.
     pub(crate) stages: VecDeque<Vec<update::Step>>,
-    /// LIDs that no stage moves, each with the switches whose entries change, nearest to the destination first.
+    /// LIDs that no stage moves. Each is listed with the switches whose entries change, nearest to the
+    /// destination first.
     pub(crate) held_back: Vec<(Lid, Vec<SwitchIdx>)>,
-    /// Entries that change.
+    /// Number of entries that change.
     pub(crate) entries: u64,
-    /// Whether packets are proven not to wait for each other in a circle meanwhile.
+    /// Whether it is proven that packets cannot deadlock meanwhile.
     pub(crate) deadlock_free: bool,
 }
 
-/// Writes of forwarding entries that are in use, as far as they have come.
+/// The progress of writes to forwarding entries that are in use.
 #[derive(Debug, Default)]
 pub(crate) struct TableUpdate {
     nodes: BTreeMap<SwitchIdx, NodeId>,
     healing: Healing,
     progress: HealingProgress,
     plan: MovePlan,
-    /// Writes that wait for the one before them, by block.
+    /// Writes that wait for the answer to the one before them, by block.
     chains: BTreeMap<u16, VecDeque<EntryWrite>>,
-    /// Entries that [`MovePlan::stages`] leave alone, by block.
+    /// Entries that [`MovePlan::stages`] leave unchanged, by block.
     held_back: BTreeMap<u16, u64>,
     moved: bool,
     /// The tables carried traffic when the changes began.
     is_live: bool,
-    /// What the switches hold once the healing is over.
+    /// The content of the tables after the healing.
     old: Option<Routes>,
 }
 
-/// Where entries may be broken, since a sweep last ended well.
+/// Switches at which entries may be broken, since the last sweep that ended well.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changed {
     /// Switches that lost cables to others.
     lost: BTreeSet<NodeId>,
-    /// Switches with cables that they did not have, or whose tables are not known.
+    /// Switches with new cables, or with tables that are not known.
     other: BTreeSet<NodeId>,
 }
 
 impl Changed {
-    /// Notes what became of the topology of the sweep before.
+    /// Compares the present topology with that of the previous sweep.
     pub(crate) fn note(&mut self, at: Situation<'_>, before: &Topology) {
         let now = at.plan().topology();
         for (node, switch) in at.subnet().switches() {
@@ -110,12 +113,12 @@ impl Changed {
         }
     }
 
-    /// Notes a switch that did not answer to a write.
+    /// Notes a switch that did not answer a write.
     pub(crate) fn note_unanswered(&mut self, node: NodeId) {
         self.other.insert(node);
     }
 
-    /// The switches in a topology: those that lost cables, and the others.
+    /// The numbers of these switches in a topology: those that lost cables, and the others.
     fn places(&self, topology: &Topology) -> (Vec<SwitchIdx>, Vec<SwitchIdx>) {
         let [lost, other] = [&self.lost, &self.other].map(|nodes| {
             let nodes = nodes.iter();
@@ -127,7 +130,7 @@ impl Changed {
     }
 }
 
-/// The cables from a switch to others: its port, and the far switch with its port.
+/// The cables from a switch to others: its port, and the other switch with its port.
 fn cables(topology: &Topology, node: NodeId) -> BTreeSet<(PortNum, Guid, PortNum)> {
     let fabric = topology.fabric();
     let channels = topology.index().switch(node).into_iter();
@@ -144,8 +147,8 @@ fn cables(topology: &Topology, node: NodeId) -> BTreeSet<(PortNum, Guid, PortNum
 }
 
 impl TableUpdate {
-    /// The writes that lead entries that a change broke over the nearest neighbours, until there are new routes; and
-    /// what they write. `None` if there are none, or if the subnet has fewer entries than `from`.
+    /// The writes that lead entries that a change broke over the nearest neighbours until there are new routes,
+    /// and their content. `None` if no entry is broken, or if all tables together have fewer entries than `from`.
     pub(crate) fn detour(
         at: Situation<'_>,
         changed: &Changed,
@@ -197,7 +200,8 @@ impl TableUpdate {
         (update.num_broken() > 0).then_some((update, detours))
     }
 
-    /// The writes that heal what a change broke, by the routes in force. `old` is what the switches hold.
+    /// The writes that heal entries that a change broke, by the routes in force. `old` is the content of the
+    /// switches.
     pub(crate) fn heal(at: Situation<'_>, old: &Routes, changed: &Changed) -> Self {
         let Some(installed) = at.plan().installed() else {
             return Self::default();
@@ -224,27 +228,27 @@ impl TableUpdate {
         self.is_live
     }
 
-    /// Entries that were broken.
+    /// Number of entries that were broken.
     pub(crate) fn num_broken(&self) -> usize {
         self.healing.entries().len()
     }
 
-    /// Gives `old` the entries that the healing writes.
+    /// Applies the healing's writes to `old`.
     pub(crate) fn apply_healing(&self, old: &mut Routes) {
         self.healing.apply(old);
     }
 
-    /// Keeps the tables that the switches hold once the healing is over.
+    /// Keeps the content of the tables after the healing.
     pub(crate) fn set_old(&mut self, old: Routes) {
         self.old = Some(old);
     }
 
-    /// Takes these tables out, for the plan of the moves.
+    /// Takes out the content that was kept, to plan the moves from it.
     pub(crate) fn take_old(&mut self) -> Option<Routes> {
         self.old.take()
     }
 
-    /// The writes of the healing that wait for no other.
+    /// The writes of the healing that wait for no other write.
     pub(crate) fn first_healing(&self) -> Vec<EntryWrite> {
         let numbers = self.progress.first();
         numbers
@@ -252,7 +256,7 @@ impl TableUpdate {
             .collect()
     }
 
-    /// The writes of the healing that waited for this one, which was answered.
+    /// The writes of the healing that waited for this one, whose answer has arrived.
     pub(crate) fn healed(&mut self, number: usize) -> Vec<EntryWrite> {
         let numbers = self.progress.answered(number).into_iter();
         numbers
@@ -271,7 +275,7 @@ impl TableUpdate {
         })
     }
 
-    /// Takes over the plan for entries that work.
+    /// Accepts the plan for working entries.
     pub(crate) fn set_plan(&mut self, plan: MovePlan) {
         for (lid, _) in &plan.held_back {
             let (block, _) = LinearForwardingTable::block_of(*lid);
@@ -286,12 +290,13 @@ impl TableUpdate {
         !self.plan.stages.is_empty() || !self.plan.held_back.is_empty()
     }
 
-    /// Whether packets sent by the tables as they are have to be gone before the next stage is written.
+    /// Whether packets that were forwarded by the present tables have to leave the fabric before the next stage
+    /// is written.
     pub(crate) fn must_settle(&self) -> bool {
         self.moved && !self.plan.stages.is_empty()
     }
 
-    /// The first writes of the next stage; the others follow answer by answer.
+    /// The first writes of the next stage; each of the others follows an answer.
     pub(crate) fn next_stage(&mut self) -> Vec<EntryWrite> {
         self.moved = true;
         match self.plan.stages.pop_front() {
@@ -327,7 +332,7 @@ impl TableUpdate {
         }
     }
 
-    /// The write that waited for one of its block, which was answered.
+    /// The next write of a block, after the one before it was answered.
     pub(crate) fn follow(&mut self, block: u16) -> Option<EntryWrite> {
         let chain = self.chains.get_mut(&block)?;
         let next = chain.pop_front();
@@ -337,14 +342,14 @@ impl TableUpdate {
         next
     }
 
-    /// Ends a stage: writes that still wait, because one before them failed, are dropped.
+    /// Ends a stage. Writes that still wait, because one before them failed, are dropped.
     pub(crate) fn drop_waiting(&mut self) {
         self.chains.clear();
     }
 }
 
 impl MovePlan {
-    /// Plans the way from `old`, which the switches forward by, to `new`.
+    /// Plans the move from `old`, the content of the switches, to `new`.
     pub(crate) fn new(topology: &Topology, old: &Routes, new: &Routes) -> Self {
         let (fabric, lids) = (topology.fabric(), topology.lids());
         let owned = || lids.destinations().iter().flat_map(|end| end.range.iter());
@@ -391,7 +396,7 @@ impl MovePlan {
     }
 }
 
-/// A task of [`Work`](crate::Work): the order in which entries that work are moved.
+/// A task of [`Work`](crate::Work): determines the order in which working entries are moved.
 #[derive(Clone, Debug)]
 pub(crate) struct MoveTask {
     pub(crate) topology: Arc<Topology>,
@@ -405,7 +410,7 @@ impl MoveTask {
     }
 }
 
-/// What a write of entries sends: those entries as the routes have them, the others as the switch holds them.
+/// The data of a write of entries: those entries as in the routes, all others as the switch holds them.
 pub(crate) fn content(at: Situation<'_>, write: EntryWrite) -> Option<[u8; 64]> {
     let mut content = routed_block(at, write.node, write.block)?;
     let lft = at.subnet().switch(write.node)?.lft();
@@ -419,7 +424,7 @@ pub(crate) fn content(at: Situation<'_>, write: EntryWrite) -> Option<[u8; 64]> 
     Some(content)
 }
 
-/// What a write of detours sends: those entries, the others as the switch holds them.
+/// The data of a write of detours: those entries, all others as the switch holds them.
 pub(crate) fn detoured(at: Situation<'_>, write: EntryWrite) -> Option<[u8; 64]> {
     let mut content = *at.subnet().switch(write.node)?.lft().block(write.block)?;
     for &(entry, port) in at.plan().detours(write.node, write.block) {
@@ -430,7 +435,7 @@ pub(crate) fn detoured(at: Situation<'_>, write: EntryWrite) -> Option<[u8; 64]>
     Some(content)
 }
 
-/// A block of a switch's table as the routes have it; `None` if the switch has no room for it, or no routes.
+/// A block of a switch's table by the routes; `None` if the switch has no room for it or there are no routes.
 pub(crate) fn routed_block(at: Situation<'_>, node: NodeId, block: u16) -> Option<[u8; 64]> {
     let routes = at.plan().routes()?;
     if !switches::has_room_for_lft_block(at, node, block) {
@@ -441,8 +446,9 @@ pub(crate) fn routed_block(at: Situation<'_>, node: NodeId, block: u16) -> Optio
     row.get(start..)?.first_chunk().copied()
 }
 
-/// The blocks that differ: of as many switches as can be asked at once the first block of each, then the second, so
-/// that no switch gets all of its own at once; then of the next switches.
+/// The blocks that differ. The switches are taken in groups, as many as can be written at once. Of each group
+/// first every switch's first block is listed, then every second one, so that no switch gets all its blocks at
+/// once.
 pub(crate) fn remaining(at: Situation<'_>) -> VecDeque<Step> {
     let mut steps = VecDeque::new();
     let Some(last) = last_block(at) else {
@@ -472,7 +478,7 @@ pub(crate) fn last_block(at: Situation<'_>) -> Option<u16> {
     Some(last)
 }
 
-/// The tables that the switches forward by, if the routes in force want an entry in use to lead elsewhere.
+/// The tables that the switches use, if the routes in force change an entry in use.
 pub(crate) fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
     let routes = at.plan().routes()?;
     let is_in_use = |node: NodeId, block: u16, known: &[u8; 64]| {
@@ -505,7 +511,7 @@ pub(crate) fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
     Some(old)
 }
 
-/// The tables that a manager before this one left in the switches, as routes; `None` if there are none.
+/// The tables that a previous manager left in the switches, as routes; `None` if there are none.
 pub(crate) fn left_in_place(at: Situation<'_>) -> Option<Routes> {
     let topology = at.plan().topology();
     let mut routes = Routes::new(routing::KEPT, topology.fabric(), topology.lids());
@@ -525,7 +531,7 @@ pub(crate) fn left_in_place(at: Situation<'_>) -> Option<Routes> {
     is_used.then_some(routes)
 }
 
-/// How long packets that were sent by the tables as they are may live.
+/// Maximum lifetime of packets that were forwarded by the present tables.
 pub(crate) fn packet_lifetime(at: Situation<'_>) -> Duration {
     let code = at.config().packet_life_time.min(ENDLESS);
     Duration::from_nanos(4096_u64.wrapping_shl(code.into()))

@@ -10,7 +10,7 @@ use crate::registrations::{
     GroupRegistration, GuidRegistration, Registrations, SubscriptionRegistration,
 };
 
-/// What tells an entry from all others: its kind, then the fields that name it.
+/// The identity of an entry: its kind, then the fields that name it.
 pub(super) type Key = Vec<u8>;
 
 const GROUP: u8 = 1;
@@ -19,20 +19,20 @@ const SUBSCRIPTION: u8 = 3;
 const SERVICE: u8 = 4;
 const GUIDS: u8 = 5;
 
-/// What an entry says.
+/// The content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// The record and what goes with it, without the lease.
+    /// The record and the data that belong to it, without the lease.
     pub(super) body: Vec<u8>,
-    /// When the lease of a service ends, if it does.
+    /// When the lease of a service ends; `None` if it does not end.
     pub(super) until: Option<Instant>,
 }
 
-/// A body that is no registration.
+/// A body that encodes no registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BadEntry;
 
-/// All entries of what hosts registered.
+/// All registrations of hosts, as entries.
 pub(super) fn entries(all: &Registrations, now: Instant) -> BTreeMap<Key, Entry> {
     let mut entries = BTreeMap::new();
     let mut add = |body: Vec<u8>, until| {
@@ -108,7 +108,8 @@ pub(super) fn key_of(body: &[u8]) -> Result<Key, BadEntry> {
     Ok(key)
 }
 
-/// The registrations that entries say. A member without its group is left out, as is what has run out.
+/// The registrations that the entries encode. A member without its group is left out, and so is a service whose
+/// lease has ended.
 pub(super) fn registrations<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     now: Instant,
@@ -120,7 +121,7 @@ pub(super) fn registrations<'a>(
         };
         match kind {
             GROUP => all.groups.extend(group(rest)),
-            // The groups come before their members.
+            // Groups are restored before their members.
             MEMBER => {
                 if let Ok(member) = member(rest) {
                     let mgid = member.mgid();

@@ -1,13 +1,13 @@
-//! The messages between managers: class 0x3E of vendor range 2, RMPP for what is long.
+//! The messages between managers: class 0x3E of vendor range 2, with RMPP for long messages.
 //!
 //! | attribute | method | data |
 //! |---|---|---|
 //! | 0x0010 ReplicaState | Get, GetResp | [`ReplicaHeader`]: what the sender has (Get), what the standby holds (GetResp) |
 //! | 0x0011 ReplicaUpdate | Set, by RMPP | [`ReplicaHeader`], then entries |
 //!
-//! An entry is one byte (1: put, 0: remove), the length of what follows in two bytes, of a put four bytes with the
-//! seconds that are left of a lease (all ones: for ever), then the body, or the key of what is removed. Numbers are
-//! big-endian. The OUI is a locally administered one, 02-49-42.
+//! An entry begins with one byte (1: put, 0: remove) and two bytes with the length of the rest. A put continues
+//! with four bytes, the remaining seconds of a lease (all ones: for ever), then the body. A remove continues with
+//! the key of the entry. Numbers are big-endian. The OUI 02-49-42 is locally administered.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -21,44 +21,44 @@ use ib_wire::{Guid, wire_struct};
 
 use super::entry::{self, Entry, Key};
 
-/// Management class of the messages between managers that replicate what hosts registered: vendor range 2, with
-/// [`OUI`].
+/// Management class of the messages between managers that replicate the registrations of hosts: vendor range 2,
+/// with [`OUI`].
 pub const CLASS: MgmtClass = MgmtClass::VENDOR2_3E;
 /// Version of that class.
 pub const CLASS_VERSION: u8 = 1;
-/// The organisation of that class: 02-49-42, which is locally administered.
+/// The organisation (OUI) of that class: 02-49-42, which is locally administered.
 pub const OUI: Oui = Oui(0x02_4942);
 
-/// What a manager has or holds.
+/// Attribute: the state that a manager has or holds.
 pub(super) const STATE: AttributeId = AttributeId(0x0010);
-/// Changes.
+/// Attribute: changes of the state.
 pub(super) const UPDATE: AttributeId = AttributeId(0x0011);
 
 /// The layout of messages and entries.
 const FORMAT: u16 = 1;
-/// A lease of so many seconds never ends.
+/// A lease with this number of seconds never ends.
 const FOR_EVER: u32 = u32::MAX;
 const PUT: u8 = 1;
 const REMOVE: u8 = 0;
 
 wire_struct! {
-    /// What a message is about.
+    /// The header of a message.
     pub struct ReplicaHeader("ReplicaHeader", 48 bytes) {
-        /// Layout of the message: 1.
+        /// Version of the layout of the message: 1.
         format, set_format: u16 = 0, 16;
-        /// 1: the entries are all there are, and what was held before counts no more.
+        /// 1: the entries are the whole state and replace what was held before; 0: they are changes.
         is_whole, set_is_whole: u16 = 16, 16;
-        /// CRC-32 (ISO 3309) of the whole message with this field 0.
+        /// CRC-32 (ISO 3309) of the whole message, computed with this field set to 0.
         checksum, set_checksum: u32 = 32, 32;
-        /// Key of the managers.
+        /// SM_Key that the managers share.
         sm_key, set_sm_key: SmKey = 64, 64;
         /// Port GUID of the master.
         master, set_master: Guid = 128, 64;
-        /// Tells the masterships of one manager apart.
+        /// Distinguishes the masterships of one manager.
         epoch, set_epoch: u64 = 192, 64;
-        /// The state that the changes begin from.
+        /// Number of the state at which the changes begin.
         base, set_base: u64 = 256, 64;
-        /// The state that they lead to; in GetResp the one that is held.
+        /// Number of the state to which they lead; in GetResp the state that the standby holds.
         sequence, set_sequence: u64 = 320, 64;
     }
 }
@@ -83,7 +83,7 @@ pub(super) enum Change {
     Remove(Key),
 }
 
-/// Why a message was not taken.
+/// The reason why a message was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BadMessage;
 
@@ -113,7 +113,7 @@ pub(super) fn datagram(
     mad.to(to)
 }
 
-/// The header in a datagram of the class; `None` of another organisation or another layout.
+/// The header of a datagram of the class; `None` if the organisation or the layout is another one.
 pub(super) fn header_of(mad: &Mad) -> Option<ReplicaHeader> {
     let (message, _) = VendorRange2Mad::parse(&mad.bytes, 0).ok()?;
     let data = message.data();
@@ -136,7 +136,7 @@ pub(super) fn write<'a>(
             None => (REMOVE, key),
         };
         out.push(kind);
-        // Bodies have some 200 bytes.
+        // A body has about 200 bytes.
         out.extend(u16::try_from(bytes.len()).unwrap_or(0).to_be_bytes());
         if let Some(entry) = entry {
             let left = entry.until.map(|until| until.since(now).as_secs());
@@ -155,7 +155,7 @@ pub(super) fn write<'a>(
 /// Reads the data of an update.
 ///
 /// # Errors
-/// [`BadMessage`] if the checksum, the layout or an entry is not right: none of it counts then.
+/// [`BadMessage`] if the checksum, the layout or an entry is wrong; then no entry is used.
 pub(super) fn read(data: &[u8], now: Instant) -> Result<(ReplicaHeader, Vec<Change>), BadMessage> {
     let (header, mut rest) = ReplicaHeader::parse(data, 0).map_err(|_| BadMessage)?;
     let header = *header;

@@ -1,4 +1,4 @@
-//! Two engines joined by hand.
+//! Two engines that the test connects by passing their datagrams.
 
 use ib_mad::MadAddress;
 use ib_sa::{JoinState, McMemberRecord, ServiceRecord};
@@ -41,7 +41,7 @@ fn members(count: u64) -> Registrations {
     }
 }
 
-/// A master and a standby, and what passes between them.
+/// A master and a standby, and the datagrams between them.
 struct Pair {
     master: Replication,
     standby: Replication,
@@ -49,7 +49,7 @@ struct Pair {
     now: Instant,
     /// Datagrams that the master sent.
     sent: usize,
-    /// Changes what the master sends; `None` loses it.
+    /// Changes the master's datagrams; `None` loses one.
     spoil: fn(usize, Mad) -> Option<Mad>,
 }
 
@@ -117,7 +117,7 @@ fn a_standby_holds_what_the_master_was_told_and_changes_cost_what_they_are() {
     pair.tell(1, &members(1000));
     pair.run(Duration::from_secs(5));
     let whole = pair.sent;
-    // One member more: a question and one short message, not 1,000 members again.
+    // One more member: a question and one short message, not 1,000 members again.
     pair.tell(2, &members(1001));
     pair.run(Duration::from_secs(5));
     assert!(pair.sent - whole < 10, "{} of {whole}", pair.sent - whole);
@@ -142,7 +142,7 @@ fn losses_cost_time_and_nothing_else() {
 fn a_changed_bit_is_found_and_all_is_sent_again() {
     let mut pair = Pair::new();
     pair.spoil = |number, mut mad| {
-        // The second message is the first segment of the update; a byte behind its header.
+        // The second message is the first segment of the update; this is a byte after its header.
         if number == 2 {
             mad.bytes[120] ^= 1;
         }
@@ -174,7 +174,7 @@ fn a_manager_that_does_not_answer_is_asked_once() {
     pair.tell(2, &members(4));
     pair.run(Duration::from_secs(3600));
     assert_eq!(pair.sent, asked);
-    // It was away and comes back, perhaps as another program.
+    // It was away and comes back, perhaps running another program.
     pair.master.set_peers(pair.now, &BTreeMap::new());
     let address = MadAddress::gsi(Lid(2), Sl::ZERO);
     let found = BTreeMap::from([(STANDBY, address)]);
@@ -229,7 +229,7 @@ fn leases_go_on_at_the_standby() {
     );
     pair.run(Duration::from_secs(5));
     let sent = pair.sent;
-    // The same services with the leases that are left are no change.
+    // The same services with their remaining leases are no change.
     pair.tell(
         2,
         &all(&[service(1, 95), service(2, 5), service(3, u32::MAX)]),

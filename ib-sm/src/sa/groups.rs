@@ -1,8 +1,8 @@
 //! Multicast groups and their members (IBA vol. 1, 10.5 and 15.2.5.17).
 //!
-//! A group lives from the join that creates it to the leave of its last full member; those that the
-//! partitions define, such as IPoIB's broadcast group, exist before any port joins and stay. A member is a
-//! port with a set of join states: another join adds to it, a leave takes away from it.
+//! A group lives from the join that creates it to the leave of its last full member. Groups that the partitions
+//! define, such as IPoIB's broadcast group, exist before any port joins and stay. A member is a port with a set
+//! of join states: another join adds states, a leave removes some.
 
 mod parameters;
 
@@ -22,22 +22,22 @@ use ib_subnet::Port;
 
 use crate::{SmConfig, registrations::GroupRegistration};
 
-/// Multicast LIDs that there are.
+/// Number of multicast LIDs.
 const MLIDS: u16 = 0x3fff;
-/// One port may create so much of all groups: a fourth.
+/// One port may create at most this fraction of all groups: a quarter.
 const SHARE: usize = 4;
 
 /// One group.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    /// Parameters that all members share; no port.
+    /// Parameters that all members share; the fields of a member's port are empty.
     pub(crate) parameters: McMemberRecord,
     members: BTreeMap<Gid, Member>,
-    /// Stays without members.
+    /// The group stays when it has no members.
     well_known: bool,
     /// The port whose request created it, if a quota counts it.
     creator: Guid,
-    /// Its tree does not fit its members any more.
+    /// The group's tree does not match its members any more.
     changed: bool,
 }
 
@@ -52,14 +52,14 @@ struct Member {
 pub(crate) struct Groups {
     by_mgid: BTreeMap<Gid, Group>,
     mlids: Mlids,
-    /// Groups that the smallest multicast table has room for.
+    /// Number of groups for which the smallest multicast table has room.
     capacity: u16,
     created: Quota,
-    /// Tells groups apart that the administrator names itself.
+    /// Counter that distinguishes the groups that the administrator names itself.
     named: u32,
-    /// LIDs of deleted groups whose trees are still in the switches.
+    /// LIDs of deleted groups whose trees the switches still hold.
     abandoned: Vec<Lid>,
-    /// Some tree does not fit its group any more, or has none.
+    /// At least one tree does not match its group any more, or does not exist.
     changed: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum GroupChange {
     Deleted(Gid),
 }
 
-/// The port that joins, and whether it says so itself.
+/// The port that joins, and whether it sent the request itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'a> {
     pub(crate) gid: Gid,
@@ -101,18 +101,18 @@ impl Group {
         self.parameters.mgid()
     }
 
-    /// Whether its tree does not fit its members any more.
+    /// Whether the group's tree does not match its members any more.
     pub(crate) const fn has_changed(&self) -> bool {
         self.changed
     }
 
-    /// GUIDs of the ports that the tree joins. Those that only send reach it by its nearest switch and
-    /// are part of the tree as well.
+    /// GUIDs of the ports that the tree connects. Send-only members reach it through their nearest switch and are
+    /// part of the tree as well.
     pub(crate) fn ports(&self) -> impl Iterator<Item = Guid> + '_ {
         self.members.keys().map(|gid| gid.guid())
     }
 
-    /// Whether any member receives packets to it.
+    /// Whether any member is a full member, send-only or not, so that the group stays.
     fn has_full_member(&self) -> bool {
         let full = JoinState::FULL_MEMBER | JoinState::SEND_ONLY_FULL_MEMBER;
         self.members
@@ -144,12 +144,13 @@ impl Groups {
         self.by_mgid.values()
     }
 
-    /// The group of this name.
+    /// The group with this MGID.
     pub(super) fn find(&self, mgid: Gid) -> Option<&Group> {
         self.by_mgid.get(&mgid)
     }
 
-    /// The groups with the LID of `group`: itself, and of IPv6 solicited-node groups those that share it.
+    /// The groups that share the LID of `group`: itself, and for IPv6 solicited-node groups those with the same
+    /// LID.
     pub(crate) fn sharing<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Group> {
         let shared = parameters::solicited_node_range(group.mgid());
         let range = shared.unwrap_or(group.mgid()..=group.mgid());
@@ -163,7 +164,7 @@ impl Groups {
         self.iter().find(|group| group.parameters.mlid() == mlid)
     }
 
-    /// LIDs of groups that are gone, whose trees are still in the switches.
+    /// LIDs of deleted groups whose trees the switches still hold.
     pub(crate) fn abandoned(&self) -> impl Iterator<Item = Lid> + '_ {
         self.abandoned.iter().copied()
     }
@@ -173,7 +174,7 @@ impl Groups {
         self.changed
     }
 
-    /// Says that the trees fit again.
+    /// Notes that all trees match their groups again.
     pub(crate) fn settle(&mut self) {
         self.changed = false;
         self.abandoned.clear();
@@ -182,7 +183,7 @@ impl Groups {
         }
     }
 
-    /// The smallest multicast table of all switches holds so many groups.
+    /// Sets the number of groups for which the smallest multicast table has room.
     pub(crate) fn set_capacity(&mut self, capacity: u16) {
         let mut mlids = Mlids::new(capacity);
         for group in self.by_mgid.values() {
@@ -192,7 +193,7 @@ impl Groups {
         self.capacity = capacity;
     }
 
-    /// Makes a group that stays, unless it is there.
+    /// Creates a permanent group unless it exists.
     pub(crate) fn ensure_static(&mut self, parameters: McMemberRecord) -> Option<GroupChange> {
         let mgid = parameters.mgid();
         if let Some(group) = self.by_mgid.get_mut(&mgid) {
@@ -203,8 +204,8 @@ impl Groups {
         Some(GroupChange::Created(mgid))
     }
 
-    /// Lets go of the groups that stayed for a partition which no longer asks for them: they live on as long as
-    /// they have full members.
+    /// Releases permanent groups whose partition no longer asks for them: they stay only as long as they have
+    /// full members.
     pub(crate) fn retain_static(&mut self, asked: &BTreeSet<Gid>) -> Vec<GroupChange> {
         let mut released = Vec::new();
         for (&mgid, group) in &mut self.by_mgid {
@@ -219,7 +220,7 @@ impl Groups {
             .collect()
     }
 
-    /// Takes in Set(MCMemberRecord). A group that it creates counts against the quota of `creator`.
+    /// Applies Set(MCMemberRecord). A group that it creates counts against the quota of `creator`.
     pub(crate) fn join(
         &mut self,
         config: &SmConfig,
@@ -245,7 +246,7 @@ impl Groups {
             None => {
                 let (named, by_mgid) = (&mut self.named, &self.by_mgid);
                 let own_mgid = |scope| {
-                    // Groups from before a restart keep their names, which may be the next ones.
+                    // Groups from before a restart keep their MGIDs, which the counter may reach next.
                     loop {
                         *named = named.wrapping_add(1);
                         let mgid = parameters::own_mgid(scope, config.subnet_prefix, *named);
@@ -283,7 +284,7 @@ impl Groups {
         Ok((record, created.map(GroupChange::Created)))
     }
 
-    /// Takes in Delete(MCMemberRecord). A membership that the port itself asked for only the port ends.
+    /// Applies Delete(MCMemberRecord). Only the port itself can end a membership that it requested itself.
     pub(crate) fn leave(
         &mut self,
         port: Gid,
@@ -314,7 +315,7 @@ impl Groups {
         Ok((record, self.delete_if_empty(mgid)))
     }
 
-    /// Ends the memberships of ports that are no more.
+    /// Ends the memberships of ports that are gone.
     pub(crate) fn retain_ports(&mut self, keep: impl Fn(Guid) -> bool) -> Vec<GroupChange> {
         let mut touched = Vec::new();
         for (&mgid, group) in &mut self.by_mgid {
@@ -347,7 +348,7 @@ impl Groups {
         each.collect()
     }
 
-    /// Takes in groups from before a restart. Returns whether each has its LID again.
+    /// Restores groups from before a restart. Returns whether each has its LID again.
     pub(crate) fn restore(&mut self, kept: &[GroupRegistration]) -> bool {
         let mut all = true;
         for kept in kept {
@@ -382,8 +383,8 @@ impl Groups {
         all
     }
 
-    /// The records of a query, of one group if it names one: a record of each group, or of each membership
-    /// for who may know the members.
+    /// The records for a query, of one group if the query names one. With `members` there is a record for each
+    /// membership, otherwise one for each group.
     pub(crate) fn records(
         &self,
         mgid: Option<Gid>,
@@ -445,7 +446,7 @@ impl Groups {
         self.created.release(creator);
         self.changed = true;
         match self.find_sharing(mgid, mlid) {
-            // The tree has members of other groups, and may have lost some.
+            // The tree contains members of other groups, and may have lost some.
             Some(other) => other.changed = true,
             None => {
                 self.mlids.release(mlid);
@@ -455,7 +456,7 @@ impl Groups {
         Some(GroupChange::Deleted(mgid))
     }
 
-    /// The LID of the solicited-node groups that a group of this name is one of, if there is one.
+    /// The LID of the solicited-node groups to which a group with this MGID belongs, if there is one.
     fn shared_mlid(&self, mgid: Gid) -> Option<Lid> {
         let range = parameters::solicited_node_range(mgid)?;
         let (_, group) = self.by_mgid.range(range).next()?;

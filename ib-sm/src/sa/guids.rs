@@ -25,12 +25,12 @@ const FIRST_ENTRY: u8 = 4;
 /// The alias GUIDs of all ports.
 #[derive(Debug, Default)]
 pub(crate) struct AliasGuids {
-    /// By port GUID and block, without the port's own.
+    /// Alias GUIDs by port GUID and block, without the port's own GUID.
     blocks: BTreeMap<(Guid, u8), GuidInfo>,
     taken: BTreeSet<Guid>,
-    /// How many the manager has chosen.
+    /// Number of alias GUIDs that the manager has chosen.
     chosen: u64,
-    /// Blocks that the ports do not hold yet.
+    /// Blocks that their ports do not hold yet.
     unwritten: BTreeSet<(Guid, u8)>,
 }
 
@@ -45,7 +45,7 @@ impl AliasGuids {
         guids
     }
 
-    /// The blocks that the ports do not hold yet; they count as held from now on.
+    /// Takes out the blocks that their ports do not hold yet; from now on they count as held.
     pub(crate) fn take_unwritten(&mut self) -> Vec<(Guid, u8, GuidInfo)> {
         let unwritten = core::mem::take(&mut self.unwritten);
         let blocks = unwritten.into_iter();
@@ -54,18 +54,18 @@ impl AliasGuids {
             .collect()
     }
 
-    /// Takes in that a block may not have reached its port.
+    /// Notes that a block may not have reached its port.
     pub(crate) fn write_again(&mut self, port: Guid, block: u8) {
         self.unwritten.insert((port, block));
     }
 
-    /// Takes in that a port has come: it may have lost what it held.
+    /// Notes that a port has appeared: it may have lost its alias GUIDs.
     pub(crate) fn write_all_again(&mut self, port: Guid) {
         let blocks = self.blocks.range((port, 0)..=(port, u8::MAX));
         self.unwritten.extend(blocks.map(|(&at, _)| at));
     }
 
-    /// All blocks that hosts asked for.
+    /// All blocks that hosts requested.
     pub(crate) fn registrations(&self) -> Vec<GuidRegistration> {
         let blocks = self.blocks.keys().map(|&(port_guid, block)| {
             let mut record = GuidInfoRecord::default();
@@ -77,7 +77,7 @@ impl AliasGuids {
         blocks.collect()
     }
 
-    /// Takes in blocks from before a restart; a GUID that is in two of them is left to the first.
+    /// Restores blocks from before a restart. A GUID that is in two of them is kept in the first.
     pub(crate) fn restore(&mut self, kept: &[GuidRegistration]) {
         for block in kept {
             let (port, number) = (block.port_guid, block.record.block_num());
@@ -94,7 +94,7 @@ impl AliasGuids {
         }
     }
 
-    /// Takes in Set or Delete(GUIDInfoRecord): the entries whose bits are set.
+    /// Applies Set or Delete(GUIDInfoRecord) to the entries whose bits are set.
     pub(super) fn change(
         &mut self,
         view: View<'_>,
@@ -112,7 +112,7 @@ impl AliasGuids {
         let (guid, block) = (port.guid(), wanted.block_num());
         let room = port.info().map_or(0, |info| info.guid_cap());
         let mut guids = self.block(guid, block);
-        // Taken over only if every entry will do.
+        // Applied only if every entry is acceptable.
         let mut taken = self.taken.clone();
         for entry in 0..GuidInfo::ENTRIES {
             if !mask.has(FIRST_ENTRY.saturating_add(entry)) {
@@ -149,7 +149,7 @@ impl AliasGuids {
         Ok(record)
     }
 
-    /// A free GUID of the manager's range (`sm_assigned_guid`): its first byte, then a count.
+    /// A free GUID of the manager's range (`sm_assigned_guid`): the range's first byte, then a count.
     fn choose(&mut self, view: View<'_>, taken: &BTreeSet<Guid>) -> Guid {
         loop {
             self.chosen = self.chosen.wrapping_add(1);

@@ -1,8 +1,8 @@
 //! Parameters of multicast groups: P_Key, Q_Key, MTU, rate, service level and the MGID itself
 //! (IBA vol. 1, 10.5 and 15.2.5.17).
 //!
-//! A join creates a group with the parameters of its request; a later join must fit them. Partitions define
-//! groups as well, such as IPoIB's broadcast group.
+//! A join creates a group with the parameters of its request; the parameters of a later join must match.
+//! Partitions define groups as well, such as IPoIB's broadcast group.
 
 use core::ops::RangeInclusive;
 
@@ -19,13 +19,13 @@ use crate::{
     partition::{GroupOptions, Partition},
 };
 
-/// First 16 bits of a group that the administrator names itself, after `FF1s`: 0xA01B.
+/// First 16 bits after `FF1s` of the MGID of a group that the administrator names itself: 0xA01B.
 const OWN_SIGNATURE: u16 = 0xa01b;
-/// The same of IPoIB's groups, by IP version.
+/// First 16 bits after `FF1s` of the MGID of IPoIB's groups, by IP version.
 const IPOIB_SIGNATURES: [u16; 2] = [0x401b, 0x601b];
 
-/// The parameters of a group that a join creates: as the request says, else as the port can. `own_mgid` names
-/// the group for a scope where the request leaves that to the administrator.
+/// The parameters of a group that a join creates: those of the request, otherwise those of the port. `own_mgid`
+/// supplies the MGID for a scope if the request leaves it to the administrator.
 pub(super) fn of_new_group(
     config: &SmConfig,
     candidate: Candidate<'_>,
@@ -52,7 +52,7 @@ pub(super) fn of_new_group(
     };
     let info = candidate.port.info().ok_or(SaStatus::REQ_INVALID_GID)?;
     let (mtu, speed) = (info.neighbor_mtu(), info.rate().unwrap_or(Rate::GBPS_10));
-    // A value without its selector says nothing: the creator's port decides, as with OpenSM 3.3.23.
+    // A value without its selector is ignored: the creator's port decides, as with OpenSM 3.3.23.
     let mtu = match given.contains(C::MTU | C::MTU_SELECTOR) {
         true => wanted.mtu_selector().choose_mtu(wanted.mtu(), mtu),
         false => Some(mtu),
@@ -92,7 +92,7 @@ pub(super) fn of_new_group(
     Ok(parameters)
 }
 
-/// Whether a port may join a group as it asks to.
+/// Whether a port may join a group with the parameters of its request.
 pub(super) fn fits(
     config: &SmConfig,
     parameters: &McMemberRecord,
@@ -129,7 +129,7 @@ pub(super) fn fits(
     }
 }
 
-/// Without a selector a value means exactly that value.
+/// A value without a selector means exactly that value.
 fn selector(given: McMemberComponents, bit: McMemberComponents, selector: Selector) -> Selector {
     match given.contains(bit) {
         true => selector,
@@ -137,7 +137,7 @@ fn selector(given: McMemberComponents, bit: McMemberComponents, selector: Select
     }
 }
 
-/// The name of a group whose creator leaves it to the administrator: `FF1s:A01B`, the prefix, a count.
+/// The MGID of a group whose creator leaves it to the administrator: `FF1s:A01B`, the prefix, a count.
 pub(super) fn own_mgid(scope: u8, prefix: GidPrefix, count: u32) -> Gid {
     let head = 0xff10 | u128::from(scope & 0xf);
     let bits = head << 112
@@ -147,8 +147,9 @@ pub(super) fn own_mgid(scope: u8, prefix: GidPrefix, count: u32) -> Gid {
     Gid(bits.to_be_bytes())
 }
 
-/// Whether a host may create a group of this name: a multicast GID with a scope. Scope 0xF is reserved and allowed, as
-/// with OpenSM 3.3.23. Groups that the administrator names are its own, and IPoIB's carry their P_Key.
+/// Whether a host may create a group with this MGID: a multicast GID with a scope. Scope 0xF is reserved but
+/// allowed, as with OpenSM 3.3.23. The MGIDs that the administrator assigns are refused, and those of IPoIB must
+/// carry the group's P_Key.
 fn may_be_created(config: &SmConfig, mgid: Gid, p_key: PKey) -> bool {
     let [_, scope, high, low, key @ ..] = mgid.0;
     let signature = u16::from_be_bytes([high, low]);
@@ -174,8 +175,8 @@ pub(super) fn solicited_node_range(mgid: Gid) -> Option<RangeInclusive<Gid>> {
     (bits & FIXED == SOLICITED_NODE).then(|| gid(bits & !NODE)..=gid(bits | NODE))
 }
 
-/// The groups that a partition asks for: IPoIB's broadcast group (RFC 4391, 4:
-/// `FF1s:401B:pppp::FFFF:FFFF`), and those that its rules name.
+/// The groups that a partition defines: IPoIB's broadcast group (RFC 4391, 4: `FF1s:401B:pppp::FFFF:FFFF`), and
+/// those of its rules.
 pub(crate) fn groups_of<'a>(
     config: &'a SmConfig,
     partition: &'a Partition,
