@@ -1,10 +1,10 @@
-//! The subnet administrator: answers queries about the subnet, and keeps what hosts register with it
-//! (IBA vol. 1, 15.4).
+//! The subnet administrator: answers queries about the subnet, and keeps the registrations of hosts (IBA vol. 1,
+//! 15.4).
 //!
-//! A query is one record as a template and a mask of the components that count. Get wants exactly
-//! one record, GetTable any number, as one message of many segments. Answers come from what the last
-//! sweep found; until one has ended the answer is BUSY. Without the right SM_Key a requester sees only
-//! ports in its own partitions.
+//! A query is one record as a template and a mask of the components to compare. Get expects exactly one record;
+//! GetTable returns any number, as one message of many segments. Answers come from the results of the last sweep;
+//! until one has ended the answer is BUSY. Without the right SM_Key a requester sees only ports in its own
+//! partitions.
 
 mod answer;
 pub(crate) mod groups;
@@ -49,7 +49,7 @@ pub(crate) use self::{
 
 use crate::registrations::Registrations;
 
-/// The subnet administrator: registrations of hosts, and the answers that are being sent.
+/// The subnet administrator: registrations of hosts, and the answers in progress.
 #[derive(Debug)]
 pub(crate) struct SubnetAdministrator {
     pub(crate) groups: Groups,
@@ -57,10 +57,10 @@ pub(crate) struct SubnetAdministrator {
     services: Services,
     subscriptions: Subscriptions,
     queue: RequestQueue,
-    /// Refusals that wait to be sent.
+    /// Refusals that have not been sent yet.
     refusals: VecDeque<Mad>,
     rmpp: Rmpp,
-    /// Counts what may have changed what is kept.
+    /// Counts the requests that may have changed a registration.
     version: u64,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct SubnetAdministrator {
 pub struct RegistrationCounts {
     /// Multicast groups.
     pub groups: usize,
-    /// Memberships of them.
+    /// Memberships of multicast groups.
     pub memberships: usize,
     /// Services.
     pub services: usize,
@@ -77,19 +77,19 @@ pub struct RegistrationCounts {
     pub subscriptions: usize,
 }
 
-/// A request and what came with it.
+/// A request and its context.
 #[derive(Clone, Copy)]
 struct RequestContext<'a> {
     now: Instant,
     mad: &'a Mad,
     request: &'a SaMad,
     view: View<'a>,
-    /// Of a table that is made in parts: the nodes that it is about now.
+    /// For a table that is made in parts: the nodes of the present part.
     part: Option<&'a [Guid]>,
 }
 
 impl SubnetAdministrator {
-    /// One without registrations; `window` is for its Reports, `rmpp` for its tables.
+    /// An administrator without registrations; `window` is for its Reports, `rmpp` for its tables.
     pub(crate) fn new(window: WindowConfig, rmpp: RmppConfig) -> Self {
         Self {
             groups: Groups::default(),
@@ -113,7 +113,7 @@ impl SubnetAdministrator {
         }
     }
 
-    /// Takes in what hosts registered before a restart. Returns whether all of it has a place.
+    /// Restores the registrations of hosts from before a restart. Returns whether all of them found a place.
     pub(crate) fn restore(&mut self, now: Instant, kept: &Registrations) -> bool {
         let groups = self.groups.restore(&kept.groups);
         for subscription in &kept.subscriptions {
@@ -125,12 +125,12 @@ impl SubnetAdministrator {
         groups && services
     }
 
-    /// Rises whenever anything that is kept may have changed.
+    /// Increases whenever a registration may have changed.
     pub(crate) const fn version(&self) -> u64 {
         self.version
     }
 
-    /// Number of registrations that it keeps.
+    /// Numbers of registrations that the administrator keeps.
     pub(crate) fn counts(&self) -> RegistrationCounts {
         RegistrationCounts {
             groups: self.groups.iter().count(),
@@ -140,12 +140,12 @@ impl SubnetAdministrator {
         }
     }
 
-    /// Takes in a request; its answer comes from [`poll_transmit`](Self::poll_transmit).
+    /// Accepts a request; its answer comes from [`poll_transmit`](Self::poll_transmit).
     pub(crate) fn handle_request(&mut self, now: Instant, mad: &Mad) {
         self.enqueue(now, Work::Request(*mad));
     }
 
-    /// Takes in a datagram of a transfer or an answer to a Report. Returns whether it is one.
+    /// Accepts a datagram of a transfer or the answer to a Report. Returns whether the datagram is one of these.
     pub(crate) fn handle_transfer(&mut self, now: Instant, mad: &Mad) -> bool {
         let header = mad.header();
         let is_ours = header.base_version() == 1
@@ -154,7 +154,7 @@ impl SubnetAdministrator {
         is_ours && (self.subscriptions.handle_mad(now, mad) || self.rmpp.handle_mad(now, mad))
     }
 
-    /// Takes in the requests that came in segments: those for MultiPathRecord. `serves` says whether this manager
+    /// Accepts the requests that arrived in segments: those for MultiPathRecord. `serves` is whether this manager
     /// answers requests.
     pub(crate) fn handle_messages(&mut self, now: Instant, serves: bool) {
         while let Some(event) = self.rmpp.poll_event() {
@@ -166,13 +166,13 @@ impl SubnetAdministrator {
         }
     }
 
-    /// Tells subscribers what a device reported.
+    /// Reports a device's notice to its subscribers.
     pub(crate) fn forward(&mut self, view: View<'_>, notice: &Notice) {
         self.subscriptions
             .report(notice, |gid| view.subnet.port(view.port_of(gid)?)?.lids());
     }
 
-    /// Tells subscribers that a port came (trap 64) or went (trap 65), or a group did (66, 67).
+    /// Reports to subscribers that a port appeared (trap 64) or disappeared (trap 65), or a group did (66, 67).
     pub(crate) fn announce(&mut self, view: View<'_>, trap: TrapNumber, gid: Gid) {
         let mut details = [0; 54];
         for (to, from) in details.iter_mut().skip(6).zip(gid.0) {
@@ -190,7 +190,7 @@ impl SubnetAdministrator {
         self.forward(view, &notice);
     }
 
-    /// Announces what a join, a leave or the start did to the groups.
+    /// Reports the changes of groups that follow from a join, a leave or the start.
     pub(crate) fn announce_group(&mut self, view: View<'_>, change: GroupChange) {
         let (trap, mgid) = match change {
             GroupChange::Created(mgid) => (TrapNumber::MC_GROUP_CREATED, mgid),
@@ -199,8 +199,8 @@ impl SubnetAdministrator {
         self.announce(view, trap, mgid);
     }
 
-    /// Drops the registrations of ports that are gone. Services and subscriptions wait for their port to come back, unless
-    /// `drop_event_subscriptions` is set or there is little room left.
+    /// Deletes the registrations of ports that are gone. Services and subscriptions wait for their port to come
+    /// back, unless `drop_event_subscriptions` is set or there is little room left.
     pub(crate) fn retain_ports(&mut self, view: View<'_>, keep: impl Fn(Guid) -> bool) {
         self.version = self.version.wrapping_add(1);
         let drop_all = view.config.drop_event_subscriptions;
@@ -222,7 +222,7 @@ impl SubnetAdministrator {
         self.subscriptions.handle_timeout(now);
     }
 
-    /// Takes in that a datagram was not sent or not delivered.
+    /// Notes that a datagram was not sent or not delivered.
     pub(crate) fn handle_send_failed(&mut self, mad: &Mad) {
         if !self.rmpp.handle_undelivered(mad) {
             self.subscriptions.handle_send_failed(mad);
@@ -239,7 +239,7 @@ impl SubnetAdministrator {
         timers.into_iter().flatten().min()
     }
 
-    /// The next datagram to send; answers come from `view`, which is `None` until a sweep has ended.
+    /// The next datagram to send. Answers are made from `view`, which is `None` until a sweep has ended.
     pub(crate) fn poll_transmit(&mut self, now: Instant, view: Option<View<'_>>) -> Option<Mad> {
         if let Some(refusal) = self.refusals.pop_front() {
             return Some(refusal);
@@ -266,7 +266,7 @@ impl SubnetAdministrator {
         }
     }
 
-    /// Does the next piece of work. `None` if the answer goes out in segments, or there is none yet.
+    /// Does the next piece of work. `None` if the answer is sent in segments or is not ready yet.
     fn serve(&mut self, now: Instant, view: Option<View<'_>>, work: Work) -> Option<Mad> {
         let Some(view) = view else {
             return refuse(work.first(), MadStatus::BUSY);
@@ -305,7 +305,7 @@ impl SubnetAdministrator {
         self.serve_part(now, view, table)
     }
 
-    /// Makes the next part of a table, and sends the table with its last one.
+    /// Makes the next part of a table, and sends the whole table after the last part.
     fn serve_part(
         &mut self,
         now: Instant,
@@ -341,7 +341,7 @@ impl SubnetAdministrator {
         self.send(context, Ok(Answer::Table(whole)))
     }
 
-    /// Sends an answer, or lets RMPP do so.
+    /// Sends an answer, in segments by RMPP if it is a table.
     fn send(&mut self, context: RequestContext<'_>, answered: Answered) -> Option<Mad> {
         let RequestContext {
             request, mad, now, ..
@@ -355,7 +355,7 @@ impl SubnetAdministrator {
         let mut headers = request.refuse(MadStatus::OK);
         headers.set_attribute_offset(table.attribute_offset);
         let status = match self.rmpp.send(now, &reply(mad, &headers), table.data) {
-            // The request was repeated while its answer is being sent.
+            // The request was repeated while its answer is still being sent.
             Ok(_) | Err(RmppError::Duplicate) => return None,
             Err(RmppError::Busy) => MadStatus::BUSY,
             Err(_) => MadStatus::from_sa(SaStatus::NO_RESOURCES),
@@ -364,7 +364,7 @@ impl SubnetAdministrator {
     }
 }
 
-/// The answer to a request that is refused before it is looked at.
+/// The answer to a request that is refused before it is examined.
 fn refuse(mad: &Mad, status: MadStatus) -> Option<Mad> {
     let (request, _) = SaMad::parse(&mad.bytes, 0).ok()?;
     Some(reply(mad, &request.refuse(status)))

@@ -1,4 +1,4 @@
-//! The manager in a few numbers: who it is, what it does, what it keeps.
+//! The state of the manager in a few numbers: its identity, its activity, its registrations.
 
 use alloc::vec::Vec;
 
@@ -23,21 +23,21 @@ pub struct Status {
     pub state: SmState,
     /// Election priority of this manager, 0..=15.
     pub priority: u8,
-    /// Whether the last sweep left every port configured.
+    /// Whether the last sweep ended with every port configured.
     pub up: bool,
     /// The phase of the present sweep; `None` while the manager waits.
     pub phase: Option<Phase>,
-    /// Requests that wait in the sweep's queue or for an answer.
+    /// Number of requests that are queued or in flight.
     pub requests: usize,
-    /// When the last sweep began, or the one at work.
+    /// When the running sweep began, or the last one if none is running.
     pub sweep_started: Instant,
-    /// The engine of the routes that are installed.
+    /// The engine that computed the installed routes.
     pub engine: Option<&'static str>,
-    /// Datagrams since the start.
+    /// Numbers of datagrams since the start.
     pub mads: MadCounts,
-    /// The other managers that the last discovery met, with where they sit.
+    /// The other managers that the last discovery found, each with its port.
     pub others: Vec<(PortAt, SmInfo)>,
-    /// Numbers of what hosts registered with the administrator.
+    /// Numbers of registrations that the administrator keeps.
     pub registered: RegistrationCounts,
 }
 

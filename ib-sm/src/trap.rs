@@ -1,8 +1,8 @@
-//! Traps: what devices report by themselves (IBA vol. 1, 13.4.9 and 14.3.13).
+//! Traps: notices that devices send unrequested (IBA vol. 1, 13.4.9 and 14.3.13).
 //!
-//! A device repeats its trap until it is repressed, so every trap is repressed at once, known or not. Traps
-//! about changes of the subnet start a sweep; a burst starts only one. A trap that a device sends over and
-//! over all the same, for a port that flaps for instance, is ignored after a while.
+//! A device repeats its trap until it is repressed, so every trap is repressed at once, known or not. Traps about
+//! changes of the subnet start a sweep; a burst starts only one. A trap that a device repeats nevertheless, for
+//! example for a port that flaps, is ignored after a while.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -11,36 +11,36 @@ use ib_mad::{Attribute, Instant, Mad, Method, MgmtClass, NoticeDetails129, Notic
 use ib_smp::{DrDirection, SmpDirected, SmpLidRouted};
 use ib_wire::{Lid, MKey, PortNum};
 
-/// Equal traps that are listened to, each within [`WINDOW`] of the one before.
+/// Number of equal traps that are acted on, each within [`WINDOW`] of the one before; further ones are ignored.
 const PATIENCE: u32 = 10;
-/// Equal traps after which a port counts as babbling. Source: opensm(8), `babbling_port_policy`.
+/// Number of equal traps after which a port counts as babbling. Source: opensm(8), `babbling_port_policy`.
 const BABBLING: u32 = 250;
-/// Traps further apart than this are not repetitions.
+/// Traps further apart than this do not count as repetitions.
 const WINDOW: Duration = Duration::from_secs(5);
-/// Number of different traps that are counted separately; beyond it the oldest are forgotten.
+/// Maximum number of different traps that are counted. Beyond it those older than [`WINDOW`] are forgotten.
 const KINDS: usize = 256;
 
 /// The manager's action after a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapAction {
-    /// The subnet has changed.
+    /// Read what changed: the trap announces a change of the subnet.
     Sweep,
-    /// The host may want to know.
+    /// Report the trap to the host only.
     Report,
-    /// It came too often.
+    /// Ignore the trap: it came too often.
     Ignore,
-    /// It came so often that its port may be shut off.
+    /// Disable the port if the options permit it: the trap came very often.
     ShutOff,
 }
 
-/// Which traps came lately.
+/// The traps of the recent past.
 #[derive(Debug, Default)]
 pub(crate) struct TrapFilter {
     seen: BTreeMap<(Lid, [u8; 64]), (Instant, u32)>,
 }
 
 impl TrapFilter {
-    /// Judges a trap.
+    /// Counts a trap and decides on the action.
     pub(crate) fn judge(&mut self, now: Instant, notice: &NoticeSm) -> TrapAction {
         // The toggle and the count differ between repetitions of one trap.
         let mut same = *notice;
@@ -77,7 +77,7 @@ impl TrapFilter {
     }
 }
 
-/// The port that a trap about link errors complains of: 129, 130 and 131 name it alike.
+/// The port about which a trap on link errors complains: 129, 130 and 131 name it in the same field.
 pub(crate) fn babbler(notice: &NoticeSm) -> Option<(Lid, PortNum)> {
     let about_a_link = matches!(
         TrapNumber(notice.trap_number()),
@@ -90,7 +90,7 @@ pub(crate) fn babbler(notice: &NoticeSm) -> Option<(Lid, PortNum)> {
     (about_a_link && notice.is_generic()).then(|| (details.lidaddr(), details.port_num()))
 }
 
-/// Opens a trap of subnet management, directed or by LID.
+/// Parses a trap of subnet management, whether directed-route or LID-routed.
 pub(crate) fn notice(mad: &Mad) -> Option<NoticeSm> {
     let header = mad.header();
     if header.method() != Method::TRAP || header.attribute_id() != NoticeSm::ID {
@@ -99,7 +99,7 @@ pub(crate) fn notice(mad: &Mad) -> Option<NoticeSm> {
     smp_data(mad).map(NoticeSm::from_bytes)
 }
 
-/// The data of an SMP of either form.
+/// The data of an SMP, whether directed-route or LID-routed.
 pub(crate) fn smp_data(mad: &Mad) -> Option<[u8; 64]> {
     match mad.header().mgmt_class() {
         MgmtClass::SUBN_LID => Some(*SmpLidRouted::parse(&mad.bytes, 0).ok()?.0.smp_data()),
@@ -108,7 +108,7 @@ pub(crate) fn smp_data(mad: &Mad) -> Option<[u8; 64]> {
     }
 }
 
-/// The TrapRepress that silences a trap: the same transaction and notice, back to where it came from.
+/// The TrapRepress that stops a trap: the same transaction and notice, sent back to the trap's origin.
 pub(crate) fn repress(trap: &Mad, m_key: MKey) -> Option<Mad> {
     let mut answer = *trap;
     match trap.header().mgmt_class() {

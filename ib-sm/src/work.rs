@@ -1,4 +1,4 @@
-//! Work: what takes longer than a call of an engine may, as data that the host runs where it likes.
+//! Work: computations that take longer than one call of an engine may, as data that the host runs where it likes.
 
 use alloc::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// A computation that a manager waits for: routes, their verification, or the order of their writes.
 ///
-/// It is self-contained, so that it can run on another thread. Give its result back by
+/// It is self-contained, so it can run on another thread. Pass its result to
 /// [`SubnetManager::handle_done`](crate::SubnetManager::handle_done).
 #[derive(Debug)]
 pub struct Work {
@@ -28,11 +28,11 @@ pub struct Done {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
-    /// Repairs the routes in force, or asks the engines after the first so many.
+    /// Repairs the routes in force, or tries the engines after the first `tried`.
     Route(Arc<RoutingTask>, usize),
-    /// Verifies what a search came to.
+    /// Verifies the result of a search for routes.
     Verify(Arc<RoutingTask>, Arc<ib_routing::Routes>),
-    /// Orders the writes of entries that work.
+    /// Determines the order in which working entries are moved.
     Move(Arc<MoveTask>),
 }
 
@@ -48,7 +48,7 @@ impl Work {
         Self { number, task }
     }
 
-    /// Computes the result.
+    /// Runs the work and returns its result.
     #[must_use]
     pub fn run(self) -> Done {
         Done {
@@ -63,7 +63,7 @@ impl Work {
 }
 
 impl Done {
-    /// The number of the work, and its result.
+    /// Takes out the number of the work and its result.
     pub(crate) fn into_parts(self) -> (u64, Outcome) {
         (self.number, self.outcome)
     }

@@ -12,11 +12,11 @@ use ib_wire::QKey;
     reason = "an answer lives until it is sent; a box would cost an allocation for each"
 )]
 pub(super) enum Answer {
-    /// One datagram.
+    /// One record, in one datagram.
     Single(SaMad),
-    /// Any number of records, in segments.
+    /// Any number of records, sent in segments.
     Table(Table),
-    /// A table that is made in parts, of the records of so many nodes each.
+    /// A table that is made in parts, each with the records of this many nodes.
     InParts(usize),
 }
 
@@ -29,14 +29,14 @@ impl Answer {
     }
 }
 
-/// The records that are like the template of the request.
+/// The records that match the template of the request.
 pub(super) fn select<R: Record>(request: &SaMad, all: impl IntoIterator<Item = R>) -> Answered {
     chosen(request, all, |record, template| {
         record.matches(template, request.component_mask())
     })
 }
 
-/// The records that `matches` chooses, in the form that the method asks for.
+/// The records that `matches` selects, in the form that the method requires.
 pub(super) fn chosen<R: Record>(
     request: &SaMad,
     all: impl IntoIterator<Item = R>,

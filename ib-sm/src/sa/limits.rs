@@ -3,7 +3,7 @@
 use ib_smp::PortInfo;
 use ib_wire::{Mtu, Rate};
 
-/// The weakest link so far.
+/// The MTU and rate of the weakest link so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) mtu: Mtu,

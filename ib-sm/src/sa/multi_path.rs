@@ -1,6 +1,6 @@
 //! MultiPathRecord: paths between two sets of ports at once (IBA vol. 1, 15.2.5.20).
 //!
-//! The request comes in segments, as its GIDs may be many, and so does the answer: a table of
+//! The request arrives in segments, because it may hold many GIDs. The answer is sent in segments too: a table of
 //! PathRecords under the method GetMultiResp.
 
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use super::{
     path::{MAX_PATHS, between},
 };
 
-/// The paths from every source to every destination, `numb_path` at most.
+/// The paths from every source to every destination, at most `numb_path` altogether.
 pub(super) fn paths(
     view: View<'_>,
     query: MultiPathQuery<'_>,
@@ -51,7 +51,7 @@ pub(super) fn paths(
     Ok(found)
 }
 
-/// The same wishes as those of a request for paths between two ports.
+/// The same conditions as a template for paths between two ports.
 fn single(
     record: &ib_sa::MultiPathRecord,
     given: MultiPathComponents,

@@ -1,8 +1,7 @@
-//! PathRecord: how two ports reach each other along the tables that are installed
-//! (IBA vol. 1, 15.2.5.16 and 15.4.1).
+//! PathRecord: the paths between two ports by the tables that are installed (IBA vol. 1, 15.2.5.16 and 15.4.1).
 //!
-//! The path is walked port by port: MTU and rate are those of its weakest link. A query that names
-//! neither end is answered as far as [`MAX_PATHS`] go.
+//! The path is followed port by port: its MTU and rate are those of its weakest link. A query that names neither
+//! end is answered if there are at most [`MAX_PATHS`] paths.
 
 mod remote;
 
@@ -19,11 +18,11 @@ use super::{
 };
 use ib_subnet::{NodeId, Port, PortId};
 
-/// Paths that a table may have.
+/// Maximum number of paths in a table.
 pub(super) const MAX_PATHS: usize = 1 << 16;
-/// Paths in a part of a table: about a millisecond of work.
+/// Number of paths in a part of a table: about a millisecond of work.
 const PATHS_IN_PART: usize = 2048;
-/// Switches that a path may pass.
+/// Maximum number of switches on a path.
 const MAX_HOPS: u8 = 64;
 
 /// One end of a path.
@@ -31,12 +30,12 @@ const MAX_HOPS: u8 = 64;
 pub(super) struct End<'a> {
     pub(super) at: PortId,
     port: &'a Port,
-    /// As it was asked for where an alias was, else of the port's own GUID.
+    /// The GID that the query names if it is an alias, otherwise that of the port's own GUID.
     gid: Gid,
     lids: LidRange,
 }
 
-/// A node on a path, and the ports by which a packet comes in and goes out; 0 at the ends.
+/// A node on a path, and the ports by which a packet enters and leaves it; 0 at the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hop {
     pub(super) node: NodeId,
@@ -44,12 +43,13 @@ pub(super) struct Hop {
     pub(super) exit: PortNum,
 }
 
-/// The paths that a query asks for.
+/// The paths that match a query.
 ///
-/// Of a query that leaves an end open, `part` are the nodes of that end: of the source, if both are open.
+/// For a query that leaves an end open, `part` is a list of nodes for that end, or for the source if both are
+/// open.
 ///
 /// # Errors
-/// The status of the answer, where there are too many, or a GID belongs to no port.
+/// The status of the answer, if there are too many paths or a GID belongs to no port.
 pub(super) fn paths(
     view: View<'_>,
     groups: &Groups,
@@ -90,7 +90,7 @@ pub(super) fn paths(
         });
         return Ok(paths.collect());
     }
-    // Get wants one path, however many LIDs the two ends have.
+    // Get returns one path, however many LIDs the two ends have.
     let most = match given.contains(PathComponents::NUMB_PATH) {
         _ if method == Method::GET => 1,
         true => usize::from(template.numb_path()),
@@ -140,10 +140,11 @@ pub(super) fn paths(
     Ok(found)
 }
 
-/// In parts of how many nodes a table of paths is made; `None` for one that names both ends or is short.
+/// The number of nodes in each part of a table of paths; `None` if the query names both ends or the table is
+/// short.
 ///
 /// # Errors
-/// The status of the answer, where there are too many.
+/// The status of the answer, if there are too many paths.
 pub(super) fn nodes_in_part(
     view: View<'_>,
     mask: ComponentMask,
@@ -165,7 +166,7 @@ pub(super) fn nodes_in_part(
     Ok((paths > PATHS_IN_PART).then_some(step))
 }
 
-/// Paths between two ends as a request of many GIDs asks for them: `template` says of what kind.
+/// Paths between two ends for a request with several GIDs; `template` holds the conditions of the request.
 pub(super) fn between(
     view: View<'_>,
     sgid: Gid,
@@ -192,7 +193,7 @@ pub(super) fn between(
     found
 }
 
-/// End ports by GID and LID, where they are given. Every port answers to the default prefix too.
+/// End ports by GID and LID, if these are given. Every port also answers to the default prefix.
 pub(super) fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<End<'_>> {
     let named = |end: &End<'_>| gid.is_none_or(|gid| view.port_of(gid) == Some(end.at));
     let owns = |end: &End<'_>| lid.is_none_or(|lid| end.lids.contains(lid));
@@ -213,7 +214,7 @@ fn all_ends<'a>(view: View<'a>, scope: Scope<'a>) -> Vec<End<'a>> {
     all.filter_map(|(at, ..)| end_at(view, at, None)).collect()
 }
 
-/// An end port, under the GID that it was asked for by where that is an alias.
+/// An end port under the GID that the query names, if this GID is an alias.
 fn end_at(view: View<'_>, at: PortId, gid: Option<Gid>) -> Option<End<'_>> {
     let port = view.subnet.port(at)?;
     Some(End {
@@ -227,14 +228,14 @@ fn end_at(view: View<'_>, at: PortId, gid: Option<Gid>) -> Option<End<'_>> {
     })
 }
 
-/// Whether a GID is one of another subnet: neither of this one's prefix nor of the one that every port answers to.
+/// Whether a GID belongs to another subnet: it has neither this subnet's prefix nor the default prefix.
 fn is_elsewhere(view: View<'_>, gid: Gid) -> bool {
     let prefixes = [view.config.subnet_prefix, GidPrefix::DEFAULT];
     !gid.is_multicast() && !prefixes.contains(&gid.prefix())
 }
 
-/// The router that leads to a port of another subnet, under that port's name: the first that the prefix routes
-/// name and that is there.
+/// The router that leads to a port of another subnet, under that port's GID: the first one in the prefix routes
+/// that is present.
 fn router_to(view: View<'_>, gid: Gid, dlid: Option<Lid>) -> Option<End<'_>> {
     let is_router = |end: &End<'_>| {
         let node = view.subnet.node(end.at.node);
@@ -255,8 +256,8 @@ fn router_to(view: View<'_>, gid: Gid, dlid: Option<Lid>) -> Option<End<'_>> {
     Some(End { gid, ..router })
 }
 
-/// Which LIDs of two ends make a path each: the first of both, the second of both, and so on, so that
-/// several paths between two ports share as little as they can.
+/// The pairs of LIDs of two ends that make a path each: the first of both, the second of both, and so on, so that
+/// several paths between two ports share as few links as possible.
 fn lid_pairs(
     source: LidRange,
     slid: Option<Lid>,
@@ -278,7 +279,7 @@ fn lid_pairs(
     })
 }
 
-/// Follows the path of a packet to `dlid`, node by node. `None` where the tables lead nowhere.
+/// Follows the path of a packet to `dlid`, node by node. `None` if the tables do not lead to the destination.
 pub(super) fn walk(
     view: View<'_>,
     source: End<'_>,
@@ -297,7 +298,7 @@ pub(super) fn walk(
             return pass(hop);
         }
         let node = view.subnet.node(hop.node)?;
-        // Leave the source: a CA by its cable, a switch by its table.
+        // From the source, a CA sends by its cable, a switch by its table.
         hop.exit = match node.switch() {
             Some(_) => routes.port(view.plan.switch(hop.node)?, dlid),
             None if hop.entry.0 == 0 => source.at.port,
@@ -317,7 +318,7 @@ pub(super) fn walk(
     None
 }
 
-/// The path as it is, before anything is asked of it.
+/// The path before the conditions of the query are applied.
 fn path(
     view: View<'_>,
     source: End<'_>,
@@ -343,7 +344,7 @@ fn path(
     record
         .set_sgid(source.gid)
         .set_dgid(destination.gid)
-        // Only a packet that leaves the subnet passes routers.
+        // Only a packet that leaves the subnet passes a router.
         .set_hop_limit(match is_elsewhere(view, destination.gid) {
             true => u8::MAX,
             false => 0,
@@ -372,7 +373,7 @@ fn record(view: View<'_>, (slid, dlid): (Lid, Lid), limits: Limits) -> Option<Pa
     Some(record)
 }
 
-/// The path from a port to a multicast group: what the group is like.
+/// The path from a port to a multicast group, with the group's parameters.
 fn path_to_group(source: End<'_>, slid: Option<Lid>, group: &McMemberRecord) -> Option<PathRecord> {
     let mut record = PathRecord::default();
     record
@@ -394,8 +395,8 @@ fn path_to_group(source: End<'_>, slid: Option<Lid>, group: &McMemberRecord) -> 
     source.port.has_p_key(group.p_key()).then_some(record)
 }
 
-/// Fits a path to what a query asks of MTU, rate, lifetime, partition and service level; `None` if it
-/// cannot.
+/// Adapts a path to the MTU, rate, lifetime, partition and service level of a query; `None` if the path cannot
+/// meet them.
 fn asked_for(
     view: View<'_>,
     source: End<'_>,
@@ -431,7 +432,7 @@ fn asked_for(
     if given.contains(C::P_KEY) {
         let wanted = template.p_key();
         match destination {
-            // The policy has chosen the partition among those that the request means.
+            // The policy has chosen the partition among those that match the request.
             Some(_) if path.p_key().base() == wanted.base() => {}
             Some(destination) => {
                 let shared = source.port.shared_p_key(destination.port, Some(wanted))?;
@@ -442,7 +443,7 @@ fn asked_for(
         }
     }
     if given.contains(C::SL) && template.sl() != path.sl() {
-        // Routes that need no lanes of their own do as well on any.
+        // Routes that need no lanes of their own work on any service level.
         let routes = view.plan.routes()?;
         let any = matches!(routes.sls(), SlTable::Uniform(_)) && routes.vl_map().is_uniform();
         if !any || destination.is_none() {

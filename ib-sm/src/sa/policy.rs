@@ -1,5 +1,4 @@
-//! The QoS policy, applied to paths: the level that fits lowers their limits and names their service
-//! level.
+//! Applies the QoS policy to paths: the matching level lowers a path's limits and sets its service level.
 
 use alloc::vec::Vec;
 
@@ -12,7 +11,7 @@ use ib_subnet::{PortId, node_type};
 
 use crate::qos_policy::{PathQuery, PolicyPort, QosLevel};
 
-/// Makes a path what the policy wants for it; `None` if its level allows no such path. Routes that need their service
+/// Adapts a path to the policy; `None` if its level does not allow the path. Routes that depend on their service
 /// levels keep them.
 pub(super) fn apply(
     view: View<'_>,
@@ -72,8 +71,8 @@ pub(super) fn apply(
     Some(())
 }
 
-/// Puts a path into a partition of its level: the one that the request names, else the first that both ends have.
-/// `None` if there is none.
+/// Sets a path's partition to one of its level: the one that the request names, otherwise the first that both
+/// ends have. `None` if there is none.
 fn choose_partition(
     view: View<'_>,
     source: PortId,
@@ -95,7 +94,7 @@ fn choose_partition(
     Some(())
 }
 
-/// The partitions of a port that have a name.
+/// The named partitions of a port.
 fn partitions(view: View<'_>, at: PortId) -> Vec<(&str, PKey)> {
     let named = view.config.partitions.iter();
     let named = named.map(|partition| (partition.name.as_str(), PKey(partition.base)));

@@ -1,7 +1,8 @@
-//! Requests that wait for their answers: requesters are served in turn.
+//! The queue of requests: requesters are served in turn.
 //!
-//! The queue has a turn of some requests, then its host looks for input again: requests that wait in the transport
-//! have to be read before it is known whose they are. A request that comes alone is served at once.
+//! The queue serves a limited number of requests, a turn. Then its host reads input again, because the requesters
+//! of datagrams that wait in the transport are known only after they are read. A request that arrives alone is
+//! served at once.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
@@ -10,39 +11,40 @@ use bytes::{Bytes, BytesMut};
 use ib_mad::{FairQueue, Instant, Mad};
 use ib_wire::{Guid, Lid};
 
-/// Requests that wait; beyond, those of the requester with the most are refused.
+/// Maximum number of queued requests. Beyond it a request of the requester with the most is refused.
 const MAX_WAITING: usize = 8192;
-/// Requests of one requester that wait; beyond, they are refused.
+/// Maximum number of queued requests of one requester; beyond it they are refused.
 const MAX_WAITING_PER_REQUESTER: usize = 1024;
-/// Requests that are served before the input is looked at again.
+/// Number of requests that are served before input is read again.
 const TURN: usize = 64;
-/// Requests that are read in a row without serving any.
+/// Number of requests that are read in a row without serving any.
 const READ_AHEAD: usize = 256;
-/// Requests within [`BURST_TIME`] that are served as they come while none waits.
+/// Number of requests within [`BURST_TIME`] that are served as they arrive, as long as none is queued.
 const BURST: usize = 32;
 const BURST_TIME: Duration = Duration::from_millis(1);
-/// A part of a table counts as so many requests of a turn.
+/// Number of requests that a part of a table counts for in a turn.
 const PART: usize = 16;
 
-/// Something to be answered.
+/// A piece of work in the queue.
 #[derive(Debug)]
 pub(super) enum Work {
     /// A request of one datagram.
     Request(Mad),
-    /// A request that came in segments: its first datagram and its data.
+    /// A request that arrived in segments: its first datagram and its data.
     Message(Mad, Bytes),
     /// A table that is made part by part.
     Table(Box<TableWork>),
 }
 
-/// A table that is made part by part.
+/// The state of a table that is made part by part.
 #[derive(Debug)]
 pub(super) struct TableWork {
     pub(super) request: Mad,
-    /// Nodes that the table is about: those before `next` are done. By GUID, as a sweep may number them anew.
+    /// Nodes of the table; those before `next` are done. They are listed by GUID because a sweep may renumber
+    /// them.
     pub(super) nodes: Vec<Guid>,
     pub(super) next: usize,
-    /// Nodes in a part.
+    /// Number of nodes in a part.
     pub(super) step: usize,
     pub(super) attribute_offset: u16,
     pub(super) data: BytesMut,
@@ -58,18 +60,18 @@ impl Work {
     }
 }
 
-/// The requests that wait.
+/// The queue of requests.
 #[derive(Debug)]
 pub(super) struct RequestQueue {
-    /// What waits, with when it came.
+    /// Queued work, with the time at which it arrived.
     waiting: FairQueue<Lid, (Instant, Work)>,
-    /// Requests that may be served before the input is looked at.
+    /// Number of requests that may be served before input is read again.
     turn: usize,
-    /// Requests that were read since the last turn.
+    /// Number of requests that were read since the last turn.
     read: usize,
     burst: usize,
     burst_began: Instant,
-    /// When the next turn is due; `None` while nothing waits.
+    /// Time of the next turn; `None` while the queue is empty.
     next_turn: Option<Instant>,
 }
 
@@ -85,7 +87,7 @@ impl RequestQueue {
         }
     }
 
-    /// Takes in a request. Returns the one that is to be refused for want of room, if any.
+    /// Queues a request. Returns the work that is to be refused if there is no room.
     pub(super) fn push(&mut self, now: Instant, work: Work) -> Option<Work> {
         if now.since(self.burst_began) >= BURST_TIME {
             self.burst_began = now;
@@ -104,14 +106,14 @@ impl RequestQueue {
         refused.map(|(_, (_, work))| work)
     }
 
-    /// Puts work back that is not finished.
+    /// Puts unfinished work back into the queue.
     pub(super) fn put_back(&mut self, now: Instant, work: Work) {
         self.waiting.put_back(work.first().address.lid, (now, work));
         self.turn = self.turn.saturating_sub(PART);
         self.next_turn.get_or_insert(now);
     }
 
-    /// The next to be served in this turn, with when it came or was put back.
+    /// The next work of this turn, with the time at which it arrived or was put back.
     pub(super) fn pop(&mut self) -> Option<(Instant, Work)> {
         let left = self.turn.checked_sub(1)?;
         let (_, next) = self.waiting.pop()?;
@@ -127,7 +129,7 @@ impl RequestQueue {
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if self.next_turn.is_some_and(|at| at <= now) {
             self.begin_turn();
-            // After all input of this moment.
+            // The next turn comes after all input of this moment.
             self.next_turn = Some(now.saturating_add(Duration::from_nanos(1)));
         }
     }
@@ -177,7 +179,7 @@ mod tests {
             assert!(queue.push(Instant::ZERO, request(1)).is_none());
         }
         assert!(queue.push(Instant::ZERO, request(2)).is_none());
-        // One request was served when it came.
+        // One request was served when it arrived.
         assert_eq!(served(&mut queue).len(), 1);
         assert!(queue.poll_timeout().is_some_and(|at| at <= Instant::ZERO));
         queue.handle_timeout(Instant::ZERO);

@@ -1,7 +1,6 @@
-//! Devices with known faults, and what a path to them is like (`enable_quirks`).
+//! Devices with known faults, and the limits of paths to them (`enable_quirks`).
 //!
-//! One rule is a row: vendors, device, and what changes. Source of the rows: OpenSM,
-//! `osm_sa_path_record.c`.
+//! Each rule is a row: vendors, device, and the limit. Source of the rows: OpenSM, `osm_sa_path_record.c`.
 
 use ib_sa::{PathComponents, PathRecord, Selector};
 use ib_smp::NodeInfo;
@@ -12,10 +11,10 @@ use super::View;
 
 /// A rule for one device.
 struct Quirk {
-    /// Vendors that sell it.
+    /// Vendor IDs under which it is sold.
     vendors: &'static [u32],
     device: u16,
-    /// The largest MTU at which it is fast.
+    /// The largest MTU at which the device reaches its full speed.
     mtu: Mtu,
 }
 
@@ -57,7 +56,7 @@ fn quirk_of(info: &NodeInfo) -> Option<&'static Quirk> {
     QUIRKS.iter().find(fits)
 }
 
-/// Whether a request wants an MTU above `mtu`, or the largest there is.
+/// Whether a request asks for an MTU above `mtu`, or for the largest one available.
 fn needs_more(mtu: Mtu, template: &PathRecord, given: PathComponents) -> bool {
     if !given.contains(PathComponents::MTU_SELECTOR) {
         return false;

@@ -1,23 +1,23 @@
-//! How much of a bounded table each port may take, so that one host cannot take all of it.
+//! Quotas: limits the entries of a bounded table for each port, so that one host cannot fill it.
 
 use alloc::collections::BTreeMap;
 
 use ib_wire::Guid;
 
-/// Entries of a table by the port that made them.
+/// Number of entries of a table by the port that created them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quota {
     taken: BTreeMap<Guid, usize>,
 }
 
 impl Quota {
-    /// Whether a port has taken fewer than `limit` entries. An unknown maker, of GUID 0, has no limit: its entries
-    /// come from before a restart.
+    /// Whether a port has created fewer than `limit` entries. An unknown creator, of GUID 0, has no limit: its
+    /// entries come from before a restart.
     pub(super) fn has_room(&self, port: Guid, limit: usize) -> bool {
         port == Guid::NONE || self.taken.get(&port).is_none_or(|&taken| taken < limit)
     }
 
-    /// Counts an entry that a port made.
+    /// Counts an entry that a port created.
     pub(super) fn take(&mut self, port: Guid) {
         if port != Guid::NONE {
             let taken = self.taken.entry(port).or_default();
@@ -25,7 +25,7 @@ impl Quota {
         }
     }
 
-    /// Counts an entry of a port as gone.
+    /// Removes an entry of a port from the count.
     pub(super) fn release(&mut self, port: Guid) {
         if let Some(taken) = self.taken.get_mut(&port) {
             *taken = taken.saturating_sub(1);

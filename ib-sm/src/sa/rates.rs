@@ -1,13 +1,13 @@
-//! Rates that the administrator names: old hosts do not know the codes of newer rates (IBA vol. 1, 15.2.5.16).
+//! Limits the rates in answers: old hosts do not support the codes of newer rates (IBA vol. 1, 15.2.5.16).
 
 use ib_wire::Rate;
 
 use crate::SmConfig;
 
-/// The highest code that hosts without the later extended rates know: 300 Gb/s.
+/// The highest code that hosts without the later extended rates support: 300 Gb/s.
 const LAST_ORIGINAL: u8 = Rate::GBPS_300.0;
 
-/// The rate as `config` lets it be named: itself, or the fastest slower one whose code is not too high.
+/// The rate if `config` permits its code, otherwise the fastest slower rate with a permitted code.
 pub(super) fn reduced(config: &SmConfig, rate: Rate) -> Rate {
     let named = match config.max_rate_enum {
         0 => u8::MAX,
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_rate_whose_code_is_too_high_becomes_the_next_slower_one_that_is_known() {
-        // Codes do not grow with the rates: 28 Gb/s is 19, and 25 Gb/s is 15.
+        // Codes do not increase with the rates: 28 Gb/s has code 19, and 25 Gb/s has code 15.
         for (limit, rate, expected) in [
             (0, Rate::GBPS_1200, Rate::GBPS_1200),
             (18, Rate::GBPS_300, Rate::GBPS_300),

@@ -1,4 +1,4 @@
-//! Records made from attributes that devices reported (IBA vol. 1, 15.2.5), one after the other as they are asked for.
+//! Records made from attributes that devices reported (IBA vol. 1, 15.2.5), one at a time on request.
 
 use ib_mad::SmKey;
 use ib_sa::{
@@ -16,7 +16,7 @@ use ib_wire::{Lid, PortNum, addr::LidRange};
 use super::{AliasGuids, View, scope::Scope};
 use ib_subnet::{Node, NodeId, Port, PortId};
 
-/// End ports that have LIDs, with their nodes, as far as the requester may access them.
+/// End ports that have LIDs and that the requester may access, with their nodes.
 fn may_access_end_ports<'a>(
     view: View<'a>,
     scope: Scope<'a>,
@@ -53,7 +53,7 @@ pub(super) fn nodes<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item 
     })
 }
 
-/// PortInfoRecord of every port: those of a switch go by the LID of its port 0. M_Keys are left out.
+/// PortInfoRecord of every port; those of a switch carry the LID of its port 0. M_Keys are set to 0.
 pub(super) fn ports<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = PortInfoRecord> {
     all_ports(view, scope).filter_map(|(port, lid, entry)| {
         let mut info = *entry.info()?;
@@ -100,7 +100,7 @@ pub(super) fn links<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item 
     })
 }
 
-/// The blocks of linear forwarding tables that switches are known to hold.
+/// The known blocks of linear forwarding tables of switches.
 pub(super) fn forwarding_tables<'a>(
     view: View<'a>,
     scope: Scope<'a>,
@@ -121,7 +121,7 @@ pub(super) fn forwarding_tables<'a>(
     })
 }
 
-/// The blocks of random forwarding tables: none, as the manager has switches forward by their linear tables and
+/// The blocks of random forwarding tables: none, because the manager uses linear tables in all switches and
 /// writes no others.
 pub(super) fn random_tables<'a>(
     _: View<'a>,
@@ -130,7 +130,8 @@ pub(super) fn random_tables<'a>(
     core::iter::empty()
 }
 
-/// PortInfoExtendedRecord of every port whose PortInfoExtended is known. The manager reads that of no port yet.
+/// PortInfoExtendedRecord of every port whose PortInfoExtended is known. At present the manager reads it of no
+/// port.
 pub(super) fn extended_ports<'a>(
     _: View<'a>,
     _: Scope<'a>,
@@ -138,7 +139,7 @@ pub(super) fn extended_ports<'a>(
     core::iter::empty()
 }
 
-/// The blocks of multicast tables that switches are known to hold, without empty ones.
+/// The known blocks of multicast tables of switches, except empty ones.
 pub(super) fn multicast_tables<'a>(
     view: View<'a>,
     scope: Scope<'a>,
@@ -158,7 +159,7 @@ pub(super) fn multicast_tables<'a>(
     })
 }
 
-/// The SLtoVL tables that were read or written: of a switch by input and output port.
+/// The SLtoVL tables that were read or written, for a switch by input and output port.
 pub(super) fn sl_to_vl_tables<'a>(
     view: View<'a>,
     scope: Scope<'a>,
@@ -185,13 +186,13 @@ pub(super) fn sl_to_vl_tables<'a>(
     })
 }
 
-/// The VL arbitration tables that were read or written, by blocks. Port 0 of a switch has no lanes to arbitrate: its
-/// blocks are empty, as those of OpenSM 3.3.23.
+/// The VL arbitration tables that were read or written, by block. Port 0 of a switch has no lanes to arbitrate:
+/// its blocks are empty, as with OpenSM 3.3.23.
 pub(super) fn vl_arbitration_tables<'a>(
     view: View<'a>,
     scope: Scope<'a>,
 ) -> impl Iterator<Item = VlArbitrationTableRecord> {
-    /// Two blocks of low priority and two of high.
+    /// Two blocks of low priority and two of high priority.
     const BLOCKS: u16 = 4;
     let switches = may_access_end_ports(view, scope).filter(|(at, ..)| at.port == PortNum(0));
     let empty = switches.flat_map(|(at, _, lids)| {
@@ -207,7 +208,7 @@ pub(super) fn vl_arbitration_tables<'a>(
         record
             .set_lid(lid)
             .set_output_port_num(port)
-            // Blocks count from 1 as in the attribute's modifier; there are four.
+            // Blocks count from 1, as in the attribute's modifier, to 4.
             .set_block_num(block.saturating_add(1) as u8)
             .set_vl_arbitration_table(&VlArbitrationTable::from_bytes(bytes));
         record
@@ -232,7 +233,7 @@ pub(super) fn p_key_tables<'a>(
     })
 }
 
-/// The GUIDs of every end port, by blocks: as many as its GUIDCap says.
+/// The GUIDs of every end port, by block; GUIDCap is their number.
 pub(super) fn guid_infos<'a>(
     view: View<'a>,
     aliases: &'a AliasGuids,
@@ -253,7 +254,7 @@ pub(super) fn guid_infos<'a>(
     })
 }
 
-/// All ports that the requester may access, external ones of switches as well, with their LIDs.
+/// All ports that the requester may access, including external ports of switches, with their LIDs.
 fn all_ports<'a>(
     view: View<'a>,
     scope: Scope<'a>,
@@ -265,13 +266,13 @@ fn all_ports<'a>(
     })
 }
 
-/// The end port of a port: port 0 of a switch for all its ports.
+/// The end port for a port: port 0 of a switch for all its ports.
 fn end_port(node: &Node, index: NodeId, port: PortNum) -> PortId {
     let port = if node.is_switch() { PortNum(0) } else { port };
     PortId { node: index, port }
 }
 
-/// This manager and the others. The keys stay secret.
+/// SMInfo of this manager and of the others. The keys stay secret.
 pub(super) fn managers(view: View<'_>) -> impl Iterator<Item = SmInfoRecord> {
     let others = view.others.iter().copied();
     let all = view
@@ -289,7 +290,7 @@ pub(super) fn managers(view: View<'_>) -> impl Iterator<Item = SmInfoRecord> {
     })
 }
 
-/// The LID by which a port is known: a switch has one for all its ports.
+/// The LID under which a port is known: a switch has one for all its ports.
 fn port_lid(view: View<'_>, node: NodeId, port: PortNum) -> Option<Lid> {
     let node = view.subnet.node(node)?;
     let end = if node.is_switch() { PortNum(0) } else { port };

@@ -1,4 +1,4 @@
-//! The answers to requests: a row for each attribute (IBA vol. 1, 15.2.5 and 15.4).
+//! The answers to requests, by attribute (IBA vol. 1, 15.2.5 and 15.4).
 
 use alloc::vec::Vec;
 
@@ -29,9 +29,9 @@ use super::{
 /// single bits of their CapabilityMask. Source: `capability_masks.csv`.
 const CAPABILITIES: u16 = 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13;
 
-/// Nodes whose records make a table in one go; a longer table is made in parts.
+/// Maximum number of nodes whose records make a table in one go; a longer table is made in parts.
 const NODES_AT_ONCE: usize = 128;
-/// Nodes in a part of a table: about a millisecond of work.
+/// Number of nodes in a part of a table: about a millisecond of work.
 const NODES_IN_PART: usize = 64;
 
 impl SubnetAdministrator {
@@ -86,7 +86,7 @@ impl SubnetAdministrator {
                 VlArbitrationTableRecord::lid,
                 records::vl_arbitration_tables,
             ),
-            // Partitions are a secret of those who have the SM_Key (15.2.5.18).
+            // Partitions are shown only to requesters with the SM_Key (15.2.5.18).
             PKeyTableRecord::ID if !view.is_trusted() => {
                 Err(MadStatus::from_sa(SaStatus::REQ_INVALID))
             }
@@ -198,7 +198,8 @@ impl SubnetAdministrator {
         Ok(Answer::Single(request.answer(&record)))
     }
 
-    /// The names of services by their keys: of all to a trusted requester, else to one that shows the key.
+    /// The names of services by their keys. A trusted requester gets all; others must show the key and share the
+    /// partition.
     fn service_associations(&self, context: RequestContext<'_>) -> Answered {
         let RequestContext {
             request, view, now, ..
@@ -289,7 +290,7 @@ pub(super) fn multi_path(context: RequestContext<'_>, data: &[u8]) -> Answered {
     Ok(Answer::table(&paths))
 }
 
-/// Records about ports that go by the LID at their front.
+/// Records about ports that begin with the LID of the port.
 fn of_port<'a, R, I>(
     context: RequestContext<'a>,
     lid: impl FnOnce(&R) -> Lid,
@@ -303,7 +304,7 @@ where
     of_nodes(context, scope, all)
 }
 
-/// Records about nodes; `scope` says which ones the template names.
+/// Records about nodes; `scope` selects the nodes that the template names.
 fn of_nodes<'a, R, I>(
     context: RequestContext<'a>,
     scope: impl FnOnce(View<'a>, &R, ComponentMask) -> Scope<'a>,
@@ -318,8 +319,7 @@ where
     })
 }
 
-/// As [`of_nodes`], for records that match a template by a rule of their own. A table of many nodes is made in
-/// parts.
+/// As [`of_nodes`], for records that match a template by a special rule. A table of many nodes is made in parts.
 fn of_nodes_by<'a, R, I>(
     context: RequestContext<'a>,
     scope: impl FnOnce(View<'a>, &R, ComponentMask) -> Scope<'a>,
@@ -353,7 +353,7 @@ where
     })
 }
 
-/// A record that does not fit in its datagram.
+/// The status for a record that does not fit in its datagram.
 pub(super) fn unreadable<E>(_: E) -> MadStatus {
     MadStatus::from_sa(SaStatus::REQ_INVALID)
 }

@@ -1,7 +1,8 @@
-//! Which nodes a query can concern: a LID or a GUID in it names one, and then no other has to be looked at.
+//! The nodes that a query can concern: if it has a LID or a GUID, only the node with this LID or GUID is
+//! examined.
 //!
-//! A large subnet has tens of thousands of records of each kind, and nearly every query names the one that
-//! it wants. Components without a lookup here are left to the comparison of the records.
+//! A large subnet has tens of thousands of records of each kind, and nearly every query names the one that it
+//! wants. Components without a lookup here are compared record by record.
 
 use ib_sa::{ComponentMask, NodeComponents, NodeRecord};
 use ib_wire::{Guid, Lid};
@@ -12,18 +13,18 @@ use ib_subnet::{Node, NodeId};
 /// The nodes that a query can concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope<'a> {
-    /// Any: it names none.
+    /// All nodes: the query names none.
     All,
     /// Exactly this node.
     One(NodeId),
-    /// These, as far as they are there: a part of all.
+    /// The nodes of this list that exist: a part of all.
     Listed(&'a [Guid]),
-    /// The port that it names does not exist.
+    /// No node: the port that the query names does not exist.
     Nobody,
 }
 
 impl<'a> Scope<'a> {
-    /// By the LID that a record begins with: component 0 of every record about a port.
+    /// The scope by the LID that a record begins with: component 0 of every record about a port.
     pub(super) fn of(view: View<'_>, lid: Lid, mask: ComponentMask) -> Self {
         match mask.has(0) {
             true => Self::of_lid(view, lid),
@@ -31,7 +32,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// By LID, else by GUID: of the node or of the port.
+    /// The scope by LID, otherwise by GUID, of the node or of the port.
     pub(super) fn of_node(view: View<'_>, template: &NodeRecord, mask: ComponentMask) -> Self {
         let given = NodeComponents::from_bits_retain(mask.0);
         let info = template.node_info();
@@ -53,7 +54,7 @@ impl<'a> Scope<'a> {
         owner.map_or(Self::Nobody, |port| Self::One(port.node))
     }
 
-    /// The nodes, in their order.
+    /// The nodes of the scope, in their order.
     pub(super) fn nodes(self, view: View<'a>) -> impl Iterator<Item = (NodeId, &'a Node)> {
         let one = match self {
             Self::One(index) => Some(index),

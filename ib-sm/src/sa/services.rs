@@ -1,8 +1,8 @@
-//! Services: what hosts offer, by a number or a name, for a time (IBA vol. 1, 15.2.5.14).
+//! Services: offers of hosts, registered under a number and a name for a limited time (IBA vol. 1, 15.2.5.14).
 //!
-//! A service is registered by Set and is named by its ID, its GID and its partition; registering it again
-//! renews it. It ends with its lease, with a Delete, or with the port that it is on. The ServiceKey is
-//! its owner's secret: answers carry it only for a request with the right SM_Key.
+//! A service is registered by Set and is identified by its ID, its GID and its partition; registering it again
+//! renews it. It ends with its lease, with a Delete, or when its port is gone. The ServiceKey is its owner's
+//! secret: answers carry it only for a request with the right SM_Key.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
@@ -13,22 +13,22 @@ use ib_wire::{Gid, Guid};
 
 use super::quota::Quota;
 
-/// A lease of so many seconds never ends.
+/// A lease with this number of seconds never ends.
 const FOR_EVER: u32 = u32::MAX;
 
-/// Services that are kept; beyond, registrations are refused.
+/// Maximum number of services; beyond it registrations are refused.
 const MAX_SERVICES: usize = 1 << 16;
-/// Services that one port may register.
+/// Maximum number of services that one port may register.
 const MAX_SERVICES_PER_PORT: usize = 1 << 12;
 
-/// ServiceID, ServiceGID and ServiceP_Key.
+/// The identity of a service: ServiceID, ServiceGID and ServiceP_Key.
 type ServiceName = (u64, Gid, u16);
 
 /// All services.
 #[derive(Debug, Default)]
 pub(crate) struct Services {
     by_name: BTreeMap<ServiceName, Service>,
-    /// The leases that end, by when they do.
+    /// The leases that end, in the order of their ends.
     ends: BTreeSet<(Instant, ServiceName)>,
     registered: Quota,
 }
@@ -38,22 +38,22 @@ struct Service {
     record: ServiceRecord,
     /// The port whose request registered it first, if a quota counts it.
     maker: Guid,
-    /// When the lease ends, if it does.
+    /// When the lease ends; `None` if it does not end.
     until: Option<Instant>,
 }
 
 impl Services {
-    /// Number found.
+    /// Number of services.
     pub(crate) fn len(&self) -> usize {
         self.by_name.len()
     }
 
-    /// Whether half of the room is taken.
+    /// Whether at least half of the room is taken.
     pub(crate) fn is_half_full(&self) -> bool {
         self.by_name.len() >= MAX_SERVICES / 2
     }
 
-    /// Takes in Set(ServiceRecord). A new service counts against the quota of `maker`.
+    /// Applies Set(ServiceRecord). A new service counts against the quota of `maker`.
     pub(crate) fn register(
         &mut self,
         now: Instant,
@@ -99,13 +99,13 @@ impl Services {
         Ok(record)
     }
 
-    /// Takes in a service from before a restart, with what is left of its lease.
+    /// Restores a service from before a restart, with the remaining time of its lease.
     pub(crate) fn restore(&mut self, now: Instant, service: &ServiceRecord) -> bool {
         let mask = ServiceComponents::all().into();
         self.register(now, Guid::NONE, service, mask).is_ok()
     }
 
-    /// Takes in Delete(ServiceRecord): the one service that the template fits.
+    /// Applies Delete(ServiceRecord) to the one service that matches the template.
     pub(crate) fn delete(
         &mut self,
         template: &ServiceRecord,
@@ -122,7 +122,7 @@ impl Services {
         Ok(record)
     }
 
-    /// All services with what is left of their leases; the keys only for who is trusted.
+    /// All services with the remaining times of their leases; the keys only if `trusted`.
     pub(crate) fn records(
         &self,
         now: Instant,
@@ -141,7 +141,7 @@ impl Services {
         })
     }
 
-    /// Ends the services of ports that are no more.
+    /// Ends the services of ports that are gone.
     pub(crate) fn retain_ports(&mut self, keep: impl Fn(Guid) -> bool) {
         let stays = |gid: &Gid| gid.is_multicast() || keep(gid.guid());
         let registered = &mut self.registered;
@@ -154,7 +154,7 @@ impl Services {
         self.ends.retain(|(_, (_, gid, _))| stays(gid));
     }
 
-    /// Ends what has run out.
+    /// Ends the services whose leases have run out.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         while let Some(&(at, name)) = self.ends.first().filter(|(at, _)| *at <= now) {
             self.ends.remove(&(at, name));

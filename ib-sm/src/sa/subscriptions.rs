@@ -1,8 +1,7 @@
 //! Subscriptions: the notices that each subscriber wants, and the Reports that carry them (IBA vol. 1,
 //! 13.4.11 and 15.2.5.12).
-//!
-//! A host subscribes by Set(InformInfo). Each notice, a device's trap or the manager's own, becomes one
-//! Report to every subscription that it fits, sent again until a ReportResp comes.
+//! A host subscribes by Set(InformInfo). Each notice, from a device's trap or from the manager itself, is sent as
+//! a Report to every subscription that it matches, and repeated until a ReportResp arrives.
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
@@ -15,14 +14,14 @@ use ib_wire::{Gid, Guid, Lid, QKey, addr::LidRange, table::padded};
 
 use crate::registrations::SubscriptionRegistration;
 
-/// Subscriptions that are kept; beyond, they are refused.
+/// Maximum number of subscriptions; beyond it they are refused.
 const MAX_SUBSCRIPTIONS: usize = 1 << 16;
-/// Subscriptions of one port that are kept.
+/// Maximum number of subscriptions of one port.
 const MAX_SUBSCRIPTIONS_PER_PORT: usize = 1 << 10;
-/// Reports that wait; beyond, the newest are lost, as traps are.
+/// Maximum number of queued Reports; beyond it the newest are lost, as traps may be.
 const MAX_REPORTS: usize = 1 << 16;
 
-/// In a filter: any value does.
+/// Value of a filter field that matches any value.
 const ANY: u16 = 0xffff;
 const ANY_PRODUCER: u32 = 0xff_ffff;
 
@@ -34,13 +33,13 @@ struct Subscription {
     filter: InformInfo,
 }
 
-/// All subscriptions, and the Reports that are not answered yet.
+/// All subscriptions, and the Reports without an answer so far.
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
     all: Vec<Subscription>,
-    /// Numbers of all subscriptions.
+    /// The numbers of all subscriptions.
     numbers: BTreeSet<u16>,
-    /// The number to try first.
+    /// The number to try first for the next subscription.
     next: u16,
     window: TransactionWindow<()>,
 }
@@ -58,24 +57,24 @@ impl Subscriptions {
         }
     }
 
-    /// Number found.
+    /// Number of subscriptions.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether half of the room is taken.
+    /// Whether at least half of the room is taken.
     pub(crate) fn is_half_full(&self) -> bool {
         self.all.len() >= MAX_SUBSCRIPTIONS / 2
     }
 
-    /// Takes in Set(InformInfo) from a port.
+    /// Applies Set(InformInfo) from a port.
     pub(crate) fn set(
         &mut self,
         address: MadAddress,
         gid: Gid,
         wanted: &InformInfo,
     ) -> Result<InformInfo, MadStatus> {
-        // The fields that a subscription and its end share.
+        // The subscription and the request that ends it differ only in this field.
         let mut filter = *wanted;
         filter.set_subscribe(1);
         let is_it = |known: &Subscription| {
@@ -104,7 +103,7 @@ impl Subscriptions {
         Ok(*wanted)
     }
 
-    /// All subscriptions with where their Reports go.
+    /// All subscriptions, with the addresses of their Reports.
     pub(crate) fn registrations(&self) -> Vec<SubscriptionRegistration> {
         let addresses = self.all.iter().map(|known| known.address);
         let records = self.records().into_iter().zip(addresses);
@@ -113,7 +112,7 @@ impl Subscriptions {
             .collect()
     }
 
-    /// Takes in a subscription from before a restart.
+    /// Restores a subscription from before a restart.
     pub(crate) fn restore(&mut self, kept: &SubscriptionRegistration) {
         let number = Some(kept.record.enumeration()).filter(|it| !self.numbers.contains(it));
         if let Some(enumeration) = number.or_else(|| self.free_number()) {
@@ -139,13 +138,13 @@ impl Subscriptions {
         each.collect()
     }
 
-    /// Reports a notice to all that subscribed to it and are there: `lids_of` gives the LIDs of a port that is.
+    /// Reports a notice to all subscribers that are present; `lids_of` gives the LIDs of a port that is present.
     pub(crate) fn report(&mut self, notice: &Notice, lids_of: impl Fn(Gid) -> Option<LidRange>) {
         for known in self.all.iter().filter(|known| fits(&known.filter, notice)) {
             let Some(lids) = lids_of(known.gid) else {
                 continue;
             };
-            // A port that came back may have another LID than the one it subscribed from.
+            // A port that came back may have another LID than when it subscribed.
             let lid = match lids.contains(known.address.lid) {
                 true => known.address.lid,
                 false => lids.base(),
@@ -164,12 +163,12 @@ impl Subscriptions {
         }
     }
 
-    /// Ends the subscriptions of ports that are no more.
+    /// Ends the subscriptions of ports that are gone.
     pub(crate) fn retain_ports(&mut self, keep: impl Fn(Guid) -> bool) {
         self.retain(|known| keep(known.gid.guid()));
     }
 
-    /// Takes in a ReportResp. Returns whether it is one.
+    /// Accepts a ReportResp. Returns whether the datagram is one.
     pub(crate) fn handle_mad(&mut self, now: Instant, mad: &Mad) -> bool {
         let header = mad.header();
         let is_answer =
@@ -179,7 +178,7 @@ impl Subscriptions {
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.window.handle_timeout(now);
-        // A subscriber that is away for a moment keeps its subscription.
+        // A subscriber that is absent for a short time keeps its subscription.
         while self.window.poll_failure().is_some() {}
     }
 
@@ -196,7 +195,7 @@ impl Subscriptions {
         self.window.poll_timeout()
     }
 
-    /// The next number that no subscription has; `None` if there may be no more subscriptions.
+    /// The next unused number; `None` if there are too many subscriptions.
     fn free_number(&self) -> Option<u16> {
         let mut numbers = (0..=u16::MAX).map(|ahead| self.next.wrapping_add(ahead));
         numbers
@@ -221,7 +220,7 @@ impl Subscriptions {
     }
 }
 
-/// Whether two filters choose the same notices.
+/// Whether two filters select the same notices.
 fn same(a: &InformInfo, b: &InformInfo) -> bool {
     a.gid() == b.gid()
         && a.lid_range_begin() == b.lid_range_begin()
@@ -232,11 +231,11 @@ fn same(a: &InformInfo, b: &InformInfo) -> bool {
         && a.producer_type() == b.producer_type()
 }
 
-/// Whether a subscription asks for a notice.
+/// Whether a filter selects a notice.
 fn fits(filter: &InformInfo, notice: &Notice) -> bool {
     let trap = TrapNumber(notice.trap_number());
-    // For ports and groups that come and go the filter names the port or group itself, not the issuer of
-    // the notice.
+    // For ports and groups that appear and disappear, the filter names the port or group itself, not the issuer
+    // of the notice.
     let about = match trap {
         TrapNumber::GID_IN_SERVICE
         | TrapNumber::GID_OUT_OF_SERVICE
@@ -287,7 +286,7 @@ mod tests {
     fn no_two_subscriptions_have_one_number() {
         let mut subscriptions = Subscriptions::new(WindowConfig::default());
         assert!(subscribe(&mut subscriptions, 1, 64, 1));
-        // The numbers go round once while that one stays.
+        // The numbers wrap around once while the first subscription stays.
         for _ in 0..=u16::MAX {
             assert!(subscribe(&mut subscriptions, 2, 65, 1));
             assert!(subscribe(&mut subscriptions, 2, 65, 0));

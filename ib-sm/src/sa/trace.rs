@@ -1,8 +1,8 @@
 //! TraceRecord: the nodes on a path, one record each (IBA vol. 1, 15.2.5.18).
 //!
-//! The query is a PathRecord, the method GetTraceTable. The administrator must not reveal the structure of
-//! the fabric to an intruder, so the specification leaves the identifiers of nodes and ports to it: here
-//! they are GUIDs and port numbers.
+//! The query is a PathRecord with the method GetTraceTable. The administrator must not reveal the structure of
+//! the fabric to an intruder, so the specification leaves the identifiers of nodes and ports to the
+//! administrator. Here they are GUIDs and port numbers.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use ib_sa::{ComponentMask, PathRecord, TraceRecord};
 
 use super::{View, groups::Groups, path};
 
-/// The nodes on the first path that the template asks for, from its source to its destination.
+/// The nodes on the first path that matches the template, from its source to its destination.
 pub(super) fn trace(
     view: View<'_>,
     groups: &Groups,

@@ -8,7 +8,7 @@ use ib_subnet::{Port, PortId, Subnet};
 
 use crate::{SmConfig, plan::Plan};
 
-/// The subnet as the last sweep left it.
+/// The subnet as the last sweep left it, and the requester.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) config: &'a SmConfig,
@@ -23,17 +23,17 @@ pub(crate) struct View<'a> {
 /// The sender of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Requester {
-    /// No port of the subnet.
+    /// The sender is no port of the subnet.
     #[default]
     Unknown,
-    /// A port of the subnet: it may access what it shares a partition with.
+    /// A port of the subnet: it may access ports that share a partition with it.
     Port(PortId),
     /// The request carries the right SM_Key: it may access everything.
     Trusted(Option<PortId>),
 }
 
 impl<'a> View<'a> {
-    /// The view of a requester with this LID and key. `None` with a wrong key: such a request is dropped
+    /// The view for a requester with this LID and key. `None` with a wrong key: such a request is dropped
     /// (C15-0.1.5).
     pub(super) fn requested_by(self, lid: Lid, sm_key: SmKey) -> Option<Self> {
         let port = self.port_with(lid);
@@ -54,7 +54,7 @@ impl<'a> View<'a> {
         owns.then_some(port)
     }
 
-    /// The port that answers to a GID: every one does to the default prefix, and to its alias GUIDs, too.
+    /// The port that answers to a GID. Every port also answers to the default prefix and to its alias GUIDs.
     pub(crate) fn port_of(self, gid: Gid) -> Option<PortId> {
         let prefixes = [self.config.subnet_prefix, GidPrefix::DEFAULT];
         let named = prefixes.contains(&gid.prefix());
@@ -87,8 +87,8 @@ impl<'a> View<'a> {
         self.requester_port().map(|port| self.gid(port))
     }
 
-    /// The port whose quota a registration counts against. A trusted requester has no limit: GUID 0. All that are no
-    /// port of the subnet share one.
+    /// The port whose quota a registration counts against. A trusted requester has no limit: GUID 0. All senders
+    /// that are no port of the subnet share one quota.
     pub(super) fn requester_guid(self) -> Guid {
         match self.requester {
             Requester::Trusted(_) => Guid::NONE,

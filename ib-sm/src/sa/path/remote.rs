@@ -1,8 +1,8 @@
-//! Paths to ports of other logical clusters: as far as the boundary by this cluster's tables, and beyond by what the
-//! configuration declares.
+//! Paths to ports of other logical clusters: up to the boundary by this cluster's tables, and beyond it by the
+//! declarations in the configuration.
 //!
-//! MTU and rate are those of the weakest link up to the transit port, its own included; what lies beyond is not
-//! known. The P_Key is the source's: the other cluster's tables decide who else has it.
+//! MTU and rate are those of the weakest link up to and including the transit port; links beyond it are not
+//! known. The P_Key is the source's: this manager cannot check which ports of the other cluster have it.
 
 use ib_sa::PathRecord;
 use ib_wire::{Gid, GidPrefix, Lid, Lmc, PKey, addr::LidRange};
@@ -17,12 +17,12 @@ use ib_subnet::PortId;
 /// A port of another cluster.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RemoteEnd {
-    /// Its GID; none if only its LID was given and the LID is predefined for no port.
+    /// The port's GID; all zero if the query gave only a LID that is predefined for no port.
     pub(super) gid: Gid,
     pub(super) lids: LidRange,
 }
 
-/// The port of another cluster that a query names as the destination, if it names one.
+/// The port of another cluster that a query names as the destination; `None` if it names none.
 pub(super) fn destination(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Option<RemoteEnd> {
     let role = view.config.cluster.as_ref()?;
     let lmc = view.config.lmc;
@@ -52,7 +52,7 @@ pub(super) fn destination(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) ->
     Some(RemoteEnd { gid, lids })
 }
 
-/// The path as it is, before anything is asked of it. `None` if no transit port leads there.
+/// The path before the conditions of the query are applied. `None` if no transit port leads there.
 pub(super) fn path(
     view: View<'_>,
     source: End<'_>,
@@ -72,7 +72,7 @@ pub(super) fn path(
     Some(record)
 }
 
-/// The weakest link on the way to the transit port by which a LID leaves.
+/// The weakest link on the path to the transit port by which packets to a LID leave.
 fn limits_to_boundary(
     view: View<'_>,
     role: &ClusterRole,
