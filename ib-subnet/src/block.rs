@@ -1,4 +1,4 @@
-//! Attribute blocks: reading and recording what a device holds, alike for every attribute.
+//! Attribute blocks: reads and records the content of devices in the same manner for every attribute.
 
 use ib_mad::{Attribute, AttributeId};
 use ib_smp::{
@@ -13,18 +13,18 @@ use crate::{PortId, Subnet};
 /// One block of an attribute at a port: what one subnet management datagram carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Block {
-    /// The port: port 0 of a switch for SwitchInfo and forwarding tables; for the SLtoVL tables of a switch the
-    /// output port, and for those of a CA or router its port.
+    /// The port. SwitchInfo and forwarding tables belong to port 0 of a switch. SLtoVL tables belong to the
+    /// output port of a switch, or to the port of a CA or router.
     pub port: PortId,
     /// Attribute of the block.
     pub attribute: AttributeId,
-    /// The attribute modifier. For PortInfo only the port's number, without bit 31.
+    /// The attribute modifier. For PortInfo it is only the port's number, without bit 31.
     pub modifier: u32,
 }
 
 impl Subnet {
-    /// The last known content of a device's block; shorter attributes are followed by zeros. `None` if that
-    /// is unknown.
+    /// The last known content of a device's block; attributes shorter than 64 bytes are padded with zeros. `None`
+    /// if the content is unknown.
     #[must_use]
     pub fn block(&self, of: Block) -> Option<[u8; 64]> {
         let port = || self.port(of.port);
@@ -64,8 +64,8 @@ impl Subnet {
         })
     }
 
-    /// Records what a device holds: the data of its response to a Get or a Set. Attributes that a subnet does not
-    /// keep change nothing.
+    /// Records the content of a device from its response to a Get or a Set. Attributes that a subnet does not
+    /// store change nothing.
     pub fn record(&mut self, of: Block, data: &[u8; 64]) {
         match of.attribute {
             SwitchInfo::ID => {
@@ -125,7 +125,7 @@ impl Subnet {
         }
     }
 
-    /// Makes a block unknown: a Set of it had no response, so it may or may not have arrived.
+    /// Makes a block unknown: a Set of it had no response, so the Set may or may not have arrived.
     pub fn forget(&mut self, of: Block) {
         match of.attribute {
             LinearForwardingTable::ID => {
@@ -203,7 +203,7 @@ pub const fn arbitration_block(half: VlArbitrationHalf) -> u16 {
     (half as u16).saturating_sub(1)
 }
 
-/// Block numbers of linear tables have 16 bits.
+/// Blocks of linear tables have 16-bit numbers.
 #[allow(
     clippy::cast_possible_truncation,
     reason = "the upper half is zero by definition"

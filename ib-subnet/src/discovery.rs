@@ -1,7 +1,7 @@
-//! Discovery without management: which nodes a subnet has and how they are cabled (IBA vol. 1, 14.4.3).
+//! Discovery without management: finds the nodes of a subnet and their cables (IBA vol. 1, 14.4.3).
 //!
-//! It does what `ibnetdiscover` does, as an engine of its own: it only reads, so it may run beside any subnet
-//! manager, and it needs no LIDs. Devices that do not answer cost one time-out together, and are listed.
+//! It does the work of `ibnetdiscover` as an engine of its own. It only reads, so it may run beside any subnet
+//! manager, and it needs no LIDs. All devices that do not answer cost one time-out together, and are listed.
 
 mod discovered;
 mod vendor;
@@ -22,24 +22,25 @@ pub use self::discovered::{Discovered, SilentPort};
 pub(crate) use self::vendor::has_vendor_speeds;
 use crate::{FabricIndex, Finding, Read, ReadTarget, Subnet, Unresponsive, Walk, WalkOptions};
 
-/// How a discovery is done.
+/// Options of a discovery.
 #[derive(Clone, Debug)]
 pub struct DiscoveryConfig {
-    /// Key for ports that guard themselves; 0 by default.
+    /// M_Key for ports that are protected by one; 0 by default.
     pub m_key: MKey,
-    /// Nodes further away, in hops, are not asked; `None`, the default: as far as directed routes reach (63).
+    /// Maximum distance of a node, in hops, at which it is still read; `None`, the default: as far as directed
+    /// routes reach (63).
     pub max_hops: Option<u8>,
-    /// Cables at these ports, by node GUID and port, are not followed: nothing beyond them is addressed. Empty by
+    /// Ports, by node GUID and number, whose cables are not followed: nothing beyond them is addressed. Empty by
     /// default.
     pub boundary: BTreeSet<(Guid, PortNum)>,
-    /// Reads the vendor's attribute that distinguishes FDR10 from QDR, of devices that may run it; true by
-    /// default.
+    /// Whether to read the vendor's attribute that distinguishes FDR10 from QDR, on devices that may run FDR10;
+    /// true by default.
     pub vendor_speeds: bool,
-    /// Reads forwarding tables and P_Key tables as well; false by default.
+    /// Whether to read forwarding tables and P_Key tables as well; false by default.
     pub tables: bool,
-    /// Reads SMInfo of ports that a subnet manager sits on; false by default.
+    /// Whether to read SMInfo of ports with a subnet manager; false by default.
     pub managers: bool,
-    /// Time-outs, repetitions, requests in flight, first transaction ID.
+    /// Time-outs, repetitions, requests in flight and first transaction ID of the requests.
     pub window: WindowConfig,
 }
 
@@ -61,7 +62,7 @@ impl Default for DiscoveryConfig {
     }
 }
 
-/// An event of a discovery while it walks.
+/// An event during a discovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiscoveryEvent {
@@ -69,30 +70,30 @@ pub enum DiscoveryEvent {
     NodeFound {
         /// Node GUID of the new node.
         node_guid: Guid,
-        /// Hops from the own node.
+        /// Distance from the own node, in hops.
         hops: u8,
     },
     /// A device left a request unanswered.
     Silent(SilentPort),
     /// More than one node answers with this GUID: only the first one is in the result.
     DuplicateGuid {
-        /// Node GUID that two nodes have.
+        /// Node GUID that both nodes have.
         node_guid: Guid,
     },
-    /// A node gave another GUID when it was asked again: nodes beyond it are not read any more.
+    /// A node answered with another GUID when it was asked again: nodes beyond it are not read any more.
     GuidChanged {
-        /// The directed route to it.
+        /// The directed route to the node.
         path: DrPath,
-        /// Its first GUID.
+        /// The GUID in its first answer.
         before: Guid,
-        /// Its GUID now.
+        /// The GUID in its last answer.
         now: Guid,
     },
-    /// Every answer is in, or given up.
+    /// Every read is answered or given up.
     Done,
 }
 
-/// Walks a subnet along directed routes and reads what it consists of.
+/// Walks a subnet along directed routes and reads its nodes, ports and cables.
 ///
 /// Drive it until [`DiscoveryEvent::Done`], then take the result by [`finish`](Self::finish).
 #[derive(Debug)]
@@ -130,13 +131,13 @@ impl Discovery {
         }
     }
 
-    /// Whether every answer is in, or given up.
+    /// Whether every read is answered or given up.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.done
     }
 
-    /// The subnet as far as it is found.
+    /// The subnet as discovered so far.
     #[must_use]
     pub const fn subnet(&self) -> &Subnet {
         &self.subnet
@@ -158,7 +159,7 @@ impl Discovery {
         }
     }
 
-    /// Moves what waits into the window, and notices the end.
+    /// Moves queued reads into the window, and detects the end.
     fn run(&mut self) {
         while let Some(failure) = self.window.poll_failure() {
             self.walk.handle_failure(&mut self.subnet, failure.context);
@@ -171,7 +172,7 @@ impl Discovery {
                 destination: destination(read),
                 ..RequestOptions::default()
             };
-            // There is room.
+            // The window has room, as was just checked.
             let _ = self.window.request_with(&mad, options, read);
         }
         while let Some(finding) = self.walk.poll_finding() {
@@ -222,13 +223,13 @@ impl Discovery {
     }
 }
 
-/// The GUID of a device that did not answer, if it ever gave one.
+/// The GUID of a device that did not answer, if it has ever answered.
 fn known_guid(device: &Unresponsive) -> Option<Guid> {
     let at = device.at.filter(|_| !device.neighbor)?;
     Some(at.node_guid)
 }
 
-/// By what the window bounds the requests to one device.
+/// The key by which the window limits the requests to one device; `None` for an unknown device.
 fn destination(read: Read) -> Option<u64> {
     match read.target {
         ReadTarget::Port(port) => Some(port.node.index() as u64),

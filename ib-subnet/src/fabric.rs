@@ -1,4 +1,4 @@
-//! The observed subnet as a fabric: what LIDs are assigned in and routes are computed for.
+//! The observed subnet as a fabric, in which LIDs are assigned and for which routes are computed.
 
 use alloc::{
     string::{String, ToString},
@@ -11,7 +11,7 @@ use ib_wire::{Guid, PortNum};
 
 use crate::{Node, NodeId, PortId, Subnet, link_speed::active_speed};
 
-/// A fabric, and where the nodes of the subnet are in it.
+/// A fabric, with the mapping from the nodes of the subnet to those of the fabric.
 #[derive(Clone, Debug, Default)]
 pub struct FabricIndex {
     fabric: Fabric,
@@ -19,8 +19,8 @@ pub struct FabricIndex {
 }
 
 impl FabricIndex {
-    /// The fabric of the nodes that `takes_part` chooses and of the cables that `is_link` chooses by one of their
-    /// ends.
+    /// Builds the fabric of the nodes that `takes_part` selects and of the cables that `is_link` selects at
+    /// either end.
     #[must_use]
     pub fn build(
         subnet: &Subnet,
@@ -32,7 +32,7 @@ impl FabricIndex {
         for (id, node) in subnet.nodes() {
             nodes.resize(id.index().saturating_add(1), None);
             if let (true, Some(slot)) = (takes_part(id, node), nodes.last_mut()) {
-                // A subnet holds each GUID once.
+                // A subnet contains each GUID only once.
                 *slot = builder.add_node(new_node(node)).ok();
             }
         }
@@ -59,7 +59,7 @@ impl FabricIndex {
                 }
             }
             if let Some(peer) = record.peer().filter(|_| is_link(here)).and_then(place) {
-                // A cable is met at both ends; the second time changes nothing.
+                // A cable is visited from both ends; the second visit changes nothing.
                 let _ = builder.add_link(end, peer);
             }
         }
@@ -69,7 +69,7 @@ impl FabricIndex {
         }
     }
 
-    /// The fabric that was built of the subnet.
+    /// The fabric that was built from the subnet.
     #[must_use]
     pub const fn fabric(&self) -> &Fabric {
         &self.fabric
@@ -119,7 +119,7 @@ fn new_node(node: &Node) -> NewNode {
     }
 }
 
-/// Whether the extended speeds of a port mean something: its own capabilities say so, or those of port 0 of its
+/// Whether the extended speeds of a port are valid: its own capabilities announce them, or those of port 0 of its
 /// switch.
 fn has_extended_speeds(node: &Node, port: PortNum) -> bool {
     let end_port = if node.is_switch() {
@@ -134,14 +134,14 @@ fn has_extended_speeds(node: &Node, port: PortNum) -> bool {
     })
 }
 
-/// NodeDescription in one line: control characters, which hosts may write into it, become spaces.
+/// NodeDescription in one line: control characters, which hosts may put into it, become spaces.
 #[must_use]
 pub fn description(of: &NodeDescription) -> String {
     let text = of.node_string().to_string();
     text.replace(char::is_control, " ")
 }
 
-/// The type of a node; one without a name ends links as a CA does.
+/// The type of a node; an unknown type is treated as a CA, which does not forward.
 #[must_use]
 pub fn node_type(info: &NodeInfo) -> NodeType {
     info.node_type().normalized()

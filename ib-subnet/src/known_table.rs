@@ -1,16 +1,16 @@
-//! A table of 64-byte blocks in a device, as far as it is known.
+//! A table of 64-byte blocks in a device, as far as it has been read or written.
 
 use alloc::vec::Vec;
 
-/// A table of blocks in a device. A block that was never read or written is unknown, which is not the same
-/// as a block of zeros.
+/// A table of blocks in a device. A block that was never read or written is unknown, which differs from a block
+/// of zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownTable {
     blocks: Vec<Option<[u8; 64]>>,
 }
 
 impl KnownTable {
-    /// The block as the device holds it, if that is known.
+    /// The content of a block in the device; `None` if it is unknown.
     #[must_use]
     pub fn block(&self, block: u16) -> Option<&[u8; 64]> {
         self.blocks.get(usize::from(block))?.as_ref()
@@ -35,7 +35,7 @@ impl KnownTable {
         self.blocks.reserve_exact(missing);
     }
 
-    /// Records what the device holds.
+    /// Records the content of a block in the device.
     pub fn set(&mut self, block: u16, bytes: [u8; 64]) {
         let index = usize::from(block);
         if self.blocks.len() <= index {
@@ -46,7 +46,8 @@ impl KnownTable {
         }
     }
 
-    /// Makes a block unknown again, as after a Set without a response, which may or may not have arrived.
+    /// Makes a block unknown again, for example after a Set without a response, which may or may not have
+    /// arrived.
     pub fn forget(&mut self, block: u16) {
         if let Some(known) = self.blocks.get_mut(usize::from(block)) {
             *known = None;

@@ -1,9 +1,9 @@
 //! An InfiniBand subnet as its devices report it, and the discovery that reads it, without I/O.
 //!
-//! [`Subnet`] is the observed state: nodes, ports, cables, and every attribute block that a device is known
-//! to hold. It lives as long as its user; a node keeps its [`NodeId`] from walk to walk. [`Walk`] is the
-//! walker: it yields what to read next and takes in the answers. [`Discovery`] joins a subnet, a walk of
-//! everything and a transaction window into an [`Engine`](ib_mad::Engine) for tools that only read.
+//! [`Subnet`] is the observed state: nodes, ports, cables, and the known attribute blocks of the devices. It
+//! lives as long as its user keeps it; a node keeps its [`NodeId`] from walk to walk. [`Walk`] is the walker: it
+//! returns the next read and accepts the answers. [`Discovery`] combines a subnet, a walk of everything and a
+//! transaction window into an [`Engine`](ib_mad::Engine) for tools that only read.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,11 +1,11 @@
-//! The active speed of a link, which needs a bit of another port's PortInfo.
+//! The active speed of a link, which depends on a bit in the PortInfo of another port.
 
 use ib_routing::LinkSpeed;
 use ib_smp::{CapabilityMask, CapabilityMask2, LinkSpeedsExt, PortInfo};
 
-/// Active speed of a lane; `None` for a value without a name.
+/// The active speed of a lane; `None` for an undefined value.
 ///
-/// `extended` is whether the port supports extended speeds: a bit of the CapabilityMask of the end port,
+/// `extended` is whether the port supports extended speeds. This is a bit of the CapabilityMask of the end port,
 /// which on a switch is port 0. Without it the extended fields have no meaning.
 #[must_use]
 pub fn active_speed(info: &PortInfo, extended: bool) -> Option<LinkSpeed> {
@@ -16,8 +16,8 @@ pub fn active_speed(info: &PortInfo, extended: bool) -> Option<LinkSpeed> {
     }
 }
 
-/// Whether a device shows its speeds only with bit 31 of PortInfo's modifier: it knows NDR or XDR. Only the
-/// capabilities of an end port count.
+/// Whether a device shows its speeds only with bit 31 of PortInfo's modifier, because it supports NDR or XDR. The
+/// capabilities count only at an end port.
 pub(crate) fn has_speeds_beyond_hdr(info: &PortInfo, is_end_port: bool) -> bool {
     let announced = is_end_port
         && info

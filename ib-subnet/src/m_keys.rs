@@ -1,8 +1,9 @@
-//! M_Keys of ports, and which port is behind which: what a manager keeps over a restart, so as to reach ports that
-//! another key guards (IBA vol. 1, 14.2.4).
+//! M_Keys of ports, and the cables between ports: kept over a restart in order to reach ports that another M_Key
+//! protects (IBA vol. 1, 14.2.4).
 //!
-//! A port with protection level 2 or 3 answers nothing without its M_Key, and before it has answered nobody knows whose
-//! port it is. So the cables are kept as well. The text forms are those of OpenSM's `guid2mkey` and `neighbors`.
+//! A port with protection level 2 or 3 answers nothing without its M_Key, and before it has answered its GUID is
+//! unknown. So the cables are kept as well: they tell which port is at the other end. The text forms are those of
+//! OpenSM's `guid2mkey` and `neighbors`.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use core::fmt::Write as _;
@@ -14,7 +15,8 @@ use ib_wire::{
 
 use crate::{PortId, Subnet};
 
-/// A port of a cable: the GUID of the port, of an external port of a switch that of its port 0, and its number.
+/// One end of a cable: the GUID of the port (for an external port of a switch that of port 0), and the port's
+/// number.
 type End = (Guid, PortNum);
 
 /// M_Keys by port, and cables.
@@ -22,15 +24,15 @@ type End = (Guid, PortNum);
 pub struct MKeys {
     by_port: BTreeMap<Guid, MKey>,
     neighbors: BTreeMap<End, End>,
-    /// Requests to the own node that had no answer: each time another key is tried.
+    /// Number of unanswered requests to the own node; after each, another key is tried.
     own_failures: usize,
 }
 
 impl MKeys {
-    /// Adds the keys of a `guid2mkey` file: a port GUID and its M_Key a line.
+    /// Adds the keys of a `guid2mkey` file: each line has a port GUID and its M_Key.
     ///
     /// # Errors
-    /// [`TextError`] at the first line that is something else.
+    /// [`TextError`] at the first line with another form.
     pub fn read_keys(&mut self, text: &str) -> Result<(), TextError> {
         each_pair(text, "a port GUID and its M_Key", |guid, key| {
             let key = addr::number(key, u64::MAX)?;
@@ -39,10 +41,10 @@ impl MKeys {
         })
     }
 
-    /// Adds the cables of a `neighbors` file: two ports as `GUID:NUMBER` a line.
+    /// Adds the cables of a `neighbors` file: each line has two ports as `GUID:NUMBER`.
     ///
     /// # Errors
-    /// [`TextError`] at the first line that is something else.
+    /// [`TextError`] at the first line with another form.
     pub fn read_neighbors(&mut self, text: &str) -> Result<(), TextError> {
         each_pair(text, "two ports as GUID:NUMBER", |here, there| {
             self.neighbors.insert(end(here)?, end(there)?);
@@ -50,7 +52,7 @@ impl MKeys {
         })
     }
 
-    /// The `guid2mkey` file.
+    /// The text of the `guid2mkey` file.
     #[must_use]
     pub fn keys_text(&self) -> String {
         let mut out = String::new();
@@ -61,7 +63,7 @@ impl MKeys {
         out
     }
 
-    /// The `neighbors` file.
+    /// The text of the `neighbors` file.
     #[must_use]
     pub fn neighbors_text(&self) -> String {
         let mut out = String::new();
@@ -71,7 +73,7 @@ impl MKeys {
         out
     }
 
-    /// Whether there is no key.
+    /// Whether no key is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_port.is_empty()
@@ -79,12 +81,12 @@ impl MKeys {
 }
 
 impl Subnet {
-    /// Takes over M_Keys that were kept.
+    /// Sets the M_Keys and cables that were kept.
     pub fn set_m_keys(&mut self, m_keys: MKeys) {
         self.m_keys = m_keys;
     }
 
-    /// The M_Keys that ports show, those that were kept for others, and the cables.
+    /// The M_Keys that ports show, those that are kept for other ports, and the cables.
     #[must_use]
     pub fn m_keys(&self) -> MKeys {
         let mut all = self.m_keys.clone();
@@ -103,8 +105,8 @@ impl Subnet {
         all
     }
 
-    /// The M_Key by which a port's device is addressed: the one that it showed, as another manager may have set
-    /// it, else the one that was kept for it, else `own`.
+    /// The M_Key for requests to a port's device: the key that the device showed, because another manager may
+    /// have set it; otherwise the key that is kept for it, otherwise `own`.
     #[must_use]
     pub fn m_key(&self, port: PortId, own: MKey) -> MKey {
         let shown = || {
@@ -118,8 +120,8 @@ impl Subnet {
         shown().or_else(kept).unwrap_or(own)
     }
 
-    /// The M_Key by which the device behind a port is addressed: the one that was kept for the port that the cable led to,
-    /// else `own`.
+    /// The M_Key for requests to the unknown device at the other end of a port's cable: the key that is kept for
+    /// the port at which the cable ended before, otherwise `own`.
     #[must_use]
     pub fn m_key_behind(&self, port: PortId, own: MKey) -> MKey {
         let kept = || {
@@ -129,8 +131,7 @@ impl Subnet {
         kept().unwrap_or(own)
     }
 
-    /// The M_Key by which the own node is addressed before its port's GUID is known: each key that was kept in turn, then
-    /// `own`.
+    /// The M_Key for requests to the own node before its port's GUID is known: each kept key in turn, then `own`.
     pub(crate) fn m_key_of_own_node(&self, own: MKey) -> MKey {
         let mut keys: Vec<MKey> = self.m_keys.by_port.values().copied().collect();
         keys.sort_unstable_by_key(|key| key.0);
@@ -146,7 +147,8 @@ impl Subnet {
         self.m_keys.own_failures = self.m_keys.own_failures.saturating_add(1);
     }
 
-    /// Forgets the key that was kept for the device behind a port: it did not answer to it, so `own` is tried next.
+    /// Forgets the key that is kept for the device at the other end of a port's cable: the device did not answer
+    /// to the key, so `own` is tried next.
     pub(crate) fn forget_m_key_behind(&mut self, port: PortId) {
         let guid = self
             .cable_end(port)
@@ -156,7 +158,7 @@ impl Subnet {
         }
     }
 
-    /// Forgets the key that was kept for a device that did not answer to it.
+    /// Forgets the key that is kept for a device, because the device did not answer to it.
     pub(crate) fn forget_m_key(&mut self, port: PortId) {
         let guarding = self.guarding(port).and_then(|port| self.port(port));
         if let Some(guid) = guarding.map(|port| port.guid()) {
@@ -164,7 +166,7 @@ impl Subnet {
         }
     }
 
-    /// The port whose M_Key guards a port: port 0 of a switch guards all its ports.
+    /// The port whose M_Key protects a port: port 0 of a switch protects all its ports.
     fn guarding(&self, port: PortId) -> Option<PortId> {
         Some(match self.node(port.node)?.is_switch() {
             true => PortId::management(port.node),
@@ -178,7 +180,7 @@ impl Subnet {
     }
 }
 
-/// Gives each line's two words to `take`.
+/// Passes the two words of each line to `take`.
 fn each_pair(
     text: &str,
     expected: &'static str,

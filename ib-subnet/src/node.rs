@@ -21,7 +21,7 @@ pub struct Node {
     pub(crate) trust: Trust,
     pub(crate) all_speeds: AllSpeeds,
     pub(crate) silent: bool,
-    /// The walk in which the node was last read.
+    /// Number of the walk in which the node was last read.
     pub(crate) read_in: u32,
     pub(crate) ports: Vec<Port>,
 }
@@ -29,30 +29,31 @@ pub struct Node {
 /// How far a node's GUID can be trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// No answer contradicts it.
+    /// No answer contradicts the GUID.
     #[default]
     Given,
-    /// A cable from the node ends where another one does already, so its NodeInfo is read once more.
+    /// A cable from the node seems to end where another cable already does, so the node's NodeInfo is read once
+    /// more.
     Checked,
-    /// The second NodeInfo had another GUID.
+    /// The second NodeInfo had another GUID, so the node is not trusted.
     Lost,
 }
 
-/// Whether a device is asked for the speeds beyond HDR, by bit 31 of PortInfo's modifier.
+/// Whether a device is asked for speeds beyond HDR, by bit 31 of PortInfo's modifier.
 ///
 /// Older devices refuse the bit, so it is set only for those that announce such speeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AllSpeeds {
-    /// The device announced none.
+    /// The device has announced no such speeds; the bit is not set.
     #[default]
     Unasked,
-    /// The bit is set.
+    /// The device announced such speeds; the bit is set.
     Asked,
-    /// The device announced the speeds and refused the bit all the same.
+    /// The device announced such speeds but refused the bit; the bit is not set.
     Refused,
 }
 
-/// Facts and tables of a switch.
+/// SwitchInfo and tables of a switch.
 #[derive(Clone, Debug, Default)]
 pub struct Switch {
     pub(crate) info: Option<SwitchInfo>,
@@ -78,11 +79,11 @@ pub struct Port {
     pub(crate) sl_to_vl: Option<SlToVlMappingTable>,
     pub(crate) vl_arbitration: KnownTable,
     pub(crate) p_key_table: KnownTable,
-    /// The walk in which PortInfo was last read.
+    /// Number of the walk in which PortInfo was last read.
     pub(crate) read_in: u32,
-    /// The walk in which PortInfo was last asked for.
+    /// Number of the walk in which PortInfo was last requested.
     pub(crate) asked_in: u32,
-    /// The walk in which the cable was last confirmed.
+    /// Number of the walk in which the cable was last confirmed.
     pub(crate) linked_in: u32,
 }
 
@@ -103,7 +104,7 @@ impl Node {
         }
     }
 
-    /// NodeInfo, as the port that answered first gave it.
+    /// NodeInfo as the first port that answered reported it.
     #[must_use]
     pub const fn info(&self) -> &NodeInfo {
         &self.info
@@ -115,19 +116,19 @@ impl Node {
         &self.description
     }
 
-    /// The facts and tables of a switch; `None` for a CA or router.
+    /// SwitchInfo and tables of a switch; `None` for a CA or router.
     #[must_use]
     pub const fn switch(&self) -> Option<&Switch> {
         self.switch.as_ref()
     }
 
-    /// The directed route over which the node is reached.
+    /// The directed route to the node.
     #[must_use]
     pub const fn path(&self) -> &DrPath {
         &self.path
     }
 
-    /// The port whose cable leads to the node on [`path`](Self::path); `None` for the own node.
+    /// The port from which the cable leads to the node on [`path`](Self::path); `None` for the own node.
     #[must_use]
     pub const fn found_via(&self) -> Option<PortId> {
         self.found_via
@@ -139,13 +140,14 @@ impl Node {
         self.silent
     }
 
-    /// Whether PortInfo of this device is read with bit 31 of the modifier, which shows speeds beyond HDR.
+    /// Whether PortInfo of this device is read with bit 31 of the modifier, which makes it show speeds beyond
+    /// HDR.
     #[must_use]
     pub fn shows_all_speeds(&self) -> bool {
         self.all_speeds == AllSpeeds::Asked
     }
 
-    /// A port by its number. A CA or router has none with number 0.
+    /// A port by its number. A CA or router has no port 0.
     #[must_use]
     pub fn port(&self, port: PortNum) -> Option<&Port> {
         self.ports.get(usize::from(port.0))
@@ -156,7 +158,7 @@ impl Node {
         (0..=u8::MAX).map(PortNum).zip(&self.ports)
     }
 
-    /// Whether it is a switch.
+    /// Whether the node is a switch.
     #[must_use]
     pub const fn is_switch(&self) -> bool {
         self.switch.is_some()
@@ -164,32 +166,32 @@ impl Node {
 }
 
 impl Switch {
-    /// SwitchInfo, once it is known.
+    /// SwitchInfo; `None` until it is known.
     #[must_use]
     pub const fn info(&self) -> Option<&SwitchInfo> {
         self.info.as_ref()
     }
 
-    /// The linear forwarding table as far as the switch is known to hold it.
+    /// The known blocks of the switch's linear forwarding table.
     #[must_use]
     pub const fn lft(&self) -> &KnownTable {
         &self.lft
     }
 
-    /// The multicast forwarding table as far as the switch is known to hold it, by block and position.
+    /// The known blocks of the switch's multicast forwarding table, by block and position.
     #[must_use]
     pub const fn mft(&self) -> &BTreeMap<MftModifier, [u8; 64]> {
         &self.mft
     }
 
-    /// Whether the switch had just been started when it was first seen: blocks that were not written since
-    /// then hold nothing.
+    /// Whether the switch had just been started when it was first seen: blocks that have not been written since
+    /// are empty then.
     #[must_use]
     pub const fn is_fresh(&self) -> bool {
         self.is_fresh
     }
 
-    /// SLtoVL tables by input and output port, as far as they are known.
+    /// The known SLtoVL tables by input and output port.
     #[must_use]
     pub const fn sl_to_vl(&self) -> &BTreeMap<(PortNum, PortNum), SlToVlMappingTable> {
         &self.sl_to_vl
@@ -197,7 +199,8 @@ impl Switch {
 }
 
 impl Port {
-    /// PortInfo, once it is known. ClientReregister is cleared, as it reads back as it was written.
+    /// PortInfo; `None` until it is known. ClientReregister is cleared in it, because devices return the bit as
+    /// it was written.
     #[must_use]
     pub const fn info(&self) -> Option<&PortInfo> {
         self.info.as_ref()
@@ -209,13 +212,13 @@ impl Port {
         self.guid
     }
 
-    /// The other end of its cable, if that is known.
+    /// The port at the other end of the cable, if it is known.
     #[must_use]
     pub const fn peer(&self) -> Option<PortId> {
         self.peer
     }
 
-    /// Whether the link is up and the node at its other end does not answer.
+    /// Whether the link is up although the node at its other end does not answer.
     #[must_use]
     pub const fn is_neighbor_silent(&self) -> bool {
         self.neighbor_silent
@@ -227,58 +230,57 @@ impl Port {
         self.lids
     }
 
-    /// Whether the host on the port was asked to subscribe and join again since its port came up.
+    /// Whether the host on the port has been asked to subscribe and join again since the port came up.
     #[must_use]
     pub const fn is_reregistered(&self) -> bool {
         self.reregistered
     }
 
-    /// Whether the port was Active when it was first seen: a manager has configured it before, so its tables
-    /// are worth reading.
+    /// Whether the port was Active when it was first seen: a manager has configured it before, so its tables are
+    /// worth reading.
     #[must_use]
     pub const fn was_active(&self) -> bool {
         self.was_active
     }
 
-    /// Whether the vendor's attribute says that the link runs at FDR10, which PortInfo shows as QDR.
+    /// Whether the link runs at FDR10 by the vendor's attribute; PortInfo shows FDR10 as QDR.
     #[must_use]
     pub const fn is_fdr10(&self) -> bool {
         self.fdr10
     }
 
-    /// The vendor's attribute with FDR10, if the walk read it.
+    /// The vendor's attribute with FDR10; `None` if it was not read.
     #[must_use]
     pub const fn vendor_speeds(&self) -> Option<&MlnxExtPortInfo> {
         self.vendor_speeds.as_ref()
     }
 
-    /// Of a CA or router port: its SLtoVL table, if it is known.
+    /// The SLtoVL table of a CA or router port; `None` if it is unknown.
     #[must_use]
     pub const fn sl_to_vl(&self) -> Option<&SlToVlMappingTable> {
         self.sl_to_vl.as_ref()
     }
 
-    /// The VL arbitration table as far as it is known: blocks 0 and 1 are the low-priority halves, 2 and 3
-    /// the high-priority ones.
+    /// The known blocks of the VL arbitration table: 0 and 1 are the low-priority halves, 2 and 3 the
+    /// high-priority halves.
     #[must_use]
     pub const fn vl_arbitration(&self) -> &KnownTable {
         &self.vl_arbitration
     }
 
-    /// The P_Key table as far as it is known.
+    /// The known blocks of the P_Key table.
     #[must_use]
     pub const fn p_key_table(&self) -> &KnownTable {
         &self.p_key_table
     }
 
-    /// Records PortInfo. A port that is not Active may have been restarted, so what its tables hold is
-    /// unknown then.
+    /// Records PortInfo. A port that is not Active may have been restarted, so its tables become unknown.
     pub(crate) fn set_info(&mut self, mut info: PortInfo) {
         info.set_client_reregister(false);
         self.info = Some(info);
     }
 
-    /// Makes everything unknown that a restart of the port changes.
+    /// Makes all values unknown that a restart of the port changes.
     pub(crate) fn forget_tables(&mut self) {
         self.reregistered = false;
         self.was_active = false;
@@ -287,7 +289,7 @@ impl Port {
         self.p_key_table = KnownTable::default();
     }
 
-    /// The keys of the partitions that the port is in. A table that was never read holds the default key, as
+    /// The keys of the partitions of the port. A table that was never read counts as holding the default key, as
     /// after a reset.
     pub fn p_keys(&self) -> impl Iterator<Item = PKey> + '_ {
         let blocks = self.p_key_table.blocks();
@@ -297,14 +299,14 @@ impl Port {
         known.filter(|key| key.base() != 0).chain(default)
     }
 
-    /// Whether the port is in the partition of a key, as a full or a limited member.
+    /// Whether the port is a full or limited member of the partition of a key.
     #[must_use]
     pub fn has_p_key(&self, p_key: PKey) -> bool {
         self.p_keys().any(|own| own.base() == p_key.base())
     }
 
-    /// The key by which packets pass between two ports: that of the partition of `wanted` if one is named,
-    /// else the first that both have. The member bit is that of this port.
+    /// The key by which packets pass between two ports: that of the partition of `wanted` if one is given,
+    /// otherwise the first that both ports have. The membership bit is that of this port.
     #[must_use]
     pub fn shared_p_key(&self, other: &Self, wanted: Option<PKey>) -> Option<PKey> {
         self.p_keys().find(|own| {

@@ -1,7 +1,7 @@
-//! Ports counted by state, width and speed, and those that run below what they can do.
+//! Ports counted by state, width and speed, and the ports that run below their capability.
 //!
-//! A pure function of the [`Subnet`]. A link that runs narrower or slower than both its ends can do usually has a
-//! bad cable. A disabled port stays disabled until it is enabled by hand.
+//! A pure function of the [`Subnet`]. A link that is narrower or slower than both its ends support often has a
+//! bad cable. A disabled port stays disabled until it is enabled explicitly.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -11,19 +11,19 @@ use ib_wire::PortNum;
 
 use crate::{PortAt, PortId, Subnet, link_speed::active_speed};
 
-/// The ports of a subnet, counted.
+/// Counts of the ports of a subnet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PortSummary {
-    /// Nodes whose ports are counted.
+    /// Number of nodes whose ports are counted.
     pub nodes: usize,
-    /// Ports; port 0 of a switch is left out.
+    /// Number of ports; port 0 of a switch is not counted.
     pub ports: usize,
-    /// Ports by their states.
+    /// Number of ports in each state.
     pub states: BTreeMap<PortState, usize>,
-    /// Ports with a link by its width.
+    /// Number of ports with a link, by link width.
     pub widths: BTreeMap<LinkWidth, usize>,
-    /// Ports with a link by the speed of a lane.
+    /// Number of ports with a link, by the speed of a lane.
     pub speeds: BTreeMap<LinkSpeed, usize>,
     /// Ports that are disabled.
     pub disabled: Vec<PortAt>,

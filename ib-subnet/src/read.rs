@@ -1,4 +1,4 @@
-//! A read: one Get of subnet management, as data.
+//! A read: one Get of subnet management, represented as data.
 
 use ib_mad::AttributeId;
 
@@ -7,19 +7,19 @@ use crate::PortId;
 /// One Get of a subnet management attribute by a directed route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// The device that is asked.
+    /// The device to which the Get is sent.
     pub target: ReadTarget,
     /// Attribute to read.
     pub attribute: AttributeId,
-    /// Its modifier. For PortInfo only the port: bit 31 is added when the datagram is built, as an answer that
-    /// arrives meanwhile may say whether the device knows it.
+    /// The attribute modifier. For PortInfo only the port: bit 31 is added when the datagram is built, because an
+    /// answer that arrives in between may show whether the device supports it.
     pub modifier: u32,
 }
 
-/// The device that a [`Read`] asks.
+/// The device to which a [`Read`] is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadTarget {
-    /// The node that the reader sits on.
+    /// The node of the reader.
     OwnNode,
     /// The agent of a known port; a switch has one for all its ports.
     Port(PortId),
@@ -28,7 +28,7 @@ pub enum ReadTarget {
 }
 
 impl ReadTarget {
-    /// The known port of the read: for [`Behind`](Self::Behind) the one that the device is connected to.
+    /// The known port of the read: for [`Behind`](Self::Behind) the port to which the device is connected.
     #[must_use]
     pub const fn port(self) -> Option<PortId> {
         match self {

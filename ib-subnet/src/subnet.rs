@@ -1,9 +1,9 @@
 //! The nodes of a subnet, their cables, and the routes that reach them.
 //!
-//! A node is known by its GUID and has a number, [`NodeId`], that stays the same as long as the subnet remembers
-//! it: a node that vanishes and comes back has its old number. Directed routes are derived from the cables,
-//! breadth-first from the own node; a cable that goes makes them stale, and [`Subnet::refresh_paths`] derives
-//! them again and says which nodes cannot be reached any more.
+//! A node is identified by its GUID and has a number, [`NodeId`], that stays the same as long as the subnet
+//! remembers the node: a node that vanishes and comes back has its old number. Directed routes are derived from
+//! the cables, breadth-first from the own node. When a cable is removed the routes are stale, and
+//! [`Subnet::refresh_paths`] derives them again and returns the nodes that cannot be reached any more.
 
 use alloc::{
     collections::{BTreeMap, VecDeque},
@@ -20,7 +20,8 @@ use crate::{
     node::{AllSpeeds, Trust},
 };
 
-/// Nodes that are gone and keep their numbers; beyond, the one that went first loses its own.
+/// Maximum number of nodes that are gone and keep their numbers. Beyond it, the node that went first loses its
+/// number.
 const MAX_REMEMBERED: usize = 4096;
 
 /// Number of a node in a [`Subnet`]; it stays the same from walk to walk.
@@ -40,7 +41,7 @@ impl NodeId {
 pub struct PortId {
     /// Identifier of the node in its subnet.
     pub node: NodeId,
-    /// Number of the port at the node: 0 is a switch's management port.
+    /// Number of the port on the node: 0 is a switch's management port.
     pub port: PortNum,
 }
 
@@ -55,7 +56,7 @@ impl PortId {
     }
 }
 
-/// A port by the GUID of its node and its number, for people.
+/// A port by the GUID of its node and its number, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortAt {
     /// GUID of the node.
@@ -73,9 +74,9 @@ impl fmt::Display for PortAt {
 /// Result of [`Subnet::refresh_paths`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathChanges {
-    /// Nodes whose directed route is another one now.
+    /// Nodes whose directed routes have changed.
     pub moved: Vec<NodeId>,
-    /// Nodes that no cable joins to the own node any more.
+    /// Nodes that are no longer connected to the own node.
     pub unreachable: Vec<NodeId>,
 }
 
@@ -88,17 +89,17 @@ pub struct Subnet {
     own: Option<PortId>,
     /// GUIDs of nodes that are gone, in the order in which they went.
     gone: VecDeque<Guid>,
-    /// Number of the last walk that began.
+    /// Number of the walk that began last.
     walk: u32,
-    /// Whether any node has lost its trust: nearly never.
+    /// Whether any node has lost its trust, which is rare.
     distrusts: bool,
     paths_stale: bool,
-    /// Keys that were kept from before.
+    /// M_Keys and cables that were kept from before.
     pub(crate) m_keys: MKeys,
 }
 
 impl Subnet {
-    /// The port that the reader sits on, once the own node has answered.
+    /// The port of the reader; known once the own node has answered.
     #[must_use]
     pub const fn own_port(&self) -> Option<PortId> {
         self.own
@@ -117,19 +118,19 @@ impl Subnet {
         self.by_port_guid.get(&port_guid).copied()
     }
 
-    /// All nodes with their numbers, in the order of these.
+    /// All nodes with their numbers, in the order of the numbers.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         let numbered = (0..).map(NodeId).zip(&self.nodes);
         numbered.filter_map(|(id, node)| Some((id, node.as_ref()?)))
     }
 
-    /// All switches with their numbers, in the order of these.
+    /// All switches with their numbers, in the order of the numbers.
     pub fn switches(&self) -> impl Iterator<Item = (NodeId, &Switch)> {
         self.nodes()
             .filter_map(|(id, node)| Some((id, node.switch.as_ref()?)))
     }
 
-    /// All ports with their nodes, in order; port 0 of a CA, which does not exist, is among them.
+    /// All ports with their nodes, in order; they include port 0 of a CA, which does not exist.
     pub fn ports(&self) -> impl Iterator<Item = (PortId, &Node, &Port)> {
         self.nodes().flat_map(|(id, node)| {
             let ports = node.ports();
@@ -137,19 +138,19 @@ impl Subnet {
         })
     }
 
-    /// One node.
+    /// The node with this number.
     #[must_use]
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id.index())?.as_ref()
     }
 
-    /// One port.
+    /// The port with this identifier.
     #[must_use]
     pub fn port(&self, port: PortId) -> Option<&Port> {
         self.node(port.node)?.port(port.port)
     }
 
-    /// The facts and tables of one switch.
+    /// SwitchInfo and tables of the switch with this number.
     #[must_use]
     pub fn switch(&self, id: NodeId) -> Option<&Switch> {
         self.node(id)?.switch.as_ref()
@@ -172,7 +173,7 @@ impl Subnet {
         }
     }
 
-    /// The port by its node's GUID, for people.
+    /// The port by its node's GUID, for display.
     #[must_use]
     pub fn port_at(&self, port: PortId) -> PortAt {
         PortAt {
@@ -193,8 +194,8 @@ impl Subnet {
         ends().unwrap_or(false)
     }
 
-    /// Whether a node, and every node on the route to it, gives the same GUID whenever it is asked. Beyond
-    /// one that does not, the same nodes are found again and again under new GUIDs.
+    /// Whether a node, and every node on the route to it, gives the same GUID whenever it is asked. Beyond a node
+    /// that does not, the same nodes would be found again and again under new GUIDs.
     #[must_use]
     pub fn is_steady(&self, id: NodeId) -> bool {
         if !self.distrusts {
@@ -214,14 +215,15 @@ impl Subnet {
         }
     }
 
-    /// Records that the host on a port was asked to subscribe and join again, or need not be asked.
+    /// Records whether the host on a port was asked to subscribe and join again, or need not be asked.
     pub fn set_reregistered(&mut self, port: PortId) {
         if let Some(port) = self.port_mut(port) {
             port.reregistered = true;
         }
     }
 
-    /// Makes every host be asked again to subscribe and join, as after another manager was the master.
+    /// Makes all hosts count as not yet asked to subscribe and join again, for example after another manager was
+    /// the master.
     pub fn forget_registrations(&mut self) {
         let ports = self.nodes.iter_mut().flatten();
         for port in ports.flat_map(|node| &mut node.ports) {
@@ -230,7 +232,7 @@ impl Subnet {
     }
 
     /// Records that a node left a request unanswered. Returns whether it is the first one since the last walk
-    /// began: one time-out says enough about a node.
+    /// began: one time-out is evidence enough about a node.
     pub fn set_silent(&mut self, id: NodeId) -> bool {
         let node = self.node_mut(id);
         node.is_some_and(|node| !core::mem::replace(&mut node.silent, true))
@@ -243,8 +245,8 @@ impl Subnet {
         }
     }
 
-    /// Derives the directed routes from the cables if one of them went since the last time, breadth-first from
-    /// the own node, ports in order.
+    /// Derives the directed routes from the cables again if a cable was removed since the last time,
+    /// breadth-first from the own node, ports in order.
     pub fn refresh_paths(&mut self) -> PathChanges {
         if !core::mem::take(&mut self.paths_stale) {
             return PathChanges::default();
@@ -303,7 +305,7 @@ impl Subnet {
         changes
     }
 
-    /// Begins a walk: silent nodes are asked again. Before a walk of everything all GUIDs are trusted again.
+    /// Begins a walk: silent nodes are asked again. A walk of everything also trusts all GUIDs again.
     pub(crate) fn begin_walk(&mut self, everything: bool) -> u32 {
         self.walk = self.walk.wrapping_add(1);
         for node in self.nodes.iter_mut().flatten() {
@@ -323,8 +325,8 @@ impl Subnet {
         self.own = Some(own);
     }
 
-    /// Adds a node that is not known, or renews what is known of one that gives another type or number of
-    /// ports under the same GUID.
+    /// Adds an unknown node, or replaces a known one that reports another type or number of ports under the same
+    /// GUID.
     pub(crate) fn add(&mut self, info: NodeInfo, path: DrPath) -> NodeId {
         let guid = info.node_guid();
         let remembered = self.by_guid.get(&guid).copied();
@@ -354,7 +356,7 @@ impl Subnet {
         id
     }
 
-    /// Forgets all that is known of a node but its number.
+    /// Forgets all facts about a node except its number.
     pub(crate) fn remove(&mut self, id: NodeId) {
         if let Some(guid) = self.node(id).map(|node| node.info.node_guid()) {
             self.remove_at(id);
@@ -380,8 +382,8 @@ impl Subnet {
         self.paths_stale = true;
     }
 
-    /// Joins two ports by a cable that the walk at work has seen. Returns false, and changes nothing, if the same
-    /// walk saw another cable at one of them.
+    /// Connects two ports by a cable that the present walk has seen. Returns false, and changes nothing, if the
+    /// same walk has seen another cable at one of them.
     pub(crate) fn link(&mut self, a: PortId, b: PortId) -> bool {
         let walk = self.walk;
         let mut stale = Vec::new();
@@ -410,7 +412,7 @@ impl Subnet {
         true
     }
 
-    /// Whether a cable that an earlier walk saw ends at one of two ports, and not at the other.
+    /// Whether a cable that an earlier walk saw ends at one of the two ports but not at the other.
     pub(crate) fn has_older_cable(&self, a: PortId, b: PortId) -> bool {
         let other = |here, there| {
             let port: Option<&Port> = self.port(here);
@@ -419,7 +421,7 @@ impl Subnet {
         other(a, b) || other(b, a)
     }
 
-    /// Takes the cable at a port away, from both its ends.
+    /// Removes the cable at a port, from both its ends.
     pub(crate) fn unlink(&mut self, port: PortId) {
         let peer = self.port_mut(port).and_then(|record| record.peer.take());
         let Some(peer) = peer else { return };
@@ -431,7 +433,7 @@ impl Subnet {
         }
     }
 
-    /// Names an end port.
+    /// Registers the GUID of an end port.
     pub(crate) fn set_port_guid(&mut self, at: PortId, port_guid: Guid) {
         let Some(port) = self.port_mut(at) else {
             return;
@@ -440,7 +442,7 @@ impl Subnet {
         if before != port_guid && self.by_port_guid.get(&before) == Some(&at) {
             self.by_port_guid.remove(&before);
         }
-        // Of two ports with one GUID, the GUID names the one that was found first.
+        // If two ports have one GUID, the GUID names the port that was found first.
         self.by_port_guid.entry(port_guid).or_insert(at);
     }
 

@@ -1,16 +1,15 @@
-//! The walk: what to read next of a subnet, and what the answers say (IBA vol. 1, 14.4.3 and 14.4.4).
+//! The walk: determines the next read of a subnet and evaluates the answers (IBA vol. 1, 14.4.3 and 14.4.4).
 //!
-//! A [`Walk`] owns no datagram and no window. Its user asks for the [next read](Walk::next_read), sends it, and
-//! gives the answer back, or says that there was none. Reads wait in one queue in the order in which they came
-//! up, so a walk of everything is breadth-first and reaches each node by a shortest route, however many reads
-//! are in flight. One NodeInfo confirms both ends of a cable: it names the far port.
+//! A [`Walk`] owns no datagram and no window. Its user requests the [next read](Walk::next_read), sends it, and
+//! returns the answer, or reports that there was none. Reads are queued in the order in which they arise, so a
+//! walk of everything is breadth-first and reaches each node by a shortest route, however many reads are in
+//! flight. One NodeInfo confirms both ends of a cable: it names the far port.
 //!
-//! There are three scopes. [`Scope::Everything`] reads every node again. [`Scope::Ports`] reads only the
-//! switches and ports that something marked as changed, and goes on from there where it finds what it did not
-//! know: what is not marked stays as it was. [`Scope::Changes`] reads SwitchInfo of each switch, whose
-//! PortStateChange says whether a port changed since the bit was cleared, and marks what to read then.
-//! An answer that contradicts what is known makes a partial walk [inconsistent](WalkOutcome::inconsistent);
-//! a walk of everything has to follow.
+//! There are three scopes. [`Scope::Everything`] reads every node again. [`Scope::Ports`] reads only the switches
+//! and ports that are marked as changed, and continues from there when it finds unknown nodes; unmarked parts are
+//! assumed unchanged. [`Scope::Changes`] reads SwitchInfo of each switch, whose PortStateChange shows whether a
+//! port changed since the bit was cleared, and marks the ports to read then. An answer that contradicts the known
+//! state makes a partial walk [inconsistent](WalkOutcome::inconsistent); a walk of everything has to follow.
 
 mod answers;
 
@@ -25,23 +24,24 @@ use ib_wire::{Guid, MKey, PortNum};
 
 use crate::{NodeId, PortAt, PortId, Read, ReadTarget, Subnet};
 
-/// How a walk is done.
+/// Options of a walk.
 #[derive(Clone, Debug)]
 pub struct WalkOptions {
-    /// Key for devices that guard themselves and have shown none; 0 by default.
+    /// M_Key for devices that are protected by one and have shown none; 0 by default.
     pub m_key: MKey,
-    /// Nodes further away, in hops, are not asked; `None`, the default: as far as directed routes reach (63).
+    /// Maximum distance of a node, in hops, at which it is still read; `None`, the default: as far as directed
+    /// routes reach (63).
     pub max_hops: Option<u8>,
-    /// Cables at these ports, by node GUID and port, are not followed: nothing beyond them is addressed. Empty
-    /// by default.
+    /// Boundary ports, by node GUID and number: their cables are not followed, and nothing beyond them is
+    /// addressed. Empty by default.
     pub boundary: BTreeSet<(Guid, PortNum)>,
-    /// Reads the vendor's attribute that distinguishes FDR10 from QDR, of devices that may run it; false by
-    /// default.
+    /// Whether to read the vendor's attribute that distinguishes FDR10 from QDR, on devices that may run FDR10;
+    /// false by default.
     pub vendor_speeds: bool,
-    /// Reads forwarding tables up to their top, and P_Key tables of end ports, where they are unknown, as a
-    /// manager needs; false by default.
+    /// Whether to read the unknown parts of forwarding tables (up to their top) and of P_Key tables of end ports,
+    /// as a manager needs; false by default.
     pub tables: bool,
-    /// Reads SMInfo of ports that a subnet manager sits on; false by default.
+    /// Whether to read SMInfo of ports with a subnet manager; false by default.
     pub managers: bool,
 }
 
@@ -61,47 +61,47 @@ impl Default for WalkOptions {
 /// The part of the subnet that a walk reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Every node, from the own one on.
+    /// Every node, beginning with the own one.
     Everything,
-    /// Marked switches and ports, and new nodes that they lead to.
+    /// Marked switches and ports, and new nodes that are found through them.
     Ports,
-    /// Whether anything changed: SwitchInfo of every switch, and ports whose neighbor did not answer.
+    /// Only the detection of changes: SwitchInfo of every switch, and ports whose neighbor did not answer.
     Changes,
 }
 
-/// Something that a walk found out.
+/// A finding of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finding {
-    /// A node answered that the subnet did not hold.
+    /// A node answered that was not in the subnet.
     NodeFound(NodeId),
-    /// A device left a request unanswered, repetitions included.
+    /// A device left a request unanswered, all repetitions included.
     Unresponsive(Unresponsive),
-    /// Two nodes answer with one GUID, or a cable was moved while it was looked at.
+    /// Two nodes answer with one GUID, or a cable was moved during the walk.
     DuplicateGuid {
-        /// Node GUID that two nodes have.
+        /// Node GUID that both nodes have.
         node_guid: Guid,
-        /// The port through which it answered the second time.
+        /// The port through which the GUID was found the second time; `None`: the own node.
         behind: Option<PortAt>,
     },
-    /// NodeInfo has a value that cannot be; the node is ignored.
+    /// NodeInfo has an impossible value; the node is ignored.
     InvalidNodeInfo {
         /// The port through which it answered; `None`: the own node.
         behind: Option<PortAt>,
-        /// The GUID that it gives.
+        /// The GUID in its NodeInfo.
         node_guid: Guid,
-        /// The field, by its name in the specification's tables.
+        /// Name of the field, as in the specification's tables.
         field: &'static str,
     },
-    /// A node gave another GUID when it was asked again. It is ignored, and nothing beyond it is read.
+    /// A node answered with another GUID when it was asked again. It is ignored, and nothing beyond it is read.
     GuidChanged {
-        /// The directed route to it.
+        /// The directed route to the node.
         path: DrPath,
         /// The port through which it answered; `None`: the own node.
         behind: Option<PortAt>,
-        /// Its first GUID.
+        /// The GUID in its first answer.
         before: Guid,
-        /// Its GUID now.
+        /// The GUID in its last answer.
         now: Guid,
     },
     /// A device refused a read, or its answer cannot be read.
@@ -115,9 +115,9 @@ pub enum Finding {
     },
     /// Another subnet manager answered.
     Manager {
-        /// The port that it sits on.
+        /// The port of the other manager.
         port: PortId,
-        /// SMInfo of the manager.
+        /// SMInfo of the other manager.
         info: SmInfo,
     },
 }
@@ -125,37 +125,38 @@ pub enum Finding {
 /// A device that did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unresponsive {
-    /// The directed route that was asked along.
+    /// The directed route of the unanswered request.
     pub path: DrPath,
-    /// For an unknown node the port in front of it, else the port that was asked. `None`: the own node.
+    /// The port that was asked; for an unknown node, the known port at the other end of its cable. `None`: the
+    /// own node.
     pub at: Option<PortAt>,
     /// Whether the request was for the unknown node at the other end of the cable at `at`.
     pub neighbor: bool,
-    /// The attribute that was asked for.
+    /// The attribute that was requested.
     pub attribute_id: AttributeId,
 }
 
-/// The end of a walk.
+/// The result of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalkOutcome {
-    /// Nodes that no cable joins to the own node at some time of the walk, though the subnet held them.
+    /// Nodes of the subnet that had no connection to the own node at some time during the walk.
     pub unreachable: BTreeSet<Guid>,
-    /// Nodes that the subnet held and that are not there any more.
+    /// Nodes of the subnet that are gone.
     pub vanished: Vec<Guid>,
-    /// Nodes that were read, or whose cables are not what they were.
+    /// Nodes that were read, or whose cables changed.
     pub changed: BTreeSet<NodeId>,
-    /// Switches and ports that a look for changes marked.
+    /// Switches and ports that a walk for changes marked.
     pub marked: BTreeSet<PortId>,
-    /// Whether answers contradict what is known, so that everything has to be read.
+    /// Whether answers contradict the known state, so that everything has to be read.
     pub inconsistent: bool,
 }
 
-/// A walk at work.
+/// A walk that is running.
 #[derive(Debug)]
 pub struct Walk {
     options: WalkOptions,
     scope: Scope,
-    /// The number that [`Subnet::begin_walk`] gave.
+    /// Number that [`Subnet::begin_walk`] returned.
     number: u32,
     queue: VecDeque<Read>,
     findings: VecDeque<Finding>,
@@ -163,7 +164,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// A walk of everything.
+    /// Begins a walk of everything.
     #[must_use]
     pub fn everything(subnet: &mut Subnet, options: WalkOptions) -> Self {
         let mut walk = Self::new(subnet, Scope::Everything, options);
@@ -171,7 +172,7 @@ impl Walk {
         walk
     }
 
-    /// A walk over marked ports: of a switch, whatever the port, all its ports are read.
+    /// Begins a walk over marked ports. For a port of a switch, all ports of the switch are read.
     #[must_use]
     pub fn ports(
         subnet: &mut Subnet,
@@ -189,7 +190,7 @@ impl Walk {
         walk
     }
 
-    /// A look for changes.
+    /// Begins a walk that only detects changes.
     #[must_use]
     pub fn changes(subnet: &mut Subnet, managers: &[PortId], options: WalkOptions) -> Self {
         let mut walk = Self::new(subnet, Scope::Changes, options);
@@ -228,25 +229,25 @@ impl Walk {
         self.scope
     }
 
-    /// Reads that wait.
+    /// Number of queued reads.
     #[must_use]
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether no read waits; others may be in flight.
+    /// Whether no read is queued; others may be in flight.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// The next thing that was found out.
+    /// The next finding.
     pub fn poll_finding(&mut self) -> Option<Finding> {
         self.findings.pop_front()
     }
 
-    /// The next read, with its datagram. Reads are left out whose answer has come otherwise meanwhile, and those of
-    /// devices that cannot be reached or trusted any more.
+    /// The next read, with its datagram. A read is skipped if its result has become known otherwise meanwhile, or
+    /// if its device cannot be reached or trusted any more.
     pub fn next_read(&mut self, subnet: &Subnet) -> Option<(Read, Mad)> {
         while let Some(read) = self.queue.pop_front() {
             if let Some(mad) = self.build(subnet, read) {
@@ -256,13 +257,13 @@ impl Walk {
         None
     }
 
-    /// Puts a read back: its datagram went along a route that has broken.
+    /// Queues a read again: its datagram was sent along a route that has broken.
     pub fn read_again(&mut self, read: Read) {
         self.queue.push_front(read);
     }
 
-    /// Derives the directed routes again if a cable went. Reads in flight to the nodes that it returns go along
-    /// a route that has changed: they have to be [read again](Self::read_again).
+    /// Derives the directed routes again if a cable was removed. Reads in flight to the returned nodes were sent
+    /// along a route that has changed: they have to be [read again](Self::read_again).
     pub fn refresh_paths(&mut self, subnet: &mut Subnet) -> Vec<NodeId> {
         let changes = subnet.refresh_paths();
         let guids = changes.unreachable.iter();
@@ -273,8 +274,7 @@ impl Walk {
         nodes
     }
 
-    /// Ends the walk, all its reads being answered or given up: nodes that are not there any more leave the
-    /// subnet.
+    /// Ends the walk after all its reads are answered or given up. Nodes that are gone leave the subnet.
     pub fn finish(mut self, subnet: &mut Subnet) -> WalkOutcome {
         if self.scope == Scope::Changes {
             return self.outcome;
@@ -287,7 +287,7 @@ impl Walk {
                 gone.push(id);
             }
         }
-        // A node that was cut off for a while and is joined again was found anew.
+        // A node that was cut off for a while and connected again has been read anew.
         gone.retain(|&id| {
             subnet
                 .node(id)
@@ -313,7 +313,7 @@ impl Walk {
         });
     }
 
-    /// Takes the cable at a port away.
+    /// Removes the cable at a port.
     fn unlink(&mut self, subnet: &mut Subnet, port: PortId) {
         let peer = subnet.port(port).and_then(|port| port.peer);
         self.outcome.changed.insert(port.node);
@@ -321,7 +321,7 @@ impl Walk {
         subnet.unlink(port);
     }
 
-    /// Queues what a switch is made of.
+    /// Queues the reads of a switch: SwitchInfo and PortInfo of all ports.
     fn read_switch(&mut self, subnet: &mut Subnet, id: NodeId) {
         let Some(node) = subnet.node_mut(id) else {
             return;
@@ -343,7 +343,7 @@ impl Walk {
         let mut modifier = read.modifier;
         if let ReadTarget::Port(port) = read.target {
             let node = subnet.node(port.node)?;
-            // One time-out says enough about a node.
+            // One time-out is evidence enough about a node.
             let asks_again = read.attribute == NodeInfo::ID;
             if !asks_again && (node.silent || !subnet.is_steady(port.node)) {
                 return None;
@@ -369,8 +369,8 @@ impl Walk {
         })
     }
 
-    /// The directed route of a read. `None` for an unknown device whose identity is known meanwhile, and for one beyond
-    /// the boundary, further away than asked for, or further than a route reaches.
+    /// The directed route of a read. `None` for an unknown device that has been identified meanwhile, and for a
+    /// device beyond the boundary, beyond the maximum distance, or beyond the reach of directed routes.
     fn path_of(&self, subnet: &Subnet, target: ReadTarget) -> Option<DrPath> {
         match target {
             ReadTarget::OwnNode => Some(DrPath::OWN_NODE),

@@ -15,7 +15,7 @@ use crate::Subnet;
 /// A device that did not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SilentPort {
-    /// The directed route that was asked along.
+    /// The directed route of the unanswered request.
     pub path: DrPath,
     /// GUID of the node; `None` if it never answered.
     pub node_guid: Option<Guid>,
@@ -26,21 +26,21 @@ pub struct SilentPort {
 pub struct Discovered {
     /// The observed state.
     pub subnet: Subnet,
-    /// The same as a fabric, for routing and for the file formats.
+    /// The observed state as a fabric, for routing and for the file formats.
     pub fabric: Fabric,
     /// The own port; `None` if not even the own node answered.
     pub from: Option<PortRef>,
     /// Devices that did not answer.
     pub silent: Vec<SilentPort>,
-    /// GUIDs that more than one node answered with.
+    /// GUIDs that more than one node has.
     pub duplicate_guids: Vec<Guid>,
-    /// Datagrams that it took.
+    /// Numbers of datagrams of the discovery.
     pub counters: WindowCounters,
 }
 
 impl Discovered {
-    /// The nodes breadth-first from the own one, the ports of each in order. Unlike the order in which answers
-    /// came in, this one depends on the cables alone.
+    /// The nodes breadth-first from the own node, the ports of each in order. This order depends on the cables
+    /// alone, not on the order of the answers.
     #[must_use]
     pub fn breadth_first(&self) -> Vec<NodeIdx> {
         let mut order = Vec::new();
@@ -55,7 +55,7 @@ impl Discovered {
                     node: index,
                     port: number,
                 };
-                // Adapters do not forward: only the own one's cable was followed.
+                // Adapters do not forward: only the cable of the own adapter was followed.
                 if let Some(peer) = port.peer
                     && (node.type_.is_switch() || self.from == Some(here))
                     && seen.insert(peer.node)
@@ -67,8 +67,8 @@ impl Discovered {
         order
     }
 
-    /// The nodes in the order in which `ibnetdiscover` lists them: switches, CAs, routers, of each kind
-    /// the last one of [`breadth_first`](Self::breadth_first) first.
+    /// The nodes in the order of `ibnetdiscover`: switches, CAs, routers. Within each type the order is the
+    /// reverse of [`breadth_first`](Self::breadth_first).
     #[must_use]
     pub fn listed(&self) -> Vec<NodeIdx> {
         let order = self.breadth_first();

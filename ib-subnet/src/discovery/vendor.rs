@@ -1,4 +1,4 @@
-//! Devices whose speed only their vendor's attribute says.
+//! Devices whose speed is shown only by an attribute of their vendor.
 
 use ib_smp::NodeInfo;
 

@@ -1,4 +1,4 @@
-//! The answers of a walk: the facts that they record, and the reads that follow from them.
+//! The answers of a walk: the facts to record, and the reads that follow.
 
 use ib_mad::{Attribute, Mad};
 use ib_smp::{
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Walk {
-    /// Takes in the answer to a read.
+    /// Accepts the answer to a read.
     pub fn handle_answer(&mut self, subnet: &mut Subnet, read: Read, mad: &Mad) {
         let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
             return;
@@ -40,7 +40,7 @@ impl Walk {
         }
     }
 
-    /// Takes in that a read was given up.
+    /// Handles a read that was given up.
     pub fn handle_failure(&mut self, subnet: &mut Subnet, read: Read) {
         let neighbor = matches!(read.target, ReadTarget::Behind(_));
         match read.target {
@@ -48,13 +48,13 @@ impl Walk {
                 self.mark_failed(subnet, read);
                 return;
             }
-            // Another manager need not answer, nor a device that does not know the vendor's attribute.
+            // Another manager need not answer, nor a device that does not support the vendor's attribute.
             ReadTarget::Port(_)
                 if read.attribute == SmInfo::ID || read.attribute == MlnxExtPortInfo::ID =>
             {
                 return;
             }
-            // The second question to a node that is suspected: its first answer counts.
+            // The second question to a suspected node: its first answer stays valid.
             ReadTarget::Port(_) if read.attribute == NodeInfo::ID => return,
             ReadTarget::Behind(port) => {
                 subnet.forget_m_key_behind(port);
@@ -159,8 +159,8 @@ impl Walk {
         }
     }
 
-    /// Whether a refusal is nothing to report: of an attribute that a device may lack, or of the bit that shows
-    /// speeds beyond HDR, without which it is asked once more.
+    /// Whether a refusal need not be reported: that of an attribute that a device may lack, or that of the bit
+    /// that shows speeds beyond HDR. In the second case PortInfo is read once more without the bit.
     fn is_optional(&mut self, subnet: &mut Subnet, read: Read, smp: &SmpDirected) -> bool {
         let ReadTarget::Port(port) = read.target else {
             return false;
@@ -226,7 +226,7 @@ impl Walk {
             self.add_end_port(subnet, here, behind, path, info);
         }
         let Some(behind) = behind else { return };
-        // A cable that a partial walk did not look at and that contradicts this one: one of the two is not true.
+        // A cable that this partial walk did not examine contradicts this one: one of the two is wrong.
         if self.scope == Scope::Ports && subnet.has_older_cable(behind, here) {
             let is_settled = |port| {
                 subnet
@@ -242,8 +242,8 @@ impl Walk {
         }
     }
 
-    /// The node that a NodeInfo is about, read again or for the first time if that is needed; `None` if two nodes
-    /// have its GUID.
+    /// The node that a NodeInfo describes; it is queued for reading where necessary. `None` if two nodes have its
+    /// GUID.
     fn identify(
         &mut self,
         subnet: &mut Subnet,
@@ -262,7 +262,7 @@ impl Walk {
             }
             Some((id, node)) if node.read_in == self.number => Some(id),
             Some((id, node)) if same_kind(node) => {
-                // A port that stayed Active had its link all the time, so the node was not restarted.
+                // The link of a port that stayed Active was never down, so the node was not restarted.
                 let may_be_restarted = behind.is_none_or(|port| {
                     let port = subnet.port(port);
                     port.is_none_or(|port| port.state() != PortState::ACTIVE || port.peer.is_none())
@@ -304,7 +304,7 @@ impl Walk {
         })
     }
 
-    /// Queues what a node is asked, whatever it is.
+    /// Queues the reads that apply to every type of node.
     fn read_node(&mut self, subnet: &mut Subnet, id: NodeId, port: PortNum) {
         let Some(node) = subnet.node_mut(id) else {
             return;
@@ -322,7 +322,7 @@ impl Walk {
         }
     }
 
-    /// Records the port of a CA or router through which it answered, and reads it once in this walk.
+    /// Records the port of a CA or router that answered, and reads it once in this walk.
     fn add_end_port(
         &mut self,
         subnet: &mut Subnet,
@@ -362,7 +362,7 @@ impl Walk {
             node_guid: info.node_guid(),
             behind: behind.map(|port| subnet.port_at(port)),
         });
-        // Either two nodes have this GUID, or the node in front is one that answered before under another GUID.
+        // Either two nodes have this GUID, or the node before the cable answered earlier under another GUID.
         if let Some(behind) = behind
             && let Some(in_front) = subnet.node_mut(behind.node)
             && in_front.trust == Trust::Given
@@ -400,7 +400,7 @@ impl Walk {
         let Some(switch) = subnet.switch_mut(id) else {
             return;
         };
-        // A switch that was restarted has lost its top, and with it what its tables held.
+        // A switch that was restarted has lost its top, and with it the content of its tables.
         let known_top = switch.info.map(|known| known.linear_fdb_top());
         if known_top != Some(top) {
             switch.lft = KnownTable::default();
@@ -412,7 +412,7 @@ impl Walk {
         if !self.options.tables || top == Lid::NONE {
             return;
         }
-        // Above the top the bytes mean nothing.
+        // Entries above the top have no meaning.
         let (last, _) = LinearForwardingTable::block_of(top);
         let unknown: alloc::vec::Vec<u16> = (0..=last)
             .filter(|&block| switch.lft.block(block).is_none())
@@ -466,7 +466,7 @@ impl Walk {
         record.set_info(info);
         let (is_up, has_peer) = (record.is_up(), record.peer.is_some());
         let unread_keys = record.p_key_table.is_empty();
-        // The own mask has IsSM as well.
+        // The own port's mask has IsSM too.
         let is_managed = info.capability_mask().contains(CapabilityMask::IS_SM);
         if self.options.managers
             && is_managed
@@ -505,7 +505,7 @@ impl Walk {
             }
             return;
         }
-        // The link of a port that stayed Active was up all the time, so its cable is the same.
+        // The link of a port that stayed Active was never down, so its cable is the same.
         let is_settled = self.scope == Scope::Ports && has_peer && was_active && is_active;
         if is_settled {
             if let Some(record) = subnet.port_mut(port) {
@@ -516,8 +516,9 @@ impl Walk {
         }
     }
 
-    /// Reads the ports of other switches that have a cable to a switch which lost one: if it is off, all of them are
-    /// down. That is known then without waiting for the time-outs of requests to it, or through it.
+    /// Reads the ports of other switches that are cabled to a switch which lost a cable. If that switch is off,
+    /// all these ports are down. This is then known without waiting for the time-outs of requests to the switch
+    /// or through it.
     fn read_around(&mut self, subnet: &mut Subnet, id: NodeId) {
         let Some(node) = subnet.node(id).filter(|node| node.is_switch()) else {
             return;
@@ -536,9 +537,9 @@ impl Walk {
         }
     }
 
-    /// Asks once more, with bit 31 of the modifier, for the ports of a device that knows NDR or XDR: older devices
-    /// refuse the bit. The capabilities of port 0 of a switch, or the speeds of one of its ports, count for all its
-    /// ports. Returns whether this answer lacks the speeds.
+    /// Reads PortInfo once more, with bit 31 of the modifier, for the ports of a device that supports NDR or XDR:
+    /// older devices refuse the bit. The capabilities of port 0 of a switch, or the speeds of one of its ports,
+    /// apply to all its ports. Returns whether this answer lacks the speeds.
     fn reads_all_speeds(
         &mut self,
         subnet: &mut Subnet,
@@ -553,7 +554,7 @@ impl Walk {
         };
         if is_fast && node.all_speeds == AllSpeeds::Unasked {
             node.all_speeds = AllSpeeds::Asked;
-            // Answers that came before this one lack the speeds as well.
+            // Earlier answers lack the speeds as well.
             let earlier = node.ports();
             let earlier = earlier.filter(|(_, port)| port.info.is_some() && port.read_in == number);
             let earlier: alloc::vec::Vec<PortNum> = earlier.map(|(number, _)| number).collect();
@@ -575,8 +576,8 @@ impl Walk {
         lacks
     }
 
-    /// Records a block of a P_Key table. Tables are filled from the front: where a block ends with a free entry,
-    /// nothing follows it.
+    /// Records a block of a P_Key table. Tables are filled from the front: if a block ends with a free entry, the
+    /// blocks after it are empty.
     fn on_p_key_table(
         &mut self,
         subnet: &mut Subnet,
@@ -609,7 +610,7 @@ impl Walk {
         }
     }
 
-    /// Marks a switch whose SwitchInfo is not as it was.
+    /// Marks a switch whose SwitchInfo has changed.
     fn compare_switch_info(&mut self, subnet: &Subnet, port: PortId, info: &SwitchInfo) {
         let known = subnet.switch(port.node).and_then(|switch| switch.info);
         // A switch that was restarted has lost its top.
@@ -619,7 +620,7 @@ impl Walk {
         }
     }
 
-    /// Marks the own port if its link is not as it was.
+    /// Marks the own port if its state has changed.
     fn compare_own_port(&mut self, subnet: &Subnet, port: PortId, info: &PortInfo) {
         let known = subnet.port(port).map(crate::Port::state);
         if known != Some(info.port_state()) {
@@ -627,8 +628,8 @@ impl Walk {
         }
     }
 
-    /// Marks what a look for changes could not read: the device, and the switches around it, whose ports say
-    /// whether its cables are still there.
+    /// Marks the device that a walk for changes could not read, and the switches around it: their ports show
+    /// whether its cables are still connected.
     fn mark_failed(&mut self, subnet: &Subnet, read: Read) {
         let ReadTarget::Port(port) = read.target else {
             return;
@@ -644,7 +645,7 @@ impl Walk {
         }
     }
 
-    /// The route that an answer came over, whether or not the read would still be sent.
+    /// The route of a read that was answered, even if the read would not be sent any more.
     fn path_asked(&self, subnet: &Subnet, target: ReadTarget) -> Option<DrPath> {
         match target {
             ReadTarget::OwnNode => Some(DrPath::OWN_NODE),
@@ -654,9 +655,10 @@ impl Walk {
     }
 }
 
-/// The field of NodeInfo whose value cannot be. A type without a name is none of them: it may get one.
+/// Name of the field of NodeInfo with an impossible value. An unknown node type is not impossible: it may be
+/// defined later.
 fn impossible_field(behind: Option<PortId>, info: &NodeInfo) -> Option<&'static str> {
-    // Only the own node, if it is a switch, is reached without a link.
+    // Only the own node is reached without a link, if it is a switch.
     let by_no_link = behind.is_none() && info.node_type() == NodeType::SWITCH;
     let local = info.local_port_num();
     if info.node_guid() == Guid::NONE {
