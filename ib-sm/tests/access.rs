@@ -1,5 +1,5 @@
-//! Records that a requester may access: with the administrator's key all, else its own and those that its
-//! partitions share.
+//! Records that a requester may access: all of them with the administrator's key, otherwise its own and those of
+//! ports that share a partition with it.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use ib_wire::{Gid, GidPrefix, Guid, Lid, table::Text};
 
 const INVALID: MadStatus = MadStatus::from_sa(SaStatus::REQ_INVALID);
 
-/// GUIDs and ports of the hosts, the manager's first and the client's last.
+/// GUIDs and ports of the hosts: the manager's is first, the client's is last.
 fn hosts(client: &Client) -> Vec<(ib_routing::PortRef, Guid)> {
     client.running.sim.with(|sim| {
         let nodes = sim.nodes().iter_enumerated();
@@ -39,7 +39,7 @@ fn a_request_with_a_wrong_key_is_dropped() {
     let mut client = Client::of(running);
     let all = client.table(&NodeRecord::default(), ComponentMask(0)).len();
     assert_eq!(client.many::<NodeRecord>(&query(7)).len(), all);
-    // The managers' key is none of the administrator's.
+    // The managers' SM_Key does not open the administrator.
     for wrong in [1, 8] {
         client.send(&query(wrong));
         assert_eq!(client.receive(), None, "key {wrong}");
@@ -120,7 +120,7 @@ fn paths_between_partitions_of_others_are_not_given_by_any_record() {
     let mut call = call.unwrap();
     assert_eq!(client.ask_client(call.clone()), []);
     call.request.set_sm_key(SmKey(1));
-    // The request of the same transaction is remembered for a while.
+    // A request with the same transaction ID is recognized for some time.
     client.running.run_for(Duration::from_secs(20));
     assert_eq!(client.ask_client(call).len(), 1);
 }

@@ -1,4 +1,4 @@
-//! From power-on to active ports, on every fabric there is.
+//! From power-on to active ports, on every test fabric.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ fn name(path: &std::path::Path) -> String {
     path.file_stem().unwrap().to_string_lossy().into_owned()
 }
 
-/// Every node that cables join to the manager is configured as the manager says.
+/// Every node with a cable path to the manager is configured as the manager reports.
 fn assert_configured(name: &str, running: &Running) {
     let fabric = running.sm.fabric();
     let routes = running.sm.routes().expect(name);
@@ -120,7 +120,7 @@ fn the_last_engine_that_fails_promises_no_other() {
     });
     let (is_last, text) = said.unwrap();
     assert!(is_last && text.contains("no engine is left"), "{text}");
-    // With another engine behind it, the text says that one is tried.
+    // If another engine follows, the text says that it is tried.
     let mut running = Lab::new("gen-torus-4x4x4")
         .config(|config| config.routing_engines = vec![engine::FTREE.clone(), engine::UPDN.clone()])
         .start();

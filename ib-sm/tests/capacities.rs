@@ -7,7 +7,7 @@ use ib_smp::{LinearForwardingTable, MulticastForwardingTable};
 use ib_testkit::lab::{Lab, Running};
 use ib_wire::{Gid, Lid, Lmc, Mtu, PKey, Rate};
 
-/// The switches that are named for this table, with its entries and how many are needed.
+/// The switches that are reported for this table, each with its number of entries and the number needed.
 fn named(running: &Running, wanted: AttributeId) -> Vec<(u16, u16)> {
     let events = running.events.iter().filter_map(|event| match event {
         Event::TableTooSmall {

@@ -1,4 +1,4 @@
-//! Sweeps over time: what changes is seen, and what does not costs little.
+//! Sweeps over time: changes are detected, and an unchanged subnet costs few datagrams.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn a_light_sweep_asks_each_switch_and_the_own_port_once_and_sets_nothing() {
     let gets = running.transport.sent_with(Method::GET);
     let of = |id| gets.iter().filter(|get| get.attribute_id() == id).count();
     assert_eq!(of(SwitchInfo::ID), 3 * running.sm.summary().fabric.switches);
-    // Its own port is looked at as well: no switch reports that the manager is cut off.
+    // The own port is read too: no switch can report that the manager is cut off.
     assert_eq!(of(PortInfo::ID), 3);
     assert_eq!(gets.len(), of(SwitchInfo::ID) + of(PortInfo::ID));
 }
@@ -111,7 +111,7 @@ fn a_node_that_wakes_up_is_found_by_the_next_light_sweep() {
     assert!(running.sm.is_up());
 }
 
-/// A trap of a switch about one of its ports, as it comes in.
+/// A trap of a switch about one of its ports, as the manager receives it.
 fn trap_of(running: &Running, port: PortRef, number: TrapNumber) -> Mad {
     let lid = running.sim.with(|sim| {
         let management = PortRef {

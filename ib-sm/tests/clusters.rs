@@ -1,4 +1,4 @@
-//! Logical clusters: one fabric under several managers, none of which addresses anything beyond its boundary.
+//! Logical clusters: one fabric under several managers, none of which addresses devices beyond its boundary.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -29,7 +29,7 @@ fn mcsm() -> (Fabric, Vec<ClusterConfig>) {
     (fabric("mcsm"), cluster::read(MCSM).unwrap())
 }
 
-/// That every pair has a route in the switches' tables, and no route loops.
+/// Checks that every pair has a route in the switches' tables, and that no route loops.
 #[track_caller]
 fn reached(confined: &Confined) -> VerifyReport {
     let report = confined.judge();
@@ -38,7 +38,8 @@ fn reached(confined: &Confined) -> VerifyReport {
     report
 }
 
-/// That nothing deadlocks either. No manager can promise that alone: it holds where each cluster is one switch.
+/// Checks that the routes are free of deadlocks too. No manager can promise this alone: it holds where each
+/// cluster is a single switch.
 #[track_caller]
 fn verified(confined: &Confined) {
     let report = reached(confined);
@@ -99,7 +100,7 @@ fn each_cluster_is_routed_by_its_own_engine() {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Datagrams other than answers that each manager has sent.
+/// Numbers of datagrams, other than answers, that each manager has sent.
 fn requests(confined: &Confined) -> Vec<usize> {
     let managers = confined.managers.iter();
     managers
@@ -117,8 +118,8 @@ fn hosts(fabric: &Fabric) -> Vec<PortRef> {
     .collect()
 }
 
-/// A cable inside a cluster whose loss leaves its switches joined: between two switches, or else to a host that
-/// no manager sits on.
+/// A cable inside a cluster whose loss leaves its switches connected: between two switches, otherwise to a host
+/// without a manager.
 fn inner_cable(confined: &Confined, cluster: usize) -> PortRef {
     let fabric = &confined.fabric;
     let seats: Vec<_> = confined
@@ -203,7 +204,8 @@ fn managers_of_other_clusters_are_no_rivals() {
     verified(&confined);
 }
 
-/// SMInfo along a directed route from the host that `from` is to the first manager; whether it answers.
+/// Sends SMInfo along a directed route from the host with index `from` to the first manager; returns whether it
+/// answers.
 fn asks_the_first_manager(
     confined: &mut Confined,
     from: PortRef,
@@ -212,7 +214,7 @@ fn asks_the_first_manager(
 ) -> bool {
     let ports: Vec<_> = path.iter().copied().map(PortNum).collect();
     let path = DrPath::try_new(&ports).unwrap();
-    // The modifier of a Set: DISABLE.
+    // The attribute modifier of a Set: DISABLE.
     let modifier = if method == Method::SET { 3 } else { 0 };
     let mut smp = SmpDirected::new(method, SmInfo::ID, modifier, &path);
     smp.set_transaction_id(ib_mad::TransactionId(0x7777));
@@ -265,7 +267,7 @@ fn two_managers_of_one_cluster_elect_a_master() {
     let mut confined = Confined::start(fabric, configs, BTreeMap::new(), |_, config| {
         config.sweep_interval = Some(10 * SECOND);
     });
-    // Another one on the second server of the first cluster.
+    // Another manager, on the second server of the first cluster.
     let at = PortRef {
         node: confined
             .fabric
@@ -289,7 +291,7 @@ fn predefined_lids_are_the_same_every_time_and_others_are_reported() {
         .into_iter()
         .map(|at| fabric.port(at).unwrap().guid);
     let ports: Vec<Guid> = ports.collect();
-    // All servers but the last; one LID is in the range of another cluster.
+    // All servers except the last; one LID is in the range of another cluster.
     let lids = [7, 900, 1700, 1050, 2999].map(Lid);
     let mut database: BTreeMap<Guid, Lid> = ports.iter().copied().zip(lids).collect();
     database.insert(Guid(0x77), Lid(1234));
@@ -408,7 +410,7 @@ fn data_packets_cross_all_boundaries() {
             let mut confined = Confined::up(fabric.clone(), configs);
             reached(&confined);
             assert_delivered(&confined);
-            // And again after a cable between two clusters was lost.
+            // Again, after a cable between two clusters was lost.
             let place = confined.configs[0].boundary[0];
             let cable = PortRef {
                 node: confined.fabric.node_by_guid(place.switch).unwrap(),
@@ -425,7 +427,7 @@ fn data_packets_cross_all_boundaries() {
     }
 }
 
-/// What the administrator of a host's cluster answers to a request of the host.
+/// The answer of the administrator of a host's cluster to a request of the host.
 fn ask_sa<R: ib_sa::Record>(
     confined: &mut Confined,
     from: PortRef,
@@ -456,7 +458,7 @@ fn ask_sa<R: ib_sa::Record>(
     panic!("no answer");
 }
 
-/// A host that no manager sits on.
+/// A host without a manager.
 fn client(confined: &Confined, cluster: usize) -> PortRef {
     let seats: Vec<_> = confined
         .managers
@@ -504,7 +506,8 @@ fn paths_to_other_clusters_are_answered_from_the_configuration() {
         ask(Some(gid(known)), Some(Lid(2222))).unwrap().dlid(),
         Lid(2222)
     );
-    // A LID of a range has a path, whoever owns it; a GID that the configuration does not know has none.
+    // A LID of a range has a path, whether or not a port has it; a GID that the configuration does not contain
+    // has none.
     assert_eq!(ask(None, Some(Lid(1001))).unwrap().dlid(), Lid(1001));
     assert!(ask(Some(gid(unknown)), None).is_err());
     assert!(ask(None, Some(Lid(3500))).is_err());
@@ -540,7 +543,7 @@ fn join(confined: &mut Confined, at: PortRef, mgid: &str) -> Lid {
     joined.mlid()
 }
 
-/// That what each member sends reaches every other once, and nobody else.
+/// Checks that a packet of each member reaches every other member exactly once, and no other port.
 #[track_caller]
 fn assert_flooded(confined: &Confined, members: &[PortRef], mlid: Lid) {
     for &from in members {
@@ -567,7 +570,7 @@ fn multicast_trees_are_joined_over_the_boundary() {
     let columns = divided(&chain, 3, 100);
     for (fabric, configs) in [(triangle, configs), (chain, columns)] {
         let mut confined = Confined::up(fabric, configs);
-        // A manager takes what arrives at its own port.
+        // A manager receives the packets that arrive at its own port.
         let seats: Vec<_> = confined
             .managers
             .iter()
@@ -596,7 +599,7 @@ fn five_clusters_with_all_lids_of_the_subnet() {
     let confined = Confined::up(fabric, configs);
     reached(&confined);
     assert_delivered(&confined);
-    // Every table answers every LID of the others' ranges.
+    // Every table forwards every LID of the other clusters' ranges.
     for ((sm, _), own) in confined.managers.iter().zip(&confined.configs) {
         let guid = sm.fabric().switch_guid(ib_routing::SwitchIdx(0));
         confined.sim.with(|sim| {

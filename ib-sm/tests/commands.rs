@@ -1,4 +1,4 @@
-//! Commands of the host to a running manager: sweeps, other options, another priority.
+//! Commands from the host to a running manager: sweeps, new options, a new priority.
 
 use std::time::Duration;
 

@@ -35,7 +35,7 @@ fn manager(options: &str) -> CongestionManager {
     CongestionManager::new(config.congestion, WindowConfig::default())
 }
 
-/// A run over the subnet as the subnet manager knows it.
+/// Runs the congestion control manager on the subnet as the subnet manager has observed it.
 fn run(running: &mut Running, manager: &mut CongestionManager) -> Vec<CongestionEvent> {
     manager.begin(running.sm.subnet());
     running.transport.sent.clear();
@@ -52,7 +52,7 @@ fn run(running: &mut Running, manager: &mut CongestionManager) -> Vec<Congestion
     events
 }
 
-/// The end of a run: switches, ports of CAs, end ports without an agent, writes.
+/// The results of a run: switches, CA ports, end ports without an agent, writes.
 fn counts(events: &[CongestionEvent]) -> (usize, usize, usize, usize) {
     match events.last() {
         Some(&CongestionEvent::Done {
@@ -74,7 +74,7 @@ fn answer<R: Request<Error = CallError>>(running: &mut Running, call: R) -> R::A
         .unwrap()
 }
 
-/// What an agent holds of an attribute.
+/// The value of an attribute at an agent.
 macro_rules! held {
     ($attribute:ident, $running:expr, $lid:expr, $modifier:expr) => {{
         let call = Call::<$attribute>::get(MgmtClass::CONGESTION_CONTROL, $modifier);
@@ -175,7 +175,7 @@ fn a_device_without_an_agent_is_asked_once() {
 fn an_agent_with_another_key_is_reported_and_takes_the_setting_with_its_key() {
     let mut running = Lab::new("gen-ring-5").up();
     let (_, switch, ..) = lids(&running);
-    // Somebody has given the switch a key.
+    // The switch has got a key from another program.
     let mut info = CongestionKeyInfo::default();
     info.set_cc_key(CcKey(0x77));
     let set = Call::<CongestionKeyInfo>::set(MgmtClass::CONGESTION_CONTROL, 0);

@@ -1,4 +1,4 @@
-//! Several managers on one fabric: who configures it, and who takes over.
+//! Several managers on one fabric: which one configures it, and which one takes over.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn a_late_lower_manager_stands_by_and_sends_only_polls() {
     managers.run_for(5 * SECOND);
     let late = managers.start(ports[1], 3);
     managers.run_for(5 * SECOND);
-    // Of equal priorities the lower GUID wins, but it does not take the subnet from a master.
+    // With equal priorities the lower GUID wins, but it does not take the subnet from a running master.
     assert_eq!(managers.states(), [SmState::MASTER, SmState::STANDBY]);
     let before = managers.hosts[late].sent;
     managers.run_for(100 * SECOND);
@@ -72,7 +72,7 @@ fn the_master_hands_the_subnet_to_a_higher_manager() {
     managers.run_for(5 * SECOND);
     managers.start(ports[1], 9);
     managers.run_for(5 * SECOND);
-    // The master learns of it when it sweeps.
+    // The master finds the other manager at its next sweep.
     let now: Instant = managers.sim.with(|sim| sim.now());
     managers.hosts[0].sm.resweep(now);
     managers.run_for(30 * SECOND);
@@ -92,7 +92,7 @@ fn a_manager_that_stands_by_does_not_sweep_when_its_host_asks_for_it() {
     managers.hosts[standby].sm.resweep(now);
     managers.run_for(4 * SECOND);
     assert_eq!(managers.hosts[standby].sent, before);
-    // It still knows whom to poll, and takes over when that one is gone.
+    // It still polls the right manager, and takes over when that one is gone.
     managers.hosts[0].alive = false;
     managers.sim.with(|sim| sim.detach(ports[0]));
     managers.run_for(120 * SECOND);
@@ -119,7 +119,7 @@ fn the_master_of_two_subnets_that_are_joined_is_one_and_no_lid_is_in_two_places(
     let fabric = Lab::new("gen-ring-5").fabric;
     let (mut managers, ports) = Managers::new("gen-ring-5");
     let cut: Vec<PortRef> = managers.sim.with(|sim| {
-        // Two halves of the ring: every cable between a switch of one and one of the other is pulled.
+        // Two halves of the ring: every cable between a switch of one half and one of the other is pulled.
         let switches: Vec<_> = sim
             .nodes()
             .iter_enumerated()
@@ -177,10 +177,10 @@ fn a_handover_needs_no_poll_as_its_sender_is_the_master_until_it_is_answered() {
     managers.run_for(5 * SECOND);
     managers.start(ports[1], 9);
     managers.run_for(2 * SECOND);
-    // The master decides it when it sweeps.
+    // The master decides on the handover at its next sweep.
     let now: Instant = managers.sim.with(|sim| sim.now());
     managers.hosts[0].sm.resweep(now);
-    // The standby polls every 10 s: nothing but the order itself can have made it the master so soon.
+    // The standby polls every 10 s, so only the order itself can have made it the master so soon.
     managers.run_for(2 * SECOND);
     assert_eq!(managers.states(), [SmState::STANDBY, SmState::MASTER]);
     assert!(managers.hosts[1].sm.is_up());

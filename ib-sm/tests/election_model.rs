@@ -1,8 +1,8 @@
-//! The election, model-checked: every interleaving of two and of three managers, with answers and orders
-//! that get lost, a manager that dies, and an operator who disables one.
+//! The election, model-checked: every interleaving of two and of three managers, with lost answers and orders, a
+//! manager that dies, and an operator who disables one.
 //!
-//! In every state that can be reached the managers must still be able to agree: a run from there in which
-//! nothing more is lost ends with exactly one master, for which all others are in STANDBY.
+//! From every reachable state the managers must still be able to agree: a continuation in which nothing more is
+//! lost must end with exactly one master, for which all others are in STANDBY.
 
 use ib_mad::SmKey;
 use ib_sm::election::{Election, ElectionAction, ElectionInput};
@@ -15,7 +15,7 @@ use stateright::{Checker, Model, Property};
 struct Manager {
     election: Election,
     alive: bool,
-    /// The answers that its discovery has read so far, in the order of the managers; `None` for those that
+    /// The answers that its discovery has read so far, in the order of the managers; `None` for a manager that
     /// did not answer.
     found: Vec<Option<(u8, SmState)>>,
     /// The master for which it is in STANDBY.
@@ -38,7 +38,7 @@ enum Move {
     Read(usize, bool),
     /// A discovery is over.
     Decide(usize),
-    /// A standby polls; `false`: no answer comes to any try.
+    /// A standby polls; `false`: no try is answered.
     Poll(usize, bool),
     /// The oldest order arrives, or gets lost.
     Deliver(bool),
@@ -112,7 +112,7 @@ impl World {
         self.handle(index, ElectionInput::Discovered(&found));
     }
 
-    /// The manager that a discovery asks next; `None` once it has asked all.
+    /// The manager that a discovery asks next; `None` after the last one.
     fn next_other(&self, index: usize) -> Option<usize> {
         let mut others = (0..self.managers.len()).filter(|&other| other != index);
         others.nth(self.managers[index].found.len())
@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// A run in which everybody gets a turn and nothing is lost.
+    /// A run in which every manager gets its turn and nothing is lost.
     fn settle(mut self) -> Self {
         for _ in 0..12 {
             for index in 0..self.managers.len() {
@@ -187,10 +187,10 @@ impl World {
         masters.map(|(index, _)| index).collect()
     }
 
-    /// One master; all others are in STANDBY for it or are disabled.
+    /// Checks that there is one master, and that all others are in STANDBY for it or are disabled.
     fn is_agreed(&self) -> bool {
         let [master] = self.masters()[..] else {
-            // No manager is left that could be the master.
+            // None of the managers that are left may become the master.
             return self
                 .managers
                 .iter()

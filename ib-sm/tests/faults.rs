@@ -1,4 +1,4 @@
-//! Fabrics that do not behave: loss, silence, restarts, garbage.
+//! Faulty fabrics: loss, silence, restarts, garbage.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ fn duplicated_delayed_and_corrupt_answers_do_no_harm() {
     assert_eq!(nodes_up(&running), expected);
 }
 
-/// A CA that answers nothing, found by its name.
+/// A CA, selected by its name, that answers nothing.
 fn silence(running: &Running, name: &str) -> NodeIdx {
     running.sim.with(|sim| {
         let node = sim.find(name).expect(name);
@@ -85,7 +85,7 @@ fn a_silent_node_is_listed_and_the_rest_comes_up() {
             assert!(summary.unresponsive.contains(&at), "{at:?}");
         }
     });
-    // The time-outs overlap: 4 attempts of 200 ms, and not once for each node.
+    // The time-outs overlap: 4 attempts of 200 ms altogether, not for each node.
     let time = summary.phases.total();
     assert!(time.as_millis() < 1000, "{time:?}");
 }

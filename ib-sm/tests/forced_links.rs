@@ -1,10 +1,10 @@
-//! Widths and speeds that the operator holds links to.
+//! Widths and speeds to which the operator limits links.
 
 use ib_mad::Method;
 use ib_smp::{LinkSpeedsExt, LinkWidths, PortInfo};
 use ib_testkit::lab::{Lab, Running};
 
-/// Widths and speeds that every port with a link may use, as its device reports them.
+/// Widths and speeds that are enabled at every port with a link, as its device reports them.
 fn enabled(running: &Running) -> Vec<(LinkWidths, LinkWidths, LinkSpeedsExt, LinkSpeedsExt)> {
     running.sim.with(|sim| {
         let nodes = sim.nodes().iter_enumerated().map(|(index, _)| index);
@@ -35,7 +35,7 @@ fn links_are_held_to_what_is_chosen_once() {
         assert!(supported.contains(LinkWidths::X1));
         assert_eq!(width, LinkWidths::X1);
     }
-    // A sweep over ports that are as they should be sets nothing.
+    // A sweep over ports that are configured as desired sets nothing.
     running.resweep();
     assert!(running.transport.sent_with(Method::SET).is_empty());
 }

@@ -1,4 +1,4 @@
-//! Multicast groups: joins and leaves, and what they do to the switches.
+//! Multicast groups: joins and leaves, and their effect on the switches.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -52,8 +52,8 @@ fn create_bits() -> ComponentMask {
     (C::MGID | C::PORT_GID | C::JOIN_STATE | needed).into()
 }
 
-/// The ports that a packet to `mlid` arrives at, followed from `from` through the switches' tables; a
-/// port that gets two copies is there twice.
+/// The ports at which a packet to `mlid` arrives, followed from `from` through the switches' tables; a port that
+/// gets two copies is listed twice.
 fn flood(client: &Client, from: PortRef, mlid: Lid) -> Vec<PortRef> {
     client.running.sim.with(|sim| {
         let mut arrived = Vec::new();
@@ -94,8 +94,8 @@ fn the_broadcast_group_is_there_before_anybody_joins() {
     assert_eq!(group.port_gid().bits(), 0);
 }
 
-/// On every fabric: hosts join the broadcast group one after the other; what any of them sends reaches
-/// all others exactly once.
+/// On every fabric, hosts join the broadcast group one after the other; a packet of any member reaches all other
+/// members exactly once.
 #[test]
 fn every_member_hears_every_other_exactly_once() {
     for name in [
@@ -235,7 +235,8 @@ fn a_cut_cable_of_a_tree_is_replaced() {
     assert_eq!(heard.len(), members.len() - 1);
 }
 
-/// Any port may join another one, by proxy, and end that; what a port joined itself is its own.
+/// Any port may join another one, by proxy, and end that membership; only the port itself can end one that it
+/// requested itself.
 #[test]
 fn only_the_member_itself_ends_its_membership() {
     let mut client = Client::new("gen-ring-5");
@@ -346,7 +347,7 @@ fn a_join_with_other_parameters_is_refused_unless_that_is_not_looked_at() {
         let joined = client.set(&other, mask);
         match validates {
             true => assert!(joined.is_err()),
-            // The response has the group's parameters all the same.
+            // The response carries the group's parameters nevertheless.
             false => assert_eq!(joined.unwrap().q_key(), group.q_key()),
         }
     }

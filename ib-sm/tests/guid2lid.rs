@@ -1,4 +1,4 @@
-//! LIDs that outlive a manager and an absence.
+//! LIDs that outlive a manager, and the absence of a port.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,7 +7,7 @@ use ib_sm::SmConfig;
 use ib_testkit::lab::{Lab, Running};
 use ib_wire::{Guid, Lid};
 
-/// Base LIDs by port GUID, as the manager gave them out.
+/// Base LIDs by port GUID, as the manager assigned them.
 fn given(running: &Running) -> BTreeMap<Guid, Lid> {
     let all = running.sm.lids().destinations().iter();
     all.map(|destination| (destination.guid, destination.range.base()))
@@ -26,7 +26,7 @@ fn hosts(running: &Running) -> Vec<NodeIdx> {
 fn a_fabric_that_lost_its_power_gets_the_lids_of_the_file_again() {
     let first = Lab::new("gen-mesh-6x4").up();
     let text = guid2lid::write(first.sm.lids(), first.sm.guid2lid());
-    // By itself a manager hands LIDs out by GUID: the file says otherwise.
+    // Without the file a manager assigns LIDs in the order of the GUIDs.
     let mut database = guid2lid::read(&text).unwrap();
     let lids: Vec<_> = database.values().rev().copied().collect();
     for (lid, new) in database.values_mut().zip(lids) {

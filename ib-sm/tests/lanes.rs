@@ -1,4 +1,4 @@
-//! Virtual lanes as the routes need them.
+//! Virtual lanes for routes that need them.
 
 use ib_mad::{Attribute, Method};
 use ib_routing::engine;

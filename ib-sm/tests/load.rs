@@ -1,4 +1,4 @@
-//! Many requests at once: no requester waits for the flood of another, and each has an answer.
+//! Many requests at once: a requester does not wait for the flood of another, and each request is answered.
 
 use ib_mad::{
     Engine, Input, Mad, MadAddress, MadStatus, Method, RmppConfig, SaStatus, TransactionId,
@@ -10,14 +10,14 @@ use ib_testkit::lab::{Lab, Running};
 use ib_transport::Clock as _;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, Sl};
 
-/// LIDs and GUIDs of the hosts, the manager's first.
+/// LIDs and GUIDs of the hosts; the manager's is first.
 fn hosts(running: &Running) -> Vec<(Lid, Guid)> {
     let ends = running.sm.lids().destinations().iter();
     let hosts = ends.filter(|end| !end.is_switch());
     hosts.map(|end| (end.range.base(), end.guid)).collect()
 }
 
-/// Hands the manager a request from `lid`, in transaction `id`.
+/// Gives the manager a request from `lid`, in transaction `id`.
 fn send(running: &mut Running, lid: Lid, id: u64, request: &SaMad) {
     let mut request = *request;
     request.set_transaction_id(TransactionId(id));
@@ -27,7 +27,7 @@ fn send(running: &mut Running, lid: Lid, id: u64, request: &SaMad) {
     running.sm.handle_input(now, Input::Mad(&mad));
 }
 
-/// All that the manager sends now, before it waits for anything but the next turn.
+/// All datagrams that the manager sends now, before it waits for anything except its next turn.
 fn sent(running: &mut Running) -> Vec<Mad> {
     let mut now = running.clock.now();
     let soon = now + std::time::Duration::from_micros(10);
@@ -63,7 +63,7 @@ fn a_request_behind_a_flood_of_tables_is_answered_first() {
     let now = running.clock.now();
     for turn in 0..10 {
         if let Some(mad) = running.sm.poll_transmit(now) {
-            // All paths are 30,000 records: not one such table comes before the answer.
+            // All paths are 30,000 records: no such table is sent before the answer.
             assert_eq!(mad.address.lid, other);
             assert!(turn < 2, "{turn} turns");
             return;

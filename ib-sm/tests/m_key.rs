@@ -1,5 +1,5 @@
-//! M_Keys: every port gets the manager's, and who comes after it can take over once the lease is over;
-//! and speeds that are shown only to who knows them.
+//! M_Keys: every port gets the manager's key, and a successor can take over after the lease has ended; and speeds
+//! that are shown only to requesters with the key.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ fn every_port_is_guarded_and_a_sweep_still_gets_through() {
 fn a_successor_owns_the_fabric_after_the_lease() {
     let mut running = guarded(0xfeed).up();
     let ports = guards(&running).len();
-    // The master is gone; another one knows nothing of its key.
+    // The master is gone; another manager does not have its key.
     running.restart(guarded(0xcafe).config);
     running.run_for(Duration::from_secs(10));
     assert!(!running.sm.is_up(), "the lease still runs");
@@ -82,7 +82,7 @@ fn a_successor_owns_the_fabric_after_the_lease() {
 fn a_successor_that_knows_the_kept_keys_owns_the_fabric_at_once() {
     for (lookup, keep_neighbors, owns) in [
         (true, true, true),
-        // Without the cables nobody knows whose key opens what is behind a port.
+        // Without the cables it is unknown whose key opens the device at the other end of a port.
         (true, false, false),
         (false, true, false),
     ] {
@@ -101,7 +101,7 @@ fn a_successor_that_knows_the_kept_keys_owns_the_fabric_at_once() {
         running.run_for(Duration::from_secs(5));
         let held = guards(&running);
         let taken = held.iter().filter(|guard| guard.0 == MKey(0xcafe)).count();
-        // The own port alone is reached without a cable.
+        // Only the own port is reached without a cable.
         let is_owned = taken == held.len();
         assert!(is_owned || taken <= 1, "{held:?}");
         assert_eq!(is_owned, owns, "{lookup} {keep_neighbors}");

@@ -1,5 +1,5 @@
-//! Devices that say what is not so, and fabrics where everything goes wrong at once: the sweep ends, the others work, the
-//! culprit has a name, and the same run can be had again.
+//! Devices with false answers, and fabrics where all faults occur at once: the sweep ends, the other devices
+//! work, the faulty device is named, and the run can be repeated exactly.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use ib_smp::NodeInfo;
 use ib_testkit::lab::{Lab, Running};
 use ib_wire::Guid;
 
-/// Five switches in a ring, each with hosts; retries are few, as nothing is lost.
+/// Five switches in a ring, each with hosts. There are few retries because nothing is lost.
 fn ring() -> Lab {
     Lab::new("gen-ring-5").config(|config| config.transaction_retries = 1)
 }
 
-/// The last node of a kind, which is not the manager's.
+/// The last node of a type that is not the manager's.
 fn last(running: &Running, is_switch: bool) -> NodeIdx {
     running.sim.with(|sim| {
         let nodes = sim.nodes().iter_enumerated();
@@ -42,7 +42,7 @@ fn guid(running: &Running, node: NodeIdx) -> Guid {
     running.node(node, |node| node.guid())
 }
 
-/// A ring in which the last host is byzantine, after its first sweep and all retries.
+/// A ring in which the last host is byzantine, after the first sweep and all retries.
 fn with_byzantine_host(corruption: Corruption) -> (Running, NodeIdx) {
     let mut running = ring().start();
     let host = last(&running, false);
@@ -56,7 +56,7 @@ fn with_byzantine_host(corruption: Corruption) -> (Running, NodeIdx) {
     (running, host)
 }
 
-/// Every port that the manager knows but those of the last host is active.
+/// Checks that every port that the manager has found, except those of the last host, is active.
 fn others_work(running: &Running, host: NodeIdx) {
     let behind = in_front_of(running, host);
     running.sim.with(|sim| {
@@ -91,7 +91,7 @@ fn impossible_node_info_names_the_port_in_front_and_the_field() {
             } => behind.contains(at) && *field == expected,
             _ => false,
         });
-        // All ones are 255 ports, and port 255 is one of them.
+        // All ones mean 255 ports, and port 255 is one of them.
         assert!(
             named || corruption == Corruption::Garbage,
             "{corruption:?}: {:?}",
@@ -153,7 +153,7 @@ fn a_guid_that_somebody_else_has_is_named_with_the_port_in_front() {
 
 #[test]
 fn switches_that_change_their_guid_end_the_discovery_all_the_same() {
-    // Seen from each of the two, the other one looks like a new switch, again and again.
+    // Seen from each of the two, the other one looks like a new switch every time.
     let mut running = Lab::new("gen-torus-5x5")
         .config(|config| config.transaction_retries = 1)
         .start();
@@ -172,7 +172,7 @@ fn switches_that_change_their_guid_end_the_discovery_all_the_same() {
     assert!(running.has_swept());
     let sent = running.transport.sent.len();
     assert!(sent < 20_000, "{sent} datagrams");
-    // All switches around the two are correct: a node that is reached through them is one of the two.
+    // All switches around the two are correct, so a node that is reached through them is one of the two.
     let suspects: Vec<_> = [first, second]
         .iter()
         .flat_map(|&liar| in_front_of(&running, liar))
@@ -249,7 +249,7 @@ fn a_storm_of_all_faults_ends_with_the_fabric_up_once_it_is_over() {
     for seed in 0..4 {
         let mut running = storm(seed);
         assert!(running.has_swept(), "seed {seed}");
-        // A spoiled answer may have left anything anywhere: a new manager reads it all.
+        // A corrupted answer may have left wrong values anywhere, so a new manager reads everything.
         let calm = |sim: &mut ib_sim::Sim| {
             sim.set_fault_rates(FaultRates::NONE);
             let nodes: Vec<_> = sim.nodes().indices().collect();

@@ -1,4 +1,4 @@
-//! Options of OpenSM's configuration file that change what the manager writes or answers, one test for each.
+//! Options of OpenSM's configuration file that affect the manager's writes or answers, one test for each.
 
 use std::time::Duration;
 
@@ -148,13 +148,13 @@ fn solicited_node_groups_of_a_partition_share_a_multicast_lid() {
         .map(|(node, &port)| join(&mut client, solicited_node(node), port))
         .collect();
     assert!(mlids.iter().all(|mlid| *mlid == mlids[0]), "{mlids:?}");
-    // Another name that only looks like it has a LID of its own.
+    // A similar MGID outside the solicited-node groups has a LID of its own.
     let other = Gid((solicited_node(0).bits() ^ 1 << 60).to_be_bytes());
     assert_ne!(join(&mut client, other, ports[0]), mlids[0]);
     client.running.run_for(Duration::from_millis(100));
     let all = switches_with(&client, mlids[0]);
     assert!(all >= 6, "one tree joins the members of all groups: {all}");
-    // Groups end one by one; the LID and its tree stay for those that are left.
+    // The groups end one by one; the LID and its tree stay for those that are left.
     for (node, &port) in (0u32..).zip(ports.iter().step_by(4).take(5)) {
         use McMemberComponents as C;
         let record = membership(solicited_node(node), port);
@@ -267,7 +267,7 @@ fn a_level_of_the_qos_policy_limits_partition_and_path_bits() {
         offsets.collect::<Vec<_>>()
     };
     assert_eq!(of_class(6), [1, 3]);
-    // Nobody is in that partition.
+    // No port is in that partition.
     assert!(of_class(5).is_empty());
 }
 
@@ -289,7 +289,7 @@ fn the_engine_file_loads_tables_and_hops_that_the_configuration_names() {
         loaded.sm.routes().unwrap(),
     );
     assert_eq!(written, text);
-    // Hops alone do as well, and without either the engine cannot route.
+    // Hops alone are enough; with neither file the engine cannot route.
     let hops = ib_routing::format::lid_matrix::write(lab.sm.fabric(), lab.sm.lids());
     let by_hops = Lab::new("gen-ring-5")
         .routing(&engine::FILE)
@@ -419,7 +419,7 @@ fn a_link_that_came_up_narrower_than_it_may_be_is_routed_around() {
             .routing(&engine::UPDN)
             .config(|config| {
                 config.avoid_throttled_links = avoid;
-                // Both ends of the narrow link may be wider from then on, and are not.
+                // From then on both ends of the narrow link may use a greater width, but they do not.
                 config.forced_links.width = Some(LinkWidths::X1 | LinkWidths::X4);
             })
             .up();

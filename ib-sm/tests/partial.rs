@@ -1,5 +1,5 @@
-//! Partial sweeps: after any change what the manager knows, and what the switches hold, is what a manager
-//! that starts then would find and write; and a change never takes a path from a pair that has one.
+//! Partial sweeps: after any change, the manager's observed state and the switches' tables equal those of a
+//! manager that starts then; and a change never takes a path from a pair that has one.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 /// A port by its node's GUID and its number.
 type Name = (Guid, u8);
 
-/// Cables between (node GUID, port), and the states of the ports, as the manager knows them.
+/// Cables between (node GUID, port), and the states of the ports, in the manager's observed state.
 fn known(running: &Running) -> BTreeMap<Name, (Option<Name>, PortState)> {
     let subnet = running.sm.subnet();
     let name = |port| {
@@ -45,7 +45,8 @@ fn switch_cables(sim: &Sim) -> Vec<PortRef> {
     ports.filter(to_switch).collect()
 }
 
-/// (switch, LID) pairs that cables join and whose packets do not arrive, by the tables that stand in the switches.
+/// (switch, LID) pairs that are connected by cables but whose packets do not arrive by the switches' present
+/// tables.
 fn without_a_path(sim: &Sim) -> usize {
     let mut lids = Vec::new();
     for (node, record) in sim.nodes().iter_enumerated() {
@@ -74,7 +75,7 @@ fn without_a_path(sim: &Sim) -> usize {
                 if let Some(&arrives) = known.get(&here) {
                     break arrives;
                 }
-                // A node that is met again is on a loop.
+                // A node that is visited again is on a loop.
                 known.insert(here, false);
                 path.push(here);
                 let Some(switch) = sim.node(here).filter(|node| node.is_switch()) else {
@@ -93,7 +94,7 @@ fn without_a_path(sim: &Sim) -> usize {
     count
 }
 
-/// The part of the fabric that each node is in, by its first node.
+/// The connected part of the fabric that each node is in, named by the part's first node.
 fn parts(sim: &Sim) -> BTreeMap<NodeIdx, NodeIdx> {
     let mut part = BTreeMap::new();
     for (start, _) in sim.nodes().iter_enumerated() {
@@ -110,7 +111,7 @@ fn parts(sim: &Sim) -> BTreeMap<NodeIdx, NodeIdx> {
     part
 }
 
-/// Lets the manager work for so long, and looks at the tables after each answer to a Set of a forwarding block.
+/// Lets the manager run for this long, and checks the tables after each answer to a Set of a forwarding block.
 fn watch(running: &mut Running, time: Duration) -> usize {
     let end = running.clock.now() + time;
     let mut worst = running.sim.with(|sim| without_a_path(sim));
@@ -187,7 +188,7 @@ fn a_pulled_cable_is_healed_within_its_first_packet_lifetime_and_read_by_itself(
 
 #[test]
 fn detours_need_no_new_routes() {
-    // The host takes the work out and never does it.
+    // The host takes the work but never runs it.
     let mut running = Lab::new("gen-torus-4x4x4").up();
     running.sm.hand_out_work();
     running.sm = running.sm.with_detours_from(0);
@@ -225,7 +226,7 @@ fn no_change_of_any_fabric_takes_a_way_from_a_pair() {
                 let mut peers = cables_of.iter().filter_map(|&at| sim.peer(at));
                 peers.any(|peer| peer.node == own)
             });
-            // A cable, then the whole switch, goes and comes back.
+            // A cable, then the whole switch, fails and comes back.
             let scripts = [vec![cable], if is_own { vec![] } else { cables_of }];
             for ports in scripts {
                 for back in [false, true] {
@@ -277,8 +278,8 @@ fn a_cable_that_is_put_back_takes_no_way_from_a_pair() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
-    /// Cables are pulled and put back at any time: in the end the manager knows what one that starts then knows,
-    /// and its routes reach every port.
+    /// Cables are pulled and put back at any time: in the end the manager's state equals that of one that starts
+    /// then, and its routes reach every port.
     #[test]
     fn what_is_known_after_changes_is_what_a_whole_sweep_finds(
         script in proptest::collection::vec((any::<prop::sample::Index>(), 0..400u64), 1..8),

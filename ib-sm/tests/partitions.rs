@@ -36,7 +36,7 @@ fn lab(rules: &str) -> Lab {
     Lab::new("gen-ring-5").config(|config| config.partitions = partitions)
 }
 
-/// Two hosts are a partition; a third is a limited member.
+/// Two hosts are members of a partition; a third is a limited member.
 fn rules(running: &Running) -> String {
     let hosts = hosts(running);
     let [(_, a), (_, b), (_, c)] = hosts[1..4] else {
@@ -82,7 +82,7 @@ fn every_port_gets_the_keys_of_its_partitions() {
         let found: Vec<_> = keys(&running, port).iter().map(|key| key.0).collect();
         assert_eq!(found, expected, "host {index}");
     }
-    // The switch ports in front of hosts hold the same and enforce it; those between switches do not.
+    // The switch ports at hosts hold the same keys and enforce them; those between switches do not.
     running.sim.with(|sim| {
         for (_, node) in sim
             .nodes()

@@ -1,4 +1,4 @@
-//! A QoS policy: the service level of a path depends on who asks for what.
+//! A QoS policy: the service level of a path depends on the requester and on the request.
 
 use ib_routing::{SharedEngine, engine};
 use ib_sa::{PathComponents, PathRecord};
@@ -47,7 +47,7 @@ fn client(policy: &str, qos: bool, engine: &SharedEngine) -> Client {
     Client::of(lab.up())
 }
 
-/// The path from the client to the first port of a kind, as `change` asks for it.
+/// The path from the client to the first port of a type, with the query adapted by `change`.
 fn path(
     client: &mut Client,
     to_switch: bool,

@@ -1,4 +1,4 @@
-//! Questions to the subnet administrator, over the fabric that its manager brought up.
+//! Queries to the subnet administrator about the fabric that its manager brought up.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ fn records_that_no_device_has_are_a_table_of_none() {
     assert_eq!(one, Err(MadStatus::from_sa(SaStatus::NO_RECORDS)));
 }
 
-/// More nodes than make a table in one go.
+/// More nodes than fit in a table that is made in one go.
 #[test]
 fn a_long_table_is_whole() {
     let mut client = Client::new("gen-ft-oversub2-144");
@@ -146,7 +146,7 @@ fn a_port_answers_to_the_default_prefix_as_well() {
     assert_eq!(foreign, Err(MadStatus::from_sa(SaStatus::REQ_INVALID_GID)));
 }
 
-/// A query for the paths between the client and another host, and what it names.
+/// A query for the paths between the client and another host, and the components that it names.
 fn between(client: &Client) -> (PathRecord, PathComponents) {
     let (sgid, dgid) = client.running.sim.with(|sim| {
         let own = sim.port(client.port).unwrap().guid();

@@ -15,7 +15,7 @@ use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, QKey};
 
 const GROUP: u128 = 0xff12_1234_ffff_0000_0000_0000_0000_0042;
 
-/// Seconds of the day that a file is written at.
+/// Time of day, in seconds, at which a file is written.
 const WRITTEN: u64 = 1_700_000_000;
 
 fn own_gid(client: &Client) -> Gid {
@@ -84,7 +84,7 @@ fn ask_for_alias(client: &mut Client) {
     client.set(&record, mask.into()).unwrap();
 }
 
-/// A host that registered everything that can be registered.
+/// A host that has made every kind of registration.
 fn registered() -> Client {
     let mut client = Client::of(Lab::new("gen-ring-5").up());
     join(&mut client);
@@ -117,7 +117,7 @@ fn restart_as(client: &mut Client, registrations: Registrations, drop_event_subs
     client.running.run_for(Duration::from_millis(10));
 }
 
-/// Number of ports that were asked to register again.
+/// Number of ports whose hosts were asked to register again.
 fn asked_to_register(client: &Client) -> usize {
     let sent = client.running.transport.sent.iter();
     let sets = sent.filter(|mad| {
@@ -135,7 +135,7 @@ fn asked_to_register(client: &Client) -> usize {
 fn what_is_written_is_read_again() {
     let client = registered();
     let before = kept(&client);
-    // IPoIB's broadcast group is there as well, without members.
+    // IPoIB's broadcast group exists as well, without members.
     assert_eq!(before.groups.len(), 2);
     let members = before.groups.iter().map(|group| group.members.len());
     assert_eq!(members.sum::<usize>(), 1);
@@ -167,7 +167,7 @@ fn a_restarted_administrator_keeps_registrations_and_requests_no_reregistration(
     assert_eq!(after.guids, before.guids);
     assert_eq!(after.services.len(), 1);
     assert_eq!(asked_to_register(&client), 0);
-    // Without the file everybody is asked.
+    // Without the file every host is asked.
     restart(&mut client, Registrations::default());
     assert!(asked_to_register(&client) > 0);
     assert_eq!(client.running.sm.status().registered.memberships, 0);
@@ -190,7 +190,7 @@ fn memberships_of_ports_that_are_gone_are_dropped_and_the_rest_as_the_options_sa
     }
 }
 
-/// As OpenSM 3.3.23 writes it.
+/// The format of OpenSM 3.3.23.
 const OPENSM: &str = "\
 GUIDInfo Record: base_guid=0x0002c90300000001 lid=0x0003 block_num=0x0 guid0=0x0002c90300000001 guid1=0x0000000000000000 guid2=0x0000000000000000 guid3=0x0000000000000000 guid4=0x0000000000000000 guid5=0x0000000000000000 guid6=0x0000000000000000 guid7=0x0000000000000000
 
@@ -221,7 +221,7 @@ fn a_dump_of_opensm_is_read() {
     assert_eq!(group.members[0].join_state(), JoinState::FULL_MEMBER);
     assert_eq!(read.subscriptions[0].address.lid, Lid(3));
     assert_eq!(read.services[0].service_data64(1), Some(4));
-    // The text is the same but for the time of the day.
+    // The text is the same except for the time of day.
     assert_eq!(read.to_text(0x6553_f100), OPENSM);
 }
 

@@ -1,4 +1,4 @@
-//! A recording, played back to a second manager: it decides the same, byte for byte.
+//! A recording, replayed to a second manager: it makes the same decisions, byte for byte.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use ib_wire::Lid;
 
 use ib_testkit::lab::Lab;
 
-/// Sweeps that a run lasts.
+/// Number of sweeps in a run.
 const SWEEPS: usize = 3;
 /// Time between them: short, as some runs are in real time.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -31,7 +31,7 @@ fn config() -> SmConfig {
     }
 }
 
-/// Drives a manager until it has ended its last sweep; its events in words.
+/// Drives a manager until its last sweep has ended; returns its events as text.
 fn run<T: MadTransport<Error = TransportError>, C: Clock>(
     transport: &mut T,
     clock: &C,
@@ -52,7 +52,7 @@ fn run<T: MadTransport<Error = TransportError>, C: Clock>(
     (events, outcome)
 }
 
-/// The events of a run on a fabric with these faults, and what was tapped meanwhile.
+/// The events of a run on a fabric with these faults, and the recording.
 fn tapped(rates: FaultRates, seed: u64) -> (Vec<String>, Vec<Record>) {
     let (transport, clock) = simulated(rates, seed);
     tap(transport, clock)
@@ -77,7 +77,7 @@ fn simulated(rates: FaultRates, seed: u64) -> (SimTransport, SimClock) {
     (sim.attach(port).unwrap(), sim.clock())
 }
 
-/// The events of a run over `transport`, and what was tapped meanwhile.
+/// The events of a run over `transport`, and the recording.
 fn tap<T: MadTransport<Error = TransportError>, C: Clock + Clone>(
     transport: T,
     clock: C,
@@ -90,7 +90,7 @@ fn tap<T: MadTransport<Error = TransportError>, C: Clock + Clone>(
     (events, records.into_inner())
 }
 
-/// An event without how long it took: what a real clock measured between two datagrams is in no recording.
+/// An event without durations: the time that a real clock measured between two datagrams is in no recording.
 fn without_times(event: &str) -> String {
     match (event.find("started: "), event.find("mads: ")) {
         (Some(from), Some(to)) => [&event[..from], &event[to..]].concat(),
@@ -98,7 +98,7 @@ fn without_times(event: &str) -> String {
     }
 }
 
-/// The file of what was tapped.
+/// The file of a recording.
 fn file_of(records: &[Record]) -> Vec<u8> {
     let mut writer = RecordWriter::new(Vec::new(), Lid(1), Duration::ZERO).unwrap();
     for record in records {
@@ -107,7 +107,8 @@ fn file_of(records: &[Record]) -> Vec<u8> {
     writer.into_inner()
 }
 
-/// Plays a file to a second manager: its events, how the run ended, and what was not played.
+/// Replays a file to a second manager: returns its events, the end of the run, and the part that was not
+/// replayed.
 fn played(file: &[u8]) -> (Vec<String>, Result<Option<()>, TransportError>, usize) {
     let recording = read_records(file).unwrap();
     assert_eq!(recording.passed_over, 0);
@@ -117,9 +118,9 @@ fn played(file: &[u8]) -> (Vec<String>, Result<Option<()>, TransportError>, usiz
     (events, outcome, replay.left())
 }
 
-/// Changes that the kernel's interface makes to a transport: its own number in the upper half of a
-/// request's transaction ID, now and then a request that it refuses, and requests without an answer that
-/// come back by their header, before the engine's own time-out.
+/// Imitates the kernel's interface: it puts its own number in the upper half of a request's transaction ID,
+/// refuses a request now and then, and returns the header of a request that is not answered, before the engine's
+/// own time-out.
 struct KernelLike<T> {
     inner: T,
     sent: u32,
@@ -275,7 +276,7 @@ fn a_recording_that_was_cut_inside_a_frame_is_played_up_to_there() {
             "{length} of {} bytes",
             file.len()
         );
-        // The manager goes on where the recording ends: with a datagram, or with waiting.
+        // The manager continues where the recording ends: it sends a datagram, or it waits.
         assert!(
             matches!(
                 outcome,

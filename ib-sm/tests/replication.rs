@@ -1,4 +1,4 @@
-//! What hosts registered outlives the master: three managers on one fabric, and 1,000 memberships.
+//! Registrations of hosts outlive the master: three managers on one fabric, and 1,000 memberships.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -50,7 +50,7 @@ impl Scene {
         }
     }
 
-    /// Sends requests of the client, some at a time, and counts those that succeed.
+    /// Sends requests of the client, several at a time, and counts those that succeed.
     fn ask(&mut self, requests: &[SaMad]) -> usize {
         let mut done = 0;
         for (number, chunk) in requests.chunks(32).enumerate() {
@@ -118,7 +118,7 @@ impl Scene {
         self.ask(&requests)
     }
 
-    /// Memberships that a manager has, as (group, LID, port), and its services.
+    /// The memberships that a manager keeps, as (group, LID, port), and its services.
     fn kept(&self, manager: usize) -> (BTreeSet<(Gid, u16, Gid)>, usize) {
         let now = self.managers.sim.with(|sim| sim.now());
         let kept = self.managers.hosts[manager].sm.registrations(now);
@@ -157,10 +157,10 @@ fn the_death_of_the_master_loses_no_membership_and_no_service() {
     scene.managers.run_for(120 * SECOND);
     assert_eq!(scene.managers.hosts[2].sm.state(), MASTER);
     assert!(scene.managers.hosts[2].sm.is_up());
-    // No host has registered again: none of the simulated ones does.
+    // No host has registered again: simulated hosts never do.
     assert_eq!(scene.kept(2), (members, 4));
     assert_eq!(scene.trees(), trees);
-    // The new master tells the one that is left, which may be next.
+    // The new master replicates to the remaining standby, which may be next.
     assert_eq!(scene.join(21..22), 48);
     scene.managers.run_for(2 * SECOND);
     let port = scene.at[2];

@@ -1,5 +1,5 @@
-//! A restart costs nothing: what devices hold is read, and a manager that starts again on an unchanged subnet sends
-//! no Set but those that announce it.
+//! A restart costs little: the content of devices is read, and a manager that starts again on an unchanged subnet
+//! sends no Set except those that announce it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use ib_testkit::lab::{Lab, Running, client::Client};
 use ib_transport::Clock as _;
 use ib_wire::{Gid, GidPrefix, Lmc, PKey, QKey};
 
-/// Another manager starts on the subnet that this one brought up. Returns its Sets.
+/// Starts another manager on the subnet that this one brought up. Returns its Sets.
 fn sets_after_restart(mut running: Running, config: SmConfig) -> Vec<MadHeader> {
     running.restart(SmConfig {
         sweep_interval: None,
@@ -22,7 +22,7 @@ fn sets_after_restart(mut running: Running, config: SmConfig) -> Vec<MadHeader> 
     running.transport.sent_with(Method::SET)
 }
 
-/// Configurations that write each of the tables, and the fabrics for them.
+/// Configurations that cause each of the tables to be written, and the fabrics for them.
 fn configurations() -> Vec<(&'static str, &'static str, SmConfig)> {
     let qos = "qos TRUE\nqos_max_vls 8\nqos_high_limit 9\nqos_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n\
         qos_vlarb_low 0:1,1:2,2:3,3:4,4:5,5:6,6:7,7:8\nqos_vlarb_high 3:7\n";

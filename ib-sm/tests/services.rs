@@ -1,4 +1,4 @@
-//! Registrations with the subnet administrator: services, subscriptions, alias GUIDs; and the paths that it traces.
+//! Registrations with the subnet administrator: services, subscriptions, alias GUIDs; and path traces.
 
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ fn subscription(trap: TrapNumber, subscribe: u8) -> SaMad {
     with_data(SaMad::new(Method::SET, InformInfo::ID), info.as_bytes())
 }
 
-/// The next Report, answered.
+/// Receives the next Report and answers it.
 fn report(client: &mut Client) -> Option<Notice> {
     let mad = client.receive()?;
     let (report, _) = SaMad::parse(&mad.bytes, 0).unwrap();

@@ -1,4 +1,5 @@
-//! A manager that finds a subnet which another one configured keeps what holds, and says before what it changes.
+//! A manager that finds a subnet configured by another one keeps what is valid, and reports changes before it
+//! makes them.
 
 use ib_mad::{Attribute, Method};
 use ib_routing::{NodeIdx, PortRef, engine};
@@ -79,7 +80,7 @@ fn a_takeover_installs_own_routes_and_keeps_the_lids() {
 
 #[test]
 fn only_what_does_not_hold_is_changed_and_it_is_said_before() {
-    // A cable goes while there is no manager.
+    // A cable is pulled while there is no manager.
     let mut running = left_behind();
     let cable = running.sim.with(|sim| {
         let switches = sim.nodes().iter_enumerated();

@@ -1,4 +1,4 @@
-//! Tables change under traffic: no packet loops, whatever the routes were and shall be.
+//! Tables change under traffic: no packet loops, whatever the old and the new routes are.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -45,7 +45,7 @@ fn datagram(from: Lid, to: Lid) -> Vec<u8> {
     buffer[..len].to_vec()
 }
 
-/// The first LID whose packets would go in a circle if the tables stayed as they are now.
+/// The first LID whose packets would loop if the tables stayed as they are now.
 fn looping_lid(sim: &Sim, lids: &[Lid]) -> Option<Lid> {
     let switches: Vec<NodeIdx> = sim
         .nodes()
@@ -59,7 +59,7 @@ fn looping_lid(sim: &Sim, lids: &[Lid]) -> Option<Lid> {
         sim.node(peer.node)?.is_switch().then_some(peer.node)
     };
     lids.iter().copied().find(|&lid| {
-        // Switches whose packets are known to come to an end.
+        // Switches from which packets are known to end.
         let mut ends = vec![false; sim.nodes().len()];
         switches.iter().any(|&start| {
             let mut way = vec![start];
@@ -84,8 +84,8 @@ struct Seen {
     delivered: usize,
 }
 
-/// Lets the manager work until the subnet is up while hosts send to each other. After every block that
-/// was written the tables must be without a circle, and no packet may live too long.
+/// Runs the manager until the subnet is up while hosts send to each other. After every block that is written the
+/// tables must be free of loops, and no packet may live too long.
 fn watch(running: &mut Running, seed: u64) -> Seen {
     let mut seen = Seen::default();
     let mut draw = seed;
@@ -152,7 +152,7 @@ fn watch(running: &mut Running, seed: u64) -> Seen {
             for hop in &trace.hops {
                 *visits.entry(hop.to.node).or_default() += 1;
             }
-            // By the old entry once and by the new one once: more is a circle.
+            // Once by the old entry and once by the new one: more visits are a loop.
             assert!(visits.values().all(|&count| count <= 2), "{:?}", trace.hops);
             assert!(
                 trace
@@ -171,13 +171,13 @@ fn config(engine: &SharedEngine) -> SmConfig {
         sweep_interval: None,
         allow_deadlock: true,
         routing_engines: vec![engine.clone()],
-        // Else the routes of the manager before would stay.
+        // Otherwise the routes of the previous manager would stay.
         takeover: true,
         ..SmConfig::default()
     }
 }
 
-/// Entries that moved in tables that were in use, and the LIDs that were moved one by one.
+/// Number of entries that moved in tables in use, and number of LIDs that were moved one by one.
 fn change(running: &Running) -> (u64, usize) {
     let changes = running.events.iter().rev();
     let mut changes = changes.filter_map(|event| match event {
@@ -241,7 +241,7 @@ proptest! {
                 let switches = sim.nodes().iter_enumerated().filter(|(_, node)| node.is_switch());
                 let switch = switches.map(|(index, _)| index).nth(cable).unwrap();
                 let port = PortRef { node: switch, port: ib_wire::PortNum(1 + cable as u8 % 6) };
-                // A cable that is not there, or is there already, stays as it is.
+                // Pulling an absent cable, or inserting one that is present, changes nothing.
                 if pull {
                     let _ = sim.unlink(port);
                 } else {

@@ -1,4 +1,4 @@
-//! Where the test data lies: each file stands in the crate that it is about.
+//! Paths of the test data: each file is in the crate that it belongs to.
 
 use std::{
     fs,
@@ -53,7 +53,7 @@ pub fn clusters_file() -> PathBuf {
     file("ib-routing/testdata/clusters/mcsm.conf")
 }
 
-/// A file of recorded packets or datagrams, a JSON object a line: `mads`, `opcodes`, `roce`.
+/// A file of recorded packets or datagrams, one JSON object on each line: `mads`, `opcodes`, `roce`.
 #[must_use]
 pub fn vectors_text(name: &str) -> String {
     read(&file(&format!("ib-wire/testdata/vectors/{name}.jsonl")))
@@ -65,7 +65,7 @@ pub fn capture_file(name: &str) -> PathBuf {
     file(&format!("ib-wire/testdata/vectors/captures/{name}"))
 }
 
-/// Inputs that once broke this property of this crate, of `CRATE/testdata/regressions/PROPERTY/`.
+/// Inputs that violated this property of this crate in the past: `CRATE/testdata/regressions/PROPERTY/`.
 #[must_use]
 pub fn regressions(package: &str, property: &str) -> Vec<Vec<u8>> {
     let folder = file(&format!("{package}/testdata/regressions/{property}"));

@@ -1,4 +1,4 @@
-//! Real peers for the interop tests of these crates: ibsim and the programs that attach to it.
+//! External programs for the interop tests of these crates: ibsim and the programs that attach to it.
 //!
 //! Linux with Debian's packages `ibsim-utils` and `libumad2sim0`; a missing one fails the test.
 

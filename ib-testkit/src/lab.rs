@@ -15,19 +15,19 @@ use ib_wire::PortNum;
 
 use crate::fabrics::fabric;
 
-/// A fabric with a manager that is about to start.
+/// A fabric with a manager that has not started yet.
 pub struct Lab {
-    /// The fabric that the simulator has.
+    /// The simulated fabric.
     pub fabric: Fabric,
-    /// How the simulated devices behave.
+    /// The behaviour of the simulated devices.
     pub options: SimOptions,
-    /// The manager's configuration: that of the library, without sweeps at intervals.
+    /// The manager's configuration: the library's default, without periodic sweeps.
     pub config: SmConfig,
-    /// The port of the manager; without one the first host.
+    /// The port of the manager; `None`: the first host.
     pub at: Option<PortRef>,
 }
 
-/// A fabric whose manager has worked.
+/// A fabric with a manager that has run.
 pub struct Running {
     /// The manager.
     pub sm: SubnetManager,
@@ -41,7 +41,7 @@ pub struct Running {
     pub events: Vec<Event>,
 }
 
-/// Passes everything on and keeps what was sent.
+/// Forwards every call and keeps the datagrams that were sent.
 pub struct Recorder {
     inner: SimTransport,
     /// Every datagram so far.
@@ -61,7 +61,7 @@ impl MadTransport for Recorder {
     }
 }
 
-/// A manager whose parts are compared after every call.
+/// A manager whose invariants are checked after every call.
 pub struct Checked<'a>(
     /// The manager.
     pub &'a mut SubnetManager,
@@ -106,7 +106,7 @@ impl Engine for Checked<'_> {
 }
 
 impl Recorder {
-    /// Headers of what was sent with this method.
+    /// Headers of the sent datagrams with this method.
     pub fn sent_with(&self, method: Method) -> Vec<MadHeader> {
         let headers = self.sent.iter().map(Mad::header);
         headers.filter(|header| header.method() == method).collect()
@@ -139,7 +139,7 @@ impl Lab {
         self
     }
 
-    /// Where the manager sits: a node by its name.
+    /// Places the manager on a node, selected by its name.
     pub fn sm_at(mut self, node: NodeIdx, port: u8) -> Self {
         self.at = Some(PortRef {
             node,
@@ -148,7 +148,7 @@ impl Lab {
         self
     }
 
-    /// Changes the configuration.
+    /// Changes the manager's configuration.
     pub fn config(mut self, change: impl FnOnce(&mut SmConfig)) -> Self {
         change(&mut self.config);
         self
@@ -189,7 +189,7 @@ impl Lab {
 }
 
 impl Running {
-    /// Runs until a sweep has ended well.
+    /// Runs until a sweep has ended without errors.
     pub fn run_until_up(&mut self) -> Summary {
         let summary = self.run(|event| match event {
             Event::SubnetUp(summary) => ControlFlow::Break((**summary).clone()),
@@ -198,7 +198,7 @@ impl Running {
         summary.unwrap_or_else(|| panic!("never up: {:?}", self.events.last()))
     }
 
-    /// Runs until `on_event` breaks, or until nothing can happen any more.
+    /// Runs until `on_event` breaks, or until there is nothing more to do.
     pub fn run<B>(&mut self, mut on_event: impl FnMut(&Event) -> ControlFlow<B>) -> Option<B> {
         let events = &mut self.events;
         drive(
@@ -214,7 +214,7 @@ impl Running {
         .unwrap()
     }
 
-    /// Lets the manager work for so long.
+    /// Runs the manager for this long.
     pub fn run_for(&mut self, time: Duration) {
         let end = self.clock.now() + time;
         loop {
@@ -243,7 +243,7 @@ impl Running {
         }
     }
 
-    /// Whether a sweep has ended, well or not.
+    /// Whether a sweep has ended, with or without errors.
     pub fn has_swept(&self) -> bool {
         let ends = |event: &Event| matches!(event, Event::SubnetUp(_) | Event::SweepFailed(_));
         self.events.iter().any(ends)
@@ -256,20 +256,20 @@ impl Running {
         (events.collect(), sent.collect())
     }
 
-    /// The manager ends, and another one starts on the same port.
+    /// Ends the manager and starts another one on the same port.
     pub fn restart(&mut self, config: SmConfig) {
         self.sm = SubnetManager::new(config, self.clock.now());
         self.transport.sent.clear();
         self.events.clear();
     }
 
-    /// The manager ends, and another one starts on another port.
+    /// Ends the manager and starts another one on another port.
     pub fn restart_at(&mut self, port: PortRef, config: SmConfig) {
         self.transport.inner = self.sim.attach(port).expect("a port for a host");
         self.restart(config);
     }
 
-    /// Discovers again at the host's wish.
+    /// Starts a sweep of the whole subnet by a command of the host.
     pub fn resweep(&mut self) -> Summary {
         self.transport.sent.clear();
         let now = self.clock.now();
@@ -277,7 +277,7 @@ impl Running {
         self.run_until_up()
     }
 
-    /// Looks at a simulated node.
+    /// Calls a function with a simulated node.
     pub fn node<T>(&self, node: NodeIdx, look: impl FnOnce(&SimNode) -> T) -> T {
         self.sim.with(|sim| look(sim.node(node).unwrap()))
     }

@@ -1,9 +1,9 @@
-//! `properties!`: properties over random inputs, and over inputs that once broke one.
+//! `properties!`: properties over random inputs, and over inputs that violated one in the past.
 
 /// Tests for properties, functions of bytes in the module `properties` in scope: each over random inputs
 /// of its strategy, and all over the inputs of `testdata/regressions/PROPERTY/` of the crate.
 ///
-/// The crate that calls it has proptest, with its prelude in scope.
+/// The calling crate depends on proptest and has its prelude in scope.
 #[macro_export]
 macro_rules! properties {
     ($($name:ident($bytes:expr);)*) => {

@@ -1,4 +1,4 @@
-//! The tables of the specification, for the tests of every crate that has a part of them.
+//! The tables of the specification, for the tests of every crate that implements a part of them.
 
 #[cfg(feature = "mad")]
 pub mod mad;

@@ -1,4 +1,4 @@
-//! Recorded packets and datagrams, for the tests of every crate that reads some of them.
+//! Recorded packets and datagrams, for the tests of every crate that parses some of them.
 
 #[cfg(feature = "mad")]
 pub mod mad;
@@ -15,7 +15,7 @@ pub fn cases(name: &str) -> Vec<Value> {
     text.lines().map(case).collect()
 }
 
-/// The bytes of hexadecimal digits.
+/// The bytes that hexadecimal digits encode.
 #[must_use]
 pub fn unhex(text: &str) -> Vec<u8> {
     let byte = |at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal digits");

@@ -14,7 +14,7 @@ use ib_smp::{
 use ib_transport::{Clock, MadTransport, Received};
 use ib_wire::{Guid, Lid, PortNum};
 
-/// The host that asks.
+/// The host that sends the requests.
 pub const H: NodeIdx = NodeIdx(0);
 /// Its switch.
 pub const S1: NodeIdx = NodeIdx(1);
@@ -62,27 +62,27 @@ pub fn path(ports: &[u8]) -> DrPath {
     DrPath::try_new(&ports).unwrap()
 }
 
-/// A host at port 1 of H that asks questions one by one.
+/// A host at port 1 of H that sends requests one at a time.
 pub struct Host {
     /// The simulator.
     pub sim: SharedSim,
-    /// Sends and receives at the port.
+    /// The transport of the port.
     pub transport: SimTransport,
 }
 
 impl Host {
-    /// At port 1 of H.
+    /// A host at port 1 of H.
     pub fn new(options: SimOptions) -> Self {
         Self::at(Sim::new(&fabric(), options).share(), at(H, 1))
     }
 
-    /// At this port.
+    /// A host at this port.
     pub fn at(sim: SharedSim, port: PortRef) -> Self {
         let transport = sim.attach(port).unwrap();
         Self { sim, transport }
     }
 
-    /// Sends a datagram, waits up to a second, and gives what came.
+    /// Sends a datagram, waits up to a second, and returns the response.
     pub fn exchange(&mut self, mad: &Mad) -> Option<Mad> {
         self.transport.send(mad).unwrap();
         self.receive()
@@ -98,7 +98,7 @@ impl Host {
         }
     }
 
-    /// Sends a directed SMP and gives its answer.
+    /// Sends a directed-route SMP and returns its answer.
     pub fn directed(&mut self, smp: &SmpDirected, address: MadAddress) -> Option<SmpDirected> {
         let mut mad = Mad::new(address);
         mad.bytes = *smp.as_bytes();
@@ -158,7 +158,7 @@ impl Host {
         assert!(answer.status().is_ok(), "{:?}", answer.status());
     }
 
-    /// Does a subnet manager's work on the fabric of the traces: LIDs H 1, S1 2, S2 3, T 9, tables, states.
+    /// Configures the fabric of the traces as a subnet manager would: LIDs H 1, S1 2, S2 3, T 9, tables, states.
     pub fn bring_up(&mut self) {
         let ends: [(&[u8], u8, u16); 4] = [
             (&[], 1, 1),

@@ -1,4 +1,4 @@
-//! A host that asks the subnet administrator.
+//! A host that sends requests to the subnet administrator.
 
 use std::{fmt, time::Duration};
 
@@ -13,13 +13,13 @@ use ib_wire::{Lid, Sl};
 
 use super::{Lab, Running};
 
-/// A host of a fabric that is up, which is not the manager.
+/// A host, other than the manager's, of a fabric that is up.
 pub struct Client {
     /// The fabric, with its manager.
     pub running: Running,
     /// The host's port.
     pub port: PortRef,
-    /// Sends and receives there.
+    /// The transport of that port.
     pub transport: SimTransport,
 }
 
@@ -57,7 +57,7 @@ impl Client {
             .with(|sim| sim.port(self.port).unwrap().info().lid())
     }
 
-    /// Where the port's manager says that the administrator is.
+    /// The address of the administrator, as the port's PortInfo gives it.
     pub fn administrator(&self) -> MadAddress {
         let sim = &self.running.sim;
         let sm = sim.with(|sim| sim.port(self.port).unwrap().info().master_sm_lid());
@@ -137,14 +137,14 @@ impl Client {
         self.ask_client(TableCall::get(self.administrator(), template, mask))
     }
 
-    /// Sends a request as it is and returns the table that answers it.
+    /// Sends a request unchanged and returns the table that answers it.
     pub fn many<R: Record>(&mut self, request: &SaMad) -> Vec<R> {
         let mut call = TableCall::get(self.administrator(), &R::new_zeroed(), ComponentMask(0));
         call.request = *request;
         self.ask_client(call)
     }
 
-    /// Sends a request by a client of its own, which follows transfers of many segments in both directions.
+    /// Sends a request with a client of its own, which handles transfers of many segments in both directions.
     pub fn ask_client<R: Request>(&mut self, request: R) -> R::Answer
     where
         R::Error: fmt::Debug,

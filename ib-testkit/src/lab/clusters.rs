@@ -20,7 +20,7 @@ use ib_wire::{Guid, Lid, PortNum};
 
 /// A fabric divided into clusters, each with a manager.
 pub struct Confined {
-    /// The fabric that the simulator has.
+    /// The simulated fabric.
     pub fabric: Fabric,
     /// The configurations of the clusters.
     pub configs: Vec<ClusterConfig>,
@@ -32,9 +32,9 @@ pub struct Confined {
     pub events: Vec<Vec<Event>>,
 }
 
-/// A transport that keeps what it sends.
+/// A transport that keeps the datagrams that it sends.
 pub struct Counted {
-    /// The port that it sits on.
+    /// The port of the transport.
     pub at: PortRef,
     inner: SimTransport,
     /// Every datagram that was sent.
@@ -55,7 +55,7 @@ impl MadTransport for Counted {
 }
 
 impl Counted {
-    /// Datagrams that are no answers.
+    /// The sent datagrams that are not answers.
     #[must_use]
     pub fn num_requests(&self) -> usize {
         let requests = self.sent.iter();
@@ -65,7 +65,7 @@ impl Counted {
     }
 }
 
-/// Where the manager of a cluster sits: the first CA with a cable, else a switch.
+/// The port for the manager of a cluster: that of the first CA with a cable, otherwise a switch's.
 #[must_use]
 pub fn seat(fabric: &Fabric, clusters: &Clusters, index: usize) -> PortRef {
     let own = clusters.views()[index].own();
@@ -123,7 +123,7 @@ impl Confined {
         confined
     }
 
-    /// Lets the managers work until nothing happens any more, and checks that all clusters are up.
+    /// Runs the managers until there is nothing more to do, and checks that all clusters are up.
     pub fn settle(&mut self) {
         self.run_for(Duration::from_secs(60));
         for ((sm, _), (config, events)) in self
@@ -137,7 +137,7 @@ impl Confined {
         self.assert_confined();
     }
 
-    /// Another manager of the cluster `index` of the list, at a port of its own.
+    /// Adds another manager of the cluster at `index` of the list, at a port of its own.
     pub fn add(&mut self, at: PortRef, index: usize, change: impl FnOnce(&mut SmConfig)) {
         let mut config = self.managers[index].0.config().clone();
         change(&mut config);
@@ -149,7 +149,7 @@ impl Confined {
         self.events.push(Vec::new());
     }
 
-    /// Lets the managers work for so long.
+    /// Runs the managers for this long.
     pub fn run_for(&mut self, time: Duration) {
         let end = self.sim.clock().now() + time;
         let events = &mut self.events;
@@ -166,7 +166,7 @@ impl Confined {
         assert_eq!(ended, None);
     }
 
-    /// Forgets what was sent and what happened.
+    /// Discards the recorded datagrams and events.
     pub fn forget(&mut self) {
         for (_, transport) in &mut self.managers {
             transport.sent.clear();
@@ -177,8 +177,8 @@ impl Confined {
         self.sim.with(Sim::watch_smps);
     }
 
-    /// That no subnet management packet has crossed a boundary: by the simulator's counts, and by the route of each
-    /// that a manager sent.
+    /// Checks that no subnet management packet has crossed a boundary: by the simulator's counters, and by the
+    /// route of each packet that a manager sent.
     #[track_caller]
     pub fn assert_confined(&self) {
         for ((_, transport), config) in self.managers.iter().zip(&self.configs) {
@@ -218,7 +218,7 @@ impl Confined {
                     node,
                     port: PortNum(port),
                 };
-                // The cable may be out now; by the plan of the fabric it leads there.
+                // The cable may be unplugged now; in the original fabric the port leads there.
                 if let Some(peer) = self.fabric.port(port).and_then(|port| port.peer) {
                     node = peer.node;
                 }
@@ -226,20 +226,20 @@ impl Confined {
             })
     }
 
-    /// The tables that stand in the switches, and the LIDs that stand in the ports.
+    /// The tables in the switches, and the LIDs at the ports.
     #[must_use]
     pub fn installed(&self) -> (LidMap, Routes) {
         self.sim.with(|sim| sim.installed(&self.fabric))
     }
 
-    /// What the verifier says of the tables in the switches.
+    /// The verifier's report on the tables in the switches.
     #[must_use]
     pub fn judge(&self) -> VerifyReport {
         let (lids, routes) = self.installed();
         verify(&self.fabric, &lids, &routes)
     }
 
-    /// The cluster of a node, by its place in the list.
+    /// The cluster of a node, as an index in the list.
     #[must_use]
     pub fn cluster_of(&self, node: NodeIdx) -> Option<usize> {
         let guid = self.fabric.node(node).guid;

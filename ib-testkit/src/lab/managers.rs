@@ -19,9 +19,9 @@ pub struct Host {
     pub transport: SimTransport,
     /// Every event so far.
     pub events: Vec<Event>,
-    /// Whether it runs: one that is dead does nothing any more.
+    /// Whether the manager runs; a dead one does nothing any more.
     pub alive: bool,
-    /// Requests that it sent.
+    /// The requests that it sent.
     pub sent: usize,
 }
 
@@ -29,12 +29,12 @@ pub struct Host {
 pub struct Managers {
     /// The simulator.
     pub sim: SharedSim,
-    /// The managers in the order in which they were started.
+    /// The managers in the order of their start.
     pub hosts: Vec<Host>,
 }
 
 impl Managers {
-    /// A fabric with no manager yet, by the name of its file, and the ports that managers can sit on.
+    /// A fabric without managers, by the name of its file, and the ports that managers can use.
     pub fn new(name: &str) -> (Self, Vec<PortRef>) {
         let fabric = Lab::new(name).fabric;
         let hosts = fabric
@@ -57,12 +57,12 @@ impl Managers {
         )
     }
 
-    /// Starts a manager; returns its place among the hosts.
+    /// Starts a manager; returns its index among the hosts.
     pub fn start(&mut self, port: PortRef, priority: u8) -> usize {
         self.start_with(port, priority, SmConfig::default().sm_key)
     }
 
-    /// Starts a manager with a key of its own.
+    /// Starts a manager with its own SM_Key.
     pub fn start_with(&mut self, port: PortRef, priority: u8, sm_key: SmKey) -> usize {
         self.start_as(port, |config| {
             config.sm_priority = priority;
@@ -70,7 +70,7 @@ impl Managers {
         })
     }
 
-    /// Starts a manager with a configuration that `change` makes of the default one.
+    /// Starts a manager with the default configuration adapted by `change`.
     pub fn start_as(&mut self, port: PortRef, change: impl FnOnce(&mut SmConfig)) -> usize {
         self.sim.with(|sim| {
             sim.attach(port, true).unwrap();
@@ -94,14 +94,14 @@ impl Managers {
         self.hosts.len() - 1
     }
 
-    /// Lets all managers work for so long.
+    /// Runs all managers for this long.
     pub fn run_for(&mut self, time: Duration) {
         let mut now = self.sim.with(|sim| sim.now());
         let end = now + time;
         while now < end {
             let mut next = end;
             for host in self.hosts.iter_mut().filter(|host| host.alive) {
-                // What is there already, before anything else happens.
+                // Datagrams that have already arrived are handled first.
                 while let Some(Received::Mad(mad)) = host.transport.recv(Some(now)).unwrap() {
                     host.sm.handle_input(now, Input::Mad(&mad));
                 }
@@ -137,7 +137,7 @@ impl Managers {
         self.hosts.iter().map(|host| host.sm.state()).collect()
     }
 
-    /// A manager's host dies: nobody answers for it any more.
+    /// Ends a manager as if its host had died: its requests are no longer answered.
     pub fn die(&mut self, host: usize, port: PortRef) {
         self.hosts[host].alive = false;
         self.sim.with(|sim| {

@@ -1,4 +1,4 @@
-//! Datagrams of the vectors against what the tables of a crate make of them.
+//! Compares the datagrams of the vectors with the results of a crate's tables.
 
 use ib_mad::{ClassTable, MadHeader, describe};
 use ib_wire::table::{Fields, FieldsMut, Layout};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 pub use super::{cases, unhex};
 
-/// The bytes that a value of a case spells.
+/// The bytes that a value in a case encodes.
 pub fn bytes(hex: &Value) -> Vec<u8> {
     unhex(hex.as_str().unwrap())
 }

@@ -1,4 +1,4 @@
-//! Data packets between the hosts of the lab, and the tables that they follow.
+//! Data packets between the hosts of the worked traces, and the tables that forward them.
 
 use ib_mad::Attribute;
 use ib_sim::PacketTrace;
@@ -20,7 +20,7 @@ pub struct Ud {
     pub p_key: PKey,
     /// FECN and BECN.
     pub marked: bool,
-    /// What it carries.
+    /// The payload.
     pub payload: Vec<u8>,
 }
 
@@ -77,13 +77,13 @@ impl Ud {
         buffer[..len].to_vec()
     }
 
-    /// The packet's way through the fabric.
+    /// The packet's path through the fabric.
     pub fn trace(&self, host: &Host) -> PacketTrace {
         trace(host, &self.bytes())
     }
 }
 
-/// A packet's way through the fabric.
+/// A packet's path through the fabric.
 pub fn trace(host: &Host, bytes: &[u8]) -> PacketTrace {
     let trace = host
         .sim
@@ -93,13 +93,13 @@ pub fn trace(host: &Host, bytes: &[u8]) -> PacketTrace {
     trace
 }
 
-/// A counter of a port by the name of its field.
+/// A counter of a port, selected by the name of its field.
 pub fn count(host: &Host, node: ib_routing::NodeIdx, port: u8, name: &str) -> u64 {
     host.sim
         .with(|sim| sim.port(at(node, port)).unwrap().counters().get(name, 0))
 }
 
-/// Lets S1 copy MLID 0xC000 to these ports, S2 to those.
+/// Makes S1 copy packets to MLID 0xC000 to the first ports, S2 to the second.
 pub fn multicast(host: &mut Host, of_s1: &[u8], of_s2: &[u8]) {
     for (route, ports) in [(&[1][..], of_s1), (&[1, 7], of_s2)] {
         let mask = ports.iter().fold(0u16, |mask, port| mask | 1 << port);

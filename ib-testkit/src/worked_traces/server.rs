@@ -21,31 +21,31 @@ use super::{fabric, path};
 
 /// A server in a thread; it ends with the test.
 pub struct Running {
-    /// The name that clients attach by.
+    /// The name by which clients attach.
     pub name: String,
     stop: Arc<AtomicBool>,
-    /// The thread; it ends with what the console printed.
+    /// The thread; when it ends it returns the console's output.
     pub thread: Option<JoinHandle<String>>,
 }
 
 impl Running {
-    /// The worked traces, with these lines at the console.
+    /// Starts a server of the worked traces, with these lines at the console.
     pub fn start(console: &str) -> Self {
         Self::serve(&fabric(), console)
     }
 
-    /// A fabric, with these lines at the console.
+    /// Starts a server of a fabric, with these lines at the console.
     pub fn serve(fabric: &Fabric, console: &str) -> Self {
         let console = Box::new(Cursor::new(console.to_owned()));
         Self::run(fabric, console, |_| {})
     }
 
-    /// The worked traces, with a console that a test writes to.
+    /// Starts a server of the worked traces, with a console that a test writes to.
     pub fn with_console(console: Box<dyn BufRead + Send>) -> Self {
         Self::run(&fabric(), console, |_| {})
     }
 
-    /// A server whose options `change` alters.
+    /// Starts a server whose options `change` alters.
     pub fn with(change: impl FnOnce(&mut ServerOptions)) -> Self {
         Self::run(&fabric(), Box::new(std::io::empty()), change)
     }
@@ -75,7 +75,7 @@ impl Running {
         }
     }
 
-    /// Ends the server and gives what its console printed.
+    /// Ends the server and returns the output of its console.
     pub fn end(mut self) -> String {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
@@ -107,7 +107,7 @@ impl Running {
         socket
     }
 
-    /// A stranger's socket that is connected to the control socket.
+    /// A socket of another program, connected to the control socket.
     pub fn control(&self, own: &str) -> UnixDatagram {
         let socket = self.stranger(own);
         socket.connect_addr(&self.address("ctl")).unwrap();
@@ -119,7 +119,7 @@ impl Running {
         SocketAddr::from_abstract_name(format!("{}:{of}\0", self.name)).unwrap()
     }
 
-    /// A client made by hand, which leaves without a DISCONNECT when it is dropped; `None` if the server refuses it.
+    /// A raw client, which leaves without a DISCONNECT when it is dropped; `None` if the server refuses it.
     pub fn raw(&self, id: u32, node: &str, is_sm: bool) -> Option<RawClient> {
         let control = self.control(&format!("ctl{id}"));
         let data = self.stranger(&format!("in{id}"));
@@ -150,7 +150,7 @@ impl Drop for Running {
     }
 }
 
-/// Sends a control message and gives its reply.
+/// Sends a control message and returns its reply.
 pub fn exchange(control: &UnixDatagram, request: &Control) -> Control {
     control.send(request.as_bytes()).unwrap();
     let mut reply = [0; Control::LEN];
@@ -158,18 +158,18 @@ pub fn exchange(control: &UnixDatagram, request: &Control) -> Control {
     Control::parse(&reply).unwrap()
 }
 
-/// A client made by hand.
+/// A raw client.
 pub struct RawClient {
     /// The control socket.
     pub control: UnixDatagram,
     /// The socket of datagrams.
     pub data: UnixDatagram,
-    /// The number that the server gave it.
+    /// The number that the server assigned to the client.
     pub slot: u32,
 }
 
 impl RawClient {
-    /// Sends a control message for a slot; whether the server did what it asks for.
+    /// Sends a control message for a slot; returns whether the server carried it out.
     pub fn ask(&self, type_: u32, slot: u32, data: &[u8]) -> Option<[u8; 64]> {
         let reply = exchange(&self.control, &Control::new(type_, slot, data));
         (reply.type_.get() == type_).then_some(reply.data)
@@ -188,7 +188,7 @@ impl RawClient {
     }
 }
 
-/// A client of this project's own.
+/// A client that uses this project's own library.
 pub struct Client {
     /// The port.
     pub port: IbsimPort,
