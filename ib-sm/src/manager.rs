@@ -105,7 +105,7 @@ pub enum Conduct {
 /// use ib_sm::{Event, SmConfig, SubnetManager};
 /// use ib_transport::{Clock, MadTransport, TransportError, drive};
 ///
-/// /// Brings the subnet behind `transport` up and returns how many LIDs it has.
+/// /// Brings up the subnet that `transport` reaches and returns its number of LIDs.
 /// fn bring_up(
 ///     transport: &mut impl MadTransport<Error = TransportError>,
 ///     clock: &impl Clock,

@@ -26,7 +26,7 @@ pub struct Node {
     pub(crate) ports: Vec<Port>,
 }
 
-/// How far a node's GUID can be trusted.
+/// Whether a node's GUID can be trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// No answer contradicts the GUID.

@@ -109,7 +109,8 @@ impl Managers {
                     host.sm.handle_timeout(now);
                 }
                 while let Some(mad) = host.sm.poll_transmit(now) {
-                    // The master asks as well, once the trap about IsSM has told it whom: answers do not count.
+                    // The master sends requests too, after the trap about IsSM has named the other manager:
+                    // answers do not count.
                     host.sent += usize::from(!mad.header().method().is_response());
                     host.transport.send(&mad).unwrap();
                 }

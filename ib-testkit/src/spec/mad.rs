@@ -78,7 +78,7 @@ pub fn class_agrees(name: &str, class: &ClassTable, layouts: &[&Layout]) {
         }
         let methods: Vec<String> = entry.methods.iter().map(ToString::to_string).collect();
         assert_eq!(methods.join(" "), row[5], "{}", row[1]);
-        // A congestion log has a place of its own; Mellanox's attributes lie behind a key.
+        // A congestion log has a layout of its own; Mellanox's attributes follow a key.
         let offset = match (row[0], row[1]) {
             (_, "CongestionLog") | ("Vendor1_0A", _) => 32,
             _ => class.class.data_offset(),

@@ -18,7 +18,7 @@ pub fn reads_and_writes(classes: &'static [ClassTable], id: &Value, mad: &[u8], 
     let (header, _) = MadHeader::parse(mad, 0).unwrap();
     let described = describe(&[classes], header, mad);
     let mut parts: Vec<(&'static Layout, usize)> = vec![(described.format, 0)];
-    // What an RMPP packet carries is part of a table: the vectors leave it as bytes.
+    // The payload of an RMPP packet is part of a table: the vectors leave it as bytes.
     let in_rmpp = header.mgmt_class() == ib_mad::MgmtClass::SUBN_ADM && mad[26] & 1 != 0;
     parts.extend(described.attribute.filter(|_| !in_rmpp));
     let expected = headers.as_array().unwrap();
