@@ -2,7 +2,7 @@
 //!
 //! [`ValidMad`] is a datagram that an agent of its class accepts: versions, method and attribute are consistent, and
 //! the data are arbitrary. [`FaultyMad`] has one fault in its header, and names it:
-//! [`header_fault`](crate::header_fault) finds it.
+//! [`header_fault`] finds it.
 //!
 //! ```
 //! use arbitrary::{Arbitrary, Unstructured};
@@ -128,7 +128,7 @@ impl<'a> Arbitrary<'a> for ValidMad {
     }
 }
 
-/// A datagram with one named fault in its header; see [`header_fault`](crate::header_fault).
+/// A datagram with one named fault in its header; see [`header_fault`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultyMad {
     /// The fault: one of [`FaultyMad::FAULTS`].
