@@ -10,6 +10,7 @@ mod deadlock;
 mod dropped;
 mod multicast;
 mod reach;
+pub mod spread;
 pub(crate) mod survey;
 mod verdict;
 pub(crate) mod walk;
