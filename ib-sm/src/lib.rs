@@ -50,7 +50,9 @@ pub use event::{
 };
 pub use ib_subnet::PortAt;
 pub use manager::{Conduct, InvariantError, SubnetManager};
-pub use partition::Partitions;
+pub use partition::{
+    GroupOptions, MemberKind, Membership, Partition, Partitions, RankedMembership,
+};
 pub use prefix_routes::{PrefixRoute, PrefixRoutes};
 pub use qos_policy::{QosLevel, QosPolicy};
 pub use reconcile::{Change, Stage};

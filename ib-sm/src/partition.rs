@@ -197,17 +197,71 @@ impl Partitions {
             };
             all.insert(0, partition.with(MemberKind::All, Membership::Limited));
         }
-        // Rules without a key get the lowest that is free.
-        let taken: BTreeSet<u16> = all.iter().map(|partition| partition.base).collect();
-        let mut free = (1..default).filter(|base| !taken.contains(base));
-        for partition in all.iter_mut().filter(|partition| partition.base == 0) {
-            partition.base = free.next().ok_or_else(|| TextError {
-                line: text.lines().count(),
-                found: partition.name.clone(),
-                expected: "no more partitions than there are P_Keys",
-            })?;
-        }
+        number(&mut all, text)?;
         Ok(Self { all })
+    }
+
+    /// These partitions and further rules in the format of `partitions.conf`. Rules for a partition that exists add to it, and a
+    /// membership of a port that is named again replaces the one before.
+    ///
+    /// ```
+    /// use ib_sm::Partitions;
+    ///
+    /// let partitions = Partitions::default().with_rules("storage=0x12, ipoib : 0x2c90300a1b2c3=full ;")?;
+    /// assert_eq!(partitions.find("storage").map(|partition| partition.base), Some(0x12));
+    /// # Ok::<(), ib_wire::text::TextError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TextError`] at the first thing that is no rule; a rule without a P_Key whose name is new is refused too if all P_Keys
+    /// are taken.
+    pub fn with_rules(&self, text: &str) -> Result<Self, TextError> {
+        let mut all = self.all.clone();
+        for rule in parse::rules(text)? {
+            let known = all.iter_mut().find(|known| match rule.base {
+                0 => known.name == rule.name,
+                base => known.base == base,
+            });
+            match known {
+                Some(known) => known.add(rule),
+                None => all.push(rule),
+            }
+        }
+        number(&mut all, text)?;
+        Ok(Self { all })
+    }
+
+    /// These partitions without one; `None` if there is none with this base, or if it is the default partition, which always
+    /// exists.
+    #[must_use]
+    pub fn without(&self, base: u16) -> Option<Self> {
+        let default = PKey::DEFAULT_FULL.base();
+        let mut all = self.all.clone();
+        all.retain(|partition| partition.base != base || base == default);
+        (all.len() < self.all.len()).then_some(Self { all })
+    }
+
+    /// These partitions without the memberships of a port that rules gave by its GUID; `None` if there are none. Memberships by
+    /// what the port is, as of `ALL`, remain.
+    #[must_use]
+    pub fn without_member(&self, base: u16, port_guid: Guid) -> Option<Self> {
+        let mut all = self.all.clone();
+        let partition = all.iter_mut().find(|partition| partition.base == base)?;
+        partition.ports.remove(&port_guid)?;
+        Some(Self { all })
+    }
+
+    /// The partition with a name, or with a P_Key such as `0x8012`, whose highest bit does not count.
+    #[must_use]
+    pub fn find(&self, name_or_key: &str) -> Option<&Partition> {
+        let key = ib_wire::addr::number(name_or_key, 0xffff);
+        let base = key.map(|key| key & 0x7fff);
+        let is_named = |partition: &&Partition| partition.name == name_or_key;
+        let by_name = self.all.iter().find(is_named);
+        by_name.or_else(|| {
+            let has_base = |partition: &&Partition| Some(u64::from(partition.base)) == base;
+            self.all.iter().find(has_base)
+        })
     }
 
     /// The partitions in the order of the file.
@@ -240,6 +294,20 @@ impl Partitions {
         }
         keys
     }
+}
+
+/// Gives rules without a key the lowest that is free.
+fn number(all: &mut [Partition], text: &str) -> Result<(), TextError> {
+    let taken: BTreeSet<u16> = all.iter().map(|partition| partition.base).collect();
+    let mut free = (1..PKey::DEFAULT_FULL.base()).filter(|base| !taken.contains(base));
+    for partition in all.iter_mut().filter(|partition| partition.base == 0) {
+        partition.base = free.next().ok_or_else(|| TextError {
+            line: text.lines().count(),
+            found: partition.name.clone(),
+            expected: "no more partitions than there are P_Keys",
+        })?;
+    }
+    Ok(())
 }
 
 impl Partition {

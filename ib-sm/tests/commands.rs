@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ib_mad::Method;
+use ib_mad::{Attribute as _, Method, MgmtClass};
 use ib_routing::engine;
 use ib_sa::{ComponentMask, McMemberRecord};
 use ib_sm::{Event, Partitions, SweepCause, SweepKind};
-use ib_smp::{NodeType, PortState};
+use ib_smp::{NodeType, PartitionKeyTable, PortState};
 use ib_subnet::PortSummary;
 use ib_testkit::lab::{Lab, Running, client::Client};
 use ib_transport::Clock;
@@ -50,6 +50,73 @@ fn partitions_that_are_read_again_reach_ports_and_groups() {
         held.contains(&key(0x20)) && !held.contains(&key(0x10)),
         "{held:?}"
     );
+}
+
+#[test]
+fn a_partition_of_a_running_manager_takes_effect_without_a_walk_and_is_taken_back() {
+    // Switches enforce partitions from the first one on that not every port is a full member of.
+    let first = Partitions::default().with_rules("lab=0x10 : ALL=full ;");
+    let lab = Lab::new("gen-ring-5").config(|config| config.partitions = first.unwrap());
+    let mut client = Client::of(lab.up());
+    let guid = client
+        .running
+        .sim
+        .with(|sim| sim.port(client.port).unwrap().guid());
+    let key = PKey(0x8012);
+    let held = |client: &Client| -> Vec<PKey> {
+        let port = client.port;
+        client.running.sim.with(|sim| {
+            let keys = sim.port(port).unwrap().p_keys();
+            keys.filter(|key| key.base() != 0).collect()
+        })
+    };
+    let before = client.running.sm.config().partitions.clone();
+    let rule = format!("storage=0x12, ipoib : {guid}=full ;");
+    let after = before.with_rules(&rule).unwrap();
+    for (partitions, has_it) in [(after.clone(), true), (before, false)] {
+        client.running.transport.sent.clear();
+        let now = client.running.clock.now();
+        client.running.sm.set_partitions(now, partitions);
+        client.running.run_until_up();
+        assert_eq!(held(&client).contains(&key), has_it, "{:?}", held(&client));
+        assert_eq!(group_keys(&mut client).contains(&key), has_it);
+        // Nothing is read, and one port's table is written alone.
+        let sent = &client.running.transport;
+        let reads = sent.sent_with(Method::GET);
+        let reads = reads
+            .iter()
+            .filter(|mad| mad.mgmt_class() != MgmtClass::SUBN_ADM);
+        assert_eq!(reads.count(), 0);
+        let sets = sent.sent_with(Method::SET);
+        let attributes: Vec<_> = sets.iter().map(|mad| mad.attribute_id()).collect();
+        let tables = attributes.iter().filter(|id| **id == PartitionKeyTable::ID);
+        // The port of the host, and the port of the switch that enforces its partitions.
+        assert!((1..=2).contains(&tables.count()), "{attributes:?}");
+        assert!(client.running.clock.now().since(now) < Duration::from_millis(50));
+    }
+    assert!(after.without(0x12).is_some() && after.without(0x7fff).is_none());
+    assert!(after.without_member(0x12, guid).is_some());
+    assert!(after.without_member(0x12, ib_wire::Guid(1)).is_none());
+}
+
+#[test]
+fn sweeps_are_switched_off_and_on_without_a_sweep() {
+    let mut running = Lab::new("gen-ring-5").up();
+    let sweeps = |running: &Running| {
+        let started = |event: &&Event| matches!(event, Event::SweepStarted { .. });
+        running.events.iter().filter(started).count()
+    };
+    let before = sweeps(&running);
+    let now = running.clock.now();
+    running.sm.set_sweeping(now, None, false);
+    running.run_for(Duration::from_secs(60));
+    assert_eq!(sweeps(&running), before);
+    let now = running.clock.now();
+    running
+        .sm
+        .set_sweeping(now, Some(Duration::from_secs(5)), true);
+    running.run_for(Duration::from_secs(11));
+    assert_eq!(sweeps(&running), before + 2);
 }
 
 #[test]

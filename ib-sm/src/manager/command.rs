@@ -3,12 +3,17 @@
 //! A command only queues work. A manager in STANDBY leaves the subnet to the master and does not sweep.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use ib_mad::Instant;
 use ib_smp::SmState;
 
-use super::{Mode, SubnetManager};
-use crate::{SmConfig, event::SweepCause};
+use super::{Conduct, Mode, SubnetManager, later};
+use crate::{
+    Partitions, SmConfig,
+    event::{Phase, SweepCause, SweepKind},
+    reconcile::Stage,
+};
 
 impl SubnetManager {
     /// Reads the whole subnet again as soon as the running sweep is over.
@@ -59,6 +64,40 @@ impl SubnetManager {
         self.config = config;
         self.resweep(now);
         names
+    }
+
+    /// Changes when the manager sweeps without a command: at intervals (`None`: it does not), and after traps. The running
+    /// sweep and the state of the subnet stay as they are. The next [`reconfigure`](Self::reconfigure) overrides both.
+    pub fn set_sweeping(&mut self, now: Instant, interval: Option<Duration>, on_trap: bool) {
+        self.config.sweep_interval = interval;
+        self.config.sweep_on_trap = on_trap;
+        // A sweep that failed is tried again soon, whatever the interval is.
+        if matches!(self.mode, Mode::Idle) && self.history.up {
+            self.next_sweep = interval.map(|wait| later(now, wait));
+        }
+    }
+
+    /// Replaces the partitions of a running manager. Ports whose keys differ get their tables at once, without a walk of the
+    /// subnet; groups of new partitions are created and those of old ones end. The next
+    /// [`reconfigure`](Self::reconfigure) overrides this.
+    ///
+    /// While a sweep is running, or before the first one has succeeded, a sweep of everything follows instead. A standby only
+    /// remembers the partitions.
+    pub fn set_partitions(&mut self, now: Instant, partitions: Partitions) {
+        self.config.partitions = partitions;
+        let is_idle = matches!(self.mode, Mode::Idle)
+            && self.history.up
+            && self.window.is_empty()
+            && self.pending.everything.is_none()
+            && self.pending.marked.is_empty();
+        let writes = self.state() == SmState::MASTER && self.conduct == Conduct::Manage;
+        if !is_idle || !writes {
+            return self.resweep(now);
+        }
+        self.begin(now, SweepCause::Command, SweepKind::Partial);
+        self.enter_phase(now, Phase::Program);
+        self.start_stage(now, Stage::Partitions);
+        self.run(now);
     }
 
     /// Whether this manager sweeps: it is the master, or may become it.
