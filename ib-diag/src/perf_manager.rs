@@ -331,6 +331,13 @@ impl PerfManager {
         }
     }
 
+    /// Forgets the totals of ports that were not in the subnet at the last sweep. Returns how many ports these were.
+    pub fn forget_inactive(&mut self) -> usize {
+        let before = self.ports.len();
+        self.ports.retain(|_, port| port.is_active());
+        before.saturating_sub(self.ports.len())
+    }
+
     fn next_window(&mut self) -> WindowConfig {
         self.sweeps = self.sweeps.wrapping_add(1);
         let first = self.config.window.first_transaction_id;
