@@ -29,6 +29,7 @@ use ib_sm::{Event, SubnetManager};
 use signal_hook::consts::{SIGHUP, SIGUSR1};
 
 pub use self::{
+    commands::COMMANDS,
     companions::Companions,
     console::CommandSender,
     kept_text::{KeptKind, KeptText},
@@ -36,6 +37,7 @@ pub use self::{
     wake::{WakeablePort, Waker},
 };
 use self::{
+    commands::Host,
     console::{CommandQueue, Console},
     retry::Retry,
     worker::Worker,
@@ -143,33 +145,31 @@ impl ManagedSm {
         }
         if self.reload.swap(false, Ordering::Relaxed) {
             self.log.reopen();
-            let said = commands::reload(
-                &mut self.sm,
-                &mut self.companions,
-                &self.args,
-                &self.log,
-                now,
-            );
-            stderr::info(said);
+            stderr::info(self.host(now).reload());
         }
         if self.dump.swap(false, Ordering::Relaxed) {
             self.log.reopen();
-            stderr::info(commands::dump(&self.sm, &self.args));
+            stderr::info(self.host(now).dump());
         }
         if let Some(command) = self.queue.take() {
-            let answer = commands::execute(
-                &mut self.sm,
-                &mut self.companions,
-                &self.args,
-                &self.log,
-                now,
-                command.line.as_str(),
-            );
+            self.log.command(&command.line);
+            let answer = self.host(now).execute(&command.line);
             // A client that has gone misses its answer.
             let _ = command.reply.try_send(answer);
         }
         self.companions.poll(&self.sm, now);
         self.keep(now);
+    }
+
+    /// What a command acts on.
+    fn host(&mut self, now: Instant) -> Host<'_> {
+        Host {
+            sm: &mut self.sm,
+            companions: &mut self.companions,
+            args: &self.args,
+            log: &self.log,
+            now,
+        }
     }
 
     /// The subnet is up: the files that describe it are due, and its devices hear of congestion control.

@@ -215,6 +215,21 @@ impl Log {
         }
     }
 
+    /// Logs a command of the console.
+    pub fn command(&self, line: &str) {
+        if self.0.is_some() {
+            let line = stderr::printable(line);
+            tracing::debug!(target: "control", command = line.as_str(), "a command");
+        }
+    }
+
+    /// Writes each line to the disk at once, or leaves the moment to the system.
+    pub fn set_flush(&self, flush: bool) {
+        if let Some(file) = self.0.as_ref().and_then(|inner| inner.file.as_ref()) {
+            file.set_flush(flush);
+        }
+    }
+
     /// The level, as `--log-level` takes it.
     pub fn level(&self) -> String {
         let Some(inner) = &self.0 else {
@@ -231,6 +246,12 @@ impl Log {
     pub fn set_level(&self, spec: &str) -> Result<(), String> {
         let Some(inner) = &self.0 else {
             return Err(self.level());
+        };
+        // OpenSM's flags are a number.
+        let flags = ib_wire::addr::number(spec, 0xff).and_then(|flags| u8::try_from(flags).ok());
+        let spec = match flags {
+            Some(flags) => level_of(flags),
+            None => spec,
         };
         let filter = parse(spec)?;
         inner

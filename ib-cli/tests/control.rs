@@ -250,6 +250,154 @@ fn the_client_prints_answers_and_refusals_are_status_2() {
 }
 
 #[test]
+fn a_partition_added_to_a_running_manager_takes_effect_and_can_be_removed() {
+    let running = Running::start("partition", &[], &[]);
+    running.wait_for("up", is_up);
+    let port = running.ask("dump_portguid .")[0]["port_guid"].clone();
+    let guid = port.as_str().unwrap();
+    let names = |running: &Running| -> Vec<String> {
+        let list = running.ask("partition");
+        let each = list.as_array().unwrap().iter();
+        each.map(|one| one["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names(&running), ["Default"]);
+    let rule = format!("storage=0x12, ipoib : {guid}=full");
+    let (status, _, stderr) = ctl(&running, &["partition", "add", &rule]);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert_eq!(names(&running), ["Default", "storage"]);
+    // The group of the new partition exists as soon as its keys are written.
+    running.wait_for("a group for each partition", |running| {
+        running.ask("status")["groups"] == 2 && is_up(running)
+    });
+    for (command, what) in [
+        ("partition add nonsense", "expected `:`"),
+        ("partition remove nobody", "no partition"),
+        ("partition remove 0x7fff", "always exists"),
+        ("partition remove storage 0x1", "names the port"),
+        ("partition frobnicate", "partition add RULE"),
+    ] {
+        let answer = running.ask(command);
+        let message = answer["message"].as_str().unwrap();
+        assert!(
+            answer["refused"] == true && message.contains(what),
+            "{command}: {message}"
+        );
+    }
+    running.ask(&format!("partition remove storage {guid}"));
+    assert_eq!(
+        running.ask("partition")[1]["members"],
+        serde_json::json!([])
+    );
+    running.ask("partition remove 0x8012");
+    running.wait_for("one group", |running| running.ask("status")["groups"] == 1);
+    assert_eq!(names(&running), ["Default"]);
+}
+
+#[test]
+fn every_command_of_opensms_console_has_an_answer() {
+    let running = Running::start("console", &["--log-file", "sm.log"], &[]);
+    running.wait_for("up", is_up);
+    let lid = running.ask("dump_portguid ^none$ .")[0]["lid"].clone();
+    for command in [
+        "help",
+        "help priority",
+        "loglevel",
+        "loglevel 0x07",
+        "permodlog",
+        "priority",
+        "priority 3",
+        "resweep heavy",
+        "resweep light",
+        "reroute",
+        "sweep",
+        "sweep off",
+        "sweep 7",
+        "sweep on",
+        "status",
+        "logflush",
+        "logflush on",
+        "logflush off",
+        "portstatus",
+        "portstatus ca",
+        "switchbalance",
+        "switchbalance verbose",
+        "lidbalance",
+        "dump_conf",
+        "update_desc",
+        "version",
+        "perfmgr enable",
+        "perfmgr",
+        "pm sweep",
+        "pm sweep_time 60",
+        "pm set_rm_nodes",
+        "pm clear_rm_nodes",
+        "pm set_query_cpi",
+        "pm clear_query_cpi",
+        "pm clear_inactive",
+        "pm clear_counters",
+        "pm pc",
+        "pm pe",
+        "pm disable",
+    ] {
+        let answer = running.ask(command);
+        assert_eq!(
+            answer["refused"],
+            serde_json::Value::Null,
+            "{command}: {answer}"
+        );
+    }
+    assert_eq!(running.ask("loglevel")["message"], "debug");
+    assert_eq!(running.ask("priority")["message"], "the priority is 3");
+    assert_eq!(running.ask("sweep")["sweep_interval"], 10);
+    let owner = running.ask(&format!("querylid {lid}"));
+    assert_eq!(owner["lid"], lid);
+    assert!(
+        owner["ports"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|port| port["state"] == "Active")
+    );
+    for (command, what) in [
+        ("priority x", "priority N"),
+        ("sweep sometimes", "sweep SECONDS"),
+        ("querylid x", "querylid LID"),
+        ("dump_portguid (", "regular expression"),
+        ("switchbalance 0x1", "no switch"),
+        ("lidbalance x", "lidbalance [GUID]"),
+        ("portstatus x", "portstatus [ca|switch|router]"),
+        ("pm dump_redir", "perfmgr enable"),
+    ] {
+        let answer = running.ask(command);
+        let message = answer["message"].as_str().unwrap();
+        assert!(
+            answer["refused"] == true && message.contains(what),
+            "{command}: {message}"
+        );
+    }
+}
+
+#[test]
+fn a_command_is_repeated_until_the_client_is_ended() {
+    let running = Running::start("loop", &[], &[]);
+    running.wait_for("up", is_up);
+    let mut client = Command::new(env!("CARGO_BIN_EXE_ib"));
+    client.arg("ctl").arg("--socket").arg(running.socket());
+    client
+        .args(["--json", "status", "loop"])
+        .stdout(Stdio::piped());
+    let mut client = client.spawn().unwrap();
+    let lines = BufReader::new(client.stdout.take().unwrap()).lines();
+    for line in lines.take(2) {
+        let document: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        assert_eq!(document["up"], true);
+    }
+    client.kill().unwrap();
+    client.wait().unwrap();
+}
+
+#[test]
 fn idle_clients_lock_nobody_out_and_many_orders_take_turns() {
     let running = Running::start("turns", &[], &[]);
     running.wait_for("up", is_up);

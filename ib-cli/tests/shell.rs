@@ -15,6 +15,9 @@ fn completions_name_every_command_and_option() {
         for word in ["discover", "whatif", "remove-links", "dump-dir"] {
             assert!(script.contains(word), "{shell} does not complete {word}");
         }
+        // Commands of `ib ctl`, where clap completes values by their place.
+        let completes = matches!(shell, "bash" | "zsh");
+        assert_eq!(script.contains("switchbalance"), completes, "{shell}");
     }
     assert_eq!(ib(&["completions", "dos"], "").status.code(), Some(2));
 }

@@ -1,22 +1,31 @@
-//! `ib ctl`: gives orders to a running subnet manager.
+//! `ib ctl`: gives commands to a running subnet manager.
 
 use std::{
     io::{self, BufRead as _, BufReader, Write as _},
     net::Shutdown,
     os::unix::net::UnixStream,
     path::PathBuf,
+    thread,
     time::Duration,
 };
 
-use crate::error::{CliError, Verdict};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+
+use crate::{
+    control::COMMANDS,
+    error::{CliError, Verdict},
+};
 
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Time between two answers of a command that is repeated, as OpenSM's console takes it.
+const INTERVAL: Duration = Duration::from_secs(2);
+
 /// Give an order to a running subnet manager, and print its answer.
 ///
-/// The manager listens where `ib sm --control SOCKET` says. `ib ctl help` lists the orders. Status 2 if the order
-/// is refused.
+/// The manager listens where `ib sm --control SOCKET` says. `ib ctl help` lists the commands with their values. Status 2 if
+/// the command is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CtlArgs {
@@ -28,54 +37,68 @@ pub struct CtlArgs {
         default_value = "/run/ib-sm/control"
     )]
     socket: PathBuf,
-    /// The order and its values, as `status` or `priority 5`
-    #[arg(required = true, value_name = "ORDER")]
-    order: Vec<String>,
+    /// Repeat the command every 2 seconds, until Ctrl-C
+    #[arg(long = "loop")]
+    repeat: bool,
+    /// The command; all of them are those of OpenSM's console and a few more
+    #[arg(value_name = "COMMAND", value_parser = commands(), hide_possible_values = true)]
+    command: String,
+    /// Its values, as `5` of `priority 5`
+    #[arg(
+        value_name = "VALUE",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    values: Vec<String>,
+}
+
+/// The words that shells complete; `json` is what `--json` says.
+fn commands() -> PossibleValuesParser {
+    let words = COMMANDS.iter().filter(|command| command.name != "json");
+    words
+        .map(|command| PossibleValue::new(command.name).help(command.help))
+        .collect::<Vec<_>>()
+        .into()
 }
 
 const EXAMPLES: &str = "\
 Examples:
   ib ctl status                              what the manager does and keeps
   ib ctl --json portstatus switch            ports of switches by state, as JSON
+  ib ctl status loop                         the same every 2 seconds
+  ib ctl switchbalance verbose               routes by port of every switch
+  ib ctl partition add 'storage=0x12 : 0x2c90300a1b2c3=full'
   ib ctl loglevel debug                      log more from now on
   ib ctl dump_conf > opensm.conf             the configuration in effect";
 
 pub fn run(args: CtlArgs, json: bool) -> Result<Verdict, CliError> {
-    let name = args.socket.display();
-    let refuse = |error: io::Error| {
-        CliError::at(
-            format_args!("{name}"),
-            format_args!("{error}, expected the socket of `ib sm --control {name}`"),
-        )
-    };
-    let order = args.order.join(" ");
-    if order.contains('\n') {
-        return Err(CliError::input("an order is one line"));
+    let (mut repeats, mut values) = (args.repeat, args.values.clone());
+    // OpenSM's spelling.
+    if args.command == "status" && values.first().is_some_and(|value| value == "loop") {
+        repeats = true;
+        values.remove(0);
     }
-    let mut stream = UnixStream::connect(&args.socket).map_err(refuse)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(refuse)?;
-    let prefix = if json { "json " } else { "" };
-    stream
-        .write_all(format!("{prefix}{order}\n").as_bytes())
-        .map_err(refuse)?;
-    stream.shutdown(Shutdown::Write).map_err(refuse)?;
-    let mut reader = BufReader::new(stream);
-    let mut answer = String::new();
+    let command = [std::slice::from_ref(&args.command), &values]
+        .concat()
+        .join(" ");
+    if command.contains('\n') {
+        return Err(CliError::input("a command is one line"));
+    }
     loop {
-        let start = answer.len();
-        let count = reader.read_line(&mut answer).map_err(refuse)?;
-        if count == 0 && start == 0 {
-            return Err(CliError::at(name, "no answer, expected one"));
+        print_answer(&args, &command, json)?;
+        if !repeats {
+            return Ok(Verdict::Holds);
         }
-        // Text ends with an empty line, a document with its line.
-        if count == 0 || json {
-            break;
+        if !json {
+            writeln!(io::stdout().lock())?;
         }
-        if answer.get(start..) == Some("\n") {
-            answer.truncate(start);
-            break;
-        }
+        thread::sleep(INTERVAL);
     }
+}
+
+/// Gives the command and prints the answer; a refusal is an error.
+fn print_answer(args: &CtlArgs, command: &str, json: bool) -> Result<(), CliError> {
+    let answer = ask(args, command, json)?;
     let refused = match json {
         true => {
             let document: serde_json::Value = serde_json::from_str(&answer)?;
@@ -90,7 +113,42 @@ pub fn run(args: CtlArgs, json: bool) -> Result<Verdict, CliError> {
     }
     io::stdout().lock().write_all(answer.as_bytes())?;
     match refused {
-        true => Err(CliError::input("the order was refused")),
-        false => Ok(Verdict::Holds),
+        true => Err(CliError::input("the command was refused")),
+        false => Ok(()),
+    }
+}
+
+/// The manager's answer to one command.
+fn ask(args: &CtlArgs, command: &str, json: bool) -> Result<String, CliError> {
+    let name = args.socket.display();
+    let refuse = |error: io::Error| {
+        CliError::at(
+            format_args!("{name}"),
+            format_args!("{error}, expected the socket of `ib sm --control {name}`"),
+        )
+    };
+    let mut stream = UnixStream::connect(&args.socket).map_err(refuse)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(refuse)?;
+    let prefix = if json { "json " } else { "" };
+    stream
+        .write_all(format!("{prefix}{command}\n").as_bytes())
+        .map_err(refuse)?;
+    stream.shutdown(Shutdown::Write).map_err(refuse)?;
+    let mut reader = BufReader::new(stream);
+    let mut answer = String::new();
+    loop {
+        let start = answer.len();
+        let count = reader.read_line(&mut answer).map_err(refuse)?;
+        if count == 0 && start == 0 {
+            return Err(CliError::at(name, "no answer, expected one"));
+        }
+        // Text ends with an empty line, a document with its line.
+        if count == 0 || json {
+            return Ok(answer);
+        }
+        if answer.get(start..) == Some("\n") {
+            answer.truncate(start);
+            return Ok(answer);
+        }
     }
 }

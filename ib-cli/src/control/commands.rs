@@ -3,11 +3,13 @@
 //! A line is one command. Its answer is text that ends with an empty line; after `json ` it is one JSON
 //! document on one line.
 
+mod balance;
+mod partition;
 mod perf;
 mod ports;
 mod status;
 
-use std::{fmt::Display, path::Path};
+use std::{fmt::Display, path::Path, time::Duration};
 
 use ib_mad::Instant;
 use ib_sm::{SmConfig, SubnetManager};
@@ -22,25 +24,76 @@ use crate::{
     sm_args::SmArgs,
 };
 
-const HELP: &str = "\
-status                       what the manager does and keeps
-portstatus [ca|switch|router]  ports by state, width and speed; links below what both ends can do
-dump_portguid TEXT           end ports of nodes whose description contains TEXT
-querylid LID                 who owns a LID
-resweep [heavy|light]        sweep now (heavy if nothing is said)
-reroute                      sweep, and compute all routes anew
-reload                       read the configuration again, as SIGHUP does, and sweep
-priority N                   change the priority in the election
-sweep on|off                 sweep at intervals, or not
-dump                         write the dump files, as SIGUSR1 does
-dump_conf                    the configuration in effect, as an option file
-loglevel [LEVEL|SPEC]        show or set what is logged, as `debug` or `info,routing=trace`
-logflush                     write the log to the disk, and open its file again
-perfmgr [COMMAND]             the performance manager; `perfmgr help` lists its commands
-metrics                      numbers for Prometheus
-version                      this program's version
-help                         this list
-json COMMAND                 the answer of COMMAND as JSON";
+/// A command of the console.
+pub struct ConsoleCommand {
+    /// Its word.
+    pub name: &'static str,
+    /// The values that follow, for people.
+    pub values: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+macro_rules! commands {
+    ($($name:literal $values:literal $help:literal;)*) => {
+        /// All commands, in the order in which `help` lists them.
+        pub const COMMANDS: &[ConsoleCommand] = &[
+            $(ConsoleCommand { name: $name, values: $values, help: $help },)*
+        ];
+    };
+}
+
+commands! {
+    "status" "" "what the manager does and keeps; `ib ctl status loop` repeats it";
+    "portstatus" "[ca|switch|router]" "ports by state, width and speed; links below what both ends can do";
+    "dump_portguid" "REGEX..." "end ports of nodes whose description matches one of these";
+    "querylid" "LID" "who owns a LID, and the state of the node's ports";
+    "switchbalance" "[verbose] [GUID]" "routes by port, of switches that spread them unevenly (verbose: of all)";
+    "lidbalance" "[GUID]" "hosts whose LIDs a switch forwards unevenly over neighbours or ports";
+    "resweep" "[heavy|light]" "sweep now (heavy if nothing is said)";
+    "reroute" "" "sweep, and compute all routes anew";
+    "update_desc" "" "read the descriptions of all nodes again, with a heavy sweep";
+    "reload" "" "read the configuration again, as SIGHUP does, and sweep";
+    "partition" "[add RULE | remove NAME|P_KEY [PORT_GUID]]" "partitions; changes act at once, until the configuration is read again";
+    "priority" "[N]" "show or change the priority in the election";
+    "sweep" "[on|off|SECONDS]" "sweep at intervals and after traps, not at all, or at this interval";
+    "dump" "" "write the dump files, as SIGUSR1 does";
+    "dump_conf" "" "the configuration in effect, as an option file";
+    "loglevel" "[LEVEL|SPEC|FLAGS]" "show or set what is logged, as `debug`, `info,routing=trace` or OpenSM's 0x07";
+    "permodlog" "" "what is logged, by module";
+    "logflush" "[on|off]" "write the log to the disk and open its file again; on: after each line from now on";
+    "perfmgr" "[COMMAND]" "the performance manager; `perfmgr help` lists its commands";
+    "pm" "[COMMAND]" "the same";
+    "metrics" "" "numbers for Prometheus";
+    "version" "" "this program's version";
+    "help" "[COMMAND]" "this list";
+    "json" "COMMAND" "the answer of COMMAND as JSON";
+}
+
+/// The list of the commands, or the line of one of them; `None` if there is no such command.
+fn help(of: &str) -> Option<String> {
+    /// Column of the explanations.
+    const COLUMN: usize = 30;
+    let chosen = COMMANDS
+        .iter()
+        .filter(|command| of.is_empty() || command.name == of);
+    let lines: Vec<String> = chosen
+        .map(|command| {
+            let usage = format!("{} {}", command.name, command.values);
+            format!("{:<COLUMN$} {}", usage.trim_end(), command.help)
+        })
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The manager and what belongs to it: what a command acts on.
+pub struct Host<'a> {
+    pub sm: &'a mut SubnetManager,
+    pub companions: &'a mut Companions,
+    pub args: &'a SmArgs,
+    pub log: &'a Log,
+    pub now: Instant,
+}
 
 /// An answer in both forms: text and JSON.
 struct Answer {
@@ -73,173 +126,198 @@ impl Answer {
     }
 }
 
-/// Executes one command line and returns the text to print.
-pub fn execute(
-    sm: &mut SubnetManager,
-    companions: &mut Companions,
-    args: &SmArgs,
-    log: &Log,
-    now: Instant,
-    line: &str,
-) -> String {
-    match line.strip_prefix("json ") {
-        Some(command) => {
-            let answer = answer(sm, companions, args, log, now, command.trim());
-            format!("{}\n", answer.json)
-        }
-        None => {
-            let answer = answer(sm, companions, args, log, now, line);
-            format!("{}\n\n", answer.text.trim_end())
+impl Host<'_> {
+    /// Executes one command line and returns the text to print.
+    pub fn execute(&mut self, line: &str) -> String {
+        match line.strip_prefix("json ") {
+            Some(command) => format!("{}\n", self.answer(command.trim()).json),
+            None => format!("{}\n\n", self.answer(line).text.trim_end()),
         }
     }
-}
 
-fn answer(
-    sm: &mut SubnetManager,
-    companions: &mut Companions,
-    args: &SmArgs,
-    log: &Log,
-    now: Instant,
-    command: &str,
-) -> Answer {
-    let (word, rest) = command
-        .split_once(char::is_whitespace)
-        .unwrap_or((command, ""));
-    let rest = rest.trim();
-    match (word, rest) {
-        ("status", "") => status::status(sm, now),
-        ("portstatus", "") => status::port_status(sm, None),
-        ("portstatus", "ca") => status::port_status(sm, Some(NodeType::CA)),
-        ("portstatus", "switch") => status::port_status(sm, Some(NodeType::SWITCH)),
-        ("portstatus", "router") => status::port_status(sm, Some(NodeType::ROUTER)),
-        ("dump_portguid", text) if !text.is_empty() => ports::port_guids(sm, text),
-        ("querylid", text) => match ports::lid(text) {
-            Some(lid) => ports::owner(sm, lid),
-            None => Answer::refused("expected `querylid LID`"),
-        },
-        ("resweep", "" | "heavy") => {
-            sm.resweep(now);
-            Answer::said("a heavy sweep begins")
-        }
-        ("resweep", "light") => {
-            sm.light_sweep(now);
-            Answer::said("a light sweep begins")
-        }
-        ("reroute", "") => {
-            sm.reroute(now);
-            Answer::said("a heavy sweep begins; all routes are computed anew")
-        }
-        ("reload", "") => Answer::said(reload(sm, companions, args, log, now)),
-        ("perfmgr" | "pm", command) => perf::answer(companions, sm, now, command),
-        ("priority", text) => match text.parse() {
-            Ok(priority @ 0..=15) => {
-                sm.set_priority(now, priority);
+    fn answer(&mut self, command: &str) -> Answer {
+        let (word, rest) = command
+            .split_once(char::is_whitespace)
+            .unwrap_or((command, ""));
+        let (rest, now) = (rest.trim(), self.now);
+        let sm = &mut *self.sm;
+        match (word, rest) {
+            ("status", "") => status::status(sm, now),
+            ("portstatus", "") => status::port_status(sm, None),
+            ("portstatus", "ca") => status::port_status(sm, Some(NodeType::CA)),
+            ("portstatus", "switch") => status::port_status(sm, Some(NodeType::SWITCH)),
+            ("portstatus", "router") => status::port_status(sm, Some(NodeType::ROUTER)),
+            ("dump_portguid", patterns) if !patterns.is_empty() => ports::port_guids(sm, patterns),
+            ("querylid", text) => match ports::lid(text) {
+                Some(lid) => ports::owner(sm, lid),
+                None => Answer::refused("expected `querylid LID`"),
+            },
+            ("switchbalance", values) => balance::of_switches(sm, values),
+            ("lidbalance", guid) => balance::of_lids(sm, guid),
+            ("resweep", "" | "heavy") => {
+                sm.resweep(now);
+                Answer::said("a heavy sweep begins")
+            }
+            ("resweep", "light") => {
+                sm.light_sweep(now);
+                Answer::said("a light sweep begins")
+            }
+            ("reroute", "") => {
+                sm.reroute(now);
+                Answer::said("a heavy sweep begins; all routes are computed anew")
+            }
+            ("update_desc", "") => {
+                sm.resweep(now);
+                Answer::said("a heavy sweep begins, which reads the descriptions of all nodes")
+            }
+            ("partition", values) => partition::answer(sm, now, values),
+            ("reload", "") => Answer::said(self.reload()),
+            ("perfmgr" | "pm", command) => perf::answer(self.companions, sm, now, command),
+            ("priority", "") => {
+                let priority = sm.status().priority;
                 Answer::said(format_args!("the priority is {priority}"))
             }
-            _ => Answer::refused("expected `priority N`, 0 to 15"),
-        },
-        ("dump", "") => Answer::said(dump(sm, args)),
-        ("dump_conf", "") => configuration(sm),
-        ("sweep", "on" | "off") => {
-            let mut config = sm.config().clone();
-            config.sweep_interval = (rest == "on")
-                .then(|| {
-                    let default = SmConfig::default().sweep_interval;
-                    args.config()
-                        .map_or(default, |config| config.sweep_interval)
-                })
-                .flatten();
-            let interval = config.sweep_interval;
-            sm.reconfigure(now, config);
-            match interval {
-                Some(interval) => {
-                    Answer::said(format_args!("sweeps every {} s", interval.as_secs()))
+            ("priority", text) => match text.parse() {
+                Ok(priority @ 0..=15) => {
+                    sm.set_priority(now, priority);
+                    Answer::said(format_args!("the priority is {priority}"))
                 }
-                None => Answer::said("no sweeps at intervals; traps and commands still start one"),
+                _ => Answer::refused("expected `priority N`, 0 to 15"),
+            },
+            ("dump", "") => Answer::said(self.dump()),
+            ("dump_conf", "") => configuration(sm),
+            ("sweep", how) => self.sweep(how),
+            ("loglevel" | "permodlog", "") => Answer::said(self.log.level()),
+            ("loglevel", spec) => match self.log.set_level(spec) {
+                Ok(()) => Answer::said(format_args!("the log shows {}", self.log.level())),
+                Err(reason) => Answer::refused(reason),
+            },
+            ("logflush", "") => {
+                self.log.reopen();
+                Answer::said("the log is on the disk")
             }
+            ("logflush", "on" | "off") => {
+                self.log.set_flush(rest == "on");
+                let when = if rest == "on" {
+                    "after each line"
+                } else {
+                    "when the system does it"
+                };
+                Answer::said(format_args!("the log goes to the disk {when}"))
+            }
+            ("metrics", "") => {
+                let text = metrics::text_of(sm);
+                let json = json!({ "message": text });
+                Answer { text, json }
+            }
+            ("version", "") => Answer::said(env!("CARGO_PKG_VERSION")),
+            ("help" | "", of) => match help(of) {
+                Some(lines) => Answer::said(lines),
+                None => Answer::refused(format_args!("`{}` is no command", printable(of))),
+            },
+            // A known word whose values do not fit.
+            _ => match help(word) {
+                Some(line) => Answer::refused(format_args!("expected `{}`", line.trim_end())),
+                None => Answer::refused(format_args!(
+                    "`{}` is no command; `help` lists them",
+                    printable(command)
+                )),
+            },
         }
-        ("loglevel", "") => Answer::said(log.level()),
-        ("loglevel", spec) => match log.set_level(spec) {
-            Ok(()) => Answer::said(format_args!("the log shows {spec}")),
-            Err(reason) => Answer::refused(reason),
-        },
-        ("logflush", "") => {
-            log.reopen();
-            Answer::said("the log is on the disk")
-        }
-        ("metrics", "") => {
-            let text = metrics::text_of(sm);
-            let json = json!({ "message": text });
-            Answer { text, json }
-        }
-        ("version", "") => Answer::said(env!("CARGO_PKG_VERSION")),
-        ("help" | "", "") => Answer::said(HELP),
-        _ => Answer::refused(format_args!(
-            "`{}` is no command; `help` lists them",
-            printable(command)
-        )),
     }
-}
 
-/// Reads the configuration file again. If it cannot be read, the configuration does not change.
-pub fn reload(
-    sm: &mut SubnetManager,
-    companions: &mut Companions,
-    args: &SmArgs,
-    log: &Log,
-    now: Instant,
-) -> String {
-    match args.config() {
-        Ok(config) => {
-            let changed: Vec<String> = sm
-                .config()
-                .changes(&config)
-                .iter()
-                .map(|change| {
-                    let restart = if change.is_live {
-                        ""
-                    } else {
-                        " (needs a restart)"
-                    };
-                    format!("{} {} -> {}{restart}", change.key, change.from, change.to)
-                })
-                .collect();
-            let files = [
-                ("partitions", config.partitions != sm.config().partitions),
-                ("QoS policy", config.qos_policy != sm.config().qos_policy),
-                (
-                    "prefix routes",
-                    config.prefix_routes != sm.config().prefix_routes,
-                ),
-            ];
-            let files = files.into_iter().filter(|(_, differs)| *differs);
-            let changed: Vec<String> = changed
-                .into_iter()
-                .chain(files.map(|(name, _)| format!("{name} changed")))
-                .collect();
-            sm.reconfigure(now, config);
-            companions.reconfigure(sm.config(), now);
-            log.follow(sm.config().host.log_flags);
-            let what = match changed.as_slice() {
-                [] => "no option differs".to_owned(),
-                changed => changed.join(", "),
+    /// `sweep`: shows or changes when the manager sweeps by itself.
+    fn sweep(&mut self, how: &str) -> Answer {
+        let configured = || self.args.config().unwrap_or_default();
+        let config = self.sm.config();
+        let (interval, on_trap) = match how {
+            "" => (config.sweep_interval, config.sweep_on_trap),
+            "off" => (None, false),
+            "on" => {
+                let config = configured();
+                (config.sweep_interval, config.sweep_on_trap)
+            }
+            seconds => match seconds.parse::<u32>() {
+                Ok(0) => (None, config.sweep_on_trap),
+                Ok(seconds) => {
+                    let interval = Duration::from_secs(seconds.into());
+                    (Some(interval), configured().sweep_on_trap)
+                }
+                Err(_) => {
+                    return Answer::refused("expected `sweep on`, `sweep off` or `sweep SECONDS`");
+                }
+            },
+        };
+        if !how.is_empty() {
+            self.sm.set_sweeping(self.now, interval, on_trap);
+        }
+        let traps = if on_trap {
+            "traps start one"
+        } else {
+            "traps start none"
+        };
+        let text = match interval {
+            Some(interval) => format!("sweeps every {} s; {traps}", interval.as_secs()),
+            None => format!("no sweeps at intervals; {traps}; commands still do"),
+        };
+        let seconds = interval.map(|interval| interval.as_secs());
+        let json = json!({ "message": text, "sweep_interval": seconds, "sweep_on_trap": on_trap });
+        Answer { text, json }
+    }
+
+    /// Reads the configuration file again. If it cannot be read, the configuration does not change.
+    pub fn reload(&mut self) -> String {
+        match self.args.config() {
+            Ok(config) => self.take_over(config),
+            Err(error) => format!("nothing changes: {error}"),
+        }
+    }
+
+    /// Applies a configuration, and says what differs and what needs a restart.
+    fn take_over(&mut self, config: SmConfig) -> String {
+        let before = self.sm.config();
+        let options = before.changes(&config).into_iter().map(|change| {
+            let restart = if change.is_live {
+                ""
+            } else {
+                " (needs a restart)"
             };
-            format!("the configuration was read again: {what}; a heavy sweep begins")
-        }
-        Err(error) => format!("nothing changes: {error}"),
+            format!("{} {} -> {}{restart}", change.key, change.from, change.to)
+        });
+        let files = [
+            ("partitions", config.partitions != before.partitions),
+            ("QoS policy", config.qos_policy != before.qos_policy),
+            (
+                "prefix routes",
+                config.prefix_routes != before.prefix_routes,
+            ),
+        ];
+        let files = files.into_iter().filter(|(_, differs)| *differs);
+        let files = files.map(|(name, _)| format!("{name} changed"));
+        let changed: Vec<String> = options.chain(files).collect();
+        self.sm.reconfigure(self.now, config);
+        self.companions.reconfigure(self.sm.config(), self.now);
+        self.log.follow(self.sm.config().host.log_flags);
+        let what = match changed.as_slice() {
+            [] => "no option differs".to_owned(),
+            changed => changed.join(", "),
+        };
+        format!("the configuration was read again: {what}; a heavy sweep begins")
     }
-}
 
-/// Writes the dump files, if the command line or the configuration names a directory for them.
-pub fn dump(sm: &SubnetManager, args: &SmArgs) -> String {
-    let configured = sm.config().files.dump_files_dir.as_deref().map(Path::new);
-    let directory = args.dump_dir.as_deref().or(configured);
-    let (Some(directory), Some(routes)) = (directory, sm.routes()) else {
-        return "nothing to write: no --dump-dir or dump_files_dir, or no routes yet".to_owned();
-    };
-    match files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast()) {
-        Ok(()) => format!("wrote the dump files to {}", directory.display()),
-        Err(error) => error.to_string(),
+    /// Writes the dump files, if the command line or the configuration names a directory for them.
+    pub fn dump(&self) -> String {
+        let sm = &self.sm;
+        let configured = sm.config().files.dump_files_dir.as_deref().map(Path::new);
+        let directory = self.args.dump_dir.as_deref().or(configured);
+        let (Some(directory), Some(routes)) = (directory, sm.routes()) else {
+            return "nothing to write: no --dump-dir or dump_files_dir, or no routes yet"
+                .to_owned();
+        };
+        match files::dump(directory, sm.fabric(), sm.lids(), routes, sm.multicast()) {
+            Ok(()) => format!("wrote the dump files to {}", directory.display()),
+            Err(error) => error.to_string(),
+        }
     }
 }
 

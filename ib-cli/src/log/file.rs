@@ -54,6 +54,16 @@ impl LogFile {
         }))))
     }
 
+    /// Writes each line to the disk at once from now on, and what is written already; or leaves the moment to the system.
+    pub fn set_flush(&self, flush: bool) {
+        let mut open_file = self.lock();
+        open_file.options.flush = flush;
+        if flush {
+            // A failure shows at the next line too, and is reported there.
+            let _ = open_file.file.sync_data();
+        }
+    }
+
     /// Opens the file by its name again.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 #![cfg(feature = "interop")]
 
 mod config;
+mod console;
 mod diag;
 mod discover;
 mod dissect;

@@ -13,10 +13,13 @@ perfmgr                      what the performance manager does
 perfmgr enable|disable       switch it on or off, until the configuration is read again
 perfmgr sweep                read the counters now
 perfmgr sweep_time [SECONDS] show or set the time between two sweeps
-perfmgr print_counters [TEXT]  totals of ports whose node's name or GUID contains TEXT
-perfmgr print_errors [TEXT]  the same, error counters above 0 alone
+perfmgr print_counters [TEXT]  totals of ports whose node's name or GUID contains TEXT; also pc
+perfmgr print_errors [TEXT]  the same, error counters above 0 alone; also pe
 perfmgr dump_counters        write the totals to event_db_dump_file
 perfmgr clear_counters       set all totals to 0; the counters of the devices stay
+perfmgr clear_inactive       forget ports that are no longer in the subnet
+perfmgr set_rm_nodes|clear_rm_nodes  forget such ports at each sweep, or keep them
+perfmgr set_query_cpi|clear_query_cpi  ask agents which counters they have, or read PortCounters alone
 perfmgr help                 this list";
 
 pub(super) fn answer(
@@ -66,8 +69,36 @@ pub(super) fn answer(
             }
             _ => Answer::refused("expected `perfmgr sweep_time SECONDS`"),
         },
-        ("print_counters", text) => counters(perf, text, false),
-        ("print_errors", text) => counters(perf, text, true),
+        ("set_rm_nodes" | "clear_rm_nodes", "") => {
+            let mut config = perf.config().clone();
+            config.remove_nodes = word == "set_rm_nodes";
+            let what = if config.remove_nodes {
+                "forgotten"
+            } else {
+                "kept"
+            };
+            perf.reconfigure(now, config);
+            Answer::said(format_args!("ports that leave the subnet are {what}"))
+        }
+        ("set_query_cpi" | "clear_query_cpi", "") => {
+            let mut config = perf.config().clone();
+            config.class_port_info = word == "set_query_cpi";
+            let what = match config.class_port_info {
+                true => "agents are asked which counters they have",
+                false => "PortCounters alone is read",
+            };
+            perf.reconfigure(now, config);
+            Answer::said(what)
+        }
+        ("clear_inactive", "") => {
+            let ports = perf.forget_inactive();
+            Answer::said(format_args!("{ports} ports forgotten"))
+        }
+        ("dump_redir" | "clear_redir", _) => Answer::refused(
+            "there is no table of redirections: each request follows those that it meets (perfmgr_redir)",
+        ),
+        ("pc" | "print_counters", text) => counters(perf, text, false),
+        ("pe" | "print_errors", text) => counters(perf, text, true),
         ("clear_counters", "") => {
             perf.clear_totals(now);
             Answer::said("all totals are 0")
@@ -100,8 +131,19 @@ fn status(perf: &PerfManager) -> Answer {
     row("sweep", format!("every {seconds} s"));
     row("ports", format!("{ports}, {active} of them in the subnet"));
     row("ports with errors", errors.to_string());
+    let rm_nodes = if config.remove_nodes {
+        "forgotten"
+    } else {
+        "kept"
+    };
+    row("ports that left", rm_nodes.to_owned());
+    row(
+        "asks for ClassPortInfo",
+        if config.class_port_info { "yes" } else { "no" }.to_owned(),
+    );
     let json = json!({
         "sweep_time": seconds, "ports": ports, "active": active, "ports_with_errors": errors,
+        "rm_nodes": config.remove_nodes, "query_cpi": config.class_port_info,
     });
     Answer::table(&table, json)
 }

@@ -2,10 +2,11 @@
 
 use ib_sm::{PortAt, SubnetManager};
 use ib_wire::{Guid, Lid};
+use regex::RegexSet;
 use serde_json::{Value, json};
 
 use super::Answer;
-use crate::output::{stderr::printable, table::Table};
+use crate::output::{place, stderr::printable, table::Table};
 
 /// A port with the description of its node.
 pub(super) fn named(sm: &SubnetManager, at: PortAt) -> String {
@@ -17,12 +18,21 @@ pub(super) fn named(sm: &SubnetManager, at: PortAt) -> String {
     }
 }
 
-pub(super) fn port_guids(sm: &SubnetManager, pattern: &str) -> Answer {
+/// End ports of nodes whose description matches one of the regular expressions.
+pub(super) fn port_guids(sm: &SubnetManager, patterns: &str) -> Answer {
+    let patterns = match RegexSet::new(patterns.split_whitespace()) {
+        Ok(patterns) => patterns,
+        Err(error) => {
+            let reason = error.to_string();
+            let reason = reason.lines().last().unwrap_or_default();
+            return Answer::refused(format_args!("no regular expression: {}", reason.trim()));
+        }
+    };
     let mut table = Table::new(["port GUID", "LID", "port", "node"]);
     let mut list = Vec::new();
     for destination in sm.lids().destinations().iter() {
         let node = sm.fabric().node(destination.end.node);
-        if !node.description.contains(pattern) {
+        if !patterns.is_match(&node.description) {
             continue;
         }
         let (Lid(lid), port) = (destination.range.base(), destination.end.port.0);
@@ -39,6 +49,7 @@ pub(super) fn port_guids(sm: &SubnetManager, pattern: &str) -> Answer {
     Answer::table(&table, list.into())
 }
 
+/// The port that has a LID, and the ports of its node.
 pub(super) fn owner(sm: &SubnetManager, lid: Lid) -> Answer {
     let Some(owner) = sm.lids().owner(lid) else {
         return Answer {
@@ -49,9 +60,36 @@ pub(super) fn owner(sm: &SubnetManager, lid: Lid) -> Answer {
     let node = sm.fabric().node(owner.end.node);
     let (port_guid, port): (Guid, u8) = (owner.guid, owner.end.port.0);
     let name = printable(&node.description).to_string();
+    let kind = place::type_name(node.type_);
+    let mut text = format!(
+        "port {port} of \"{name}\", port GUID {port_guid}, LIDs {} to {}\n{kind} {}, {} ports",
+        owner.range.base().0,
+        owner.range.last().0,
+        node.guid,
+        node.num_ports(),
+    );
+    let mut states = Vec::new();
+    let observed = sm.subnet().find(node.guid);
+    for (id, _, port) in sm
+        .subnet()
+        .ports()
+        .filter(|(id, ..)| Some(id.node) == observed)
+    {
+        // What OpenSM calls the health of a port.
+        let (state, health) = (
+            port.state(),
+            if port.info().is_some() { "OK" } else { "ERROR" },
+        );
+        text.push_str(&format!("\nport {}: {state}, {health}", id.port.0));
+        states.push(json!({ "port": id.port.0, "state": state.to_string(), "health": health }));
+    }
     Answer {
-        text: format!("port {port} of \"{name}\", port GUID {port_guid}"),
-        json: json!({ "port_guid": port_guid, "port": port, "node": node.description }),
+        text,
+        json: json!({
+            "port_guid": port_guid, "port": port, "node": node.description, "node_guid": node.guid,
+            "kind": kind, "num_ports": node.num_ports(), "lid": owner.range.base().0,
+            "lmc": owner.range.lmc().bits(), "ports": states,
+        }),
     }
 }
 
