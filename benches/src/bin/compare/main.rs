@@ -17,6 +17,7 @@ mod packet;
 mod quality;
 mod routing;
 mod row;
+mod sa;
 mod sim;
 
 use clap::{Parser, ValueEnum};
@@ -50,6 +51,8 @@ enum Subject {
     Sim,
     /// Bringing a subnet up, as whole processes.
     Bringup,
+    /// The subnet administrator, as whole processes.
+    Sa,
     /// The diagnostics, as whole processes.
     Diag,
 }
@@ -64,6 +67,7 @@ impl Subject {
             Self::Routing => "routing",
             Self::Sim => "sim",
             Self::Bringup => "bringup",
+            Self::Sa => "sa",
             Self::Diag => "diag",
         }
     }
@@ -77,6 +81,7 @@ impl Subject {
             Self::Routing => routing::rows(),
             Self::Sim => sim::rows(),
             Self::Bringup => bringup::rows(),
+            Self::Sa => sa::rows(),
             Self::Diag => diag::rows(),
         }
     }
