@@ -106,6 +106,9 @@ pub trait Record:
         let (found, wanted) = (self.as_bytes(), template.as_bytes());
         // The selector in front of a component that has one, if the mask has it.
         let mut selector = None;
+        if mask == ComponentMask::ALL_RECORDS {
+            return true;
+        }
         for component in Self::Components::TABLE {
             let is_given = mask.has(component.bit);
             if is_selector(component) {

@@ -43,7 +43,7 @@ pub fn any_table_packs_again(bytes: &[u8]) {
         let (least, most) = records.size_hint();
         let records: Vec<R> = records.copied().collect();
         assert!(least <= records.len() && most.is_some_and(|most| records.len() <= most));
-        let table = pack_table(&records);
+        let table = pack_table(records.iter().copied());
         let again = Records::<R>::new(&table.data, table.attribute_offset).unwrap();
         assert_eq!(again.copied().collect::<Vec<R>>(), records);
     }

@@ -38,16 +38,17 @@ impl fmt::Debug for Table {
 ///
 /// let mut link = LinkRecord::default();
 /// link.set_from_lid(Lid(3));
-/// let table = pack_table(&[link, LinkRecord::default()]);
+/// let table = pack_table([link, LinkRecord::default()]);
 /// assert_eq!((table.attribute_offset, table.data.len()), (1, 16));
 /// let records = Records::<LinkRecord>::new(&table.data, table.attribute_offset)?;
 /// assert_eq!(records.map(|record| record.from_lid().0).collect::<Vec<_>>(), [3, 0]);
 /// # Ok::<(), ib_sa::QueryError>(())
 /// ```
 #[must_use]
-pub fn pack_table<'a, R: Record + 'a>(records: impl IntoIterator<Item = &'a R>) -> Table {
+pub fn pack_table<R: Record>(records: impl IntoIterator<Item = R>) -> Table {
     let stride = size_of::<R>().next_multiple_of(8);
-    let mut data = BytesMut::new();
+    let records = records.into_iter();
+    let mut data = BytesMut::with_capacity(records.size_hint().0.saturating_mul(stride));
     for record in records {
         data.put_slice(record.as_bytes());
         data.put_bytes(0, stride.saturating_sub(size_of::<R>()));
@@ -203,7 +204,7 @@ mod tests {
     fn debug_of_a_table_never_prints_the_keys_in_it() {
         let mut record = crate::ServiceRecord::default();
         record.set_service_key(&[0xa7; 16]);
-        let table = pack_table(&[record]);
+        let table = pack_table([record]);
         let text = std::format!("{record:?} {table:?}");
         assert!(text.contains("service_key: (16 bytes)"), "{text}");
         assert!(text.contains("data: (176 bytes)"), "{text}");
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn records_of_108_bytes_stand_112_bytes_apart() {
-        let table = pack_table(&[NodeRecord::from_bytes([0xa5; 108]); 3]);
+        let table = pack_table([NodeRecord::from_bytes([0xa5; 108]); 3]);
         assert_eq!((table.attribute_offset, table.data.len()), (14, 336));
         assert_eq!(table.data[108..112], [0; 4]);
         let records = Records::<NodeRecord>::new(&table.data, 14).unwrap();

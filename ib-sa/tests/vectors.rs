@@ -20,7 +20,7 @@ fn repack<R: Record>(data: &[u8], attribute_offset: u16) -> (usize, Table) {
         .unwrap()
         .copied()
         .collect();
-    (records.len(), pack_table(&records))
+    (records.len(), pack_table(records.iter().copied()))
 }
 
 #[test]

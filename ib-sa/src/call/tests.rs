@@ -1,6 +1,6 @@
 //! Calls between a client and an administrator that RMPP carries.
 
-use std::{boxed::Box, vec};
+use std::boxed::Box;
 
 use ib_mad::{
     Client, ClientConfig, ClientEvent, Engine, Input, Instant, MadStatus, Rmpp, RmppConfig,
@@ -101,7 +101,7 @@ fn a_table_of_any_size_comes_as_records() {
         );
         let found = ask(call, |request, _| {
             assert_eq!(request.method(), Method::GET_TABLE);
-            Answer::Table(MadStatus::OK, pack_table(&nodes(count)))
+            Answer::Table(MadStatus::OK, pack_table(nodes(count)))
         });
         assert_eq!(found.unwrap(), nodes(count));
     }
@@ -120,7 +120,7 @@ fn a_table_in_one_datagram_holds_one_record_or_none() {
             let mut response = request.refuse(MadStatus::OK);
             if let Some(node) = nodes.first() {
                 response = request.answer(node);
-                response.set_attribute_offset(pack_table(&nodes).attribute_offset);
+                response.set_attribute_offset(pack_table(nodes.iter().copied()).attribute_offset);
             }
             single(response)
         });
@@ -193,7 +193,7 @@ fn paths_between_sets_of_ports_go_by_segments_both_ways() {
             path.set_sgid(gid);
             path
         });
-        Answer::Table(MadStatus::OK, pack_table(&sources.collect::<Vec<_>>()))
+        Answer::Table(MadStatus::OK, pack_table(sources))
     });
     let sources: Vec<Gid> = found.unwrap().iter().map(PathRecord::sgid).collect();
     assert_eq!(sources, gids[..30]);
@@ -205,7 +205,7 @@ fn the_ports_of_a_path_come_as_trace_records() {
     let call = TableCall::trace(ADMINISTRATOR, &template, TraceComponents::empty());
     let found = ask(call, |request, _| {
         assert_eq!(request.method(), Method::GET_TRACE_TABLE);
-        Answer::Table(MadStatus::OK, pack_table(&vec![template; 3]))
+        Answer::Table(MadStatus::OK, pack_table([template; 3]))
     });
     assert_eq!(found.unwrap(), [template; 3]);
 }

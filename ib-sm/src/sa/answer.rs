@@ -1,7 +1,5 @@
 //! The answer to a request: one record, a table, or a status (IBA vol. 1, 15.4.4).
 
-use alloc::vec::Vec;
-
 use ib_mad::{Mad, MadAddress, MadStatus, Method, SaStatus};
 use ib_sa::{Record, SaMad, Table, pack_table};
 use ib_wire::QKey;
@@ -25,7 +23,7 @@ pub(super) type Answered = Result<Answer, MadStatus>;
 
 impl Answer {
     pub(super) fn table<R: Record>(records: &[R]) -> Self {
-        Self::Table(pack_table(records))
+        Self::Table(pack_table(records.iter().copied()))
     }
 }
 
@@ -50,8 +48,7 @@ pub(super) fn chosen<R: Record>(
     }
     let mut fitting = all.into_iter().filter(|record| matches(record, template));
     if request.method() == Method::GET_TABLE {
-        let records: Vec<R> = fitting.collect();
-        return Ok(Answer::table(&records));
+        return Ok(Answer::Table(pack_table(fitting)));
     }
     match (fitting.next(), fitting.next()) {
         (None, _) => Err(MadStatus::from_sa(SaStatus::NO_RECORDS)),
