@@ -62,8 +62,13 @@ where
     T: Attribute + IntoBytes + Immutable,
 {
     let data = bytes.get_mut(T::offset(class)..class.data_end());
-    let value = value.as_bytes().iter().chain(core::iter::repeat(&0));
-    for (to, &from) in data.unwrap_or_default().iter_mut().zip(value) {
-        *to = from;
-    }
+    fill_with(data.unwrap_or_default(), value.as_bytes());
+}
+
+/// Copies `from` to the front of `to`, as far as it has room, and sets the rest to zero.
+pub(crate) fn fill_with(to: &mut [u8], from: &[u8]) {
+    let len = from.len().min(to.len());
+    let (front, rest) = to.split_at_mut(len);
+    front.copy_from_slice(from.get(..len).unwrap_or_default());
+    rest.fill(0);
 }

@@ -101,6 +101,8 @@ pub enum RmppEvent {
 pub struct Rmpp {
     config: RmppConfig,
     senders: BTreeMap<RmppKey, Sender>,
+    /// Keys of the senders by their port and their number, oldest first.
+    by_port: BTreeMap<PortKey, BTreeMap<u64, RmppKey>>,
     receivers: BTreeMap<RmppKey, RmppReceiver>,
     /// Bytes that all receivers keep.
     memory: usize,
@@ -127,6 +129,7 @@ impl Rmpp {
         Self {
             config,
             senders: BTreeMap::new(),
+            by_port: BTreeMap::new(),
             receivers: BTreeMap::new(),
             memory: 0,
             send_memory: 0,
@@ -175,7 +178,6 @@ impl Rmpp {
                 &window_open_ack(&against(template), self.config, window),
             );
         }
-        self.send_memory = self.send_memory.saturating_add(machine.memory());
         let sender = Sender {
             machine,
             template: *template,
@@ -184,7 +186,7 @@ impl Rmpp {
             done_until: None,
         };
         self.next_sender = self.next_sender.wrapping_add(1);
-        self.senders.insert(key, sender);
+        self.insert_sender(key, sender);
         self.make_ready(key);
         Ok(key)
     }

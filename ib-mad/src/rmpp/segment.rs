@@ -8,7 +8,7 @@ use super::{
     CLASS_HEADER_AT, HEADER_AT, PAYLOAD, RmppAck, RmppConfig, RmppData, RmppError, RmppHeader,
     RmppStatus, RmppType,
 };
-use crate::{Instant, Mad, RespTime};
+use crate::{Instant, Mad, RespTime, attribute::fill_with};
 
 /// Longest message: the payload length of the first segment has 32 bits and counts class headers.
 const MAX_MESSAGE: usize = u32::MAX as usize / 2;
@@ -266,10 +266,7 @@ impl RmppSender {
         let mut mad = self.template;
         write(&mut mad, HEADER_AT, header.as_bytes());
         let data_at = CLASS_HEADER_AT.saturating_add(self.class_header);
-        if let Some(to) = mad.bytes.get_mut(data_at..) {
-            to.fill(0);
-        }
-        write(&mut mad, data_at, part);
+        fill_with(mad.bytes.get_mut(data_at..).unwrap_or_default(), part);
         mad
     }
 }
@@ -290,8 +287,9 @@ impl fmt::Debug for RmppSender {
 /// Writes `bytes` at byte `at` of a datagram, as far as it has room.
 pub(super) fn write(mad: &mut Mad, at: usize, bytes: &[u8]) {
     let room = mad.bytes.get_mut(at..).unwrap_or_default();
-    for (to, from) in room.iter_mut().zip(bytes) {
-        *to = *from;
+    let len = bytes.len().min(room.len());
+    if let (Some(to), Some(from)) = (room.get_mut(..len), bytes.get(..len)) {
+        to.copy_from_slice(from);
     }
 }
 

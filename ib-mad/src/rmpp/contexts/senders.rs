@@ -8,10 +8,7 @@ use alloc::collections::BTreeMap;
 use ib_wire::Gid;
 
 use super::{Rmpp, RmppEvent, RmppKey};
-use crate::{
-    Instant, Mad, Method, MgmtClass, RmppError, RmppSender, RmppStatus, RmppType,
-    rmpp::segment::ending_mad,
-};
+use crate::{Instant, Mad, RmppError, RmppSender, RmppStatus, RmppType, rmpp::segment::ending_mad};
 
 /// LID, GID and queue pair of a port.
 pub(super) type PortKey = (u16, Option<Gid>, u32);
@@ -28,23 +25,17 @@ pub(super) struct Sender {
     pub(super) done_until: Option<Instant>,
 }
 
+impl Sender {
+    /// Whether nothing of the message is acknowledged: its receiver may be gone.
+    fn is_idle(&self) -> bool {
+        self.done_until.is_none() && !self.machine.is_acknowledged()
+    }
+}
+
 impl RmppKey {
     /// The port at the other end.
     fn port(self) -> PortKey {
         (self.lid, self.gid, self.qpn)
-    }
-
-    /// The lowest key of a port.
-    fn first_of((lid, gid, qpn): PortKey) -> Self {
-        Self {
-            lid,
-            gid,
-            qpn,
-            transaction: 0,
-            class: MgmtClass(0),
-            class_version: 0,
-            method: Method(0),
-        }
     }
 }
 
@@ -92,8 +83,23 @@ impl Rmpp {
         }
     }
 
+    /// Adds a sender under its key.
+    pub(super) fn insert_sender(&mut self, key: RmppKey, sender: Sender) {
+        self.send_memory = self.send_memory.saturating_add(sender.machine.memory());
+        let to_port = self.by_port.entry(key.port()).or_default();
+        to_port.insert(sender.number, key);
+        self.senders.insert(key, sender);
+    }
+
     pub(super) fn remove_sender(&mut self, key: RmppKey) -> Option<Sender> {
         let sender = self.senders.remove(&key)?;
+        let port = key.port();
+        if let Some(to_port) = self.by_port.get_mut(&port) {
+            to_port.remove(&sender.number);
+            if to_port.is_empty() {
+                self.by_port.remove(&port);
+            }
+        }
         self.send_memory = self.send_memory.saturating_sub(sender.machine.memory());
         Some(sender)
     }
@@ -111,23 +117,11 @@ impl Rmpp {
             if !full_port && !full {
                 return Ok(());
             }
-            let mut idle: BTreeMap<PortKey, (usize, u64, RmppKey)> = BTreeMap::new();
-            let candidates = self.senders.iter().filter(|(key, sender)| {
-                sender.done_until.is_none()
-                    && !sender.machine.is_acknowledged()
-                    && (!full_port || key.port() == port)
-            });
-            for (&key, sender) in candidates {
-                let oldest = idle.entry(key.port()).or_insert((0, sender.number, key));
-                oldest.0 = oldest.0.saturating_add(1);
-                if sender.number < oldest.1 {
-                    (oldest.1, oldest.2) = (sender.number, key);
-                }
-            }
-            let most = idle
-                .values()
-                .max_by_key(|(count, number, _)| (*count, u64::MAX.saturating_sub(*number)));
-            let &(_, _, evicted) = most.ok_or(RmppError::Busy)?;
+            let evicted = match full_port {
+                true => self.oldest_idle_to(port),
+                false => self.oldest_idle(),
+            };
+            let evicted = evicted.ok_or(RmppError::Busy)?;
             let sender = self.remove_sender(evicted);
             let status = RmppStatus::RESOURCES_EXHAUSTED;
             if let Some(sender) = sender.filter(|_| self.config.peers_acknowledge) {
@@ -140,9 +134,31 @@ impl Rmpp {
         }
     }
 
-    /// Messages that are being sent to a port.
+    /// Number of messages that are being sent to a port.
     fn senders_to(&self, port: PortKey) -> usize {
-        let of_port = self.senders.range(RmppKey::first_of(port)..);
-        of_port.take_while(|(key, _)| key.port() == port).count()
+        self.by_port.get(&port).map_or(0, BTreeMap::len)
+    }
+
+    /// The oldest message to a port of which nothing is acknowledged.
+    fn oldest_idle_to(&self, port: PortKey) -> Option<RmppKey> {
+        let mut by_age = self.by_port.get(&port)?.values();
+        let is_idle = |key: &&RmppKey| self.senders.get(key).is_some_and(Sender::is_idle);
+        by_age.find(is_idle).copied()
+    }
+
+    /// The oldest message of which nothing is acknowledged, to the port with the most of these.
+    fn oldest_idle(&self) -> Option<RmppKey> {
+        let mut idle: BTreeMap<PortKey, (usize, u64, RmppKey)> = BTreeMap::new();
+        for (&key, sender) in self.senders.iter().filter(|(_, sender)| sender.is_idle()) {
+            let oldest = idle.entry(key.port()).or_insert((0, sender.number, key));
+            oldest.0 = oldest.0.saturating_add(1);
+            if sender.number < oldest.1 {
+                (oldest.1, oldest.2) = (sender.number, key);
+            }
+        }
+        let most = idle
+            .values()
+            .max_by_key(|(count, number, _)| (*count, u64::MAX.saturating_sub(*number)));
+        most.map(|&(_, _, key)| key)
     }
 }
