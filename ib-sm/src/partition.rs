@@ -129,6 +129,8 @@ pub enum Enforcement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partitions {
     all: Vec<Partition>,
+    /// Whether these are the default partitions; it is looked up for every port of every sweep.
+    are_plain: bool,
 }
 
 /// A port whose keys are looked up.
@@ -143,18 +145,30 @@ impl Default for Partitions {
     /// Without a file every port is a full member of the default partition, and IPoIB runs on it.
     fn default() -> Self {
         Self {
-            all: Vec::from([Partition {
-                name: String::from("Default"),
-                base: PKey::DEFAULT_FULL.base(),
-                ipoib: Some(GroupOptions::default()),
-                ..Partition::default()
-            }
-            .with(MemberKind::All, Membership::Full)]),
+            all: Self::default_partitions(),
+            are_plain: true,
         }
     }
 }
 
 impl Partitions {
+    fn of(all: Vec<Partition>) -> Self {
+        Self {
+            are_plain: all == Self::default_partitions(),
+            all,
+        }
+    }
+
+    fn default_partitions() -> Vec<Partition> {
+        let default = Partition {
+            name: String::from("Default"),
+            base: PKey::DEFAULT_FULL.base(),
+            ipoib: Some(GroupOptions::default()),
+            ..Partition::default()
+        };
+        Vec::from([default.with(MemberKind::All, Membership::Full)])
+    }
+
     /// Reads OpenSM's `partitions.conf`.
     ///
     /// ```
@@ -198,7 +212,7 @@ impl Partitions {
             all.insert(0, partition.with(MemberKind::All, Membership::Limited));
         }
         number(&mut all, text)?;
-        Ok(Self { all })
+        Ok(Self::of(all))
     }
 
     /// These partitions and further rules in the format of `partitions.conf`. Rules for a partition that exists add to it, and a
@@ -228,7 +242,7 @@ impl Partitions {
             }
         }
         number(&mut all, text)?;
-        Ok(Self { all })
+        Ok(Self::of(all))
     }
 
     /// These partitions without one; `None` if there is none with this base, or if it is the default partition, which always
@@ -238,7 +252,7 @@ impl Partitions {
         let default = PKey::DEFAULT_FULL.base();
         let mut all = self.all.clone();
         all.retain(|partition| partition.base != base || base == default);
-        (all.len() < self.all.len()).then_some(Self { all })
+        (all.len() < self.all.len()).then_some(Self::of(all))
     }
 
     /// These partitions without the memberships of a port that rules gave by its GUID; `None` if there are none. Memberships by
@@ -248,7 +262,7 @@ impl Partitions {
         let mut all = self.all.clone();
         let partition = all.iter_mut().find(|partition| partition.base == base)?;
         partition.ports.remove(&port_guid)?;
-        Some(Self { all })
+        Some(Self::of(all))
     }
 
     /// The partition with a name, or with a P_Key such as `0x8012`, whose highest bit does not count.
@@ -271,8 +285,8 @@ impl Partitions {
 
     /// Whether there is the default partition only, with every port as a full member: then no table but
     /// those of end ports has to say so.
-    pub(crate) fn are_plain(&self) -> bool {
-        *self == Self::default()
+    pub(crate) const fn are_plain(&self) -> bool {
+        self.are_plain
     }
 
     /// The keys of a port, the first one for index 0.

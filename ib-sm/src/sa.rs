@@ -22,6 +22,7 @@ mod requests;
 mod scope;
 mod services;
 mod subscriptions;
+mod table_cache;
 mod trace;
 mod view;
 
@@ -41,6 +42,7 @@ use self::{
     queue::{RequestQueue, TableWork, Work},
     services::Services,
     subscriptions::Subscriptions,
+    table_cache::{TableCache, TableKey},
 };
 pub(crate) use self::{
     guids::AliasGuids,
@@ -57,6 +59,7 @@ pub(crate) struct SubnetAdministrator {
     services: Services,
     subscriptions: Subscriptions,
     queue: RequestQueue,
+    tables: TableCache,
     /// Refusals that have not been sent yet.
     refusals: VecDeque<Mad>,
     rmpp: Rmpp,
@@ -97,6 +100,7 @@ impl SubnetAdministrator {
             services: Services::default(),
             subscriptions: Subscriptions::new(window),
             queue: RequestQueue::new(),
+            tables: TableCache::default(),
             refusals: VecDeque::new(),
             rmpp: Rmpp::new(rmpp),
             version: 0,
@@ -279,11 +283,21 @@ impl SubnetAdministrator {
             view: view.requested_by(work.first().address.lid, request.sm_key())?,
             part: None,
         };
+        let key = match &work {
+            Work::Request(_) => TableKey::of(context),
+            Work::Message(..) | Work::Table(_) => None,
+        };
+        if let Some(table) = key.as_ref().and_then(|key| self.tables.get(key)) {
+            return self.send(context, Ok(Answer::Table(table)));
+        }
         let answered = match &work {
             Work::Request(_) => self.answered(context),
             Work::Message(_, data) => requests::multi_path(context, data),
             Work::Table(_) => Ok(Answer::InParts(0)),
         };
+        if let (Some(key), Ok(Answer::Table(table))) = (&key, &answered) {
+            self.tables.insert(key.clone(), table.clone());
+        }
         if !matches!(answered, Ok(Answer::InParts(_))) {
             return self.send(context, answered);
         }
@@ -298,6 +312,7 @@ impl SubnetAdministrator {
                     step,
                     attribute_offset: 0,
                     data: BytesMut::new(),
+                    key,
                 })
             }
             _ => return None,
@@ -323,6 +338,10 @@ impl SubnetAdministrator {
             view: view.requested_by(mad.address.lid, request.sm_key())?,
             part: table.nodes.get(table.next..end),
         };
+        // Another requester's table may have become complete meanwhile.
+        if let Some(whole) = table.key.as_ref().and_then(|key| self.tables.get(key)) {
+            return self.send(context, Ok(Answer::Table(whole)));
+        }
         let part = match self.answered(context) {
             Ok(Answer::Table(part)) => part,
             answered => return self.send(context, answered),
@@ -338,6 +357,13 @@ impl SubnetAdministrator {
             attribute_offset: table.attribute_offset,
             data: Bytes::from(core::mem::take(&mut table.data)),
         };
+        // A table of parts from before and after a change is not kept.
+        if let Some(key) = table
+            .key
+            .filter(|key| TableKey::of(context).as_ref() == Some(key))
+        {
+            self.tables.insert(key, whole.clone());
+        }
         self.send(context, Ok(Answer::Table(whole)))
     }
 

@@ -1,12 +1,14 @@
 //! Many requests at once: a requester does not wait for the flood of another, and each request is answered.
 
+use std::time::Duration;
+
 use ib_mad::{
     Engine, Input, Mad, MadAddress, MadStatus, Method, RmppConfig, SaStatus, TransactionId,
 };
 use ib_sa::{
     ComponentMask, JoinState, McMemberComponents, McMemberRecord, NodeRecord, PathRecord, SaMad,
 };
-use ib_testkit::lab::{Lab, Running};
+use ib_testkit::lab::{Lab, Running, client::Client};
 use ib_transport::Clock as _;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, Sl};
 
@@ -30,7 +32,7 @@ fn send(running: &mut Running, lid: Lid, id: u64, request: &SaMad) {
 /// All datagrams that the manager sends now, before it waits for anything except its next turn.
 fn sent(running: &mut Running) -> Vec<Mad> {
     let mut now = running.clock.now();
-    let soon = now + std::time::Duration::from_micros(10);
+    let soon = now + Duration::from_micros(10);
     let mut sent = Vec::new();
     loop {
         sent.extend(std::iter::from_fn(|| running.sm.poll_transmit(now)));
@@ -68,9 +70,7 @@ fn a_request_behind_a_flood_of_tables_is_answered_first() {
             assert!(turn < 2, "{turn} turns");
             return;
         }
-        running
-            .sm
-            .handle_timeout(now + std::time::Duration::from_nanos(turn));
+        running.sm.handle_timeout(now + Duration::from_nanos(turn));
     }
     panic!("no answer");
 }
@@ -132,6 +132,29 @@ fn tables_that_are_not_acknowledged_lock_nobody_out() {
             "{peers_acknowledge}: it is a table"
         );
     }
+}
+
+#[test]
+fn a_table_that_was_kept_ends_with_a_change_of_the_subnet() {
+    let mut client = Client::new("gen-ft-oversub2-144");
+    let all = ComponentMask(0);
+    let nodes = client.table(&NodeRecord::default(), all);
+    assert_eq!(client.table(&NodeRecord::default(), all), nodes);
+    let gone = client.running.sim.with(|sim| {
+        let hosts = sim.nodes().iter_enumerated();
+        let mut hosts = hosts.filter(|(_, node)| !node.is_switch()).skip(1);
+        let (host, _) = hosts.next().unwrap();
+        sim.end_ports(host).next().unwrap().at()
+    });
+    client.running.sim.with(|sim| sim.unlink(gone).unwrap());
+    client.running.run_for(Duration::from_secs(2));
+    assert_eq!(
+        client.table(&NodeRecord::default(), all).len(),
+        nodes.len() - 1
+    );
+    client.running.sim.with(|sim| sim.relink(gone).unwrap());
+    client.running.run_for(Duration::from_secs(2));
+    assert_eq!(client.table(&NodeRecord::default(), all), nodes);
 }
 
 #[test]

@@ -94,6 +94,8 @@ pub struct Subnet {
     /// Whether any node has lost its trust, which is rare.
     distrusts: bool,
     paths_stale: bool,
+    /// Increases with every change of a node.
+    version: u64,
     /// M_Keys and cables that were kept from before.
     pub(crate) m_keys: MKeys,
 }
@@ -103,6 +105,13 @@ impl Subnet {
     #[must_use]
     pub const fn own_port(&self) -> Option<PortId> {
         self.own
+    }
+
+    /// A number that increases whenever a node, a port or a table may have changed, so that what was derived from
+    /// the subnet can be kept until then.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
     }
 
     /// The node with this GUID.
@@ -225,6 +234,7 @@ impl Subnet {
     /// Makes all hosts count as not yet asked to subscribe and join again, for example after another manager was
     /// the master.
     pub fn forget_registrations(&mut self) {
+        self.note_change();
         let ports = self.nodes.iter_mut().flatten();
         for port in ports.flat_map(|node| &mut node.ports) {
             port.reregistered = false;
@@ -308,6 +318,7 @@ impl Subnet {
     /// Begins a walk: silent nodes are asked again. A walk of everything also trusts all GUIDs again.
     pub(crate) fn begin_walk(&mut self, everything: bool) -> u32 {
         self.walk = self.walk.wrapping_add(1);
+        self.note_change();
         for node in self.nodes.iter_mut().flatten() {
             node.silent = false;
             if everything {
@@ -336,6 +347,7 @@ impl Subnet {
             self.gone.retain(|&gone| gone != guid);
         }
         self.by_guid.insert(guid, id);
+        self.note_change();
         if let Some(slot) = self.nodes.get_mut(id.index()) {
             *slot = Some(Node::new(info, path));
         }
@@ -368,6 +380,7 @@ impl Subnet {
         let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::take) else {
             return;
         };
+        self.note_change();
         for (port, record) in node.ports() {
             let here = PortId { node: id, port };
             if self.by_port_guid.get(&record.guid) == Some(&here) {
@@ -454,7 +467,12 @@ impl Subnet {
         }
     }
 
+    const fn note_change(&mut self) {
+        self.version = self.version.wrapping_add(1);
+    }
+
     pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.note_change();
         self.nodes.get_mut(id.index())?.as_mut()
     }
 

@@ -200,6 +200,9 @@ impl SubnetManager {
             self.start_stage(now, Stage::Groups);
             return true;
         }
+        if !self.sa.guids.have_unwritten() {
+            return false;
+        }
         let blocks = self.sa.guids.take_unwritten().into_iter();
         // A port that is gone gets its alias GUIDs when it comes back.
         let blocks = blocks.filter_map(|(guid, block, content)| {

@@ -45,6 +45,11 @@ impl AliasGuids {
         guids
     }
 
+    /// Whether there are blocks that their ports do not hold yet.
+    pub(crate) fn have_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
     /// Takes out the blocks that their ports do not hold yet; from now on they count as held.
     pub(crate) fn take_unwritten(&mut self) -> Vec<(Guid, u8, GuidInfo)> {
         let unwritten = core::mem::take(&mut self.unwritten);

@@ -11,6 +11,8 @@ use bytes::{Bytes, BytesMut};
 use ib_mad::{FairQueue, Instant, Mad};
 use ib_wire::{Guid, Lid};
 
+use super::table_cache::TableKey;
+
 /// Maximum number of queued requests. Beyond it a request of the requester with the most is refused.
 const MAX_WAITING: usize = 8192;
 /// Maximum number of queued requests of one requester; beyond it they are refused.
@@ -48,6 +50,8 @@ pub(super) struct TableWork {
     pub(super) step: usize,
     pub(super) attribute_offset: u16,
     pub(super) data: BytesMut,
+    /// Key under which the table is kept when it is complete; `None` if it is not kept.
+    pub(super) key: Option<TableKey>,
 }
 
 impl Work {
