@@ -233,6 +233,12 @@ pub(crate) fn directed(
 pub(crate) fn record(subnet: &mut Subnet, request: Request, data: &[u8; 64]) {
     let block = request.block();
     if block.attribute == ib_smp::SwitchInfo::ID {
+        let known = subnet
+            .switch(block.port.node)
+            .and_then(|switch| switch.info());
+        if known.is_some_and(|known| known.port_state_change()) {
+            subnet.set_ports_unsure(block.port.node);
+        }
         // The bit reads back as it was written; a change after the Set shows in the next light sweep.
         if let Ok((info, _)) = ib_smp::SwitchInfo::parse(data, 0) {
             let mut info = *info;

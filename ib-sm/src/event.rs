@@ -186,6 +186,12 @@ pub enum Event {
         /// GUIDs of those nodes that are still not connected.
         missing: Vec<Guid>,
     },
+    /// The node at the other end of this port's cable is more than 63 hops away, so no directed route reaches it. It is
+    /// not managed, and neither is what is reached only through it.
+    OutOfReach {
+        /// The last port that is reached.
+        at: PortAt,
+    },
     /// The link of the manager's own port is down.
     OwnPortDown,
     /// A manager of higher priority refused to take over the subnet, so this one remains master.

@@ -7,7 +7,10 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use ib_mad::{Attribute, Instant, Mad, Method, MgmtClass, NoticeDetails129, NoticeSm, TrapNumber};
+use ib_mad::{
+    Attribute, Instant, Mad, Method, MgmtClass, NoticeDetails129, NoticeDetails256, NoticeSm,
+    TrapNumber,
+};
 use ib_smp::{DrDirection, SmpDirected, SmpLidRouted};
 use ib_wire::{Lid, MKey, PortNum};
 
@@ -88,6 +91,14 @@ pub(crate) fn babbler(notice: &NoticeSm) -> Option<(Lid, PortNum)> {
     let details = notice.data_details();
     let (details, _) = NoticeDetails129::parse(details, 0).ok()?;
     (about_a_link && notice.is_generic()).then(|| (details.lidaddr(), details.port_num()))
+}
+
+/// Whether a device complains of the M_Key of a TrapRepress.
+pub(crate) fn is_about_repress(notice: &NoticeSm) -> bool {
+    let details = NoticeDetails256::parse(notice.data_details(), 0).ok();
+    notice.is_generic()
+        && TrapNumber(notice.trap_number()) == TrapNumber::BAD_M_KEY
+        && details.is_some_and(|(details, _)| details.method() == Method::TRAP_REPRESS)
 }
 
 /// Parses a trap of subnet management, whether directed-route or LID-routed.

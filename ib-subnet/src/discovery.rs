@@ -211,7 +211,9 @@ impl Discovery {
             Finding::GuidChanged {
                 path, before, now, ..
             } => DiscoveryEvent::GuidChanged { path, before, now },
-            Finding::InvalidNodeInfo { .. } | Finding::Manager { .. } => return,
+            Finding::InvalidNodeInfo { .. }
+            | Finding::OutOfReach { .. }
+            | Finding::Manager { .. } => return,
         };
         self.events.push_back(event);
     }

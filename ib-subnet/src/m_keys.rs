@@ -26,6 +26,8 @@ pub struct MKeys {
     neighbors: BTreeMap<End, End>,
     /// Number of unanswered requests to the own node; after each, another key is tried.
     own_failures: usize,
+    /// Whether the own node answered to the last request for it.
+    own_answered: bool,
 }
 
 impl MKeys {
@@ -109,30 +111,39 @@ impl Subnet {
     /// have set it; otherwise the key that is kept for it, otherwise `own`.
     #[must_use]
     pub fn m_key(&self, port: PortId, own: MKey) -> MKey {
-        let shown = || {
-            let key = self.port(self.guarding(port)?)?.info.as_ref()?.m_key();
-            (key != MKey(0)).then_some(key)
-        };
         let kept = || {
             let guid = self.port(self.guarding(port)?)?.guid();
             self.m_keys.by_port.get(&guid).copied()
         };
-        shown().or_else(kept).unwrap_or(own)
+        self.shown_m_key(port).or_else(kept).unwrap_or(own)
     }
 
-    /// The M_Key for requests to the unknown device at the other end of a port's cable: the key that is kept for
-    /// the port at which the cable ended before, otherwise `own`.
+    /// The M_Key that a port's device showed when it was read last.
+    fn shown_m_key(&self, port: PortId) -> Option<MKey> {
+        let key = self.port(self.guarding(port)?)?.info.as_ref()?.m_key();
+        (key != MKey(0)).then_some(key)
+    }
+
+    /// The M_Key for requests to the device at the other end of a port's cable: the key that the device showed when the
+    /// cable was read last; otherwise the key that is kept for the port at which the cable ended before; otherwise
+    /// `own`.
     #[must_use]
     pub fn m_key_behind(&self, port: PortId, own: MKey) -> MKey {
+        let shown = || self.shown_m_key(self.port(port)?.peer?);
         let kept = || {
             let (guid, _) = self.m_keys.neighbors.get(&self.cable_end(port)?)?;
             self.m_keys.by_port.get(guid).copied()
         };
-        kept().unwrap_or(own)
+        shown().or_else(kept).unwrap_or(own)
     }
 
-    /// The M_Key for requests to the own node before its port's GUID is known: each kept key in turn, then `own`.
+    /// The M_Key for requests to the own node: the key that it showed when it was read last, then each kept key in turn,
+    /// then `own`.
     pub(crate) fn m_key_of_own_node(&self, own: MKey) -> MKey {
+        let shown = self.own_port().and_then(|port| self.shown_m_key(port));
+        if let Some(shown) = shown.filter(|_| self.m_keys.own_answered) {
+            return shown;
+        }
         let mut keys: Vec<MKey> = self.m_keys.by_port.values().copied().collect();
         keys.sort_unstable_by_key(|key| key.0);
         keys.dedup();
@@ -145,6 +156,12 @@ impl Subnet {
     /// Notes that the own node did not answer.
     pub(crate) fn note_own_failure(&mut self) {
         self.m_keys.own_failures = self.m_keys.own_failures.saturating_add(1);
+        self.m_keys.own_answered = false;
+    }
+
+    /// Notes that the own node answered.
+    pub(crate) fn note_own_answer(&mut self) {
+        self.m_keys.own_answered = true;
     }
 
     /// Forgets the key that is kept for the device at the other end of a port's cable: the device did not answer

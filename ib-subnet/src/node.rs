@@ -60,7 +60,18 @@ pub struct Switch {
     pub(crate) lft: KnownTable,
     pub(crate) mft: BTreeMap<MftModifier, [u8; 64]>,
     pub(crate) is_fresh: bool,
+    /// Whether PortStateChange was cleared after the ports were read: a change in between has left no mark.
+    pub(crate) ports_unsure: bool,
     pub(crate) sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
+}
+
+impl Switch {
+    /// Makes the content of all tables unknown.
+    pub(crate) fn forget_tables(&mut self) {
+        self.lft = KnownTable::default();
+        self.mft.clear();
+        self.sl_to_vl.clear();
+    }
 }
 
 /// One port of a node.

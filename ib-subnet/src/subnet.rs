@@ -231,6 +231,22 @@ impl Subnet {
         }
     }
 
+    /// Records that PortStateChange of a switch was cleared. The bit covers changes since its ports were read, too, so
+    /// the next [walk for changes](crate::Walk::changes) compares the states of its ports.
+    pub fn set_ports_unsure(&mut self, switch: NodeId) {
+        if let Some(switch) = self.switch_mut(switch) {
+            switch.ports_unsure = true;
+        }
+    }
+
+    pub(crate) fn clear_ports_unsure(&mut self) {
+        for node in self.nodes.iter_mut().flatten() {
+            if let Some(switch) = &mut node.switch {
+                switch.ports_unsure = false;
+            }
+        }
+    }
+
     /// Makes all hosts count as not yet asked to subscribe and join again, for example after another manager was
     /// the master.
     pub fn forget_registrations(&mut self) {

@@ -8,7 +8,8 @@
 //! There are three scopes. [`Scope::Everything`] reads every node again. [`Scope::Ports`] reads only the switches
 //! and ports that are marked as changed, and continues from there when it finds unknown nodes; unmarked parts are
 //! assumed unchanged. [`Scope::Changes`] reads SwitchInfo of each switch, whose PortStateChange shows whether a
-//! port changed since the bit was cleared, and marks the ports to read then. An answer that contradicts the known
+//! port changed since the bit was cleared, and marks the ports to read then. A port that changed after it was read
+//! and before the bit was cleared shows in no bit: the first such walk after that reads the ports as well. An answer that contradicts the known
 //! state makes a partial walk [inconsistent](WalkOutcome::inconsistent); a walk of everything has to follow.
 
 mod answers;
@@ -19,7 +20,9 @@ use alloc::{
 };
 
 use ib_mad::{Attribute, AttributeId, Mad, MadAddress, MadStatus, Method};
-use ib_smp::{DrPath, NodeInfo, PortInfo, PortInfoModifier, SmInfo, SmpDirected, SwitchInfo};
+use ib_smp::{
+    DrPath, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, SmpDirected, SwitchInfo,
+};
 use ib_wire::{Guid, MKey, PortNum};
 
 use crate::{NodeId, PortAt, PortId, Read, ReadTarget, Subnet};
@@ -113,6 +116,11 @@ pub enum Finding {
         /// The status of the response.
         status: MadStatus,
     },
+    /// The node at the other end of this port's cable cannot be read: a directed route has 63 hops at most.
+    OutOfReach {
+        /// The last port that is reached.
+        at: PortAt,
+    },
     /// Another subnet manager answered.
     Manager {
         /// The port of the other manager.
@@ -201,9 +209,26 @@ impl Walk {
             let target = ReadTarget::Port(PortId::management(node));
             walk.ask(target, SwitchInfo::ID, 0);
         }
+        for (port, node, _) in subnet.ports() {
+            let is_unsure = node.switch().is_some_and(|switch| switch.ports_unsure);
+            if is_unsure && port.port != PortNum::MANAGEMENT {
+                walk.ask(ReadTarget::Port(port), PortInfo::ID, port.port.0.into());
+            }
+        }
+        subnet.clear_ports_unsure();
         for (port, _, record) in subnet.ports() {
             if record.is_up() && record.peer().is_none() && record.is_neighbor_silent() {
                 walk.ask(ReadTarget::Behind(port), NodeInfo::ID, 0);
+            }
+        }
+        // A type that no specification defines may be a passing fault of the device.
+        for (id, node) in subnet.nodes() {
+            if !is_defined(node.info.node_type()) {
+                let here = PortId {
+                    node: id,
+                    port: node.info.local_port_num(),
+                };
+                walk.ask(ReadTarget::Port(here), NodeInfo::ID, 0);
             }
         }
         for &port in managers {
@@ -253,8 +278,24 @@ impl Walk {
             if let Some(mad) = self.build(subnet, read) {
                 return Some((read, mad));
             }
+            self.note_out_of_reach(subnet, read);
         }
         None
+    }
+
+    /// Reports a cable that leads further than directed routes reach.
+    fn note_out_of_reach(&mut self, subnet: &Subnet, read: Read) {
+        let ReadTarget::Behind(port) = read.target else {
+            return;
+        };
+        let is_known = subnet.port(port).is_some_and(|port| port.peer.is_some());
+        let is_last = subnet
+            .path(port)
+            .is_some_and(|path| path.then(port.port).is_none());
+        if is_last && !is_known && self.options.max_hops.is_none() {
+            let at = subnet.port_at(port);
+            self.findings.push_back(Finding::OutOfReach { at });
+        }
     }
 
     /// Queues a read again: its datagram was sent along a route that has broken.
@@ -327,6 +368,9 @@ impl Walk {
             return;
         };
         node.read_in = self.number;
+        if let Some(switch) = &mut node.switch {
+            switch.ports_unsure = false;
+        }
         let num_ports = node.info.num_ports();
         self.ask(ReadTarget::Port(PortId::management(id)), SwitchInfo::ID, 0);
         for port in (0..=num_ports).map(PortNum) {
@@ -396,4 +440,8 @@ impl Walk {
             }
         }
     }
+}
+
+fn is_defined(type_: NodeType) -> bool {
+    matches!(type_, NodeType::CA | NodeType::SWITCH | NodeType::ROUTER)
 }

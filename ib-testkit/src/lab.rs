@@ -3,6 +3,7 @@
 pub mod client;
 pub mod clusters;
 pub mod managers;
+pub mod schedule;
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -216,8 +217,13 @@ impl Running {
 
     /// Runs the manager for this long.
     pub fn run_for(&mut self, time: Duration) {
+        self.run_for_at_most(time, usize::MAX);
+    }
+
+    /// Runs the manager for this long, or for so many inputs. Returns whether the time is over.
+    pub fn run_for_at_most(&mut self, time: Duration, inputs: usize) -> bool {
         let end = self.clock.now() + time;
-        loop {
+        for _ in 0..inputs {
             let now = self.clock.now();
             while let Some(mad) = self.sm.poll_transmit(now) {
                 self.transport.send(&mad).unwrap();
@@ -226,7 +232,7 @@ impl Running {
                 self.events.push(event);
             }
             if now >= end {
-                return;
+                return true;
             }
             let wake = self.sm.poll_timeout().map_or(end, |at| at.min(end));
             match self.transport.recv(Some(wake)).unwrap() {
@@ -241,6 +247,7 @@ impl Running {
                 None => Checked(&mut self.sm).handle_timeout(self.clock.now()),
             }
         }
+        false
     }
 
     /// Whether a sweep has ended, with or without errors.

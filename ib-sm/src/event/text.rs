@@ -34,6 +34,7 @@ impl Event {
             | Self::HandoverRefused { .. }
             | Self::SweepFailed(_) => Severity::Error,
             Self::Unresponsive(_)
+            | Self::OutOfReach { .. }
             | Self::InvalidNodeInfo { .. }
             | Self::GuidChanged { .. }
             | Self::Excluded { .. }
@@ -103,6 +104,7 @@ impl Event {
             Self::TablesHealed { .. } => "tables_healed",
             Self::ChangePlanned(_) => "change_planned",
             Self::NodesUnreachable { .. } => "nodes_unreachable",
+            Self::OutOfReach { .. } => "out_of_reach",
             Self::OwnPortDown => "own_port_down",
             Self::HandoverRefused { .. } => "handover_refused",
             Self::Refused { .. } => "refused",
@@ -274,6 +276,10 @@ impl fmt::Display for Event {
                 "{} nodes were cut off, {} of them are gone",
                 unreachable.len(),
                 missing.len()
+            ),
+            Self::OutOfReach { at } => write!(
+                f,
+                "the node behind {at} is not managed: it is more than 63 hops away, which is as far as directed routes reach"
             ),
             Self::OwnPortDown => write!(
                 f,

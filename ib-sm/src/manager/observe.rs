@@ -140,6 +140,7 @@ impl SubnetManager {
                 }
                 Event::Unresponsive(unresponsive)
             }
+            Finding::OutOfReach { at } => Event::OutOfReach { at },
             Finding::DuplicateGuid { node_guid, behind } => {
                 self.note_error();
                 Event::DuplicateGuid {
@@ -256,6 +257,9 @@ impl SubnetManager {
     }
 
     fn end_light_sweep(&mut self, now: Instant, outcome: WalkOutcome) {
+        if outcome.inconsistent && self.pending.everything.is_none() {
+            self.pending.everything = Some(SweepCause::Change);
+        }
         let changed = !outcome.marked.is_empty() || self.pending.everything.is_some();
         self.events.push_back(Event::LightSweepDone { changed });
         self.pending.marked.extend(outcome.marked);

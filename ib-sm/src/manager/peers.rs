@@ -104,9 +104,7 @@ impl SubnetManager {
             if self.state() != SmState::MASTER {
                 return;
             }
-            if let Some(answer) = trap::repress(mad, self.config.m_key) {
-                self.answer(answer);
-            }
+            self.repress(mad, &notice);
             let action = self.traps.judge(now, &notice);
             match action {
                 TrapAction::Ignore => return,
@@ -119,6 +117,20 @@ impl SubnetManager {
             if action == TrapAction::Sweep && self.config.sweep_on_trap {
                 self.mark_by_trap(&notice);
             }
+        }
+    }
+
+    /// Answers a trap with TrapRepress, with the M_Key that its sender has shown. A trap about the M_Key of a
+    /// TrapRepress is not answered: with a wrong key each answer would cause the next trap, without end.
+    fn repress(&mut self, mad: &Mad, notice: &NoticeSm) {
+        if trap::is_about_repress(notice) {
+            return;
+        }
+        let port = self.view().port_with(notice.issuer_lid());
+        let own = self.config.m_key;
+        let m_key = port.map_or(own, |port| self.subnet.m_key(port, own));
+        if let Some(answer) = trap::repress(mad, m_key) {
+            self.answer(answer);
         }
     }
 

@@ -276,7 +276,11 @@ impl SubnetManager {
             self.program(now);
         } else if task.has_more(tried) {
             self.enter_phase(now, Phase::Route);
-            let task = Arc::clone(task);
+            let mut task = Arc::clone(task);
+            if tried == 0 {
+                // These routes were repaired: to repair them again would end here again.
+                Arc::make_mut(&mut task).installed = None;
+            }
             self.wait_for(now, Step::Route { task, tried });
         } else {
             self.note_error();

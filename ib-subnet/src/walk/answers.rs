@@ -10,7 +10,7 @@ use ib_wire::{Guid, Lid, PortNum};
 
 use super::{Finding, Scope, Unresponsive, Walk};
 use crate::{
-    Block, KnownTable, NodeId, PortId, Read, ReadTarget, Subnet,
+    Block, NodeId, PortId, Read, ReadTarget, Subnet,
     discovery::has_vendor_speeds,
     link_speed::{active_speed, has_speeds_beyond_hdr},
     node::{AllSpeeds, Trust},
@@ -83,7 +83,10 @@ impl Walk {
     fn take_in(&mut self, subnet: &mut Subnet, read: Read, smp: &SmpDirected) -> bool {
         let data = smp.smp_data();
         match read.target {
-            ReadTarget::OwnNode => self.take_in_node_info(subnet, None, data),
+            ReadTarget::OwnNode => {
+                subnet.note_own_answer();
+                self.take_in_node_info(subnet, None, data)
+            }
             ReadTarget::Behind(port) if self.scope == Scope::Changes => {
                 self.outcome.marked.insert(port);
                 true
@@ -91,6 +94,11 @@ impl Walk {
             ReadTarget::Behind(port) => self.take_in_node_info(subnet, Some(port), data),
             ReadTarget::Port(port) => match read.attribute {
                 NodeInfo::ID => match NodeInfo::parse(data, 0) {
+                    Ok((info, _)) if self.scope == Scope::Changes => {
+                        let known = subnet.node(port.node).map(|node| node.info.node_type());
+                        self.outcome.inconsistent |= known != Some(info.node_type());
+                        true
+                    }
                     Ok((info, _)) => {
                         self.on_node_info_again(subnet, port.node, info);
                         true
@@ -119,7 +127,7 @@ impl Walk {
                     let extended = modifier.is_some_and(|modifier| modifier.extended_speeds);
                     let info = PortInfo::from_bytes(*data);
                     if self.scope == Scope::Changes {
-                        self.compare_own_port(subnet, port, &info);
+                        self.compare_port(subnet, port, &info);
                     } else {
                         self.on_port_info(subnet, port, info, extended);
                     }
@@ -403,12 +411,19 @@ impl Walk {
         // A switch that was restarted has lost its top, and with it the content of its tables.
         let known_top = switch.info.map(|known| known.linear_fdb_top());
         if known_top != Some(top) {
-            switch.lft = KnownTable::default();
-            switch.mft.clear();
-            switch.sl_to_vl.clear();
+            switch.forget_tables();
             switch.is_fresh = top == Lid::NONE;
         }
         switch.info = Some(*info);
+        self.read_unknown_blocks(subnet, id);
+    }
+
+    /// Queues the reads of the blocks of a switch's linear table that are in use and unknown.
+    fn read_unknown_blocks(&mut self, subnet: &Subnet, id: NodeId) {
+        let Some(switch) = subnet.switch(id) else {
+            return;
+        };
+        let top = switch.info.map_or(Lid::NONE, |info| info.linear_fdb_top());
         if !self.options.tables || top == Lid::NONE {
             return;
         }
@@ -455,6 +470,9 @@ impl Walk {
         let first_in_this_walk = core::mem::replace(&mut record.read_in, number) != number;
         self.outcome.changed.insert(port.node);
         let is_new = record.info.is_none();
+        let had_lid = record.info.is_some_and(|known| known.lid() != Lid::NONE);
+        // Its top may be there: a manager that did not know of the restart writes SwitchInfo as a whole.
+        let is_restarted_switch = is_end_port && had_lid && info.lid() == Lid::NONE;
         let was_active = record.state() == PortState::ACTIVE;
         let is_active = info.port_state() == PortState::ACTIVE;
         // A port that is Active has not been restarted.
@@ -490,6 +508,10 @@ impl Walk {
                 MlnxExtPortInfo::ID,
                 port.port.0.into(),
             );
+        }
+        if is_restarted_switch && let Some(switch) = subnet.switch_mut(port.node) {
+            switch.forget_tables();
+            self.read_unknown_blocks(subnet, port.node);
         }
         if !leads_on {
             return;
@@ -620,8 +642,8 @@ impl Walk {
         }
     }
 
-    /// Marks the own port if its state has changed.
-    fn compare_own_port(&mut self, subnet: &Subnet, port: PortId, info: &PortInfo) {
+    /// Marks a port if its state has changed.
+    fn compare_port(&mut self, subnet: &Subnet, port: PortId, info: &PortInfo) {
         let known = subnet.port(port).map(crate::Port::state);
         if known != Some(info.port_state()) {
             self.outcome.marked.insert(port);
