@@ -13,6 +13,10 @@ use crate::frame::Frame;
 /// Key of the operations that attributes count, by the low byte of the attribute's ID.
 const OPERATION: &str = "op_code";
 
+/// Counters of the words of each service level.
+const XMIT_DATA_SL: &str = "port_xmit_data_sl";
+const RCV_DATA_SL: &str = "port_rcv_data_sl";
+
 /// Counters of rare events, by name and by lane or service level.
 type Rare = BTreeMap<(&'static str, u8), u64>;
 
@@ -35,6 +39,10 @@ pub struct Counters {
     pub multicast_xmit_pkts: u64,
     /// Packets to multicast LIDs received, and counted in `rcv_pkts` too.
     pub multicast_rcv_pkts: u64,
+    /// Words of service level 0 sent: nearly all management packets have it, and each is counted at every hop.
+    xmit_data_sl0: u64,
+    /// Words of service level 0 received.
+    rcv_data_sl0: u64,
     /// Most ports have none: every port of the fabric would pay for an empty map.
     rare: Option<Box<Rare>>,
 }
@@ -53,11 +61,13 @@ impl Counters {
             "port_multicast_rcv_pkts" => self.multicast_rcv_pkts,
             "port_unicast_xmit_pkts" => self.unicast_xmit_pkts,
             "port_unicast_rcv_pkts" => self.unicast_rcv_pkts,
-            // Lives as long as the map needs it: the key's text is compared, not its address.
+            XMIT_DATA_SL if index == 0 => self.xmit_data_sl0,
+            RCV_DATA_SL if index == 0 => self.rcv_data_sl0,
             name => {
-                let mut rare = self.rare.iter().flat_map(|rare| rare.iter());
-                let entry = rare.find(|((own, at), _)| *own == name && *at == index);
-                entry.map_or(0, |(_, count)| *count)
+                // Through this reference, a key may live as briefly as the caller's text.
+                let rare: Option<&BTreeMap<(&str, u8), u64>> = self.rare.as_deref();
+                let count = rare.and_then(|rare| rare.get(&(name, index)));
+                count.copied().unwrap_or(0)
             }
         }
     }
@@ -72,6 +82,8 @@ impl Counters {
             "port_multicast_rcv_pkts" => self.multicast_rcv_pkts = value,
             "port_unicast_xmit_pkts" => self.unicast_xmit_pkts = value,
             "port_unicast_rcv_pkts" => self.unicast_rcv_pkts = value,
+            XMIT_DATA_SL if index == 0 => self.xmit_data_sl0 = value,
+            RCV_DATA_SL if index == 0 => self.rcv_data_sl0 = value,
             name => {
                 self.rare
                     .get_or_insert_default()
@@ -98,7 +110,10 @@ impl Counters {
             self.unicast_xmit_pkts = self.unicast_xmit_pkts.saturating_add(1);
         }
         if !frame.is_smp() {
-            self.count("port_xmit_data_sl", frame.sl.bits(), words);
+            match frame.sl.bits() {
+                0 => self.xmit_data_sl0 = self.xmit_data_sl0.saturating_add(words),
+                sl => self.count(XMIT_DATA_SL, sl, words),
+            }
         }
     }
 
@@ -114,10 +129,13 @@ impl Counters {
         }
         if !frame.is_smp() {
             self.count_marks(frame);
-            self.count("port_rcv_data_sl", frame.sl.bits(), words);
+            match frame.sl.bits() {
+                0 => self.rcv_data_sl0 = self.rcv_data_sl0.saturating_add(words),
+                sl => self.count(RCV_DATA_SL, sl, words),
+            }
         }
         // SMPs are datagrams: they count where a manager has asked for that operation, so something is there.
-        if self.rare.is_some() {
+        if !frame.is_smp() || self.rare.is_some() {
             self.count_operation(frame);
         }
     }
@@ -143,6 +161,14 @@ impl Counters {
             Some(data) => data.op_code,
         };
         let Some(op_code) = op_code else { return };
+        // Every packet comes here: one look tells of most ports that no operation was chosen.
+        let is_chosen = self.rare.as_deref().is_some_and(|rare| {
+            let mut chosen = rare.range((OPERATION, 0)..=(OPERATION, u8::MAX));
+            chosen.next().is_some()
+        });
+        if !is_chosen && op_code.0 != 0 {
+            return;
+        }
         let lane = if frame.is_smp() {
             Vl::MANAGEMENT
         } else {

@@ -5,6 +5,8 @@
 //! too, because PortXmitData is for all lanes. A link of this fabric has no credits and no error correction: counters of
 //! those keep the value that was written to them.
 
+use std::sync::LazyLock;
+
 use ib_mad::{
     Attribute, AttributeId, ClassCapabilities, ClassPortInfo, MadStatus, Method, PerfAttribute,
     PerfCapabilities, PerfCapabilities2, PerformanceMad, PortCounters, PortCountersExtended,
@@ -37,7 +39,19 @@ struct Window {
 }
 
 /// The counters that an attribute shows; `None` if it shows none of them.
-fn windows(id: AttributeId) -> Option<(&'static Layout, Vec<Window>)> {
+fn windows(id: AttributeId) -> Option<(&'static Layout, &'static [Window])> {
+    /// The attributes with counters. They follow from the layouts, and a scan of all ports asks for one of them
+    /// thousands of times.
+    static ALL: LazyLock<Vec<(AttributeId, &'static Layout, Vec<Window>)>> = LazyLock::new(|| {
+        let ids = PerfAttribute::ATTRIBUTES.iter().map(|entry| entry.id);
+        ids.filter_map(|id| find_windows(id).map(|(layout, windows)| (id, layout, windows)))
+            .collect()
+    });
+    let (_, layout, windows) = ALL.iter().find(|(known, _, _)| *known == id)?;
+    Some((layout, windows))
+}
+
+fn find_windows(id: AttributeId) -> Option<(&'static Layout, Vec<Window>)> {
     let samples = [
         PortSamplesControl::ID,
         PortSamplesResult::ID,
@@ -185,7 +199,7 @@ impl Sim {
         let by_operation = layout.field("op_code").is_some();
         if set {
             for &port in &ports {
-                self.write_counters(port, layout, &windows, data);
+                self.write_counters(port, layout, windows, data);
                 if by_operation {
                     let op_code = OpCode(data.first().copied().unwrap_or(0));
                     self.ports[port].counters.set_operation(id, op_code);
@@ -197,7 +211,7 @@ impl Sim {
             *first = self.ports[port].counters.operation(id).0;
         }
         data.iter_mut().skip(layout.len).for_each(|byte| *byte = 0);
-        for window in &windows {
+        for window in windows {
             let all = ports.iter().map(|&port| {
                 let counters = &self.ports[port].counters;
                 counters.get(window.name, window.index)
