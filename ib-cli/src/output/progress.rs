@@ -12,6 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
+    is_terminal: bool,
     started: std::time::Instant,
 }
 
@@ -26,22 +27,25 @@ impl Progress {
         bar.set_message(what);
         Self {
             bar,
+            is_terminal: std::io::stderr().is_terminal(),
             started: std::time::Instant::now(),
         }
     }
 
     /// `done` of `of` steps are done: of work that grows while it is done.
     pub fn set_of(&self, done: usize, of: usize) {
-        self.bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
-        self.set(done);
+        if self.is_terminal {
+            self.bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
+            self.set(done);
+        }
     }
 
     /// `done` of the steps are done.
     pub fn set(&self, done: usize) {
-        if self.bar.is_hidden()
-            && self.started.elapsed() > PATIENCE
-            && std::io::stderr().is_terminal()
-        {
+        if !self.is_terminal {
+            return;
+        }
+        if self.bar.is_hidden() && self.started.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 /// Blanks between two columns.
-const GAP: &str = "   ";
+const GAP: usize = 3;
 
 /// A table that is collected, then printed.
 #[derive(Debug, Default)]
@@ -44,23 +44,30 @@ impl Table {
         let numbers: Vec<bool> = (0..columns)
             .map(|index| column(index).skip(1).all(|cell| is_number(cell)))
             .collect();
+        // One write for the whole table: standard output would write each line by itself.
+        let mut text = String::new();
         for row in &self.rows {
-            let mut line = String::new();
+            // Blanks that wait for a cell after them: a line does not end in blanks.
+            let mut blanks = 0;
             for (index, cell) in row.iter().enumerate() {
                 let width = widths.get(index).copied().unwrap_or(0);
-                let number = numbers.get(index).copied().unwrap_or(false);
-                if index > 0 {
-                    line.push_str(GAP);
+                let padding = width.saturating_sub(cell.chars().count());
+                let is_number = numbers.get(index).copied().unwrap_or(false);
+                let (before, after) = match is_number {
+                    true => (padding, 0),
+                    false => (0, padding),
+                };
+                blanks += before;
+                if !cell.is_empty() {
+                    text.extend(std::iter::repeat_n(' ', blanks));
+                    text.push_str(cell);
+                    blanks = 0;
                 }
-                if number {
-                    line.push_str(&format!("{cell:>width$}"));
-                } else {
-                    line.push_str(&format!("{cell:<width$}"));
-                }
+                blanks += after + GAP;
             }
-            writeln!(out, "{}", line.trim_end())?;
+            text.push('\n');
         }
-        Ok(())
+        out.write_all(text.as_bytes())
     }
 }
 
