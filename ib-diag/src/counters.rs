@@ -12,7 +12,7 @@ use ib_mad::{
     ClassPortInfo, CounterDelta, PerfCapabilities, PerfCapabilities2, PortCounters,
     PortCountersExtended, PortExtendedSpeedsCounters,
 };
-use ib_wire::table::{Layout, load_bits};
+use ib_wire::table::{Field, Layout, load_bits};
 
 pub use self::thresholds::Thresholds;
 
@@ -122,10 +122,8 @@ const TRAFFIC: [&str; 9] = [
 impl CounterReadings {
     /// The names of all counters, in the order of PortCountersExtended and PortCounters.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let wide = names(PortCountersExtended::LAYOUT);
-        let narrow = names(PortCounters::LAYOUT)
-            .filter(|name| PortCountersExtended::LAYOUT.field(name).is_none());
-        wide.chain(narrow)
+        let wide = fields(PortCountersExtended::LAYOUT).map(|field| field.name);
+        wide.chain(narrow_only())
     }
 
     /// Whether a counter counts faults rather than traffic.
@@ -134,61 +132,48 @@ impl CounterReadings {
         !TRAFFIC.contains(&name)
     }
 
+    /// Whether an agent announces that its PortCountersExtended has the error counters too, and so every counter of
+    /// PortCounters.
+    #[must_use]
+    pub fn extended_has_errors(info: &ClassPortInfo) -> bool {
+        Abilities::of(Some(info)).wide_errors
+    }
+
     /// Whether no counter was read.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.classic.is_none() && self.extended.is_none() && self.extended_speeds.is_none()
     }
 
-    /// The counters that were read, by name. `info` is the ClassPortInfo of the agent, which announces the counters
-    /// that PortCountersExtended holds.
+    /// The counters that were read. `info` is the ClassPortInfo of the agent, which announces the counters that
+    /// PortCountersExtended holds.
     #[must_use]
-    pub fn values(&self, info: Option<&ClassPortInfo>) -> BTreeMap<&'static str, Counter> {
+    pub fn values(&self, info: Option<&ClassPortInfo>) -> CounterValues {
         let abilities = Abilities::of(info);
-        let mut values = BTreeMap::new();
-        if let Some(classic) = &self.classic {
-            for name in names(PortCounters::LAYOUT) {
-                let is_there = match name {
-                    "port_xmit_wait" => abilities.xmit_wait,
-                    _ => true,
-                };
-                let counter = counter(PortCounters::LAYOUT, classic.as_bytes(), name);
-                values.extend(counter.filter(|_| is_there).map(|counter| (name, counter)));
-            }
-        }
-        if let Some(extended) = &self.extended {
-            for name in names(PortCountersExtended::LAYOUT) {
-                let is_there = match WIDE.iter().position(|wide| *wide == name) {
-                    Some(0..=3) => true,
-                    Some(_) => abilities.by_cast,
-                    None => abilities.wide_errors,
-                };
-                let counter = counter(PortCountersExtended::LAYOUT, extended.as_bytes(), name);
-                values.extend(counter.filter(|_| is_there).map(|counter| (name, counter)));
-            }
-        }
-        values
-    }
-
-    /// The names of the counters that were not read.
-    #[must_use]
-    pub fn missing(&self, info: Option<&ClassPortInfo>) -> Vec<&'static str> {
-        let values = self.values(info);
-        Self::names()
-            .filter(|name| !values.contains_key(name))
-            .collect()
-    }
-
-    /// The names of the counters that are at all ones.
-    #[must_use]
-    pub fn saturated(&self, info: Option<&ClassPortInfo>) -> Vec<&'static str> {
-        let values = self.values(info);
-        let saturated = |name: &&str| {
-            values
-                .get(name)
-                .is_some_and(|counter| counter.is_saturated())
+        let narrow = |name: &str| {
+            let classic = self.classic.as_ref()?;
+            let field = PortCounters::LAYOUT.field(name)?;
+            let is_there = name != "port_xmit_wait" || abilities.xmit_wait;
+            counter(field, classic.as_bytes()).filter(|_| is_there)
         };
-        Self::names().filter(saturated).collect()
+        let mut values = Vec::with_capacity(fields(PortCountersExtended::LAYOUT).count());
+        for (place, field) in fields(PortCountersExtended::LAYOUT).enumerate() {
+            // The counters of WIDE are the first ones of the attribute, in this order.
+            let is_there = match place {
+                0..=3 => true,
+                4..=7 => abilities.by_cast,
+                _ => abilities.wide_errors,
+            };
+            let extended = self.extended.as_ref().filter(|_| is_there);
+            let wide = extended.and_then(|extended| counter(field, extended.as_bytes()));
+            let value = wide.or_else(|| narrow(field.name));
+            values.extend(value.map(|value| (field.name, value)));
+        }
+        if self.classic.is_some() {
+            let others = narrow_only().filter_map(|name| Some((name, narrow(name)?)));
+            values.extend(others);
+        }
+        CounterValues(values)
     }
 
     /// The growth of each counter since an earlier reading. Counters that either reading lacks are left out.
@@ -199,12 +184,62 @@ impl CounterReadings {
         info: Option<&ClassPortInfo>,
     ) -> BTreeMap<&'static str, CounterDelta> {
         let before = earlier.values(info);
-        let deltas = self.values(info).into_iter().filter_map(|(name, now)| {
+        let now = self.values(info);
+        let deltas = now.iter().filter_map(|(name, now)| {
             let before = before.get(name).filter(|before| before.bits == now.bits)?;
             let delta = CounterDelta::between(before.value, now.value, usize::from(now.bits));
             Some((name, delta))
         });
         deltas.collect()
+    }
+}
+
+/// The values of the counters that were read for one port, in the order of [`CounterReadings::names`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CounterValues(Vec<(&'static str, Counter)>);
+
+impl CounterValues {
+    /// The counter with this name; `None` if it was not read.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Counter> {
+        let mut all = self.iter();
+        all.find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    }
+
+    /// All counters that were read, with their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Counter)> {
+        self.0.iter().copied()
+    }
+
+    /// Whether no counter was read.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The sum of the counters that count faults. A sum beyond 64 bits is the largest number.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        let errors = self
+            .iter()
+            .filter(|(name, _)| CounterReadings::counts_errors(name));
+        errors.fold(0, |sum, (_, counter)| sum.saturating_add(counter.value))
+    }
+
+    /// The names of the counters that were not read.
+    #[must_use]
+    pub fn missing(&self) -> Vec<&'static str> {
+        CounterReadings::names()
+            .filter(|name| self.get(name).is_none())
+            .collect()
+    }
+
+    /// The names of the counters that are at all ones.
+    #[must_use]
+    pub fn saturated(&self) -> Vec<&'static str> {
+        let saturated = self.iter().filter(|(_, counter)| counter.is_saturated());
+        saturated.map(|(name, _)| name).collect()
     }
 }
 
@@ -235,18 +270,22 @@ impl Abilities {
     }
 }
 
-/// The names of the counters of an attribute.
-fn names(layout: &'static Layout) -> impl Iterator<Item = &'static str> {
-    let fields = layout.fields.iter().filter(|field| {
+/// The counters of an attribute.
+fn fields(layout: &'static Layout) -> impl Iterator<Item = &'static Field> {
+    layout.fields.iter().filter(|field| {
         !field.is_reserved()
             && !field.name.ends_with("_select")
             && !field.name.ends_with("_select2")
-    });
-    fields.map(|field| field.name)
+    })
 }
 
-fn counter(layout: &Layout, bytes: &[u8], name: &str) -> Option<Counter> {
-    let field = layout.field(name)?;
+/// The names of the counters that only PortCounters has.
+fn narrow_only() -> impl Iterator<Item = &'static str> {
+    let names = fields(PortCounters::LAYOUT).map(|field| field.name);
+    names.filter(|name| PortCountersExtended::LAYOUT.field(name).is_none())
+}
+
+fn counter(field: &Field, bytes: &[u8]) -> Option<Counter> {
     Some(Counter {
         value: load_bits(bytes, field.bit_offset, field.bits)?,
         bits: u8::try_from(field.bits).ok()?,

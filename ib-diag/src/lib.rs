@@ -44,7 +44,7 @@ pub use batch::{Batch, BatchOutcome};
 pub use check::{Check, CheckOptions, Finding, Place, Report, Severity, Value, check};
 pub use collect::{Collector, CollectorConfig, CollectorEvent};
 pub use conform::{Case, CaseResult, ConformOptions, Subject};
-pub use counters::{Counter, CounterReadings, Thresholds, UnreadReason};
+pub use counters::{Counter, CounterReadings, CounterValues, Thresholds, UnreadReason};
 pub use difference::{
     Difference, EndName, LinkChange, LinkName, NodeChange, NodeName, TableChange, difference,
     table_changes,

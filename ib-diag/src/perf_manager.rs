@@ -506,7 +506,7 @@ impl PerfManager {
 /// Whether a counter of the port has reached three quarters of its range.
 fn is_nearly_full(port: &SnapshotPort) -> bool {
     let values = port.counters.values(port.perf_class_port_info.as_ref());
-    values.values().any(|counter| counter.is_nearly_full())
+    values.iter().any(|(_, counter)| counter.is_nearly_full())
 }
 
 impl Engine for PerfManager {

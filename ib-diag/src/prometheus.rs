@@ -13,10 +13,7 @@ use core::fmt::Write as _;
 
 use ib_routing::NodeType;
 
-use crate::{
-    counters::CounterReadings,
-    snapshot::{Snapshot, SnapshotNode},
-};
+use crate::snapshot::{Snapshot, SnapshotNode};
 
 /// For each counter: its name, the end of the metric's name, and the factor by which the value is multiplied.
 const METRICS: [(&str, &str, u64); 22] = [
@@ -277,11 +274,7 @@ impl Snapshot {
                 let scaled = u128::from(value.value).saturating_mul(u128::from(*factor));
                 metrics.add(&metric, "counter", &help, &labels, scaled);
             }
-            let saturated = port.counters.saturated(port.perf_class_port_info.as_ref());
-            for counter in saturated
-                .iter()
-                .filter(|name| CounterReadings::names().any(|known| known == **name))
-            {
+            for counter in values.saturated() {
                 let labels = [
                     ("guid", guid.as_str()),
                     ("port", &number),

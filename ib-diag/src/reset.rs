@@ -12,7 +12,7 @@ use ib_wire::Sl;
 use crate::snapshot::Snapshot;
 
 impl Snapshot {
-    /// The Sets that clear those counters of a port that were read. A port without a LID has none.
+    /// The Sets that clear the counters of a port. A port whose counters were not read has none.
     #[must_use]
     pub fn reset_requests(&self, at: PortRef) -> Vec<Mad> {
         let narrow = self.narrow_reset_request(at);
@@ -20,10 +20,11 @@ impl Snapshot {
         narrow.into_iter().chain(wide).collect()
     }
 
-    /// The Set that clears PortCounters of a port; `None` if PortCounters was not read.
+    /// The Set that clears PortCounters of a port; `None` if no counters of the port were read. Every agent has
+    /// PortCounters, also one whose PortCountersExtended was read in its place.
     #[must_use]
     pub fn narrow_reset_request(&self, at: PortRef) -> Option<Mad> {
-        self.port(at)?.counters.classic?;
+        self.port(at).filter(|port| !port.counters.is_empty())?;
         let mut counters = PortCounters::default();
         counters
             .set_port_select(at.port.0)

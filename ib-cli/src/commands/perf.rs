@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ib_diag::{Contents, CounterReadings, Named, Snapshot, SnapshotPort};
+use ib_diag::{Contents, CounterReadings, CounterValues, Named, Snapshot, SnapshotPort};
 use ib_routing::PortRef;
 use serde_json::{Map, Value, json};
 
@@ -193,7 +193,11 @@ impl<'a> Reading<'a> {
         let sum = |names: &dyn Fn(&str) -> bool, at: PortRef, port: &SnapshotPort| -> u64 {
             let values = match rates {
                 Some(rates) => rates.of(at, snapshot, port),
-                None => values(port),
+                None => {
+                    let values = values(port);
+                    let named = values.iter().map(|(name, counter)| (name, counter.value));
+                    named.collect()
+                }
             };
             let chosen = values.iter().filter(|(name, _)| names(name));
             chosen.fold(0u64, |sum, (_, value)| sum.saturating_add(*value))
@@ -219,15 +223,15 @@ impl<'a> Reading<'a> {
 
     fn document(&self) -> Value {
         let ports = self.ports.iter().map(|(at, port)| {
-            let info = port.perf_class_port_info.as_ref();
-            let counters: Map<String, Value> = values(port)
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), json!(value)))
+            let values = values(port);
+            let counters: Map<String, Value> = values
+                .iter()
+                .map(|(name, counter)| (name.to_owned(), json!(counter.value)))
                 .collect();
             let mut map = self.head(*at);
             map.insert("counters".to_owned(), Value::Object(counters));
-            map.insert("missing".to_owned(), json!(port.counters.missing(info)));
-            map.insert("saturated".to_owned(), json!(port.counters.saturated(info)));
+            map.insert("missing".to_owned(), json!(values.missing()));
+            map.insert("saturated".to_owned(), json!(values.saturated()));
             Value::Object(map)
         });
         json!({ "ports": ports.collect::<Vec<_>>() })
@@ -236,7 +240,7 @@ impl<'a> Reading<'a> {
     /// Rates per second.
     fn document_of_rates(&self, rates: &Rates<'_>) -> Value {
         let ports = self.ports.iter().map(|(at, port)| {
-            let info = port.perf_class_port_info.as_ref();
+            let values = values(port);
             let per_second: Map<String, Value> = rates
                 .per_second(*at, self.snapshot, port)
                 .into_iter()
@@ -244,8 +248,8 @@ impl<'a> Reading<'a> {
                 .collect();
             let mut map = self.head(*at);
             map.insert("per_second".to_owned(), Value::Object(per_second));
-            map.insert("missing".to_owned(), json!(port.counters.missing(info)));
-            map.insert("saturated".to_owned(), json!(port.counters.saturated(info)));
+            map.insert("missing".to_owned(), json!(values.missing()));
+            map.insert("saturated".to_owned(), json!(values.saturated()));
             Value::Object(map)
         });
         json!({ "seconds": rates.seconds(), "ports": ports.collect::<Vec<_>>() })
@@ -258,11 +262,9 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The counters that were read, in the order of the specification's attributes.
-fn values(port: &SnapshotPort) -> Vec<(&'static str, u64)> {
-    let values = port.counters.values(port.perf_class_port_info.as_ref());
-    let named = CounterReadings::names().filter_map(|name| Some((name, values.get(name)?.value)));
-    named.collect()
+/// The counters that were read.
+fn values(port: &SnapshotPort) -> CounterValues {
+    port.counters.values(port.perf_class_port_info.as_ref())
 }
 
 /// Clears what was read, and says which ports did not take it.

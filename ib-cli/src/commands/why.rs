@@ -91,9 +91,13 @@ fn hop_document(snapshot: &Snapshot, path: &Path, hop: &ib_diag::Hop) -> Map<Str
     });
     let counters: Map<String, Value> = port
         .into_iter()
-        .flat_map(|port| port.counters.values(port.perf_class_port_info.as_ref()))
-        .filter(|(name, counter)| {
-            counter.value > 0 && (CounterReadings::counts_errors(name) || *name == "port_xmit_wait")
+        .flat_map(|port| {
+            let values = port.counters.values(port.perf_class_port_info.as_ref());
+            let shown = values.iter().filter(|(name, counter)| {
+                let is_error = CounterReadings::counts_errors(name);
+                counter.value > 0 && (is_error || *name == "port_xmit_wait")
+            });
+            shown.collect::<Vec<_>>()
         })
         .map(|(name, counter)| (name.to_owned(), json!(counter.value)))
         .collect();

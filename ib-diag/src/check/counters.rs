@@ -67,7 +67,7 @@ fn action(counter: &str) -> &'static str {
 
 fn totals(checker: &mut Checker<'_>, at: PortRef, port: &SnapshotPort) {
     let values = port.counters.values(port.perf_class_port_info.as_ref());
-    for (name, counter) in values {
+    for (name, counter) in values.iter() {
         let limit = checker.options.thresholds.limit(name);
         let Some(limit) = limit.filter(|&limit| counter.value > limit) else {
             continue;
@@ -126,7 +126,7 @@ fn increments(
 
 fn saturated(checker: &mut Checker<'_>, at: PortRef, port: &SnapshotPort) {
     let info = port.perf_class_port_info.as_ref();
-    for name in port.counters.saturated(info) {
+    for name in port.counters.values(info).saturated() {
         let severity = match CounterReadings::counts_errors(name) {
             true => Severity::Warning,
             false => Severity::Info,

@@ -16,7 +16,10 @@ use ib_subnet::{Node, NodeId, PortId, Subnet};
 use ib_wire::{Lid, PortNum};
 
 use super::agents::Agent;
-use crate::snapshot::{Contents, SilentDevice, Snapshot, SnapshotNode};
+use crate::{
+    counters::CounterReadings,
+    snapshot::{Contents, SilentDevice, Snapshot, SnapshotNode},
+};
 
 /// A Get of one attribute of a port, or of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -323,14 +326,19 @@ pub(super) fn counter_gets(snapshot: &Snapshot, at: PortRef, info: &ClassPortInf
     let can = PerfCapabilities::from_bits_retain(info.capability_mask().bits());
     let wide = PerfCapabilities::IS_EXTENDED_WIDTH_SUPPORTED
         | PerfCapabilities::IS_EXTENDED_WIDTH_SUPPORTED_NO_IETF;
+    let has_wide = can.intersects(wide);
+    let has_all = has_wide && CounterReadings::extended_has_errors(info);
     let mut gets = Vec::new();
     for port in ports_of(snapshot, at) {
-        if can.intersects(wide) {
+        if has_wide {
             let what = What::PortCountersExtended;
             gets.push(Get { port, what });
         }
-        let what = What::PortCounters;
-        gets.push(Get { port, what });
+        // PortCounters has no counter that a complete PortCountersExtended lacks.
+        if !has_all {
+            let what = What::PortCounters;
+            gets.push(Get { port, what });
+        }
     }
     gets
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use ib_routing::PortRef;
-use ib_sim::Behaviour;
+use ib_sim::{Behaviour, DeviceProfile};
 use ib_smp::NodeType;
+use ib_testkit::lab::Lab;
 use ib_wire::PortNum;
 
 use super::CollectorConfig;
@@ -52,7 +53,8 @@ fn a_snapshot_holds_what_the_devices_hold() {
                 assert_eq!(read.lid(), there.info().lid());
                 assert_eq!(read.port_state(), there.info().port_state());
                 if number != PortNum(0) {
-                    assert!(port.counters.classic.is_some() && port.counters.extended.is_some());
+                    let values = port.counters.values(port.perf_class_port_info.as_ref());
+                    assert_eq!(values.missing(), [""; 0]);
                     assert_eq!(port.counters.unread, None);
                 }
             }
@@ -122,8 +124,38 @@ fn what_is_not_asked_for_is_not_read() {
     assert!(
         snapshot
             .ports()
-            .any(|(_, _, port)| port.counters.classic.is_some())
+            .any(|(_, _, port)| port.counters.extended.is_some())
     );
+}
+
+#[test]
+fn port_counters_is_read_where_the_extended_attribute_lacks_errors() {
+    for (profile, has_all) in [
+        (DeviceProfile::Specified, true),
+        (DeviceProfile::Ibsim, false),
+    ] {
+        let fabric = fabric("gen-ring-5");
+        let lab = Lab::of(fabric.clone()).options(|options| options.profile = profile);
+        let sim = lab.up().sim;
+        let at = first_host(&fabric);
+        sim.with(|sim| sim.set_counter(at, "PortCounters", "SymbolErrorCounter", 9));
+        let (snapshot, _) = collect(&sim, at, CollectorConfig::default());
+        let (_, _, port) = snapshot
+            .ports()
+            .find(|(port, ..)| Some(*port) == snapshot.own_port)
+            .unwrap();
+        assert_eq!(port.counters.classic.is_none(), has_all, "{profile:?}");
+        assert!(port.counters.extended.is_some(), "{profile:?}");
+        let values = port.counters.values(port.perf_class_port_info.as_ref());
+        assert_eq!(
+            values.get("symbol_error_counter").unwrap().value,
+            9,
+            "{profile:?}"
+        );
+        // Whatever was read, both attributes of the device are cleared.
+        let cleared = snapshot.reset_requests(snapshot.own_port.unwrap());
+        assert_eq!(cleared.len(), 2, "{profile:?}");
+    }
 }
 
 #[test]

@@ -8,10 +8,7 @@ use alloc::{
 
 use ib_mad::{ClassPortInfo, CounterDelta, Instant};
 
-use crate::{
-    counters::{Counter, CounterReadings},
-    snapshot::SnapshotPort,
-};
+use crate::{counters::Counter, snapshot::SnapshotPort};
 
 /// The growth of a port's counters between two readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +119,7 @@ impl PortHistory {
             counted: Vec::new(),
             was_cleared: false,
         };
-        for (counter, value) in &values {
+        for (counter, value) in values.iter() {
             // A counter of another width is a different counter: its whole value is new, as at the first reading.
             let before = self.previous.get(counter);
             let before = before.filter(|before| before.bits == value.bits);
@@ -141,11 +138,12 @@ impl PortHistory {
         if reading.was_cleared {
             self.last_reset = Some(now);
         }
-        if has_errors(&port.counters) {
+        // Either attribute with error counters has this one.
+        if values.get("symbol_error_counter").is_some() {
             self.last_error_update = Some(now);
         }
         self.last_data_update = Some(now);
-        self.previous = values;
+        self.previous = values.iter().collect();
         self.samples.push_back(CounterSample {
             at: now,
             counted: reading.counted.clone(),
@@ -155,9 +153,4 @@ impl PortHistory {
         }
         reading
     }
-}
-
-/// Whether the reading has error counters.
-const fn has_errors(counters: &CounterReadings) -> bool {
-    counters.classic.is_some()
 }

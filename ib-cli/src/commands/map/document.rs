@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ib_diag::{CounterReadings, Finding, Report, Snapshot, SnapshotNode};
+use ib_diag::{Finding, Report, Snapshot, SnapshotNode};
 use ib_routing::{
     ChannelIdx, Fabric, Layout, LidMap, NodeIdx, PortRef, Routes, VerifyReport, layout::Labels,
 };
@@ -216,10 +216,7 @@ fn errors(port: &ib_diag::SnapshotPort) -> Option<u64> {
         return None;
     }
     let values = port.counters.values(port.perf_class_port_info.as_ref());
-    let errors = values
-        .into_iter()
-        .filter(|(name, _)| CounterReadings::counts_errors(name));
-    Some(errors.fold(0, |sum, (_, counter)| sum.saturating_add(counter.value)))
+    Some(values.errors())
 }
 
 impl LinkDocument {

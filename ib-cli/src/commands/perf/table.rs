@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use ib_diag::{CounterReadings, Snapshot, SnapshotPort};
+use ib_diag::{CounterReadings, CounterValues, Snapshot, SnapshotPort};
 use ib_mad::CounterDelta;
 use ib_routing::PortRef;
 
@@ -68,19 +68,18 @@ pub(super) fn one(
     at: PortRef,
     port: &SnapshotPort,
 ) -> io::Result<()> {
-    let info = port.perf_class_port_info.as_ref();
-    let saturated = port.counters.saturated(info);
+    let values = values(port);
     writeln!(out, "{}", place::text(snapshot, at))?;
     let mut table = Table::new(["counter", "value", ""]);
-    for (name, value) in values(port) {
-        let note = match saturated.contains(&name) {
+    for (name, counter) in values.iter() {
+        let note = match counter.is_saturated() {
             true => "at its highest value",
             false => "",
         };
-        table.row([name.to_owned(), value.to_string(), note.to_owned()]);
+        table.row([name.to_owned(), counter.value.to_string(), note.to_owned()]);
     }
     table.print(out)?;
-    let missing = port.counters.missing(info);
+    let missing = values.missing();
     if !missing.is_empty() {
         writeln!(out, "not read: {}", missing.join(", "))?;
     }
@@ -104,19 +103,10 @@ pub(super) fn all(out: &mut impl Write, reading: &Reading<'_>, errors: bool) -> 
     ]);
     for (at, port) in &reading.ports {
         let values = values(port);
-        let get = |name: &str| {
-            values
-                .iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| *value)
-        };
+        let get = |name: &str| values.get(name).map(|counter| counter.value);
         let text =
             |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
         let bytes = |name| text(get(name).map(|words| words.saturating_mul(4)));
-        let sum = values
-            .iter()
-            .filter(|(name, _)| CounterReadings::counts_errors(name))
-            .fold(0u64, |sum, (_, value)| sum.saturating_add(*value));
         table.row([
             place::text(reading.snapshot, *at),
             bytes("port_xmit_data"),
@@ -124,19 +114,19 @@ pub(super) fn all(out: &mut impl Write, reading: &Reading<'_>, errors: bool) -> 
             text(get("port_xmit_pkts")),
             text(get("port_rcv_pkts")),
             text(get("port_xmit_wait")),
-            text((!values.is_empty()).then_some(sum)),
-            note(port),
+            text((!values.is_empty()).then(|| values.errors())),
+            note(port, &values),
         ]);
     }
     table.print(out)
 }
 
 /// Remarks on a port: why nothing was read, or which counters are at their highest value.
-fn note(port: &SnapshotPort) -> String {
+fn note(port: &SnapshotPort, values: &CounterValues) -> String {
     if let Some(reason) = port.counters.unread {
         return format!("not read: {}", reason.text());
     }
-    let saturated = port.counters.saturated(port.perf_class_port_info.as_ref());
+    let saturated = values.saturated();
     match saturated.is_empty() {
         true => String::new(),
         false => format!("saturated: {}", saturated.join(", ")),
@@ -150,10 +140,15 @@ fn with_errors(out: &mut impl Write, reading: &Reading<'_>) -> io::Result<()> {
         let peer = port
             .peer
             .map_or_else(String::new, |peer| place::text(reading.snapshot, peer));
-        for (name, value) in values(port) {
-            if value > 0 && CounterReadings::counts_errors(name) {
+        for (name, counter) in values(port).iter() {
+            if counter.value > 0 && CounterReadings::counts_errors(name) {
                 let place = place::text(reading.snapshot, *at);
-                table.row([place, name.to_owned(), value.to_string(), peer.clone()]);
+                table.row([
+                    place,
+                    name.to_owned(),
+                    counter.value.to_string(),
+                    peer.clone(),
+                ]);
             }
         }
     }
