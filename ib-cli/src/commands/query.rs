@@ -3,16 +3,17 @@
 mod names;
 mod node;
 mod records;
+mod sm_control;
 mod structure;
 
 use std::io::{self, Write as _};
 
 use clap::ValueEnum;
 use ib_mad::{
-    Attribute as _, AttributeEntry, CallError, ClassTable, Client, ClientConfig, Mad, MadAddress,
+    Attribute as _, AttributeEntry, AttributeId, CallError, ClassTable, Client, ClientConfig, Mad,
     Method, MgmtClass, Response, SmKey,
 };
-use ib_smp::{Destination, DrPath, PortInfo, SmpDirected};
+use ib_smp::{Destination, DrPath, PortInfo, SmpLidRouted};
 use ib_transport::{MonotonicClock, ask};
 use ib_wire::{Lid, MKey, addr};
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ use ib_text::plain;
 
 /// Read one attribute of a node, or records of subnet administration.
 ///
-/// Only reads. Status 1 if the node does not answer or refuses.
+/// Only reads, unless sminfo gets --set. Status 1 if the node does not answer or refuses.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct QueryArgs {
@@ -56,9 +57,26 @@ pub struct QueryArgs {
     /// Key of the port, where it guards itself
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = m_key)]
     m_key: MKey,
-    /// Key of subnet administration: who has it sees what others do not
+    /// SM_Key: with it subnet administration shows all records, and a manager takes orders where it has one
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = sm_key)]
     sm_key: SmKey,
+    /// Of sminfo: give the manager this order of the election, as `sminfo` of infiniband-diags does, and
+    /// print its state after it
+    #[arg(long, value_name = "ORDER", value_enum)]
+    set: Option<sm_control::Order>,
+    /// With --set: priority that the sender claims, 0 to 15
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "set", value_parser = clap::value_parser!(u8).range(0..=15))]
+    priority: u8,
+    /// With --set: state that the sender claims. Managers obey a master only, and the acknowledgement of a
+    /// standby that was handed the subnet
+    #[arg(
+        long,
+        value_name = "STATE",
+        value_enum,
+        default_value = "master",
+        requires = "set"
+    )]
+    state: sm_control::SenderState,
     #[command(flatten)]
     timeout: TimeoutArgs,
     #[command(flatten)]
@@ -72,6 +90,7 @@ Examples:
   ib query vlarb 0x10002 --lid 7             low table, first part, of its port 2
   ib query perf --counters PortCountersExtended --lid 7 3
   ib query portinfo 3 --to 'leaf 7'          port 3 of the switch with this name
+  ib query sminfo --lid 4 --set disable      the standby manager there no longer takes part
   ib query sa PathRecord slid=1 dlid=9
   ib query sa PathRecord from=node01 to=node17
   ib query sa NodeRecord                     all nodes";
@@ -136,6 +155,7 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
         Question::Records(query) => query.ask(&mut asker, args.sm_key)?,
         Question::Counters(query) => query.ask(&mut asker)?,
         Question::Attribute(query) => query.ask(&mut asker)?,
+        Question::Order(query) => query.ask(&mut asker)?,
     };
     let mut out = io::stdout().lock();
     match answer {
@@ -167,6 +187,8 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
 enum Question {
     /// An attribute of a node's subnet management agent.
     Attribute(node::AttributeQuery),
+    /// An order to a subnet manager.
+    Order(sm_control::OrderQuery),
     /// Counters of a port.
     Counters(node::CounterQuery),
     /// Records of subnet administration.
@@ -175,6 +197,9 @@ enum Question {
 
 impl Question {
     fn parse(args: &QueryArgs) -> Result<Self, CliError> {
+        if let Some(order) = sm_control::OrderQuery::parse(args)? {
+            return Ok(Self::Order(order));
+        }
         Ok(match args.what {
             What::Sa => Self::Records(records::RecordQuery::parse(&args.rest)?),
             What::Perf => Self::Counters(node::CounterQuery::parse(args)?),
@@ -206,14 +231,27 @@ impl Asker {
         outcome.map_err(CliError::input)
     }
 
+    /// A request of subnet management, with the M_Key of the arguments.
+    fn smp(
+        &self,
+        destination: Destination,
+        method: Method,
+        attribute: AttributeId,
+        modifier: u32,
+    ) -> Result<Mad, CliError> {
+        let Some(mut mad) = destination.smp(method, attribute, modifier) else {
+            return Err(CliError::input("expected a LID or a directed route"));
+        };
+        // Both formats of an SMP have the key in the same place.
+        let (smp, _) = SmpLidRouted::parse_mut(&mut mad.bytes, 0).map_err(CliError::input)?;
+        smp.set_m_key(self.m_key);
+        Ok(mad)
+    }
+
     /// PortInfo of the port that this program speaks through.
     fn own_port(&mut self) -> Result<Answer<PortInfo>, CliError> {
-        let mut smp = SmpDirected::new(Method::GET, PortInfo::ID, 0, &DrPath::OWN_NODE);
-        smp.set_m_key(self.m_key);
-        let mad = Mad {
-            address: MadAddress::DIRECTED,
-            bytes: *smp.as_bytes(),
-        };
+        let here = Destination::Route(DrPath::OWN_NODE);
+        let mad = self.smp(here, Method::GET, PortInfo::ID, 0)?;
         let own = match self.ask(mad)? {
             Ok(own) => own,
             Err(reason) => return Ok(Err(format!("the own port: {reason}"))),

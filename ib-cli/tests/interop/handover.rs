@@ -11,7 +11,7 @@ use std::{
 
 use ib_testkit::{data::fabric_file, ibsim::Ibsim};
 
-use crate::peers::{first_ca, printed};
+use crate::peers::{first_ca, ib, printed};
 
 /// Longest duration of a handover after the new master has appeared.
 const HANDOVER: Duration = Duration::from_secs(2);
@@ -43,16 +43,18 @@ impl Drop for Running {
     }
 }
 
+/// The LID of a node, as it says itself.
+fn lid(ibsim: &Ibsim, node: &str) -> String {
+    let text = printed(ibsim.client("smpquery", node).args(["-D", "portinfo", "0"]));
+    let line = text.lines().find(|line| line.starts_with("Lid:"));
+    line.map_or(String::new(), |line| {
+        line.replace("Lid:", "").replace('.', "")
+    })
+}
+
 /// The states of the managers on these nodes, from their SMInfo.
 fn state(ibsim: &Ibsim, asker: &str, of: &str) -> String {
-    let lid = |node: &str| {
-        let text = printed(ibsim.client("smpquery", node).args(["-D", "portinfo", "0"]));
-        let line = text.lines().find(|line| line.starts_with("Lid:"));
-        line.map_or(String::new(), |line| {
-            line.replace("Lid:", "").replace('.', "")
-        })
-    };
-    let lid = lid(of);
+    let lid = lid(ibsim, of);
     if lid == "0" {
         return String::new();
     }
@@ -142,4 +144,51 @@ fn ours_hands_over_to_opensm() {
 #[test]
 fn opensm_hands_over_to_ours() {
     hands_over(opensm, ours);
+}
+
+/// `sminfo LID 3` and `sminfo LID 4` send the orders DISABLE and STANDBY.
+#[test]
+fn orders_of_ib_query_have_the_effect_of_those_of_sminfo() {
+    let ibsim = Ibsim::start(&fabric_file("gen-ring-5")).expect("ibsim is installed");
+    let [low, high, asker] = hosts("gen-ring-5");
+    let patience = Duration::from_secs(60);
+    let _master = Running::start(&mut ours(&ibsim, &high, 9));
+    wait_for("the first is the master", patience, || {
+        state(&ibsim, &asker, &high) == "MASTER"
+    });
+    let _standby = Running::start(&mut opensm(&ibsim, &low, 1));
+    wait_for("the second is a standby", patience, || {
+        state(&ibsim, &asker, &low) == "STANDBY"
+    });
+    let lid = lid(&ibsim, &low);
+    let by_sminfo = |order: &str| {
+        printed(
+            ibsim
+                .client("sminfo", &asker)
+                .args(["-s", "3", "-p", "9", &lid, order]),
+        );
+    };
+    let by_query = |order: &str| {
+        let arguments = ["query", "sminfo", "--lid", &lid, "--set", order];
+        ib(
+            &ibsim,
+            &asker,
+            &[&arguments[..], &["--priority", "9"]].concat(),
+        );
+    };
+    type Program<'a> = &'a dyn Fn(&str);
+    let programs: [(Program<'_>, [&str; 2]); 2] = [
+        (&by_sminfo, ["3", "4"]),
+        (&by_query, ["disable", "standby"]),
+    ];
+    for (program, [disable, standby]) in programs {
+        program(disable);
+        wait_for("DISABLE", patience, || {
+            state(&ibsim, &asker, &low) == "NOTACT"
+        });
+        program(standby);
+        wait_for("STANDBY", patience, || {
+            state(&ibsim, &asker, &low) == "STANDBY"
+        });
+    }
 }

@@ -6,7 +6,7 @@ use ib_mad::{
 use ib_smp::{
     Destination, GuidInfo, LinearForwardingTable, MlnxExtPortInfo, MulticastForwardingTable,
     NodeDescription, NodeInfo, PartitionKeyTable, PortInfo, PortInfoExtended, SlToVlMappingTable,
-    SmInfo, SmpLidRouted, SwitchInfo, VlArbitrationTable,
+    SmInfo, SwitchInfo, VlArbitrationTable,
 };
 use ib_wire::{
     Lid, Sl,
@@ -66,13 +66,7 @@ impl AttributeQuery {
 
     /// Reads the attribute.
     pub(super) fn ask(&self, asker: &mut Asker) -> Result<Answer<Vec<Structure>>, CliError> {
-        let smp = self.destination.smp(Method::GET, self.id, self.modifier);
-        let Some(mut mad) = smp else {
-            return Err(CliError::input("expected a LID or a directed route"));
-        };
-        // Both formats of an SMP have the key in the same place.
-        let (smp, _) = SmpLidRouted::parse_mut(&mut mad.bytes, 0).map_err(CliError::input)?;
-        smp.set_m_key(asker.m_key);
+        let mad = asker.smp(self.destination, Method::GET, self.id, self.modifier)?;
         let answer = asker.ask(mad)?;
         Ok(answer.map(|found| Structure::whole(self.layout, found.data())))
     }
