@@ -159,7 +159,11 @@ impl Subnet {
     /// ours where they differ by more than capitals. Several fields in one number are written with their widths,
     /// `mtu_selector:2 mtu:6`.
     fn same(&self, tool: &str, ours: &str, renamed: &[(&str, &str)]) {
-        let theirs = self.tool(tool);
+        self.same_text(&self.tool(tool), tool, ours, renamed);
+    }
+
+    /// The same of a part of what the tool printed.
+    fn same_text(&self, theirs: &str, tool: &str, ours: &str, renamed: &[(&str, &str)]) {
         let mut fields = Vec::new();
         flatten(&self.query(ours), &mut fields);
         let mut compared = 0;
@@ -821,6 +825,26 @@ fn ports_of_every_kind_say_what_smpquery_says() {
 }
 
 /// If smpquery finds no answer, `ib query` finds none either: both end with a status other than 0 and print no field.
+#[test]
+fn ports_are_in_the_state_that_ibportstate_prints() {
+    let subnet = Subnet::up("seed-dualstar");
+    for (theirs, ours) in [
+        ("2 1", "portinfo 1 --lid 2"),
+        ("-D 0,1 1", "portinfo 1 --direct 0,1"),
+        ("-D 0,1 2", "portinfo 2 --direct 0,1"),
+        ("-D 0 1", "portinfo 1 --direct 0"),
+    ] {
+        let tool = format!("ibportstate {theirs} query");
+        let text = subnet.tool(&tool);
+        // The blocks after it are the vendor's attribute and the port at the other end.
+        let mut blocks = text.split("# ");
+        let block = blocks.find(|block| block.starts_with("Port info:"));
+        let block = block.unwrap_or_else(|| panic!("{tool}: {text}"));
+        assert!(block.lines().filter_map(line).count() >= 9, "{text}");
+        subnet.same_text(block, &tool, ours, &PORT_INFO);
+    }
+}
+
 #[test]
 fn what_smpquery_cannot_read_ib_query_cannot_read_either() {
     let subnet = Subnet::up("seed-dualstar");
