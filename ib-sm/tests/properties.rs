@@ -1,6 +1,7 @@
 //! The properties of the crate on random inputs.
 
 use ib_sm::properties;
+use ib_testkit::lab::properties as whole;
 use proptest::{collection::vec, prelude::*};
 
 proptest! {
@@ -28,5 +29,44 @@ proptest! {
     #[test]
     fn any_fabric_leaves_the_manager_sane(bytes in vec(any::<u8>(), 0..3000)) {
         properties::any_fabric_leaves_the_manager_sane(&bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_requests_leave_the_administrator_sane(bytes in vec(any::<u8>(), 0..1500)) {
+        whole::any_requests_leave_the_administrator_sane(&bytes);
+    }
+
+    #[test]
+    fn any_managers_agree_on_one_master(bytes in vec(any::<u8>(), 0..40)) {
+        whole::any_managers_agree_on_one_master(&bytes);
+    }
+
+    #[test]
+    fn any_file_is_read_or_refused(
+        bytes in prop_oneof![
+            vec(any::<u8>(), 0..300),
+            "[\\x01](torus 3 3 1\n)?(xp_link 0x[0-9a-f]{1,16} 0x[0-9a-f]{1,16}\n)?([a-z_]{1,12}( [0-9a-fxX]{1,6}){0,3}\n){0,5}"
+                .prop_map(String::into_bytes),
+            "[\\x02](loss|delay|seed|max-delay|corrupt)=[0-9.a-z]{0,8}(,smp-only)?".prop_map(String::into_bytes),
+        ],
+    ) {
+        whole::any_file_is_read_or_refused(&bytes);
+    }
+
+    #[test]
+    fn any_messages_leave_the_server_running(
+        console in "((dump|route|link|unlink|relink|error|x|baselid|attached|verbose|guid|clear|#) ?[ -~]{0,20}\n){0,6}",
+        messages in vec(vec(any::<u8>(), 0..400), 0..6),
+    ) {
+        let mut bytes = console.into_bytes();
+        for message in messages {
+            bytes.push(0xff);
+            bytes.extend(message);
+        }
+        whole::any_messages_leave_the_server_running(&bytes);
     }
 }

@@ -3,6 +3,7 @@
 pub mod client;
 pub mod clusters;
 pub mod managers;
+pub mod properties;
 pub mod schedule;
 
 use std::{ops::ControlFlow, time::Duration};
