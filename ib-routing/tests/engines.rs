@@ -463,3 +463,20 @@ fn a_ca_port_without_a_guid_gets_one_when_it_is_cabled() {
             .all(|port| port.guid != Guid::NONE)
     );
 }
+
+/// The loads are those of OpenSM 3.3.23's tables, read from a subnet that it brought up on ibsim.
+#[test]
+fn direct_networks_carry_at_most_half_of_what_opensm_adds_to_the_mean() {
+    for (spec, mean, opensm) in [
+        ("dragonfly:a=8,p=4,h=4", 1028, 1960),
+        ("torus:8x8x8,hosts=2", 2048, 3832),
+    ] {
+        let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let routes = engine::MINHOP
+            .route(&fabric, &lids, &RouteOptions::default())
+            .unwrap();
+        let load = verify(&fabric, &lids, &routes).link_load.max;
+        assert!(load - mean <= (opensm - mean) / 2, "{spec}: {load}");
+    }
+}

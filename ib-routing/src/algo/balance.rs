@@ -1,24 +1,27 @@
 //! Trees of shortest paths towards all LIDs, balanced against each other.
 //!
-//! The first pass chooses each tree by the load of those before it, so the early ones choose blindly.
-//! The second takes one tree after the other out again and chooses it anew by the load of all
-//! others. Then the busiest channels are [relieved](Hotspots). On small fabrics both are done several
-//! times, and the best round counts. Source: Hoefler, Schneider and Lumsdaine, "Optimized Routing for
-//! Large-Scale InfiniBand Networks", 2009, for the first pass.
+//! Each tree is chosen by the load of those before it, so the early ones would choose blindly. Where switches
+//! with CAs are joined directly (tori, dragonflies), a tree that is not yet chosen is therefore expected to
+//! split its routes evenly over all shortest paths. Elsewhere a second pass takes one tree after the other
+//! out again and chooses it anew by the load of all others. Then the busiest channels are
+//! [relieved](Hotspots). On small fabrics both are done several times, and the best round counts. Source:
+//! Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009, for the
+//! choice by the load of earlier trees.
 
-use alloc::vec::Vec;
+mod tree_chooser;
 
 use ib_wire::random::SplitMix64;
 
+use self::tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, groups};
 use crate::{
     algo::{
-        choices::Choices,
-        demands::{Demand, Demands},
+        choices::{Block, Choices},
+        demands::Demands,
         hotspots::Hotspots,
         shortest_path_dag::{DagTo, ShortestPathDag, Tree},
     },
     fabric::Fabric,
-    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, IdxVec},
 };
 
 /// Choices that there is time for on a small fabric, in all rounds together: about a millisecond.
@@ -69,10 +72,7 @@ pub struct Balance<'a> {
     dag: &'a ShortestPathDag,
     demands: &'a Demands,
     choices: Choices,
-    load: IdxVec<ChannelIdx, u64>,
-    to: IdxVec<ChannelIdx, SwitchIdx>,
-    weight: IdxVec<SwitchIdx, u64>,
-    flow: IdxVec<SwitchIdx, u64>,
+    chooser: TreeChooser,
 }
 
 impl<'a> Balance<'a> {
@@ -80,33 +80,55 @@ impl<'a> Balance<'a> {
     #[must_use]
     pub fn new(fabric: &'a Fabric, dag: &'a ShortestPathDag, demands: &'a Demands) -> Self {
         let mut balance = Self::empty(fabric, dag, demands);
-        let mut order: Vec<usize> = (0..demands.trees.len()).collect();
-        balance.choose(&order, false);
-        if is_even(&balance.load) {
+        let rounds = rounds(balance.choices.len());
+        // One tree after the other is better, and several at once are faster.
+        let side_by_side = if rounds == 1 { SIDE_BY_SIDE } else { 1 };
+        let mut groups = groups(&demands.trees, side_by_side);
+        let expects = demands.is_direct(fabric);
+        if expects {
+            for &group in &groups {
+                balance.visit(group, TreeChooser::expect);
+            }
+        }
+        for &group in &groups {
+            if expects {
+                balance.visit(group, TreeChooser::forget);
+            }
+            balance.visit(group, TreeChooser::choose);
+        }
+        let mut load = balance.load();
+        if is_even(&load) {
             return balance;
         }
-        let mut best = (
-            max_load(&balance.load),
-            balance.choices.clone(),
-            balance.load.clone(),
-        );
+        let mut best = (max_load(&load), balance.choices.clone(), load);
+        groups.retain(|group| group.weight > 0);
         let mut random = SplitMix64::new(1);
-        for round in 0..rounds(balance.choices.len()) {
+        // Trees that knew what to expect leave little to gain, for which only small fabrics have the time.
+        let room = room(balance.choices.len()) / if expects && rounds == 1 { 32 } else { 1 };
+        for round in 0..rounds {
             if round > 0 {
                 // Another order leads to another arrangement.
-                random.shuffle(&mut order);
+                random.shuffle(&mut groups);
             }
-            balance.choose(&order, true);
-            balance.relieve();
-            let max = max_load(&balance.load);
+            if round > 0 || !expects {
+                for &group in &groups {
+                    balance.visit(group, TreeChooser::take_back);
+                    balance.visit(group, TreeChooser::choose);
+                }
+            }
+            balance.relieve(room);
+            load = balance.load();
+            let max = max_load(&load);
+            let enough = is_even(&load);
             if max < best.0 {
-                best = (max, balance.choices.clone(), balance.load.clone());
+                best = (max, balance.choices.clone(), load);
             }
-            if is_even(&balance.load) {
+            if enough {
                 break;
             }
         }
-        (_, balance.choices, balance.load) = best;
+        balance.choices = best.1;
+        balance.chooser.set_load(&best.2);
         balance
     }
 
@@ -115,53 +137,26 @@ impl<'a> Balance<'a> {
     #[must_use]
     pub fn by_port(fabric: &'a Fabric, dag: &'a ShortestPathDag, demands: &'a Demands) -> Self {
         let mut balance = Self::empty(fabric, dag, demands);
-        let none = balance.load.clone();
-        for (number, demand) in demands.trees.iter().enumerate() {
-            let row = balance.choices.row_mut(number);
-            let towards = dag.towards(demand.target);
-            towards.lightest(
-                demand.target,
-                &none,
-                &mut balance.weight,
-                |node, next_hop| {
-                    if let Some(choice) = row.get_mut(node.switch.at()) {
-                        *choice = node.place_of(next_hop.channel);
-                    }
-                },
-            );
-            balance.flow.refill(demands.senders.iter().copied());
-            let load = &mut balance.load;
-            send(
-                towards,
-                row,
-                &balance.to,
-                &mut balance.flow,
-                |channel, routes| {
-                    load[channel] += routes * demand.weight;
-                },
-            );
+        for group in groups(&demands.trees, SIDE_BY_SIDE) {
+            balance.visit(group, TreeChooser::choose_first);
         }
         balance
     }
 
     fn empty(fabric: &'a Fabric, dag: &'a ShortestPathDag, demands: &'a Demands) -> Self {
-        let switches = fabric.num_switches();
         Self {
             fabric,
             dag,
             demands,
-            choices: Choices::new(fabric, demands.trees.len()),
-            load: IdxVec::filled(fabric.channels().len(), 0),
-            to: fabric.channels().iter().map(|channel| channel.to).collect(),
-            weight: IdxVec::filled(switches, 0),
-            flow: IdxVec::filled(switches, 0),
+            choices: Choices::new(fabric, &demands.trees),
+            chooser: TreeChooser::new(fabric, &demands.senders, demands.is_direct(fabric)),
         }
     }
 
     /// Routes on every channel.
     #[must_use]
-    pub fn load(&self) -> &IdxVec<ChannelIdx, u64> {
-        &self.load
+    pub fn load(&self) -> IdxVec<ChannelIdx, u64> {
+        self.chooser.load()
     }
 
     /// The channel that each switch takes in each tree.
@@ -183,75 +178,65 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// Chooses the trees in this order, for the first time or `again`.
-    fn choose(&mut self, order: &[usize], again: bool) {
-        let Self {
-            choices,
-            load,
-            flow,
-            weight,
-            to,
-            ..
-        } = self;
-        for &number in order {
-            let Some(demand) = self.demands.trees.get(number) else {
-                continue;
-            };
-            let row = choices.row_mut(number);
-            let &Demand {
-                target,
-                weight: lids,
-                ..
-            } = demand;
-            let towards = self.dag.towards(target);
-            if again && lids > 0 {
-                flow.refill(self.demands.senders.iter().copied());
-                send(towards, row, to, flow, |channel, routes| {
-                    load[channel] -= routes * lids;
-                });
-            }
-            towards.lightest(target, load, weight, |node, next_hop| {
-                if let Some(choice) = row.get_mut(node.switch.at()) {
-                    *choice = node.place_of(next_hop.channel);
-                }
-            });
-            if lids > 0 {
-                flow.refill(self.demands.senders.iter().copied());
-                send(towards, row, to, flow, |channel, routes| {
-                    load[channel] += routes * lids;
-                });
-            }
-        }
+    /// Does something with the trees of a group.
+    fn visit(
+        &mut self,
+        group: Group,
+        visit: impl Fn(&mut TreeChooser, Group, DagTo<'_>, Block<'_>),
+    ) {
+        let towards = self.dag.towards(group.target);
+        let choices = self.choices.block(group.first, group.count);
+        visit(&mut self.chooser, group, towards, choices);
     }
 
     /// Takes routes from the busiest channels, as long as paths stay shortest.
-    fn relieve(&mut self) {
+    fn relieve(&mut self, room: usize) {
         let relief = Hotspots {
             fabric: self.fabric,
             dag: self.dag,
             demands: self.demands,
             slack: 0,
-            room: room(self.choices.len()),
+            room,
         };
-        relief.run(&mut self.choices, &mut self.load, |_, _, _| true);
+        let mut load = self.chooser.load();
+        relief.run(&mut self.choices, &mut load, |_, _, _| true);
+        self.chooser.set_load(&load);
     }
 }
 
-/// Sends the routes `flow` along the choices of a tree, the farthest switch first: `carry` gets what
-/// each channel carries.
-#[inline]
-fn send(
-    towards: DagTo<'_>,
-    choices: &[u8],
-    to: &IdxVec<ChannelIdx, SwitchIdx>,
-    flow: &mut IdxVec<SwitchIdx, u64>,
-    mut carry: impl FnMut(ChannelIdx, u64),
-) {
-    for node in towards.nodes().rev() {
-        let choice = choices.get(node.switch.at()).copied().unwrap_or_default();
-        let channel = node.channel(choice);
-        let routes = flow[node.switch];
-        carry(channel, routes);
-        flow[to[channel]] += routes;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        engine,
+        generate::FabricSpec,
+        lid::{LidMap, LidOptions},
+        options::RouteOptions,
+        routes::Routes,
+        verify,
+    };
+
+    /// What was expected is taken back to the last fraction, and groups of trees count as single ones do.
+    #[test]
+    fn the_load_is_that_of_the_tables() {
+        for spec in [
+            "dragonfly:a=4,p=3,h=2",
+            "torus:4x5,hosts=5",
+            "fat-tree:radix=8,levels=3",
+            "torus:16x16,hosts=2",
+        ] {
+            let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+            let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+            let demands = Demands::new(&fabric, &lids, false);
+            let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
+            let mut routes = Routes::new(&engine::SSSP, &fabric, &lids);
+            routes.set_exits(&lids);
+            let balance = Balance::new(&fabric, &dag, &demands);
+            let choices = balance.choices();
+            choices.install(&fabric, &dag, &demands.trees, &mut routes);
+            let report = verify(&fabric, &lids, &routes);
+            assert_eq!(report.unreachable, 0, "{spec}");
+            assert_eq!(balance.load(), report.link_load.by_channel, "{spec}");
+        }
     }
 }

@@ -65,4 +65,12 @@ impl Demands {
             trees,
         }
     }
+
+    /// Whether some cable joins two switches with senders: so it is in direct networks (tori, dragonflies),
+    /// where all switches have CAs, and not in fat trees.
+    #[must_use]
+    pub fn is_direct(&self, fabric: &Fabric) -> bool {
+        let mut channels = fabric.channels().iter();
+        channels.any(|ends| self.senders[ends.from] > 0 && self.senders[ends.to] > 0)
+    }
 }

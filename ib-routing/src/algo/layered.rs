@@ -162,9 +162,7 @@ impl Run<'_> {
             TreeStrategy::ReuseTurns => None,
         };
         let none = || IdxVec::filled(fabric.channels().len(), 0);
-        let mut load = balance
-            .as_ref()
-            .map_or_else(none, |made| made.load().clone());
+        let mut load = balance.as_ref().map_or_else(none, Balance::load);
         let (mut tree, mut flow) = (Tree::default(), IdxVec::new());
         // Trees in which a switch without CAs has no lane yet.
         let mut open = Vec::new();

@@ -127,7 +127,9 @@ impl Batch {
     fn by_hops(fabric: &Fabric, targets: impl ExactSizeIterator<Item = SwitchIdx>) -> Self {
         let mut batch = Self::default();
         let mut reached: IdxVec<SwitchIdx, u64> = IdxVec::filled(fabric.num_switches(), 0);
-        batch.nodes.resize(targets.len(), Vec::new());
+        let room = || Vec::with_capacity(fabric.num_switches());
+        batch.nodes.resize_with(targets.len(), room);
+        let mut via = Vec::new();
         for (bit, target) in targets.enumerate() {
             reached[target] |= 1 << bit;
         }
@@ -136,11 +138,11 @@ impl Batch {
         loop {
             let mut any = 0;
             for (switch, next) in fabric.switches().indices().zip(next.iter_mut()) {
-                let via = fabric.channels_from(switch);
-                let found = via.fold(0, |bits, (_, channel)| bits | frontier[channel.to]);
+                let channels = fabric.channels_from(switch);
+                let found = channels.fold(0, |bits, (_, channel)| bits | frontier[channel.to]);
                 *next = found & !reached[switch];
                 any |= *next;
-                batch.node(fabric, switch, *next, &frontier);
+                batch.node(fabric, switch, *next, &frontier, &mut via);
             }
             if any == 0 {
                 return batch;
@@ -159,18 +161,28 @@ impl Batch {
         switch: SwitchIdx,
         mut left: u64,
         frontier: &IdxVec<SwitchIdx, u64>,
+        via: &mut Vec<(u64, NextHop)>,
     ) {
+        if left == 0 {
+            return;
+        }
+        via.clear();
+        via.extend(
+            fabric
+                .channels_from(switch)
+                .map(|(index, channel)| (frontier[channel.to], next_hop(index, channel))),
+        );
+        via.retain(|(reached, _)| reached & left != 0);
         while left != 0 {
             let one = left & left.wrapping_neg();
             let mut alike = left;
             let first = self.next_hops.len();
-            for (index, channel) in fabric.channels_from(switch) {
-                let via = frontier[channel.to];
-                if via & one == 0 {
-                    alike &= !via;
+            for &(reached, next_hop) in via.iter() {
+                if reached & one == 0 {
+                    alike &= !reached;
                 } else {
-                    alike &= via;
-                    self.next_hops.push(next_hop(index, channel));
+                    alike &= reached;
+                    self.next_hops.push(next_hop);
                 }
             }
             left &= !alike;

@@ -3,15 +3,20 @@
 //! Works on any fabric, connected or not, and needs one virtual lane. It promises no freedom from
 //! deadlock: on trees there is none to fear, on rings and tori there is. The LIDs of one port take
 //! paths through different chassis where they can, else different switches, as in OpenSM; unlike
-//! there, load counts the sources whose routes come by, not the destinations.
+//! there, load counts the sources whose routes come by, not the destinations. Where switches with CAs are
+//! joined directly (tori, dragonflies), whole trees of shortest paths are balanced against each other, as
+//! `sssp` does: ports that each switch chooses by its own load alone would crowd there.
 //! Time O(channels * switches / 64 * diameter + LIDs * switches).
 
 use crate::{
-    algo::port_balancing::route_shortest,
+    algo::{
+        balance::Balance, demands::Demands, port_balancing::route_shortest,
+        shortest_path_dag::ShortestPathDag,
+    },
     engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
-    lid::LidMap,
+    lid::{Destination, LidMap},
     options::RouteOptions,
     routes::Routes,
 };
@@ -40,7 +45,29 @@ impl RoutingEngine for MinHop {
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
         let mut routes = Routes::new(&engine::MINHOP, fabric, lids);
-        route_shortest(fabric, lids, options, &mut routes)?;
+        let demands = Demands::new(fabric, lids, false);
+        if demands.is_direct(fabric) && !chooses_by_port(lids, options) {
+            routes.set_exits(lids);
+            let dag = ShortestPathDag::new(fabric, options);
+            let balance = Balance::new(fabric, &dag, &demands);
+            let choices = balance.choices();
+            choices.install(fabric, &dag, &demands.trees, &mut routes);
+        } else {
+            route_shortest(fabric, lids, options, &mut routes)?;
+        }
         Ok(routes)
     }
+}
+
+/// Whether an option or ports with several LIDs ask for a rule that holds at each switch: a certain order of
+/// its ports, ports that do not count, or LIDs of one port that part.
+fn chooses_by_port(lids: &LidMap, options: &RouteOptions) -> bool {
+    let has_siblings = |end: &Destination| end.range.lmc().lid_count() > 1;
+    !options.port_order.is_empty()
+        || !options.ignore_ports.is_empty()
+        || !options.guid_routing_order.is_empty()
+        || options.scatter_ports.is_some()
+        || options.port_shifting
+        || options.port_profile_switch_nodes
+        || lids.destinations().iter().any(has_siblings)
 }

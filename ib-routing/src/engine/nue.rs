@@ -175,7 +175,7 @@ fn arrange(fabric: &Fabric, dag: &ShortestPathDag, demands: &Demands, vls: u8) -
         }
     }
     best.unwrap_or_else(|| Arrangement {
-        choices: Choices::new(fabric, 0),
+        choices: Choices::new(fabric, &[]),
         load: IdxVec::new(),
         lanes: Vec::new(),
     })

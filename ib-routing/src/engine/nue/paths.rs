@@ -65,7 +65,7 @@ impl<'a> Paths<'a> {
         mut patience: usize,
     ) -> Option<Arrangement> {
         let (fabric, demands) = (self.fabric, self.demands);
-        let mut choices = Choices::new(fabric, demands.trees.len());
+        let mut choices = Choices::new(fabric, &demands.trees);
         let mut lane_of = vec![0; demands.trees.len()];
         for (turn, &(first, end)) in targets.iter().enumerate() {
             let number = turn % lanes.len().max(1);

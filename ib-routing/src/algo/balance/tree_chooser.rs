@@ -1,0 +1,310 @@
+//! Chooses trees of shortest paths by load, up to four with the same target side by side.
+
+use alloc::vec::Vec;
+
+use crate::{
+    algo::{
+        choices::Block,
+        demands::Demand,
+        shortest_path_dag::{DagNode, DagTo, NextHop},
+    },
+    fabric::Fabric,
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+};
+
+/// Trees that are chosen side by side, at most.
+pub(super) const SIDE_BY_SIDE: usize = 4;
+
+/// Bits of a load behind the point: expected routes are fractions.
+const FRACTION: u32 = 6;
+
+/// Neighbouring trees with the same target, [`SIDE_BY_SIDE`] at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    /// The switch that all paths lead to.
+    pub(super) target: SwitchIdx,
+    /// The number of the first tree.
+    pub(super) first: usize,
+    /// How many trees there are.
+    pub(super) count: usize,
+    /// Routes from a sender to each tree; 0 for trees to switches alone.
+    pub(super) weight: u64,
+}
+
+/// Groups the trees of each target: so many, and [`SIDE_BY_SIDE`] at most.
+pub(super) fn groups(trees: &[Demand], side_by_side: usize) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let mut first = 0;
+    let alike =
+        |one: &Demand, next: &Demand| (one.target, one.weight) == (next.target, next.weight);
+    for trees in trees.chunk_by(alike) {
+        for trees in trees.chunks(side_by_side.clamp(1, SIDE_BY_SIDE)) {
+            groups.extend(trees.first().map(|tree| Group {
+                target: tree.target,
+                first,
+                count: trees.len(),
+                weight: tree.weight,
+            }));
+            first += trees.len();
+        }
+    }
+    groups
+}
+
+/// Chooses trees, and knows the load of those chosen so far.
+#[derive(Clone, Debug)]
+pub(super) struct TreeChooser {
+    /// Routes on each channel, with [`FRACTION`] bits behind the point.
+    load: IdxVec<ChannelIdx, u64>,
+    to: IdxVec<ChannelIdx, SwitchIdx>,
+    /// How many ports at each switch send to each LID.
+    senders: IdxVec<SwitchIdx, u32>,
+    /// Routes that pass each switch in each tree of the group at hand, with [`FRACTION`] bits behind the
+    /// point: the LIDs of a subnet, times those at one switch, leave room for that.
+    flow: IdxVec<SwitchIdx, [u32; SIDE_BY_SIDE]>,
+    /// Expected routes that pass each switch, with [`FRACTION`] bits behind the point.
+    expected: IdxVec<SwitchIdx, u64>,
+    /// Load along the lightest path from each switch.
+    weight: IdxVec<SwitchIdx, u64>,
+    keys: Vec<u64>,
+    /// All bits if routes of the same tree count where they meet, else none: in fat trees, where they meet
+    /// anyway, it is better to let them take the same channels early.
+    meeting: u64,
+}
+
+impl TreeChooser {
+    pub(super) fn new(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>, is_direct: bool) -> Self {
+        let switches = fabric.num_switches();
+        Self {
+            load: IdxVec::filled(fabric.channels().len(), 0),
+            to: fabric.channels().iter().map(|channel| channel.to).collect(),
+            // There are fewer than 2^16 LIDs.
+            senders: senders.iter().map(|&senders| senders as u32).collect(),
+            flow: IdxVec::filled(switches, [0; SIDE_BY_SIDE]),
+            expected: IdxVec::filled(switches, 0),
+            weight: IdxVec::filled(switches, 0),
+            keys: Vec::new(),
+            meeting: if is_direct { u64::MAX } else { 0 },
+        }
+    }
+
+    /// Routes on every channel.
+    pub(super) fn load(&self) -> IdxVec<ChannelIdx, u64> {
+        self.load.iter().map(|load| load >> FRACTION).collect()
+    }
+
+    /// Sets the routes on every channel.
+    pub(super) fn set_load(&mut self, load: &IdxVec<ChannelIdx, u64>) {
+        self.load.refill(load.iter().map(|load| load << FRACTION));
+    }
+
+    /// Adds the load that the trees of a group make if every switch splits its routes evenly.
+    pub(super) fn expect(&mut self, group: Group, towards: DagTo<'_>, _: Block<'_>) {
+        self.split_evenly(group, towards, |load, more| *load += more);
+    }
+
+    /// Takes back what [`expect`](Self::expect) added.
+    pub(super) fn forget(&mut self, group: Group, towards: DagTo<'_>, _: Block<'_>) {
+        self.split_evenly(group, towards, |load, more| *load -= more);
+    }
+
+    #[inline]
+    fn split_evenly(
+        &mut self,
+        group: Group,
+        towards: DagTo<'_>,
+        mut change: impl FnMut(&mut u64, u64),
+    ) {
+        /// Bits of a reciprocal: enough for the 254 ports of a switch.
+        const BITS: u32 = 24;
+        let routes = group.weight * group.count as u64;
+        if routes == 0 {
+            return;
+        }
+        let Self {
+            load,
+            senders,
+            expected,
+            ..
+        } = self;
+        for (expected, &senders) in expected.iter_mut().zip(senders.iter()) {
+            *expected = (routes * u64::from(senders)) << FRACTION;
+        }
+        for node in towards.nodes().rev() {
+            let next_hops = towards.next_hops(node);
+            // A switch without next hops is not listed.
+            let reciprocal = (1_u32 << BITS).checked_div(next_hops.len() as u32);
+            let reciprocal = u64::from(reciprocal.unwrap_or_default());
+            let part = (expected[node.switch] * reciprocal) >> BITS;
+            for next_hop in next_hops {
+                change(&mut load[next_hop.channel], part);
+                expected[next_hop.to] += part;
+            }
+        }
+    }
+
+    /// Lets the senders at every switch send to each tree of a group.
+    #[inline]
+    fn begin(&mut self, group: Group) {
+        let weight = (group.weight as u32) << FRACTION;
+        let weights: [u32; SIDE_BY_SIDE] =
+            core::array::from_fn(|tree| if tree < group.count { weight } else { 0 });
+        for (flow, &senders) in self.flow.iter_mut().zip(self.senders.iter()) {
+            *flow = weights.map(|weight| weight.wrapping_mul(senders));
+        }
+    }
+
+    /// Chooses the trees of a group: the farthest switches first, each by the load along the lightest path
+    /// behind a next hop and by the routes of the same tree that pass it already.
+    pub(super) fn choose(&mut self, group: Group, towards: DagTo<'_>, mut choices: Block<'_>) {
+        self.begin(group);
+        self.weight[group.target] = 0;
+        for node in towards.nodes() {
+            let Self { load, weight, .. } = self;
+            let of = |next_hop: &NextHop| weight[next_hop.to] + load[next_hop.channel];
+            let lightest = match towards.next_hops(node) {
+                [only] => of(only),
+                [one, other] => of(one).min(of(other)),
+                [one, two, three] => of(one).min(of(two)).min(of(three)),
+                next_hops => next_hops.iter().map(of).fold(u64::MAX, u64::min),
+            };
+            weight[node.switch] = lightest;
+        }
+        for node in towards.nodes().rev() {
+            let places = choices.of(node.switch);
+            match towards.next_hops(node) {
+                [only] => {
+                    places.fill(node.place_of(only.channel));
+                    self.send_all(node.switch, *only);
+                }
+                [one, other] => self.assign(node, [*one, *other], places),
+                [one, two, three] => self.assign(node, [*one, *two, *three], places),
+                [one, two, three, four] => {
+                    self.assign(node, [*one, *two, *three, *four], places);
+                }
+                next_hops => self.assign_to_lightest(node, next_hops, places),
+            }
+        }
+    }
+
+    /// Sends all routes that pass a switch over one channel.
+    #[inline]
+    fn send_all(&mut self, from: SwitchIdx, next_hop: NextHop) {
+        let routes = self.flow[from];
+        self.load[next_hop.channel] += routes.map(u64::from).iter().sum::<u64>();
+        for (flow, routes) in self.flow[next_hop.to].iter_mut().zip(routes) {
+            *flow += routes;
+        }
+    }
+
+    /// Gives each tree the lightest of few next hops.
+    #[inline]
+    fn assign<const LEN: usize>(
+        &mut self,
+        node: DagNode,
+        next_hops: [NextHop; LEN],
+        places: &mut [u8],
+    ) {
+        let meeting = self.meeting;
+        let behind = next_hops.map(|next_hop| self.weight[next_hop.to]);
+        let mut load = next_hops.map(|next_hop| self.load[next_hop.channel]);
+        let routes = self.flow[node.switch];
+        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
+            let (mut least, mut best) = (u64::MAX, 0);
+            for (number, ((next_hop, load), behind)) in
+                next_hops.iter().zip(&load).zip(behind).enumerate()
+            {
+                let passing = self.flow[next_hop.to]
+                    .get(tree)
+                    .copied()
+                    .unwrap_or_default();
+                let key = load + behind + (u64::from(passing) & meeting);
+                (least, best) = if key < least {
+                    (key, number)
+                } else {
+                    (least, best)
+                };
+            }
+            if let (Some(load), Some(next_hop)) = (load.get_mut(best), next_hops.get(best)) {
+                *load += u64::from(routes);
+                *place = node.place_of(next_hop.channel);
+                if let Some(flow) = self.flow[next_hop.to].get_mut(tree) {
+                    *flow += routes;
+                }
+            }
+        }
+        for (next_hop, load) in next_hops.iter().zip(load) {
+            self.load[next_hop.channel] = load;
+        }
+    }
+
+    /// As [`assign`](Self::assign), for any number of next hops.
+    fn assign_to_lightest(&mut self, node: DagNode, next_hops: &[NextHop], places: &mut [u8]) {
+        let Self {
+            load,
+            flow,
+            weight,
+            keys,
+            meeting,
+            ..
+        } = self;
+        let routes = flow[node.switch];
+        keys.clear();
+        keys.extend(
+            next_hops
+                .iter()
+                .map(|next_hop| weight[next_hop.to] + load[next_hop.channel]),
+        );
+        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
+            let loads = keys.iter().zip(next_hops).map(|(key, next_hop)| {
+                let passing = flow[next_hop.to].get(tree).copied().unwrap_or_default();
+                key + (u64::from(passing) & *meeting)
+            });
+            // The next hop's number is the key's low byte (a switch has 254 ports at most), so that the
+            // minimum needs no branch.
+            let best = (0..).zip(loads).map(|(number, load)| load << 8 | number);
+            let number = (best.fold(u64::MAX, u64::min) & 0xff) as usize;
+            let (Some(next_hop), Some(key)) = (next_hops.get(number), keys.get_mut(number)) else {
+                continue;
+            };
+            *key += u64::from(routes);
+            *place = node.place_of(next_hop.channel);
+            load[next_hop.channel] += u64::from(routes);
+            if let Some(flow) = flow[next_hop.to].get_mut(tree) {
+                *flow += routes;
+            }
+        }
+    }
+
+    /// Chooses the first next hop everywhere.
+    pub(super) fn choose_first(
+        &mut self,
+        group: Group,
+        towards: DagTo<'_>,
+        mut choices: Block<'_>,
+    ) {
+        self.begin(group);
+        for node in towards.nodes().rev() {
+            if let Some(first) = towards.next_hops(node).first() {
+                choices.of(node.switch).fill(node.place_of(first.channel));
+                self.send_all(node.switch, *first);
+            }
+        }
+    }
+
+    /// Takes the load of a group's trees back.
+    pub(super) fn take_back(&mut self, group: Group, towards: DagTo<'_>, mut choices: Block<'_>) {
+        self.begin(group);
+        for node in towards.nodes().rev() {
+            let routes = self.flow[node.switch];
+            let places = choices.of(node.switch);
+            for (tree, (&mut place, routes)) in places.iter_mut().zip(routes).enumerate() {
+                let channel = node.channel(place);
+                self.load[channel] -= u64::from(routes);
+                if let Some(flow) = self.flow[self.to[channel]].get_mut(tree) {
+                    *flow += routes;
+                }
+            }
+        }
+    }
+}
