@@ -24,6 +24,7 @@ mod discovery;
 mod fabric;
 mod known_table;
 mod link_speed;
+mod looks;
 mod m_keys;
 mod node;
 mod port_summary;

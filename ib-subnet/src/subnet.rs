@@ -17,6 +17,7 @@ use ib_wire::{Guid, PortNum, addr::LidRange};
 
 use crate::{
     MKeys, Node, Port, Switch,
+    looks::Looks,
     node::{AllSpeeds, Trust},
 };
 
@@ -96,6 +97,7 @@ pub struct Subnet {
     paths_stale: bool,
     /// Increases with every change of a node.
     version: u64,
+    looks: Looks,
     /// M_Keys and cables that were kept from before.
     pub(crate) m_keys: MKeys,
 }
@@ -114,6 +116,14 @@ impl Subnet {
         self.version
     }
 
+    /// Number of times that a node was looked at.
+    #[cfg(feature = "count")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn looks(&self) -> usize {
+        self.looks.count()
+    }
+
     /// The node with this GUID.
     #[must_use]
     pub fn find(&self, node_guid: Guid) -> Option<NodeId> {
@@ -130,7 +140,10 @@ impl Subnet {
     /// All nodes with their numbers, in the order of the numbers.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         let numbered = (0..).map(NodeId).zip(&self.nodes);
-        numbered.filter_map(|(id, node)| Some((id, node.as_ref()?)))
+        numbered.filter_map(|(id, node)| {
+            self.looks.note();
+            Some((id, node.as_ref()?))
+        })
     }
 
     /// All switches with their numbers, in the order of the numbers.
@@ -150,6 +163,7 @@ impl Subnet {
     /// The node with this number.
     #[must_use]
     pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.looks.note();
         self.nodes.get(id.index())?.as_ref()
     }
 
@@ -489,6 +503,7 @@ impl Subnet {
 
     pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
         self.note_change();
+        self.looks.note();
         self.nodes.get_mut(id.index())?.as_mut()
     }
 
