@@ -14,7 +14,8 @@
 //! ```
 //!
 //! *Observing* walks the whole subnet, the marked ports, or only SwitchInfo to detect changes. *Planning* waits
-//! for [`Work`](crate::Work): routes, their verification, the order of their writes. *Applying* writes one stage
+//! for [`Work`](crate::Work): routes, their verification, the order of their writes; in a large subnet also LIDs,
+//! the entries that a failure broke, and the differences that a stage writes. *Applying* writes one stage
 //! of changes. *Settling* waits until packets that were forwarded by earlier tables have left the fabric.
 //! Restoring service has priority. On a large fabric, entries that a failure broke are first led round the
 //! failure, before routes are planned. New ports become active with repaired routes. Only then are all routes
@@ -67,6 +68,7 @@ use crate::{
     },
     replication::Replication,
     sa::SubnetAdministrator,
+    shared::Shared,
     trap::TrapFilter,
 };
 
@@ -82,6 +84,9 @@ const MAX_ANSWERS: usize = 1024;
 /// Subnet size, in entries of all forwarding tables, from which a failure is led round before routes are
 /// repaired.
 const DETOURS_FROM: usize = 1 << 18;
+
+/// Number of nodes up to which decisions about the whole subnet are made at once, within the call that needs them.
+const SMALL_SUBNET: usize = 512;
 
 /// Whether a manager acts on its decisions or only reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,12 +130,12 @@ pub enum Conduct {
 /// routes in force, and other managers get their answers.
 #[derive(Debug)]
 pub struct SubnetManager {
-    config: SmConfig,
+    config: Shared<SmConfig>,
     conduct: Conduct,
     lid_policy: Arc<dyn LidPolicy>,
     window: TransactionWindow<Purpose>,
-    subnet: Subnet,
-    plan: Plan,
+    subnet: Shared<Subnet>,
+    plan: Shared<Plan>,
     mode: Mode,
     pending: Pending,
     /// When the next sweep begins without another cause.
@@ -251,8 +256,8 @@ impl SubnetManager {
             window: TransactionWindow::new(window_config(&config)),
             conduct: Conduct::Manage,
             lid_policy: Arc::new(LowestFree),
-            subnet: Subnet::default(),
-            plan: Plan::default(),
+            subnet: Shared::default(),
+            plan: Shared::default(),
             mode: Mode::Idle,
             pending: Pending::default(),
             next_sweep: None,
@@ -286,7 +291,7 @@ impl SubnetManager {
             answers: VecDeque::new(),
             answers_sent: 0,
             events: VecDeque::new(),
-            config,
+            config: Shared::new(config),
         };
         manager.plan.set_remembered(manager.config.guid2lid.clone());
         let m_keys = core::mem::take(&mut manager.config.m_keys);

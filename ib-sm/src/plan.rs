@@ -146,7 +146,7 @@ impl Installed {
 }
 
 /// The manager's decisions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     topology: Arc<Topology>,
     installed: Option<Installed>,

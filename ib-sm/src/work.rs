@@ -5,11 +5,13 @@ use alloc::sync::Arc;
 use ib_routing::VerifyReport;
 
 use crate::{
+    decision::{Decided, Decision},
     policy::routing::{RoutingResult, RoutingTask},
     reconcile::tables::{MovePlan, MoveTask},
 };
 
-/// A computation that a manager waits for: routes, their verification, or the order of their writes.
+/// A computation that a manager waits for: routes, their verification, the order of their writes, and in a large
+/// subnet every decision that looks at all of it.
 ///
 /// It is self-contained, so it can run on another thread. Pass its result to
 /// [`SubnetManager::handle_done`](crate::SubnetManager::handle_done).
@@ -34,6 +36,8 @@ pub(crate) enum Task {
     Verify(Arc<RoutingTask>, Arc<ib_routing::Routes>),
     /// Determines the order in which working entries are moved.
     Move(Arc<MoveTask>),
+    /// Makes a decision about the whole subnet.
+    Decide(Arc<Decision>),
 }
 
 #[derive(Debug)]
@@ -41,6 +45,7 @@ pub(crate) enum Outcome {
     Routed(RoutingResult),
     Verified(VerifyReport),
     Ordered(MovePlan),
+    Decided(Decided),
 }
 
 impl Work {
@@ -57,6 +62,7 @@ impl Work {
                 Task::Route(task, tried) => Outcome::Routed(task.route(tried)),
                 Task::Verify(task, routes) => Outcome::Verified(task.verify(&routes)),
                 Task::Move(task) => Outcome::Ordered(task.run()),
+                Task::Decide(decision) => Outcome::Decided(decision.run()),
             },
         }
     }

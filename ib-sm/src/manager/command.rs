@@ -13,6 +13,7 @@ use crate::{
     Partitions, SmConfig,
     event::{Phase, SweepCause, SweepKind},
     reconcile::Stage,
+    shared::Shared,
 };
 
 impl SubnetManager {
@@ -61,7 +62,7 @@ impl SubnetManager {
         self.election.set_priority(config.sm_priority);
         self.election
             .set_rules(config.sm_key, config.ignore_other_sm);
-        self.config = config;
+        self.config = Shared::new(config);
         self.resweep(now);
         names
     }

@@ -3,15 +3,17 @@
 use alloc::sync::Arc;
 
 use ib_mad::Instant;
+use ib_routing::RouteError;
 use ib_smp::{PortInfo, PortState, SmInfo, SmState};
 use ib_subnet::{Finding, NodeId, PortId, ReadTarget, Scope, Walk, WalkOptions, WalkOutcome};
 use ib_wire::Lid;
 
 use super::{Mode, Purpose, SubnetManager, later};
 use crate::{
+    decision::Question,
     election::{ElectionAction, ElectionInput},
     event::{Event, Phase, SweepCause, SweepKind, Unresponsive},
-    policy::Situation,
+    policy::{Situation, lids::Assignment},
     reconcile::Stage,
 };
 
@@ -335,7 +337,13 @@ impl SubnetManager {
     fn decide_lids(&mut self, now: Instant) {
         self.enter_phase(now, Phase::Lids);
         let reassign = self.config.reassign_lids && !self.history.swept;
-        match crate::policy::lids::assign(self.situation(), &*self.lid_policy, reassign) {
+        let policy = Arc::clone(&self.lid_policy);
+        self.decide(now, Question::Lids { policy, reassign });
+    }
+
+    /// Accepts the LIDs, or the reason why there are none.
+    pub(super) fn on_lids(&mut self, now: Instant, lids: Result<Assignment, RouteError>) {
+        match lids {
             Ok(assignment) => {
                 let before = Arc::clone(self.plan.topology());
                 self.take_lids(assignment);

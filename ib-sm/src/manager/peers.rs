@@ -152,7 +152,11 @@ impl SubnetManager {
     /// settling is aborted because the fabric that it works for has changed.
     fn mark(&mut self, ports: BTreeSet<PortId>) {
         self.pending.marked.extend(ports);
-        let may_be_dropped = matches!(self.mode, Mode::Planning(_) | Mode::Settling(_));
+        let may_be_dropped = match &self.mode {
+            Mode::Planning(planning) => planning.may_be_dropped(),
+            Mode::Settling(_) => true,
+            Mode::Idle | Mode::Observing(_) | Mode::Applying(_) => false,
+        };
         if may_be_dropped && self.reads_parts() {
             self.mode = Mode::Idle;
         }

@@ -6,8 +6,9 @@ use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 use ib_mad::{AttributeId, Instant};
 use ib_routing::{Routes, VerifyReport};
 
-use super::{Conduct, Mode, SubnetManager};
+use super::{Conduct, Mode, SMALL_SUBNET, SubnetManager};
 use crate::{
+    decision::{Decided, Decision, Question},
     event::{Event, Phase},
     plan::{Installed, Topology},
     policy::{
@@ -45,12 +46,21 @@ enum Step {
         routes: Arc<Routes>,
     },
     Move(Arc<MoveTask>),
+    Decide(Arc<Decision>),
 }
 
 impl Planning {
     /// Time at which the work is to be run in place; `None` if the host has taken it.
     pub(super) fn due(&self) -> Option<Instant> {
         (!self.taken).then_some(self.due)
+    }
+
+    /// Whether a mark ends the wait, because the fabric has changed that the result is for.
+    pub(super) fn may_be_dropped(&self) -> bool {
+        match &self.step {
+            Step::Decide(decision) => decision.may_be_dropped(),
+            Step::Route { .. } | Step::Verify { .. } | Step::Move(_) => true,
+        }
     }
 }
 
@@ -74,6 +84,7 @@ impl SubnetManager {
             Step::Route { task, tried } => Task::Route(Arc::clone(task), *tried),
             Step::Verify { task, routes, .. } => Task::Verify(Arc::clone(task), Arc::clone(routes)),
             Step::Move(task) => Task::Move(Arc::clone(task)),
+            Step::Decide(decision) => Task::Decide(Arc::clone(decision)),
         };
         Some(Work::new(self.work.number, task))
     }
@@ -101,11 +112,17 @@ impl SubnetManager {
 
     fn take_in(&mut self, now: Instant, done: Done) {
         let (number, outcome) = done.into_parts();
-        let step = match &self.mode {
-            Mode::Planning(planning) if planning.taken && number == self.work.number => {
-                planning.step.clone()
-            }
-            _ => return,
+        let is_awaited = match &self.mode {
+            Mode::Planning(planning) => planning.taken && number == self.work.number,
+            _ => false,
+        };
+        if !is_awaited {
+            return;
+        }
+        // The step is dropped before its result is used: a change of what it shares would make a copy.
+        let Mode::Planning(Planning { step, .. }) = core::mem::replace(&mut self.mode, Mode::Idle)
+        else {
+            return;
         };
         match (step, outcome) {
             (Step::Route { task, .. }, Outcome::Routed(result)) => {
@@ -120,7 +137,34 @@ impl SubnetManager {
                 Outcome::Verified(report),
             ) => self.on_report(now, &task, tried, routes, report),
             (Step::Move(_), Outcome::Ordered(plan)) => self.on_order(now, plan),
+            (Step::Decide(decision), Outcome::Decided(decided)) => {
+                drop(decision);
+                self.on_decided(now, decided);
+            }
             _ => {}
+        }
+    }
+
+    /// Asks a question about the whole subnet: in a small one at once, in a large one as work.
+    pub(super) fn decide(&mut self, now: Instant, question: Question) {
+        let (config, subnet, plan) = (self.config.share(), self.subnet.share(), self.plan.share());
+        let is_small = subnet.nodes().nth(SMALL_SUBNET).is_none();
+        let decision = Decision::new(config, subnet, plan, question);
+        if is_small {
+            let decided = decision.run();
+            drop(decision);
+            self.on_decided(now, decided);
+        } else {
+            self.wait_for(now, Step::Decide(Arc::new(decision)));
+        }
+    }
+
+    fn on_decided(&mut self, now: Instant, decided: Decided) {
+        match decided {
+            Decided::Lids(lids) => self.on_lids(now, *lids),
+            Decided::Detour(detour) => self.on_detour(now, detour),
+            Decided::Heal(healing) => self.on_healing(now, healing),
+            Decided::Steps(stage, steps, unwritable) => self.on_steps(stage, steps, unwritable),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The stages of the changes: their order, their writes, and the evaluation of the answers.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use ib_mad::{Attribute as _, Instant, Mad};
 use ib_smp::{
@@ -12,10 +12,12 @@ use ib_wire::Guid;
 use super::{Conduct, Mode, SubnetManager, later, next_stage};
 use crate::{
     apply::{self, Apply, Request},
+    decision::Question,
     event::{Event, SweepCause, Unresponsive},
+    plan::Detours,
     policy::{alias_guids, links, multicast, switches},
     reconcile::{
-        self, Change, Stage,
+        self, Change, Stage, Step,
         tables::{self, TableUpdate},
     },
 };
@@ -38,8 +40,16 @@ impl SubnetManager {
             Stage::Multicast | Stage::Groups => self.plan_trees(),
             _ => {}
         }
-        let mut unwritable = Vec::new();
-        let steps = reconcile::steps(self.situation(), stage, &mut unwritable);
+        self.decide(now, Question::Steps(stage));
+    }
+
+    /// Begins to write the steps of a stage.
+    pub(super) fn on_steps(
+        &mut self,
+        stage: Stage,
+        steps: VecDeque<Step>,
+        unwritable: Vec<reconcile::Unwritable>,
+    ) {
         for reconcile::Unwritable { at } in unwritable {
             self.note_error();
             let at = self.subnet.port_at(at);
@@ -95,13 +105,19 @@ impl SubnetManager {
 
     /// Leads entries that a failure broke over neighbours, if computing new routes takes longer.
     fn lead_round(&mut self, now: Instant) {
-        let detours = match self.conduct {
-            Conduct::Manage => {
-                TableUpdate::detour(self.situation(), &self.changed, self.detours_from)
-            }
-            Conduct::Observe => None,
+        if self.conduct == Conduct::Observe || self.plan.installed().is_none() {
+            return self.after(now, Stage::Detour);
+        }
+        let question = Question::Detour {
+            changed: self.changed.clone(),
+            from: self.detours_from,
         };
-        let Some((update, detours)) = detours else {
+        self.decide(now, question);
+    }
+
+    /// Begins to write detours, if there are any.
+    pub(super) fn on_detour(&mut self, now: Instant, detour: Option<Box<(TableUpdate, Detours)>>) {
+        let Some((update, detours)) = detour.map(|detour| *detour) else {
             return self.after(now, Stage::Detour);
         };
         self.plan.set_detours(detours);
@@ -110,18 +126,22 @@ impl SubnetManager {
 
     /// Writes the entries that heal what a failure broke.
     fn heal(&mut self, now: Instant) {
-        let in_use = match self.conduct {
-            Conduct::Manage => tables::tables_in_use(self.situation()),
-            Conduct::Observe => None,
-        };
-        let Some(mut old) = in_use else {
-            self.tables = TableUpdate::default();
-            return self.start_stage(now, Stage::Tables);
-        };
-        let mut update = TableUpdate::heal(self.situation(), &old, &self.changed);
-        update.apply_healing(&mut old);
-        update.set_old(old);
-        self.write_healing(Stage::Heal, update);
+        if self.conduct == Conduct::Observe {
+            return self.on_healing(now, None);
+        }
+        let changed = self.changed.clone();
+        self.decide(now, Question::Heal { changed });
+    }
+
+    /// Begins to write what heals, or all tables if none carries traffic.
+    pub(super) fn on_healing(&mut self, now: Instant, healing: Option<Box<TableUpdate>>) {
+        match healing {
+            Some(update) => self.write_healing(Stage::Heal, *update),
+            None => {
+                self.tables = TableUpdate::default();
+                self.start_stage(now, Stage::Tables);
+            }
+        }
     }
 
     fn write_healing(&mut self, stage: Stage, update: TableUpdate) {

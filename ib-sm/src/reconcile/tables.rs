@@ -200,9 +200,19 @@ impl TableUpdate {
         (update.num_broken() > 0).then_some((update, detours))
     }
 
+    /// The writes that heal entries that a change broke, by the routes in force, and the content of the tables after
+    /// them. `None` if the routes in force change no entry in use.
+    pub(crate) fn healing(at: Situation<'_>, changed: &Changed) -> Option<Self> {
+        let mut old = tables_in_use(at)?;
+        let mut update = Self::heal(at, &old, changed);
+        update.healing.apply(&mut old);
+        update.old = Some(old);
+        Some(update)
+    }
+
     /// The writes that heal entries that a change broke, by the routes in force. `old` is the content of the
     /// switches.
-    pub(crate) fn heal(at: Situation<'_>, old: &Routes, changed: &Changed) -> Self {
+    fn heal(at: Situation<'_>, old: &Routes, changed: &Changed) -> Self {
         let Some(installed) = at.plan().installed() else {
             return Self::default();
         };
@@ -231,16 +241,6 @@ impl TableUpdate {
     /// Number of entries that were broken.
     pub(crate) fn num_broken(&self) -> usize {
         self.healing.entries().len()
-    }
-
-    /// Applies the healing's writes to `old`.
-    pub(crate) fn apply_healing(&self, old: &mut Routes) {
-        self.healing.apply(old);
-    }
-
-    /// Keeps the content of the tables after the healing.
-    pub(crate) fn set_old(&mut self, old: Routes) {
-        self.old = Some(old);
     }
 
     /// Takes out the content that was kept, to plan the moves from it.
@@ -479,7 +479,7 @@ pub(crate) fn last_block(at: Situation<'_>) -> Option<u16> {
 }
 
 /// The tables that the switches use, if the routes in force change an entry in use.
-pub(crate) fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
+fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
     let routes = at.plan().routes()?;
     let is_in_use = |node: NodeId, block: u16, known: &[u8; 64]| {
         routed_block(at, node, block).is_some_and(|wanted| {

@@ -1,0 +1,103 @@
+//! Decisions that look at the whole subnet: LIDs, the entries that a failure broke, and the differences that a stage
+//! writes.
+//!
+//! In a large subnet one of these takes longer than a call of an engine may, so it is
+//! [`Work`](crate::Work) on a snapshot of the situation.
+
+use alloc::{boxed::Box, collections::VecDeque, sync::Arc, vec::Vec};
+
+use ib_routing::{LidPolicy, RouteError};
+use ib_subnet::Subnet;
+
+use crate::{
+    SmConfig,
+    plan::{Detours, Plan},
+    policy::{
+        Situation,
+        lids::{self, Assignment},
+    },
+    reconcile::{
+        self, Stage, Step, Unwritable,
+        tables::{Changed, TableUpdate},
+    },
+};
+
+/// A question about the whole subnet.
+#[derive(Clone, Debug)]
+pub(crate) enum Question {
+    /// The LIDs of all ports. With `reassign`, the present ones are not kept.
+    Lids {
+        policy: Arc<dyn LidPolicy>,
+        reassign: bool,
+    },
+    /// Entries that a failure broke, led over neighbours. `from` is the size of the subnet, in entries of all
+    /// forwarding tables, from which this is worth while.
+    Detour { changed: Changed, from: usize },
+    /// Entries that a failure broke, by the routes in force.
+    Heal { changed: Changed },
+    /// The differences that a stage writes.
+    Steps(Stage),
+}
+
+/// A question and the situation that it is about.
+#[derive(Clone, Debug)]
+pub(crate) struct Decision {
+    config: Arc<SmConfig>,
+    subnet: Arc<Subnet>,
+    plan: Arc<Plan>,
+    question: Question,
+}
+
+/// The answer to a question.
+#[derive(Debug)]
+pub(crate) enum Decided {
+    /// The LIDs, or the reason why there are none.
+    Lids(Box<Result<Assignment, RouteError>>),
+    /// The writes that lead broken entries over neighbours, and their content; `None` if there are none.
+    Detour(Option<Box<(TableUpdate, Detours)>>),
+    /// The writes that heal broken entries; `None` if no table carries traffic.
+    Heal(Option<Box<TableUpdate>>),
+    /// The steps of a stage, and the content that cannot be written.
+    Steps(Stage, VecDeque<Step>, Vec<Unwritable>),
+}
+
+impl Decision {
+    pub(crate) const fn new(
+        config: Arc<SmConfig>,
+        subnet: Arc<Subnet>,
+        plan: Arc<Plan>,
+        question: Question,
+    ) -> Self {
+        Self {
+            config,
+            subnet,
+            plan,
+            question,
+        }
+    }
+
+    /// Whether the changes of a trap are better read before the answer is used.
+    pub(crate) const fn may_be_dropped(&self) -> bool {
+        !matches!(self.question, Question::Steps(_))
+    }
+
+    pub(crate) fn run(&self) -> Decided {
+        let at = Situation::new(&self.config, &self.subnet, &self.plan);
+        match &self.question {
+            Question::Lids { policy, reassign } => {
+                Decided::Lids(Box::new(lids::assign(at, &**policy, *reassign)))
+            }
+            Question::Detour { changed, from } => {
+                Decided::Detour(TableUpdate::detour(at, changed, *from).map(Box::new))
+            }
+            Question::Heal { changed } => {
+                Decided::Heal(TableUpdate::healing(at, changed).map(Box::new))
+            }
+            Question::Steps(stage) => {
+                let mut unwritable = Vec::new();
+                let steps = reconcile::steps(at, *stage, &mut unwritable);
+                Decided::Steps(*stage, steps, unwritable)
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The work of each call is bounded: in a large subnet the manager hands out what looks at every port, and answers
+//! queries and other managers meanwhile. The work is counted, not timed.
+
+use ib_mad::{Engine, Input, Mad, MadAddress, MadStatus, Method};
+use ib_routing::{Fabric, NodeType, PortRef, generate::FabricSpec};
+use ib_sa::{PathComponents, PathRecord, SaMad};
+use ib_sim::{Sim, SimOptions, SimTransport};
+use ib_sm::{Event, SmConfig, SubnetManager};
+use ib_transport::{Clock, MadTransport, Received};
+use ib_wire::{PortNum, Sl};
+
+/// How often a call may look at each node of the subnet. Switches of this fabric have 12 ports, and a stage that
+/// looked at all ports within a call would look at each node more often.
+const LOOKS_PER_NODE: usize = 10;
+
+struct Bench<C> {
+    sm: SubnetManager,
+    transport: SimTransport,
+    clock: C,
+    /// The largest number of looks at nodes within one call so far.
+    most: usize,
+}
+
+impl<C: Clock> Bench<C> {
+    fn call<T>(&mut self, call: impl FnOnce(&mut SubnetManager) -> T) -> T {
+        let before = self.sm.subnet().looks();
+        let result = call(&mut self.sm);
+        let looks = self.sm.subnet().looks().saturating_sub(before);
+        self.most = self.most.max(looks);
+        result
+    }
+
+    /// Drives the manager until the subnet is up. `while_working` is called before each work is run, with the manager
+    /// waiting for it.
+    fn until_up(&mut self, mut while_working: impl FnMut(&mut Self)) {
+        loop {
+            while let Some(work) = self.sm.poll_work() {
+                while_working(self);
+                let done = work.run();
+                let now = self.clock.now();
+                self.call(|sm| sm.handle_done(now, done));
+            }
+            let now = self.clock.now();
+            while let Some(mad) = self.call(|sm| sm.poll_transmit(now)) {
+                self.transport.send(&mad).unwrap();
+            }
+            while let Some(event) = self.sm.poll_event() {
+                if matches!(event, Event::SubnetUp(_)) {
+                    return;
+                }
+            }
+            let deadline = self.sm.poll_timeout();
+            let received = self.transport.recv(deadline).unwrap();
+            let now = self.clock.now();
+            self.call(|sm| match &received {
+                Some(Received::Mad(mad)) => sm.handle_input(now, Input::Mad(mad)),
+                Some(Received::Returned(mad)) => sm.handle_input(now, Input::Returned(mad)),
+                None => sm.handle_timeout(now),
+            });
+        }
+    }
+
+    /// Asks for a path between two hosts, and returns the status of the answer, which comes before anything else is
+    /// waited for.
+    fn path(&mut self) -> MadStatus {
+        let ends = self.sm.lids().destinations().iter();
+        let mut hosts = ends.filter(|end| !end.is_switch());
+        let (from, to) = (hosts.next().unwrap(), hosts.next_back().unwrap());
+        let (from, to) = (from.range.base(), to.range.base());
+        let mut template = PathRecord::default();
+        template.set_slid(from).set_dlid(to).set_numb_path(1);
+        let mask = PathComponents::SLID | PathComponents::DLID | PathComponents::NUMB_PATH;
+        let query = SaMad::query(Method::GET, &template, mask);
+        let mut mad = Mad::new(MadAddress::gsi(from, Sl::ZERO));
+        mad.bytes = *query.as_bytes();
+        let now = self.clock.now();
+        self.call(|sm| sm.handle_input(now, Input::Mad(&mad)));
+        for _ in 0..4 {
+            while let Some(answer) = self.call(|sm| sm.poll_transmit(now)) {
+                if answer.header().method() == Method::GET_RESP && answer.address.lid == from {
+                    return answer.header().status();
+                }
+                self.transport.send(&answer).unwrap();
+            }
+            self.call(|sm| sm.handle_timeout(now));
+        }
+        panic!("no answer");
+    }
+}
+
+/// A cable between switches.
+fn cable(fabric: &Fabric) -> PortRef {
+    let (switch, _) = fabric.switches().iter_enumerated().next().unwrap();
+    let (_, channel) = fabric.channels_from(switch).next().unwrap();
+    PortRef {
+        node: fabric.switches()[switch],
+        port: channel.port,
+    }
+}
+
+#[test]
+fn a_call_looks_at_each_node_a_few_times_at_most_and_queries_are_answered_while_work_runs() {
+    let spec: FabricSpec = "fat-tree:radix=12,levels=3".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    let mut nodes = fabric.nodes().iter_enumerated();
+    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
+    let sim = Sim::new(&fabric, SimOptions::default()).share();
+    let port = PortNum(1);
+    let clock = sim.clock();
+    let config = SmConfig {
+        sweep_interval: None,
+        ..SmConfig::default()
+    };
+    let mut sm = SubnetManager::new(config, clock.now()).with_detours_from(0);
+    sm.hand_out_work();
+    let mut bench = Bench {
+        sm,
+        transport: sim.attach(PortRef { node, port }).unwrap(),
+        clock,
+        most: 0,
+    };
+    bench.until_up(|_| {});
+    // Before the first sweep has ended nothing is answered, so only later calls are bounded.
+    bench.most = 0;
+    let (mut works, mut answered) = (0, 0);
+    let cable = cable(&fabric);
+    for pulled in [true, false] {
+        sim.with(|sim| match pulled {
+            true => sim.unlink(cable).unwrap(),
+            false => assert!(sim.relink(cable).unwrap()),
+        });
+        bench.until_up(|bench| {
+            works += 1;
+            answered += usize::from(bench.path().is_ok());
+        });
+    }
+    // LIDs, detours, routes, healing, and the stages of both sweeps.
+    assert!(works > 20, "{works} works");
+    assert_eq!(answered, works, "queries while work runs");
+    let limit = LOOKS_PER_NODE * fabric.nodes().len();
+    assert!(bench.most <= limit, "{} looks, {limit} may be", bench.most);
+}
