@@ -9,3 +9,9 @@ pub mod table;
 pub mod terminal;
 pub mod topology;
 pub mod warning;
+
+/// A number of things in words: `1 device`, `2 devices`.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    let noun = if number == 1 { one } else { many };
+    format!("{number} {noun}")
+}

@@ -22,8 +22,8 @@ use crate::{
     commands::query::m_key,
     device::{DeviceArgs, DevicePort, TimeoutArgs},
     error::CliError,
-    files,
-    output::progress::Progress,
+    files, nearest,
+    output::{count, progress::Progress},
 };
 
 /// The options of every command that reads a subnet.
@@ -236,9 +236,21 @@ impl Live {
     }
 }
 
-/// The node or port that an argument names.
+/// The node or port that an argument names. An error says which name is near, and that devices which do not respond
+/// cannot be named.
 pub fn find(snapshot: &Snapshot, text: &str) -> Result<Named, CliError> {
-    snapshot.find(text).map_err(CliError::input)
+    snapshot.find(text).map_err(|error| {
+        let names: Vec<String> = snapshot.nodes.iter().map(|node| node.name()).collect();
+        let nearest = nearest::hint(text, names.iter().map(String::as_str));
+        let silent = match snapshot.silent.len() {
+            0 => String::new(),
+            silent => format!(
+                "; {} not respond and cannot be named (ib health says where)",
+                count(silent, "device does", "devices do")
+            ),
+        };
+        CliError::input(format_args!("{error}{nearest}{silent}"))
+    })
 }
 
 /// The seconds since a moment.

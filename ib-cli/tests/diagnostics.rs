@@ -490,6 +490,27 @@ fn links_could_do_what_their_devices_can() {
 }
 
 #[test]
+fn a_host_that_is_silent_is_said_where_it_is_missed() {
+    let mut fabric = Fabric::start("gen-karyn-4-2");
+    let console = &mut fabric.console;
+    writeln!(console, "Error \"H-0010000000000070\" 100").unwrap();
+    let patience = Instant::now() + Duration::from_secs(20);
+    while fabric.run(&["nodes"]).status.code() != Some(1) {
+        assert!(Instant::now() < patience, "the console is not read");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let links = fabric.run(&["links"]);
+    let text = String::from_utf8_lossy(&links.stdout).into_owned();
+    assert!(text.contains("(does not respond)"), "{text}");
+    let named = fabric.run(&["trace", "1", "host00007 HCA-1"]);
+    let text = String::from_utf8_lossy(&named.stderr).into_owned();
+    assert!(text.contains("1 device does not respond"), "{text}");
+    let health = fabric.run(&["health"]);
+    let text = String::from_utf8_lossy(&health.stdout).into_owned();
+    assert!(text.contains(": 1 error,"), "{text}");
+}
+
+#[test]
 fn a_query_names_nodes_as_people_do() {
     let fabric = Fabric::start("gen-karyn-4-2");
     let nodes = fabric.json(0, &["nodes", "--cas"]);
@@ -508,6 +529,9 @@ fn a_query_names_nodes_as_people_do() {
     let unknown = fabric.run(&["query", "nodedesc", "--to", "nobody"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("names no node"));
+    let slip = fabric.run(&["query", "nodedesc", "--to", "host0007 HCA-1"]);
+    let text = String::from_utf8_lossy(&slip.stderr).into_owned();
+    assert!(text.contains("the nearest is host00007 HCA-1"), "{text}");
     let records = [
         "query",
         "sa",

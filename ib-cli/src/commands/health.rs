@@ -20,7 +20,7 @@ use serde_json::{Map, json};
 use crate::{
     error::{CliError, Verdict},
     files,
-    output::json,
+    output::{count, json},
     source::{SourceArgs, read_snapshot},
 };
 
@@ -170,12 +170,12 @@ fn print(
     }
     writeln!(
         out,
-        "{} nodes, {} links: {} errors, {} warnings, {} notes{}",
-        snapshot.nodes.len(),
-        snapshot.cables().count(),
-        report.count(Severity::Error),
-        report.count(Severity::Warning),
-        report.count(Severity::Info),
+        "{}, {}: {}, {}, {}{}",
+        count(snapshot.nodes.len(), "node", "nodes"),
+        count(snapshot.cables().count(), "link", "links"),
+        count(report.count(Severity::Error), "error", "errors"),
+        count(report.count(Severity::Warning), "warning", "warnings"),
+        count(report.count(Severity::Info), "note", "notes"),
         if notes || report.count(Severity::Info) == 0 {
             ""
         } else {

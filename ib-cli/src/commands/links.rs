@@ -78,8 +78,11 @@ pub fn run(args: LinksArgs, as_json: bool) -> Result<Verdict, CliError> {
         };
         table.row([
             place::text(&snapshot, link.a.port),
-            link.b
-                .map_or_else(String::new, |end| place::text(&snapshot, end.port)),
+            match link.b {
+                Some(end) => place::text(&snapshot, end.port),
+                None if link.is_down() => String::new(),
+                None => "(does not respond)".to_owned(),
+            },
             state(&link.a),
             link.width
                 .map_or_else(String::new, |width| width.to_string()),

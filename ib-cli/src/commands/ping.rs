@@ -96,7 +96,17 @@ pub fn run(args: PingArgs, as_json: bool) -> Result<Verdict, CliError> {
             }),
         )?;
     } else {
-        writeln!(out, "{name} {host}: {answered} of {} answered", args.count)?;
+        let host = match host.is_empty() {
+            true => String::new(),
+            false => format!(" {host}"),
+        };
+        writeln!(out, "{name}{host}: {answered} of {} answered", args.count)?;
+        if answered == 0 && !args.smi {
+            writeln!(
+                out,
+                "only a host that runs a ping server (ibping -S) answers: try ib ping --smi"
+            )?;
+        }
         if let (Some(least), Some(mean), Some(most)) = (least, mean, most) {
             writeln!(
                 out,

@@ -163,6 +163,8 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
             let found: Vec<Value> = structures.iter().map(Structure::json).collect();
             json::print(&mut out, &found)?;
         }
+        // Standard output has the records alone.
+        Ok(structures) if structures.is_empty() => stderr::info("no record has these values"),
         Ok(structures) => {
             for (index, structure) in structures.iter().enumerate() {
                 if index > 0 {

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::{
     error::{CliError, Verdict},
     files,
-    output::json,
+    output::{count, json},
     source::{SourceArgs, elapsed},
 };
 
@@ -74,9 +74,13 @@ pub fn run(args: SnapshotArgs, as_json: bool) -> Result<Verdict, CliError> {
     } else {
         writeln!(
             out,
-            "{}: {switches} switches, {} CAs and routers, {links} links, {silent} silent devices, {unread} ports without counters; {} bytes",
+            "{}: {}, {}, {}, {}, {}; {} bytes",
             args.file.display(),
-            nodes - switches,
+            count(switches, "switch", "switches"),
+            count(nodes - switches, "CA or router", "CAs and routers"),
+            count(links, "link", "links"),
+            count(silent, "silent device", "silent devices"),
+            count(unread, "port without counters", "ports without counters"),
             bytes.len()
         )?;
     }

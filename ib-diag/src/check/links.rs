@@ -27,18 +27,28 @@ pub(super) fn check(checker: &mut Checker<'_>) {
 
 fn rate(checker: &mut Checker<'_>, link: &LinkView) {
     const REPLACE: &str = "reseat or replace the cable: the ends negotiated less than both enable";
-    const ENABLE: &str = "none if it was meant: an end does not enable more (ib port NODE:PORT width=.. or speed=..)";
-    let judge = |enabled: bool| match enabled {
-        true => (Severity::Warning, REPLACE, "enable"),
-        false => (Severity::Info, ENABLE, "support"),
+    const ENABLE: &str =
+        "nothing if this was meant; else enable more (ib port NODE:PORT width=.. or speed=..)";
+    // How bad it is, what it says and what to do, for a value, what both ends enable above it, and what both support.
+    let judge = |found: &str, enabled: Option<String>, best: &str| match enabled {
+        Some(enabled) => (
+            Severity::Warning,
+            format!("the link runs at {found}, both ends enable {enabled}"),
+            REPLACE,
+        ),
+        None => (
+            Severity::Info,
+            format!("the link runs at {found}: both ends support {best}, and one enables less"),
+            ENABLE,
+        ),
     };
     if let (Some(width), Some(best)) = (link.width, link.best_width) {
         checker.looked_at(Check::LinkWidth, 1);
         if link.is_narrow() {
             let enabled = link.enabled_width.filter(|enabled| *enabled > width);
-            let (severity, action, verb) = judge(enabled.is_some());
+            let text = enabled.map(|enabled| enabled.to_string());
+            let (severity, message, action) = judge(&width.to_string(), text, &best.to_string());
             let best = enabled.unwrap_or(best);
-            let message = format!("the link runs at {width}, both ends {verb} {best}");
             let place = checker.place(link.a.port);
             let finding = Finding::new(Check::LinkWidth, severity, place, message, action);
             checker.add(finding.value(width.to_string()).limit(best.to_string()));
@@ -48,9 +58,9 @@ fn rate(checker: &mut Checker<'_>, link: &LinkView) {
         checker.looked_at(Check::LinkSpeed, 1);
         if link.is_slow() {
             let enabled = link.enabled_speed.filter(|enabled| *enabled > speed);
-            let (severity, action, verb) = judge(enabled.is_some());
+            let text = enabled.map(|enabled| enabled.to_string());
+            let (severity, message, action) = judge(&speed.to_string(), text, &best.to_string());
             let best = enabled.unwrap_or(best);
-            let message = format!("the link runs at {speed}, both ends {verb} {best}");
             let place = checker.place(link.a.port);
             let finding = Finding::new(Check::LinkSpeed, severity, place, message, action);
             checker.add(finding.value(speed.to_string()).limit(best.to_string()));
