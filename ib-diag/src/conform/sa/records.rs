@@ -385,12 +385,28 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sa-151",
-        "P_KeyTableRecords are given out, or refused with a status",
+        "P_KeyTableRecords show a P_Key of every end port, or are refused with a status",
         "IBA vol. 1, 15.2.5.11",
         |bench| {
-            bench
-                .table_or_error(&PKeyTableRecord::default(), ComponentMask(0))
-                .map(|_| ())
+            let expected = ends(bench);
+            let Ok(records) =
+                bench.table_or_error(&PKeyTableRecord::default(), ComponentMask(0))?
+            else {
+                return Ok(());
+            };
+            for lid in expected {
+                let shown = records.iter().any(|record| {
+                    let first = record.lid() == lid && record.block_num() == 0;
+                    first
+                        && record
+                            .p_key_table()
+                            .as_bytes()
+                            .iter()
+                            .any(|&byte| byte != 0)
+                });
+                ensure!(shown, "no P_Key of LID {lid}");
+            }
+            Ok(())
         },
     ),
     case(

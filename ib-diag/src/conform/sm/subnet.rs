@@ -1,9 +1,15 @@
 //! The state of a subnet after its manager has brought it up (IBA vol. 1, 14.4.3).
 
-use alloc::{collections::BTreeMap, format, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    vec::Vec,
+};
 
-use ib_routing::PortRef;
-use ib_smp::{PortInfo, PortPhysicalState, PortState, SmState, VlCap};
+use ib_routing::{NodeIdx, PortRef};
+use ib_smp::{
+    MftModifier, MulticastForwardingTable, PortInfo, PortPhysicalState, PortState, SmState, VlCap,
+};
 use ib_wire::{Lid, Lmc, PKey, PortNum};
 
 use crate::{
@@ -220,7 +226,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sm-118",
-        "The multicast tables join the members of the broadcast group",
+        "The multicast tables name ports that exist, and each group's switches form one tree",
         "IBA vol. 1, 14.2.5.12",
         |bench| {
             bench.survey(Contents::FORWARDING)?;
@@ -242,10 +248,71 @@ pub(super) const CASES: &[Case] = &[
                     }
                 }
             }
+            for (mlid, members) in tree_ports(&bench.subnet) {
+                one_tree(&bench.subnet, mlid, &members)?;
+            }
             Ok(())
         },
     ),
 ];
+
+/// By multicast LID: the ports of switches that forward to it and have a cable to another switch.
+fn tree_ports(subnet: &Snapshot) -> BTreeMap<u32, BTreeSet<PortRef>> {
+    let mut groups: BTreeMap<u32, BTreeSet<PortRef>> = BTreeMap::new();
+    for (at, node, port) in subnet.ports().filter(|(_, node, _)| node.is_switch()) {
+        let peer = port.peer.and_then(|peer| subnet.node(peer.node));
+        if !peer.is_some_and(|peer| peer.is_switch()) {
+            continue;
+        }
+        let here = |place: &MftModifier| place.position == at.port.0 >> 4;
+        for (place, table) in node.mft.iter().filter(|(place, _)| here(place)) {
+            let masks = table.as_bytes().as_chunks::<2>().0.iter();
+            for (index, mask) in (0u32..).zip(masks) {
+                let first =
+                    u32::from(place.block).saturating_mul(MulticastForwardingTable::ENTRIES.into());
+                if u16::from_be_bytes(*mask) >> (at.port.0 & 15) & 1 != 0 {
+                    let mlid = first
+                        .saturating_add(index)
+                        .saturating_add(u32::from(Lid::MULTICAST_MIN.0));
+                    groups.entry(mlid).or_default().insert(at);
+                }
+            }
+        }
+    }
+    groups
+}
+
+/// Both ends of each cable forward to the group, and the cables join the switches without a loop.
+fn one_tree(subnet: &Snapshot, mlid: u32, ports: &BTreeSet<PortRef>) -> Outcome {
+    let mut part: BTreeMap<NodeIdx, NodeIdx> = ports.iter().map(|at| (at.node, at.node)).collect();
+    for &at in ports {
+        let Some(peer) = subnet.port(at).and_then(|port| port.peer) else {
+            continue;
+        };
+        ensure!(
+            ports.contains(&peer),
+            "{mlid:#06x} is forwarded from {} and not back",
+            place(subnet, at)
+        );
+        if peer < at {
+            continue;
+        }
+        let (Some(&one), Some(&other)) = (part.get(&at.node), part.get(&peer.node)) else {
+            continue;
+        };
+        ensure!(
+            one != other,
+            "{mlid:#06x} has a loop at {}",
+            place(subnet, at)
+        );
+        for joined in part.values_mut().filter(|joined| **joined == other) {
+            *joined = one;
+        }
+    }
+    let parts: BTreeSet<NodeIdx> = part.into_values().collect();
+    ensure!(parts.len() <= 1, "{mlid:#06x} has {} trees", parts.len());
+    Ok(())
+}
 
 /// PortInfo of every end port with a link; for a switch that is port 0.
 fn end_ports(subnet: &Snapshot) -> impl Iterator<Item = (PortRef, &PortInfo)> {
