@@ -354,7 +354,7 @@ fn a_join_with_other_parameters_is_refused_unless_that_is_not_looked_at() {
 }
 
 #[test]
-fn a_group_of_the_reserved_scope_is_created_and_one_without_a_scope_is_not() {
+fn a_group_of_the_reserved_scope_is_created_and_one_without_a_scope_or_with_other_flags_is_not() {
     let mut client = Client::new("gen-ring-5");
     let (_, port) = hosts(&client)[1];
     let mut create = |mgid: u128| {
@@ -367,4 +367,5 @@ fn a_group_of_the_reserved_scope_is_created_and_one_without_a_scope_is_not() {
     assert_eq!(create(0xff1f_a01c_fe80_0000_0000_0000_1234_5678), Ok(()));
     let invalid = Err(MadStatus::from_sa(SaStatus::REQ_INVALID));
     assert_eq!(create(0xff10_a01c_fe80_0000_0000_0000_1234_5678), invalid);
+    assert_eq!(create(0xff22_a01c_fe80_0000_0000_0000_1234_5678), invalid);
 }

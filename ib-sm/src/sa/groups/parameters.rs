@@ -148,13 +148,13 @@ pub(super) fn own_mgid(scope: u8, prefix: GidPrefix, count: u32) -> Gid {
 }
 
 /// Whether a host may create a group with this MGID: a multicast GID with a scope. Scope 0xF is reserved but
-/// allowed, as with OpenSM 3.3.23. The MGIDs that the administrator assigns are refused, and those of IPoIB must
+/// allowed, as with OpenSM 3.3.23; of the flags only the lowest is defined, and the others must be 0. The MGIDs that the administrator assigns are refused, and those of IPoIB must
 /// carry the group's P_Key.
 fn may_be_created(config: &SmConfig, mgid: Gid, p_key: PKey) -> bool {
-    let [_, scope, high, low, key @ ..] = mgid.0;
+    let [_, flags_and_scope, high, low, key @ ..] = mgid.0;
     let signature = u16::from_be_bytes([high, low]);
-    let scope = scope & 0xf;
-    if !mgid.is_multicast() || scope == 0 || signature == OWN_SIGNATURE {
+    let (flags, scope) = (flags_and_scope >> 4, flags_and_scope & 0xf);
+    if !mgid.is_multicast() || flags > 1 || scope == 0 || signature == OWN_SIGNATURE {
         return false;
     }
     let ipoib = IPOIB_SIGNATURES.contains(&signature);
