@@ -107,8 +107,8 @@ pub use status::{Fault, MadStatus, SaStatus};
 pub use time::Instant;
 #[cfg(feature = "alloc")]
 pub use transaction::{
-    Answer, Backoff, Failure, FailureReason, InFlight, Received, RequestOptions, TransactionWindow,
-    WindowConfig, WindowCounters, WindowEvent, WindowFull,
+    Answer, Backoff, Failure, FailureReason, InFlight, Overflow, Received, RequestOptions,
+    TransactionWindow, WindowConfig, WindowCounters, WindowEvent, WindowFull,
 };
 pub use vendor::{Oui, SysStat};
 pub use vl_arbiter::{Turn, VlArbiter, VlQueues, VlWeight};

@@ -19,7 +19,7 @@ use alloc::collections::VecDeque;
 use core::fmt;
 
 pub use self::{
-    config::{Backoff, InFlight, RequestOptions, WindowConfig},
+    config::{Backoff, InFlight, Overflow, RequestOptions, WindowConfig},
     outcome::{Answer, Failure, FailureReason, Received, WindowCounters, WindowEvent, WindowFull},
 };
 use self::{
@@ -77,6 +77,8 @@ pub struct TransactionWindow<C> {
     limit: Limit,
     /// On the wire, or about to be sent again.
     in_flight: u32,
+    /// When the last new request was sent or answered, for [`Overflow`].
+    progress_at: Instant,
     /// Counted in `in_flight`, to be sent again.
     resend: Fifo,
     /// Allowed by their destination's limit.
@@ -102,6 +104,7 @@ impl<C> TransactionWindow<C> {
             destinations: Destinations::new(config.per_destination),
             limit: Limit::new(config.in_flight),
             in_flight: 0,
+            progress_at: Instant::ZERO,
             resend: Fifo::EMPTY,
             ready: Fifo::EMPTY,
             failed: Fifo::EMPTY,
@@ -220,10 +223,11 @@ impl<C> TransactionWindow<C> {
     /// As [`poll_transmit`](Engine::poll_transmit), without a copy.
     #[must_use]
     pub fn poll_transmit_ref(&mut self, now: Instant) -> Option<&Mad> {
-        let index = self.next_to_send()?;
+        let index = self.next_to_send(now)?;
         let entry = self.slab.get_mut(index)?;
         if entry.attempts == 0 {
             entry.first_sent_at = now;
+            self.progress_at = now;
         } else {
             self.counters.retried = self.counters.retried.wrapping_add(1);
         }
@@ -428,7 +432,8 @@ impl<C> Engine for TransactionWindow<C> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.next()
+        let timers = [self.timers.next(), self.overflow_at()];
+        timers.into_iter().flatten().min()
     }
 
     fn poll_event(&mut self) -> Option<WindowEvent<C>> {

@@ -29,16 +29,24 @@ impl<C> TransactionWindow<C> {
         }
     }
 
-    pub(super) fn next_to_send(&mut self) -> Option<Index> {
+    pub(super) fn next_to_send(&mut self, now: Instant) -> Option<Index> {
         if let Some(index) = self.slab.pop(&mut self.resend) {
             return Some(index);
         }
-        if self.in_flight >= self.limit.get() {
+        if self.in_flight >= self.limit.get() && self.overflow_at().is_none_or(|at| now < at) {
             return None;
         }
         let index = self.slab.pop(&mut self.ready)?;
         self.in_flight = self.in_flight.saturating_add(1);
         Some(index)
+    }
+
+    /// When a request beyond the limit may be sent; `None` if none may, or none waits.
+    pub(super) fn overflow_at(&self) -> Option<Instant> {
+        let overflow = self.config.overflow?;
+        let is_full = self.in_flight >= self.limit.get();
+        let may = is_full && self.in_flight < overflow.max && !self.ready.is_empty();
+        may.then(|| self.progress_at.saturating_add(overflow.after))
     }
 
     /// The responder is busy: the request waits, unless it has waited `busy_retries` times. Returns whether
@@ -100,6 +108,7 @@ impl<C> TransactionWindow<C> {
     /// Ends a request with its answer.
     pub(super) fn answered(&mut self, now: Instant, index: Index) -> Option<Answer<C>> {
         let (entry, context) = self.finish(index)?;
+        self.progress_at = now;
         self.counters.answered = self.counters.answered.wrapping_add(1);
         self.limit
             .answered(now, entry.attempts == 1, entry.first_sent_at);

@@ -23,6 +23,8 @@ pub struct WindowConfig {
     pub max_redirects: u32,
     /// Largest number of requests on the wire.
     pub in_flight: InFlight,
+    /// How far the window exceeds [`in_flight`](Self::in_flight) while nothing is answered; `None`: not at all.
+    pub overflow: Option<Overflow>,
     /// Largest number of requests to one destination on the wire.
     pub per_destination: u32,
     /// Largest number of requests open in all, in the queue and on the wire.
@@ -42,6 +44,7 @@ impl Default for WindowConfig {
             busy_retries: 8,
             max_redirects: 4,
             in_flight: InFlight::Fixed(32),
+            overflow: None,
             per_destination: 4,
             max_requests: 1 << 20,
             first_transaction_id: TransactionId(1),
@@ -62,6 +65,15 @@ pub enum InFlight {
         /// It never goes above.
         max: u32,
     },
+}
+
+/// Requests beyond the limit: silent devices that hold all places do not stop the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow {
+    /// Time without an answer and without a new request, after which one more request is sent.
+    pub after: Duration,
+    /// The window never exceeds this many requests on the wire; up to the limit of `in_flight` it has no effect.
+    pub max: u32,
 }
 
 /// How the time-out grows from attempt to attempt.

@@ -90,6 +90,10 @@ impl Fifo {
         first: Index::NONE,
         last: Index::NONE,
     };
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first == Index::NONE
+    }
 }
 
 /// The entries in use and free, and which entry an ID belongs to.

@@ -415,6 +415,47 @@ fn the_adaptive_limit_grows_with_answers_and_halves_with_losses_of_the_living() 
 }
 
 #[test]
+fn silent_devices_do_not_stop_the_others_for_longer_than_the_overflow_waits() {
+    let mut window = TransactionWindow::new(WindowConfig {
+        timeout: 1000 * MS,
+        in_flight: InFlight::Fixed(2),
+        overflow: Some(Overflow {
+            after: 30 * MS,
+            max: 4,
+        }),
+        ..config()
+    });
+    for lid in 1..=6 {
+        window.request(&get(lid), lid.into()).unwrap();
+    }
+    assert_eq!(sent(&mut window, at(0)).len(), 2);
+    // One more after each wait in which nothing happens, up to the maximum.
+    for (ms, due, count) in [
+        (29, 30, 0),
+        (30, 60, 1),
+        (59, 60, 0),
+        (60, 1000, 1),
+        (500, 1000, 0),
+    ] {
+        window.handle_timeout(at(ms));
+        assert_eq!(sent(&mut window, at(ms)).len(), count, "after {ms} ms");
+        assert_eq!(window.poll_timeout(), Some(at(due)), "after {ms} ms");
+    }
+    assert_eq!(window.in_flight(), 4);
+    // Answers bring the window back below its limit, and requests go out at once again.
+    let mut window = self::window();
+    for lid in 1..=6 {
+        window.request(&get(lid), lid.into()).unwrap();
+    }
+    assert_eq!(sent(&mut window, at(0)).len(), 4);
+    assert_eq!(
+        window.poll_timeout(),
+        Some(at(10)),
+        "no overflow, no timer for it"
+    );
+}
+
+#[test]
 fn a_silent_destination_does_not_shrink_the_adaptive_limit() {
     let mut window = TransactionWindow::new(WindowConfig {
         in_flight: InFlight::Adaptive { min: 1, max: 8 },
