@@ -174,6 +174,7 @@ fn switch_info(node: &Node, options: &SimOptions) -> SwitchInfo {
         .set_outbound_enforcement_cap(specified)
         .set_filter_raw_inbound_cap(true)
         .set_filter_raw_outbound_cap(true)
+        .set_optimized_sl_to_vl_mapping_programming(options.optimized_sl_to_vl)
         .set_enhanced_port0(node.enhanced_port_0);
     info
 }

@@ -21,6 +21,9 @@ pub struct SimOptions {
     pub linear_fdb_cap: u16,
     /// Entries of a switch's multicast forwarding table, up to 0x3fff. Default: 4096.
     pub multicast_fdb_cap: u16,
+    /// SwitchInfo.OptimizedSLtoVLMappingProgramming of switches: with bit 1 set, one write serves all input ports of an output
+    /// port. Default: 0.
+    pub optimized_sl_to_vl: u8,
     /// P_Keys that a CA's port can hold. Default: 128.
     pub partition_cap: u16,
     /// P_Keys that an external port of a switch can hold. Default: 64.
@@ -54,6 +57,7 @@ impl Default for SimOptions {
             faults: FaultSpec::default(),
             linear_fdb_cap: 0xc000,
             multicast_fdb_cap: 4096,
+            optimized_sl_to_vl: 0,
             partition_cap: 128,
             partition_enforcement_cap: 64,
             port_guids: PortGuids::AsGiven,
