@@ -34,8 +34,8 @@ use thiserror::Error;
 pub(crate) use self::qos::PortKind;
 use self::{
     codec::{
-        AtLeastOne, Codec, Describe, Directions, Flag, Hex, Int, LmcBits, Millis, RateLimit,
-        Requests, SecondsOrNever, Seed, ServiceLevel, Text, UNSET, Wide,
+        AtLeastOne, Codec, Describe, Directions, Flag, Hex, Int, LmcBits, Micros, Millis,
+        RateLimit, Requests, SecondsOrNever, Seed, ServiceLevel, Text, UNSET, Wide,
     },
     links::{SpeedCodes, SpeedExtCodes, WidthCodes},
     table::{Change, options, row},
@@ -169,6 +169,12 @@ options! {
 
             /// Most requests in flight at once; the window starts smaller and adapts. 0 sets no limit.
             max_wire_smps: usize = 32, Timing "max_wire_smps" Requests, Restart;
+            /// Most requests in flight while devices do not answer: see max_smps_timeout. Up to max_wire_smps it has no effect.
+            max_wire_smps2: u16 = 4, Timing "max_wire_smps2" Int(0, 0xffff), Restart;
+            /// Microseconds without an answer after which one more request than max_wire_smps is sent, up to max_wire_smps2:
+            /// devices that do not answer and hold all places stop the others no longer.
+            max_smps_timeout: Duration = Duration::from_micros(600_000),
+                Timing "max_smps_timeout" Micros, Restart;
             /// Milliseconds until a request without an answer is sent again.
             transaction_timeout: Duration = Duration::from_millis(200),
                 Timing "transaction_timeout" Millis(1), Restart;
@@ -204,6 +210,9 @@ options! {
             qos_policy_file: Option<String> = None, Qos "qos_policy_file" Text, Live;
             /// Does not count or report that a device refuses an SLtoVL table.
             suppress_sl2vl_mad_status_errors: bool = false, Qos "suppress_sl2vl_mad_status_errors" Flag, Live;
+            /// Writes one SLtoVL table for all input ports of an output port, where the switch supports it and the tables are
+            /// equal; FALSE writes each by itself.
+            use_optimized_slvl: bool = true, Qos "use_optimized_slvl" Flag, Live;
         }
         state {
             /// Transaction ID of the first datagram; the following ones count up from it. A host that may

@@ -40,7 +40,7 @@ use alloc::{
 use core::time::Duration;
 
 use ib_mad::{
-    Attribute as _, Engine, InFlight, Input, Instant, Mad, Received, RequestOptions,
+    Attribute as _, Engine, InFlight, Input, Instant, Mad, Overflow, Received, RequestOptions,
     TransactionWindow, WindowConfig,
 };
 use ib_routing::{
@@ -60,7 +60,7 @@ use crate::{
     apply::{self, Apply},
     election::Election,
     event::{Event, MadCounts, Phase, PortCounts, Summary, SweepCause, SweepKind},
-    plan::Plan,
+    plan::{Installed, Plan},
     policy::Situation,
     reconcile::{
         Stage,
@@ -393,6 +393,12 @@ impl SubnetManager {
         self.plan.routes()
     }
 
+    /// The installed routes with their fabric and their LIDs; `None` before the first ones.
+    #[must_use]
+    pub fn installed(&self) -> Option<&Installed> {
+        self.plan.installed()
+    }
+
     /// The output ports of each multicast group's tree, by multicast LID and switch.
     #[must_use]
     pub fn multicast(&self) -> &Groups {
@@ -496,7 +502,8 @@ impl SubnetManager {
 
     /// Fills the window with as many requests as may be in flight, and a few more to choose from.
     fn fill_window(&mut self) {
-        let enough = usize::try_from(self.window.limit().saturating_mul(2)).unwrap_or(usize::MAX);
+        let limit = self.window.limit().max(self.config.max_wire_smps2.into());
+        let enough = usize::try_from(limit.saturating_mul(2)).unwrap_or(usize::MAX);
         self.follow_broken_routes();
         while self.window.len() < enough {
             let Some((purpose, mad)) = self.next_request() else {
@@ -824,6 +831,10 @@ fn window_config(config: &SmConfig) -> WindowConfig {
             min: max.min(4),
             max,
         },
+        overflow: Some(Overflow {
+            after: config.max_smps_timeout,
+            max: config.max_wire_smps2.into(),
+        }),
         per_destination: PER_DEVICE,
         first_transaction_id: config.first_transaction_id,
         ..WindowConfig::default()

@@ -111,12 +111,15 @@ impl Topology {
     }
 }
 
-/// Routes together with the topology that they were computed for.
+/// Routes in force, together with the fabric and the LIDs that they were computed for.
+///
+/// A clone shares them, so a host may draw or write them on a thread of its own while the manager goes on.
 #[derive(Clone, Debug)]
-pub(crate) struct Installed {
+pub struct Installed {
     topology: Arc<Topology>,
     routes: Arc<Routes>,
     report: VerifyReport,
+    version: u64,
 }
 
 impl Installed {
@@ -129,6 +132,7 @@ impl Installed {
             topology,
             routes,
             report,
+            version: 0,
         }
     }
 
@@ -136,11 +140,33 @@ impl Installed {
         &self.topology
     }
 
-    pub(crate) const fn routes(&self) -> &Arc<Routes> {
+    /// The fabric.
+    #[must_use]
+    pub fn fabric(&self) -> &Fabric {
+        self.topology.fabric()
+    }
+
+    /// The LIDs that the routes reach.
+    #[must_use]
+    pub fn lids(&self) -> &LidMap {
+        self.topology.lids()
+    }
+
+    /// The routes.
+    #[must_use]
+    pub const fn routes(&self) -> &Arc<Routes> {
         &self.routes
     }
 
-    pub(crate) const fn report(&self) -> &VerifyReport {
+    /// How many times routes have been installed, these included: a host that draws them sees by it when to draw again.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The verifier's report on them.
+    #[must_use]
+    pub const fn report(&self) -> &VerifyReport {
         &self.report
     }
 }
@@ -150,6 +176,8 @@ impl Installed {
 pub(crate) struct Plan {
     topology: Arc<Topology>,
     installed: Option<Installed>,
+    /// How many times routes have been installed.
+    installs: u64,
     /// Base LIDs by port GUID, including ports that are gone: a port that comes back gets its own again.
     remembered: BTreeMap<Guid, Lid>,
     /// By alias GUID, the GUID of the port that holds it and the block of GUIDInfo that contains it.
@@ -175,7 +203,11 @@ impl Plan {
     }
 
     pub(crate) fn install(&mut self, installed: Installed) {
-        self.installed = Some(installed);
+        self.installs = self.installs.wrapping_add(1);
+        self.installed = Some(Installed {
+            version: self.installs,
+            ..installed
+        });
     }
 
     /// The routes in force.

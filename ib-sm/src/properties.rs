@@ -47,7 +47,7 @@ pub fn any_fabric_leaves_the_manager_sane(script: &[u8]) {
         transaction_retries: 1,
         ..SmConfig::default()
     };
-    let limit = config.max_wire_smps;
+    let limit = config.max_wire_smps.max(config.max_wire_smps2.into());
     let mut now = Instant::ZERO;
     let mut sm = SubnetManager::new(config, now);
     let mut open: Vec<Mad> = Vec::new();

@@ -47,6 +47,27 @@ fn routes_on_one_lane_need_no_lane_tables() {
 }
 
 #[test]
+fn one_table_for_all_inputs_is_written_where_switches_can_and_the_option_allows_it() {
+    let sets = |use_optimized_slvl, optimized_sl_to_vl| {
+        let lab = Lab::new("gen-torus-4x4x4").routing(&engine::MINHOP);
+        let lab = lab.config(|config| {
+            config.qos.enabled = true;
+            config.use_optimized_slvl = use_optimized_slvl;
+        });
+        let running = lab.options(|options| options.optimized_sl_to_vl = optimized_sl_to_vl);
+        let sets = running.up().transport.sent_with(Method::SET);
+        let tables = sets.iter();
+        tables
+            .filter(|set| set.attribute_id() == SlToVlMappingTable::ID)
+            .count()
+    };
+    let each = sets(true, 0);
+    assert_eq!(sets(false, 3), each);
+    // Seven inputs and port 0 have a table for each output by themselves.
+    assert!(sets(true, 3) * 3 < each, "{} of {each}", sets(true, 3));
+}
+
+#[test]
 fn quality_of_service_writes_what_the_operator_wishes_and_nothing_twice() {
     let text = "qos TRUE\nqos_max_vls 4\nqos_high_limit 9\nqos_ca_high_limit 3\n\
         qos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,15\nqos_swe_vlarb_low 0:1,1:2,2:3,3:200\n\

@@ -50,6 +50,43 @@ fn any(_: &mut PathRecord) -> PathComponents {
 }
 
 #[test]
+fn more_requests_are_in_flight_while_devices_do_not_answer() {
+    let bring_up = |text: &str| {
+        let (wished, _) = SmConfig::parse(text).unwrap();
+        let lab = Lab::new("gen-ft-oversub2-144").config(|config| {
+            config.max_wire_smps = 1;
+            config.max_wire_smps2 = wished.max_wire_smps2;
+            config.max_smps_timeout = wished.max_smps_timeout;
+        });
+        let hosts = lab
+            .fabric
+            .nodes()
+            .iter()
+            .filter(|node| !node.type_.is_switch());
+        // The manager sits on the first one.
+        let hosts: Vec<_> = hosts
+            .skip(1)
+            .take(10)
+            .map(|node| node.name.clone())
+            .collect();
+        let mut running = lab.start();
+        running.sim.with(|sim| {
+            for name in hosts {
+                let node = sim.find(&name).unwrap();
+                sim.set_behaviour(node, ib_sim::Behaviour::Silent);
+            }
+        });
+        running.run_until_up();
+        running.clock.now().since(ib_mad::Instant::ZERO)
+    };
+    // Ten devices one after the other, each 800 ms; and all at a time after 1 ms each.
+    let alone = bring_up("max_wire_smps2 1\nmax_smps_timeout 1000\n");
+    assert!(alone > Duration::from_secs(8), "{alone:?}");
+    let together = bring_up("max_wire_smps2 32\nmax_smps_timeout 1000\n");
+    assert!(together < alone / 3, "{together:?}, and {alone:?} without");
+}
+
+#[test]
 fn rates_that_old_hosts_do_not_know_are_lowered() {
     let mut fast = fabric("gen-ring-5").to_builder();
     let ends: Vec<_> = fabric("gen-ring-5").links().collect();

@@ -48,6 +48,9 @@ pub(super) struct Wide;
 /// Milliseconds, not fewer than this.
 pub(super) struct Millis(pub(super) u64);
 
+/// Microseconds, at least 1.
+pub(super) struct Micros;
+
 /// Seconds; 0 is never.
 pub(super) struct SecondsOrNever;
 
@@ -185,6 +188,22 @@ impl Codec<Duration> for Millis {
 
     fn write(&self, value: &Duration) -> String {
         value.as_millis().to_string()
+    }
+}
+
+impl Describe for Micros {
+    fn expected(&self) -> String {
+        format!("microseconds, 1 to {}", u32::MAX)
+    }
+}
+
+impl Codec<Duration> for Micros {
+    fn read(&self, text: &str) -> Option<Duration> {
+        narrow(text, 1, u32::MAX.into()).map(Duration::from_micros)
+    }
+
+    fn write(&self, value: &Duration) -> String {
+        value.as_micros().to_string()
     }
 }
 

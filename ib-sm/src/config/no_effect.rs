@@ -34,12 +34,6 @@ no_effect! {
         "`ftree` orders ports by what is behind them and not by their numbers, so switches may be cabled in any order";
     Routing "nue_include_switches" "FALSE"
         "`nue` always keeps routes to switches free of deadlock, as the verifier demands it of all routes";
-    Timing "max_wire_smps2" "4"
-        "the window adapts to the subnet up to `max_wire_smps`";
-    Timing "max_smps_timeout" "600000"
-        "the window adapts to the subnet up to `max_wire_smps`";
-    Qos "use_optimized_slvl" "FALSE"
-        "tables are written port by port";
     Host "console" "off"
         "use `--control SOCKET` and `ib ctl`: a console on a TCP port has no credentials";
     Host "console_port" "10000"

@@ -103,7 +103,8 @@ impl SubnetManager {
 
     /// Maximum number of requests on the wire.
     fn max_in_flight(&self) -> u32 {
-        u32::try_from(self.config.max_wire_smps)
+        let config = &self.config;
+        u32::try_from(config.max_wire_smps.max(config.max_wire_smps2.into()))
             .unwrap_or(u32::MAX)
             .max(4)
     }

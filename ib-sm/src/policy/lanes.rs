@@ -62,13 +62,14 @@ pub(crate) fn sl_to_vl_of(
     tables.collect()
 }
 
-/// Whether a switch uses one SLtoVL table for all its input ports.
+/// Whether one SLtoVL table may be written for all input ports of an output port.
 pub(crate) fn has_optimized_programming(at: Situation<'_>, output: PortId) -> bool {
     let info = at
         .subnet()
         .switch(output.node)
         .and_then(|switch| switch.info());
-    info.is_some_and(|info| info.optimized_sl_to_vl_mapping_programming() != 0)
+    at.config().use_optimized_slvl
+        && info.is_some_and(|info| info.optimized_sl_to_vl_mapping_programming() != 0)
 }
 
 /// The SLtoVL table with this modifier, for packets that leave by `output`.
