@@ -38,7 +38,7 @@ pub use self::{
 };
 use self::{
     commands::Host,
-    console::{CommandQueue, Console},
+    console::{CommandQueue, Console, Request},
     retry::Retry,
     worker::Worker,
 };
@@ -151,11 +151,16 @@ impl ManagedSm {
             self.log.reopen();
             stderr::info(self.host(now).dump());
         }
-        if let Some(command) = self.queue.take() {
-            self.log.command(&command.line);
-            let answer = self.host(now).execute(&command.line);
-            // A client that has gone misses its answer.
-            let _ = command.reply.try_send(answer);
+        // A client that has gone misses its answer.
+        match self.queue.take() {
+            Some(Request::Command(line, reply)) => {
+                self.log.command(&line);
+                let _ = reply.try_send(self.host(now).execute(&line));
+            }
+            Some(Request::Installed(reply)) => {
+                let _ = reply.try_send(self.sm.installed().cloned());
+            }
+            None => {}
         }
         self.companions.poll(&self.sm, now);
         self.keep(now);

@@ -538,7 +538,13 @@ fn decisions_are_logged_by_level_and_the_file_is_opened_again() {
 fn metrics_are_served_over_http() {
     let running = Running::start(
         "metrics",
-        &["--metrics", "127.0.0.1:0", "--log-level", "off"],
+        &[
+            "--metrics",
+            "127.0.0.1:0",
+            "--status-page",
+            "--log-level",
+            "off",
+        ],
         &[],
     );
     running.wait_for("up", is_up);
@@ -587,6 +593,25 @@ fn metrics_are_served_over_http() {
     let status: serde_json::Value = serde_json::from_str(&body).unwrap();
     assert_eq!(status["state"], "Master");
     assert!(get("/etc/passwd").0.contains("404"));
+    let (head, page) = get("/");
+    assert!(head.contains("200") && page.contains("<canvas"), "{head}");
+    assert!(get("/map.js").1.contains("window.subnetMap"));
+    let (_, topology) = get("/topology");
+    let topology: serde_json::Value = serde_json::from_str(&topology).unwrap();
+    assert_eq!(topology["nodes"].as_array().unwrap().len(), 8);
+    assert_eq!(topology["tables"].as_object().unwrap().len(), 4);
+    // The page draws again when this number changes.
+    assert!(status["topology"].is_u64());
+    assert_eq!(status["topology"], running.ask("status")["topology"]);
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(
+        stream,
+        "POST /topology HTTP/1.0\r\nContent-Length: 0\r\n\r\n"
+    )
+    .unwrap();
+    let mut refused = String::new();
+    stream.read_to_string(&mut refused).unwrap();
+    assert!(refused.contains(" 405 "), "{refused}");
 }
 
 #[test]

@@ -69,6 +69,10 @@ pub struct SmCommand {
     /// Serve /metrics for Prometheus and /status as JSON over HTTP; a port alone is the loopback's
     #[arg(long, value_name = "ADDR:PORT", value_parser = metrics::address, conflicts_with = "once")]
     metrics: Option<SocketAddr>,
+    /// Serve the map of the subnet on the same server, at /: it shows the state of the manager and draws routes anew when they
+    /// change
+    #[arg(long, requires = "metrics")]
+    status_page: bool,
     #[command(flatten)]
     log: LogArgs,
     /// Only watch: send no Set of any kind and take no part in the election, beside any manager
@@ -95,6 +99,7 @@ Examples:
   ib sm --device mlx5_0 --port 1             on an adapter, for good
   ib sm --once --json                        one sweep on the first usable port, and a report
   ib sm --control /run/ib-sm/control         to be asked: ib ctl status
+  ib sm --metrics 9090 --status-page         a live map at http://127.0.0.1:9090/
   ib sm --dry-run                            what would be changed
   ib sm --cluster compute.conf               one logical cluster, beside the managers of the others
   ib sm --device sim:NAME                    on what `ib sim --socket NAME` or ibsim serves";
@@ -158,7 +163,8 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         true => "chosen by `guid` of --config",
         false => device.reason(),
     };
-    let chosen = format!("subnet manager on {}: {reason}", port.describe());
+    let described = port.describe();
+    let chosen = format!("subnet manager on {described}: {reason}");
     log.decision(&chosen);
     if !args.once {
         stderr::info(&chosen);
@@ -189,8 +195,10 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         clock.now(),
     )?;
     if let Some(address) = args.metrics {
-        let bound = metrics::serve(address, commands)?;
-        stderr::info(format_args!("metrics at http://{bound}/metrics"));
+        let page = args.status_page.then_some(described);
+        let path = if args.status_page { "" } else { "metrics" };
+        let bound = metrics::serve(address, commands, page)?;
+        stderr::info(format_args!("metrics at http://{bound}/{path}"));
     }
     let once = args.once;
     let observer = match once || args.dry_run {

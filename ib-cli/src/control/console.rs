@@ -21,6 +21,7 @@ use std::{
     time::Duration,
 };
 
+use ib_sm::Installed;
 use rustix::fs::Mode;
 
 use super::wake::Waker;
@@ -35,18 +36,18 @@ const IDLE: Duration = Duration::from_secs(60);
 /// Time within which the manager answers even when it is busy.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// A command line and the channel for its answer.
-pub struct Command {
-    /// The line, without its end.
-    pub line: String,
-    /// The channel for the answer.
-    pub reply: mpsc::SyncSender<String>,
+/// A request to the manager, and the channel for its answer.
+pub enum Request {
+    /// A command line, without its end.
+    Command(String, mpsc::SyncSender<String>),
+    /// The installed routes, which the asker draws.
+    Installed(mpsc::SyncSender<Option<Installed>>),
 }
 
 /// Sends commands to the manager. Each thread may have a clone of its own.
 #[derive(Clone)]
 pub struct CommandSender {
-    sender: mpsc::Sender<Command>,
+    sender: mpsc::Sender<Request>,
     /// Number of commands that the manager has not taken yet.
     waiting: Arc<AtomicUsize>,
     waker: Waker,
@@ -54,7 +55,7 @@ pub struct CommandSender {
 
 /// The commands that wait for the manager.
 pub struct CommandQueue {
-    receiver: mpsc::Receiver<Command>,
+    receiver: mpsc::Receiver<Request>,
     waiting: Arc<AtomicUsize>,
 }
 
@@ -77,21 +78,29 @@ impl CommandSender {
 
     /// Waits for the answer to a command; `None` if the manager does not answer in time.
     pub fn ask(&self, line: &str) -> Option<String> {
+        self.request(|reply| Request::Command(line.to_owned(), reply))
+    }
+
+    /// Waits for the installed routes; `None` if there are none, or the manager does not answer in time.
+    pub fn installed(&self) -> Option<Installed> {
+        self.request(Request::Installed)?
+    }
+
+    fn request<T>(&self, request: impl FnOnce(mpsc::SyncSender<T>) -> Request) -> Option<T> {
         let (reply, answer) = mpsc::sync_channel(1);
-        let line = line.to_owned();
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        self.sender.send(Command { line, reply }).ok()?;
+        self.sender.send(request(reply)).ok()?;
         self.waker.wake();
         answer.recv_timeout(ANSWER).ok()
     }
 }
 
 impl CommandQueue {
-    /// Takes the next command; `None` if there is none.
-    pub fn take(&self) -> Option<Command> {
-        let command = self.receiver.try_recv().ok()?;
+    /// Takes the next request; `None` if there is none.
+    pub fn take(&self) -> Option<Request> {
+        let request = self.receiver.try_recv().ok()?;
         self.waiting.fetch_sub(1, Ordering::Relaxed);
-        Some(command)
+        Some(request)
     }
 
     /// Whether no command waits.

@@ -1,4 +1,5 @@
-//! Read-only access to the manager over HTTP: `/metrics` for Prometheus, `/status` as JSON.
+//! Read-only access to the manager over HTTP: `/metrics` for Prometheus, `/status` as JSON, and with `--status-page` the map of
+//! the subnet at `/`.
 
 use std::{
     fmt::{Display, Write as _},
@@ -11,7 +12,7 @@ use ib_subnet::PortSummary;
 use tiny_http::{Header, Method, Response, Server};
 
 use super::console::CommandSender;
-use crate::error::CliError;
+use crate::{commands::map::live, error::CliError};
 
 /// Reads `ADDRESS:PORT`, or only a port, which is then one of the loopback address.
 ///
@@ -25,11 +26,15 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "expected ADDRESS:PORT, as 127.0.0.1:9090, or a port".to_owned())
 }
 
-/// Serves from a thread of its own. Returns the address with its actual port, as port 0 lets the kernel choose one.
+/// Serves from a thread of its own; with a title also the page of that title. Returns the address with its actual port, as port 0 lets the kernel choose one.
 ///
 /// # Errors
 /// Fails if the address cannot be listened on.
-pub fn serve(at: SocketAddr, commands: CommandSender) -> Result<SocketAddr, CliError> {
+pub fn serve(
+    at: SocketAddr,
+    commands: CommandSender,
+    page: Option<String>,
+) -> Result<SocketAddr, CliError> {
     let refuse = |error: &dyn Display| CliError::at(format_args!("--metrics {at}"), error);
     let server = Server::http(at).map_err(|error| refuse(&error))?;
     let bound = server.server_addr().to_ip().unwrap_or(at);
@@ -39,25 +44,48 @@ pub fn serve(at: SocketAddr, commands: CommandSender) -> Result<SocketAddr, CliE
             for request in server.incoming_requests() {
                 let read = matches!(request.method(), Method::Get | Method::Head);
                 let path = request.url().split('?').next().unwrap_or_default();
-                let command = match path {
-                    "/metrics" => Some(("metrics", "text/plain; version=0.0.4")),
-                    "/status" => Some(("json status", "application/json")),
-                    _ => None,
-                };
-                let response = match command {
+                let answer = match (path, &page) {
                     _ if !read => text(405, "GET only\n"),
-                    None => text(404, "/metrics and /status are served here\n"),
-                    Some((command, kind)) => match commands.ask(command) {
-                        Some(answer) => typed(text(200, &answer), kind),
-                        None => text(503, "the manager does not answer\n"),
-                    },
+                    ("/metrics", _) => asked(&commands, "metrics", "text/plain; version=0.0.4"),
+                    ("/status", _) => asked(&commands, "json status", "application/json"),
+                    ("/", Some(_)) => typed(text(200, &live::page()), "text/html; charset=utf-8"),
+                    ("/map.js", Some(_)) => {
+                        typed(text(200, live::script()), "text/javascript; charset=utf-8")
+                    }
+                    ("/topology", Some(title)) => topology(&commands, title),
+                    (_, None) => text(404, "/metrics and /status are served here\n"),
+                    _ => text(404, "/, /topology, /metrics and /status are served here\n"),
                 };
+                // The page asks nobody but this server, and nobody may show it in a frame.
+                let response = headed(answer, "Content-Security-Policy", POLICY);
                 // A client that has disconnected does not receive its answer.
                 let _ = request.respond(response);
             }
         })
         .map_err(|error| refuse(&error))?;
     Ok(bound)
+}
+
+/// What the page may load: its own parts.
+const POLICY: &str = "default-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
+
+/// The manager's answer to a command.
+fn asked(commands: &CommandSender, command: &str, kind: &str) -> Text {
+    match commands.ask(command) {
+        Some(answer) => typed(text(200, &answer), kind),
+        None => text(503, "the manager does not answer\n"),
+    }
+}
+
+/// The installed routes as the document that the page draws. It is made here, so that the manager does not wait for it.
+fn topology(commands: &CommandSender, title: &str) -> Text {
+    let Some(installed) = commands.installed() else {
+        return text(503, "there are no routes yet\n");
+    };
+    match live::document(&installed, title.to_owned()) {
+        Ok(document) => typed(text(200, &document), "application/json"),
+        Err(error) => text(500, &format!("{error}\n")),
+    }
 }
 
 type Text = Response<std::io::Cursor<Vec<u8>>>;
@@ -67,7 +95,11 @@ fn text(status: u16, body: &str) -> Text {
 }
 
 fn typed(response: Text, kind: &str) -> Text {
-    match Header::from_bytes("Content-Type", kind) {
+    headed(response, "Content-Type", kind)
+}
+
+fn headed(response: Text, name: &str, value: &str) -> Text {
+    match Header::from_bytes(name, value) {
         Ok(header) => response.with_header(header),
         Err(()) => response,
     }

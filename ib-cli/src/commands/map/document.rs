@@ -6,6 +6,7 @@ use ib_diag::{Finding, Report, Snapshot, SnapshotNode};
 use ib_routing::{
     ChannelIdx, Fabric, Layout, LidMap, NodeIdx, PortRef, Routes, VerifyReport, layout::Labels,
 };
+use ib_sm::Installed;
 use serde::Serialize;
 
 use crate::output::place;
@@ -17,6 +18,19 @@ pub struct Routed {
     pub routes: Routes,
     pub verified: VerifyReport,
     pub observed: Option<(Snapshot, Report)>,
+}
+
+impl Routed {
+    /// What a running manager has installed.
+    pub fn of_manager(installed: &Installed) -> Self {
+        Self {
+            fabric: installed.fabric().clone(),
+            lids: installed.lids().clone(),
+            routes: Routes::clone(installed.routes()),
+            verified: installed.report().clone(),
+            observed: None,
+        }
+    }
 }
 
 /// Number of characters of a name that fit into a box.

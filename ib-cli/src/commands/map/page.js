@@ -668,6 +668,13 @@ window.subnetMap = {
   chosen: () => chosen,
   path: () => path,
   view: () => ({ ...view, hostsAreShown: hostsAreShown() }),
+  restore({ scale, x, y, search: text, colour }) {
+    element('search').value = text;
+    if (text) search();
+    Object.assign(view, { scale, x, y });
+    isWhole = false;
+    paintBy(colour);
+  },
   draw,
 };
 

@@ -6,6 +6,7 @@ use crate::error::CliError;
 const FRAME: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+const LIVE: &str = include_str!("live.js");
 
 /// The page as one text. Names from the fabric occur only in the document.
 pub fn write(document: &Document) -> Result<String, CliError> {
@@ -20,6 +21,25 @@ pub fn write(document: &Document) -> Result<String, CliError> {
         }
     }
     Ok(page)
+}
+
+/// The page of a running manager, without a document: its script asks for one.
+pub fn live() -> String {
+    let mut page = String::with_capacity(FRAME.len() + STYLE.len() + LIVE.len());
+    for part in FRAME.split_inclusive('\n') {
+        match part.trim() {
+            "<!-- style -->" => page.push_str(STYLE),
+            "<!-- data -->" => page.push_str("null\n"),
+            "<!-- script -->" => page.push_str(LIVE),
+            _ => page.push_str(part),
+        }
+    }
+    page
+}
+
+/// The script that draws a document.
+pub const fn script() -> &'static str {
+    SCRIPT
 }
 
 /// The document without characters that could begin or end an element: a node description may contain `</script>`. JSON
@@ -50,7 +70,7 @@ mod tests {
             assert_eq!(FRAME.matches(place).count(), 1, "{place}");
         }
         // The page must not load anything, because it has to work without a network.
-        for part in [FRAME, STYLE, SCRIPT] {
+        for part in [FRAME, STYLE, SCRIPT, LIVE] {
             assert!(!part.contains("http"), "{part}");
         }
     }
