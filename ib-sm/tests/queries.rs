@@ -11,7 +11,7 @@ use ib_sa::{
 };
 use ib_testkit::lab::{Lab, client::Client};
 use ib_wire::{Gid, GidPrefix, Lid};
-use ib_wire::{Lmc, Sl};
+use ib_wire::{Lmc, PortNum, Sl};
 
 #[test]
 fn a_table_of_all_nodes_has_each_end_port_once() {
@@ -236,4 +236,21 @@ fn port_0_of_a_switch_has_four_empty_arbitration_blocks() {
         let numbers: Vec<u8> = blocks.iter().map(|block| block.block_num()).collect();
         assert_eq!(numbers, [1, 2, 3, 4]);
     }
+}
+
+#[test]
+fn the_port_number_of_a_ca_is_not_looked_at_in_arbitration_tables() {
+    let mut client = Client::new("gen-ring-5");
+    let blocks = |client: &mut Client, port| {
+        let mut template = VlArbitrationTableRecord::default();
+        template
+            .set_lid(client.lid())
+            .set_output_port_num(PortNum(port));
+        let mask =
+            VlArbitrationTableComponents::LID | VlArbitrationTableComponents::OUTPUT_PORT_NUM;
+        client.table(&template, mask.into()).len()
+    };
+    let own = blocks(&mut client, 1);
+    assert!(own > 0);
+    assert_eq!(blocks(&mut client, 0), own);
 }

@@ -12,7 +12,7 @@ use ib_sa::{
     PortInfoExtendedRecord, PortInfoRecord, RandomForwardingTableRecord, Record, SaMad,
     ServiceAssociationComponents, ServiceAssociationRecord, ServiceRecord,
     SlToVlMappingTableRecord, SmInfoRecord, SwitchInfoRecord, TraceRecord,
-    VlArbitrationTableRecord,
+    VlArbitrationTableComponents, VlArbitrationTableRecord,
 };
 use ib_wire::{Lid, table::padded};
 
@@ -81,10 +81,16 @@ impl SubnetAdministrator {
                 SlToVlMappingTableRecord::lid,
                 records::sl_to_vl_tables,
             ),
-            VlArbitrationTableRecord::ID => of_port(
+            VlArbitrationTableRecord::ID => of_nodes_by(
                 context,
-                VlArbitrationTableRecord::lid,
+                |view, template: &VlArbitrationTableRecord, mask| {
+                    Scope::of(view, template.lid(), mask)
+                },
                 records::vl_arbitration_tables,
+                |record, template, mask| {
+                    let mask = without_port_of_end_node(view, record.lid(), mask);
+                    record.matches(template, mask)
+                },
             ),
             // Partitions are shown only to requesters with the SM_Key (15.2.5.18).
             PKeyTableRecord::ID if !view.is_trusted() => {
@@ -351,6 +357,17 @@ where
     chosen(request, all(view, scope), |record, template| {
         matches(record, template, mask)
     })
+}
+
+/// The mask without the output port if the record's LID is not a switch's: the port of a CA follows from its LID, and
+/// OpenSM 3.3.23 does not look at the number.
+fn without_port_of_end_node(view: View<'_>, lid: Lid, mask: ComponentMask) -> ComponentMask {
+    let owner = view.port_with(lid);
+    let owner = owner.and_then(|port| view.subnet.node(port.node));
+    if owner.is_none_or(|node| node.is_switch()) {
+        return mask;
+    }
+    ComponentMask(mask.0 & !VlArbitrationTableComponents::OUTPUT_PORT_NUM.bits())
 }
 
 /// The status for a record that does not fit in its datagram.
