@@ -643,7 +643,6 @@ impl SubnetManager {
         summary.ports = ports;
         summary.mads = mads;
         self.serve_what_was_found();
-        self.find_standbys(now);
         self.history.swept = true;
         self.summary = self.sweep.summary.clone();
         let summary = Box::new(self.summary.clone());

@@ -3,9 +3,9 @@
 //!
 //! Hosts register with the master alone. Without replication a new master has to ask every host to register again
 //! (ClientReregister), and the hosts' traffic is cut off until they have done so. The messages belong to a vendor
-//! class that only managers of this crate support ([`message`] has the layout). A manager that does not answer,
-//! such as OpenSM, is not asked again until it has been away. Its hosts register again as they would without
-//! replication.
+//! class that only managers of this crate support ([`message`] has the layout). Such a manager registers a service with
+//! its master while it is in STANDBY ([`registration`]). A standby without this service, such as OpenSM, is sent no
+//! message. When it takes over, hosts register again as they would without replication.
 //!
 //! The master numbers its states. It asks each standby for the number of the state that it holds, sends the
 //! changes since then or the whole state, and asks again: only the answer counts. A standby accepts an update if
@@ -15,6 +15,7 @@
 
 mod entry;
 pub(crate) mod message;
+pub(crate) mod registration;
 
 use alloc::{
     collections::{BTreeMap, VecDeque},
@@ -148,7 +149,7 @@ impl Replication {
         header.mgmt_class() == message::CLASS && header.class_version() == message::CLASS_VERSION
     }
 
-    /// Sets the standby managers that the master found. Others are forgotten, and are asked again when they come
+    /// Sets the standby managers that take replicas. Others are forgotten, and are asked again when they come
     /// back.
     pub(crate) fn set_peers(&mut self, now: Instant, found: &BTreeMap<Guid, MadAddress>) {
         self.peers.retain(|guid, _| found.contains_key(guid));

@@ -134,6 +134,11 @@ impl SubnetAdministrator {
         self.version
     }
 
+    /// Whether the port with this GUID has registered this service.
+    pub(crate) fn has_service(&self, id: u64, port: Guid) -> bool {
+        self.services.has(id, port)
+    }
+
     /// Numbers of registrations that the administrator keeps.
     pub(crate) fn counts(&self) -> RegistrationCounts {
         RegistrationCounts {

@@ -23,7 +23,7 @@ fn of_three_managers_that_start_together_the_highest_wins() {
 }
 
 #[test]
-fn a_late_lower_manager_stands_by_and_sends_only_polls() {
+fn a_late_lower_manager_stands_by_and_sends_only_polls_and_registrations() {
     let (mut managers, ports) = Managers::new("gen-ring-5");
     let first = managers.start(ports[0], 3);
     managers.run_for(5 * SECOND);
@@ -33,7 +33,8 @@ fn a_late_lower_manager_stands_by_and_sends_only_polls() {
     assert_eq!(managers.states(), [SmState::MASTER, SmState::STANDBY]);
     let before = managers.hosts[late].sent;
     managers.run_for(100 * SECOND);
-    assert_eq!(managers.hosts[late].sent - before, 10);
+    // At each of ten polls: Get(SMInfo) of the master, Get(PortInfo) of the own port, and Set(ServiceRecord).
+    assert_eq!(managers.hosts[late].sent - before, 3 * 10);
     assert!(managers.hosts[first].sm.is_up());
 }
 

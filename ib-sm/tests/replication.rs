@@ -118,7 +118,7 @@ impl Scene {
         self.ask(&requests)
     }
 
-    /// The memberships that a manager keeps, as (group, LID, port), and its services.
+    /// The memberships that a manager keeps, as (group, LID, port), and the client's services.
     fn kept(&self, manager: usize) -> (BTreeSet<(Gid, u16, Gid)>, usize) {
         let now = self.managers.sim.with(|sim| sim.now());
         let kept = self.managers.hosts[manager].sm.registrations(now);
@@ -127,7 +127,12 @@ impl Scene {
             let ports = group.members.iter();
             ports.map(move |member| (mgid, mlid, member.port_gid()))
         });
-        (members.collect(), kept.services.len())
+        // Standby managers register a service too.
+        let services = kept
+            .services
+            .iter()
+            .filter(|service| service.service_gid() == self.ports[30]);
+        (members.collect(), services.count())
     }
 
     /// Switches with an entry for a multicast LID.

@@ -3,16 +3,19 @@
 use alloc::collections::BTreeSet;
 use core::time::Duration;
 
-use ib_mad::{Attribute as _, Instant, Mad, MadStatus, Method, MgmtClass, NoticeSm, TrapNumber};
-use ib_smp::{DrDirection, SmControl, SmInfo, SmState, SmpDirected, SmpLidRouted};
+use ib_mad::{
+    Attribute as _, Instant, Mad, MadAddress, MadStatus, Method, MgmtClass, NoticeSm, TrapNumber,
+};
+use ib_smp::{DrDirection, PortInfo, SmControl, SmInfo, SmState, SmpDirected, SmpLidRouted};
 use ib_subnet::PortId;
-use ib_wire::{Guid, PortNum, table::padded};
+use ib_wire::{Gid, Guid, Lid, PortNum, Sl, table::padded};
 
 use super::{MAX_ANSWERS, Mode, SubnetManager, later};
 use crate::{
     apply::directed,
     election::{ElectionAction, ElectionInput},
     event::{Event, SweepCause},
+    replication::registration,
     trap::{self, TrapAction},
 };
 
@@ -26,12 +29,19 @@ pub(super) enum PeerRequest {
     Poll(PortId),
     /// HANDOVER: the manager on this port is to become the master.
     HandOver(PortId),
+    /// Get(PortInfo) of the own port: where the master's administrator is.
+    FindAdministrator(PortId),
+    /// Set(ServiceRecord) at the administrator with this LID: this standby takes replicas. The port is its own.
+    Register(PortId, Lid, Sl),
 }
 
 impl PeerRequest {
     pub(super) const fn port(self) -> PortId {
         match self {
-            Self::Poll(port) | Self::HandOver(port) => port,
+            Self::Poll(port)
+            | Self::HandOver(port)
+            | Self::FindAdministrator(port)
+            | Self::Register(port, ..) => port,
         }
     }
 }
@@ -77,10 +87,23 @@ impl SubnetManager {
         let m_key = self.subnet.m_key(port, self.config.m_key);
         let (method, modifier, data) = match request {
             PeerRequest::Poll(_) => (Method::GET, 0, [0; 64]),
+            PeerRequest::FindAdministrator(_) => {
+                let (get, port) = (Method::GET, port.port.0.into());
+                return Some(directed(&path, m_key, get, PortInfo::ID, port, &[0; 64]));
+            }
             PeerRequest::HandOver(_) => {
                 let mut own = self.election.current();
                 own.set_sm_state(SmState::MASTER);
                 (Method::SET, SmControl::HANDOVER.0, padded(own.as_bytes()))
+            }
+            PeerRequest::Register(_, lid, sl) => {
+                let own = Gid::new(self.config.subnet_prefix, self.election.current().guid());
+                let interval = self.config.sminfo_polling_timeout;
+                return Some(registration::request(
+                    MadAddress::gsi(lid, sl),
+                    own,
+                    interval,
+                ));
             }
         };
         Some(directed(&path, m_key, method, SmInfo::ID, modifier, &data))
@@ -189,7 +212,11 @@ impl SubnetManager {
     pub(super) fn poll(&mut self, now: Instant) {
         self.polling.at = Some(self.next_poll(now));
         match self.polling.port {
-            Some(port) => self.urgent.push_back(PeerRequest::Poll(port)),
+            Some(port) => {
+                let own = self.subnet.own_port().map(PeerRequest::FindAdministrator);
+                self.urgent.push_back(PeerRequest::Poll(port));
+                self.urgent.extend(own);
+            }
             // The master appeared after the last discovery, so its port is unknown and it cannot be asked.
             None => self.on_poll_failed(now),
         }
@@ -201,6 +228,9 @@ impl SubnetManager {
     }
 
     pub(super) fn on_peer_answer(&mut self, now: Instant, request: PeerRequest, mad: &Mad) {
+        if let PeerRequest::Register(..) = request {
+            return;
+        }
         // In a directed-route SMP the highest bit of the common header's status is the direction.
         let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
             return;
@@ -211,6 +241,16 @@ impl SubnetManager {
                 // The other manager refused the subnet, which would be left without a master.
                 self.events.push_back(Event::HandoverRefused { status });
                 self.elect(now, ElectionInput::PollFailed);
+            }
+            return;
+        }
+        if let PeerRequest::FindAdministrator(own) = request {
+            if let Ok((info, _)) = PortInfo::parse(smp.smp_data(), 0)
+                && self.state() == SmState::STANDBY
+                && info.master_sm_lid().is_unicast()
+            {
+                let (lid, sl) = (info.master_sm_lid(), info.master_sm_sl());
+                self.urgent.push_back(PeerRequest::Register(own, lid, sl));
             }
             return;
         }
@@ -234,6 +274,8 @@ impl SubnetManager {
             PeerRequest::Poll(_) => self.on_poll_failed(now),
             // The order may have been lost; the poll shows whether there is a master.
             PeerRequest::HandOver(_) => self.on_poll_failed(now),
+            // The next poll registers again.
+            PeerRequest::FindAdministrator(_) | PeerRequest::Register(..) => {}
         }
     }
 
@@ -330,7 +372,12 @@ impl SubnetManager {
                 self.pending.everything = Some(SweepCause::Election);
             }
             ElectionAction::StopPolling => self.stop_polling(),
-            ElectionAction::Poll(guid) => self.stand_by(now, guid),
+            ElectionAction::Poll(guid) => {
+                self.stand_by(now, guid);
+                // The master may have sent its HANDOVER while this manager was still discovering. The poll shows that
+                // the other manager is not the master any more, so this one takes over without waiting.
+                self.poll(now);
+            }
             ElectionAction::HandOver(guid) => {
                 self.stand_by(now, guid);
                 if let Some(port) = self.polling.port {

@@ -5,10 +5,14 @@ use alloc::collections::BTreeMap;
 
 use ib_mad::{Instant, MadAddress};
 use ib_smp::SmState;
+use ib_subnet::PortId;
 use ib_wire::{Guid, Sl};
 
-use super::{Conduct, SubnetManager};
-use crate::{election::ElectionAction, replication::Own};
+use super::SubnetManager;
+use crate::{
+    election::ElectionAction,
+    replication::{Own, registration},
+};
 
 impl SubnetManager {
     /// This manager's identity to its peers, and the master for which it is in STANDBY, if there is one.
@@ -21,19 +25,17 @@ impl SubnetManager {
         (own, master.filter(|_| !self.history.served))
     }
 
-    /// Passes the standby managers that a sweep found to the replication.
-    pub(super) fn find_standbys(&mut self, now: Instant) {
-        if self.state() != SmState::MASTER || self.conduct == Conduct::Observe {
-            return;
-        }
+    /// Passes the standby managers that the last sweep found and that take replicas to the replication.
+    fn find_standbys(&mut self, now: Instant) {
         let own_lid = self.view().own_lid();
-        let address = |port| {
+        let address = |port: PortId| {
             let lid = self.subnet.port(port)?.lids()?.base();
             let sl = self.plan.routes().map(|routes| routes.sl(own_lid, lid));
             Some(MadAddress::gsi(lid, sl.unwrap_or(Sl::ZERO)))
         };
-        let others = self.others.iter();
-        let others = others.filter(|(_, info)| self.election.hears(info));
+        let others = self.others.iter().filter(|(_, info)| {
+            self.election.hears(info) && self.sa.has_service(registration::SERVICE_ID, info.guid())
+        });
         let found: BTreeMap<Guid, MadAddress> = others
             .filter_map(|&(port, info)| Some((info.guid(), address(port)?)))
             .collect();
@@ -43,6 +45,7 @@ impl SubnetManager {
     /// Notes that registrations may have changed.
     pub(super) fn note_registrations(&mut self, now: Instant) {
         if self.state() == SmState::MASTER && self.history.served {
+            self.find_standbys(now);
             self.replication.note_version(now, self.sa.version());
         }
     }
