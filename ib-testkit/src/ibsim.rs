@@ -66,6 +66,12 @@ impl Ibsim {
         &self.name
     }
 
+    /// A file of this name in the server's folder, which is removed with the server.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
     /// A program that attaches to this server as `node`.
     #[must_use]
     pub fn client(&self, program: impl AsRef<std::ffi::OsStr>, node: &str) -> Command {
