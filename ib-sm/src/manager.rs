@@ -159,6 +159,8 @@ pub struct SubnetManager {
     traps: TrapFilter,
     sa: SubnetAdministrator,
     replication: Replication,
+    /// Requests for the SMInfo that arrived before the own port's GUID was known.
+    early: VecDeque<Mad>,
     /// Answers that have not been sent yet.
     answers: VecDeque<Mad>,
     answers_sent: u64,
@@ -288,6 +290,7 @@ impl SubnetManager {
             urgent: VecDeque::new(),
             traps: TrapFilter::default(),
             replication: Replication::new(window_config(&config), config.first_transaction_id),
+            early: VecDeque::new(),
             answers: VecDeque::new(),
             answers_sent: 0,
             events: VecDeque::new(),
@@ -708,7 +711,7 @@ impl SubnetManager {
                 if let Mode::Observing(walk) = &mut self.mode {
                     walk.handle_answer(&mut self.subnet, read, mad);
                 }
-                self.learn_own_guid();
+                self.learn_own_guid(now);
             }
             Purpose::Apply(request) => self.on_apply_answer(request, mad),
         }

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use ib_mad::{Instant, SmKey};
+use ib_mad::{
+    Attribute as _, Engine as _, Input, Instant, MadAddress, Method, SmKey, TransactionId,
+};
 use ib_routing::PortRef;
-use ib_sm::Event;
-use ib_smp::SmState;
+use ib_sm::{Event, SmConfig, SubnetManager};
+use ib_smp::{SmInfo, SmState, SmpLidRouted};
 use ib_testkit::lab::{Lab, managers::Managers};
+use ib_transport::{MadTransport as _, Received};
+use ib_wire::Lid;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -199,4 +203,37 @@ fn two_keys_are_two_masters_and_both_say_so() {
         let is_said = |event: &Event| matches!(event, Event::SmKeyMismatch { .. });
         assert!(events.iter().any(is_said), "manager {host}");
     }
+}
+
+#[test]
+fn a_request_for_the_sm_info_before_the_own_port_is_known_is_answered_as_soon_as_it_is() {
+    let (managers, ports) = Managers::new("gen-ring-5");
+    let mut transport = managers.sim.attach(ports[0]).unwrap();
+    let now = managers.sim.with(|sim| sim.now());
+    let mut sm = SubnetManager::new(SmConfig::default(), now);
+    let mut get = SmpLidRouted::new(Method::GET, SmInfo::ID, 0);
+    get.set_transaction_id(TransactionId(77));
+    sm.handle_input(now, Input::Mad(&get.to(MadAddress::smi(Lid(9)))));
+    let mut answers = Vec::new();
+    let time = || managers.sim.with(|sim| sim.now());
+    sm.handle_timeout(now);
+    while answers.is_empty() && time() < Instant::ZERO + SECOND {
+        while let Some(mad) = sm.poll_transmit(time()) {
+            match mad.header().transaction_id() {
+                TransactionId(77) => answers.push(mad),
+                _ => transport.send(&mad).unwrap(),
+            }
+        }
+        let soon = time() + Duration::from_millis(1);
+        if let Some(Received::Mad(mad)) = transport.recv(Some(soon)).unwrap() {
+            sm.handle_input(time(), Input::Mad(&mad));
+        }
+    }
+    let [answer] = &answers[..] else {
+        panic!("{} answers", answers.len());
+    };
+    let (smp, _) = SmpLidRouted::parse(&answer.bytes, 0).unwrap();
+    let (info, _) = SmInfo::parse(smp.smp_data(), 0).unwrap();
+    let own = managers.sim.with(|sim| sim.port(ports[0]).unwrap().guid());
+    assert_eq!((smp.method(), info.guid()), (Method::GET_RESP, own));
 }

@@ -67,14 +67,17 @@ impl Polling {
 
 impl SubnetManager {
     /// Notes the own port's GUID as soon as it is known: another manager that discovers at the same time waits
-    /// for this manager's SMInfo.
-    pub(super) fn learn_own_guid(&mut self) {
+    /// for this manager's SMInfo. Requests that arrived earlier are answered now.
+    pub(super) fn learn_own_guid(&mut self, now: Instant) {
         let own = self.subnet.own_port().and_then(|own| self.subnet.port(own));
         if let Some(guid) = own
             .map(|port| port.guid())
             .filter(|&guid| guid != Guid::NONE)
         {
             self.election.set_guid(guid);
+            for request in core::mem::take(&mut self.early) {
+                self.on_sm_info(now, &request);
+            }
         }
     }
 
@@ -288,7 +291,14 @@ impl SubnetManager {
 
     /// Answers another manager's SMInfo request, and carries out its order.
     fn on_sm_info(&mut self, now: Instant, mad: &Mad) {
-        if self.election.current().guid() == Guid::NONE || self.conduct == super::Conduct::Observe {
+        if self.conduct == super::Conduct::Observe {
+            return;
+        }
+        if self.election.current().guid() == Guid::NONE {
+            // A manager that finds this one before it has read its own port would wait in vain for the answer.
+            if self.early.len() < MAX_ANSWERS {
+                self.early.push_back(*mad);
+            }
             return;
         }
         let header = mad.header();
