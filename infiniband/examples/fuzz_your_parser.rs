@@ -4,10 +4,7 @@
 
 use infiniband::{
     strategy::{faulty_packet, valid_packet},
-    wire::{
-        FaultKind, OpCode,
-        packet::{Network, Start},
-    },
+    wire::{FaultKind, OpCode, packet},
 };
 use proptest::prelude::*;
 
@@ -25,13 +22,13 @@ fn dest_qp(packet: &[u8]) -> Option<u32> {
 }
 
 fn main() {
-    let roce = [Network::RoceV2Ipv4];
+    let roce = [packet::Network::RoceV2Ipv4];
     proptest!(|(
         packet in valid_packet().networks(&roce).op_codes(&[OpCode::RC_SEND_ONLY]),
         cut in faulty_packet().networks(&roce).faults(&[FaultKind::Truncated]),
     )| {
         // Packets in an Ethernet frame, or with options, are not this parser's.
-        if packet.start == Start::RoceV2Ipv4 && packet.bytes.first() == Some(&0x45) {
+        if packet.start == packet::Start::RoceV2Ipv4 && packet.bytes.first() == Some(&0x45) {
             prop_assert!(dest_qp(&packet.bytes).is_some());
         }
         let _ = dest_qp(&cut.bytes);
