@@ -511,6 +511,9 @@ impl Walk {
         }
         if is_restarted_switch && let Some(switch) = subnet.switch_mut(port.node) {
             switch.forget_tables();
+            if let Some(node) = subnet.node_mut(port.node) {
+                node.ports.iter_mut().for_each(crate::Port::forget_tables);
+            }
             self.read_unknown_blocks(subnet, port.node);
         }
         if !leads_on {
