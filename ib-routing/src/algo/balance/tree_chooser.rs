@@ -59,9 +59,9 @@ pub(super) struct TreeChooser {
     to: IdxVec<ChannelIdx, SwitchIdx>,
     /// How many ports at each switch send to each LID.
     senders: IdxVec<SwitchIdx, u32>,
-    /// Routes that pass each switch in each tree of the group at hand, with [`FRACTION`] bits behind the
-    /// point: the LIDs of a subnet, times those at one switch, leave room for that.
-    flow: IdxVec<SwitchIdx, [u32; SIDE_BY_SIDE]>,
+    /// Routes that pass each switch in each tree of the group at hand, with [`FRACTION`] bits
+    /// behind the point. Whole clusters of LIDs behind one switch need more than 32 bits.
+    flow: IdxVec<SwitchIdx, [u64; SIDE_BY_SIDE]>,
     /// Expected routes that pass each switch, with [`FRACTION`] bits behind the point.
     expected: IdxVec<SwitchIdx, u64>,
     /// Load along the lightest path from each switch.
@@ -146,11 +146,11 @@ impl TreeChooser {
     /// Lets the senders at every switch send to each tree of a group.
     #[inline]
     fn begin(&mut self, group: Group) {
-        let weight = (group.weight as u32) << FRACTION;
-        let weights: [u32; SIDE_BY_SIDE] =
+        let weight = group.weight << FRACTION;
+        let weights: [u64; SIDE_BY_SIDE] =
             core::array::from_fn(|tree| if tree < group.count { weight } else { 0 });
         for (flow, &senders) in self.flow.iter_mut().zip(self.senders.iter()) {
-            *flow = weights.map(|weight| weight.wrapping_mul(senders));
+            *flow = weights.map(|weight| weight * u64::from(senders));
         }
     }
 
@@ -191,7 +191,7 @@ impl TreeChooser {
     #[inline]
     fn send_all(&mut self, from: SwitchIdx, next_hop: NextHop) {
         let routes = self.flow[from];
-        self.load[next_hop.channel] += routes.map(u64::from).iter().sum::<u64>();
+        self.load[next_hop.channel] += routes.iter().sum::<u64>();
         for (flow, routes) in self.flow[next_hop.to].iter_mut().zip(routes) {
             *flow += routes;
         }
@@ -218,7 +218,7 @@ impl TreeChooser {
                     .get(tree)
                     .copied()
                     .unwrap_or_default();
-                let key = load + behind + (u64::from(passing) & meeting);
+                let key = load + behind + (passing & meeting);
                 (least, best) = if key < least {
                     (key, number)
                 } else {
@@ -226,7 +226,7 @@ impl TreeChooser {
                 };
             }
             if let (Some(load), Some(next_hop)) = (load.get_mut(best), next_hops.get(best)) {
-                *load += u64::from(routes);
+                *load += routes;
                 *place = node.place_of(next_hop.channel);
                 if let Some(flow) = self.flow[next_hop.to].get_mut(tree) {
                     *flow += routes;
@@ -258,7 +258,7 @@ impl TreeChooser {
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
             let loads = keys.iter().zip(next_hops).map(|(key, next_hop)| {
                 let passing = flow[next_hop.to].get(tree).copied().unwrap_or_default();
-                key + (u64::from(passing) & *meeting)
+                key + (passing & *meeting)
             });
             // The next hop's number is the key's low byte (a switch has 254 ports at most), so that the
             // minimum needs no branch.
@@ -267,9 +267,9 @@ impl TreeChooser {
             let (Some(next_hop), Some(key)) = (next_hops.get(number), keys.get_mut(number)) else {
                 continue;
             };
-            *key += u64::from(routes);
+            *key += routes;
             *place = node.place_of(next_hop.channel);
-            load[next_hop.channel] += u64::from(routes);
+            load[next_hop.channel] += routes;
             if let Some(flow) = flow[next_hop.to].get_mut(tree) {
                 *flow += routes;
             }
@@ -300,7 +300,7 @@ impl TreeChooser {
             let places = choices.of(node.switch);
             for (tree, (&mut place, routes)) in places.iter_mut().zip(routes).enumerate() {
                 let channel = node.channel(place);
-                self.load[channel] -= u64::from(routes);
+                self.load[channel] -= routes;
                 if let Some(flow) = self.flow[self.to[channel]].get_mut(tree) {
                     *flow += routes;
                 }
