@@ -19,6 +19,9 @@ mod routing;
 mod row;
 mod sa;
 mod sim;
+mod whatif;
+
+use std::collections::BTreeSet;
 
 use clap::{Parser, ValueEnum};
 
@@ -55,6 +58,8 @@ enum Subject {
     Sa,
     /// The diagnostics, as whole processes.
     Diag,
+    /// Each cable failed in turn.
+    Whatif,
 }
 
 impl Subject {
@@ -69,6 +74,7 @@ impl Subject {
             Self::Bringup => "bringup",
             Self::Sa => "sa",
             Self::Diag => "diag",
+            Self::Whatif => "whatif",
         }
     }
 
@@ -83,6 +89,21 @@ impl Subject {
             Self::Bringup => bringup::rows(),
             Self::Sa => sa::rows(),
             Self::Diag => diag::rows(),
+            Self::Whatif => whatif::rows(),
+        }
+    }
+
+    /// The peers that some cases of the subject need, but for those that are part of the build.
+    fn peers(self) -> &'static [&'static str] {
+        match self {
+            Self::Crc | Self::Whatif => &[],
+            Self::Mad => &["cc"],
+            Self::Packet => &["tshark"],
+            Self::Routing => &["ibsim"],
+            Self::Sim => &["ibsim", "ibnetdiscover", "opensm"],
+            Self::Bringup => &["ibsim", "opensm"],
+            Self::Sa => &["opensm", "cc"],
+            Self::Diag => &["ibnetdiscover", "iblinkinfo", "ibqueryerrors"],
         }
     }
 }
@@ -93,6 +114,10 @@ fn main() {
         [] => Subject::value_variants(),
         named => named,
     };
+    // Said now, and not after all others were measured.
+    for peer in missing_peers(subjects) {
+        eprintln!("missing: {peer}");
+    }
     let rows: Vec<Row> = subjects
         .iter()
         .flat_map(|subject| {
@@ -108,4 +133,17 @@ fn main() {
     } else {
         row::print(&rows);
     }
+}
+
+/// The peers of these subjects that are not here: their cases will have no ratio.
+fn missing_peers(subjects: &[Subject]) -> BTreeSet<&'static str> {
+    let peers = subjects.iter().flat_map(|subject| subject.peers());
+    let mut missing: BTreeSet<&str> = peers
+        .copied()
+        .filter(|peer| !measure::is_installed(peer))
+        .collect();
+    if subjects.contains(&Subject::Routing) && opensm::binary().is_err() {
+        missing.insert("an OpenSM with clocks around its engines, which OPENSM_BENCH names");
+    }
+    missing
 }

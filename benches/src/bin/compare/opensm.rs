@@ -23,6 +23,16 @@ pub(crate) struct Run {
     pub(crate) quality: Quality,
 }
 
+/// The OpenSM that `OPENSM_BENCH` names.
+///
+/// # Errors
+/// It names no file.
+pub(crate) fn binary() -> Result<PathBuf, Error> {
+    let binary = env::var_os("OPENSM_BENCH").map(PathBuf::from);
+    let binary = binary.filter(|path| path.is_file());
+    Ok(binary.ok_or("set OPENSM_BENCH to an OpenSM with clocks around its engines")?)
+}
+
 /// An OpenSM and the files that it reads.
 pub(crate) struct OpenSm<'a> {
     binary: PathBuf,
@@ -36,10 +46,7 @@ impl<'a> OpenSm<'a> {
     /// # Errors
     /// There is none, or the files cannot be written.
     pub(crate) fn new(fabric: &'a Fabric, case: &str) -> Result<Self, Error> {
-        let binary = env::var_os("OPENSM_BENCH")
-            .map(PathBuf::from)
-            .filter(|path| path.is_file())
-            .ok_or("set OPENSM_BENCH to an OpenSM with clocks around its engines")?;
+        let binary = binary()?;
         let directory = env::temp_dir().join(format!("compare-{}-{case}", std::process::id()));
         fs::create_dir_all(&directory)?;
         let opensm = Self {
