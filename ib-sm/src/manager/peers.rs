@@ -53,6 +53,8 @@ pub(super) struct Polling {
     port: Option<PortId>,
     at: Option<Instant>,
     failed: u8,
+    /// Whether a HANDOVER arrived while this manager was still discovering. Its sender is not the master any more.
+    offered: bool,
 }
 
 impl Polling {
@@ -318,7 +320,9 @@ impl SubnetManager {
             }
             self.answer_sm_info(mad, &before, status);
             if status.is_ok() {
+                let discovers = self.state() == SmState::DISCOVERING;
                 self.elect(now, input);
+                self.polling.offered = discovers && order == SmControl::HANDOVER;
             }
             return;
         }
@@ -383,10 +387,13 @@ impl SubnetManager {
             }
             ElectionAction::StopPolling => self.stop_polling(),
             ElectionAction::Poll(guid) => {
+                let offered = self.polling.offered;
                 self.stand_by(now, guid);
-                // The master may have sent its HANDOVER while this manager was still discovering. The poll shows that
-                // the other manager is not the master any more, so this one takes over without waiting.
-                self.poll(now);
+                if offered {
+                    // The poll shows that the other manager is not the master any more, so this one takes over
+                    // without waiting.
+                    self.poll(now);
+                }
             }
             ElectionAction::HandOver(guid) => {
                 self.stand_by(now, guid);
@@ -410,6 +417,7 @@ impl SubnetManager {
             port: port.or_else(|| self.subnet.find_port(master)),
             at: Some(self.next_poll(now)),
             failed: 0,
+            offered: false,
         };
         self.events.push_back(Event::StandingBy { master });
     }
