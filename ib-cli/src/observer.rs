@@ -9,8 +9,9 @@ use std::{
 use ib_sm::{Event, Phase, SubnetManager};
 
 use crate::output::{
+    count,
     progress::Progress,
-    report::{Report, Seconds, count, seconds},
+    report::{Report, Seconds, seconds},
     stderr, warning,
 };
 
@@ -37,6 +38,10 @@ pub struct ProgressObserver {
     progress: Progress,
     /// Warnings since the subnet was up last.
     warnings: BTreeSet<String>,
+    /// Why routes were not installed, since the last sweep that failed.
+    refused: Vec<String>,
+    /// Failures that were said since the subnet was up last.
+    said: BTreeSet<String>,
 }
 
 impl ProgressObserver {
@@ -50,6 +55,8 @@ impl ProgressObserver {
             quiet: false,
             progress: Progress::new("phases", Phase::ALL.len()),
             warnings: BTreeSet::new(),
+            refused: Vec::new(),
+            said: BTreeSet::new(),
         }
     }
 
@@ -86,10 +93,13 @@ impl ProgressObserver {
                 installed: false, ..
             } => {
                 self.warnings.insert(event.to_string());
+                self.refused.push(event.to_string());
             }
             Event::SubnetUp(_) => {
                 self.end_phase();
                 self.warnings.clear();
+                self.refused.clear();
+                self.said.clear();
                 return ControlFlow::Break(());
             }
             Event::SweepFailed(_) => {
@@ -102,6 +112,17 @@ impl ProgressObserver {
             _ => {}
         }
         ControlFlow::Continue(())
+    }
+
+    /// Says on stderr that a sweep failed and why no routes were installed. A manager sweeps again and again, so what
+    /// was said since the subnet was up last is not repeated.
+    pub fn say_failure(&mut self, failed: &Event) {
+        let reasons = std::mem::take(&mut self.refused);
+        for text in std::iter::once(failed.to_string()).chain(reasons) {
+            if self.said.insert(text.clone()) && !self.quiet {
+                stderr::error(text);
+            }
+        }
     }
 
     fn end_phase(&mut self) {

@@ -11,7 +11,10 @@ pub mod topology;
 pub mod warning;
 
 /// A number of things in words: `1 device`, `2 devices`.
-pub fn count(number: usize, one: &str, many: &str) -> String {
-    let noun = if number == 1 { one } else { many };
-    format!("{number} {noun}")
+pub fn count(number: impl TryInto<u64>, one: &str, many: &str) -> String {
+    match number.try_into() {
+        Ok(1) => format!("1 {one}"),
+        Ok(number) => format!("{number} {many}"),
+        Err(_) => format!("many {many}"),
+    }
 }

@@ -22,6 +22,11 @@ struct Running {
 impl Running {
     /// Starts both; `options` of the manager may name files of the folder as `@name`.
     fn start(name: &str, options: &[&str], files: &[(&str, &str)]) -> Self {
+        Self::start_on("ring:switches=4,hosts=1", name, options, files)
+    }
+
+    /// As [`start`](Self::start), on another fabric.
+    fn start_on(fabric: &str, name: &str, options: &[&str], files: &[(&str, &str)]) -> Self {
         let folder = std::env::temp_dir().join(format!("ib-control-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         for (file, text) in files {
@@ -35,13 +40,7 @@ impl Running {
             command
         };
         let mut sim = ib()
-            .args([
-                "sim",
-                "--fabric",
-                "ring:switches=4,hosts=1",
-                "--socket",
-                &server,
-            ])
+            .args(["sim", "--fabric", fabric, "--socket", &server])
             .spawn()
             .unwrap();
         let device = format!("sim:{server}");
@@ -651,6 +650,23 @@ fn a_subnet_that_cannot_come_up_is_said_at_once() {
     assert_eq!(output.status.code(), Some(1), "{stdout}");
     assert!(stdout.contains("NOT up"), "{stdout}");
     assert!(took < Duration::from_secs(8), "{took:?}");
+}
+
+#[test]
+fn a_running_manager_says_once_why_it_installs_no_routes() {
+    // The shortest paths around a ring of five can deadlock.
+    let ring = "ring:switches=5,hosts=1";
+    let options = ["--engine", "minhop", "--set", "sweep_interval=1"];
+    let mut running = Running::start_on(ring, "refused", &options, &[]);
+    running.wait_for("five sweeps", |running| {
+        running.ask("status")["mads"]["sent"].as_u64() > Some(800)
+    });
+    running.signal("INT");
+    let mut said = String::new();
+    let mut stderr = running.sm.stderr.take().unwrap();
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(said.matches("subnet NOT up").count(), 1, "{said}");
+    assert_eq!(said.matches("--allow-deadlock").count(), 1, "{said}");
 }
 
 #[test]

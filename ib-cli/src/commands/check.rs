@@ -25,8 +25,8 @@ use crate::{
     fabric_spec::FabricArgs,
     files,
     output::{
-        json,
-        report::{BAD_ROUTES, GOOD_ROUTES, Report, Seconds, count, seconds},
+        count, json,
+        report::{BAD_ROUTES, GOOD_ROUTES, Report, Seconds, seconds},
     },
 };
 

@@ -227,6 +227,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
             {
                 stderr::info(&event);
             }
+            Event::SweepFailed(_) => observer.say_failure(&event),
             Event::DuplicateGuid { .. } if host.sm.config().host.exit_on_fatal => {
                 stderr::error("two nodes have one GUID, and exit_on_fatal is TRUE");
                 return ControlFlow::Break(());

@@ -11,7 +11,7 @@ use ib_routing::{ChannelIdx, Fabric, LidMap, NodeType, VerifyReport, verify::Def
 use ib_wire::{Guid, PortNum, Vl};
 use serde::Serialize;
 
-use super::json;
+use super::{count, json};
 use crate::{commands::up::ChangeReport, error::Verdict};
 
 /// Verdict of routes that hold.
@@ -373,13 +373,4 @@ impl NodeCounts {
 /// Seconds as a number.
 pub fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
-}
-
-/// `1 port is` or `2 ports are`.
-pub fn count(number: impl TryInto<u64>, one: &str, many: &str) -> String {
-    match number.try_into() {
-        Ok(1) => format!("1 {one}"),
-        Ok(number) => format!("{number} {many}"),
-        Err(_) => format!("many {many}"),
-    }
 }

@@ -324,7 +324,7 @@ impl fmt::Display for Event {
             }
             Self::SweepFailed(summary) => write!(
                 f,
-                "subnet NOT up: {} errors, {} nodes do not answer",
+                "subnet NOT up: errors {}, nodes that do not answer {}",
                 summary.errors,
                 summary.unresponsive.len()
             ),

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::{NodeCounts, Report, RoutesReport, count};
+use super::{NodeCounts, Report, RoutesReport};
+use crate::output::count;
 use crate::output::table::Table;
 
 /// Width of the names that the lines of the block begin with.
