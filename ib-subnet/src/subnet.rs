@@ -253,6 +253,14 @@ impl Subnet {
         }
     }
 
+    /// Records that the device at the other end of a port is unknown. While the port is up, each
+    /// [walk for changes](crate::Walk::changes) asks whether it answers.
+    pub(crate) fn expect_neighbor(&mut self, port: PortId) {
+        if let Some(port) = self.port_mut(port) {
+            port.neighbor_silent = port.is_up();
+        }
+    }
+
     pub(crate) fn clear_ports_unsure(&mut self) {
         for node in self.nodes.iter_mut().flatten() {
             if let Some(switch) = &mut node.switch {

@@ -335,12 +335,19 @@ impl Walk {
                 .is_none_or(|node| node.read_in != self.number)
         });
         for id in gone {
+            let mut peers = Vec::new();
             if let Some(node) = subnet.node(id) {
                 self.outcome.vanished.push(node.info.node_guid());
-                let peers = node.ports().filter_map(|(_, port)| port.peer);
-                self.outcome.changed.extend(peers.map(|peer| peer.node));
+                peers.extend(node.ports().filter_map(|(_, port)| port.peer));
+                self.outcome
+                    .changed
+                    .extend(peers.iter().map(|peer| peer.node));
             }
             subnet.remove(id);
+            // A device that could only not be reached for a while changes no port state when it can be reached again.
+            for peer in peers {
+                subnet.expect_neighbor(peer);
+            }
         }
         self.refresh_paths(subnet);
         self.outcome
