@@ -3,7 +3,7 @@
 //! A [`Schedule`] is drawn from a seed or from the bytes of a fuzzer. [`Schedule::play`] runs it in virtual time: cables
 //! and nodes fail and come back, packets are lost, repeated, delayed, reordered or corrupt, agents are silent or lie,
 //! and the manager dies and starts again, on the same port or on another one. Three sweeps after the last fault
-//! [`judge`] looks at the devices from outside.
+//! `judge` looks at the devices from outside.
 
 mod draw;
 mod judge;
