@@ -40,6 +40,15 @@ fn the_subnet_is_whole_three_sweeps_after_the_last_fault() {
     assert!(failed.is_empty(), "{}", report(&failed));
 }
 
+/// Seeds beyond [`SEEDS`] that failed once: a switch restarts while a sweep sets it up.
+#[test]
+fn a_switch_that_restarts_while_it_is_set_up_gets_all_of_it_again() {
+    for seed in [2578, 7551, 8911, 9111, 9768] {
+        let played = Schedule::of_seed(seed).play();
+        assert!(played.is_ok(), "{}", report(&[seed]));
+    }
+}
+
 /// Plays the schedule of a seed, or some of its faults: `17`, `17:0,3`.
 fn replay(text: &str) {
     let Some((seed, numbers)) = text.split_once(':') else {

@@ -211,7 +211,7 @@ impl Walk {
         }
         for (port, node, _) in subnet.ports() {
             let is_unsure = node.switch().is_some_and(|switch| switch.ports_unsure);
-            if is_unsure && port.port != PortNum::MANAGEMENT {
+            if is_unsure {
                 walk.ask(ReadTarget::Port(port), PortInfo::ID, port.port.0.into());
             }
         }

@@ -645,10 +645,14 @@ impl Walk {
         }
     }
 
-    /// Marks a port if its state has changed.
+    /// Marks a port if its state has changed, or if it has lost its LID: the device was restarted then.
     fn compare_port(&mut self, subnet: &Subnet, port: PortId, info: &PortInfo) {
-        let known = subnet.port(port).map(crate::Port::state);
-        if known != Some(info.port_state()) {
+        let known = subnet.port(port);
+        let has_lost_lid = info.lid() == Lid(0)
+            && known
+                .and_then(|port| port.info())
+                .is_some_and(|known| known.lid() != Lid(0));
+        if has_lost_lid || known.map(crate::Port::state) != Some(info.port_state()) {
             self.outcome.marked.insert(port);
         }
     }
