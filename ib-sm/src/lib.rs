@@ -65,6 +65,7 @@ pub use registrations::{
 pub use replication::message::{
     CLASS as REPLICATION_CLASS, CLASS_VERSION as REPLICATION_CLASS_VERSION, OUI as REPLICATION_OUI,
 };
+pub use replication::registration::SERVICE_ID as REPLICATION_SERVICE;
 pub use sa::RegistrationCounts;
 pub use status::Status;
 pub use work::{Done, Work};

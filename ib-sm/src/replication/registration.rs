@@ -11,9 +11,9 @@ use ib_mad::{Mad, MadAddress, Method};
 use ib_sa::{SaMad, ServiceComponents, ServiceRecord};
 use ib_wire::{Gid, PKey, table::Text};
 
-/// Number of the service: of the range that the operating system assigns locally (first byte 2), with the OUI of the
-/// vendor class.
-pub(crate) const SERVICE_ID: u64 = 0x0200_0249_4200_003e;
+/// Number of the service that a standby manager registers with its master because it takes replicas. It is in the
+/// range that the operating system assigns locally (first byte 2) and holds the OUI and the number of the vendor class.
+pub const SERVICE_ID: u64 = 0x0200_0249_4200_003e;
 /// Name of the service.
 const NAME: &str = "subnet manager replica";
 /// Shortest lease of the service in seconds.
