@@ -167,6 +167,8 @@ impl Log {
             Event::RoutingFallback { .. }
             | Event::RoutesRepaired { .. }
             | Event::RepairFailed(_)
+            | Event::RoutesKept { .. }
+            | Event::RoutesReplaced { .. }
             | Event::RoutesVerified { .. }
             | Event::TablesChange { .. }
             | Event::TableTooSmall { .. } => log!("routing"),

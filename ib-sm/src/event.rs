@@ -17,6 +17,7 @@ use ib_subnet::PortAt;
 use ib_wire::{Gid, Guid, Lid};
 
 pub use self::text::Severity;
+pub use crate::policy::routing::NotKept;
 use crate::reconcile::Change;
 
 /// Something that happened in the manager.
@@ -137,6 +138,11 @@ pub enum Event {
     RoutesKept {
         /// Number of entries that differ from the routes of the configured engine.
         entries: u64,
+    },
+    /// The routes that a previous manager left are replaced by those of the configured engine.
+    RoutesReplaced {
+        /// The reason why they do not stay.
+        reason: NotKept,
     },
     /// This manager takes over a subnet that a previous manager configured, and is about to set this many blocks
     /// of an attribute.

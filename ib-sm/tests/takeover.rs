@@ -2,11 +2,11 @@
 //! makes them.
 
 use ib_mad::{Attribute, Method};
-use ib_routing::{NodeIdx, PortRef, engine};
-use ib_sm::{Event, SmConfig};
+use ib_routing::{NodeIdx, PortRef, SharedEngine, engine, verify::Defect};
+use ib_sm::{Event, NotKept, SmConfig};
 use ib_smp::LinearForwardingTable;
 use ib_testkit::lab::{Lab, Running};
-use ib_wire::{Lid, PortNum};
+use ib_wire::{Lid, Lmc, PortNum};
 
 /// A fat tree that a manager with `engine` has brought up from its first host.
 fn left_behind() -> Running {
@@ -121,4 +121,44 @@ fn a_reroute_installs_own_routes_after_all() {
     running.sm.reroute(ib_transport::Clock::now(&running.clock));
     running.run_until_up();
     assert_ne!(running.sm.engine(), Some("kept"));
+}
+
+/// Brings a fabric up with an engine and LMC 2, and lets a manager with the default engine take over. Returns the events
+/// and the number of Sets of forwarding blocks.
+fn taken_over(before: &SharedEngine, allow_deadlock: bool) -> (Running, usize) {
+    let lmc = Lmc::try_new(2).unwrap();
+    let lab = Lab::new("gen-irregular-20").routing(before);
+    let mut running = lab.config(|config| config.lmc = lmc).up();
+    let port = last_host(&running);
+    let config = SmConfig {
+        lmc,
+        allow_deadlock,
+        ..config(false)
+    };
+    running.restart_at(port, config);
+    running.run_until_up();
+    let sets = table_sets(&running);
+    (running, sets)
+}
+
+#[test]
+fn several_lids_for_a_port_are_no_reason_to_replace_routes() {
+    let (running, sets) = taken_over(&engine::UPDN, false);
+    assert_eq!((running.sm.engine(), sets), (Some("kept"), 0));
+}
+
+#[test]
+fn routes_that_can_deadlock_are_replaced_and_it_is_said_why() {
+    let (running, sets) = taken_over(&engine::MINHOP, false);
+    assert!(sets > 0);
+    let deadlock = NotKept::Defect(Defect::Deadlock);
+    let said =
+        |event: &Event| matches!(event, Event::RoutesReplaced { reason } if *reason == deadlock);
+    assert!(running.events.iter().any(said), "{:?}", running.events);
+}
+
+#[test]
+fn routes_that_can_deadlock_stay_where_that_is_permitted() {
+    let (running, sets) = taken_over(&engine::MINHOP, true);
+    assert_eq!((running.sm.engine(), sets), (Some("kept"), 0));
 }

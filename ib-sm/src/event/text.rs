@@ -7,7 +7,7 @@ use ib_routing::verify::Defect;
 use ib_smp::{CLASSES, SmState};
 use ib_wire::Guid;
 
-use super::{Event, PortAt, SweepCause, SweepKind, Unresponsive};
+use super::{Event, NotKept, PortAt, SweepCause, SweepKind, Unresponsive};
 
 /// How serious an event is, for hosts that filter what they show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +59,7 @@ impl Event {
             | Self::TablesChange { .. }
             | Self::TablesHealed { .. }
             | Self::RoutesKept { .. }
+            | Self::RoutesReplaced { .. }
             | Self::TakeOver { .. }
             | Self::NodesUnreachable { .. }
             | Self::ChangePlanned(_)
@@ -98,6 +99,7 @@ impl Event {
             Self::RoutesRepaired { .. } => "routes_repaired",
             Self::RepairFailed(_) => "repair_failed",
             Self::RoutesKept { .. } => "routes_kept",
+            Self::RoutesReplaced { .. } => "routes_replaced",
             Self::TakeOver { .. } => "take_over",
             Self::RoutesVerified { .. } => "routes_verified",
             Self::TablesChange { .. } => "tables_change",
@@ -217,6 +219,15 @@ impl fmt::Display for Event {
                 "the routes of the manager before hold and stay: {entries} entries differ from the engine's, which \
                  --takeover or a reroute installs"
             ),
+            Self::RoutesReplaced { reason } => {
+                write!(f, "the routes of the manager before are replaced: {reason}")?;
+                match reason {
+                    NotKept::Defect(Defect::Deadlock | Defect::MulticastDeadlock) => {
+                        f.write_str("; --allow-deadlock keeps them")
+                    }
+                    _ => Ok(()),
+                }
+            }
             Self::TakeOver { attribute_id, sets } => {
                 write!(
                     f,

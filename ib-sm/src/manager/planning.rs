@@ -268,6 +268,9 @@ impl SubnetManager {
         if let Some(entries) = result.differing {
             self.events.push_back(Event::RoutesKept { entries });
         }
+        if let Some(reason) = result.not_kept {
+            self.events.push_back(Event::RoutesReplaced { reason });
+        }
         let last = result.failed.len().checked_sub(1);
         for (index, (engine, reason)) in result.failed.into_iter().enumerate() {
             let event = Event::RoutingFallback {

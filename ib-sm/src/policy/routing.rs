@@ -17,9 +17,10 @@ use ib_routing::{
     repair::{Installed as Before, RepairError, has_grown, try_repair},
     update::difference,
     verify,
-    verify::{Permission, Verdict},
+    verify::{Defect, Permission, Verdict},
 };
 use ib_smp::VlCap;
+use thiserror::Error;
 
 use super::Situation;
 use crate::{
@@ -47,6 +48,22 @@ pub(crate) struct RoutingTask {
     pub(crate) tables: RouteTables,
 }
 
+/// Routes of a previous manager that stay, the verifier's report on them, and the number of entries that differ from the
+/// engine's.
+type Kept = (Arc<Routes>, VerifyReport, u64);
+
+/// The reason why the routes that a previous manager left are replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NotKept {
+    /// Entries are missing, and no entries can be added by which every pair has a path.
+    #[error("{0}")]
+    Unrepairable(RepairError),
+    /// The routes have a defect that the configuration does not permit.
+    #[error("{0}")]
+    Defect(Defect),
+}
+
 /// The result of a search for routes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoutingResult {
@@ -60,6 +77,8 @@ pub(crate) struct RoutingResult {
     pub(crate) failed: Vec<(&'static str, RouteError)>,
     /// Set if the routes are those of a previous manager: the number of entries that differ from the engine's.
     pub(crate) differing: Option<u64>,
+    /// The reason why the routes of a previous manager do not stay.
+    pub(crate) not_kept: Option<NotKept>,
     /// The reason why the routes in force could not be repaired.
     pub(crate) unrepairable: Option<RepairError>,
     /// Number of entries of the routes in force that led nowhere, and number of entries that change.
@@ -118,11 +137,15 @@ impl RoutingTask {
                 .and_then(|options| engine.route_and_report(fabric, lids, &options));
             match routed {
                 Ok((routes, report)) => {
-                    let kept = self.keep(&routes);
-                    result.differing = kept.as_ref().map(|&(.., entries)| entries);
-                    (result.routes, result.report) = match kept {
-                        Some((kept, report, _)) => (Some(kept), Some(report)),
-                        None => (Some(Arc::new(routes)), report),
+                    (result.routes, result.report) = match self.keep(&routes) {
+                        Some(Ok((kept, report, entries))) => {
+                            result.differing = Some(entries);
+                            (Some(kept), Some(report))
+                        }
+                        not_kept => {
+                            result.not_kept = not_kept.and_then(Result::err);
+                            (Some(Arc::new(routes)), report)
+                        }
                     };
                     break;
                 }
@@ -132,9 +155,10 @@ impl RoutingTask {
         result
     }
 
-    /// The routes that a previous manager left, if they are valid and differ from the engine's, with the
-    /// verifier's report and the number of differing entries. Entries that they lack are added.
-    fn keep(&self, own: &Routes) -> Option<(Arc<Routes>, VerifyReport, u64)> {
+    /// The routes that a previous manager left, with the verifier's report and the number of entries that differ from
+    /// the engine's, or the reason why they cannot stay. Entries that they lack are added. `None` if there are none, or
+    /// if they are the engine's.
+    fn keep(&self, own: &Routes) -> Option<Result<Kept, NotKept>> {
         let in_place = self.in_place.as_deref()?;
         let (fabric, lids) = (self.topology.fabric(), self.topology.lids());
         if difference(fabric, lids, in_place, own).entries == 0 {
@@ -145,11 +169,20 @@ impl RoutingTask {
             lids,
             routes: in_place,
         };
-        let kept = try_repair(before, fabric, lids, &self.options).ok()?.routes;
+        let kept = match try_repair(before, fabric, lids, &self.options) {
+            Ok(repair) => repair.routes,
+            Err(reason) => return Some(Err(NotKept::Unrepairable(reason))),
+        };
         let report = self.verify(&kept);
+        let permission = Permission {
+            deadlock: self.allow_deadlock,
+            ..Permission::default()
+        };
+        if let Verdict::Refused(defect) = report.verdict(permission) {
+            return Some(Err(NotKept::Defect(defect)));
+        }
         let entries = difference(fabric, lids, &kept, own).entries;
-        let may_stay = report.verdict(Permission::default()).may_install();
-        may_stay.then(|| (Arc::new(kept), report, entries))
+        Some(Ok((Arc::new(kept), report, entries)))
     }
 
     /// The options of an engine. Only `file` reads the texts, which cost a copy of the tables.
