@@ -17,7 +17,7 @@ use clap::Args;
 use ib_diag::PerfManagerEvent;
 use ib_sm::{CongestionEvent, Event, HostOptions, Severity};
 use tracing_subscriber::{
-    EnvFilter, Layer as _, Registry, fmt, layer::SubscriberExt as _, reload,
+    Layer as _, Registry, filter::Targets, fmt, layer::SubscriberExt as _, reload,
     util::SubscriberInitExt as _,
 };
 
@@ -54,7 +54,7 @@ pub struct Log(Option<Arc<Inner>>);
 struct Inner {
     /// `None`: standard error.
     file: Option<LogFile>,
-    filter: reload::Handle<EnvFilter, Registry>,
+    filter: reload::Handle<Targets, Registry>,
     level: Mutex<String>,
     /// The level comes from `log_flags`, and the levels of modules that follow it.
     by_flags: Option<String>,
@@ -284,8 +284,8 @@ impl Log {
 }
 
 /// The filter of a specification.
-fn parse(spec: &str) -> Result<EnvFilter, String> {
-    EnvFilter::builder().parse(spec).map_err(|error| {
+fn parse(spec: &str) -> Result<Targets, String> {
+    spec.parse().map_err(|error| {
         format!("`{spec}`: {error}, expected a level, or MODULE=LEVEL with commas between")
     })
 }

@@ -2,7 +2,7 @@
 
 use ib_sm::{PortAt, SubnetManager};
 use ib_wire::{Guid, Lid};
-use regex::RegexSet;
+use regex_lite::Regex;
 use serde_json::{Value, json};
 
 use super::Answer;
@@ -20,19 +20,21 @@ pub(super) fn named(sm: &SubnetManager, at: PortAt) -> String {
 
 /// End ports of nodes whose description matches one of the regular expressions.
 pub(super) fn port_guids(sm: &SubnetManager, patterns: &str) -> Answer {
-    let patterns = match RegexSet::new(patterns.split_whitespace()) {
+    let patterns = match patterns
+        .split_whitespace()
+        .map(Regex::new)
+        .collect::<Result<Vec<_>, _>>() {
         Ok(patterns) => patterns,
         Err(error) => {
-            let reason = error.to_string();
-            let reason = reason.lines().last().unwrap_or_default();
-            return Answer::refused(format_args!("no regular expression: {}", reason.trim()));
+            return Answer::refused(format_args!("no regular expression: {error}"));
         }
     };
     let mut table = Table::new(["port GUID", "LID", "port", "node"]);
     let mut list = Vec::new();
     for destination in sm.lids().destinations().iter() {
         let node = sm.fabric().node(destination.end.node);
-        if !patterns.is_match(&node.description) {
+        let description = &node.description;
+        if !patterns.iter().any(|pattern| pattern.is_match(description)) {
             continue;
         }
         let (Lid(lid), port) = (destination.range.base(), destination.end.port.0);
