@@ -45,7 +45,7 @@ use self::{
 use crate::{
     error::CliError,
     files,
-    log::Log,
+    log::{Log, Transactions},
     output::{stderr, warning},
     sm_args::SmArgs,
 };
@@ -69,6 +69,7 @@ pub struct ManagedSm {
     pub sm: SubnetManager,
     args: SmArgs,
     log: Log,
+    transactions: Transactions,
     reload: Arc<AtomicBool>,
     dump: Arc<AtomicBool>,
     queue: CommandQueue,
@@ -117,6 +118,7 @@ impl ManagedSm {
             sm,
             args,
             log,
+            transactions: Transactions::default(),
             reload,
             dump,
             queue,
@@ -227,6 +229,10 @@ impl Engine for ManagedSm {
     type Event = Event;
 
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        match input {
+            Input::Mad(mad) => self.transactions.received(now, mad),
+            Input::SendFailed(mad) | Input::Returned(mad) => self.transactions.returned(now, mad),
+        }
         if self.companions.handle_input(now, &input) {
             self.sm.handle_input(now, input);
         }
@@ -241,7 +247,11 @@ impl Engine for ManagedSm {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
         let mad = self.sm.poll_transmit(now);
-        mad.or_else(|| self.companions.poll_transmit(now))
+        let mad = mad.or_else(|| self.companions.poll_transmit(now));
+        if let Some(mad) = &mad {
+            self.transactions.sent(now, mad);
+        }
+        mad
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -7,6 +7,7 @@
 mod file;
 mod modules;
 mod names;
+mod spans;
 
 use std::{
     path::PathBuf,
@@ -21,9 +22,11 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
+pub use self::spans::Transactions;
 use self::{
     file::{FileOptions, LogFile},
     names::NodeNames,
+    spans::SweepSpans,
 };
 use crate::{error::CliError, output::stderr};
 
@@ -35,7 +38,8 @@ pub struct LogArgs {
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
     /// Level of the log: error, warn, info, debug or trace, by module if need be, as `info,routing=debug`; without
-    /// --log-file on stderr. Modules: sweep, discovery, lids, routing, ports, multicast, election, traps, control
+    /// --log-file on stderr. Modules: sweep, discovery, lids, routing, ports, multicast, election, traps, control,
+    /// perf, congestion, and transaction, which has a line for each datagram at trace
     /// [default: by log_flags of --config]
     #[arg(long, value_name = "SPEC", env = "IB_LOG", hide_env_values = true)]
     log_level: Option<String>,
@@ -59,6 +63,7 @@ struct Inner {
     /// The level comes from `log_flags`, and the levels of modules that follow it.
     by_flags: Option<String>,
     names: NodeNames,
+    sweep: Mutex<SweepSpans>,
 }
 
 impl Log {
@@ -129,6 +134,7 @@ impl Log {
             level,
             by_flags,
             names,
+            sweep: Mutex::default(),
         }))))
     }
 
@@ -142,48 +148,8 @@ impl Log {
         let Some(inner) = &self.0 else {
             return;
         };
-        macro_rules! log {
-            ($target:literal) => {{
-                let (name, text) = (event.name(), || inner.names.annotate(&event.to_string()));
-                match event.severity() {
-                    Severity::Error => tracing::error!(target: $target, event = name, "{}", text()),
-                    Severity::Warning => tracing::warn!(target: $target, event = name, "{}", text()),
-                    Severity::Info => tracing::info!(target: $target, event = name, "{}", text()),
-                    Severity::Debug => tracing::debug!(target: $target, event = name, "{}", text()),
-                }
-            }};
-        }
-        match event {
-            Event::NodeAppeared { .. }
-            | Event::NodeVanished { .. }
-            | Event::Unresponsive(_)
-            | Event::DuplicateGuid { .. }
-            | Event::InvalidNodeInfo { .. }
-            | Event::GuidChanged { .. }
-            | Event::Excluded { .. } => log!("discovery"),
-            Event::LidAssigned { .. } | Event::NoPredefinedLid { .. } | Event::LidsExhausted(_) => {
-                log!("lids")
-            }
-            Event::RoutingFallback { .. }
-            | Event::RoutesRepaired { .. }
-            | Event::RepairFailed(_)
-            | Event::RoutesKept { .. }
-            | Event::RoutesReplaced { .. }
-            | Event::RoutesVerified { .. }
-            | Event::TablesChange { .. }
-            | Event::TableTooSmall { .. } => log!("routing"),
-            Event::PKeyTableFull { .. } | Event::Refused { .. } | Event::PortShutOff { .. } => {
-                log!("ports")
-            }
-            Event::MulticastCutOff { .. } => log!("multicast"),
-            Event::Trap { .. } => log!("traps"),
-            Event::StandingBy { .. }
-            | Event::SmStateChanged { .. }
-            | Event::SmKeyMismatch { .. } => {
-                log!("election")
-            }
-            _ => log!("sweep"),
-        }
+        let mut spans = inner.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        spans.within(event, || inner.line_of(event));
     }
 
     /// Logs an event of the performance manager.
@@ -279,6 +245,55 @@ impl Log {
         let file = self.0.as_ref().and_then(|inner| inner.file.as_ref());
         if let Some(Err(error)) = file.map(LogFile::reopen) {
             stderr::warn(format_args!("the log file cannot be opened again: {error}"));
+        }
+    }
+}
+
+impl Inner {
+    /// Logs one line for an event of the manager.
+    fn line_of(&self, event: &Event) {
+        macro_rules! log {
+            ($target:literal) => {{
+                let (name, text) = (event.name(), || self.names.annotate(&event.to_string()));
+                match event.severity() {
+                    Severity::Error => tracing::error!(target: $target, event = name, "{}", text()),
+                    Severity::Warning => tracing::warn!(target: $target, event = name, "{}", text()),
+                    Severity::Info => tracing::info!(target: $target, event = name, "{}", text()),
+                    Severity::Debug => tracing::debug!(target: $target, event = name, "{}", text()),
+                }
+            }};
+        }
+        match event {
+            Event::NodeAppeared { .. }
+            | Event::NodeVanished { .. }
+            | Event::Unresponsive(_)
+            | Event::DuplicateGuid { .. }
+            | Event::InvalidNodeInfo { .. }
+            | Event::GuidChanged { .. }
+            | Event::Excluded { .. } => log!("discovery"),
+            Event::LidAssigned { .. } | Event::NoPredefinedLid { .. } | Event::LidsExhausted(_) => {
+                log!("lids")
+            }
+            Event::RoutingFallback { .. }
+            | Event::RoutesRepaired { .. }
+            | Event::RepairFailed(_)
+            | Event::RoutesKept { .. }
+            | Event::RoutesReplaced { .. }
+            | Event::RoutesVerified { .. }
+            | Event::TablesChange { .. }
+            | Event::TableTooSmall { .. } => log!("routing"),
+            Event::PKeyTableFull { .. }
+            | Event::Refused { .. }
+            | Event::PortShutOff { .. }
+            | Event::PortNotActive { .. } => log!("ports"),
+            Event::MulticastCutOff { .. } => log!("multicast"),
+            Event::Trap { .. } => log!("traps"),
+            Event::StandingBy { .. }
+            | Event::SmStateChanged { .. }
+            | Event::SmKeyMismatch { .. } => {
+                log!("election")
+            }
+            _ => log!("sweep"),
         }
     }
 }

@@ -514,6 +514,16 @@ fn decisions_are_logged_by_level_and_the_file_is_opened_again() {
         (&up["level"], &up["target"]),
         (&"INFO".into(), &"sweep".into())
     );
+    // A line names the sweep and the phase that it belongs to.
+    let verified = find("routes_verified").unwrap();
+    assert_eq!(verified["span"]["phase"], "verify");
+    assert_eq!(
+        (
+            &verified["spans"][0]["name"],
+            &verified["spans"][0]["number"]
+        ),
+        (&"sweep".into(), &1.into())
+    );
     assert!(find("sm_state_changed").is_some() && find("routes_verified").is_some());
     assert!(find("lid_assigned").is_none());
     fs::rename(
@@ -531,6 +541,24 @@ fn decisions_are_logged_by_level_and_the_file_is_opened_again() {
     running.ask("loglevel debug");
     running.ask("resweep");
     running.wait_for("phases", |_| read("sm.log").contains("phase_started"));
+    // Each datagram is a line of its transaction.
+    running.ask("loglevel off,transaction=trace");
+    running.ask("resweep");
+    let answered = |text: &str| {
+        let lines = text.lines().map(serde_json::from_str);
+        let lines = lines.filter_map(Result::<serde_json::Value, _>::ok);
+        let mut answers = lines.filter(|line| line["fields"]["message"] == "answered");
+        answers.find(|line| line["span"]["attribute"] == "NodeInfo")
+    };
+    running.wait_for("an answer", |_| answered(&read("sm.log")).is_some());
+    let line = answered(&read("sm.log")).unwrap();
+    assert_eq!(line["span"]["method"], "Get");
+    assert_eq!(
+        line["span"]["peer"].as_str().unwrap().split(',').next(),
+        Some("0")
+    );
+    assert_eq!(line["fields"]["attempts"], 1);
+    assert!(line["fields"]["us"].is_u64());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use core::{fmt, time::Duration};
 
 use ib_mad::{AttributeId, Instant, MadStatus, NoticeSm};
 use ib_routing::verify::Defect;
-use ib_smp::SmState;
+use ib_smp::{PortState, SmState};
 use ib_subnet::PortAt;
 use ib_wire::{Gid, Guid, Lid};
 
@@ -226,6 +226,16 @@ pub enum Event {
         /// Port that the manager disabled.
         at: PortAt,
     },
+    /// The link of a port is up, and the sweep ended without the port being Active. Reported again only if the state or
+    /// the reason changes.
+    PortNotActive {
+        /// The port.
+        at: PortAt,
+        /// Its state.
+        state: PortState,
+        /// Why it is not Active.
+        reason: NotActive,
+    },
     /// A light sweep ended; a heavy one follows if anything changed.
     LightSweepDone {
         /// Whether the subnet has changed since the last heavy sweep.
@@ -267,6 +277,19 @@ pub struct Unresponsive {
     pub neighbor: bool,
     /// The attribute that was requested.
     pub attribute_id: AttributeId,
+}
+
+/// Why the manager did not make a port Active although its link is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotActive {
+    /// The device at the other end of the link did not answer, so the MTU and the virtual lanes of the link are not
+    /// known.
+    OtherEndUnknown,
+    /// The other end of the link is in this state. A port becomes Active only if the other end is Armed or Active.
+    OtherEnd(PortState),
+    /// The port refused a Set of PortInfo, did not answer it, or stayed in its state.
+    NotSet,
 }
 
 /// The reason for a sweep.

@@ -27,6 +27,7 @@ mod invariants;
 mod observe;
 mod peers;
 mod planning;
+mod port_states;
 mod replicas;
 mod service;
 mod stages;
@@ -51,6 +52,7 @@ use ib_subnet::{MKeys, PortId, Read, Subnet, Walk};
 use ib_wire::{Guid, Lid};
 
 pub use self::invariants::InvariantError;
+use self::port_states::NotActivePorts;
 use self::{
     peers::{PeerRequest, Polling},
     planning::Planning,
@@ -59,7 +61,7 @@ use crate::{
     SmConfig,
     apply::{self, Apply},
     election::Election,
-    event::{Event, MadCounts, Phase, PortCounts, Summary, SweepCause, SweepKind},
+    event::{Event, MadCounts, Phase, Summary, SweepCause, SweepKind},
     plan::{Installed, Plan},
     policy::Situation,
     reconcile::{
@@ -222,6 +224,8 @@ struct History {
     quick_retries_left: u8,
     /// GUIDs of the end ports that had LIDs after the last sweep.
     ports: BTreeSet<Guid>,
+    /// Ports that the last sweep did not make Active.
+    not_active: NotActivePorts,
 }
 
 /// The sweep that is running.
@@ -272,6 +276,7 @@ impl SubnetManager {
                 provisional: false,
                 quick_retries_left: QUICK_RETRIES,
                 ports: BTreeSet::new(),
+                not_active: NotActivePorts::new(),
             },
             sweep: SweepRecord {
                 summary: Summary::default(),
@@ -638,7 +643,7 @@ impl SubnetManager {
         self.mode = Mode::Idle;
         let fabric = self.plan.topology().counts();
         let mads = self.mads().since(self.sweep.mads_before);
-        let ports = self.port_counts();
+        let ports = self.report_port_states();
         let engine = self.engine();
         let summary = &mut self.sweep.summary;
         summary.fabric = fabric;
@@ -665,23 +670,6 @@ impl SubnetManager {
             self.changed = Changed::default();
             self.events.push_back(Event::SubnetUp(summary));
         }
-    }
-
-    /// Counts the ports whose link is up, by state.
-    fn port_counts(&self) -> PortCounts {
-        let mut counts = PortCounts::default();
-        for (id, node, port) in self.subnet.ports() {
-            let is_management = node.is_switch() && id.port == ib_wire::PortNum::MANAGEMENT;
-            if is_management || !port.is_up() {
-                continue;
-            }
-            let count = match port.state() {
-                ib_smp::PortState::ACTIVE => &mut counts.active,
-                _ => &mut counts.not_active,
-            };
-            *count = count.saturating_add(1);
-        }
-        counts
     }
 
     fn on_failures(&mut self, now: Instant) {

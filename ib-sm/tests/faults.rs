@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ib_mad::{Attribute, Method};
 use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef};
 use ib_sim::Behaviour;
-use ib_sm::{Event, Unresponsive};
+use ib_sm::{Event, NotActive, Unresponsive};
 use ib_smp::{LinearForwardingTable, PortState};
 use ib_testkit::lab::{Lab, Running};
 use ib_wire::{Guid, PortNum};
@@ -88,6 +88,18 @@ fn a_silent_node_is_listed_and_the_rest_comes_up() {
     // The time-outs overlap: 4 attempts of 200 ms altogether, not for each node.
     let time = summary.phases.total();
     assert!(time.as_millis() < 1000, "{time:?}");
+    // The port of the switch is not armed, and the manager says once why.
+    let left_out = |running: &Running| {
+        let events = running.events.iter();
+        let unknown = events.filter(|event| {
+            let reason = NotActive::OtherEndUnknown;
+            matches!(event, Event::PortNotActive { reason: found, .. } if *found == reason)
+        });
+        unknown.count()
+    };
+    assert_eq!((left_out(&running), summary.ports.not_active), (3, 3));
+    running.resweep();
+    assert_eq!(left_out(&running), 3);
 }
 
 /// The forwarding tables by switch.

@@ -7,7 +7,7 @@ use ib_routing::verify::Defect;
 use ib_smp::{CLASSES, SmState};
 use ib_wire::Guid;
 
-use super::{Event, NotKept, PortAt, SweepCause, SweepKind, Unresponsive};
+use super::{Event, NotActive, NotKept, PortAt, SweepCause, SweepKind, Unresponsive};
 
 /// How serious an event is, for hosts that filter what they show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +63,7 @@ impl Event {
             | Self::TakeOver { .. }
             | Self::NodesUnreachable { .. }
             | Self::ChangePlanned(_)
+            | Self::PortNotActive { .. }
             | Self::Trap { .. } => Severity::Info,
             Self::SweepStarted { kind, .. } => match kind {
                 SweepKind::Heavy | SweepKind::Partial => Severity::Info,
@@ -112,6 +113,7 @@ impl Event {
             Self::Refused { .. } => "refused",
             Self::Trap { .. } => "trap",
             Self::PortShutOff { .. } => "port_shut_off",
+            Self::PortNotActive { .. } => "port_not_active",
             Self::LightSweepDone { .. } => "light_sweep_done",
             Self::StandingBy { .. } => "standing_by",
             Self::SmStateChanged { .. } => "sm_state_changed",
@@ -126,14 +128,7 @@ impl Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::SweepStarted { kind, cause } => {
-                let kind = match kind {
-                    SweepKind::Heavy => "heavy",
-                    SweepKind::Partial => "partial",
-                    SweepKind::Light => "light",
-                };
-                write!(f, "{kind} sweep started: {cause}")
-            }
+            Self::SweepStarted { kind, cause } => write!(f, "{kind} sweep started: {cause}"),
             Self::PhaseStarted(phase) => write!(f, "phase {phase} started"),
             Self::NodeAppeared { node_guid } => write!(f, "node {node_guid} appeared"),
             Self::NodeVanished { node_guid } => write!(f, "node {node_guid} is no longer reached"),
@@ -309,6 +304,9 @@ impl fmt::Display for Event {
             Self::PortShutOff { at } => {
                 write!(f, "port {at} is disabled: it sent the same trap too often")
             }
+            Self::PortNotActive { at, state, reason } => {
+                write!(f, "port {at} stays {state}: {reason}")
+            }
             Self::LightSweepDone { changed } => f.write_str(match changed {
                 true => "light sweep done: the subnet has changed",
                 false => "light sweep done: nothing has changed",
@@ -350,6 +348,28 @@ impl fmt::Display for Unresponsive {
             (true, Some(_)) => write!(f, "no answer from the node at the other end of {at}"),
             _ => write!(f, "no answer from {at} to Get({})", Name(self.attribute_id)),
         }
+    }
+}
+
+impl fmt::Display for NotActive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherEndUnknown => {
+                f.write_str("the device at the other end of its link does not answer")
+            }
+            Self::OtherEnd(state) => write!(f, "the other end of its link is {state}"),
+            Self::NotSet => f.write_str("it did not take the settings"),
+        }
+    }
+}
+
+impl fmt::Display for SweepKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Heavy => "heavy",
+            Self::Partial => "partial",
+            Self::Light => "light",
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use ib_subnet::PortId;
 use ib_wire::{Lid, Mtu, PortNum, addr::LidRange};
 
 use super::{Situation, partitions};
-use crate::{SmConfig, config::PortKind};
+use crate::{SmConfig, config::PortKind, event::NotActive};
 
 /// Limits that hold for both ends of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,11 +120,29 @@ pub(crate) fn is_ready(at: Situation<'_>, port: PortId) -> bool {
         Some(peer) => at
             .subnet()
             .port(peer)
-            .is_some_and(|peer| matches!(peer.state(), PortState::ARMED | PortState::ACTIVE)),
+            .is_some_and(|peer| is_armed(peer.state())),
         // A port beyond the boundary of a cluster cannot be asked.
         None => port.port == PortNum::MANAGEMENT || at.leads_out(port),
     };
     peer_is_ready && record.state() == PortState::ARMED
+}
+
+/// Why a port whose link is up is not Active.
+pub(crate) fn why_not_active(at: Situation<'_>, port: PortId) -> NotActive {
+    if !has_link(at, port) {
+        return NotActive::OtherEndUnknown;
+    }
+    let record = at.subnet().port(port);
+    let peer = record.and_then(|record| at.subnet().port(record.peer()?));
+    match peer.map(|peer| peer.state()) {
+        Some(state) if !is_armed(state) => NotActive::OtherEnd(state),
+        _ => NotActive::NotSet,
+    }
+}
+
+/// Whether a port in this state takes data packets, or will when its other end is made Active.
+fn is_armed(state: PortState) -> bool {
+    matches!(state, PortState::ARMED | PortState::ACTIVE)
 }
 
 /// The data of a Set that writes a port's settings and takes it into `state`.

@@ -23,7 +23,8 @@ pub(super) fn port_guids(sm: &SubnetManager, patterns: &str) -> Answer {
     let patterns = match patterns
         .split_whitespace()
         .map(Regex::new)
-        .collect::<Result<Vec<_>, _>>() {
+        .collect::<Result<Vec<_>, _>>()
+    {
         Ok(patterns) => patterns,
         Err(error) => {
             return Answer::refused(format_args!("no regular expression: {error}"));
