@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ib_sm::{
-    ConfigError, IgnoredOption, OptionFiles, Partitions, PrefixRoutes, QosPolicy, RouteTables,
-    SmConfig,
+    ConfigError, OptionFiles, Partitions, PrefixRoutes, QosPolicy, RouteTables, SmConfig,
+    UnknownOption,
 };
 
 use crate::{
@@ -96,14 +96,11 @@ impl SmArgs {
         };
         for (key, value) in &self.options {
             let source = format!("--set {key}");
-            let Some(row) = SmConfig::option(key) else {
+            if SmConfig::option(key).is_none() {
                 return Err(CliError::at(
                     source,
                     "not known, expected a key of OpenSM's options",
                 ));
-            };
-            if let Some(reason) = row.no_effect() {
-                stderr::warn(format_args!("{source}: no effect here: {reason}"));
             }
             apply(&mut config, &source, &format!("{key} {value}"))?;
         }
@@ -167,37 +164,17 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 fn read_config(file: &Path) -> Result<SmConfig, CliError> {
     let name = file.display().to_string();
     let mut config = SmConfig::default();
-    let ignored = apply(&mut config, &name, &read_text(&name)?)?;
-    for option in ignored {
-        stderr::warn(format_args!("{name}:{}: {}", option.line, unused(&option)));
+    let unknown = apply(&mut config, &name, &read_text(&name)?)?;
+    for option in unknown {
+        let (line, key) = (option.line, option.key);
+        stderr::warn(format_args!("{name}:{line}: option `{key}` is not known"));
     }
     Ok(config)
 }
 
 /// Reads lines of an option file; an error names `source` and the line.
-fn apply(config: &mut SmConfig, source: &str, text: &str) -> Result<Vec<IgnoredOption>, CliError> {
-    config.apply(text).map_err(|error| match error {
-        ConfigError::NoValue { line, key } => CliError::at(
-            format_args!("{source}:{line}"),
-            format_args!("`{key}` has no value, expected `key value`"),
-        ),
-        ConfigError::BadValue {
-            line,
-            key,
-            found,
-            expected,
-        } => CliError::at(
-            format_args!("{source}:{line}"),
-            format_args!("`{key}` is `{found}`, expected {expected}"),
-        ),
-        error => CliError::at(source, error),
-    })
-}
-
-/// Why an option has no effect.
-fn unused(option: &IgnoredOption) -> String {
-    match option.reason {
-        Some(reason) => format!("option `{}` has no effect here: {reason}", option.key),
-        None => format!("option `{}` is not known", option.key),
-    }
+fn apply(config: &mut SmConfig, source: &str, text: &str) -> Result<Vec<UnknownOption>, CliError> {
+    let refused =
+        |error: ConfigError| CliError::at(format_args!("{source}:{}", error.line), error.problem);
+    config.apply(text).map_err(refused)
 }

@@ -427,94 +427,115 @@ fn tables() -> [&'static [OptionInfo]; 7] {
 
 /// Why an option file was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {problem}")]
+pub struct ConfigError {
+    /// Line, counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: ConfigProblem,
+}
+
+/// What is wrong with a line of an option file. Keys and values are cut to a length that fits an error.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum ConfigError {
+pub enum ConfigProblem {
     /// A key without a value.
-    #[error("line {line}: `{key}` has no value, expected `key value`")]
+    #[error("`{key}` has no value, expected `key value`")]
     NoValue {
-        /// Line, counted from 1.
-        line: usize,
         /// The key.
         key: String,
     },
     /// The value does not fit the key.
-    #[error("line {line}: `{key}` is `{found}`, expected {expected}")]
+    #[error("`{key}` is `{found}`, expected {expected}")]
     BadValue {
-        /// Line, counted from 1.
-        line: usize,
         /// The key.
-        key: String,
+        key: &'static str,
         /// The value that was found.
         found: String,
         /// The values that the key takes.
         expected: String,
     },
+    /// A key of OpenSM that cannot be followed here has another value than OpenSM's default.
+    #[error("`{key} {found}` is refused: {reason}")]
+    Refused {
+        /// The key.
+        key: &'static str,
+        /// The value that was found.
+        found: String,
+        /// The reason, and what to use instead.
+        reason: &'static str,
+    },
 }
 
-/// A line of an option file that has no effect here.
+/// A line of an option file whose key is not one of OpenSM's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IgnoredOption {
+pub struct UnknownOption {
     /// Line, counted from 1.
     pub line: usize,
-    /// The key.
+    /// The key, cut to a length that fits a warning.
     pub key: String,
-    /// The reason, for a key of OpenSM; `None` for a key that nobody knows.
-    pub reason: Option<&'static str>,
 }
 
 impl SmConfig {
     /// Reads OpenSM's option file on top of the defaults.
     ///
-    /// Keys without effect here are returned as well, so that the host can name them. A key of OpenSM without effect that
-    /// stands at OpenSM's default is passed over: OpenSM's template has over 160 keys, and asks for nothing by them.
+    /// Keys that nobody knows are returned as well, so that the host can name them.
     ///
     /// # Errors
-    /// [`ConfigError`] at the first line whose value is missing or does not fit its key.
-    pub fn parse(text: &str) -> Result<(Self, Vec<IgnoredOption>), ConfigError> {
+    /// [`ConfigError`] at the first line whose value is missing, does not fit its key, or is refused.
+    pub fn parse(text: &str) -> Result<(Self, Vec<UnknownOption>), ConfigError> {
         let mut config = Self::default();
-        let ignored = config.apply(text)?;
-        Ok((config, ignored))
+        let unknown = config.apply(text)?;
+        Ok((config, unknown))
     }
 
     /// Reads lines of an option file on top of what is set. After an error the lines before it are in effect.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
-    pub fn apply(&mut self, text: &str) -> Result<Vec<IgnoredOption>, ConfigError> {
-        let mut ignored = Vec::new();
+    pub fn apply(&mut self, text: &str) -> Result<Vec<UnknownOption>, ConfigError> {
+        let mut unknown = Vec::new();
         for (line, content) in (1..).zip(text.lines()) {
             let content = content.split('#').next().unwrap_or_default().trim();
             if content.is_empty() {
                 continue;
             }
+            let refused = |problem| ConfigError { line, problem };
             let Some((key, value)) = content.split_once(char::is_whitespace) else {
-                return Err(ConfigError::NoValue {
-                    line,
-                    key: shorten(content),
-                });
+                let key = shorten(content);
+                return Err(refused(ConfigProblem::NoValue { key }));
             };
-            let value = value.trim();
-            let Some(row) = Self::option(key) else {
-                let key = shorten(key);
-                let reason = None;
-                ignored.push(IgnoredOption { line, key, reason });
-                continue;
-            };
-            if let Some((default, reason)) = row.no_effect {
-                if !no_effect::is_default(value, default) {
-                    let (key, reason) = (key.to_owned(), Some(reason));
-                    ignored.push(IgnoredOption { line, key, reason });
-                }
-            } else if !(row.read)(self, value) {
-                return Err(ConfigError::BadValue {
+            match Self::option(key) {
+                Some(row) => row.apply(self, value.trim()).map_err(refused)?,
+                None => unknown.push(UnknownOption {
                     line,
-                    key: key.to_owned(),
-                    found: shorten(value),
-                    expected: row.expected(),
-                });
+                    key: shorten(key),
+                }),
             }
         }
-        Ok(ignored)
+        Ok(unknown)
+    }
+}
+
+impl OptionInfo {
+    /// Gives an option this value.
+    fn apply(&self, config: &mut SmConfig, value: &str) -> Result<(), ConfigProblem> {
+        let (key, found) = (self.key, shorten(value));
+        if let Some(no_effect) = &self.no_effect {
+            return match no_effect.refuses(value) {
+                Some(reason) => Err(ConfigProblem::Refused { key, found, reason }),
+                None => Ok(()),
+            };
+        }
+        if (self.read)(config, value) {
+            return Ok(());
+        }
+        let expected = self.expected();
+        Err(ConfigProblem::BadValue {
+            key,
+            found,
+            expected,
+        })
     }
 }
 

@@ -41,9 +41,9 @@ mod work;
 
 pub use cluster::ClusterRole;
 pub use config::{
-    CaCongestion, ConfigError, CongestionOptions, Delay, ForcedLinks, HostOptions, IgnoredOption,
+    CaCongestion, ConfigError, ConfigProblem, CongestionOptions, Delay, ForcedLinks, HostOptions,
     LevelCongestion, OptionChange, OptionFiles, OptionGroup, OptionInfo, PerformanceOptions,
-    PortMask, Qos, QosOptions, RouteTables, SmConfig, SwitchCongestion,
+    PortMask, Qos, QosOptions, RouteTables, SmConfig, SwitchCongestion, UnknownOption,
 };
 pub use congestion::{CongestionEvent, CongestionManager};
 pub use event::{

@@ -6,7 +6,7 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use super::SmConfig;
+use super::{SmConfig, no_effect::NoEffect};
 
 /// An option of OpenSM's configuration file.
 pub struct OptionInfo {
@@ -15,8 +15,8 @@ pub struct OptionInfo {
     pub(super) doc: &'static [&'static str],
     pub(super) expected: fn() -> String,
     pub(super) change: Change,
-    /// The default in OpenSM's template and the reason, of an option without effect.
-    pub(super) no_effect: Option<(&'static str, &'static str)>,
+    /// What becomes of it, for an option without effect.
+    pub(super) no_effect: Option<NoEffect>,
     pub(super) read: fn(&mut SmConfig, &str) -> bool,
     pub(super) write: fn(&SmConfig) -> String,
     pub(super) copy: fn(&mut SmConfig, &SmConfig),
@@ -133,7 +133,7 @@ impl OptionInfo {
     /// The reason why it has no effect here; `None` for an option that acts.
     #[must_use]
     pub fn no_effect(&self) -> Option<&'static str> {
-        self.no_effect.map(|(_, reason)| reason)
+        self.no_effect.map(|no_effect| no_effect.reason)
     }
 
     /// The value in a configuration, as the option file spells it.
@@ -348,13 +348,32 @@ impl SmConfig {
                 ));
             }
         }
-        text.push_str(
-            "\n## Without effect here\n\nThese keys of OpenSM are read. A value other than OpenSM's default draws a warning with the reason.\n\n\
-             | key | OpenSM's default | reason |\n|---|---|---|\n",
-        );
-        for row in Self::options() {
-            if let Some((default, reason)) = row.no_effect {
-                text.push_str(&format!("| `{}` | {default} | {reason} |\n", row.key));
+        let parts = [
+            (
+                true,
+                "Refused",
+                "Only OpenSM's default is taken for these keys of OpenSM; another value ends the reading with the reason.",
+            ),
+            (
+                false,
+                "Without effect here",
+                "These keys of OpenSM take any value, and nothing depends on it.",
+            ),
+        ];
+        for (is_refused, title, what) in parts {
+            text.push_str(&format!(
+                "\n## {title}\n\n{what}\n\n| key | OpenSM's default | reason |\n|---|---|---|\n"
+            ));
+            for row in Self::options() {
+                let no_effect = row
+                    .no_effect
+                    .filter(|found| found.is_refused() == is_refused);
+                if let Some(NoEffect {
+                    default, reason, ..
+                }) = no_effect
+                {
+                    text.push_str(&format!("| `{}` | {default} | {reason} |\n", row.key));
+                }
             }
         }
         text

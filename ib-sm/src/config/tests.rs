@@ -63,7 +63,9 @@ fn zero_smps_on_the_wire_are_no_limit_and_polls_without_a_pause_are_refused() {
 #[test]
 fn a_key_without_a_value_is_an_error() {
     let error = SmConfig::parse("lmc\n").unwrap_err();
-    assert!(matches!(error, ConfigError::NoValue { line: 1, .. }));
+    let key = "lmc".to_owned();
+    let problem = ConfigProblem::NoValue { key };
+    assert_eq!(error, ConfigError { line: 1, problem });
 }
 
 /// Keys and defaults of `opensm -c` of OpenSM 3.3.23, without its comments.
@@ -86,14 +88,28 @@ fn the_untouched_template_of_opensm_draws_no_warning() {
 }
 
 #[test]
-fn a_key_without_effect_is_named_with_the_reason_when_it_asks_for_something() {
-    let (_, ignored) = SmConfig::parse("daemon TRUE\nfrob 1\nconsole OFF\n").unwrap();
-    let [daemon, unknown] = ignored.as_slice() else {
-        panic!("{ignored:?}");
+fn a_key_that_cannot_be_followed_is_refused_with_the_line_and_the_reason_if_it_asks_for_something()
+{
+    let (_, unknown) = SmConfig::parse("daemon FALSE\nfrob 1\nconsole OFF\n").unwrap();
+    let [frob] = unknown.as_slice() else {
+        panic!("{unknown:?}");
     };
-    assert_eq!((daemon.line, daemon.key.as_str()), (1, "daemon"));
-    assert!(daemon.reason.is_some());
-    assert_eq!((unknown.key.as_str(), unknown.reason), ("frob", None));
+    assert_eq!((frob.line, frob.key.as_str()), (2, "frob"));
+    for (key, value) in [
+        ("daemon", "TRUE"),
+        ("console", "loopback"),
+        ("event_plugin_name", "ibutils"),
+        ("guid_routing_order_no_scatter", "TRUE"),
+    ] {
+        let error = SmConfig::parse(&format!("lmc 1\n{key} {value}\n")).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.starts_with(&format!("line 2: `{key} {value}` is refused: ")),
+            "{text}"
+        );
+    }
+    let always = "nue_include_switches TRUE\nquasi_ftree_indexing TRUE\nconsole_port 10001\n";
+    assert_eq!(SmConfig::parse(always).unwrap().1, []);
 }
 
 #[test]
