@@ -1,0 +1,593 @@
+//! The diagnostics on a fabric in the simulator, live and from a snapshot.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Output, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::common;
+use ib_testkit::data::fabric_file;
+use serde_json::Value;
+
+/// A served fabric that a manager has brought up.
+struct Fabric {
+    server: Child,
+    console: ChildStdin,
+    name: String,
+}
+
+impl Fabric {
+    fn start(name: &str) -> Self {
+        Self::serve(&fabric_file(name))
+    }
+
+    fn serve(file: &Path) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("diag-{}-{count}", std::process::id());
+        let mut server = Command::new(env!("CARGO_BIN_EXE_ib"))
+            .args(["sim", "--socket", &name, "--fabric"])
+            .arg(file)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let console = server.stdin.take().unwrap();
+        let fabric = Self {
+            server,
+            console,
+            name,
+        };
+        let patience = Instant::now() + Duration::from_secs(20);
+        while fabric.run(&["nodes"]).status.code() != Some(0) {
+            assert!(Instant::now() < patience, "the simulator does not come up");
+            thread::sleep(Duration::from_millis(50));
+        }
+        let up = fabric.run(&["sm", "--once"]);
+        assert!(
+            up.status.success(),
+            "{}",
+            String::from_utf8_lossy(&up.stderr)
+        );
+        fabric
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let device = format!("sim:{}", self.name);
+        let mut all = arguments.to_vec();
+        all.extend(["--device", &device]);
+        common::ib(&all, "")
+    }
+
+    /// The document of a command that ends with this status.
+    fn json(&self, status: i32, arguments: &[&str]) -> Value {
+        let mut all = arguments.to_vec();
+        all.push("--json");
+        document(&self.run(&all), status)
+    }
+}
+
+impl Drop for Fabric {
+    fn drop(&mut self) {
+        let _ = writeln!(self.console, "Quit");
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn document(output: &Output, status: i32) -> Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{stderr}");
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+/// A file name of its own.
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("ib-diag-{}-{name}", std::process::id()))
+}
+
+#[test]
+fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let file = temporary("snapshot");
+    let path = file.to_str().unwrap();
+    let taken = fabric.json(0, &["snapshot", path]);
+    assert_eq!(
+        (&taken["silent"], &taken["ports_without_counters"]),
+        (&0.into(), &0.into())
+    );
+
+    let links = fabric.json(0, &["links"]);
+    assert_eq!(keys(&links), ["links"]);
+    let link = &links["links"][0];
+    assert_eq!(keys(link), ["a", "b", "width", "speed", "could"]);
+    assert!(link["a"]["node_guid"].is_string() && link["b"]["port"].is_number());
+
+    let nodes = fabric.json(0, &["nodes"]);
+    let count = nodes["nodes"].as_array().unwrap().len();
+    let switches = fabric.json(0, &["nodes", "--switches"])["nodes"]
+        .as_array()
+        .unwrap()
+        .len();
+    let cas = fabric.json(0, &["nodes", "--cas"])["nodes"]
+        .as_array()
+        .unwrap()
+        .len();
+    assert_eq!(switches + cas, count);
+
+    let perf = fabric.json(0, &["perf"]);
+    let port = &perf["ports"][0];
+    assert_eq!(
+        keys(port),
+        [
+            "node_guid",
+            "port",
+            "name",
+            "counters",
+            "missing",
+            "saturated"
+        ]
+    );
+    assert_eq!(port["missing"], Value::Array(Vec::new()));
+
+    let health = fabric.json(0, &["health"]);
+    assert_eq!(keys(&health), ["findings", "checked"]);
+    assert_eq!(health["checked"].as_object().unwrap().len(), 19);
+    let finding = &health["findings"][0];
+    let expected = [
+        "check",
+        "severity",
+        "node_guid",
+        "port",
+        "name",
+        "peer",
+        "value",
+        "limit",
+        "message",
+        "action",
+    ];
+    assert_eq!(keys(finding), expected);
+
+    let tables = fabric.json(0, &["tables"]);
+    assert_eq!(tables["switches"].as_array().unwrap().len(), switches);
+    assert!(!tables["switches"][0]["lft"].as_object().unwrap().is_empty());
+
+    // The same from the file. Counters have grown since.
+    for command in ["links", "nodes", "tables", "health"] {
+        let live = fabric.json(0, &[command]);
+        let from_file = document(&common::ib(&[command, "--json", "--from", path], ""), 0);
+        assert_eq!(live, from_file, "{command}");
+    }
+    let same = document(&common::ib(&["diff", "--json", path, path], ""), 0);
+    assert_eq!(keys(&same), ["nodes", "links", "tables"]);
+    assert_eq!(keys(&same["nodes"]), ["added", "removed", "changed"]);
+
+    // A link goes down: the health report and the difference show it.
+    let hosts = fabric.json(0, &["nodes", "--cas"]);
+    let (a, b) = (
+        hosts["nodes"][0]["name"].as_str().unwrap(),
+        hosts["nodes"][1]["lid"].to_string(),
+    );
+    let trace = fabric.json(0, &["trace", a, &b]);
+    assert_eq!(
+        (&trace["arrived"], &trace["end"]),
+        (&true.into(), &"arrived".into())
+    );
+    let why = fabric.json(0, &["why", a, &b]);
+    assert_eq!(
+        why["hops"].as_array().unwrap().len(),
+        trace["hops"].as_array().unwrap().len()
+    );
+
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_port_is_changed_and_what_would_cut_off_this_host_is_refused() {
+    let fabric = Fabric::start("gen-ring-5");
+    let ports = fabric.json(0, &["ports"]);
+    let own = &ports["ports"][0];
+    assert_eq!(own["state"], "Active");
+    let own_port = format!("{}:{}", own["node_guid"].as_str().unwrap(), own["port"]);
+    let refused = fabric.run(&["port", &own_port, "disable"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(stderr.contains("cut off"), "{stderr}");
+
+    let links = fabric.json(0, &["links"]);
+    let far = links["links"].as_array().unwrap().iter().find(|link| {
+        let is_own = |end: &Value| end["node_guid"] == own["node_guid"];
+        link["a"]["type"] == "ca" && !is_own(&link["a"]) && !is_own(&link["b"])
+    });
+    let leaf = &far.unwrap()["b"];
+    let port = format!("{}:{}", leaf["node_guid"].as_str().unwrap(), leaf["port"]);
+    let planned = fabric.json(0, &["port", &port, "disable", "--dry-run"]);
+    assert_eq!(planned["taken"], Value::Null);
+    let done = fabric.json(0, &["port", &port, "disable"]);
+    assert_eq!(
+        (&done["taken"], &done["after"]["physical_state"]),
+        (&true.into(), &"Disabled".into())
+    );
+    let down = fabric.json(0, &["links", "--down", &port]);
+    assert_eq!(down["links"].as_array().unwrap().len(), 1);
+    // The host at the other end is gone, which only a comparison with the plan of the subnet shows.
+    let plan = fabric_file("gen-ring-5");
+    let health = fabric.json(1, &["health", "--expect", plan.to_str().unwrap()]);
+    let checks: Vec<&str> = health["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["severity"] == "error")
+        .map(|finding| finding["check"].as_str().unwrap())
+        .collect();
+    // The host, and its link.
+    assert_eq!(checks, ["expected", "expected"]);
+    let done = fabric.json(0, &["port", &port, "enable"]);
+    assert_eq!(done["taken"], true);
+}
+
+#[test]
+fn counters_are_cleared_when_told_to_and_never_otherwise() {
+    let fabric = Fabric::start("gen-ring-5");
+    let nodes = fabric.json(0, &["nodes", "--switches"]);
+    let name = nodes["nodes"][0]["name"].as_str().unwrap().to_owned();
+    let sent = |document: &Value| {
+        document["ports"][0]["counters"]["port_xmit_pkts"]
+            .as_u64()
+            .unwrap()
+    };
+    let first = sent(&fabric.json(0, &["perf", &name]));
+    let second = sent(&fabric.json(0, &["perf", &name]));
+    assert!(second >= first && first > 0);
+    fabric.json(0, &["perf", &name, "--reset"]);
+    let cleared = sent(&fabric.json(0, &["perf", &name]));
+    assert!(cleared < second, "{cleared} {second}");
+    let text = fabric.run(&["perf", "--prometheus"]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    for metric in [
+        "infiniband_switch_port_transmit_data_bytes_total{guid=\"0x",
+        "infiniband_hca_port_receive_packets_total{guid=\"0x",
+        "infiniband_switch_info{guid=\"0x",
+        "infiniband_switch_uplink_info{guid=\"0x",
+    ] {
+        assert!(text.contains(metric), "{metric}\n{text}");
+    }
+}
+
+#[test]
+fn a_name_that_fits_none_or_several_is_bad_usage() {
+    let fabric = Fabric::start("gen-ring-5");
+    let nodes = fabric.json(0, &["nodes"]);
+    let guids: Vec<&str> = nodes["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node["node_guid"].as_str().unwrap())
+        .collect();
+    let map = temporary("names");
+    std::fs::write(
+        &map,
+        format!("{} \"twin\"\n{} \"twin\"\n", guids[0], guids[1]),
+    )
+    .unwrap();
+    let map_name = map.to_str().unwrap();
+    let several = fabric.run(&["links", "twin", "--node-name-map", map_name]);
+    assert_eq!(several.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&several.stderr);
+    assert!(
+        stderr.contains(guids[0]) && stderr.contains(guids[1]),
+        "{stderr}"
+    );
+    assert_eq!(fabric.run(&["links", "nobody"]).status.code(), Some(2));
+    assert_eq!(
+        fabric
+            .run(&["links", "twin:99", "--node-name-map", map_name])
+            .status
+            .code(),
+        Some(2)
+    );
+    std::fs::remove_file(map).unwrap();
+}
+
+#[test]
+fn the_dumped_tables_are_what_ib_check_verifies() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let folder = temporary("tables");
+    let name = folder.to_str().unwrap();
+    assert_eq!(
+        fabric.run(&["tables", "--dump-dir", name]).status.code(),
+        Some(0)
+    );
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let checked = common::ib(
+        &[
+            "check",
+            "--json",
+            "--fabric",
+            &file("fabric.net"),
+            "--lfts",
+            &file("opensm-lfts.dump"),
+            "--sl2vl",
+            &file("opensm-sl2vl.dump"),
+        ],
+        "",
+    );
+    let report = document(&checked, 0);
+    assert_eq!(report["routes"]["unreachable"], 0);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn any_datagram_is_sent_and_its_response_printed() {
+    let fabric = Fabric::start("gen-ring-5");
+    let sent = fabric.json(0, &["send", "0", "--class", "0x81", "--attribute", "0x11"]);
+    assert_eq!(sent["status"], 0);
+    assert_eq!(sent["response"].as_str().unwrap().len(), 512);
+    let refused = fabric.json(1, &["send", "0", "--class", "0x81", "--attribute", "0x7f"]);
+    assert_ne!(refused["status"], 0);
+    let pinged = fabric.json(
+        0,
+        &["ping", "0,1", "--smi", "--count", "2", "--interval", "0"],
+    );
+    assert_eq!(pinged["answered"], 2);
+}
+
+#[test]
+fn a_map_of_a_snapshot_holds_its_nodes_tables_and_findings() {
+    let fabric = Fabric::start("gen-ring-5");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (snapshot, page) = (
+        folder.join("map.ibsnap"),
+        folder.join("map-of-snapshot.html"),
+    );
+    let (snapshot, page) = (snapshot.to_str().unwrap(), page.to_str().unwrap());
+    assert_eq!(fabric.run(&["snapshot", snapshot]).status.code(), Some(0));
+    let live = fabric.json(0, &["map", "--html", page]);
+    let html = std::fs::read_to_string(page).unwrap();
+    let again = document(
+        &common::ib(&["map", "--html", page, "--from", snapshot, "--json"], ""),
+        0,
+    );
+    assert_eq!(live, again);
+    assert_eq!(live["shape"], "grid");
+    let data = |html: &str| -> Value {
+        let after = html.split("id=\"data\">").nth(1).unwrap();
+        serde_json::from_str(after.split("</script>").next().unwrap()).unwrap()
+    };
+    let (live, again) = (data(&html), data(&std::fs::read_to_string(page).unwrap()));
+    assert_eq!(live["links"], again["links"]);
+    assert_eq!(live["tables"], again["tables"]);
+    assert_eq!(
+        live["nodes"].as_array().unwrap().len(),
+        again["nodes"].as_array().unwrap().len()
+    );
+    assert_eq!(live["tables"].as_object().unwrap().len(), 5);
+    assert_eq!(live["has_counters"], true);
+    assert!(live["findings"].is_array());
+}
+
+#[test]
+fn a_duplicate_guid_is_said_and_is_a_failure() {
+    let mut fabric = Fabric::start("gen-ring-5");
+    let nodes = fabric.json(0, &["nodes", "--switches"]);
+    let node = |index: usize| {
+        nodes["nodes"][index]["node_guid"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let (first, second) = (node(1), node(3));
+    let id = format!("S-{}", second.trim_start_matches("0x"));
+    writeln!(fabric.console, "Guid \"{id}\" {first}").unwrap();
+    let patience = Instant::now() + Duration::from_secs(20);
+    let output = loop {
+        let output = fabric.run(&["discover", "--json"]);
+        if output.status.code() == Some(1) || Instant::now() > patience {
+            break output;
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        stderr.contains(&format!("more than one node answers with GUID {first}")),
+        "{stderr}"
+    );
+    let document = document(&output, 1);
+    assert_eq!(document["duplicate_guids"], serde_json::json!([first]));
+}
+
+#[test]
+fn discover_lists_nodes_and_writes_what_other_programs_read() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (cache, snapshot) = (folder.join("discover.net"), folder.join("discover.ibsnap"));
+    let (cache, snapshot) = (cache.to_str().unwrap(), snapshot.to_str().unwrap());
+    let printed = |arguments: &[&str]| {
+        let mut all = vec!["discover"];
+        all.extend(arguments);
+        let output = fabric.run(&all);
+        assert!(output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let whole = printed(&["--cache", cache]);
+    let offline = |arguments: &[&str]| {
+        let mut all = vec!["discover"];
+        all.extend(arguments);
+        let output = common::ib(&all, "");
+        assert!(output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // The file does not contain the port from which the walk began.
+    let without_comments = |text: String| {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for option in ["-l", "-H", "-S", "-R", "-p", "-g"] {
+        let (live, again) = (
+            printed(&[option]),
+            offline(&[option, "--load-cache", cache]),
+        );
+        assert_eq!(without_comments(live), without_comments(again), "{option}");
+    }
+    assert_eq!(
+        printed(&["-S"]).lines().count(),
+        whole.matches("switchguid=").count()
+    );
+    assert_eq!(
+        printed(&["-H"]).lines().count(),
+        whole.matches("caguid=").count()
+    );
+    assert_eq!(printed(&["-R"]), "");
+    for format in ["slurm", "slurm-block", "dot", "ibsim", "json"] {
+        let live = printed(&["--format", format]);
+        assert!(live.len() > 200, "{format}: {live}");
+        assert_eq!(
+            live.contains("Nodes=host"),
+            format.starts_with("slurm"),
+            "{format}"
+        );
+    }
+    assert!(fabric.run(&["snapshot", snapshot]).status.success());
+    let mut live: Vec<String> = printed(&["-p"]).lines().map(str::to_owned).collect();
+    let mut from: Vec<String> = offline(&["-p", "--from", snapshot])
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    live.sort();
+    from.sort();
+    assert_eq!(live, from);
+}
+
+#[test]
+fn links_could_do_what_their_devices_can() {
+    let text = "Switch 3 \"S-1\" # \"sw1\"\n[1] \"H-11\"[1] 4xEDR\n[2] \"S-2\"[2] 1xEDR\n[3] \"S-2\"[3] 4xQDR\n\n\
+                Switch 3 \"S-2\" # \"sw2\"\n[1] \"H-12\"[1] 4xEDR\n[2] \"S-1\"[2] 1xEDR\n[3] \"S-1\"[3] 4xQDR\n\n\
+                Ca 1 \"H-11\" # \"host1\"\n[1] \"S-1\"[1] 4xEDR\n\nCa 1 \"H-12\" # \"host2\"\n[1] \"S-2\"[1] 4xEDR\n";
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("could.net");
+    std::fs::write(&file, text).unwrap();
+    let fabric = Fabric::serve(&file);
+    let links = fabric.json(0, &["links", "--narrow", "--slow"]);
+    let links = links["links"].as_array().unwrap();
+    assert_eq!(links.len(), 2, "{links:?}");
+    for link in links {
+        assert_eq!(link["could"], "4x EDR");
+    }
+}
+
+#[test]
+fn a_host_that_is_silent_is_said_where_it_is_missed() {
+    let mut fabric = Fabric::start("gen-karyn-4-2");
+    let console = &mut fabric.console;
+    writeln!(console, "Error \"H-0010000000000070\" 100").unwrap();
+    let patience = Instant::now() + Duration::from_secs(20);
+    while fabric.run(&["nodes"]).status.code() != Some(1) {
+        assert!(Instant::now() < patience, "the console is not read");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let links = fabric.run(&["links"]);
+    let text = String::from_utf8_lossy(&links.stdout).into_owned();
+    assert!(text.contains("(does not respond)"), "{text}");
+    let named = fabric.run(&["trace", "1", "host00007 HCA-1"]);
+    let text = String::from_utf8_lossy(&named.stderr).into_owned();
+    assert!(text.contains("1 device does not respond"), "{text}");
+    let health = fabric.run(&["health"]);
+    let text = String::from_utf8_lossy(&health.stdout).into_owned();
+    assert!(text.contains(": 1 error,"), "{text}");
+}
+
+#[test]
+fn a_query_names_nodes_as_people_do() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let nodes = fabric.json(0, &["nodes", "--cas"]);
+    let lid = |name: &str| {
+        let nodes = nodes["nodes"].as_array().unwrap().iter();
+        let mut named = nodes.filter(|node| node["name"] == name);
+        named.next().unwrap()["lid"].clone()
+    };
+    let info = fabric.json(0, &["query", "nodedesc", "--to", "host00007"]);
+    assert!(info.to_string().contains("host00007 HCA-1"), "{info}");
+    let counters = fabric.json(0, &["query", "perf", "--to", "host00007 HCA-1"]);
+    assert!(
+        counters.to_string().contains("port_xmit_data"),
+        "{counters}"
+    );
+    let unknown = fabric.run(&["query", "nodedesc", "--to", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("names no node"));
+    let slip = fabric.run(&["query", "nodedesc", "--to", "host0007 HCA-1"]);
+    let text = String::from_utf8_lossy(&slip.stderr).into_owned();
+    assert!(text.contains("the nearest is host00007 HCA-1"), "{text}");
+    let records = [
+        "query",
+        "sa",
+        "PathRecord",
+        "from=host00001",
+        "to=host00007",
+    ];
+    // No administrator serves the subnet, so no answer refuses the query, and no name is at fault.
+    let output = fabric.run(&records);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(lid("host00007 HCA-1").as_u64() > Some(0));
+}
+
+#[test]
+fn conformance_cases_are_listed_run_one_by_one_and_written_for_junit() {
+    let list = document(&common::ib(&["conform", "sma", "--list", "--json"], ""), 0);
+    let cases = list["cases"].as_array().unwrap();
+    assert_eq!(keys(&cases[0]), ["id", "title", "source"]);
+    let fabric = Fabric::start("gen-ring-5");
+    let file = temporary("junit.xml");
+    let path = file.to_str().unwrap();
+    let wanted = ["sma-101", "sma-308"];
+    let mut arguments = vec!["conform", "sma", "--junit", path];
+    wanted
+        .iter()
+        .for_each(|id| arguments.extend(["--case", id]));
+    let run = fabric.json(0, &arguments);
+    let cases = run["cases"].as_array().unwrap();
+    let results: Vec<_> = cases
+        .iter()
+        .map(|case| {
+            (
+                case["id"].as_str().unwrap(),
+                case["result"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(results, [("sma-101", "pass"), ("sma-308", "skip")]);
+    assert_eq!(
+        keys(&cases[0]),
+        ["id", "title", "source", "result", "message"]
+    );
+    let junit = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert!(
+        junit.contains("tests=\"2\" failures=\"0\" skipped=\"1\""),
+        "{junit}"
+    );
+    let unknown = fabric.run(&["conform", "sma", "--case", "sma-999"]);
+    assert_eq!(unknown.status.code(), Some(2));
+}
+
+#[test]
+fn a_conformance_case_that_fails_is_status_1() {
+    // The manager that brought the subnet up has ended, so no manager is the master.
+    let fabric = Fabric::start("gen-line-2");
+    let run = fabric.json(1, &["conform", "sm", "--case", "sm-107"]);
+    assert_eq!(run["cases"][0]["result"], "fail", "{run}");
+}

@@ -1,0 +1,13 @@
+//! The command `ib` as its users run it, one module for each subject.
+
+mod cli;
+mod clusters;
+mod common;
+mod configuration;
+mod control;
+mod diagnostics;
+mod files;
+mod golden;
+mod input;
+mod reports;
+mod shell;

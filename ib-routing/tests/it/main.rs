@@ -1,0 +1,12 @@
+//! Routing on fabrics of every kind, one module for each subject.
+
+mod engines;
+mod heal;
+mod judge;
+mod loads;
+mod opensm;
+mod properties;
+mod repair;
+mod suite;
+mod update;
+mod whatif;
