@@ -44,6 +44,7 @@ pub mod lid;
 mod lid_matrix;
 pub mod mcast;
 mod options;
+pub mod port_pairs;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
@@ -66,6 +67,7 @@ pub use lid::{
 };
 pub use lid_matrix::LidMatrix;
 pub use options::RouteOptions;
+pub use port_pairs::PortPairs;
 pub use repair::{Repair, repair};
 pub use routes::{PairSls, Routes, SlTable};
 pub use verify::{VerifyReport, verify, verify_with};

@@ -3,8 +3,12 @@
 //! Which engine suits a fabric is not known beforehand: min-hop deadlocks on rings, fat-tree routing
 //! refuses what is no tree, layered engines run out of virtual lanes. But tables can be verified. So each
 //! candidate routes, the verifier checks the result, and the lowest maximum load of a link wins among the
-//! tables that reach the most LIDs, on a connected fabric all, without a deadlock between CAs. Engines that
-//! need no virtual lanes come first, and a later one has to be better by more than three per cent.
+//! tables that reach the most LIDs, on a connected fabric all, without a deadlock between CAs. Of two with the same
+//! number of virtual lanes the later one has to be better by more than three per cent, and so has the one with more
+//! lanes of two that differ in it.
+//!
+//! Lanes are short where routes take more than half of [`RouteOptions::vls`]: then too few are left for a second
+//! class of traffic. Such routes have to halve the load of others with fewer lanes.
 //!
 //! Needs nothing, promises what the verifier found: with one virtual lane Up*/Down* is left, which
 //! never deadlocks. Only where no candidate qualifies, the first that routes at all is returned. Time:
@@ -46,7 +50,9 @@ impl Choice {
         self.report.loops == 0 && self.report.deadlock_free
     }
 
-    fn is_better_than(&self, other: &Self) -> bool {
+    /// Whether these routes are preferred to those of an earlier candidate. `vls` is the number of lanes that routes
+    /// may use.
+    fn is_better_than(&self, other: &Self, vls: u8) -> bool {
         // On a fabric in parts some pairs have no route.
         if self.report.unreachable != other.report.unreachable {
             return self.report.unreachable < other.report.unreachable;
@@ -54,10 +60,26 @@ impl Choice {
         if self.is_safe() != other.is_safe() {
             return self.is_safe();
         }
+        if !self.is_safe() {
+            return false;
+        }
+        // The one with more lanes has to be worth them.
+        match self.routes.vls() < other.routes.vls() {
+            true => !other.is_worth_its_lanes(self, vls),
+            false => self.is_worth_its_lanes(other, vls),
+        }
+    }
+
+    /// Whether the load is so much lower than that of others, which need no more lanes, that these are preferred.
+    fn is_worth_its_lanes(&self, other: &Self, vls: u8) -> bool {
         let [own, best] = [self, other].map(|choice| choice.report.link_load.max);
-        self.is_safe() && own.saturating_mul(33) < best.saturating_mul(32)
+        let lanes = self.routes.vls();
+        let are_short = lanes > other.routes.vls() && lanes.saturating_mul(2) > vls;
+        let (most, of) = if are_short { (1, 2) } else { (32, 33) };
+        own.saturating_mul(of) < best.saturating_mul(most)
     }
 }
+
 /// The engine `auto`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Auto;
@@ -121,7 +143,8 @@ pub fn route_verified(
         };
         let report = verify_on(options.threads, fabric, lids, &routes);
         let choice = Choice { routes, report };
-        if best.as_ref().is_none_or(|best| choice.is_better_than(best)) {
+        let is_better = |best: &Choice| choice.is_better_than(best, options.vls());
+        if best.as_ref().is_none_or(is_better) {
             let reaches_all = choice.report.unreachable == 0 || is_in_parts;
             let enough = choice.is_safe() && reaches_all && entries > EXHAUSTIVE;
             best = Some(choice);
@@ -149,6 +172,32 @@ mod tests {
         lid::LidOptions,
         verify,
     };
+
+    #[test]
+    fn the_lowest_load_wins_unless_lanes_are_short() {
+        let spec = "jellyfish:switches=16,degree=6,hosts=6,seed=1";
+        let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let judge = |engine: &SharedEngine, max_vls| {
+            let options = RouteOptions {
+                max_vls,
+                ..RouteOptions::default()
+            };
+            let routes = engine.route(&fabric, &lids, &options).unwrap();
+            let load = verify(&fabric, &lids, &routes).link_load.max;
+            (load, routes.vls(), routes.engine().name())
+        };
+        let (low, lanes, name) = judge(&engine::DFSSSP, 8);
+        let others = [&engine::NUE, &engine::UPDN].map(|engine| judge(engine, 1).0);
+        assert!(
+            lanes > 1 && others.iter().all(|load| low * 33 < load * 32),
+            "{low} {others:?}"
+        );
+        assert_eq!(judge(&engine::AUTO, 8), (low, lanes, name));
+        // Only the lanes of this engine are left: it would have to halve the load.
+        let (load, few, _) = judge(&engine::AUTO, lanes);
+        assert!(few < lanes && load < low * 2, "{load} on {few}");
+    }
 
     #[test]
     fn a_fabric_in_parts_is_routed_without_deadlock_too() {
