@@ -115,6 +115,9 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     if switch && options.hidden_extended_speeds && is_fast(node) {
         sma = sma.with_hidden_extended_speeds();
     }
+    if let Some(table) = options.initial_sl_to_vl {
+        sma = sma.with_initial_sl_to_vl(table);
+    }
     match options.profile {
         // ibsim answers for this attribute on every node.
         DeviceProfile::Ibsim => sma.with_mlnx_ext_port_info(),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ib_smp::SlToVlMappingTable;
+
 use crate::fault::FaultSpec;
 
 /// Options of a simulated fabric: latencies, capacities of its nodes, faults.
@@ -24,6 +26,9 @@ pub struct SimOptions {
     /// SwitchInfo.OptimizedSLtoVLMappingProgramming of switches: with bit 1 set, one write serves all input ports of an output
     /// port. Default: 0.
     pub optimized_sl_to_vl: u8,
+    /// All SLtoVL tables of switches after a reset, which the specification leaves open. Default: `None`, each SL has the VL of
+    /// its number, and SL 15 has VL 7.
+    pub initial_sl_to_vl: Option<SlToVlMappingTable>,
     /// P_Keys that a CA's port can hold. Default: 128.
     pub partition_cap: u16,
     /// P_Keys that an external port of a switch can hold. Default: 64.
@@ -58,6 +63,7 @@ impl Default for SimOptions {
             linear_fdb_cap: 0xc000,
             multicast_fdb_cap: 4096,
             optimized_sl_to_vl: 0,
+            initial_sl_to_vl: None,
             partition_cap: 128,
             partition_enforcement_cap: 64,
             port_guids: PortGuids::AsGiven,

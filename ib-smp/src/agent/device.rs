@@ -3,8 +3,8 @@
 
 use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, PortNum, Sl};
 
-use super::{Sma, SmaPort, switch::SwitchTables};
-use crate::{MKeyProtect, NodeDescription, PortInfo};
+use super::{Sma, SmaPort};
+use crate::{MKeyProtect, NodeDescription, PortInfo, SlToVlMappingTable};
 
 impl Sma {
     /// Gives the node another GUID; port 0 of a switch shares it.
@@ -41,6 +41,16 @@ impl Sma {
         self
     }
 
+    /// Sets all SLtoVL tables of a switch as they are after a reset, which the specification leaves open. Without
+    /// this, each SL has the VL of its number, and SL 15 has VL 7. Without effect on a CA or router.
+    #[must_use]
+    pub fn with_initial_sl_to_vl(mut self, table: SlToVlMappingTable) -> Self {
+        if let Some(switch) = &mut self.switch {
+            switch.set_initial_sl_to_vl(table);
+        }
+        self
+    }
+
     /// PortInfo of a port, for what the device writes itself: violations, capabilities. States are
     /// changed by [`link_up`](Self::link_up) and [`link_down`](Self::link_down).
     #[must_use]
@@ -72,7 +82,7 @@ impl Sma {
             info.set_linear_fdb_top(Lid::NONE)
                 .set_multicast_fdb_top(Lid::NONE)
                 .set_port_state_change(true);
-            **switch = SwitchTables::new(info, self.node_info.num_ports());
+            switch.reset(info);
         }
         self.events.clear();
         self.responses.clear();

@@ -19,6 +19,8 @@ pub struct SwitchTables {
     random: BTreeMap<u16, RandomForwardingTable>,
     multicast: BTreeMap<MftModifier, MulticastForwardingTable>,
     sl_to_vl: SlToVl,
+    /// All SLtoVL tables after a reset.
+    initial_sl_to_vl: SlToVlMappingTable,
 }
 
 /// Most fabrics map all pairs of ports alike: then one table is enough.
@@ -38,7 +40,19 @@ impl SwitchTables {
             random: BTreeMap::new(),
             multicast: BTreeMap::new(),
             sl_to_vl: SlToVl::Uniform(identity()),
+            initial_sl_to_vl: identity(),
         }
+    }
+
+    /// The tables after a reset. `info` is SwitchInfo then.
+    pub(super) fn reset(&mut self, info: SwitchInfo) {
+        let table = self.initial_sl_to_vl;
+        *self = Self::new(info, self.num_ports);
+        self.set_initial_sl_to_vl(table);
+    }
+
+    pub(super) fn set_initial_sl_to_vl(&mut self, table: SlToVlMappingTable) {
+        (self.sl_to_vl, self.initial_sl_to_vl) = (SlToVl::Uniform(table), table);
     }
 
     /// SwitchInfo.
