@@ -23,6 +23,10 @@ pub struct SimulationArgs {
     /// Time that the agents of a node take to answer, such as 3us
     #[arg(long, value_name = "TIME", value_parser = time)]
     agent_latency: Option<Duration>,
+    /// Switches take one SLtoVL table for many pairs of ports at once
+    /// (OptimizedSLtoVLMappingProgramming), as newer ones do
+    #[arg(long)]
+    optimized_slvl: bool,
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -33,6 +37,9 @@ impl SimulationArgs {
     /// Sets what the user has given; latencies that are not given keep the values of `options`.
     pub fn apply(&self, options: &mut SimOptions) {
         options.faults = self.faults;
+        if self.optimized_slvl {
+            options.optimized_sl_to_vl = 1;
+        }
         if let Some(latency) = self.latency {
             options.hop_latency = latency;
         }

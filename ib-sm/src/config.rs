@@ -210,8 +210,8 @@ options! {
             qos_policy_file: Option<String> = None, Qos "qos_policy_file" Text, Live;
             /// Does not count or report that a device refuses an SLtoVL table.
             suppress_sl2vl_mad_status_errors: bool = false, Qos "suppress_sl2vl_mad_status_errors" Flag, Live;
-            /// Writes one SLtoVL table for all input ports of an output port, where the switch supports it and the tables are
-            /// equal; FALSE writes each by itself.
+            /// Writes one SLtoVL table for all pairs of ports of a switch, or for all input ports of an output port, where the
+            /// switch supports it and the tables are equal; FALSE writes each by itself.
             use_optimized_slvl: bool = true, Qos "use_optimized_slvl" Flag, Live;
         }
         state {

@@ -842,8 +842,10 @@ const fn next_stage(stage: Stage) -> Option<Stage> {
         Stage::Arm => Stage::Activate,
         Stage::Activate => Stage::LowerTops,
         Stage::Move => Stage::Tables,
+        Stage::GroupLanes => Stage::Groups,
         Stage::Groups => Stage::GroupTops,
-        Stage::Detour
+        Stage::LanesAhead
+        | Stage::Detour
         | Stage::Addresses
         | Stage::LowerTops
         | Stage::GroupTops

@@ -11,13 +11,14 @@ pub(crate) mod tables;
 use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::{Attribute, AttributeId};
+use ib_routing::PortPairs;
 use ib_smp::{
     LinearForwardingTable, MftModifier, MlnxExtPortInfo, MulticastForwardingTable, PKeyModifier,
     PartitionKeyTable, PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SwitchInfo,
     VlArbitrationHalf, VlArbitrationModifier, VlArbitrationTable,
 };
-use ib_subnet::{Block, NodeId, PortAt, PortId, arbitration_block};
-use ib_wire::table::padded;
+use ib_subnet::{Block, Node, NodeId, PortAt, PortId, arbitration_block};
+use ib_wire::{PortNum, table::padded};
 
 use crate::policy::{
     Situation, lanes, links, multicast, partitions,
@@ -29,6 +30,9 @@ use crate::policy::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Stage {
+    /// SLtoVL tables of pairs of ports that the next entries in use join: those of the stage [`Detour`](Self::Detour)
+    /// or [`Heal`](Self::Heal).
+    LanesAhead,
     /// Entries of forwarding tables that a failure broke, led over neighbours until there are new routes.
     Detour,
     /// LIDs and limits of ports that are reached without a link: the manager's own port, and ports 0 of switches.
@@ -54,6 +58,8 @@ pub enum Stage {
     Tables,
     /// The tops of the forwarding tables are lowered.
     LowerTops,
+    /// SLtoVL tables of pairs of ports that trees of multicast groups join, after hosts joined or left groups.
+    GroupLanes,
     /// Multicast forwarding tables, after hosts joined or left groups.
     Groups,
     /// The tops of the multicast forwarding tables after that.
@@ -108,6 +114,10 @@ pub(crate) fn steps(
         Stage::RaiseTops | Stage::LowerTops | Stage::GroupTops => tops(at, stage),
         Stage::Tables => tables::remaining(at),
         Stage::Lanes => lanes(at),
+        Stage::GroupLanes => match lanes::joined_by_trees(at) {
+            Some(pairs) if lanes::are_managed(at) => sl_to_vl_ahead(at, &pairs),
+            _ => VecDeque::new(),
+        },
         Stage::Multicast | Stage::Groups => multicast(at),
         Stage::Partitions => partitions(at, unwritable),
         Stage::Arm => {
@@ -116,7 +126,9 @@ pub(crate) fn steps(
             steps
         }
         Stage::Activate => ports(at, |port| links::is_ready(at, port)),
-        Stage::Detour | Stage::Heal | Stage::Move | Stage::AliasGuids => VecDeque::new(),
+        Stage::LanesAhead | Stage::Detour | Stage::Heal | Stage::Move | Stage::AliasGuids => {
+            VecDeque::new()
+        }
     }
 }
 
@@ -318,10 +330,15 @@ fn lanes(at: Situation<'_>) -> VecDeque<Step> {
     if !lanes::are_managed(at) {
         return steps;
     }
-    for (port, _, record) in at.subnet().ports() {
-        let is_linked = port.port.0 != 0 && at.is_linked(port);
+    let Some(pairs) = lanes::joined(at) else {
+        return steps;
+    };
+    for (id, node) in at.subnet().nodes() {
+        sl_to_vl(at, id, node, &pairs, true, &mut steps);
+    }
+    for (port, ..) in at.subnet().ports() {
+        let is_linked = port.port != PortNum::MANAGEMENT && at.is_linked(port);
         if is_linked || lanes::is_managed_port_0(at, port) {
-            sl_to_vl(at, port, record.was_active(), &mut steps);
             for half in lanes::arbitration_halves(at, port) {
                 arbitration(at, port, half, &mut steps);
             }
@@ -330,33 +347,114 @@ fn lanes(at: Situation<'_>) -> VecDeque<Step> {
     steps
 }
 
-fn sl_to_vl(at: Situation<'_>, output: PortId, was_active: bool, steps: &mut VecDeque<Step>) {
-    let block = |modifier: SlToVlModifier| Block {
-        port: output,
-        attribute: SlToVlMappingTable::ID,
-        modifier: modifier.bits(),
-    };
-    let tables = lanes::sl_to_vl_of(at, output);
-    let mut changed = Vec::new();
-    for (modifier, table) in &tables {
-        match at.subnet().block(block(*modifier)) {
-            Some(known) if padded(table.as_bytes()) == known => {}
-            // A previous manager has configured the port, so its content is read first.
-            None if was_active => steps.push_back(Step::Read(block(*modifier))),
-            _ => changed.push(*modifier),
+/// The SLtoVL tables of switches, for these pairs of ports and for packets that the switches themselves send.
+/// Nothing is read first, because no packet has passed these pairs yet.
+pub(crate) fn sl_to_vl_ahead(at: Situation<'_>, pairs: &PortPairs<'_>) -> VecDeque<Step> {
+    let mut steps = VecDeque::new();
+    for (id, node) in at.subnet().nodes().filter(|(_, node)| node.is_switch()) {
+        sl_to_vl(at, id, node, pairs, false, &mut steps);
+    }
+    steps
+}
+
+/// The SLtoVL tables of a node that differ: one write for each, or one for many that are to be equal where the
+/// switch takes that. `reads` says whether tables that a previous manager may have written are read first.
+fn sl_to_vl(
+    at: Situation<'_>,
+    id: NodeId,
+    node: &Node,
+    pairs: &PortPairs<'_>,
+    reads: bool,
+    steps: &mut VecDeque<Step>,
+) {
+    let ports = node
+        .ports()
+        .map(|(port, record)| (PortId { node: id, port }, record));
+    let managed = ports.filter(|&(port, _)| {
+        let is_linked = port.port != PortNum::MANAGEMENT && at.is_linked(port);
+        is_linked || lanes::is_managed_port_0(at, port)
+    });
+    let outputs: Vec<Output> = managed
+        .map(|(port, record)| {
+            let tables = lanes::sl_to_vl_of(at, port, pairs);
+            Output::compare(at, port, &tables, reads && record.was_active(), steps)
+        })
+        .collect();
+    let optimized = lanes::has_optimized_programming(at, id);
+    let num_changed = outputs
+        .iter()
+        .filter(|output| !output.changed.is_empty())
+        .count();
+    let common = outputs.first().and_then(|output| output.common);
+    if let Some(common) = common
+        && optimized
+        && num_changed > 1
+        && outputs.iter().all(|output| output.common == Some(common))
+        && lanes::suits_port_0(at, id, &common)
+        && let Some(first) = outputs.first()
+    {
+        let block = sl_to_vl_block(first.port, SlToVlModifier::All);
+        return steps.push_back(Step::Set(block));
+    }
+    for Output {
+        port,
+        changed,
+        common,
+    } in outputs
+    {
+        if changed.len() > 1 && optimized && common.is_some() {
+            let all = SlToVlModifier::AllInputs { output: port.port };
+            steps.push_back(Step::Set(sl_to_vl_block(port, all)));
+        } else {
+            let blocks = changed
+                .into_iter()
+                .map(|modifier| sl_to_vl_block(port, modifier));
+            steps.extend(blocks.map(Step::Set));
         }
     }
-    let all_equal = tables.windows(2).all(|pair| match pair {
-        [(_, a), (_, b)] => a == b,
-        _ => true,
-    });
-    if changed.len() > 1 && all_equal && lanes::has_optimized_programming(at, output) {
-        let all = SlToVlModifier::AllInputs {
-            output: output.port,
-        };
-        steps.push_back(Step::Set(block(all)));
-    } else {
-        steps.extend(changed.into_iter().map(block).map(Step::Set));
+}
+
+/// The SLtoVL tables for packets that leave by one port.
+struct Output {
+    port: PortId,
+    /// The tables that are to be written.
+    changed: Vec<SlToVlModifier>,
+    /// The content that all tables of this port are to have; `None` if they differ.
+    common: Option<SlToVlMappingTable>,
+}
+
+impl Output {
+    fn compare(
+        at: Situation<'_>,
+        port: PortId,
+        tables: &[(SlToVlModifier, SlToVlMappingTable)],
+        reads: bool,
+        steps: &mut VecDeque<Step>,
+    ) -> Self {
+        let mut changed = Vec::new();
+        for (modifier, table) in tables {
+            let block = sl_to_vl_block(port, *modifier);
+            match at.subnet().block(block) {
+                Some(known) if padded(table.as_bytes()) == known => {}
+                None if reads => steps.push_back(Step::Read(block)),
+                _ => changed.push(*modifier),
+            }
+        }
+        let common = tables.first().map(|&(_, table)| table);
+        let common = common.filter(|common| tables.iter().all(|(_, table)| table == common));
+        Self {
+            port,
+            changed,
+            common,
+        }
+    }
+}
+
+fn sl_to_vl_block(port: PortId, modifier: SlToVlModifier) -> Block {
+    Block {
+        port,
+        attribute: SlToVlMappingTable::ID,
+        modifier: modifier.bits(),
     }
 }
 

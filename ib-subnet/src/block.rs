@@ -14,7 +14,8 @@ use crate::{PortId, Subnet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Block {
     /// The port. SwitchInfo and forwarding tables belong to port 0 of a switch. SLtoVL tables belong to the
-    /// output port of a switch, or to the port of a CA or router.
+    /// output port of a switch, or to the port of a CA or router; those that are written for all pairs at once
+    /// belong to any output port of the switch.
     pub port: PortId,
     /// Attribute of the block.
     pub attribute: AttributeId,
@@ -50,6 +51,12 @@ impl Subnet {
                     switch()?
                         .sl_to_vl()
                         .get(&(PortNum::MANAGEMENT, output))?
+                        .as_bytes(),
+                ),
+                SlToVlModifier::All => padded(
+                    switch()?
+                        .sl_to_vl()
+                        .get(&(PortNum::MANAGEMENT, of.port.port))?
                         .as_bytes(),
                 ),
                 _ => return None,
@@ -141,9 +148,10 @@ impl Subnet {
             }
             SlToVlMappingTable::ID => {
                 if let Some(switch) = self.switch_mut(of.port.node) {
+                    let all = of.modifier == SlToVlModifier::All.bits();
                     switch
                         .sl_to_vl
-                        .retain(|&(_, output), _| output != of.port.port);
+                        .retain(|&(_, output), _| !all && output != of.port.port);
                 } else if let Some(port) = self.port_mut(of.port) {
                     port.sl_to_vl = None;
                 }
@@ -184,6 +192,14 @@ impl Subnet {
             (Some(switch), SlToVlModifier::AllInputs { output }) => {
                 for input in (0..=num_ports).map(PortNum) {
                     switch.sl_to_vl.insert((input, output), *table);
+                }
+            }
+            (Some(switch), SlToVlModifier::All) => {
+                for input in (0..=num_ports).map(PortNum) {
+                    let outputs = (0..=num_ports).map(PortNum);
+                    switch
+                        .sl_to_vl
+                        .extend(outputs.map(|output| ((input, output), *table)));
                 }
             }
             (None, SlToVlModifier::Pair { .. }) => {

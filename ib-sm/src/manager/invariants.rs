@@ -83,8 +83,7 @@ impl SubnetManager {
         if self.history.up && !self.history.swept {
             return Err(InvariantError::UpWithoutSweep);
         }
-        let leads_round =
-            matches!(&self.mode, Mode::Applying(apply) if apply.stage() == Stage::Detour);
+        let leads_round = matches!(&self.mode, Mode::Applying(apply) if matches!(apply.stage(), Stage::LanesAhead | Stage::Detour));
         if !leads_round && self.plan.has_detours() {
             return Err(InvariantError::DetoursLeft);
         }

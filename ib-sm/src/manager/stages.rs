@@ -15,7 +15,7 @@ use crate::{
     decision::Question,
     event::{Event, SweepCause, Unresponsive},
     plan::Detours,
-    policy::{alias_guids, links, multicast, switches},
+    policy::{alias_guids, lanes, links, multicast, switches},
     reconcile::{
         self, Change, Stage, Step,
         tables::{self, TableUpdate},
@@ -37,7 +37,13 @@ impl SubnetManager {
                     }
                 }
             }
-            Stage::Multicast | Stage::Groups => self.plan_trees(),
+            Stage::Lanes => self.plan_trees(),
+            Stage::GroupLanes => {
+                self.plan_trees();
+                if !lanes::are_managed(self.situation()) {
+                    return self.start_stage(now, Stage::Groups);
+                }
+            }
             _ => {}
         }
         self.decide(now, Question::Steps(stage));
@@ -76,6 +82,7 @@ impl SubnetManager {
     /// Continues after a stage.
     fn after(&mut self, now: Instant, stage: Stage) {
         match stage {
+            Stage::LanesAhead => self.write_healing(),
             Stage::Detour => {
                 self.plan.set_detours(Default::default());
                 self.start_stage(now, Stage::Addresses);
@@ -121,7 +128,7 @@ impl SubnetManager {
             return self.after(now, Stage::Detour);
         };
         self.plan.set_detours(detours);
-        self.write_healing(Stage::Detour, update);
+        self.begin_healing(update);
     }
 
     /// Writes the entries that heal what a failure broke.
@@ -136,7 +143,7 @@ impl SubnetManager {
     /// Begins to write what heals, or all tables if none carries traffic.
     pub(super) fn on_healing(&mut self, now: Instant, healing: Option<Box<TableUpdate>>) {
         match healing {
-            Some(update) => self.write_healing(Stage::Heal, *update),
+            Some(update) => self.begin_healing(*update),
             None => {
                 self.tables = TableUpdate::default();
                 self.start_stage(now, Stage::Tables);
@@ -144,13 +151,28 @@ impl SubnetManager {
         }
     }
 
-    fn write_healing(&mut self, stage: Stage, update: TableUpdate) {
+    /// Begins to write detours or what heals. SLtoVL tables come first: a packet must not pass a pair of ports
+    /// whose table was never written.
+    fn begin_healing(&mut self, mut update: TableUpdate) {
         let entries = update.num_broken();
         if entries > 0 {
             self.events.push_back(Event::TablesHealed { entries });
         }
-        self.mode = Mode::Applying(Apply::of_writes(stage, update.first_healing()));
+        let lanes = update.take_lanes();
         self.tables = update;
+        if lanes.is_empty() {
+            self.write_healing();
+        } else {
+            self.mode = Mode::Applying(Apply::of_steps(Stage::LanesAhead, lanes));
+        }
+    }
+
+    fn write_healing(&mut self) {
+        let stage = match self.plan.has_detours() {
+            true => Stage::Detour,
+            false => Stage::Heal,
+        };
+        self.mode = Mode::Applying(Apply::of_writes(stage, self.tables.first_healing()));
     }
 
     /// Begins to determine the order of the working entries that are to be moved.
@@ -217,7 +239,7 @@ impl SubnetManager {
         }
         if self.sa.groups.have_changed() {
             self.sweep.summary.errors = 0;
-            self.start_stage(now, Stage::Groups);
+            self.start_stage(now, Stage::GroupLanes);
             return true;
         }
         if !self.sa.guids.have_unwritten() {

@@ -4,17 +4,27 @@
 //! An engine that avoids deadlocks by lanes depends on the tables of all switches on a path: each switch selects
 //! the packet's next lane by its table for the (input, output) pair. Routes on one lane need no such tables; then
 //! the operator's tables are written, or none. A lane that a link does not have is mapped to one that it has.
+//!
+//! A switch has an SLtoVL table for each pair of ports. Written are those of pairs that packets may pass
+//! ([`joined`]) and those of packets that the switch itself sends. A change of routes or trees joins more pairs, so
+//! their tables are written in a stage before it.
 
 use alloc::vec::Vec;
 
-use ib_smp::{
-    SlToVlMappingTable, SlToVlModifier, VlArbitrationEntry, VlArbitrationHalf, VlArbitrationTable,
-    VlCap,
+use ib_routing::{
+    PortPairs,
+    port_pairs::ChangedEntry,
+    update::heal::{HealedEntry, Healing},
 };
-use ib_subnet::PortId;
+use ib_smp::{
+    LinearForwardingTable, SlToVlMappingTable, SlToVlModifier, VlArbitrationEntry,
+    VlArbitrationHalf, VlArbitrationTable, VlCap,
+};
+use ib_subnet::{NodeId, PortId};
 use ib_wire::{PortNum, Vl};
 
 use super::{Situation, links};
+use crate::{plan::Topology, reconcile::tables};
 
 /// Weight of every lane in use, in units of 64 bytes. All lanes have the same weight and so get the same share.
 const WEIGHT: u8 = 4;
@@ -30,14 +40,103 @@ pub(crate) fn is_managed_port_0(at: Situation<'_>, port: PortId) -> bool {
     at.config().qos.enabled && links::is_enhanced_port_0(at, port)
 }
 
+/// The pairs of ports that packets may pass: by the entries that switches hold, by the routes in force, by every
+/// mixture of them, and by the trees of multicast groups.
+pub(crate) fn joined(at: Situation<'_>) -> Option<PortPairs<'_>> {
+    let installed = at.plan().installed()?;
+    let topology = installed.topology();
+    let mut pairs = PortPairs::new(topology.fabric());
+    let nodes = tables::nodes(at, topology);
+    let (last, _) = LinearForwardingTable::block_of(installed.routes().max_lid());
+    pairs.add_routes(usize::from(last).saturating_add(1), |switch, block| {
+        let known = nodes
+            .get(&switch)
+            .and_then(|&node| at.subnet().switch(node));
+        let start = usize::from(block.saturating_mul(LinearForwardingTable::ENTRIES));
+        let row = installed.routes().lft(switch).get(start..);
+        [
+            known.and_then(|switch| switch.lft().block(block)),
+            row.and_then(<[u8]>::first_chunk),
+        ]
+    });
+    add_trees(at, &mut pairs);
+    Some(pairs)
+}
+
+/// The pairs of ports that the trees of multicast groups join.
+pub(crate) fn joined_by_trees(at: Situation<'_>) -> Option<PortPairs<'_>> {
+    let mut pairs = PortPairs::new(at.plan().installed()?.topology().fabric());
+    add_trees(at, &mut pairs);
+    Some(pairs)
+}
+
+/// The pairs of ports that entries join which are written after a failure. `topology` is that of the healing.
+pub(crate) fn joined_by_healing<'a>(
+    at: Situation<'_>,
+    topology: &'a Topology,
+    healing: &Healing,
+) -> PortPairs<'a> {
+    let mut pairs = PortPairs::new(topology.fabric());
+    let nodes = tables::nodes(at, topology);
+    let changed = |healed: &HealedEntry| {
+        let (block, entry) = LinearForwardingTable::block_of(healed.lid);
+        ChangedEntry {
+            switch: healed.switch,
+            block,
+            entry: u8::try_from(entry).unwrap_or(0),
+            port: healed.port,
+        }
+    };
+    let changes: Vec<ChangedEntry> = healing.entries().iter().map(changed).collect();
+    pairs.add_changes(&changes, |switch, block| {
+        let known = nodes
+            .get(&switch)
+            .and_then(|&node| at.subnet().switch(node));
+        known.and_then(|switch| switch.lft().block(block))
+    });
+    pairs
+}
+
+/// Adds the pairs that the trees of multicast groups join. A packet enters a tree from a member, from any other
+/// sender at the switch, or from a switch that sends it this way, and leaves by all other ports of the tree.
+fn add_trees(at: Situation<'_>, pairs: &mut PortPairs<'_>) {
+    let fabric = pairs.fabric();
+    for tree in at.plan().trees().values() {
+        for (&guid, outputs) in tree {
+            let Some(switch) = fabric.switch_by_guid(guid) else {
+                continue;
+            };
+            let from_switches = fabric.channels_from(switch).filter(|(_, channel)| {
+                let neighbour = tree.get(&fabric.switch_guid(channel.to));
+                neighbour.is_some_and(|ports| ports.contains(channel.to_port))
+            });
+            let inputs: Vec<PortNum> = from_switches.map(|(_, channel)| channel.port).collect();
+            for output in outputs
+                .iter()
+                .filter(|&output| output != PortNum::MANAGEMENT)
+            {
+                pairs.insert_from_ends(switch, output);
+                for &input in &inputs {
+                    pairs.insert(switch, input, output);
+                }
+            }
+        }
+    }
+}
+
 /// The SLtoVL tables for packets that leave by `output`, each with its modifier: for a switch one table for each
-/// input port with a link, for a CA or router one.
+/// input port with a link that `pairs` joins to it and one for port 0, for a CA or router one.
 pub(crate) fn sl_to_vl_of(
     at: Situation<'_>,
     output: PortId,
+    pairs: &PortPairs<'_>,
 ) -> Vec<(SlToVlModifier, SlToVlMappingTable)> {
     let Some(node) = at.subnet().node(output.node) else {
         return Vec::new();
+    };
+    let is_joined = |input| match pairs.fabric().switch_by_guid(node.info().node_guid()) {
+        Some(switch) => pairs.contains(switch, input, output.port),
+        None => false,
     };
     let inputs: Vec<PortNum> = match node.is_switch() {
         // Packets that the switch itself sends; port 0 has no other input.
@@ -46,8 +145,8 @@ pub(crate) fn sl_to_vl_of(
             let linked = node.ports().map(|(num, _)| num);
             let linked =
                 linked.filter(|&port| port.0 != 0 && at.is_linked(PortId { port, ..output }));
-            let inputs = core::iter::once(PortNum(0)).chain(linked);
-            inputs.filter(|&input| input != output.port).collect()
+            let joined = linked.filter(|&input| is_joined(input));
+            core::iter::once(PortNum(0)).chain(joined).collect()
         }
         false => Vec::from([PortNum(0)]),
     };
@@ -62,14 +161,22 @@ pub(crate) fn sl_to_vl_of(
     tables.collect()
 }
 
-/// Whether one SLtoVL table may be written for all input ports of an output port.
-pub(crate) fn has_optimized_programming(at: Situation<'_>, output: PortId) -> bool {
-    let info = at
-        .subnet()
-        .switch(output.node)
-        .and_then(|switch| switch.info());
+/// Whether one SLtoVL table may be written for many pairs of ports of a switch at once.
+pub(crate) fn has_optimized_programming(at: Situation<'_>, node: NodeId) -> bool {
+    let info = at.subnet().switch(node).and_then(|switch| switch.info());
     at.config().use_optimized_slvl
         && info.is_some_and(|info| info.optimized_sl_to_vl_mapping_programming() != 0)
+}
+
+/// Whether a table may be written for all pairs of a switch's ports, port 0 included. An enhanced port 0 may have
+/// fewer lanes than the links.
+pub(crate) fn suits_port_0(at: Situation<'_>, node: NodeId, table: &SlToVlMappingTable) -> bool {
+    let port_0 = PortId::management(node);
+    let modifier = SlToVlModifier::Pair {
+        input: PortNum::MANAGEMENT,
+        output: PortNum::MANAGEMENT,
+    };
+    !links::is_enhanced_port_0(at, port_0) || sl_to_vl(at, port_0, modifier) == Some(*table)
 }
 
 /// The SLtoVL table with this modifier, for packets that leave by `output`.
@@ -81,9 +188,9 @@ pub(crate) fn sl_to_vl(
     let routes = at.plan().routes()?;
     let input = match modifier {
         SlToVlModifier::Pair { input, .. } => input,
-        // All inputs have the same table.
-        SlToVlModifier::AllInputs { .. } => PortNum(0),
-        _ => return None,
+        // All inputs have the same table, and with `All` all outputs too.
+        SlToVlModifier::AllInputs { .. } | SlToVlModifier::All => PortNum(0),
+        SlToVlModifier::AllOutputs { .. } => return None,
     };
     let of_routes = match at.subnet().switch(output.node) {
         Some(_) if output.port == PortNum::MANAGEMENT => *routes.vl_map().injection(),

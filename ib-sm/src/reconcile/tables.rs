@@ -31,10 +31,10 @@ use ib_smp::LinearForwardingTable;
 use ib_subnet::NodeId;
 use ib_wire::{Guid, Lid, PortNum};
 
-use super::{Step, lft_block};
+use super::{Step, lft_block, sl_to_vl_ahead};
 use crate::{
     plan::{Detours, Topology},
-    policy::{Situation, routing, switches},
+    policy::{Situation, lanes, routing, switches},
 };
 
 /// Number of entries of all tables up to which deadlocks during the move are excluded too. In larger subnets the
@@ -88,6 +88,8 @@ pub(crate) struct TableUpdate {
     is_live: bool,
     /// The content of the tables after the healing.
     old: Option<Routes>,
+    /// Writes of SLtoVL tables for pairs of ports that the healing joins.
+    lanes: VecDeque<Step>,
 }
 
 /// Switches at which entries may be broken, since the last sweep that ended well.
@@ -194,6 +196,7 @@ impl TableUpdate {
         let update = Self {
             nodes,
             progress: HealingProgress::new(&healing),
+            lanes: lanes_of(at, topology, &healing),
             healing,
             ..Self::default()
         };
@@ -227,6 +230,7 @@ impl TableUpdate {
         Self {
             nodes: nodes(at, topology),
             progress: HealingProgress::new(&healing),
+            lanes: lanes_of(at, topology, &healing),
             healing,
             is_live: true,
             ..Self::default()
@@ -241,6 +245,11 @@ impl TableUpdate {
     /// Number of entries that were broken.
     pub(crate) fn num_broken(&self) -> usize {
         self.healing.entries().len()
+    }
+
+    /// Takes out the writes of SLtoVL tables that come before those of the healing.
+    pub(crate) fn take_lanes(&mut self) -> VecDeque<Step> {
+        core::mem::take(&mut self.lanes)
     }
 
     /// Takes out the content that was kept, to plan the moves from it.
@@ -537,8 +546,17 @@ pub(crate) fn packet_lifetime(at: Situation<'_>) -> Duration {
     Duration::from_nanos(4096_u64.wrapping_shl(code.into()))
 }
 
+/// The writes of SLtoVL tables for pairs of ports that a healing joins.
+fn lanes_of(at: Situation<'_>, topology: &Topology, healing: &Healing) -> VecDeque<Step> {
+    if !lanes::are_managed(at) || healing.entries().is_empty() {
+        return VecDeque::new();
+    }
+    let pairs = lanes::joined_by_healing(at, topology, healing);
+    sl_to_vl_ahead(at, &pairs)
+}
+
 /// The switches of a topology.
-fn nodes(at: Situation<'_>, topology: &Topology) -> BTreeMap<SwitchIdx, NodeId> {
+pub(crate) fn nodes(at: Situation<'_>, topology: &Topology) -> BTreeMap<SwitchIdx, NodeId> {
     let switches = at.subnet().switches();
     let placed = switches.filter_map(|(node, _)| Some((topology.index().switch(node)?, node)));
     placed.collect()

@@ -3,13 +3,14 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use ib_mad::{MadStatus, SaStatus};
-use ib_routing::PortRef;
+use ib_routing::{PortRef, generate::FabricSpec};
 use ib_sa::{
     ComponentMask, JoinState, McMemberComponents as C, McMemberRecord,
     MulticastForwardingTableRecord, PathComponents, PathRecord, Selector,
 };
+use ib_smp::SlToVlMappingTable;
 use ib_testkit::lab::{Lab, client::Client};
-use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, QKey, Rate};
+use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, QKey, Rate, Sl, Vl};
 
 /// IPoIB's broadcast group of the default partition.
 const BROADCAST: u128 = 0xff12_401b_ffff_0000_0000_0000_ffff_ffff;
@@ -127,6 +128,37 @@ fn every_member_hears_every_other_exactly_once() {
                 "{name}"
             );
         }
+    }
+}
+
+/// Switches of this fabric join few pairs of their cables by routes, and their SLtoVL tables drop everything until they
+/// are written.
+#[test]
+fn trees_pass_only_pairs_of_ports_whose_lanes_are_written() {
+    let spec = "jellyfish:switches=16,degree=9,hosts=3,seed=1".parse::<FabricSpec>();
+    let lab = Lab::of(spec.unwrap().build().unwrap()).config(|config| config.qos.enabled = true);
+    let dropping = SlToVlMappingTable::from_bytes([0xff; 8]);
+    let lab = lab.options(|options| options.initial_sl_to_vl = Some(dropping));
+    let mut client = Client::of(lab.up());
+    for &(_, port) in hosts(&client).iter().step_by(7) {
+        client.set(&member(BROADCAST, port), join_bits()).unwrap();
+        client.running.run_for(Duration::from_millis(100));
+        let passed = client.running.sim.with(|sim| {
+            let mut passed = 0;
+            for node in sim.nodes().iter().filter(|node| node.is_switch()) {
+                let ports: Vec<PortNum> = node.mft_ports(Lid(0xc000)).collect();
+                let pairs = ports
+                    .iter()
+                    .flat_map(|&input| ports.iter().map(move |&output| (input, output)));
+                for (input, output) in pairs.filter(|(input, output)| input != output) {
+                    let vl = node.vl(input, output, Sl::ZERO);
+                    assert_eq!(vl, Vl::default(), "{input} to {output}");
+                    passed += 1;
+                }
+            }
+            passed
+        });
+        assert!(passed > 0 || hosts(&client)[0].1 == port);
     }
 }
 
