@@ -38,7 +38,7 @@ pub use self::{
 };
 use self::{
     commands::Host,
-    console::{CommandQueue, Console, Request},
+    console::{CommandQueue, Console, ManagerRequest},
     retry::Retry,
     worker::Worker,
 };
@@ -155,11 +155,11 @@ impl ManagedSm {
         }
         // A client that has gone misses its answer.
         match self.queue.take() {
-            Some(Request::Command(line, reply)) => {
+            Some(ManagerRequest::Command(line, reply)) => {
                 self.log.command(&line);
                 let _ = reply.try_send(self.host(now).execute(&line));
             }
-            Some(Request::Installed(reply)) => {
+            Some(ManagerRequest::Installed(reply)) => {
                 let _ = reply.try_send(self.sm.installed().cloned());
             }
             None => {}

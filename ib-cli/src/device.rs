@@ -8,7 +8,7 @@ use ib_sm::{REPLICATION_CLASS, REPLICATION_OUI};
 pub use ib_transport::AnyPort as DevicePort;
 use ib_transport::{
     MonotonicClock, PortOptions,
-    umad::{AgentClass, Rmpp},
+    umad::{AgentClass, RmppSide},
 };
 
 use crate::error::CliError;
@@ -99,7 +99,7 @@ impl DeviceArgs {
                     0x30..=0x4f => Oui::OPENIB.0,
                     _ => 0,
                 },
-                rmpp: Rmpp::User,
+                rmpp: RmppSide::User,
             })
             .collect();
         DevicePort::open(&options, &classes, clock).map_err(|error| match &self.device {

@@ -14,7 +14,7 @@ use ib_routing::{
     Fabric, LidMap, Routes, TopologyError,
     format::{
         Warning, fdbs, guid2lid, lfts, lid_matrix,
-        mcfdbs::{self, Groups},
+        mcfdbs::{self, MulticastTables},
         sl2vl, sls, subnet_list,
     },
 };
@@ -112,7 +112,7 @@ pub fn dump(
     fabric: &Fabric,
     lids: &LidMap,
     routes: &Routes,
-    groups: &Groups,
+    groups: &MulticastTables,
 ) -> Result<(), CliError> {
     fs::create_dir_all(directory)
         .map_err(|error| CliError::file(directory.display(), "made a directory", &error))?;

@@ -5,7 +5,7 @@
 use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::{
-    Engine, FailureReason, Input, Instant, Mad, Received, TransactionWindow, WindowConfig,
+    Engine, FailureReason, Input, Instant, Mad, MadMatch, TransactionWindow, WindowConfig,
 };
 
 /// The outcome of one request of a batch: the response, or the reason why there is none.
@@ -78,7 +78,7 @@ impl Engine for Batch {
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
             Input::Mad(mad) => {
-                if let Received::Answer(answer) = self.window.handle_mad(now, mad) {
+                if let MadMatch::Answer(answer) = self.window.handle_mad(now, mad) {
                     self.end(answer.context, Ok(*mad));
                 }
             }

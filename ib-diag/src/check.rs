@@ -19,7 +19,7 @@ use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use ib_routing::{Fabric, LidMap, PairSls, PortRef, Routes, SlTable, mcast::Tree};
 use ib_wire::{Lid, Sl};
 
-pub use self::finding::{Check, Finding, Place, Severity, Value};
+pub use self::finding::{Check, Finding, Location, Severity, Value};
 use crate::{
     counters::Thresholds,
     snapshot::{Contents, Snapshot},
@@ -137,8 +137,8 @@ impl<'a> Checker<'a> {
     }
 
     /// The place of a port in a finding.
-    fn place(&self, at: PortRef) -> Place {
-        Place::of(self.snapshot, at)
+    fn place(&self, at: PortRef) -> Location {
+        Location::of(self.snapshot, at)
     }
 
     /// A port as text.

@@ -15,8 +15,8 @@ use alloc::{
 };
 
 use ib_mad::{
-    Call, CallError, ClassPortInfo, Engine, InFlight, Input, Instant, Mad, MadAddress, Method,
-    MgmtClass, PortCounters, PortCountersExtended, Received, RequestOptions, TransactionWindow,
+    Call, CallError, ClassPortInfo, Engine, InFlight, Input, Instant, Mad, MadAddress, MadMatch,
+    Method, MgmtClass, PortCounters, PortCountersExtended, RequestOptions, TransactionWindow,
     WindowConfig, WindowCounters,
 };
 use ib_routing::PortRef;
@@ -545,7 +545,7 @@ impl Engine for Collector {
         }
         match input {
             Input::Mad(mad) => {
-                if let Received::Answer(answer) = self.window.handle_mad(now, mad) {
+                if let MadMatch::Answer(answer) = self.window.handle_mad(now, mad) {
                     let (agent, get) = answer.context;
                     self.on_answer(agent, get, mad);
                 }

@@ -6,7 +6,7 @@ use ib_routing::{
     LidMap,
     format::{
         lfts,
-        mcfdbs::{self, Groups},
+        mcfdbs::{self, MulticastTables},
         sl2vl,
     },
     mcast::PortSet,
@@ -36,7 +36,7 @@ impl Snapshot {
     #[must_use]
     pub fn mcfdbs_text(&self) -> String {
         let fabric = self.fabric();
-        let mut groups: Groups = BTreeMap::new();
+        let mut groups: MulticastTables = BTreeMap::new();
         for (mlid, tree) in self.multicast_trees(&fabric) {
             let switches: BTreeMap<Guid, PortSet> = tree
                 .ports

@@ -244,7 +244,7 @@ impl<T> Request for CallTo<T>
 where
     T: FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned + Copy,
 {
-    type Answer = T;
+    type Output = T;
     type Error = CallError;
 
     fn mad(&self) -> Mad {

@@ -18,7 +18,7 @@ use bytes::Bytes;
 pub use self::request::{Request, Response};
 use crate::{
     CallError, ClassTable, Engine, Failure, FailureReason, Input, Instant, Mad, MadHeader,
-    MgmtClass, Received, Rmpp, RmppConfig, RmppError, RmppEvent, RmppHeader, RmppKey, RmppType,
+    MadMatch, MgmtClass, Rmpp, RmppConfig, RmppError, RmppEvent, RmppHeader, RmppKey, RmppType,
     TransactionId, TransactionWindow, WindowConfig, WindowCounters,
 };
 
@@ -102,7 +102,7 @@ pub enum ClientEvent<R: Request> {
         /// The request, as it was handed in.
         request: R,
         /// Its answer, or why there is none.
-        outcome: Result<R::Answer, R::Error>,
+        outcome: Result<R::Output, R::Error>,
     },
     /// A request, a trap or another message that answers nothing.
     Unsolicited(Mad),
@@ -223,9 +223,9 @@ impl<R: Request> Client<R> {
                 self.handle_segment(now, mad, rmpp.rmpp_type());
             }
             _ => match self.window.handle_mad(now, mad) {
-                Received::Answer(answer) => self.answered(answer.context, Response::Single(*mad)),
-                Received::Unsolicited => self.events.push_back(ClientEvent::Unsolicited(*mad)),
-                Received::Pending | Received::Stale => {}
+                MadMatch::Answer(answer) => self.answered(answer.context, Response::Single(*mad)),
+                MadMatch::Unsolicited => self.events.push_back(ClientEvent::Unsolicited(*mad)),
+                MadMatch::Pending | MadMatch::Stale => {}
             },
         }
     }
@@ -323,7 +323,7 @@ impl<R: Request> Client<R> {
         }
     }
 
-    fn ended(&mut self, request: R, outcome: Result<R::Answer, R::Error>) {
+    fn ended(&mut self, request: R, outcome: Result<R::Output, R::Error>) {
         self.events
             .push_back(ClientEvent::Ended { request, outcome });
     }
@@ -410,7 +410,7 @@ impl<R: Request> fmt::Debug for Client<R> {
 impl<R> fmt::Debug for ClientEvent<R>
 where
     R: Request + fmt::Debug,
-    R::Answer: fmt::Debug,
+    R::Output: fmt::Debug,
     R::Error: fmt::Debug,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

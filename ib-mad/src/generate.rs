@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use arbitrary::{Arbitrary, Unstructured};
-//! use ib_mad::{CLASSES, Fault, MadHeader, generate::{FaultyMad, ValidMad}, header_fault};
+//! use ib_mad::{CLASSES, StatusCode, MadHeader, generate::{FaultyMad, ValidMad}, header_fault};
 //! let input = [7; 500]; // the fuzzer's
 //! let valid = ValidMad::arbitrary(&mut Unstructured::new(&input))?;
-//! assert_eq!(header_fault(&[CLASSES], &valid.header()), Fault::OK);
+//! assert_eq!(header_fault(&[CLASSES], &valid.header()), StatusCode::OK);
 //!
 //! let faulty = FaultyMad::arbitrary(&mut Unstructured::new(&input))?;
 //! assert_eq!(header_fault(&[CLASSES], &faulty.header()), faulty.fault);
@@ -21,8 +21,8 @@ use alloc::vec::Vec;
 use arbitrary::{Arbitrary, Error, Result, Unstructured};
 
 use crate::{
-    AttributeId, CLASSES, ClassTable, Fault, Mad, MadAddress, MadHeader, MadStatus, Method,
-    MgmtClass, RmppData, RmppType, TransactionId, header_fault,
+    AttributeId, CLASSES, ClassTable, Mad, MadAddress, MadHeader, MadStatus, Method, MgmtClass,
+    RmppData, RmppType, StatusCode, TransactionId, header_fault,
 };
 
 /// A class's method and attribute, as in a header.
@@ -132,17 +132,17 @@ impl<'a> Arbitrary<'a> for ValidMad {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultyMad {
     /// The fault: one of [`FaultyMad::FAULTS`].
-    pub fault: Fault,
+    pub fault: StatusCode,
     /// The datagram.
     pub bytes: [u8; Mad::LEN],
 }
 
 impl FaultyMad {
     /// Faults that a header can have.
-    pub const FAULTS: &'static [Fault] = &[
-        Fault::BAD_VERSION,
-        Fault::UNSUPPORTED_METHOD,
-        Fault::UNSUPPORTED_METHOD_ATTRIBUTE,
+    pub const FAULTS: &'static [StatusCode] = &[
+        StatusCode::BAD_VERSION,
+        StatusCode::UNSUPPORTED_METHOD,
+        StatusCode::UNSUPPORTED_METHOD_ATTRIBUTE,
     ];
 
     /// The common header.
@@ -155,19 +155,19 @@ impl FaultyMad {
         u: &mut Unstructured<'_>,
         tables: &[&[ClassTable]],
         kind: MadKind,
-        fault: Fault,
+        fault: StatusCode,
     ) -> Result<Self> {
         let mut mad = Mad::new(MadAddress::DIRECTED);
         mad.bytes = ValidMad::of(u, kind)?.bytes;
         let header = mad.header_mut();
         match fault {
-            Fault::BAD_VERSION if u.arbitrary()? => {
+            StatusCode::BAD_VERSION if u.arbitrary()? => {
                 header.set_class_version(kind.class.version() ^ u.int_in_range(1..=u8::MAX)?);
             }
-            Fault::BAD_VERSION => {
+            StatusCode::BAD_VERSION => {
                 header.set_base_version(1 ^ u.int_in_range(1..=u8::MAX)?);
             }
-            Fault::UNSUPPORTED_METHOD => {
+            StatusCode::UNSUPPORTED_METHOD => {
                 let with = |method| *header.clone().set_method(Method(method));
                 let is_wrong = |&method: &u8| header_fault(tables, &with(method)) == fault;
                 let methods: Vec<u8> = (0..=u8::MAX).filter(is_wrong).collect();

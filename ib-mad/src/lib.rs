@@ -103,11 +103,11 @@ pub use rmpp::{RmppAbort, RmppAck, RmppData, RmppHeader, RmppStatus, RmppStop, R
 pub use snmp::{CommunityInfo, PduInfo, SnmpMad};
 #[cfg(feature = "alloc")]
 pub use snmp::{SnmpConfig, SnmpError, SnmpMessage, SnmpReassembler, snmp_segments};
-pub use status::{Fault, MadStatus, SaStatus};
+pub use status::{MadStatus, SaStatus, StatusCode};
 pub use time::Instant;
 #[cfg(feature = "alloc")]
 pub use transaction::{
-    Answer, Backoff, Failure, FailureReason, InFlight, Overflow, Received, RequestOptions,
+    Answer, Backoff, Failure, FailureReason, InFlight, MadMatch, Overflow, RequestOptions,
     TransactionWindow, WindowConfig, WindowCounters, WindowEvent, WindowFull,
 };
 pub use vendor::{Oui, SysStat};

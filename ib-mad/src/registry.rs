@@ -6,8 +6,8 @@
 use ib_wire::table::Layout;
 
 use crate::{
-    AttributeId, CongestionLogCa, CongestionLogSwitch, Fault, Gmp, MadHeader, Method, MgmtClass,
-    VendorRange1Mad, VendorRange2Mad,
+    AttributeId, CongestionLogCa, CongestionLogSwitch, Gmp, MadHeader, Method, MgmtClass,
+    StatusCode, VendorRange1Mad, VendorRange2Mad,
 };
 
 /// A class: its format and its attributes.
@@ -98,18 +98,18 @@ pub fn describe(tables: &[&[ClassTable]], header: &MadHeader, bytes: &[u8]) -> D
 }
 
 /// What is wrong with a header by these tables, as a responder has to answer it: the versions, then the
-/// method, then the method with the attribute. [`Fault::OK`] if nothing is.
+/// method, then the method with the attribute. [`StatusCode::OK`] if nothing is.
 ///
 /// A class that no table has counts as a bad version, since its version is not supported either.
 /// Source: IBA vol. 1, 13.4.7.
 #[must_use]
-pub fn header_fault(tables: &[&[ClassTable]], header: &MadHeader) -> Fault {
+pub fn header_fault(tables: &[&[ClassTable]], header: &MadHeader) -> StatusCode {
     let class = header.mgmt_class();
     let all = tables.iter().copied().flatten();
     let mut tables = all.filter(|table| table.class == class).peekable();
     let versions = (header.base_version(), header.class_version());
     if tables.peek().is_none() || versions != (1, class.version()) {
-        return Fault::BAD_VERSION;
+        return StatusCode::BAD_VERSION;
     }
     let method = header.method();
     let is_allowed = |table: &ClassTable| table.allows(method, header.attribute_id());
@@ -120,13 +120,13 @@ pub fn header_fault(tables: &[&[ClassTable]], header: &MadHeader) -> Fault {
     let mut is_known = class.methods().is_some_and(|all| all.contains(&method));
     for table in tables {
         if is_allowed(table) {
-            return Fault::OK;
+            return StatusCode::OK;
         }
         is_known |= knows(table);
     }
     match is_known {
-        true => Fault::UNSUPPORTED_METHOD_ATTRIBUTE,
-        false => Fault::UNSUPPORTED_METHOD,
+        true => StatusCode::UNSUPPORTED_METHOD_ATTRIBUTE,
+        false => StatusCode::UNSUPPORTED_METHOD,
     }
 }
 

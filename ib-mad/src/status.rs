@@ -27,8 +27,8 @@ impl MadStatus {
 
     /// The status of a request with this fault.
     #[must_use]
-    pub const fn from_fault(fault: Fault) -> Self {
-        Self(((fault.0 & 7) as u16) << 2)
+    pub const fn from_code(code: StatusCode) -> Self {
+        Self(((code.0 & 7) as u16) << 2)
     }
 
     /// The status with which a subnet administrator refuses.
@@ -61,8 +61,8 @@ impl MadStatus {
     /// Fault of the request: bits 4..2.
     #[inline]
     #[must_use]
-    pub const fn fault(self) -> Fault {
-        Fault((self.0 >> 2) as u8 & 7)
+    pub const fn code(self) -> StatusCode {
+        StatusCode((self.0 >> 2) as u8 & 7)
     }
 
     /// The part that belongs to the class: the high byte. In a directed-route SMP its top bit is the
@@ -96,8 +96,8 @@ impl fmt::Debug for MadStatus {
         if self.is_redirect() {
             f.write_str(" redirect")?;
         }
-        if self.fault() != Fault::OK {
-            write!(f, " {}", self.fault())?;
+        if self.code() != StatusCode::OK {
+            write!(f, " {}", self.code())?;
         }
         f.write_str(")")
     }
@@ -119,7 +119,7 @@ code_points! {
     /// Fault of a request: bits 4..2 of the status.
     ///
     /// Source: IBA vol. 1, 13.4.7; `enums.csv`, enum `MAD_STATUS_CODE`.
-    pub struct Fault(u8) {
+    pub struct StatusCode(u8) {
         OK                           = 0 => "Ok",
         BAD_VERSION                  = 1 => "BadVersion",
         UNSUPPORTED_METHOD           = 2 => "UnsupportedMethod",
@@ -159,23 +159,29 @@ mod tests {
     fn a_status_splits_into_its_parts() {
         let status = MadStatus(0x031d);
         assert!(status.is_busy() && !status.is_redirect());
-        assert_eq!(status.fault(), Fault::INVALID_FIELD_VALUE);
+        assert_eq!(status.code(), StatusCode::INVALID_FIELD_VALUE);
         assert_eq!(status.sa(), SaStatus::NO_RECORDS);
     }
 
     #[test]
     fn the_named_statuses_are_made_of_their_faults() {
         for (status, fault) in [
-            (MadStatus::BAD_VERSION, Fault::BAD_VERSION),
-            (MadStatus::UNSUPPORTED_METHOD, Fault::UNSUPPORTED_METHOD),
+            (MadStatus::BAD_VERSION, StatusCode::BAD_VERSION),
+            (
+                MadStatus::UNSUPPORTED_METHOD,
+                StatusCode::UNSUPPORTED_METHOD,
+            ),
             (
                 MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE,
-                Fault::UNSUPPORTED_METHOD_ATTRIBUTE,
+                StatusCode::UNSUPPORTED_METHOD_ATTRIBUTE,
             ),
-            (MadStatus::INVALID_FIELD_VALUE, Fault::INVALID_FIELD_VALUE),
+            (
+                MadStatus::INVALID_FIELD_VALUE,
+                StatusCode::INVALID_FIELD_VALUE,
+            ),
         ] {
-            assert_eq!(MadStatus::from_fault(fault), status);
-            assert_eq!(status.fault(), fault);
+            assert_eq!(MadStatus::from_code(fault), status);
+            assert_eq!(status.code(), fault);
         }
         assert_eq!(MadStatus::from_sa(SaStatus::NO_RECORDS).0, 0x0300);
     }

@@ -5,7 +5,7 @@
 //! what fails.
 //!
 //! ```
-//! use ib_mad::{CLASSES, Fault, Method, MgmtClass, header_fault, strategy::{faulty_mad, valid_mad}};
+//! use ib_mad::{CLASSES, StatusCode, Method, MgmtClass, header_fault, strategy::{faulty_mad, valid_mad}};
 //! use proptest::prelude::*;
 //!
 //! proptest!(|(
@@ -13,7 +13,7 @@
 //!     faulty in faulty_mad(&[CLASSES]),
 //! )| {
 //!     prop_assert_eq!(valid.header().mgmt_class(), MgmtClass::PERF);
-//!     prop_assert_eq!(header_fault(&[CLASSES], &valid.header()), Fault::OK);
+//!     prop_assert_eq!(header_fault(&[CLASSES], &valid.header()), StatusCode::OK);
 //!     prop_assert_eq!(header_fault(&[CLASSES], &faulty.header()), faulty.fault);
 //! });
 //! ```
@@ -31,7 +31,7 @@ use proptest::{
 };
 
 use crate::{
-    AttributeId, ClassTable, Fault, Mad, Method, MgmtClass,
+    AttributeId, ClassTable, Mad, Method, MgmtClass, StatusCode,
     generate::{FaultyMad, MadKind, ValidMad, valid_kinds},
 };
 
@@ -145,7 +145,7 @@ impl Strategy for ValidMads {
 #[derive(Clone, Debug)]
 pub struct FaultyMads {
     choice: Choice,
-    faults: Vec<Fault>,
+    faults: Vec<StatusCode>,
 }
 
 choices!(FaultyMads);
@@ -153,7 +153,7 @@ choices!(FaultyMads);
 impl FaultyMads {
     /// Restricts the datagrams to these faults, of [`FaultyMad::FAULTS`].
     #[must_use]
-    pub fn faults(mut self, faults: &[Fault]) -> Self {
+    pub fn faults(mut self, faults: &[StatusCode]) -> Self {
         self.faults = faults.to_vec();
         self
     }

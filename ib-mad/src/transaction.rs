@@ -20,7 +20,7 @@ use core::fmt;
 
 pub use self::{
     config::{Backoff, InFlight, Overflow, RequestOptions, WindowConfig},
-    outcome::{Answer, Failure, FailureReason, Received, WindowCounters, WindowEvent, WindowFull},
+    outcome::{Answer, Failure, FailureReason, MadMatch, WindowCounters, WindowEvent, WindowFull},
 };
 use self::{
     destination::Destinations,
@@ -44,7 +44,7 @@ use crate::{Engine, Input, Instant, Mad, MadHeader, Method, MgmtClass, Transacti
 ///
 /// ```
 /// use ib_mad::{
-///     Engine, Instant, Mad, MadAddress, Method, MgmtClass, Received, TransactionWindow,
+///     Engine, Instant, Mad, MadAddress, Method, MgmtClass, MadMatch, TransactionWindow,
 ///     WindowConfig,
 /// };
 /// use ib_wire::Lid;
@@ -63,7 +63,7 @@ use crate::{Engine, Input, Instant, Mad, MadHeader, Method, MgmtClass, Transacti
 /// let mut answer = sent;
 /// answer.header_mut().set_method(Method::GET_RESP);
 /// match window.handle_mad(now, &answer) {
-///     Received::Answer(answer) => assert_eq!(answer.context, "who is LID 7?"),
+///     MadMatch::Answer(answer) => assert_eq!(answer.context, "who is LID 7?"),
 ///     other => panic!("{other:?}"),
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -155,27 +155,27 @@ impl<C> TransactionWindow<C> {
     }
 
     /// Takes in a datagram and says what it is.
-    pub fn handle_mad(&mut self, now: Instant, mad: &Mad) -> Received<C> {
+    pub fn handle_mad(&mut self, now: Instant, mad: &Mad) -> MadMatch<C> {
         self.counters.received = self.counters.received.wrapping_add(1);
         let header = mad.header();
         let Some(index) = self.asked(&header) else {
             return if header.method().is_response() {
                 self.counters.stale = self.counters.stale.wrapping_add(1);
-                Received::Stale
+                MadMatch::Stale
             } else {
                 self.counters.unsolicited = self.counters.unsolicited.wrapping_add(1);
-                Received::Unsolicited
+                MadMatch::Unsolicited
             };
         };
         let status = header.status();
         if status.is_busy() && self.wait_for_busy(now, index)
             || status.is_redirect() && self.follow_redirect(index, mad)
         {
-            return Received::Pending;
+            return MadMatch::Pending;
         }
         match self.answered(now, index) {
-            Some(answer) => Received::Answer(answer),
-            None => Received::Stale,
+            Some(answer) => MadMatch::Answer(answer),
+            None => MadMatch::Stale,
         }
     }
 
@@ -241,7 +241,7 @@ impl<C> TransactionWindow<C> {
     }
 
     /// Gives up a request without a [`Failure`] and returns its context. An answer that still comes
-    /// is [`Stale`](Received::Stale).
+    /// is [`Stale`](MadMatch::Stale).
     pub fn cancel(&mut self, class: MgmtClass, id: TransactionId) -> Option<C> {
         let index = self.slab.find(id.low(), class)?;
         let (_, context) = self.finish(index)?;
@@ -392,13 +392,13 @@ impl<C> Engine for TransactionWindow<C> {
         match input {
             Input::Mad(mad) => {
                 let event = match self.handle_mad(now, mad) {
-                    Received::Answer(answer) => WindowEvent::Answered {
+                    MadMatch::Answer(answer) => WindowEvent::Answered {
                         answer,
                         response: *mad,
                     },
-                    Received::Unsolicited => WindowEvent::Unsolicited(*mad),
-                    Received::Stale => WindowEvent::Stale(*mad),
-                    Received::Pending => return,
+                    MadMatch::Unsolicited => WindowEvent::Unsolicited(*mad),
+                    MadMatch::Stale => WindowEvent::Stale(*mad),
+                    MadMatch::Pending => return,
                 };
                 self.events.push_back(event);
             }

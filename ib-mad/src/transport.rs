@@ -179,7 +179,7 @@ pub fn ask<R, T, C>(
     request: R,
     transport: &mut T,
     clock: &C,
-) -> Result<Result<R::Answer, R::Error>, T::Error>
+) -> Result<Result<R::Output, R::Error>, T::Error>
 where
     R: Request,
     T: MadTransport,

@@ -2,10 +2,10 @@
 
 use ib_mad::{
     BmCapabilities, CLASSES, CcCapabilities, ClassCapabilities, ClassTable, ControllerOperations,
-    CounterSelect, CounterSelect2, CounterSelectExtended, Fault, LAYOUTS, MadStatus, Method,
-    MgmtClass, MlnxCapabilities, MlnxRegisterMethod, MlnxRegisterStatus, MlnxTlvType, NoticeType,
+    CounterSelect, CounterSelect2, CounterSelectExtended, LAYOUTS, MadStatus, Method, MgmtClass,
+    MlnxCapabilities, MlnxRegisterMethod, MlnxRegisterStatus, MlnxTlvType, NoticeType,
     PerfCapabilities, PerfCapabilities2, PortCountersCongSelect, ProducerType, RcvErrorSelect,
-    RespTime, RmppHeader, RmppStatus, RmppType, SaStatus, TrapNumber,
+    RespTime, RmppHeader, RmppStatus, RmppType, SaStatus, StatusCode, TrapNumber,
 };
 use ib_testkit::spec::{NOTICES, mad::*};
 
@@ -92,7 +92,7 @@ fn code_points_agree_with_the_enums() {
         "METHOD": Method,
         "RMPP_TYPE": RmppType,
         "RMPP_STATUS": RmppStatus,
-        "MAD_STATUS_CODE": Fault,
+        "MAD_STATUS_CODE": StatusCode,
         "SA_STATUS": SaStatus,
         "NOTICE_TYPE": NoticeType,
         "PRODUCER_TYPE": ProducerType,
@@ -112,7 +112,7 @@ fn bits_of_a_status_agree_with_the_enum() {
     };
     assert!(bits("Busy").is_busy() && !bits("Busy").is_redirect());
     assert!(bits("Redirect").is_redirect() && !bits("Redirect").is_busy());
-    assert_eq!(bits("InvalidFieldMask").fault(), Fault(7));
+    assert_eq!(bits("InvalidFieldMask").code(), StatusCode(7));
     assert_eq!(bits("ClassSpecificMask").class_part(), 0x7f);
     assert_eq!(table.len(), 6);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ib_mad::{
-    AttributeId, CLASSES, Fault, Mad, MadAddress, Message, Method, MgmtClass,
+    AttributeId, CLASSES, Mad, MadAddress, Message, Method, MgmtClass, StatusCode,
     generate::FaultyMad,
     header_fault,
     strategy::{faulty_mad, valid_mad},
@@ -17,7 +17,7 @@ use proptest::{
 proptest! {
     #[test]
     fn valid_datagrams_have_no_fault_and_open(mad in valid_mad(&[CLASSES])) {
-        prop_assert_eq!(header_fault(&[CLASSES], &mad.header()), Fault::OK);
+        prop_assert_eq!(header_fault(&[CLASSES], &mad.header()), StatusCode::OK);
         prop_assert!(mad.header().transaction_id().0 != 0);
         let message = Message::parse(&mad.bytes);
         prop_assert_eq!(message.as_bytes(), &mad.bytes);
@@ -33,13 +33,13 @@ proptest! {
     #[test]
     fn only_what_was_chosen_comes(
         mad in valid_mad(&[CLASSES]).classes(&[MgmtClass::PERF]).methods(&[Method::SET]).attributes(&[AttributeId(0x12)]),
-        faulty in faulty_mad(&[CLASSES]).classes(&[MgmtClass::BM]).faults(&[Fault::UNSUPPORTED_METHOD]),
+        faulty in faulty_mad(&[CLASSES]).classes(&[MgmtClass::BM]).faults(&[StatusCode::UNSUPPORTED_METHOD]),
     ) {
         let header = mad.header();
         prop_assert_eq!((header.mgmt_class(), header.method()), (MgmtClass::PERF, Method::SET));
         prop_assert_eq!(header.attribute_id(), AttributeId(0x12));
         prop_assert_eq!(faulty.header().mgmt_class(), MgmtClass::BM);
-        prop_assert_eq!(faulty.fault, Fault::UNSUPPORTED_METHOD);
+        prop_assert_eq!(faulty.fault, StatusCode::UNSUPPORTED_METHOD);
     }
 }
 

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// A topology (file, generator, discovery) that is no fabric: what is wrong, and in which line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{}{kind}", Line(*line))]
+#[error("{}{kind}", LinePrefix(*line))]
 pub struct TopologyError {
     /// Line of the file, from 1; `None` where there is no file or no line to blame.
     pub line: Option<usize>,
@@ -16,9 +16,9 @@ pub struct TopologyError {
 }
 
 /// Prints `line 7: `, or nothing.
-struct Line(Option<usize>);
+struct LinePrefix(Option<usize>);
 
-impl core::fmt::Display for Line {
+impl core::fmt::Display for LinePrefix {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.0.map_or(Ok(()), |line| write!(f, "line {line}: "))
     }

@@ -42,7 +42,7 @@ pub struct Difference {
 
 /// A block of a switch's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Step {
+pub struct BlockRef {
     /// The switch to write to.
     pub switch: SwitchIdx,
     /// Number of the block: its first LID is 64 times that.
@@ -53,7 +53,7 @@ pub struct Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateOrder {
     /// The blocks that differ, in an order in which no packet loops.
-    pub steps: Vec<Step>,
+    pub steps: Vec<BlockRef>,
     /// LIDs for which no order is safe: drain their traffic before the first step.
     pub drain: Vec<Lid>,
 }
@@ -145,7 +145,7 @@ fn sort(
         for switch in free {
             left.remove(&switch);
             before.retain(|&(first, ..)| first != switch);
-            update.steps.push(Step { switch, block });
+            update.steps.push(BlockRef { switch, block });
         }
     }
 }

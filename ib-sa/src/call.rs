@@ -139,7 +139,7 @@ impl MultiPathCall {
 }
 
 impl<R: Record> Request for RecordCall<R> {
-    type Answer = R;
+    type Output = R;
     type Error = QueryError;
 
     fn mad(&self) -> Mad {
@@ -153,7 +153,7 @@ impl<R: Record> Request for RecordCall<R> {
 }
 
 impl<R: Record> Request for TableCall<R> {
-    type Answer = Vec<R>;
+    type Output = Vec<R>;
     type Error = QueryError;
 
     fn mad(&self) -> Mad {
@@ -166,7 +166,7 @@ impl<R: Record> Request for TableCall<R> {
 }
 
 impl Request for MultiPathCall {
-    type Answer = Vec<PathRecord>;
+    type Output = Vec<PathRecord>;
     type Error = QueryError;
 
     fn mad(&self) -> Mad {

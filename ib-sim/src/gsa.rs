@@ -34,7 +34,7 @@ pub(crate) struct Settings {
 }
 
 /// A request to an agent that has passed the checks which all classes share.
-struct Request<'a> {
+struct AgentRequest<'a> {
     class: MgmtClass,
     id: AttributeId,
     modifier: u32,
@@ -61,17 +61,17 @@ impl Refusal {
     const BAD_MODIFIER: Self = Self::Status(MadStatus::INVALID_FIELD_VALUE);
 }
 
-type Answer = Result<(), Refusal>;
+type AgentResult = Result<(), Refusal>;
 
-impl Request<'_> {
+impl AgentRequest<'_> {
     /// Writes an attribute into the response.
-    fn show<T: Attribute + IntoBytes + Immutable>(&mut self, value: &T) -> Answer {
+    fn show<T: Attribute + IntoBytes + Immutable>(&mut self, value: &T) -> AgentResult {
         self.mad.set_attribute(value);
         Ok(())
     }
 
     /// Shows a read-only attribute.
-    fn fixed<T: Attribute + IntoBytes + Immutable>(&mut self, value: &T) -> Answer {
+    fn fixed<T: Attribute + IntoBytes + Immutable>(&mut self, value: &T) -> AgentResult {
         if self.set {
             return Err(Refusal::UNSUPPORTED);
         }
@@ -79,7 +79,7 @@ impl Request<'_> {
     }
 
     /// Stores the value of a Set. A Get shows the value stored last, or `initial` before the first Set.
-    fn stored<T: Attribute + IntoBytes + Immutable>(&mut self, initial: &T) -> Answer {
+    fn stored<T: Attribute + IntoBytes + Immutable>(&mut self, initial: &T) -> AgentResult {
         let key = (self.class.0, self.id, self.modifier);
         let data = self.class.data_offset()..self.class.data_end();
         let Some(data) = self
@@ -102,7 +102,7 @@ impl Request<'_> {
     }
 
     /// Refuses a modifier that is not below `count`.
-    fn modifier_below(&self, count: u32) -> Answer {
+    fn modifier_below(&self, count: u32) -> AgentResult {
         if self.modifier < count {
             Ok(())
         } else {
@@ -110,7 +110,7 @@ impl Request<'_> {
         }
     }
 
-    fn class_port_info(&mut self, capabilities: u16) -> Answer {
+    fn class_port_info(&mut self, capabilities: u16) -> AgentResult {
         let mut info = ClassPortInfo::default();
         info.set_base_version(1)
             .set_class_version(class_version(self.class))
@@ -122,7 +122,7 @@ impl Request<'_> {
     ///
     /// A Set with another key than the one in force has no answer and counts. A Get shows the key unless it is protected
     /// and the request does not have it.
-    fn check_key(&mut self, key_info: AttributeId) -> Answer {
+    fn check_key(&mut self, key_info: AttributeId) -> AgentResult {
         let written = self.settings.written.get(&(self.class.0, key_info, 0));
         let key = written
             .and_then(|data| data.first_chunk::<8>().copied())
@@ -137,7 +137,7 @@ impl Request<'_> {
     }
 
     /// Answers for the attribute of the key itself: 8 bytes of key, a protect bit, the lease, the violations.
-    fn key_info<T: Attribute + IntoBytes + Immutable>(&mut self, initial: &T) -> Answer {
+    fn key_info<T: Attribute + IntoBytes + Immutable>(&mut self, initial: &T) -> AgentResult {
         self.stored(initial)?;
         let sent: [u8; 8] = self
             .mad
@@ -206,7 +206,7 @@ impl Sim {
         let id = header.attribute_id();
         let mut tables = ib_mad::CLASSES.iter().chain(ib_cm::CLASSES);
         let table = tables.find(|table| table.class == class);
-        let mut request = Request {
+        let mut request = AgentRequest {
             class,
             id,
             modifier: header.attribute_modifier(),

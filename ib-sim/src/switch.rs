@@ -4,7 +4,7 @@ use ib_mad::{Mad, MgmtClass};
 use ib_routing::NodeIdx;
 use ib_routing::mcast::PortSet;
 use ib_smp::PortState;
-use ib_smp::{Discard, NodeType, Smi, Source, Step};
+use ib_smp::{Discard, NodeType, Smi, SmiAction, Source};
 use ib_wire::{Lid, PortNum, QKey, Qpn, Vl};
 
 use crate::event::DropReason;
@@ -295,11 +295,16 @@ impl Sim {
     }
 
     /// Follows the rules of directed routes; `here` is the port of arrival, or the own end port.
-    pub(crate) fn follow(&mut self, here: PortIdx, frame: FrameIdx, step: Result<Step, Discard>) {
+    pub(crate) fn follow(
+        &mut self,
+        here: PortIdx,
+        frame: FrameIdx,
+        step: Result<SmiAction, Discard>,
+    ) {
         let node = self.ports[here].node;
         match step {
-            Ok(Step::Deliver) => self.receive_smp(self.end_port(here), here, frame),
-            Ok(Step::Send(out)) => {
+            Ok(SmiAction::Deliver) => self.receive_smp(self.end_port(here), here, frame),
+            Ok(SmiAction::Send(out)) => {
                 let packet = &mut self.frames[frame];
                 packet.source_lid = Lid::PERMISSIVE;
                 packet.dest_lid = Lid::PERMISSIVE;
@@ -308,7 +313,7 @@ impl Sim {
                     None => self.drop_frame(here, frame, DropReason::DirectedRoute),
                 }
             }
-            Ok(Step::LidRouted { slid, dlid }) => {
+            Ok(SmiAction::LidRouted { slid, dlid }) => {
                 let packet = &mut self.frames[frame];
                 packet.source_lid = slid;
                 packet.dest_lid = dlid;

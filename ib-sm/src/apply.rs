@@ -20,7 +20,7 @@ use crate::{
 
 /// The purpose of one datagram of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(crate) enum StageRequest {
     /// Reads a block before it is written.
     Read(Block),
     /// Writes a block.
@@ -33,7 +33,7 @@ pub(crate) enum Request {
     Disable(PortId),
 }
 
-impl Request {
+impl StageRequest {
     /// The block that is read or written.
     pub(crate) fn block(self) -> Block {
         match self {
@@ -146,18 +146,18 @@ impl Apply {
 
     /// The next request, with its datagram. Requests to devices that did not answer, that cannot be reached or
     /// that cannot be trusted are left out.
-    pub(crate) fn next(&mut self, at: Situation<'_>) -> Option<(Request, Mad)> {
+    pub(crate) fn next(&mut self, at: Situation<'_>) -> Option<(StageRequest, Mad)> {
         loop {
             let request = if let Some(write) = self.writes.pop_front() {
-                Request::Entries(write)
+                StageRequest::Entries(write)
             } else if let Some(step) = self.steps.pop_front() {
                 match step {
-                    Step::Read(block) => Request::Read(block),
-                    Step::Set(block) => Request::Set(block),
+                    Step::Read(block) => StageRequest::Read(block),
+                    Step::Set(block) => StageRequest::Set(block),
                 }
             } else {
                 let (port, block) = self.unsent_alias_guids.pop_front()?;
-                Request::AliasGuids(port, block)
+                StageRequest::AliasGuids(port, block)
             };
             if let Some(data) = self.data(at, request)
                 && let Some(mad) = datagram(at, request, &data)
@@ -168,10 +168,10 @@ impl Apply {
     }
 
     /// The data of a request.
-    fn data(&self, at: Situation<'_>, request: Request) -> Option<[u8; 64]> {
+    fn data(&self, at: Situation<'_>, request: StageRequest) -> Option<[u8; 64]> {
         match request {
-            Request::Read(_) => Some([0; 64]),
-            Request::AliasGuids(port, block) => {
+            StageRequest::Read(_) => Some([0; 64]),
+            StageRequest::AliasGuids(port, block) => {
                 Some(*self.alias_guids.get(&(port, block))?.as_bytes())
             }
             _ => desired(at, self.stage, request),
@@ -180,18 +180,18 @@ impl Apply {
 }
 
 /// The data of the Set that writes a block.
-pub(crate) fn desired(at: Situation<'_>, stage: Stage, request: Request) -> Option<[u8; 64]> {
+pub(crate) fn desired(at: Situation<'_>, stage: Stage, request: StageRequest) -> Option<[u8; 64]> {
     match request {
-        Request::Set(block) => reconcile::desired(at, stage, block),
-        Request::Entries(write) if stage == Stage::Detour => tables::detoured(at, write),
-        Request::Entries(write) => tables::content(at, write),
-        Request::Disable(port) => Some(*links::disable(at, port)?.as_bytes()),
-        Request::Read(_) | Request::AliasGuids(..) => None,
+        StageRequest::Set(block) => reconcile::desired(at, stage, block),
+        StageRequest::Entries(write) if stage == Stage::Detour => tables::detoured(at, write),
+        StageRequest::Entries(write) => tables::content(at, write),
+        StageRequest::Disable(port) => Some(*links::disable(at, port)?.as_bytes()),
+        StageRequest::Read(_) | StageRequest::AliasGuids(..) => None,
     }
 }
 
 /// The datagram of a request; `None` if its device did not answer, cannot be reached or cannot be trusted.
-pub(crate) fn datagram(at: Situation<'_>, request: Request, data: &[u8; 64]) -> Option<Mad> {
+pub(crate) fn datagram(at: Situation<'_>, request: StageRequest, data: &[u8; 64]) -> Option<Mad> {
     let block = request.block();
     let subnet = at.subnet();
     let node = subnet.node(block.port.node)?;
@@ -230,7 +230,7 @@ pub(crate) fn directed(
 }
 
 /// Records the content that a device's answer shows. The request must not have failed.
-pub(crate) fn record(subnet: &mut Subnet, request: Request, data: &[u8; 64]) {
+pub(crate) fn record(subnet: &mut Subnet, request: StageRequest, data: &[u8; 64]) {
     let block = request.block();
     if block.attribute == ib_smp::SwitchInfo::ID {
         let known = subnet

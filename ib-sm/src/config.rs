@@ -38,7 +38,7 @@ use self::{
         RateLimit, Requests, SecondsOrNever, Seed, ServiceLevel, Text, UNSET, Wide,
     },
     links::{SpeedCodes, SpeedExtCodes, WidthCodes},
-    table::{Change, options, row},
+    table::{TakesEffect, options, row},
 };
 pub use self::{
     congestion::{
@@ -341,7 +341,7 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
              one is minhop, unless no_fallback is among the names. (null) is `auto`: the best engine that cannot deadlock.",
         ],
         expected: || ENGINES.to_owned(),
-        change: Change::Live,
+        change: TakesEffect::Live,
         no_effect: None,
         read: |config, text| {
             let Some(engines) = engines(text) else {
@@ -377,7 +377,7 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
         group: OptionGroup::Partitions,
         doc: &["The old spelling of `part_enforce off`."],
         expected: || Flag.expected(),
-        change: Change::Live,
+        change: TakesEffect::Live,
         no_effect: None,
         read: |config, text| match Flag.read(text) {
             Some(off) => {
@@ -396,7 +396,7 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
         group: OptionGroup::Routing,
         doc: &["The old spelling of `port_search_ordering_file`."],
         expected: || Text.expected(),
-        change: Change::Live,
+        change: TakesEffect::Live,
         no_effect: None,
         read: |config, text| match Text.read(text) {
             Some(file) => {

@@ -19,7 +19,7 @@ use core::fmt;
 use ib_mad::{
     Attribute, AttributeId, CaCongestionSetting, Call, CallError, CongestionControlMad,
     CongestionControlTable, CongestionInfo, Engine, InFlight, Input, Instant, Mad, MadAddress,
-    MadStatus, MgmtClass, Received, SwitchCongestionSetting, TransactionWindow, WindowConfig,
+    MadMatch, MadStatus, MgmtClass, SwitchCongestionSetting, TransactionWindow, WindowConfig,
 };
 use ib_smp::NodeType;
 use ib_subnet::{PortAt, Subnet};
@@ -122,10 +122,10 @@ impl fmt::Display for CongestionEvent {
 /// left the subnet up; between two runs the engine sends nothing.
 pub struct CongestionManager {
     options: CongestionOptions,
-    window: TransactionWindow<(usize, Step)>,
+    window: TransactionWindow<(usize, CongestionRequest)>,
     targets: Vec<Target>,
     /// Requests that do not fit in the window yet.
-    waiting: VecDeque<(usize, Step)>,
+    waiting: VecDeque<(usize, CongestionRequest)>,
     /// End ports that are known to have no agent of the class.
     unsupported: BTreeSet<PortAt>,
     written: usize,
@@ -145,7 +145,7 @@ struct Target {
 
 /// The requests to an agent, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum CongestionRequest {
     /// The agent's capabilities.
     Info,
     /// The agent's settings.
@@ -215,7 +215,9 @@ impl CongestionManager {
         self.unsupported.retain(|port| present.contains(port));
         let asked = self.targets.iter().enumerate();
         let asked = asked.filter(|(_, target)| !self.unsupported.contains(&target.port));
-        self.waiting = asked.map(|(index, _)| (index, Step::Info)).collect();
+        self.waiting = asked
+            .map(|(index, _)| (index, CongestionRequest::Info))
+            .collect();
     }
 
     fn run(&mut self) {
@@ -252,16 +254,18 @@ impl CongestionManager {
     }
 
     /// The datagram of a step.
-    fn request(&self, index: usize, step: Step) -> Option<Mad> {
+    fn request(&self, index: usize, step: CongestionRequest) -> Option<Mad> {
         let target = self.targets.get(index)?;
         let address = MadAddress::gsi(target.lid, ib_wire::Sl::ZERO);
         let mut mad = match step {
-            Step::Info => get::<CongestionInfo>(0).request(address),
-            Step::Setting(access) if target.is_switch => {
+            CongestionRequest::Info => get::<CongestionInfo>(0).request(address),
+            CongestionRequest::Setting(access) if target.is_switch => {
                 of(access, 0, &settings::of_switch(&self.options), address)
             }
-            Step::Setting(access) => of(access, 0, &settings::of_ca(&self.options), address),
-            Step::Table(block, access) => {
+            CongestionRequest::Setting(access) => {
+                of(access, 0, &settings::of_ca(&self.options), address)
+            }
+            CongestionRequest::Table(block, access) => {
                 let table = settings::table_block(&self.options, block);
                 of(access, block.into(), &table, address)
             }
@@ -272,18 +276,18 @@ impl CongestionManager {
         Some(mad)
     }
 
-    fn on_answer(&mut self, index: usize, step: Step, mad: &Mad) {
+    fn on_answer(&mut self, index: usize, step: CongestionRequest, mad: &Mad) {
         let status = mad.header().status();
         if !status.is_ok() {
             self.on_refused(index, step, Some(status));
             return;
         }
         match step {
-            Step::Info => match get::<CongestionInfo>(0).answer(mad) {
+            CongestionRequest::Info => match get::<CongestionInfo>(0).answer(mad) {
                 Ok(info) => self.on_info(index, *info),
                 Err(_) => self.on_refused(index, step, None),
             },
-            Step::Setting(Access::Get) => {
+            CongestionRequest::Setting(Access::Get) => {
                 let is_switch = self
                     .targets
                     .get(index)
@@ -292,20 +296,20 @@ impl CongestionManager {
                     true => holds_other(mad, 0, &settings::of_switch(&self.options)),
                     false => holds_other(mad, 0, &settings::of_ca(&self.options)),
                 };
-                self.set_if(differs, index, Step::Setting(Access::Set));
+                self.set_if(differs, index, CongestionRequest::Setting(Access::Set));
             }
-            Step::Table(block, Access::Get) => {
+            CongestionRequest::Table(block, Access::Get) => {
                 let table = settings::table_block(&self.options, block);
                 let differs = holds_other(mad, block.into(), &table);
-                self.set_if(differs, index, Step::Table(block, Access::Set));
+                self.set_if(differs, index, CongestionRequest::Table(block, Access::Set));
             }
-            Step::Setting(Access::Set) | Step::Table(_, Access::Set) => {
+            CongestionRequest::Setting(Access::Set) | CongestionRequest::Table(_, Access::Set) => {
                 self.written = self.written.saturating_add(1);
             }
         }
     }
 
-    fn set_if(&mut self, differs: bool, index: usize, set: Step) {
+    fn set_if(&mut self, differs: bool, index: usize, set: CongestionRequest) {
         if differs {
             self.waiting.push_back((index, set));
         }
@@ -318,7 +322,8 @@ impl CongestionManager {
         };
         target.is_agent = true;
         let target = *target;
-        self.waiting.push_back((index, Step::Setting(Access::Get)));
+        self.waiting
+            .push_back((index, CongestionRequest::Setting(Access::Get)));
         let blocks = settings::table_blocks(&self.options);
         if target.is_switch || blocks == 0 {
             return;
@@ -331,12 +336,12 @@ impl CongestionManager {
             });
             return;
         }
-        let gets = (0..blocks).map(|block| (index, Step::Table(block, Access::Get)));
+        let gets = (0..blocks).map(|block| (index, CongestionRequest::Table(block, Access::Get)));
         self.waiting.extend(gets);
     }
 
     /// Handles a request that was refused or not answered.
-    fn on_refused(&mut self, index: usize, step: Step, status: Option<MadStatus>) {
+    fn on_refused(&mut self, index: usize, step: CongestionRequest, status: Option<MadStatus>) {
         let Some(&Target {
             port, is_switch, ..
         }) = self.targets.get(index)
@@ -344,13 +349,13 @@ impl CongestionManager {
             return;
         };
         let attribute = match step {
-            Step::Info => {
+            CongestionRequest::Info => {
                 self.unsupported.insert(port);
                 return;
             }
-            Step::Setting(_) if is_switch => SwitchCongestionSetting::ID,
-            Step::Setting(_) => CaCongestionSetting::ID,
-            Step::Table(..) => CongestionControlTable::ID,
+            CongestionRequest::Setting(_) if is_switch => SwitchCongestionSetting::ID,
+            CongestionRequest::Setting(_) => CaCongestionSetting::ID,
+            CongestionRequest::Table(..) => CongestionControlTable::ID,
         };
         self.events.push_back(CongestionEvent::NotWritten {
             port,
@@ -412,7 +417,7 @@ impl Engine for CongestionManager {
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
             Input::Mad(mad) => {
-                if let Received::Answer(answer) = self.window.handle_mad(now, mad) {
+                if let MadMatch::Answer(answer) = self.window.handle_mad(now, mad) {
                     let (index, step) = answer.context;
                     self.on_answer(index, step, mad);
                 }
@@ -477,7 +482,8 @@ mod tests {
             event,
             Some(CongestionEvent::TableTooLong { port, room: 64 })
         );
-        let is_table = |(_, step): &(usize, Step)| matches!(step, Step::Table(..));
+        let is_table =
+            |(_, step): &(usize, CongestionRequest)| matches!(step, CongestionRequest::Table(..));
         assert!(!manager.waiting.iter().any(is_table));
         info.set_control_table_cap(2);
         manager.on_info(0, info);

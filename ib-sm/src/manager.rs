@@ -41,11 +41,11 @@ use alloc::{
 use core::time::Duration;
 
 use ib_mad::{
-    Attribute as _, Engine, InFlight, Input, Instant, Mad, Overflow, Received, RequestOptions,
+    Attribute as _, Engine, InFlight, Input, Instant, Mad, MadMatch, Overflow, RequestOptions,
     TransactionWindow, WindowConfig,
 };
 use ib_routing::{
-    Fabric, LidMap, LidPolicy, LowestFree, Routes, VerifyReport, format::mcfdbs::Groups,
+    Fabric, LidMap, LidPolicy, LowestFree, Routes, VerifyReport, format::mcfdbs::MulticastTables,
 };
 use ib_smp::{SlToVlMappingTable, SlToVlModifier, SmInfo, SmState};
 use ib_subnet::{MKeys, PortId, Read, Subnet, Walk};
@@ -190,7 +190,7 @@ enum Purpose {
     /// A read of a walk.
     Read(Read),
     /// A read or write of a stage.
-    Apply(apply::Request),
+    Apply(apply::StageRequest),
     /// A poll of another manager, or an order to it.
     Peer(PeerRequest),
 }
@@ -409,7 +409,7 @@ impl SubnetManager {
 
     /// The output ports of each multicast group's tree, by multicast LID and switch.
     #[must_use]
-    pub fn multicast(&self) -> &Groups {
+    pub fn multicast(&self) -> &MulticastTables {
         self.plan.trees()
     }
 
@@ -721,9 +721,9 @@ impl Engine for SubnetManager {
             // The window would count the datagrams of a transfer as stale.
             Input::Mad(mad) if self.sa.handle_transfer(now, mad) => self.on_messages(now),
             Input::Mad(mad) => match self.window.handle_mad(now, mad) {
-                Received::Answer(answer) => self.on_answer(now, answer.context, mad),
-                Received::Unsolicited => self.on_unsolicited(now, mad),
-                Received::Pending | Received::Stale => {}
+                MadMatch::Answer(answer) => self.on_answer(now, answer.context, mad),
+                MadMatch::Unsolicited => self.on_unsolicited(now, mad),
+                MadMatch::Pending | MadMatch::Stale => {}
             },
             Input::SendFailed(mad) | Input::Returned(mad) if Replication::is_ours(mad) => {
                 self.replication.handle_send_failed(now, mad);

@@ -24,14 +24,14 @@ use alloc::{
 use core::time::Duration;
 
 use ib_mad::{
-    Engine as _, Instant, Mad, MadAddress, Method, Received, Rmpp, RmppConfig, RmppEvent, RmppKey,
+    Engine as _, Instant, Mad, MadAddress, MadMatch, Method, Rmpp, RmppConfig, RmppEvent, RmppKey,
     SmKey, TransactionId, TransactionWindow, WindowConfig,
 };
 use ib_wire::Guid;
 
 use self::{
     entry::{Entry, Key},
-    message::{Change, ReplicaHeader},
+    message::{EntryChange, ReplicaHeader},
 };
 use crate::registrations::Registrations;
 
@@ -282,9 +282,9 @@ impl Replication {
     pub(crate) fn handle_mad(&mut self, now: Instant, own: Own, master: Option<Guid>, mad: &Mad) {
         if !self.rmpp.handle_mad(now, mad) {
             match self.window.handle_mad(now, mad) {
-                Received::Answer(answer) => self.on_state(now, own, answer.context, mad),
-                Received::Unsolicited => self.answer(own, master, mad),
-                Received::Pending | Received::Stale => {}
+                MadMatch::Answer(answer) => self.on_state(now, own, answer.context, mad),
+                MadMatch::Unsolicited => self.answer(own, master, mad),
+                MadMatch::Pending | MadMatch::Stale => {}
             }
         }
         self.on_transfers(now, own, master);
@@ -518,8 +518,8 @@ impl Replication {
         replica.sequence = header.sequence();
         for change in changes {
             match change {
-                Change::Put(key, entry) => replica.entries.insert(key, entry),
-                Change::Remove(key) => replica.entries.remove(&key),
+                EntryChange::Put(key, entry) => replica.entries.insert(key, entry),
+                EntryChange::Remove(key) => replica.entries.remove(&key),
             };
         }
         // A state that is too large is discarded completely: a part of it would be taken for the whole.

@@ -37,9 +37,9 @@ use ib_sa::{SaMad, Table};
 use ib_wire::{Gid, Guid};
 
 use self::{
-    answer::{Answer, Answered, reply},
+    answer::{Answered, SaResponse, reply},
     groups::{GroupChange, Groups},
-    queue::{RequestQueue, TableWork, Work},
+    queue::{QueueItem, RequestQueue, TableWork},
     services::Services,
     subscriptions::Subscriptions,
     table_cache::{TableCache, TableKey},
@@ -151,7 +151,7 @@ impl SubnetAdministrator {
 
     /// Accepts a request; its answer comes from [`poll_transmit`](Self::poll_transmit).
     pub(crate) fn handle_request(&mut self, now: Instant, mad: &Mad) {
-        self.enqueue(now, Work::Request(*mad));
+        self.enqueue(now, QueueItem::Request(*mad));
     }
 
     /// Accepts a datagram of a transfer or the answer to a Report. Returns whether the datagram is one of these.
@@ -170,7 +170,7 @@ impl SubnetAdministrator {
             if let RmppEvent::Received(message) = event
                 && serves
             {
-                self.enqueue(now, Work::Message(message.first, message.data));
+                self.enqueue(now, QueueItem::Message(message.first, message.data));
             }
         }
     }
@@ -268,7 +268,7 @@ impl SubnetAdministrator {
         segment.or_else(|| self.subscriptions.poll_transmit(now))
     }
 
-    fn enqueue(&mut self, now: Instant, work: Work) {
+    fn enqueue(&mut self, now: Instant, work: QueueItem) {
         if let Some(refused) = self.queue.push(now, work) {
             let refusal = refuse(refused.first(), MadStatus::BUSY);
             self.refusals.extend(refusal);
@@ -276,7 +276,7 @@ impl SubnetAdministrator {
     }
 
     /// Does the next piece of work. `None` if the answer is sent in segments or is not ready yet.
-    fn serve(&mut self, now: Instant, view: Option<View<'_>>, work: Work) -> Option<Mad> {
+    fn serve(&mut self, now: Instant, view: Option<View<'_>>, work: QueueItem) -> Option<Mad> {
         let Some(view) = view else {
             return refuse(work.first(), MadStatus::BUSY);
         };
@@ -289,26 +289,29 @@ impl SubnetAdministrator {
             part: None,
         };
         let key = match &work {
-            Work::Request(_) => TableKey::of(context),
-            Work::Message(..) | Work::Table(_) => None,
+            QueueItem::Request(_) => TableKey::of(context),
+            QueueItem::Message(..) | QueueItem::Table(_) => None,
         };
         if let Some(table) = key.as_ref().and_then(|key| self.tables.get(key)) {
-            return self.send(context, Ok(Answer::Table(table)));
+            return self.send(context, Ok(SaResponse::Table(table)));
         }
         let answered = match &work {
-            Work::Request(_) => self.answered(context),
-            Work::Message(_, data) => requests::multi_path(context, data),
-            Work::Table(_) => Ok(Answer::InParts(0)),
+            QueueItem::Request(_) => self.answered(context),
+            QueueItem::Message(_, data) => requests::multi_path(context, data),
+            QueueItem::Table(_) => Ok(SaResponse::InParts(0)),
         };
-        if let (Some(key), Ok(Answer::Table(table))) = (&key, &answered) {
+        if let (Some(key), Ok(SaResponse::Table(table))) = (&key, &answered) {
             self.tables.insert(key.clone(), table.clone());
         }
-        if !matches!(answered, Ok(Answer::InParts(_))) {
+        if !matches!(answered, Ok(SaResponse::InParts(_))) {
             return self.send(context, answered);
         }
         let table = match (work, answered) {
-            (Work::Table(table), _) => table,
-            (Work::Request(request) | Work::Message(request, _), Ok(Answer::InParts(step))) => {
+            (QueueItem::Table(table), _) => table,
+            (
+                QueueItem::Request(request) | QueueItem::Message(request, _),
+                Ok(SaResponse::InParts(step)),
+            ) => {
                 let nodes = view.subnet.nodes();
                 Box::new(TableWork {
                     request,
@@ -345,17 +348,17 @@ impl SubnetAdministrator {
         };
         // Another requester's table may have become complete meanwhile.
         if let Some(whole) = table.key.as_ref().and_then(|key| self.tables.get(key)) {
-            return self.send(context, Ok(Answer::Table(whole)));
+            return self.send(context, Ok(SaResponse::Table(whole)));
         }
         let part = match self.answered(context) {
-            Ok(Answer::Table(part)) => part,
+            Ok(SaResponse::Table(part)) => part,
             answered => return self.send(context, answered),
         };
         table.data.extend_from_slice(&part.data);
         table.attribute_offset = part.attribute_offset;
         table.next = end;
         if end < table.nodes.len() {
-            self.queue.put_back(now, Work::Table(table));
+            self.queue.put_back(now, QueueItem::Table(table));
             return None;
         }
         let whole = Table {
@@ -369,7 +372,7 @@ impl SubnetAdministrator {
         {
             self.tables.insert(key, whole.clone());
         }
-        self.send(context, Ok(Answer::Table(whole)))
+        self.send(context, Ok(SaResponse::Table(whole)))
     }
 
     /// Sends an answer, in segments by RMPP if it is a table.
@@ -378,9 +381,9 @@ impl SubnetAdministrator {
             request, mad, now, ..
         } = context;
         let table = match answered {
-            Ok(Answer::Single(response)) => return Some(reply(mad, &response)),
-            Ok(Answer::Table(table)) => table,
-            Ok(Answer::InParts(_)) => return None,
+            Ok(SaResponse::Single(response)) => return Some(reply(mad, &response)),
+            Ok(SaResponse::Table(table)) => table,
+            Ok(SaResponse::InParts(_)) => return None,
             Err(status) => return Some(reply(mad, &request.refuse(status))),
         };
         let mut headers = request.refuse(MadStatus::OK);

@@ -77,13 +77,13 @@ pub enum Verdict {
     /// [`Sma::refuse`] answers it.
     ForManager,
     /// No response, and why.
-    Drop(DropReason),
+    Drop(SmpDropReason),
 }
 
 /// Why an SMP gets no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum DropReason {
+pub enum SmpDropReason {
     /// The class is not that of an SMP.
     #[error("class {0} is not subnet management")]
     NotAnSmp(MgmtClass),
@@ -224,7 +224,7 @@ impl Sma {
         };
         let class = smp.mgmt_class();
         if !matches!(class, MgmtClass::SUBN_LID | MgmtClass::SUBN_DIRECTED) {
-            return Verdict::Drop(DropReason::NotAnSmp(class));
+            return Verdict::Drop(SmpDropReason::NotAnSmp(class));
         }
         let method = smp.method();
         if method.is_response() || method == Method::TRAP {
@@ -237,20 +237,20 @@ impl Sma {
             return finish(smp, MadStatus::UNSUPPORTED_METHOD);
         }
         let Some(guard) = self.guard(arrival.port) else {
-            return Verdict::Drop(DropReason::NoSuchPort(arrival.port));
+            return Verdict::Drop(SmpDropReason::NoSuchPort(arrival.port));
         };
         if !self.check_m_key(now, guard, arrival, smp) {
-            return Verdict::Drop(DropReason::BadMKey);
+            return Verdict::Drop(SmpDropReason::BadMKey);
         }
         let (id, modifier) = (smp.attribute_id(), smp.attribute_modifier());
         if method == Method::TRAP_REPRESS {
             self.repress(smp);
-            return Verdict::Drop(DropReason::Repressed);
+            return Verdict::Drop(SmpDropReason::Repressed);
         }
         if id == SmInfo::ID {
             return Verdict::ForManager;
         }
-        let request = Request {
+        let request = CheckedRequest {
             arrival,
             guard,
             id,
@@ -263,7 +263,7 @@ impl Sma {
             && target != guard
             && !self.check_m_key(now, target, arrival, smp)
         {
-            return Verdict::Drop(DropReason::BadMKey);
+            return Verdict::Drop(SmpDropReason::BadMKey);
         }
         let mut data = *smp.smp_data();
         let status = if method == Method::GET {
@@ -386,7 +386,7 @@ impl Sma {
 
 /// A Get or Set that passed the guard.
 #[derive(Clone, Copy)]
-struct Request {
+struct CheckedRequest {
     arrival: Arrival,
     guard: PortNum,
     id: AttributeId,

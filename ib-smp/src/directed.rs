@@ -35,7 +35,7 @@ pub enum Source {
 
 /// The step of the SMI with an SMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SmiAction {
     /// Hands it up: a request to the agent (SMA) or the manager, a response to the manager.
     Deliver,
     /// Sends it by this port with permissive LIDs: the other end's SMI goes on.
@@ -159,11 +159,11 @@ impl Smi {
     /// # Errors
     /// As [`handle`](Self::handle).
     #[inline]
-    pub fn start(&self, smp: &mut SmpDirected, first_switch: Lid) -> Result<Step, Discard> {
+    pub fn start(&self, smp: &mut SmpDirected, first_switch: Lid) -> Result<SmiAction, Discard> {
         if smp.dr_slid().is_permissive() {
             return self.outgoing(smp, Source::Own);
         }
-        Ok(Step::LidRouted {
+        Ok(SmiAction::LidRouted {
             slid: smp.dr_slid(),
             dlid: first_switch,
         })
@@ -177,11 +177,11 @@ impl Smi {
     /// # Errors
     /// As [`handle`](Self::handle).
     #[inline]
-    pub fn respond(&self, smp: &mut SmpDirected, request_slid: Lid) -> Result<Step, Discard> {
+    pub fn respond(&self, smp: &mut SmpDirected, request_slid: Lid) -> Result<SmiAction, Discard> {
         if smp.dr_dlid().is_permissive() {
             return self.returning(smp, Source::Own);
         }
-        Ok(Step::LidRouted {
+        Ok(SmiAction::LidRouted {
             slid: smp.dr_dlid(),
             dlid: request_slid,
         })
@@ -192,7 +192,7 @@ impl Smi {
     /// # Errors
     /// The reason of the [`Discard`]; the SMP is as it was.
     #[inline]
-    pub fn handle(&self, smp: &mut SmpDirected, source: Source) -> Result<Step, Discard> {
+    pub fn handle(&self, smp: &mut SmpDirected, source: Source) -> Result<SmiAction, Discard> {
         if smp.d() == DrDirection::OUTGOING {
             self.outgoing(smp, source)
         } else {
@@ -205,18 +205,18 @@ impl Smi {
     /// # Errors
     /// The reason of the [`Discard`]; the SMP is as it was.
     #[inline]
-    pub fn outgoing(&self, smp: &mut SmpDirected, source: Source) -> Result<Step, Discard> {
+    pub fn outgoing(&self, smp: &mut SmpDirected, source: Source) -> Result<SmiAction, Discard> {
         let (pointer, count) = hops(smp)?;
         if count > 0 && pointer == 0 {
             // Case 1: the directed part starts here.
             self.passes_on(source)?;
             let port = self.port_of(smp.initial_path(), 1)?;
             smp.set_hop_pointer(1);
-            return Ok(Step::Send(port));
+            return Ok(SmiAction::Send(port));
         }
         if pointer > count {
             // Case 4: came by the LID-routed part that ends the route.
-            return Ok(Step::Deliver);
+            return Ok(SmiAction::Deliver);
         }
         let next = pointer.saturating_add(1);
         if pointer < count {
@@ -227,7 +227,7 @@ impl Smi {
             let port = self.port_of(smp.initial_path(), next)?;
             record(smp, pointer, source);
             smp.set_hop_pointer(next);
-            return Ok(Step::Send(port));
+            return Ok(SmiAction::Send(port));
         }
         // Case 3: the directed part ends here.
         let step = self.end(smp.dr_dlid())?;
@@ -243,12 +243,12 @@ impl Smi {
     /// # Errors
     /// The reason of the [`Discard`]; the SMP is as it was.
     #[inline]
-    pub fn returning(&self, smp: &mut SmpDirected, source: Source) -> Result<Step, Discard> {
+    pub fn returning(&self, smp: &mut SmpDirected, source: Source) -> Result<SmiAction, Discard> {
         let (pointer, count) = hops(smp)?;
         let next = pointer.saturating_sub(1);
         if pointer == 0 {
             // Case 4: came by the LID-routed part that the route started with.
-            return Ok(Step::Deliver);
+            return Ok(SmiAction::Deliver);
         }
         if pointer == 1 {
             // Case 3: the directed part ends here; without hops it never began.
@@ -265,7 +265,7 @@ impl Smi {
         }
         let port = self.port_of(smp.return_path(), next)?;
         smp.set_hop_pointer(next);
-        Ok(Step::Send(port))
+        Ok(SmiAction::Send(port))
     }
 
     fn is_switch(&self) -> bool {
@@ -283,11 +283,11 @@ impl Smi {
     }
 
     /// The step after the end of the directed part: to the own node, or a LID-routed part to `lid`.
-    fn end(&self, lid: Lid) -> Result<Step, Discard> {
+    fn end(&self, lid: Lid) -> Result<SmiAction, Discard> {
         if lid.is_permissive() {
-            Ok(Step::Deliver)
+            Ok(SmiAction::Deliver)
         } else if self.is_switch() {
-            Ok(Step::LidRouted {
+            Ok(SmiAction::LidRouted {
                 slid: self.lid,
                 dlid: lid,
             })

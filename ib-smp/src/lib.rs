@@ -29,12 +29,12 @@ mod smp;
 
 #[cfg(feature = "alloc")]
 pub use agent::{
-    Arrival, DropReason, InvalidSet, KeyViolation, LinkMode, LinkTrouble, PortKind, Sma, SmaEvent,
-    SmaInput, SmaPort, SmaTransmit, SwitchTables, Verdict, set_port_info, set_port_state,
+    Arrival, InvalidSet, KeyViolation, LinkMode, LinkTrouble, PortKind, Sma, SmaEvent, SmaInput,
+    SmaPort, SmaTransmit, SmpDropReason, SwitchTables, Verdict, set_port_info, set_port_state,
 };
 pub use attr::*;
 pub use destination::Destination;
-pub use directed::{Discard, Envelope, Smi, Source, Step};
+pub use directed::{Discard, Envelope, Smi, SmiAction, Source};
 pub use dr_path::DrPath;
 pub use ib_wire::{LinkSpeed, LinkWidth, NodeType};
 pub use message::{CLASSES, LAYOUTS, SmAttribute, Smp};

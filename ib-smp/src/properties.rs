@@ -13,7 +13,7 @@ use arbitrary::{Arbitrary, Unstructured};
 use ib_mad::Method;
 use ib_wire::{Lid, PortNum};
 
-use crate::{DrDirection, DrPath, NodeInfo, NodeType, Smi, Smp, SmpDirected, Source, Step};
+use crate::{DrDirection, DrPath, NodeInfo, NodeType, Smi, SmiAction, Smp, SmpDirected, Source};
 #[cfg(feature = "alloc")]
 use {
     crate::{
@@ -83,7 +83,7 @@ pub fn any_smp_moves_by_one_hop_or_stays(bytes: &[u8]) {
                 assert_eq!(new > old, before.d() == DrDirection::OUTGOING);
             }
             assert_eq!(smp.initial_path(), before.initial_path());
-            if let Step::Send(port) = step {
+            if let SmiAction::Send(port) = step {
                 assert!((1..=smi.num_ports).contains(&port.0));
             }
         }
@@ -109,17 +109,17 @@ pub fn a_response_retraces_its_request(bytes: &[u8]) {
     let mut smp = SmpDirected::new(Method::GET, <NodeInfo as ib_mad::Attribute>::ID, 0, &path);
     let mut step = smi.start(&mut smp, Lid::NONE);
     for hop in 0..hops {
-        assert_eq!(step, Ok(Step::Send(left(hop))));
+        assert_eq!(step, Ok(SmiAction::Send(left(hop))));
         step = smi.handle(&mut smp, Source::Port(entered(hop)));
     }
-    assert_eq!(step, Ok(Step::Deliver));
+    assert_eq!(step, Ok(SmiAction::Deliver));
     smp.set_d(DrDirection::RETURNING);
     step = smi.respond(&mut smp, Lid::PERMISSIVE);
     for hop in (0..hops).rev() {
-        assert_eq!(step, Ok(Step::Send(entered(hop))));
+        assert_eq!(step, Ok(SmiAction::Send(entered(hop))));
         step = smi.handle(&mut smp, Source::Port(left(hop)));
     }
-    assert_eq!((step, smp.hop_pointer()), (Ok(Step::Deliver), 0));
+    assert_eq!((step, smp.hop_pointer()), (Ok(SmiAction::Deliver), 0));
 }
 
 /// Properties of an agent for any input: a response keeps what ties it to the request, a Get changes no

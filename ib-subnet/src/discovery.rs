@@ -12,7 +12,7 @@ use alloc::{
 };
 
 use ib_mad::{
-    Engine, InFlight, Input, Instant, Mad, Received, RequestOptions, TransactionWindow,
+    Engine, InFlight, Input, Instant, Mad, MadMatch, RequestOptions, TransactionWindow,
     WindowConfig,
 };
 use ib_smp::DrPath;
@@ -247,11 +247,11 @@ impl Engine for Discovery {
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         match input {
             Input::Mad(mad) => match self.window.handle_mad(now, mad) {
-                Received::Answer(answer) => {
+                MadMatch::Answer(answer) => {
                     self.walk
                         .handle_answer(&mut self.subnet, answer.context, mad);
                 }
-                Received::Unsolicited | Received::Pending | Received::Stale => {}
+                MadMatch::Unsolicited | MadMatch::Pending | MadMatch::Stale => {}
             },
             Input::SendFailed(mad) => self.window.handle_send_failed(mad),
             Input::Returned(mad) => self.window.handle_returned(mad),

@@ -5,7 +5,7 @@
 
 use ib_wire::table::Layout;
 
-use crate::{Constant, FieldName, Line, Plan, Style};
+use crate::{Constant, FieldFormat, FieldName, Line, Style};
 
 /// The columns of a table of fields.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct Column {
     /// Everything between the value before and this one.
     before: Constant,
     /// Prints the value alone.
-    value: Plan,
+    value: FieldFormat,
 }
 
 /// Columns of one structure.
@@ -50,7 +50,7 @@ struct Run {
     /// Which of [`Columns::wanted`] it is.
     wanted: usize,
     /// Prints the values, each after its text.
-    plan: Plan,
+    format: FieldFormat,
 }
 
 impl Columns {
@@ -78,7 +78,7 @@ impl Columns {
             Some(Column {
                 wanted: position(&wanted, name.layout)?,
                 before: Constant::new(before),
-                value: Plan::of_fields(style, name.layout, [("", name.field)]),
+                value: FieldFormat::of_fields(style, name.layout, [("", name.field)]),
             })
         };
         let of_one_structure =
@@ -88,11 +88,11 @@ impl Columns {
             let fields = run.iter().map(|(name, before)| (*before, name.field));
             Some(Run {
                 wanted: position(&wanted, layout)?,
-                plan: Plan::of_fields(style, layout, fields),
+                format: FieldFormat::of_fields(style, layout, fields),
             })
         };
         let runs: Vec<Run> = columns.chunk_by(of_one_structure).filter_map(run).collect();
-        let room: usize = runs.iter().map(|run| run.plan.room()).sum();
+        let room: usize = runs.iter().map(|run| run.format.room()).sum();
         Self {
             columns: columns.iter().filter_map(column).collect(),
             runs,
@@ -147,7 +147,8 @@ impl Columns {
             let Some((wanted, &[offset])) = self.places(run.wanted) else {
                 return self.print_any(line, case);
             };
-            run.plan.write(&mut cursor, wanted.structure(case, offset));
+            run.format
+                .write(&mut cursor, wanted.structure(case, offset));
         }
         cursor.constant(close);
         let len = cursor.len();

@@ -5,12 +5,12 @@
 //! layouts a million times: names, quotes, braces of nested structures are all constant text. And a
 //! header with the bytes of the one printed before, as most addresses of a capture are, is copied.
 
-mod plan;
+mod format;
 
 use ib_wire::table::Layout;
 
 use crate::{Constant, Cursor, Line};
-pub use plan::Plan;
+pub use format::FieldFormat;
 
 /// How fields look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ struct HeaderPrinter {
     layout: &'static Layout,
     /// Text before the structure's offset; only JSON prints the offset.
     name: Constant,
-    plan: Plan,
+    format: FieldFormat,
     last: Last,
 }
 
@@ -109,7 +109,7 @@ impl HeaderPrinter {
         Self {
             layout,
             name: Constant::new(&name),
-            plan: Plan::of_layout(style, layout),
+            format: FieldFormat::of_layout(style, layout),
             last: Last::default(),
         }
     }
@@ -128,7 +128,7 @@ impl HeaderPrinter {
             return line.repeat(self.last.start..self.last.end);
         }
         let start = line.len();
-        self.plan.print(line, structure);
+        self.format.print(line, structure);
         if structure.len() <= LONGEST_EQUAL {
             self.last.bytes.clear();
             self.last.bytes.extend_from_slice(structure);

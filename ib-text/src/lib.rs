@@ -31,7 +31,7 @@ pub use columns::Columns;
 pub use constant::Constant;
 pub use cursor::Cursor;
 pub use field_name::{FieldName, FieldNameError, plain};
-pub use fields::{FieldPrinter, Plan, Style};
+pub use fields::{FieldFormat, FieldPrinter, Style};
 pub use line::Line;
 pub use readable::{Context, ReadablePrinter, Terminal, dump};
 

@@ -206,8 +206,8 @@ fn status(value: u64) -> Option<Cow<'static, str>> {
     if status.is_redirect() {
         parts.push("redirect".to_owned());
     }
-    if status.fault().bits() != 0 {
-        parts.push(status.fault().to_string());
+    if status.code().bits() != 0 {
+        parts.push(status.code().to_string());
     }
     if status.class_part() != 0 {
         parts.push(format!("of the class {:#04x}", status.class_part()));

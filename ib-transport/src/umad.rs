@@ -26,7 +26,7 @@ use std::{
 use ib_mad::{Instant, Mad, MadAddress, MadHeader, Method, MgmtClass, WindowConfig};
 use ib_wire::Qpn;
 
-pub use agent::{AgentClass, Rmpp};
+pub use agent::{AgentClass, RmppSide};
 pub use device::{Device, DevicePort, LinkLayer, devices, umad_is_loaded};
 pub use select::PortSelector;
 
@@ -207,7 +207,7 @@ impl UmadPort {
     /// Sends a message of any length to `address`.
     ///
     /// `bytes` are the headers of the first segment, then all data; a class registered with
-    /// [`Rmpp::Kernel`] may pass more than 256, with RMPP marked active in its header.
+    /// [`RmppSide::Kernel`] may pass more than 256, with RMPP marked active in its header.
     ///
     /// # Errors
     /// As [`send`](MadTransport::send).
@@ -290,7 +290,7 @@ impl MadTransport for UmadPort {
     }
 
     /// Of a message that the kernel joined, only the first 256 bytes: use
-    /// [`recv_message`](UmadPort::recv_message) with [`Rmpp::Kernel`].
+    /// [`recv_message`](UmadPort::recv_message) with [`RmppSide::Kernel`].
     fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
         let received = self.wait(deadline)?.map(|(header, bytes)| {
             let mut mad = Mad::new(header.address());

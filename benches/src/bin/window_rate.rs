@@ -3,7 +3,7 @@
 use std::{hint::black_box, time};
 
 use ib_mad::{
-    Engine, InFlight, Instant, Mad, MadAddress, Method, MgmtClass, Received, TransactionWindow,
+    Engine, InFlight, Instant, Mad, MadAddress, MadMatch, Method, MgmtClass, TransactionWindow,
     WindowConfig,
 };
 use ib_wire::Lid;
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         for mut answer in wire.drain(..) {
             answer.header_mut().set_method(Method::GET_RESP);
-            if let Received::Answer(answer) = window.handle_mad(now, &answer) {
+            if let MadMatch::Answer(answer) = window.handle_mad(now, &answer) {
                 black_box(answer.context);
                 answered += 1;
             }

@@ -145,7 +145,7 @@ impl Encoder {
         let start = if is_packet {
             payload_start(&placed)
         } else {
-            placed.iter().map(Place::end).max().unwrap_or(0)
+            placed.iter().map(PlacedHeader::end).max().unwrap_or(0)
         };
         let mut bytes = vec![0; start];
         hex::decode_into(&mut bytes, document.payload.as_bytes())?;
@@ -167,7 +167,7 @@ impl Encoder {
         Ok(bytes)
     }
 
-    fn place<'a>(&self, headers: &'a [Header<'a>]) -> Result<Vec<Place<'a>>, String> {
+    fn place<'a>(&self, headers: &'a [Header<'a>]) -> Result<Vec<PlacedHeader<'a>>, String> {
         headers
             .iter()
             .map(|header| {
@@ -183,7 +183,7 @@ impl Encoder {
                         header.name, header.offset
                     ));
                 }
-                Ok(Place {
+                Ok(PlacedHeader {
                     layout,
                     offset: header.offset,
                     fields: header.fields,
@@ -194,13 +194,13 @@ impl Encoder {
 }
 
 /// A header and where it goes.
-struct Place<'a> {
+struct PlacedHeader<'a> {
     layout: &'static Layout,
     offset: usize,
     fields: &'a RawValue,
 }
 
-impl Place<'_> {
+impl PlacedHeader<'_> {
     fn end(&self) -> usize {
         self.offset + self.layout.len
     }
@@ -223,7 +223,7 @@ impl Place<'_> {
 /// The packet with its pad, lengths and CRCs; `end` is where its payload ends. The bytes of the pad are
 /// those of the document where it has as many as the payload needs, else zeros.
 fn sealed(
-    placed: &[Place<'_>],
+    placed: &[PlacedHeader<'_>],
     mut bytes: Vec<u8>,
     end: usize,
     digits: &str,
@@ -273,9 +273,9 @@ fn sealed(
 }
 
 /// One past the last header of the packet: structures in the payload do not count.
-fn payload_start(placed: &[Place<'_>]) -> usize {
+fn payload_start(placed: &[PlacedHeader<'_>]) -> usize {
     let headers = placed.iter().filter(|place| is_packet_header(place.layout));
-    headers.map(Place::end).max().unwrap_or(0)
+    headers.map(PlacedHeader::end).max().unwrap_or(0)
 }
 
 fn is_packet_header(layout: &'static Layout) -> bool {

@@ -219,11 +219,11 @@ struct Asker {
 }
 
 /// The answer, or in words why there is none.
-type Answer<T> = Result<T, String>;
+type QueryResult<T> = Result<T, String>;
 
 impl Asker {
     /// Sends a request and waits for its answer, of however many datagrams.
-    fn ask(&mut self, mad: Mad) -> Result<Answer<Response>, CliError> {
+    fn ask(&mut self, mad: Mad) -> Result<QueryResult<Response>, CliError> {
         Ok(self.request(mad)?.map_err(|reason| reason.to_string()))
     }
 
@@ -251,7 +251,7 @@ impl Asker {
     }
 
     /// PortInfo of the port that this program speaks through.
-    fn own_port(&mut self) -> Result<Answer<PortInfo>, CliError> {
+    fn own_port(&mut self) -> Result<QueryResult<PortInfo>, CliError> {
         let here = Destination::Route(DrPath::OWN_NODE);
         let mad = self.smp(here, Method::GET, PortInfo::ID, 0)?;
         let own = match self.ask(mad)? {

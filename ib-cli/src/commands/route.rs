@@ -10,7 +10,7 @@ use ib_routing::{
     format::{
         guid2lid,
         lfts::{self, Tables},
-        mcfdbs::Groups,
+        mcfdbs::MulticastTables,
         sl2vl, sls,
     },
     verify,
@@ -131,7 +131,7 @@ pub fn run(args: RouteCommand, json: bool) -> Result<Verdict, CliError> {
 }
 
 /// LIDs and routes, the engine if there is one, and what is said of each cluster.
-type Work = (LidMap, Routes, Option<&'static str>, Vec<ClusterReport>);
+type RoutedFabric = (LidMap, Routes, Option<&'static str>, Vec<ClusterReport>);
 
 impl RouteCommand {
     fn work(
@@ -139,7 +139,7 @@ impl RouteCommand {
         fabric: &Fabric,
         old: Option<&Tables>,
         times: &mut Seconds,
-    ) -> Result<Work, CliError> {
+    ) -> Result<RoutedFabric, CliError> {
         let started = Instant::now();
         let mut options = LidOptions {
             lmc: self.route.lmc.unwrap_or_default(),
@@ -188,7 +188,7 @@ impl RouteCommand {
             files::write(file, &sl2vl::write(fabric, lids, routes))?;
         }
         if let Some(directory) = &self.dump_dir {
-            files::dump(directory, fabric, lids, routes, &Groups::new())?;
+            files::dump(directory, fabric, lids, routes, &MulticastTables::new())?;
         }
         Ok(())
     }

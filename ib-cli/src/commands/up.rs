@@ -19,8 +19,8 @@ use ib_sm::SubnetManager;
 use ib_transport::{Clock as _, MadTransport, Record, Tap, drive};
 use ib_wire::{Guid, PortNum};
 
-use self::changes::Change;
 pub use self::changes::ChangeReport;
+use self::changes::FabricChange;
 use crate::{
     error::{CliError, Verdict},
     fabric_spec::FabricArgs,
@@ -60,7 +60,7 @@ pub struct UpArgs {
     /// Change the fabric once the subnet is up, each change when the subnet is up again: `unlink=NODE:PORT`,
     /// `relink=NODE:PORT`, `off=NODE`, `on=NODE`, where NODE is a GUID or a name
     #[arg(long, value_name = "CHANGE[,CHANGE...]", value_delimiter = ',')]
-    then: Vec<Change>,
+    then: Vec<FabricChange>,
     /// Draw the fabric to this SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -171,7 +171,7 @@ fn bring_up<'a>(
     transport: &mut impl MadTransport,
     sim: &SharedSim,
     observer: &mut ProgressObserver,
-    changes: impl Iterator<Item = (&'a Change, PortRef)>,
+    changes: impl Iterator<Item = (&'a FabricChange, PortRef)>,
 ) -> Result<Vec<ChangeReport>, CliError> {
     drive(sm, transport, &sim.clock(), |_, event| {
         observer.event(&event)

@@ -96,12 +96,12 @@ pub struct Host<'a> {
 }
 
 /// An answer in both forms: text and JSON.
-struct Answer {
+struct Reply {
     text: String,
     json: Value,
 }
 
-impl Answer {
+impl Reply {
     /// The answer to a command that is unknown or was refused.
     fn refused(text: impl Display) -> Self {
         let text = text.to_string();
@@ -135,7 +135,7 @@ impl Host<'_> {
         }
     }
 
-    fn answer(&mut self, command: &str) -> Answer {
+    fn answer(&mut self, command: &str) -> Reply {
         let (word, rest) = command
             .split_once(char::is_whitespace)
             .unwrap_or((command, ""));
@@ -150,51 +150,51 @@ impl Host<'_> {
             ("dump_portguid", patterns) if !patterns.is_empty() => ports::port_guids(sm, patterns),
             ("querylid", text) => match ports::lid(text) {
                 Some(lid) => ports::owner(sm, lid),
-                None => Answer::refused("expected `querylid LID`"),
+                None => Reply::refused("expected `querylid LID`"),
             },
             ("switchbalance", values) => balance::of_switches(sm, values),
             ("lidbalance", guid) => balance::of_lids(sm, guid),
             ("resweep", "" | "heavy") => {
                 sm.resweep(now);
-                Answer::said("a heavy sweep begins")
+                Reply::said("a heavy sweep begins")
             }
             ("resweep", "light") => {
                 sm.light_sweep(now);
-                Answer::said("a light sweep begins")
+                Reply::said("a light sweep begins")
             }
             ("reroute", "") => {
                 sm.reroute(now);
-                Answer::said("a heavy sweep begins; all routes are computed anew")
+                Reply::said("a heavy sweep begins; all routes are computed anew")
             }
             ("update_desc", "") => {
                 sm.resweep(now);
-                Answer::said("a heavy sweep begins, which reads the descriptions of all nodes")
+                Reply::said("a heavy sweep begins, which reads the descriptions of all nodes")
             }
             ("partition", values) => partition::answer(sm, now, values),
-            ("reload", "") => Answer::said(self.reload()),
+            ("reload", "") => Reply::said(self.reload()),
             ("perfmgr" | "pm", command) => perf::answer(self.companions, sm, now, command),
             ("priority", "") => {
                 let priority = sm.status().priority;
-                Answer::said(format_args!("the priority is {priority}"))
+                Reply::said(format_args!("the priority is {priority}"))
             }
             ("priority", text) => match text.parse() {
                 Ok(priority @ 0..=15) => {
                     sm.set_priority(now, priority);
-                    Answer::said(format_args!("the priority is {priority}"))
+                    Reply::said(format_args!("the priority is {priority}"))
                 }
-                _ => Answer::refused("expected `priority N`, 0 to 15"),
+                _ => Reply::refused("expected `priority N`, 0 to 15"),
             },
-            ("dump", "") => Answer::said(self.dump()),
+            ("dump", "") => Reply::said(self.dump()),
             ("dump_conf", "") => configuration(sm),
             ("sweep", how) => self.sweep(how),
-            ("loglevel" | "permodlog", "") => Answer::said(self.log.level()),
+            ("loglevel" | "permodlog", "") => Reply::said(self.log.level()),
             ("loglevel", spec) => match self.log.set_level(spec) {
-                Ok(()) => Answer::said(format_args!("the log shows {}", self.log.level())),
-                Err(reason) => Answer::refused(reason),
+                Ok(()) => Reply::said(format_args!("the log shows {}", self.log.level())),
+                Err(reason) => Reply::refused(reason),
             },
             ("logflush", "") => {
                 self.log.reopen();
-                Answer::said("the log is on the disk")
+                Reply::said("the log is on the disk")
             }
             ("logflush", "on" | "off") => {
                 self.log.set_flush(rest == "on");
@@ -203,22 +203,22 @@ impl Host<'_> {
                 } else {
                     "when the system does it"
                 };
-                Answer::said(format_args!("the log goes to the disk {when}"))
+                Reply::said(format_args!("the log goes to the disk {when}"))
             }
             ("metrics", "") => {
                 let text = metrics::text_of(sm);
                 let json = json!({ "message": text });
-                Answer { text, json }
+                Reply { text, json }
             }
-            ("version", "") => Answer::said(env!("CARGO_PKG_VERSION")),
+            ("version", "") => Reply::said(env!("CARGO_PKG_VERSION")),
             ("help" | "", of) => match help(of) {
-                Some(lines) => Answer::said(lines),
-                None => Answer::refused(format_args!("`{}` is no command", printable(of))),
+                Some(lines) => Reply::said(lines),
+                None => Reply::refused(format_args!("`{}` is no command", printable(of))),
             },
             // A known word whose values do not fit.
             _ => match help(word) {
-                Some(line) => Answer::refused(format_args!("expected `{}`", line.trim_end())),
-                None => Answer::refused(format_args!(
+                Some(line) => Reply::refused(format_args!("expected `{}`", line.trim_end())),
+                None => Reply::refused(format_args!(
                     "`{}` is no command; `help` lists them",
                     printable(command)
                 )),
@@ -227,7 +227,7 @@ impl Host<'_> {
     }
 
     /// `sweep`: shows or changes when the manager sweeps by itself.
-    fn sweep(&mut self, how: &str) -> Answer {
+    fn sweep(&mut self, how: &str) -> Reply {
         let configured = || self.args.config().unwrap_or_default();
         let config = self.sm.config();
         let (interval, on_trap) = match how {
@@ -244,7 +244,7 @@ impl Host<'_> {
                     (Some(interval), configured().sweep_on_trap)
                 }
                 Err(_) => {
-                    return Answer::refused("expected `sweep on`, `sweep off` or `sweep SECONDS`");
+                    return Reply::refused("expected `sweep on`, `sweep off` or `sweep SECONDS`");
                 }
             },
         };
@@ -262,7 +262,7 @@ impl Host<'_> {
         };
         let seconds = interval.map(|interval| interval.as_secs());
         let json = json!({ "message": text, "sweep_interval": seconds, "sweep_on_trap": on_trap });
-        Answer { text, json }
+        Reply { text, json }
     }
 
     /// Reads the configuration file again. If it cannot be read, the configuration does not change.
@@ -322,12 +322,12 @@ impl Host<'_> {
 }
 
 /// The configuration in effect.
-fn configuration(sm: &SubnetManager) -> Answer {
+fn configuration(sm: &SubnetManager) -> Reply {
     let mut options = serde_json::Map::new();
     for option in SmConfig::options().filter(|option| option.no_effect().is_none()) {
         options.insert(option.key().to_owned(), option.value(sm.config()).into());
     }
-    Answer {
+    Reply {
         text: sm.config().to_text().replace("\n\n", "\n"),
         json: options.into(),
     }

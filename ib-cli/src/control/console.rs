@@ -37,7 +37,7 @@ const IDLE: Duration = Duration::from_secs(60);
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// A request to the manager, and the channel for its answer.
-pub enum Request {
+pub enum ManagerRequest {
     /// A command line, without its end.
     Command(String, mpsc::SyncSender<String>),
     /// The installed routes, which the asker draws.
@@ -47,7 +47,7 @@ pub enum Request {
 /// Sends commands to the manager. Each thread may have a clone of its own.
 #[derive(Clone)]
 pub struct CommandSender {
-    sender: mpsc::Sender<Request>,
+    sender: mpsc::Sender<ManagerRequest>,
     /// Number of commands that the manager has not taken yet.
     waiting: Arc<AtomicUsize>,
     waker: Waker,
@@ -55,7 +55,7 @@ pub struct CommandSender {
 
 /// The commands that wait for the manager.
 pub struct CommandQueue {
-    receiver: mpsc::Receiver<Request>,
+    receiver: mpsc::Receiver<ManagerRequest>,
     waiting: Arc<AtomicUsize>,
 }
 
@@ -78,15 +78,15 @@ impl CommandSender {
 
     /// Waits for the answer to a command; `None` if the manager does not answer in time.
     pub fn ask(&self, line: &str) -> Option<String> {
-        self.request(|reply| Request::Command(line.to_owned(), reply))
+        self.request(|reply| ManagerRequest::Command(line.to_owned(), reply))
     }
 
     /// Waits for the installed routes; `None` if there are none, or the manager does not answer in time.
     pub fn installed(&self) -> Option<Installed> {
-        self.request(Request::Installed)?
+        self.request(ManagerRequest::Installed)?
     }
 
-    fn request<T>(&self, request: impl FnOnce(mpsc::SyncSender<T>) -> Request) -> Option<T> {
+    fn request<T>(&self, request: impl FnOnce(mpsc::SyncSender<T>) -> ManagerRequest) -> Option<T> {
         let (reply, answer) = mpsc::sync_channel(1);
         self.waiting.fetch_add(1, Ordering::Relaxed);
         self.sender.send(request(reply)).ok()?;
@@ -97,7 +97,7 @@ impl CommandSender {
 
 impl CommandQueue {
     /// Takes the next request; `None` if there is none.
-    pub fn take(&self) -> Option<Request> {
+    pub fn take(&self) -> Option<ManagerRequest> {
         let request = self.receiver.try_recv().ok()?;
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         Some(request)

@@ -6,7 +6,7 @@ use ib_routing::{NodeIdx, PortRef};
 use ib_smp::DrPath;
 use ib_wire::PortNum;
 
-use super::{Check, Checker, Finding, Place, Severity};
+use super::{Check, Checker, Finding, Location, Severity};
 use crate::difference::{NodeChange, difference};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
@@ -25,7 +25,7 @@ fn silent(checker: &mut Checker<'_>) {
             .and_then(|guid| snapshot.node_by_guid(guid));
         let (place, message) = match known {
             Some(node) => (
-                Place::of_node(snapshot, node),
+                Location::of_node(snapshot, node),
                 format!("the device at {} stopped responding", silent.path),
             ),
             None => {
@@ -41,14 +41,14 @@ fn silent(checker: &mut Checker<'_>) {
 }
 
 /// The last port on a directed route before its end.
-fn in_front(checker: &Checker<'_>, path: &DrPath) -> Place {
+fn in_front(checker: &Checker<'_>, path: &DrPath) -> Location {
     let snapshot = checker.snapshot;
     let Some(mut here) = snapshot.own_port.map(|own| own.node) else {
-        return Place::default();
+        return Location::default();
     };
     let ports: Vec<PortNum> = path.ports().collect();
     let Some((&last, way)) = ports.split_last() else {
-        return Place::of_node(snapshot, here);
+        return Location::of_node(snapshot, here);
     };
     for &port in way {
         let peer = snapshot
@@ -56,7 +56,7 @@ fn in_front(checker: &Checker<'_>, path: &DrPath) -> Place {
             .and_then(|port| port.peer);
         match peer {
             Some(peer) => here = peer.node,
-            None => return Place::default(),
+            None => return Location::default(),
         }
     }
     checker.place(PortRef {
@@ -92,7 +92,7 @@ fn firmware(checker: &mut Checker<'_>) {
                     usual_nodes.len()
                 );
                 let action = "bring equal devices to one revision";
-                let place = Place::of_node(snapshot, node);
+                let place = Location::of_node(snapshot, node);
                 let finding = Finding::new(Check::Firmware, Severity::Info, place, message, action);
                 checker.add(finding.value(u64::from(revision)).limit(u64::from(usual)));
             }
@@ -130,10 +130,10 @@ fn expected(checker: &mut Checker<'_>) {
             )
         }))
     {
-        let place = Place {
+        let place = Location {
             node_guid: Some(node.guid),
             name: node.name.clone(),
-            ..Place::default()
+            ..Location::default()
         };
         findings.push(Finding::new(
             Check::Expected,
@@ -150,10 +150,10 @@ fn expected(checker: &mut Checker<'_>) {
         after,
     } in &changes.nodes_changed
     {
-        let place = Place {
+        let place = Location {
             node_guid: Some(node.guid),
             name: node.name.clone(),
-            ..Place::default()
+            ..Location::default()
         };
         let text = format!("{what} is {after}, expected {before}");
         let finding = Finding::new(Check::Expected, Severity::Info, place, text, surplus);
@@ -179,7 +179,7 @@ fn expected(checker: &mut Checker<'_>) {
             )
         }))
     {
-        let place = Place {
+        let place = Location {
             node_guid: Some(link.a.node.guid),
             port: Some(link.a.port),
             name: link.a.node.name.clone(),

@@ -112,7 +112,7 @@ impl fmt::Display for Severity {
 
 /// The place of a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Node GUID; `None` for a device that never responded.
     pub node_guid: Option<Guid>,
     /// Port number; `None` if the finding concerns the whole node.
@@ -123,7 +123,7 @@ pub struct Place {
     pub peer: Option<String>,
 }
 
-impl Place {
+impl Location {
     /// The place of a port, with the other end of its cable.
     #[must_use]
     pub fn of(snapshot: &Snapshot, at: PortRef) -> Self {
@@ -151,7 +151,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     /// Prints `NAME (GUID) port N`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
@@ -215,7 +215,7 @@ pub struct Finding {
     /// The severity of the finding.
     pub severity: Severity,
     /// The place of the finding.
-    pub place: Place,
+    pub place: Location,
     /// The value found at the place; `None` if the check has no value.
     pub value: Option<Value>,
     /// The expected value, or the largest value allowed; `None` if there is no such value.
@@ -231,7 +231,7 @@ impl Finding {
     pub(super) fn new(
         check: Check,
         severity: Severity,
-        place: Place,
+        place: Location,
         message: String,
         action: &'static str,
     ) -> Self {

@@ -5,7 +5,7 @@ use alloc::{collections::BTreeMap, format, string::ToString as _, vec::Vec};
 use ib_routing::PortRef;
 use ib_wire::{Guid, Lid};
 
-use super::{Check, Checker, Finding, Place, Severity};
+use super::{Check, Checker, Finding, Location, Severity};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     guids(checker);
@@ -20,7 +20,7 @@ fn guids(checker: &mut Checker<'_>) {
         let known = snapshot.node_by_guid(guid);
         let place = match duplicate.behind {
             Some(behind) => checker.place(behind),
-            None => known.map_or_else(Place::default, |node| Place::of_node(snapshot, node)),
+            None => known.map_or_else(Location::default, |node| Location::of_node(snapshot, node)),
         };
         let message = match (duplicate.before, known) {
             (Some(before), _) => format!(

@@ -5,7 +5,7 @@ use alloc::{format, string::ToString as _, vec::Vec};
 use ib_routing::PortRef;
 use ib_smp::{SmInfo, SmState};
 
-use super::{Check, Checker, Finding, Place, Severity};
+use super::{Check, Checker, Finding, Location, Severity};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     let ports = checker.snapshot.ports();
@@ -19,7 +19,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     if masters.is_empty() {
         let place = match checker.snapshot.own_port {
             Some(own) => checker.place(own),
-            None => Place::default(),
+            None => Location::default(),
         };
         let message = format!(
             "no subnet manager is master, of {} that respond",

@@ -10,7 +10,7 @@ use ib_routing::{
 use ib_smp::LinearForwardingTable;
 use ib_wire::{Lid, PortNum, Sl, Vl};
 
-use super::{Check, Checker, Finding, Place, Severity};
+use super::{Check, Checker, Finding, Location, Severity};
 
 /// The end of the path of packets from a switch to one LID.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -122,8 +122,8 @@ fn report(
     });
     let name = |checker: &Checker<'_>, switch| {
         let node = checker.fabric.switches().find(switch).copied();
-        node.map_or_else(Place::default, |node| {
-            Place::of_node(checker.snapshot, node)
+        node.map_or_else(Location::default, |node| {
+            Location::of_node(checker.snapshot, node)
         })
     };
     if let Some(at) = first_dead {

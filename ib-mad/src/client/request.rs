@@ -10,7 +10,7 @@ use crate::{CallError, Mad, MadHeader, RequestOptions, RmppMessage, call::check_
 /// answer is the response as it came.
 pub trait Request {
     /// Contents of a good answer.
-    type Answer;
+    type Output;
     /// Error with which a call can end instead.
     type Error: From<CallError>;
 
@@ -31,7 +31,7 @@ pub trait Request {
     ///
     /// # Errors
     /// A refusal, and what does not answer this request.
-    fn read(&self, response: Response) -> Result<Self::Answer, Self::Error>;
+    fn read(&self, response: Response) -> Result<Self::Output, Self::Error>;
 }
 
 /// An answer as it came.
@@ -82,7 +82,7 @@ impl Response {
 }
 
 impl Request for Mad {
-    type Answer = Response;
+    type Output = Response;
     type Error = CallError;
 
     fn mad(&self) -> Mad {
@@ -97,7 +97,7 @@ impl Request for Mad {
 
 /// A request with a context that comes back with it.
 impl<R: Request, C> Request for (R, C) {
-    type Answer = R::Answer;
+    type Output = R::Output;
     type Error = R::Error;
 
     fn mad(&self) -> Mad {
@@ -112,7 +112,7 @@ impl<R: Request, C> Request for (R, C) {
         self.0.options()
     }
 
-    fn read(&self, response: Response) -> Result<R::Answer, R::Error> {
+    fn read(&self, response: Response) -> Result<R::Output, R::Error> {
         self.0.read(response)
     }
 }

@@ -62,7 +62,7 @@ impl Bytewise {
 
 impl Request for Bytewise {
     /// How long the table is, whose bytes were right.
-    type Answer = usize;
+    type Output = usize;
     type Error = CallError;
 
     fn mad(&self) -> Mad {

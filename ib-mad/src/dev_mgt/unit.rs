@@ -5,7 +5,9 @@ use alloc::{collections::BTreeMap, vec::Vec};
 use ib_wire::Guid;
 
 use super::{IoControllerProfile, IoUnitInfo, ServiceEntries, ServiceEntry};
-use crate::{Attribute, ClassPortInfo, Fault, MadHeader, MadStatus, Method, MgmtClass, RespTime};
+use crate::{
+    Attribute, ClassPortInfo, MadHeader, MadStatus, Method, MgmtClass, RespTime, StatusCode,
+};
 
 /// An entry of `controller_list`: a controller is present.
 pub(super) const PRESENT: u8 = 1;
@@ -145,7 +147,7 @@ impl IoUnit {
             Some(slot) if (1..=self.info.max_controllers()).contains(&slot) => {
                 self.controllers.get(&slot).ok_or(NO_CONTROLLER)
             }
-            _ => Err(MadStatus::from_fault(Fault::INVALID_FIELD_VALUE)),
+            _ => Err(MadStatus::from_code(StatusCode::INVALID_FIELD_VALUE)),
         }
     }
 }

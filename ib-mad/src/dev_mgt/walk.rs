@@ -100,7 +100,7 @@ enum Found {
 }
 
 impl Request for Ask {
-    type Answer = Found;
+    type Output = Found;
     type Error = CallError;
 
     fn mad(&self) -> Mad {

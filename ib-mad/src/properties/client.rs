@@ -42,7 +42,7 @@ impl Ask {
 }
 
 impl Request for Ask {
-    type Answer = usize;
+    type Output = usize;
     type Error = CallError;
 
     fn mad(&self) -> Mad {

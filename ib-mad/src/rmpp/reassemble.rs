@@ -40,7 +40,7 @@ pub struct RmppReceiver {
     end: Option<Instant>,
     deadline: Option<Instant>,
     state: State,
-    answer: Option<Answer>,
+    answer: Option<Reply>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+enum Reply {
     Ack,
     End(RmppStatus),
 }
@@ -132,7 +132,7 @@ impl RmppReceiver {
     #[must_use]
     pub fn poll_transmit(&mut self) -> Option<Mad> {
         Some(match self.answer.take()? {
-            Answer::Ack => {
+            Reply::Ack => {
                 self.acknowledged = self.expected.saturating_sub(1);
                 let mut ack = RmppAck::default();
                 ack.set_rmpp_version(1)
@@ -143,7 +143,7 @@ impl RmppReceiver {
                     .set_new_window_last(self.window_last.max(self.acknowledged));
                 bare(&self.reply, &RmppHeader::from_bytes(*ack.as_bytes()))
             }
-            Answer::End(status) => ending_mad(&self.reply, status, self.config.resp_time),
+            Reply::End(status) => ending_mad(&self.reply, status, self.config.resp_time),
         })
     }
 
@@ -202,7 +202,7 @@ impl RmppReceiver {
             return None;
         }
         if self.state == State::Complete || number <= self.acknowledged {
-            self.answer = Some(Answer::Ack);
+            self.answer = Some(Reply::Ack);
             return None;
         }
         // Above the window, already here, or after the end: dropped.
@@ -249,7 +249,7 @@ impl RmppReceiver {
             && in_order >= last
         {
             self.expected = last.saturating_add(1);
-            self.answer = Some(Answer::Ack);
+            self.answer = Some(Reply::Ack);
             self.state = State::Complete;
             self.deadline = Some(now.saturating_add(self.config.keep_time));
             let mut data = core::mem::take(&mut self.data);
@@ -261,7 +261,7 @@ impl RmppReceiver {
         }
         if in_order >= self.window_last {
             self.window_last = in_order.saturating_add(self.config.window);
-            self.answer = Some(Answer::Ack);
+            self.answer = Some(Reply::Ack);
         }
         None
     }
@@ -291,7 +291,7 @@ impl RmppReceiver {
     }
 
     fn refuse(&mut self, status: RmppStatus) {
-        self.answer = Some(Answer::End(status));
+        self.answer = Some(Reply::End(status));
         self.end(RmppError::Ended { status });
     }
 

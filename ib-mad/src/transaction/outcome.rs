@@ -9,7 +9,7 @@ use crate::Mad;
 /// The meaning of a datagram to the window.
 #[derive(Debug)]
 #[must_use]
-pub enum Received<C> {
+pub enum MadMatch<C> {
     /// The answer to a request, whatever its status. The transaction is over.
     Answer(Answer<C>),
     /// The request is still open: the responder is busy and will be asked again, or another address

@@ -62,7 +62,7 @@ fn an_answer_brings_the_context_back() {
     window.request(&get(1), 7).unwrap();
     let request = window.poll_transmit(at(0)).unwrap();
     assert_eq!(window.poll_timeout(), Some(at(10)));
-    let Received::Answer(got) = window.handle_mad(at(3), &answer(&request, MadStatus::OK)) else {
+    let MadMatch::Answer(got) = window.handle_mad(at(3), &answer(&request, MadStatus::OK)) else {
         panic!("not an answer");
     };
     assert_eq!(
@@ -86,7 +86,7 @@ fn an_error_status_is_an_answer() {
     let refused = answer(&request, MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
     assert!(matches!(
         window.handle_mad(at(0), &refused),
-        Received::Answer(_)
+        MadMatch::Answer(_)
     ));
 }
 
@@ -101,7 +101,7 @@ fn the_high_half_of_a_transaction_id_does_not_count() {
         .set_transaction_id(TransactionId(0xabcd_0000_0001));
     assert!(matches!(
         window.handle_mad(at(0), &response),
-        Received::Answer(_)
+        MadMatch::Answer(_)
     ));
 }
 
@@ -113,7 +113,7 @@ fn the_same_id_of_another_class_is_stale() {
     response.header_mut().set_mgmt_class(MgmtClass::PERF);
     assert!(matches!(
         window.handle_mad(at(0), &response),
-        Received::Stale
+        MadMatch::Stale
     ));
     assert_eq!(window.in_flight(), 1);
 }
@@ -125,11 +125,11 @@ fn a_second_answer_is_stale() {
     let response = answer(&window.poll_transmit(at(0)).unwrap(), MadStatus::OK);
     assert!(matches!(
         window.handle_mad(at(0), &response),
-        Received::Answer(_)
+        MadMatch::Answer(_)
     ));
     assert!(matches!(
         window.handle_mad(at(0), &response),
-        Received::Stale
+        MadMatch::Stale
     ));
     assert_eq!(window.counters().stale, 1);
 }
@@ -140,10 +140,10 @@ fn what_was_not_sent_has_no_answer() {
     let id = window.request(&get(7), 1).unwrap();
     let mut early = answer(&get(7), MadStatus::OK);
     early.header_mut().set_transaction_id(id);
-    assert!(matches!(window.handle_mad(at(0), &early), Received::Stale));
+    assert!(matches!(window.handle_mad(at(0), &early), MadMatch::Stale));
     assert_eq!(sent(&mut window, at(0)).len(), 1);
     let received = window.handle_mad(at(1), &early);
-    assert!(matches!(received, Received::Answer(_)));
+    assert!(matches!(received, MadMatch::Answer(_)));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_request_of_somebody_else_is_unsolicited_even_with_an_id_of_ours() {
     let request = window.poll_transmit(at(0)).unwrap();
     assert!(matches!(
         window.handle_mad(at(0), &request),
-        Received::Unsolicited
+        MadMatch::Unsolicited
     ));
     assert_eq!(window.len(), 1);
 }
@@ -190,7 +190,7 @@ fn an_answer_after_the_time_out_still_counts() {
     let response = answer(&request, MadStatus::OK);
     assert!(matches!(
         window.handle_mad(at(11), &response),
-        Received::Answer(_)
+        MadMatch::Answer(_)
     ));
     assert_eq!(sent(&mut window, at(11)), [], "it is not repeated any more");
     assert_eq!(window.in_flight(), 0);
@@ -271,7 +271,7 @@ fn a_busy_responder_rests_and_gives_its_place_to_others() {
     }
     let first = sent(&mut window, at(0));
     let busy = answer(&first[0], MadStatus::BUSY);
-    assert!(matches!(window.handle_mad(at(1), &busy), Received::Pending));
+    assert!(matches!(window.handle_mad(at(1), &busy), MadMatch::Pending));
     let next = sent(&mut window, at(1));
     assert_eq!(next[0].address.lid, Lid(5));
     assert_eq!(window.poll_timeout(), Some(at(6)));
@@ -284,7 +284,7 @@ fn a_busy_responder_rests_and_gives_its_place_to_others() {
         [first[0]],
         "the same request again"
     );
-    assert!(matches!(window.handle_mad(at(7), &busy), Received::Pending));
+    assert!(matches!(window.handle_mad(at(7), &busy), MadMatch::Pending));
     assert_eq!(
         window.poll_timeout(),
         Some(at(17)),
@@ -330,11 +330,11 @@ fn a_trap_is_answered_by_its_repression() {
     repress.header_mut().set_method(Method::TRAP_REPRESS);
     assert!(matches!(
         window.handle_mad(at(1), &repress),
-        Received::Answer(_)
+        MadMatch::Answer(_)
     ));
     assert!(matches!(
         window.handle_mad(at(1), &repress),
-        Received::Unsolicited
+        MadMatch::Unsolicited
     ));
 }
 
@@ -367,7 +367,7 @@ fn what_is_cancelled_is_neither_sent_nor_reported() {
     assert_eq!(next[0].header().transaction_id(), ids[5]);
     assert!(matches!(
         window.handle_mad(at(2), &answer(&first[0], MadStatus::OK)),
-        Received::Stale
+        MadMatch::Stale
     ));
 }
 
@@ -488,7 +488,7 @@ fn transaction_ids_skip_zero_and_the_places_of_old_requests() {
         let mad = sent(&mut window, at(0))[0];
         assert_eq!(mad.header().transaction_id(), id);
         assert_ne!(id.low() & 0xf, first.low() & 0xf);
-        let Received::Answer(got) = window.handle_mad(at(0), &answer(&mad, MadStatus::OK)) else {
+        let MadMatch::Answer(got) = window.handle_mad(at(0), &answer(&mad, MadStatus::OK)) else {
             panic!("{id}");
         };
         assert_eq!(got.context, context);
@@ -538,7 +538,7 @@ fn a_redirection_is_followed_to_its_address() {
     let first = window.poll_transmit(at(0)).unwrap();
     assert!(matches!(
         window.handle_mad(at(1), &redirect(&first, 9)),
-        Received::Pending
+        MadMatch::Pending
     ));
     let second = window.poll_transmit(at(1)).unwrap();
     assert_eq!(second.address.lid, Lid(9));
@@ -547,7 +547,7 @@ fn a_redirection_is_followed_to_its_address() {
     assert_eq!(window.in_flight(), 1);
     assert!(matches!(
         window.handle_mad(at(2), &answer(&second, MadStatus::OK)),
-        Received::Answer(_)
+        MadMatch::Answer(_)
     ));
 }
 
@@ -561,7 +561,7 @@ fn a_loop_of_redirections_ends() {
         let next = 3 - mad.address.lid.0;
         assert!(matches!(
             window.handle_mad(at(0), &redirect(&mad, next)),
-            Received::Pending
+            MadMatch::Pending
         ));
     }
     assert_eq!(hops, 5, "the first one and four redirections");
@@ -577,6 +577,6 @@ fn a_redirection_without_a_lid_goes_to_the_caller() {
     let first = window.poll_transmit(at(0)).unwrap();
     assert!(matches!(
         window.handle_mad(at(1), &redirect(&first, 0)),
-        Received::Answer(_)
+        MadMatch::Answer(_)
     ));
 }

@@ -99,7 +99,7 @@ pub struct ChannelGraph<'a> {
     after: Vec<u64>,
     before: Vec<u64>,
     refused: Vec<u64>,
-    order: IdxVec<ChannelIdx, Place>,
+    order: IdxVec<ChannelIdx, OrderEntry>,
     seen: IdxVec<ChannelIdx, u32>,
     round: u32,
     following: Vec<ChannelIdx>,
@@ -108,7 +108,7 @@ pub struct ChannelGraph<'a> {
 
 /// A channel's place in the topological order: a label to compare, and its neighbours.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct OrderEntry {
     label: u64,
     previous: ChannelIdx,
     next: ChannelIdx,
@@ -126,7 +126,7 @@ impl<'a> ChannelGraph<'a> {
     #[must_use]
     pub fn new(layout: &'a DependencyLayout, order: &[ChannelIdx]) -> Self {
         let channels = layout.ends.len();
-        let nowhere = Place {
+        let nowhere = OrderEntry {
             label: 0,
             previous: NONE,
             next: NONE,
@@ -144,7 +144,7 @@ impl<'a> ChannelGraph<'a> {
         };
         let mut previous = NONE;
         for (at, &channel) in order.iter().enumerate() {
-            graph.order[channel] = Place {
+            graph.order[channel] = OrderEntry {
                 label: (at as u64 + 1) * GAP,
                 previous,
                 next: NONE,
@@ -324,7 +324,7 @@ impl<'a> ChannelGraph<'a> {
     }
 
     fn unlink(&mut self, channel: ChannelIdx) {
-        let Place { previous, next, .. } = self.order[channel];
+        let OrderEntry { previous, next, .. } = self.order[channel];
         if let Some(place) = self.order.find_mut(previous) {
             place.next = next;
         }
@@ -344,7 +344,7 @@ impl<'a> ChannelGraph<'a> {
         let (mut before, mut label) = (previous, low);
         for &channel in moved {
             label += step;
-            self.order[channel] = Place {
+            self.order[channel] = OrderEntry {
                 label,
                 previous: before,
                 next,

@@ -2,7 +2,7 @@
 //!
 //! Trees of shortest paths are chosen by one of several strategies, and each path gets the lowest lane
 //! whose channel dependencies stay acyclic. Which strategies are tried, and which result is taken, is the
-//! engine's [`Plan`].
+//! engine's [`LayeredConfig`].
 
 use alloc::{vec, vec::Vec};
 
@@ -50,7 +50,7 @@ pub enum Objective {
 
 /// An engine's use of [`route()`].
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct LayeredConfig {
     /// The engine, for errors and as the origin of the routes.
     pub engine: &'static SharedEngine,
     /// One tree for all LIDs at a switch, and not one for each.
@@ -75,11 +75,11 @@ pub fn route(
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
-    plan: Plan,
+    config: LayeredConfig,
 ) -> Result<Routes, RouteError> {
-    let demands = Demands::new(fabric, lids, plan.tree_per_switch);
+    let demands = Demands::new(fabric, lids, config.tree_per_switch);
     let run = Run {
-        plan,
+        config,
         fabric,
         lids,
         dag: ShortestPathDag::new(fabric, options),
@@ -87,23 +87,23 @@ pub fn route(
         order: up_down_order(fabric, &demands.senders),
         demands,
     };
-    for strategies in plan.strategies {
+    for strategies in config.strategies {
         let results = strategies
             .iter()
             .filter_map(|&strategy| run.route(strategy));
-        if let Some(best) = plan.best(results.collect()) {
+        if let Some(best) = config.best(results.collect()) {
             return Ok(best);
         }
     }
     Err(RouteError::TooFewVls {
-        engine: plan.engine.name(),
-        available: plan.lanes,
-        needed: u16::from(plan.lanes) + 1,
+        engine: config.engine.name(),
+        available: config.lanes,
+        needed: u16::from(config.lanes) + 1,
     })
 }
 
-impl Plan {
-    /// Chooses by the plan's objective.
+impl LayeredConfig {
+    /// Chooses by the configuration's objective.
     fn best(&self, mut results: Vec<Found>) -> Option<Routes> {
         let by_port = results
             .iter()
@@ -132,7 +132,7 @@ struct Found {
 }
 
 struct Run<'a> {
-    plan: Plan,
+    config: LayeredConfig,
     fabric: &'a Fabric,
     lids: &'a LidMap,
     dag: ShortestPathDag,
@@ -145,17 +145,17 @@ impl Run<'_> {
     /// Routes by trees that `strategy` chooses; `None` if the lanes do not suffice.
     fn route(&self, strategy: TreeStrategy) -> Option<Found> {
         let Self {
-            plan,
+            config,
             fabric,
             demands,
             ..
         } = self;
-        let mut routes = Routes::new(plan.engine, fabric, self.lids);
+        let mut routes = Routes::new(config.engine, fabric, self.lids);
         routes.set_exits(self.lids);
         let row_len = routes.row_len();
-        let start = Sl::try_new(plan.first_lane).unwrap_or_default();
+        let start = Sl::try_new(config.first_lane).unwrap_or_default();
         let mut sls = vec![start; row_len * fabric.num_switches()];
-        let mut lanes = Lanes::new(fabric, &self.layout, &self.order, plan.lanes);
+        let mut lanes = Lanes::new(fabric, &self.layout, &self.order, config.lanes);
         let balance = match strategy {
             TreeStrategy::Balanced => Some(Balance::new(fabric, &self.dag, demands)),
             TreeStrategy::ByPort => Some(Balance::by_port(fabric, &self.dag, demands)),
@@ -181,7 +181,7 @@ impl Run<'_> {
             };
             // Where lanes do not suffice for the little traffic from and to switches, it shares the first: the
             // routes still arrive, and the verification names the cycle.
-            if fits.is_err() && (to_ca || plan.with_switches) {
+            if fits.is_err() && (to_ca || config.with_switches) {
                 return None;
             }
             if to_ca && !lanes.join(&tree) {
@@ -198,7 +198,7 @@ impl Run<'_> {
             };
             balance.read(number, &mut tree);
             let fits = lanes.layer(&tree, |switch| demands.senders[switch] == 0);
-            if fits.is_err() && plan.with_switches {
+            if fits.is_err() && config.with_switches {
                 return None;
             }
             for &lid in &demand.lids {
@@ -211,7 +211,7 @@ impl Run<'_> {
         } else {
             SlTable::Uniform(start)
         };
-        routes.set_lanes(sls, VlMap::default(), plan.first_lane + vls);
+        routes.set_lanes(sls, VlMap::default(), config.first_lane + vls);
         Some(Found {
             strategy,
             load: max_load(&load),

@@ -7,7 +7,7 @@
 //! "Deadlock-Free Oblivious Routing for Arbitrary Topologies", 2011.
 
 use crate::{
-    algo::layered::{self, Objective, Plan, TreeStrategy},
+    algo::layered::{self, LayeredConfig, Objective, TreeStrategy},
     engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
@@ -41,7 +41,7 @@ impl RoutingEngine for Dfsssp {
         lids: &LidMap,
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
-        let plan = Plan {
+        let config = LayeredConfig {
             engine: &engine::DFSSSP,
             tree_per_switch: false,
             strategies: [
@@ -53,6 +53,6 @@ impl RoutingEngine for Dfsssp {
             first_lane: 0,
             lanes: options.vls(),
         };
-        layered::route(fabric, lids, options, plan)
+        layered::route(fabric, lids, options, config)
     }
 }

@@ -138,9 +138,13 @@ fn ranks_below_tops(
 
 /// A switch's place in the order of directions: rank, then the smaller id, its GUID where `ids` says
 /// nothing.
-type Place = (u16, Reverse<u64>, Reverse<SwitchIdx>);
+type DirectionKey = (u16, Reverse<u64>, Reverse<SwitchIdx>);
 
-fn places(fabric: &Fabric, options: &RouteOptions, ranks: &Ranks) -> IdxVec<SwitchIdx, Place> {
+fn places(
+    fabric: &Fabric,
+    options: &RouteOptions,
+    ranks: &Ranks,
+) -> IdxVec<SwitchIdx, DirectionKey> {
     let place = ranks.iter_enumerated().map(|(switch, &rank)| {
         let id = options.ids.get(&fabric.switch_guid(switch)).copied();
         (rank, Reverse(id.unwrap_or(u64::MAX)), Reverse(switch))

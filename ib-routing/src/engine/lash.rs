@@ -12,7 +12,7 @@
 use alloc::format;
 
 use crate::{
-    algo::layered::{self, Objective, Plan, TreeStrategy},
+    algo::layered::{self, LayeredConfig, Objective, TreeStrategy},
     engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
@@ -71,7 +71,7 @@ impl RoutingEngine for Lash {
             ];
             (all, Objective::LoadOnFewLanes)
         };
-        let plan = Plan {
+        let config = LayeredConfig {
             engine: &engine::LASH,
             tree_per_switch: true,
             strategies: [strategies, &[]],
@@ -80,6 +80,6 @@ impl RoutingEngine for Lash {
             first_lane: first,
             lanes: available - first,
         };
-        layered::route(fabric, lids, options, plan)
+        layered::route(fabric, lids, options, config)
     }
 }

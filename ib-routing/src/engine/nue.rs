@@ -27,7 +27,7 @@ use crate::{
         choices::Choices,
         demands::Demands,
         lanes::channels_up_and_down,
-        layered::{self, Objective, Plan, TreeStrategy},
+        layered::{self, LayeredConfig, Objective, TreeStrategy},
         shortest_path_dag::ShortestPathDag,
     },
     engine::{self, Guarantees, RoutingEngine},
@@ -66,7 +66,7 @@ impl RoutingEngine for Nue {
     ) -> Result<Routes, RouteError> {
         let vls = options.nue_max_num_vls.clamp(1, options.vls());
         if vls > 1 {
-            let plan = Plan {
+            let config = LayeredConfig {
                 engine: &engine::NUE,
                 tree_per_switch: false,
                 strategies: [&[TreeStrategy::Balanced], &[]],
@@ -75,7 +75,7 @@ impl RoutingEngine for Nue {
                 first_lane: 0,
                 lanes: vls,
             };
-            if let Ok(routes) = layered::route(fabric, lids, options, plan) {
+            if let Ok(routes) = layered::route(fabric, lids, options, config) {
                 return Ok(routes);
             }
         }

@@ -9,7 +9,7 @@
 //! SL. Time O(LIDs * switches). Source: torus-2QoS(8) and torus-2QoS.conf(5) of OpenSM.
 
 mod config;
-mod place;
+mod coordinates;
 mod search;
 mod torus;
 
@@ -19,7 +19,7 @@ use ib_wire::{PortNum, Sl, Vl};
 
 use self::{
     config::Config,
-    place::{AXES, Place},
+    coordinates::{AXES, Coordinates},
     search::find_places,
     torus::{Direction, Torus, direction},
 };
@@ -110,7 +110,7 @@ impl RoutingEngine for Torus2Qos {
             let lids = ends.iter().flat_map(|end| end.range.iter());
             targets.push(Target {
                 switch,
-                columns: table.columns_of(&torus.place_of(switch)),
+                columns: table.columns_of(&torus.coordinates_of(switch)),
                 lids: lids.map(|lid| usize::from(lid.0)).collect(),
             });
         }
@@ -262,7 +262,7 @@ impl HopTable {
         }
         let (mut hops, mut ports) = (Vec::new(), Vec::new());
         for switch in fabric.switches().indices() {
-            let from = torus.place_of(switch);
+            let from = torus.coordinates_of(switch);
             for axis in 0..AXES {
                 let radix = torus.radix(axis);
                 hops.extend((0..radix.size()).map(|to| {
@@ -289,7 +289,7 @@ impl HopTable {
         }
     }
 
-    fn columns_of(&self, place: &Place) -> [usize; AXES] {
+    fn columns_of(&self, place: &Coordinates) -> [usize; AXES] {
         core::array::from_fn(|axis| {
             let start = self.start.get(axis).copied().unwrap_or(0);
             start + usize::from(place.get(axis))
@@ -325,7 +325,7 @@ impl HopTable {
 
 impl Torus {
     /// Next move of packets at `from` towards coordinate `to` of one axis.
-    fn hop(&self, from: &Place, axis: usize, to: u16) -> Move {
+    fn hop(&self, from: &Coordinates, axis: usize, to: u16) -> Move {
         if from.get(axis) == to {
             return Move::Pass;
         }
@@ -357,7 +357,7 @@ impl Torus {
 
     /// The direction along one ring by which every link and switch up to `to` is there: the shorter
     /// one if it can be.
-    fn open_way(&self, from: &Place, axis: usize, to: u16) -> Option<bool> {
+    fn open_way(&self, from: &Coordinates, axis: usize, to: u16) -> Option<bool> {
         let up = self.radix(axis).shorter_is_up(from.get(axis), to)?;
         [up, !up]
             .into_iter()
@@ -365,7 +365,7 @@ impl Torus {
     }
 
     /// As [`Torus::open_way`], where `to` itself is missing and its neighbour will do.
-    fn way_to_neighbour(&self, from: &Place, axis: usize, to: u16) -> Option<bool> {
+    fn way_to_neighbour(&self, from: &Coordinates, axis: usize, to: u16) -> Option<bool> {
         let radix = self.radix(axis);
         let up = radix.shorter_is_up(from.get(axis), to)?;
         [up, !up].into_iter().find(|&up| {
@@ -374,7 +374,7 @@ impl Torus {
         })
     }
 
-    fn is_open(&self, from: &Place, axis: usize, to: u16, up: bool) -> bool {
+    fn is_open(&self, from: &Coordinates, axis: usize, to: u16, up: bool) -> bool {
         let radix = self.radix(axis);
         if !radix.allows(from.get(axis), to, up) {
             return from.get(axis) == to;

@@ -10,11 +10,11 @@ use super::{bad, number};
 use crate::{error::TopologyError, mcast::PortSet};
 
 /// Output ports by multicast LID and by node GUID of the switch.
-pub type Groups = BTreeMap<Lid, BTreeMap<Guid, PortSet>>;
+pub type MulticastTables = BTreeMap<Lid, BTreeMap<Guid, PortSet>>;
 
 /// Writes the tables: switches by GUID, their groups by LID.
 #[must_use]
-pub fn write(groups: &Groups) -> String {
+pub fn write(groups: &MulticastTables) -> String {
     let mut tables: BTreeMap<Guid, BTreeMap<Lid, PortSet>> = BTreeMap::new();
     for (&mlid, switches) in groups {
         for (&switch, &ports) in switches {
@@ -41,8 +41,8 @@ pub fn write(groups: &Groups) -> String {
 /// # Errors
 /// A line that is no switch's and no group's, a group without a switch before it, and a LID that is not
 /// multicast.
-pub fn read(text: &str) -> Result<Groups, TopologyError> {
-    let mut groups = Groups::new();
+pub fn read(text: &str) -> Result<MulticastTables, TopologyError> {
+    let mut groups = MulticastTables::new();
     let mut switch = None;
     for (at, line) in ib_wire::text::lines(text) {
         if let Some(guid) = line.strip_prefix("Switch ") {

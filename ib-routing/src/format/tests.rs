@@ -421,7 +421,7 @@ fn multicast_tables_come_back_from_their_dump() {
         ports.insert(PortNum(port));
     }
     let table = [(ib_wire::Guid(0x20), ports)].into();
-    let groups: mcfdbs::Groups = [(ib_wire::Lid(0xc000), table)].into();
+    let groups: mcfdbs::MulticastTables = [(ib_wire::Lid(0xc000), table)].into();
     let text = mcfdbs::write(&groups);
     assert_eq!(
         text,

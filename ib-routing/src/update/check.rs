@@ -15,7 +15,7 @@ use ib_wire::{Lid, PortNum, Sl, Vl};
 use thiserror::Error;
 
 use super::{
-    Step,
+    BlockRef,
     transition::{Safety, Transition},
 };
 use crate::{
@@ -61,10 +61,10 @@ pub enum Accident {
 }
 
 /// A channel on a lane.
-type Place = (ChannelIdx, Vl);
+type VirtualChannel = (ChannelIdx, Vl);
 
 /// The places that follow each place.
-type Waits = BTreeMap<Place, BTreeSet<Place>>;
+type Waits = BTreeMap<VirtualChannel, BTreeSet<VirtualChannel>>;
 
 /// Follows all packets through all stages. Deadlock is looked for only where it is ruled out.
 ///
@@ -123,19 +123,20 @@ pub fn holds(
         let lane = Vl::try_new(vertex.lane).unwrap_or_default();
         ((vertex.channel, lane), at)
     });
-    let places: BTreeMap<Place, usize> = places.collect();
+    let places: BTreeMap<VirtualChannel, usize> = places.collect();
     let waits = waits(fabric, lids, [old, new], [old, new], plan);
-    let forward = |from: &Place, to: &Place| match (places.get(from), places.get(to)) {
-        (Some(from), Some(to)) => from < to,
-        _ => false,
-    };
+    let forward =
+        |from: &VirtualChannel, to: &VirtualChannel| match (places.get(from), places.get(to)) {
+            (Some(from), Some(to)) => from < to,
+            _ => false,
+        };
     places.len() == order.len()
         && waits
             .iter()
             .all(|(from, after)| after.iter().all(|to| forward(from, to)))
 }
 
-fn write(now: &mut Routes, new: &Routes, step: &Step) {
+fn write(now: &mut Routes, new: &Routes, step: &BlockRef) {
     for lid in step.block * 64..=step.block * 64 + 63 {
         now.set_port(step.switch, Lid(lid), new.port(step.switch, Lid(lid)));
     }
@@ -183,7 +184,8 @@ fn waits(
             .filter(|to| !plan.drain.contains_key(to))
         {
             // Every combination in which a packet to this LID can be at a switch. Each is examined once.
-            let mut seen: BTreeSet<(SwitchIdx, PortNum, Sl, Option<Place>)> = BTreeSet::new();
+            let mut seen: BTreeSet<(SwitchIdx, PortNum, Sl, Option<VirtualChannel>)> =
+                BTreeSet::new();
             let mut open = Vec::new();
             for source in lids.destinations().iter().filter(is_ca) {
                 let Some(switch) = source.switch else {
@@ -223,7 +225,7 @@ fn waits(
 fn no_circle(waits: &Waits, stage: usize) -> Result<(), Accident> {
     let mut left = waits.clone();
     loop {
-        let stuck: BTreeSet<Place> = left.keys().copied().collect();
+        let stuck: BTreeSet<VirtualChannel> = left.keys().copied().collect();
         let before = left.len();
         left.retain(|_, after| {
             after.retain(|place| stuck.contains(place));

@@ -38,7 +38,7 @@ use core::ops::Range;
 use ib_wire::{Lid, PortNum};
 
 use self::{broken::Finder, nearest::Search, schedule::Schedule};
-use super::{BLOCK, Step};
+use super::{BLOCK, BlockRef};
 use crate::{
     fabric::Fabric,
     index::SwitchIdx,
@@ -63,7 +63,7 @@ pub struct HealedEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealingWrite {
     /// The switch and the block.
-    pub step: Step,
+    pub step: BlockRef,
     /// Length of the longest chain of writes that must be answered before this one; 0 if it waits for none.
     pub stage: u32,
     /// The entries of this switch and block, written now or later.

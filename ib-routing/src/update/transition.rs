@@ -20,7 +20,7 @@ use alloc::{
 
 use ib_wire::{Lid, PortNum, Vl};
 
-use super::{BLOCK, Step, order};
+use super::{BLOCK, BlockRef, order};
 use crate::{
     algo::dependency::{DependencyGraph, Vertex},
     fabric::Fabric,
@@ -79,7 +79,7 @@ pub enum DrainReason {
 pub struct Transition {
     /// The blocks that differ, in the order in which to write them. Between two stages, and before service levels
     /// change, wait for the lifetime of a packet.
-    pub stages: Vec<Vec<Step>>,
+    pub stages: Vec<Vec<BlockRef>>,
     /// LIDs to drain before the first stage and to open again after the last, with the reason.
     pub drain: BTreeMap<Lid, DrainReason>,
     /// Whether the steps are safe from deadlock.
@@ -135,7 +135,7 @@ struct Queue {
 }
 
 /// Shares the steps out over stages, and drains LIDs until that succeeds.
-fn stage(mixture: &Mixture<'_>, steps: Vec<Vec<Step>>, transition: &mut Transition) {
+fn stage(mixture: &Mixture<'_>, steps: Vec<Vec<BlockRef>>, transition: &mut Transition) {
     let mut by_block: BTreeMap<u16, Vec<SwitchIdx>> = BTreeMap::new();
     for step in steps.into_iter().flatten() {
         by_block.entry(step.block).or_default().push(step.switch);
@@ -185,7 +185,7 @@ fn stages(
     mixture: &Mixture<'_>,
     mut queues: Vec<Queue>,
     drain: &BTreeMap<Lid, DrainReason>,
-) -> Result<Vec<Vec<Step>>, BTreeMap<Lid, DrainReason>> {
+) -> Result<Vec<Vec<BlockRef>>, BTreeMap<Lid, DrainReason>> {
     let mut stages = Vec::new();
     while queues.iter().any(|queue| queue.done < queue.steps.len()) {
         let done: BTreeSet<(u16, SwitchIdx)> = queues
@@ -221,7 +221,7 @@ fn stages(
                     Ok(_) => {
                         graph = trial;
                         let written = queue.steps.iter().skip(queue.done).take(count);
-                        stage.extend(written.map(|&switch| Step {
+                        stage.extend(written.map(|&switch| BlockRef {
                             switch,
                             block: queue.block,
                         }));

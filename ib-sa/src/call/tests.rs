@@ -18,20 +18,20 @@ const ADMINISTRATOR: MadAddress = MadAddress::gsi(Lid(1), Sl::ZERO);
 const NOW: Instant = Instant::ZERO;
 
 /// The administrator's answer.
-enum Answer {
+enum Served {
     Single(Box<SaMad>),
     Table(MadStatus, Table),
 }
 
-fn single(response: SaMad) -> Answer {
-    Answer::Single(Box::new(response))
+fn single(response: SaMad) -> Served {
+    Served::Single(Box::new(response))
 }
 
 /// Asks, and lets `serve` answer the request and its data.
 fn ask<R: Request>(
     request: R,
-    serve: impl Fn(&SaMad, &[u8]) -> Answer,
-) -> Result<R::Answer, R::Error> {
+    serve: impl Fn(&SaMad, &[u8]) -> Served,
+) -> Result<R::Output, R::Error> {
     let mut client = Client::new(ClientConfig {
         classes: &[crate::CLASSES],
         ..ClientConfig::default()
@@ -67,13 +67,13 @@ fn ask<R: Request>(
     panic!("no answer");
 }
 
-fn respond<R: Request>(server: &mut Rmpp, client: &mut Client<R>, answer: Answer, request: &Mad) {
+fn respond<R: Request>(server: &mut Rmpp, client: &mut Client<R>, answer: Served, request: &Mad) {
     match answer {
-        Answer::Single(response) => {
+        Served::Single(response) => {
             let response = response.to(request.address);
             client.handle_input(NOW, Input::Mad(&response));
         }
-        Answer::Table(status, table) => {
+        Served::Table(status, table) => {
             let mut headers = SaMad::from_bytes(request.bytes).refuse(status);
             headers.set_attribute_offset(table.attribute_offset);
             let template = headers.to(request.address);
@@ -101,7 +101,7 @@ fn a_table_of_any_size_comes_as_records() {
         );
         let found = ask(call, |request, _| {
             assert_eq!(request.method(), Method::GET_TABLE);
-            Answer::Table(MadStatus::OK, pack_table(nodes(count)))
+            Served::Table(MadStatus::OK, pack_table(nodes(count)))
         });
         assert_eq!(found.unwrap(), nodes(count));
     }
@@ -162,7 +162,7 @@ fn a_refusal_says_why() {
         let table = TableCall::get(ADMINISTRATOR, &NodeRecord::default(), all);
         let one = ask(one, |request, _| single(request.refuse(status)));
         let single = ask(table.clone(), |request, _| single(request.refuse(status)));
-        let message = ask(table, |_, _| Answer::Table(status, Table::default()));
+        let message = ask(table, |_, _| Served::Table(status, Table::default()));
         assert_eq!(single.clone().err(), one.err());
         assert_eq!(message.err(), one.err());
         one.unwrap_err()
@@ -193,7 +193,7 @@ fn paths_between_sets_of_ports_go_by_segments_both_ways() {
             path.set_sgid(gid);
             path
         });
-        Answer::Table(MadStatus::OK, pack_table(sources))
+        Served::Table(MadStatus::OK, pack_table(sources))
     });
     let sources: Vec<Gid> = found.unwrap().iter().map(PathRecord::sgid).collect();
     assert_eq!(sources, gids[..30]);
@@ -205,7 +205,7 @@ fn the_ports_of_a_path_come_as_trace_records() {
     let call = TableCall::trace(ADMINISTRATOR, &template, TraceComponents::empty());
     let found = ask(call, |request, _| {
         assert_eq!(request.method(), Method::GET_TRACE_TABLE);
-        Answer::Table(MadStatus::OK, pack_table([template; 3]))
+        Served::Table(MadStatus::OK, pack_table([template; 3]))
     });
     assert_eq!(found.unwrap(), [template; 3]);
 }

@@ -2,9 +2,9 @@
 
 use ib_mad::{Attribute, BKeyInfo, ClassPortInfo};
 
-use super::{Answer, Refusal, Request};
+use super::{AgentRequest, AgentResult, Refusal};
 
-pub(super) fn answer(request: &mut Request<'_>) -> Answer {
+pub(super) fn answer(request: &mut AgentRequest<'_>) -> AgentResult {
     request.check_key(BKeyInfo::ID)?;
     match request.id {
         ClassPortInfo::ID => request.class_port_info(0),

@@ -7,9 +7,9 @@ use ib_cm::{
 };
 use ib_mad::{Attribute, ClassPortInfo, Mad};
 
-use super::{Answer, Refusal, Request};
+use super::{AgentRequest, AgentResult, Refusal};
 
-pub(super) fn answer_class_port_info(request: &mut Request<'_>) -> Answer {
+pub(super) fn answer_class_port_info(request: &mut AgentRequest<'_>) -> AgentResult {
     let capabilities = CmCapabilities::IS_RELIABLE_CONNECTION_CAPABLE
         | CmCapabilities::IS_UNRELIABLE_CONNECTION_CAPABLE
         | CmCapabilities::IS_SERVICE_ID_RESOLUTION_CAPABLE;

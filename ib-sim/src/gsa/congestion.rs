@@ -8,7 +8,7 @@ use ib_mad::{
     SwitchPortCongestionSetting, Timestamp,
 };
 
-use super::{Answer, Refusal, Request};
+use super::{AgentRequest, AgentResult, Refusal};
 
 /// Blocks of 64 entries of a CA's congestion control table.
 const TABLE_BLOCKS: u8 = 2;
@@ -16,7 +16,7 @@ const TABLE_BLOCKS: u8 = 2;
 /// Ports of a block of SwitchPortCongestionSetting.
 const PORTS_PER_BLOCK: u32 = 32;
 
-pub(super) fn answer(request: &mut Request<'_>) -> Answer {
+pub(super) fn answer(request: &mut AgentRequest<'_>) -> AgentResult {
     request.check_key(CongestionKeyInfo::ID)?;
     let is_switch = request.is_switch;
     match request.id {
@@ -71,6 +71,6 @@ pub(super) fn answer(request: &mut Request<'_>) -> Answer {
 }
 
 /// The agent's clock, in units of 1.024 us; it wraps.
-fn time_stamp(request: &Request<'_>) -> u32 {
+fn time_stamp(request: &AgentRequest<'_>) -> u32 {
     (request.now.as_nanos() / 1024) as u32
 }

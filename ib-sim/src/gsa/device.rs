@@ -2,12 +2,12 @@
 
 use ib_mad::{Attribute, ClassPortInfo, IoControllerProfile, IoUnitInfo, ServiceEntries};
 
-use super::{Answer, Refusal, Request};
+use super::{AgentRequest, AgentResult, Refusal};
 
 /// An entry of IOUnitInfo's list: there is no such slot.
 const NO_SLOT: u8 = 15;
 
-pub(super) fn answer(request: &mut Request<'_>) -> Answer {
+pub(super) fn answer(request: &mut AgentRequest<'_>) -> AgentResult {
     match request.id {
         ClassPortInfo::ID => request.class_port_info(0),
         IoUnitInfo::ID => {

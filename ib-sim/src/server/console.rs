@@ -58,13 +58,13 @@ pub(super) enum Outcome {
 
 /// A line to carry out.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct ConsoleCommand {
     text: InputLine,
     /// Depth of the file that the line is from: 1 for a file that a typed command named; 0 for a typed line.
     depth: u8,
 }
 
-impl Line {
+impl ConsoleCommand {
     pub(super) fn is_from_file(&self) -> bool {
         self.depth > 0
     }
@@ -75,7 +75,7 @@ impl Line {
 pub(super) struct Console {
     verbose: u32,
     /// Lines of files that are still to be carried out: they come before what was typed after them.
-    pending: VecDeque<Line>,
+    pending: VecDeque<ConsoleCommand>,
 }
 
 /// The reason why a command was not carried out; it is printed after `# `.
@@ -83,10 +83,13 @@ type Refusal = String;
 
 impl Console {
     /// The next line to carry out: one of a file, else one that was typed.
-    pub(super) fn next_line(&mut self, typed: Option<&Receiver<InputLine>>) -> Option<Line> {
+    pub(super) fn next_line(
+        &mut self,
+        typed: Option<&Receiver<InputLine>>,
+    ) -> Option<ConsoleCommand> {
         self.pending.pop_front().or_else(|| {
             let text = typed?.try_recv().ok()?;
-            Some(Line { text, depth: 0 })
+            Some(ConsoleCommand { text, depth: 0 })
         })
     }
 
@@ -94,10 +97,10 @@ impl Console {
     pub(super) fn execute(
         &mut self,
         server: &mut Server,
-        line: Line,
+        line: ConsoleCommand,
         output: &mut dyn Write,
     ) -> Result<Outcome, ServerError> {
-        let Line { text, depth } = line;
+        let ConsoleCommand { text, depth } = line;
         let text = match text {
             InputLine::Text(text) => text,
             InputLine::NotUtf8 => {
@@ -184,7 +187,7 @@ impl Console {
             Ok(text) => {
                 for line in text.lines().rev() {
                     let text = InputLine::Text(line.to_owned());
-                    self.pending.push_front(Line { text, depth });
+                    self.pending.push_front(ConsoleCommand { text, depth });
                 }
             }
             Err(error) => {

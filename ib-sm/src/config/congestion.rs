@@ -13,7 +13,7 @@ use ib_wire::{Sl, addr};
 
 use super::{
     codec::{Codec, Describe, Flag, Hex, HexDigits, Int, UNSET, Wide, narrow},
-    table::{Change, OptionGroup, OptionInfo, row},
+    table::{OptionGroup, OptionInfo, TakesEffect, row},
 };
 
 /// Entries that a congestion control table has at most, as in OpenSM.
@@ -209,7 +209,7 @@ macro_rules! level_row {
             group: OptionGroup::Congestion,
             doc: &[$doc],
             expected: || format!("a service level and a number from 0 to {}", $max),
-            change: Change::Live,
+            change: TakesEffect::Live,
             no_effect: None,
             read: |config, text| {
                 let entry = of_level(text, $max);

@@ -6,7 +6,7 @@ use ib_wire::Guid;
 
 use super::{
     codec::{Codec, Describe, Flag, Hex, Int, Text, Wide},
-    table::{Change, OptionGroup, OptionInfo, row},
+    table::{OptionGroup, OptionInfo, TakesEffect, row},
 };
 
 /// Options of the host program, which the engine itself does not use.

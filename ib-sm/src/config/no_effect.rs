@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use ib_wire::addr;
 
-use super::table::{Change, OptionGroup, OptionInfo};
+use super::table::{OptionGroup, OptionInfo, TakesEffect};
 
 /// What becomes of a key of OpenSM that has no effect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ macro_rules! no_effect {
                 group: OptionGroup::$group,
                 doc: &[],
                 expected: String::new,
-                change: Change::Live,
+                change: TakesEffect::Live,
                 no_effect: Some(NoEffect {
                     default: $default,
                     reason: $reason,

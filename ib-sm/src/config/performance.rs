@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::{
     codec::{Codec, Describe, Flag, Int, Seconds, Text},
-    table::{Change, OptionGroup, OptionInfo, row},
+    table::{OptionGroup, OptionInfo, TakesEffect, row},
 };
 
 /// Which counters are read, how often, and what is reported of them.

@@ -17,7 +17,7 @@ use ib_wire::Vl;
 
 use super::{
     codec::{Codec, Describe, UNSET, narrow},
-    table::{Change, OptionGroup, OptionInfo, row},
+    table::{OptionGroup, OptionInfo, TakesEffect, row},
 };
 
 /// Entries of half an arbitration table.

@@ -14,7 +14,7 @@ pub struct OptionInfo {
     pub(super) group: OptionGroup,
     pub(super) doc: &'static [&'static str],
     pub(super) expected: fn() -> String,
-    pub(super) change: Change,
+    pub(super) change: TakesEffect,
     /// What becomes of it, for an option without effect.
     pub(super) no_effect: Option<NoEffect>,
     pub(super) read: fn(&mut SmConfig, &str) -> bool,
@@ -24,7 +24,7 @@ pub struct OptionInfo {
 
 /// When another value takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum TakesEffect {
     /// While the manager runs.
     Live,
     /// After a restart.
@@ -121,7 +121,7 @@ impl OptionInfo {
     /// Whether a reload changes it; else it needs a restart.
     #[must_use]
     pub const fn is_live(&self) -> bool {
-        matches!(self.change, Change::Live)
+        matches!(self.change, TakesEffect::Live)
     }
 
     /// The values that it takes, for people.
@@ -224,7 +224,7 @@ macro_rules! row {
             group: OptionGroup::$group,
             doc: &[$($doc),+],
             expected: || Describe::expected(&$codec),
-            change: Change::$when,
+            change: TakesEffect::$when,
             no_effect: None,
             read: |config, text| match Codec::read(&$codec, text) {
                 Some(value) => {

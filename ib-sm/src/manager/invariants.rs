@@ -4,7 +4,7 @@ use ib_smp::SmState;
 use thiserror::Error;
 
 use super::{MAX_ANSWERS, Mode, Purpose, SubnetManager};
-use crate::{apply::Request, reconcile::Stage};
+use crate::{apply::StageRequest, reconcile::Stage};
 
 /// Two parts of a manager contradict each other: a defect of this crate, never of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -58,7 +58,7 @@ impl SubnetManager {
     /// The first invariant that does not hold.
     pub fn check_invariants(&self) -> Result<(), InvariantError> {
         let fits = |purpose: &Purpose| match (purpose, &self.mode) {
-            (Purpose::Peer(_) | Purpose::Apply(Request::Disable(_)), _)
+            (Purpose::Peer(_) | Purpose::Apply(StageRequest::Disable(_)), _)
             | (Purpose::Read(_), Mode::Observing(_))
             | (Purpose::Apply(_), Mode::Applying(_)) => true,
             (Purpose::Read(_) | Purpose::Apply(_), _) => false,

@@ -26,7 +26,7 @@ use crate::{
 /// A wait for work.
 #[derive(Debug)]
 pub(super) struct Planning {
-    step: Step,
+    step: Awaited,
     /// Time at which the work became ready to run.
     due: Instant,
     /// Whether the host has taken it.
@@ -35,7 +35,7 @@ pub(super) struct Planning {
 
 /// The result that is awaited.
 #[derive(Clone, Debug)]
-enum Step {
+enum Awaited {
     Route {
         task: Arc<RoutingTask>,
         tried: usize,
@@ -58,8 +58,8 @@ impl Planning {
     /// Whether a mark ends the wait, because the fabric has changed that the result is for.
     pub(super) fn may_be_dropped(&self) -> bool {
         match &self.step {
-            Step::Decide(decision) => decision.may_be_dropped(),
-            Step::Route { .. } | Step::Verify { .. } | Step::Move(_) => true,
+            Awaited::Decide(decision) => decision.may_be_dropped(),
+            Awaited::Route { .. } | Awaited::Verify { .. } | Awaited::Move(_) => true,
         }
     }
 }
@@ -81,10 +81,12 @@ impl SubnetManager {
         }
         self.work.number = self.work.number.wrapping_add(1);
         let task = match &planning.step {
-            Step::Route { task, tried } => Task::Route(Arc::clone(task), *tried),
-            Step::Verify { task, routes, .. } => Task::Verify(Arc::clone(task), Arc::clone(routes)),
-            Step::Move(task) => Task::Move(Arc::clone(task)),
-            Step::Decide(decision) => Task::Decide(Arc::clone(decision)),
+            Awaited::Route { task, tried } => Task::Route(Arc::clone(task), *tried),
+            Awaited::Verify { task, routes, .. } => {
+                Task::Verify(Arc::clone(task), Arc::clone(routes))
+            }
+            Awaited::Move(task) => Task::Move(Arc::clone(task)),
+            Awaited::Decide(decision) => Task::Decide(Arc::clone(decision)),
         };
         Some(Work::new(self.work.number, task))
     }
@@ -125,19 +127,19 @@ impl SubnetManager {
             return;
         };
         match (step, outcome) {
-            (Step::Route { task, .. }, Outcome::Routed(result)) => {
+            (Awaited::Route { task, .. }, Outcome::Routed(result)) => {
                 self.on_routes(now, task, result)
             }
             (
-                Step::Verify {
+                Awaited::Verify {
                     task,
                     tried,
                     routes,
                 },
                 Outcome::Verified(report),
             ) => self.on_report(now, &task, tried, routes, report),
-            (Step::Move(_), Outcome::Ordered(plan)) => self.on_order(now, plan),
-            (Step::Decide(decision), Outcome::Decided(decided)) => {
+            (Awaited::Move(_), Outcome::Ordered(plan)) => self.on_order(now, plan),
+            (Awaited::Decide(decision), Outcome::Decided(decided)) => {
                 drop(decision);
                 self.on_decided(now, decided);
             }
@@ -155,7 +157,7 @@ impl SubnetManager {
             drop(decision);
             self.on_decided(now, decided);
         } else {
-            self.wait_for(now, Step::Decide(Arc::new(decision)));
+            self.wait_for(now, Awaited::Decide(Arc::new(decision)));
         }
     }
 
@@ -221,14 +223,14 @@ impl SubnetManager {
         self.enter_phase(now, Phase::Route);
         let reroute = core::mem::take(&mut self.history.reroute);
         let task = Arc::new(RoutingTask::new(self.situation(), reroute));
-        self.wait_for(now, Step::Route { task, tried: 0 });
+        self.wait_for(now, Awaited::Route { task, tried: 0 });
     }
 
     /// Begins to compute all routes anew, now that every port is served by repaired routes.
     pub(super) fn improve_routes(&mut self, now: Instant) {
         self.enter_phase(now, Phase::Route);
         let task = Arc::new(RoutingTask::new(self.situation(), true));
-        self.wait_for(now, Step::Route { task, tried: 0 });
+        self.wait_for(now, Awaited::Route { task, tried: 0 });
     }
 
     /// Begins to determine the order in which working entries are moved.
@@ -241,10 +243,10 @@ impl SubnetManager {
             new: Arc::clone(installed.routes()),
             old,
         };
-        self.wait_for(now, Step::Move(Arc::new(task)));
+        self.wait_for(now, Awaited::Move(Arc::new(task)));
     }
 
-    fn wait_for(&mut self, now: Instant, step: Step) {
+    fn wait_for(&mut self, now: Instant, step: Awaited) {
         self.mode = Mode::Planning(Planning {
             step,
             due: now,
@@ -291,7 +293,7 @@ impl SubnetManager {
             (Some(routes), Some(report)) => self.on_report(now, &task, tried, routes, report),
             (Some(routes), None) => self.wait_for(
                 now,
-                Step::Verify {
+                Awaited::Verify {
                     task,
                     tried,
                     routes,
@@ -328,7 +330,7 @@ impl SubnetManager {
                 // These routes were repaired: to repair them again would end here again.
                 Arc::make_mut(&mut task).installed = None;
             }
-            self.wait_for(now, Step::Route { task, tried });
+            self.wait_for(now, Awaited::Route { task, tried });
         } else {
             self.note_error();
             self.program(now);

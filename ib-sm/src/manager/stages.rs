@@ -11,7 +11,7 @@ use ib_wire::Guid;
 
 use super::{Conduct, Mode, SubnetManager, later, next_stage};
 use crate::{
-    apply::{self, Apply, Request},
+    apply::{self, Apply, StageRequest},
     decision::Question,
     event::{Event, SweepCause, Unresponsive},
     plan::Detours,
@@ -278,7 +278,7 @@ impl SubnetManager {
         }
     }
 
-    pub(super) fn on_apply_answer(&mut self, request: Request, mad: &Mad) {
+    pub(super) fn on_apply_answer(&mut self, request: StageRequest, mad: &Mad) {
         let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
             return;
         };
@@ -303,7 +303,7 @@ impl SubnetManager {
     }
 
     /// Records a device's answer. Returns whether it shows the requested values.
-    fn take_in_answer(&mut self, request: Request, block: Block, data: &[u8; 64]) -> bool {
+    fn take_in_answer(&mut self, request: StageRequest, block: Block, data: &[u8; 64]) -> bool {
         let Mode::Applying(apply) = &self.mode else {
             // The stage ended meanwhile: a port can be disabled between sweeps.
             apply::record(&mut self.subnet, request, data);
@@ -312,16 +312,16 @@ impl SubnetManager {
         let stage = apply.stage();
         let sent = apply::desired(self.situation(), stage, request);
         let is_done = match (request, &sent) {
-            (Request::Set(block), Some(sent)) => {
+            (StageRequest::Set(block), Some(sent)) => {
                 reconcile::is_done(self.situation(), stage, block, sent, data)
             }
-            (Request::Entries(_), Some(sent)) => sent == data,
-            (Request::Disable(_), _) => {
+            (StageRequest::Entries(_), Some(sent)) => sent == data,
+            (StageRequest::Disable(_), _) => {
                 links::has_reached(PortState::DOWN, &PortInfo::from_bytes(*data))
             }
             _ => true,
         };
-        if let Request::AliasGuids(port, number) = request {
+        if let StageRequest::AliasGuids(port, number) = request {
             return self.confirm_alias_guids(port, number, data);
         }
         apply::record(&mut self.subnet, request, data);
@@ -330,7 +330,7 @@ impl SubnetManager {
     }
 
     /// Queues the requests that follow an answer.
-    fn follow_up(&mut self, stage: Stage, request: Request, block: Block, is_done: bool) {
+    fn follow_up(&mut self, stage: Stage, request: StageRequest, block: Block, is_done: bool) {
         if block.attribute == <PortInfo as ib_mad::Attribute>::ID && is_done {
             let port = self.subnet.port(block.port);
             if port.is_some_and(|port| port.state() == PortState::ACTIVE) {
@@ -338,14 +338,14 @@ impl SubnetManager {
             }
         }
         let differs = match request {
-            Request::Read(block) => {
+            StageRequest::Read(block) => {
                 let at = self.situation();
                 reconcile::desired(at, stage, block) != self.subnet.block(block)
             }
             _ => false,
         };
         let next: Vec<_> = match request {
-            Request::Entries(write) if is_done => match stage {
+            StageRequest::Entries(write) if is_done => match stage {
                 Stage::Detour | Stage::Heal => self.tables.healed(write.number),
                 _ => self.tables.follow(write.block).into_iter().collect(),
             },
@@ -381,11 +381,11 @@ impl SubnetManager {
         wanted.is_some_and(|wanted| wanted == held)
     }
 
-    pub(super) fn on_apply_failure(&mut self, request: Request) {
+    pub(super) fn on_apply_failure(&mut self, request: StageRequest) {
         self.note_error();
         let block = request.block();
         // A Set without a response may have arrived nevertheless.
-        if !matches!(request, Request::Read(_)) {
+        if !matches!(request, StageRequest::Read(_)) {
             self.subnet.forget(block);
             self.changed.note_unanswered(block.port.node);
         }
@@ -403,7 +403,7 @@ impl SubnetManager {
 
     /// Disables a port immediately.
     pub(super) fn disable(&mut self, port: PortId) {
-        let request = Request::Disable(port);
+        let request = StageRequest::Disable(port);
         let at = self.situation();
         let mad =
             links::disable(at, port).and_then(|info| apply::datagram(at, request, info.as_bytes()));

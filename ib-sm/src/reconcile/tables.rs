@@ -62,7 +62,7 @@ pub(crate) struct EntryWrite {
 pub(crate) struct MovePlan {
     /// The stages in order; between two stages the manager waits until packets that were sent before have left
     /// the fabric.
-    pub(crate) stages: VecDeque<Vec<update::Step>>,
+    pub(crate) stages: VecDeque<Vec<update::BlockRef>>,
     /// LIDs that no stage moves. Each is listed with the switches whose entries change, nearest to the
     /// destination first.
     pub(crate) held_back: Vec<(Lid, Vec<SwitchIdx>)>,

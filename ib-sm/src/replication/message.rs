@@ -78,7 +78,7 @@ impl ReplicaHeader {
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum EntryChange {
     Put(Key, Entry),
     Remove(Key),
 }
@@ -156,7 +156,10 @@ pub(super) fn write<'a>(
 ///
 /// # Errors
 /// [`BadMessage`] if the checksum, the layout or an entry is wrong; then no entry is used.
-pub(super) fn read(data: &[u8], now: Instant) -> Result<(ReplicaHeader, Vec<Change>), BadMessage> {
+pub(super) fn read(
+    data: &[u8],
+    now: Instant,
+) -> Result<(ReplicaHeader, Vec<EntryChange>), BadMessage> {
     let (header, mut rest) = ReplicaHeader::parse(data, 0).map_err(|_| BadMessage)?;
     let header = *header;
     let mut plain = Vec::from(data);
@@ -185,9 +188,9 @@ pub(super) fn read(data: &[u8], now: Instant) -> Result<(ReplicaHeader, Vec<Chan
                 let left = Duration::from_secs(lease.into());
                 let until = (lease != FOR_EVER).then(|| now.saturating_add(left));
                 let body = Vec::from(body);
-                Change::Put(key, Entry { body, until })
+                EntryChange::Put(key, Entry { body, until })
             }
-            _ => Change::Remove(Vec::from(body)),
+            _ => EntryChange::Remove(Vec::from(body)),
         });
         rest = after;
     }

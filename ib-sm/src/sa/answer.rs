@@ -9,7 +9,7 @@ use ib_wire::QKey;
     clippy::large_enum_variant,
     reason = "an answer lives until it is sent; a box would cost an allocation for each"
 )]
-pub(super) enum Answer {
+pub(super) enum SaResponse {
     /// One record, in one datagram.
     Single(SaMad),
     /// Any number of records, sent in segments.
@@ -19,9 +19,9 @@ pub(super) enum Answer {
 }
 
 /// An answer, or the status that refuses it.
-pub(super) type Answered = Result<Answer, MadStatus>;
+pub(super) type Answered = Result<SaResponse, MadStatus>;
 
-impl Answer {
+impl SaResponse {
     pub(super) fn table<R: Record>(records: &[R]) -> Self {
         Self::Table(pack_table(records.iter().copied()))
     }
@@ -48,11 +48,11 @@ pub(super) fn chosen<R: Record>(
     }
     let mut fitting = all.into_iter().filter(|record| matches(record, template));
     if request.method() == Method::GET_TABLE {
-        return Ok(Answer::Table(pack_table(fitting)));
+        return Ok(SaResponse::Table(pack_table(fitting)));
     }
     match (fitting.next(), fitting.next()) {
         (None, _) => Err(MadStatus::from_sa(SaStatus::NO_RECORDS)),
-        (Some(record), None) => Ok(Answer::Single(request.answer(&record))),
+        (Some(record), None) => Ok(SaResponse::Single(request.answer(&record))),
         (Some(_), Some(_)) => Err(MadStatus::from_sa(SaStatus::TOO_MANY_RECORDS)),
     }
 }

@@ -14,7 +14,8 @@ use ib_smp::NodeType;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PortNum, addr::LidRange};
 
 use super::{
-    View, groups::Groups, limits::Limits, policy, quirks, rates, records::end_ports, scope::Scope,
+    View, groups::Groups, limits::Limits, policy, quirks, rates, records::end_ports,
+    scope::QueryScope,
 };
 use ib_subnet::{NodeId, Port, PortId};
 
@@ -73,7 +74,7 @@ pub(super) fn paths(
         .then(|| template.dlid());
     let is_open = sgid.is_none() && slid.is_none();
     let sources = match part.filter(|_| is_open) {
-        Some(nodes) => all_ends(view, Scope::Listed(nodes)),
+        Some(nodes) => all_ends(view, QueryScope::Listed(nodes)),
         None => ends(view, sgid, slid),
     };
     if sgid.is_some() && sources.is_empty() {
@@ -113,7 +114,7 @@ pub(super) fn paths(
     let destinations = match dgid.filter(|&gid| is_elsewhere(view, gid)) {
         Some(gid) => router_to(view, gid, dlid).into_iter().collect(),
         None => match part.filter(|_| !is_open && dgid.is_none() && dlid.is_none()) {
-            Some(nodes) => all_ends(view, Scope::Listed(nodes)),
+            Some(nodes) => all_ends(view, QueryScope::Listed(nodes)),
             None => ends(view, dgid, dlid),
         },
     };
@@ -156,7 +157,7 @@ pub(super) fn nodes_in_part(
     if open == 0 {
         return Ok(None);
     }
-    let ends = end_ports(view, Scope::All).count();
+    let ends = end_ports(view, QueryScope::All).count();
     let each = if open == 2 { ends } else { 1 };
     let paths = ends.saturating_mul(each);
     if paths > MAX_PATHS {
@@ -200,7 +201,7 @@ pub(super) fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<En
     let one = match (gid, lid) {
         (Some(gid), _) => view.port_of(gid),
         (None, Some(lid)) => view.port_with(lid),
-        (None, None) => return all_ends(view, Scope::All),
+        (None, None) => return all_ends(view, QueryScope::All),
     };
     let one = one.and_then(|at| end_at(view, at, gid));
     one.filter(|end| named(end) && owns(end))
@@ -209,7 +210,7 @@ pub(super) fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<En
 }
 
 /// The end ports of these nodes.
-fn all_ends<'a>(view: View<'a>, scope: Scope<'a>) -> Vec<End<'a>> {
+fn all_ends<'a>(view: View<'a>, scope: QueryScope<'a>) -> Vec<End<'a>> {
     let all = end_ports(view, scope);
     all.filter_map(|(at, ..)| end_at(view, at, None)).collect()
 }

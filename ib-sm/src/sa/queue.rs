@@ -29,7 +29,7 @@ const PART: usize = 16;
 
 /// A piece of work in the queue.
 #[derive(Debug)]
-pub(super) enum Work {
+pub(super) enum QueueItem {
     /// A request of one datagram.
     Request(Mad),
     /// A request that arrived in segments: its first datagram and its data.
@@ -54,7 +54,7 @@ pub(super) struct TableWork {
     pub(super) key: Option<TableKey>,
 }
 
-impl Work {
+impl QueueItem {
     /// The first datagram of the request.
     pub(super) fn first(&self) -> &Mad {
         match self {
@@ -68,7 +68,7 @@ impl Work {
 #[derive(Debug)]
 pub(super) struct RequestQueue {
     /// Queued work, with the time at which it arrived.
-    waiting: FairQueue<Lid, (Instant, Work)>,
+    waiting: FairQueue<Lid, (Instant, QueueItem)>,
     /// Number of requests that may be served before input is read again.
     turn: usize,
     /// Number of requests that were read since the last turn.
@@ -92,7 +92,7 @@ impl RequestQueue {
     }
 
     /// Queues a request. Returns the work that is to be refused if there is no room.
-    pub(super) fn push(&mut self, now: Instant, work: Work) -> Option<Work> {
+    pub(super) fn push(&mut self, now: Instant, work: QueueItem) -> Option<QueueItem> {
         if now.since(self.burst_began) >= BURST_TIME {
             self.burst_began = now;
             self.burst = 0;
@@ -111,14 +111,14 @@ impl RequestQueue {
     }
 
     /// Puts unfinished work back into the queue.
-    pub(super) fn put_back(&mut self, now: Instant, work: Work) {
+    pub(super) fn put_back(&mut self, now: Instant, work: QueueItem) {
         self.waiting.put_back(work.first().address.lid, (now, work));
         self.turn = self.turn.saturating_sub(PART);
         self.next_turn.get_or_insert(now);
     }
 
     /// The next work of this turn, with the time at which it arrived or was put back.
-    pub(super) fn pop(&mut self) -> Option<(Instant, Work)> {
+    pub(super) fn pop(&mut self) -> Option<(Instant, QueueItem)> {
         let left = self.turn.checked_sub(1)?;
         let (_, next) = self.waiting.pop()?;
         self.turn = left;
@@ -157,8 +157,8 @@ mod tests {
 
     use super::*;
 
-    fn request(lid: u16) -> Work {
-        Work::Request(Mad::new(MadAddress::gsi(Lid(lid), Sl::ZERO)))
+    fn request(lid: u16) -> QueueItem {
+        QueueItem::Request(Mad::new(MadAddress::gsi(Lid(lid), Sl::ZERO)))
     }
 
     fn served(queue: &mut RequestQueue) -> Vec<u16> {

@@ -13,13 +13,13 @@ use ib_smp::{
 };
 use ib_wire::{Lid, PortNum, addr::LidRange};
 
-use super::{AliasGuids, View, scope::Scope};
+use super::{AliasGuids, View, scope::QueryScope};
 use ib_subnet::{Node, NodeId, Port, PortId};
 
 /// End ports that have LIDs and that the requester may access, with their nodes.
 fn may_access_end_ports<'a>(
     view: View<'a>,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = (PortId, &'a Node, LidRange)> {
     end_ports(view, scope).filter(move |&(at, ..)| view.may_access(at))
 }
@@ -27,7 +27,7 @@ fn may_access_end_ports<'a>(
 /// End ports that have LIDs, with their nodes.
 pub(super) fn end_ports<'a>(
     view: View<'a>,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = (PortId, &'a Node, LidRange)> {
     scope.nodes(view).flat_map(|(index, node)| {
         node.ports()
@@ -39,7 +39,7 @@ pub(super) fn end_ports<'a>(
 }
 
 /// NodeRecord of every end port.
-pub(super) fn nodes<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = NodeRecord> {
+pub(super) fn nodes<'a>(view: View<'a>, scope: QueryScope<'a>) -> impl Iterator<Item = NodeRecord> {
     may_access_end_ports(view, scope).filter_map(|(at, node, lids)| {
         let mut info = *node.info();
         info.set_port_guid(node.port(at.port)?.guid())
@@ -54,7 +54,10 @@ pub(super) fn nodes<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item 
 }
 
 /// PortInfoRecord of every port; those of a switch carry the LID of its port 0. M_Keys are set to 0.
-pub(super) fn ports<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = PortInfoRecord> {
+pub(super) fn ports<'a>(
+    view: View<'a>,
+    scope: QueryScope<'a>,
+) -> impl Iterator<Item = PortInfoRecord> {
     all_ports(view, scope).filter_map(|(port, lid, entry)| {
         let mut info = *entry.info()?;
         info.set_m_key(ib_wire::MKey(0));
@@ -70,7 +73,7 @@ pub(super) fn ports<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item 
 /// SwitchInfoRecord of every switch.
 pub(super) fn switches<'a>(
     view: View<'a>,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = SwitchInfoRecord> {
     may_access_end_ports(view, scope).filter_map(|(_, node, lids)| {
         let mut record = SwitchInfoRecord::default();
@@ -82,7 +85,7 @@ pub(super) fn switches<'a>(
 }
 
 /// LinkRecord of every link, once in each direction.
-pub(super) fn links<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item = LinkRecord> {
+pub(super) fn links<'a>(view: View<'a>, scope: QueryScope<'a>) -> impl Iterator<Item = LinkRecord> {
     scope.nodes(view).flat_map(move |(index, node)| {
         node.ports().filter_map(move |(port, entry)| {
             let peer = entry.peer().filter(|_| entry.is_up())?;
@@ -103,7 +106,7 @@ pub(super) fn links<'a>(view: View<'a>, scope: Scope<'a>) -> impl Iterator<Item 
 /// The known blocks of linear forwarding tables of switches.
 pub(super) fn forwarding_tables<'a>(
     view: View<'a>,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = LinearForwardingTableRecord> {
     may_access_end_ports(view, scope).flat_map(|(_, node, lids)| {
         let blocks = node
@@ -125,7 +128,7 @@ pub(super) fn forwarding_tables<'a>(
 /// writes no others.
 pub(super) fn random_tables<'a>(
     _: View<'a>,
-    _: Scope<'a>,
+    _: QueryScope<'a>,
 ) -> impl Iterator<Item = RandomForwardingTableRecord> + use<'a> {
     core::iter::empty()
 }
@@ -134,7 +137,7 @@ pub(super) fn random_tables<'a>(
 /// port.
 pub(super) fn extended_ports<'a>(
     _: View<'a>,
-    _: Scope<'a>,
+    _: QueryScope<'a>,
 ) -> impl Iterator<Item = PortInfoExtendedRecord> + use<'a> {
     core::iter::empty()
 }
@@ -142,7 +145,7 @@ pub(super) fn extended_ports<'a>(
 /// The known blocks of multicast tables of switches, except empty ones.
 pub(super) fn multicast_tables<'a>(
     view: View<'a>,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = MulticastForwardingTableRecord> {
     may_access_end_ports(view, scope).flat_map(|(_, node, lids)| {
         let tables = node.switch().into_iter().flat_map(|switch| switch.mft());
@@ -162,7 +165,7 @@ pub(super) fn multicast_tables<'a>(
 /// The SLtoVL tables that were read or written, for a switch by input and output port.
 pub(super) fn sl_to_vl_tables<'a>(
     view: View<'a>,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = SlToVlMappingTableRecord> {
     may_access_end_ports(view, scope).flat_map(|(at, node, lids)| {
         let own = node.port(at.port).and_then(|port| port.sl_to_vl().copied());
@@ -190,7 +193,7 @@ pub(super) fn sl_to_vl_tables<'a>(
 /// its blocks are empty, as with OpenSM 3.3.23.
 pub(super) fn vl_arbitration_tables<'a>(
     view: View<'a>,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = VlArbitrationTableRecord> {
     /// Two blocks of low priority and two of high priority.
     const BLOCKS: u16 = 4;
@@ -218,7 +221,7 @@ pub(super) fn vl_arbitration_tables<'a>(
 /// The P_Key tables that were read or written, by blocks.
 pub(super) fn p_key_tables<'a>(
     view: View<'a>,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = PKeyTableRecord> {
     all_ports(view, scope).flat_map(|(port, lid, entry)| {
         entry.p_key_table().blocks().map(move |(block, &bytes)| {
@@ -237,7 +240,7 @@ pub(super) fn p_key_tables<'a>(
 pub(super) fn guid_infos<'a>(
     view: View<'a>,
     aliases: &'a AliasGuids,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = GuidInfoRecord> + 'a {
     let each = may_access_end_ports(view, scope)
         .filter_map(|(at, node, lids)| Some((node.port(at.port)?, lids)));
@@ -257,7 +260,7 @@ pub(super) fn guid_infos<'a>(
 /// All ports that the requester may access, including external ports of switches, with their LIDs.
 fn all_ports<'a>(
     view: View<'a>,
-    scope: Scope<'a>,
+    scope: QueryScope<'a>,
 ) -> impl Iterator<Item = (PortNum, Lid, &'a Port)> {
     scope.nodes(view).flat_map(move |(index, node)| {
         let ports = node.ports();

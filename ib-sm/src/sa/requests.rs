@@ -18,10 +18,10 @@ use ib_wire::{Lid, table::padded};
 
 use super::{
     RequestContext, SubnetAdministrator, View,
-    answer::{Answer, Answered, chosen, select},
+    answer::{Answered, SaResponse, chosen, select},
     groups::Candidate,
     multi_path, path, records,
-    scope::Scope,
+    scope::QueryScope,
     trace,
 };
 
@@ -43,11 +43,11 @@ impl SubnetAdministrator {
         }
         match request.attribute_id() {
             ClassPortInfo::ID => class_port_info(request),
-            NodeRecord::ID => of_nodes(context, Scope::of_node, records::nodes),
+            NodeRecord::ID => of_nodes(context, QueryScope::of_node, records::nodes),
             PortInfoRecord::ID => of_nodes_by(
                 context,
                 |view, template: &PortInfoRecord, mask| {
-                    Scope::of(view, template.endport_lid(), mask)
+                    QueryScope::of(view, template.endport_lid(), mask)
                 },
                 records::ports,
                 |record, template, mask| {
@@ -84,7 +84,7 @@ impl SubnetAdministrator {
             VlArbitrationTableRecord::ID => of_nodes_by(
                 context,
                 |view, template: &VlArbitrationTableRecord, mask| {
-                    Scope::of(view, template.lid(), mask)
+                    QueryScope::of(view, template.lid(), mask)
                 },
                 records::vl_arbitration_tables,
                 |record, template, mask| {
@@ -127,7 +127,7 @@ impl SubnetAdministrator {
                 let delete = request.method() == Method::DELETE;
                 let changed = self.guids.change(view, template, mask, delete);
                 let record = changed.map_err(MadStatus::from_sa)?;
-                Ok(Answer::Single(request.answer(&record)))
+                Ok(SaResponse::Single(request.answer(&record)))
             }
             _ => of_port(context, GuidInfoRecord::lid, |view, scope| {
                 records::guid_infos(view, &self.guids, scope)
@@ -147,7 +147,7 @@ impl SubnetAdministrator {
         if request.method() == Method::GET_TABLE && part.is_none() {
             let step = path::nodes_in_part(view, mask).map_err(MadStatus::from_sa)?;
             if let Some(step) = step {
-                return Ok(Answer::InParts(step));
+                return Ok(SaResponse::InParts(step));
             }
         }
         let paths = path::paths(view, &self.groups, template, mask, request.method(), part);
@@ -163,7 +163,7 @@ impl SubnetAdministrator {
         let (template, _) = PathRecord::parse(request.data(), 0).map_err(unreadable)?;
         let hops = trace::trace(view, &self.groups, template, request.component_mask());
         let hops = hops.map_err(MadStatus::from_sa)?;
-        Ok(Answer::table(&hops))
+        Ok(SaResponse::table(&hops))
     }
 
     fn subscribe(&mut self, context: RequestContext<'_>) -> Answered {
@@ -180,7 +180,7 @@ impl SubnetAdministrator {
         let kept = self.subscriptions.set(mad.address, gid, wanted)?;
         let mut response = request.refuse(MadStatus::OK);
         response.set_data(&padded(kept.as_bytes()));
-        Ok(Answer::Single(response))
+        Ok(SaResponse::Single(response))
     }
 
     fn service(&mut self, context: RequestContext<'_>) -> Answered {
@@ -201,7 +201,7 @@ impl SubnetAdministrator {
             }
         };
         let record = changed.map_err(MadStatus::from_sa)?;
-        Ok(Answer::Single(request.answer(&record)))
+        Ok(SaResponse::Single(request.answer(&record)))
     }
 
     /// The names of services by their keys. A trusted requester gets all; others must show the key and share the
@@ -267,7 +267,7 @@ impl SubnetAdministrator {
         if let Some(change) = change {
             self.announce_group(view, change);
         }
-        Ok(Answer::Single(request.answer(&record)))
+        Ok(SaResponse::Single(request.answer(&record)))
     }
 }
 
@@ -282,7 +282,7 @@ fn class_port_info(request: &SaMad) -> Answered {
         .set_resp_time_value(RespTime::from_bits(16));
     let mut response = request.refuse(MadStatus::OK);
     response.set_data(&padded(info.as_bytes()));
-    Ok(Answer::Single(response))
+    Ok(SaResponse::Single(response))
 }
 
 pub(super) fn multi_path(context: RequestContext<'_>, data: &[u8]) -> Answered {
@@ -293,28 +293,28 @@ pub(super) fn multi_path(context: RequestContext<'_>, data: &[u8]) -> Answered {
     let query = MultiPathQuery::parse(data).map_err(unreadable)?;
     let paths = multi_path::paths(view, query, request.component_mask());
     let paths: Vec<PathRecord> = paths.map_err(MadStatus::from_sa)?;
-    Ok(Answer::table(&paths))
+    Ok(SaResponse::table(&paths))
 }
 
 /// Records about ports that begin with the LID of the port.
 fn of_port<'a, R, I>(
     context: RequestContext<'a>,
     lid: impl FnOnce(&R) -> Lid,
-    all: impl FnOnce(View<'a>, Scope<'a>) -> I,
+    all: impl FnOnce(View<'a>, QueryScope<'a>) -> I,
 ) -> Answered
 where
     R: Record,
     I: Iterator<Item = R>,
 {
-    let scope = |view: View<'_>, template: &R, mask| Scope::of(view, lid(template), mask);
+    let scope = |view: View<'_>, template: &R, mask| QueryScope::of(view, lid(template), mask);
     of_nodes(context, scope, all)
 }
 
 /// Records about nodes; `scope` selects the nodes that the template names.
 fn of_nodes<'a, R, I>(
     context: RequestContext<'a>,
-    scope: impl FnOnce(View<'a>, &R, ComponentMask) -> Scope<'a>,
-    all: impl FnOnce(View<'a>, Scope<'a>) -> I,
+    scope: impl FnOnce(View<'a>, &R, ComponentMask) -> QueryScope<'a>,
+    all: impl FnOnce(View<'a>, QueryScope<'a>) -> I,
 ) -> Answered
 where
     R: Record,
@@ -328,8 +328,8 @@ where
 /// As [`of_nodes`], for records that match a template by a special rule. A table of many nodes is made in parts.
 fn of_nodes_by<'a, R, I>(
     context: RequestContext<'a>,
-    scope: impl FnOnce(View<'a>, &R, ComponentMask) -> Scope<'a>,
-    all: impl FnOnce(View<'a>, Scope<'a>) -> I,
+    scope: impl FnOnce(View<'a>, &R, ComponentMask) -> QueryScope<'a>,
+    all: impl FnOnce(View<'a>, QueryScope<'a>) -> I,
     matches: impl Fn(&R, &R, ComponentMask) -> bool,
 ) -> Answered
 where
@@ -345,12 +345,12 @@ where
     let template = request.template::<R>().map_err(unreadable)?;
     let mask = request.component_mask();
     let scope = match (scope(view, template, mask), part) {
-        (Scope::All, Some(nodes)) => Scope::Listed(nodes),
-        (Scope::All, None)
+        (QueryScope::All, Some(nodes)) => QueryScope::Listed(nodes),
+        (QueryScope::All, None)
             if request.method() == Method::GET_TABLE
                 && view.subnet.nodes().count() > NODES_AT_ONCE =>
         {
-            return Ok(Answer::InParts(NODES_IN_PART));
+            return Ok(SaResponse::InParts(NODES_IN_PART));
         }
         (scope, _) => scope,
     };

@@ -12,7 +12,7 @@ use ib_subnet::{Node, NodeId};
 
 /// The nodes that a query can concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope<'a> {
+pub(super) enum QueryScope<'a> {
     /// All nodes: the query names none.
     All,
     /// Exactly this node.
@@ -23,7 +23,7 @@ pub(super) enum Scope<'a> {
     Nobody,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> QueryScope<'a> {
     /// The scope by the LID that a record begins with: component 0 of every record about a port.
     pub(super) fn of(view: View<'_>, lid: Lid, mask: ComponentMask) -> Self {
         match mask.has(0) {

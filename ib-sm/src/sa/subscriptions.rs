@@ -6,7 +6,7 @@
 use alloc::{collections::BTreeSet, vec::Vec};
 
 use ib_mad::{
-    Attribute, Engine, InformInfo, Instant, Mad, MadAddress, MadStatus, Method, Notice, Received,
+    Attribute, Engine, InformInfo, Instant, Mad, MadAddress, MadMatch, MadStatus, Method, Notice,
     TransactionWindow, TrapNumber, WindowConfig,
 };
 use ib_sa::{InformInfoRecord, SaMad};
@@ -173,7 +173,7 @@ impl Subscriptions {
         let header = mad.header();
         let is_answer =
             header.method() == Method::REPORT_RESP && header.attribute_id() == Notice::ID;
-        is_answer && !matches!(self.window.handle_mad(now, mad), Received::Unsolicited)
+        is_answer && !matches!(self.window.handle_mad(now, mad), MadMatch::Unsolicited)
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {

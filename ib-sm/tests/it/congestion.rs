@@ -66,7 +66,7 @@ fn counts(events: &[CongestionEvent]) -> (usize, usize, usize, usize) {
 }
 
 /// The answer to a call.
-fn answer<R: Request<Error = CallError>>(running: &mut Running, call: R) -> R::Answer {
+fn answer<R: Request<Error = CallError>>(running: &mut Running, call: R) -> R::Output {
     let clock = running.clock.clone();
     let mut client = Client::new(ClientConfig::default());
     ask(&mut client, call, &mut running.transport, &clock)

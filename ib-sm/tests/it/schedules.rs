@@ -21,7 +21,7 @@ use ib_mad::{
 use ib_sim::{Behaviour, Corruption, FaultRates};
 use ib_smp::SmpLidRouted;
 use ib_testkit::lab::Lab;
-use ib_testkit::lab::schedule::{Fault, FaultKind, Schedule};
+use ib_testkit::lab::schedule::{FaultKind, Schedule, ScheduledFault};
 use ib_transport::Clock as _;
 use ib_wire::{Lid, table::padded};
 
@@ -117,15 +117,15 @@ fn report(failed: &[u64]) -> String {
 }
 
 /// A fault that begins and ends at these times, in microseconds.
-fn fault(at: u64, lasts: u64, kind: FaultKind) -> Fault {
-    Fault {
+fn fault(at: u64, lasts: u64, kind: FaultKind) -> ScheduledFault {
+    ScheduledFault {
         at: Duration::from_micros(at),
         lasts: Duration::from_micros(lasts),
         kind,
     }
 }
 
-fn is_whole_after(fabric: &'static str, seed: u64, faults: Vec<Fault>) {
+fn is_whole_after(fabric: &'static str, seed: u64, faults: Vec<ScheduledFault>) {
     let schedule = Schedule {
         fabric,
         seed,

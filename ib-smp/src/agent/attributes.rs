@@ -4,7 +4,7 @@
 use ib_mad::{Attribute, AttributeId, MadStatus, NoticeSm};
 use ib_wire::{PortNum, table::padded};
 
-use super::{INVALID, Request, Sma, SmaPort, UNSUPPORTED};
+use super::{CheckedRequest, INVALID, Sma, SmaPort, UNSUPPORTED};
 use crate::{
     CapabilityMask, CapabilityMask2, GuidInfo, HierarchyInfo, LedInfo, LinearForwardingTable,
     MlnxExtPortInfo, MulticastForwardingTable, NodeDescription, NodeInfo, PKeyModifier,
@@ -26,7 +26,7 @@ impl Sma {
     /// Makes the attribute that a Get asks for the data of its response.
     pub(super) fn get(
         &mut self,
-        request: Request,
+        request: CheckedRequest,
         smp: &SmpLidRouted,
         data: &mut Data,
     ) -> MadStatus {
@@ -77,7 +77,7 @@ impl Sma {
     /// Writes what a Set brings; the response shows the values after it.
     pub(super) fn set(
         &mut self,
-        request: Request,
+        request: CheckedRequest,
         smp: &SmpLidRouted,
         data: &mut Data,
     ) -> MadStatus {
@@ -136,7 +136,7 @@ impl Sma {
 
     /// NodeInfo as it looks from the port of arrival.
     #[inline]
-    fn node_info_at(&self, request: Request) -> NodeInfo {
+    fn node_info_at(&self, request: CheckedRequest) -> NodeInfo {
         let mut info = self.node_info;
         if let Some(port) = self.port(request.guard) {
             info.set_port_guid(port.guid);
@@ -146,7 +146,7 @@ impl Sma {
     }
 
     /// The port that a modifier names: 0 is the port of arrival on a CA.
-    pub(super) fn target(&self, request: Request, port: PortNum) -> Option<PortNum> {
+    pub(super) fn target(&self, request: CheckedRequest, port: PortNum) -> Option<PortNum> {
         let port = match self.switch {
             None if port == PortNum(0) => request.arrival.port,
             _ => port,
@@ -155,7 +155,7 @@ impl Sma {
     }
 
     /// Port, capacity and block of a P_Key request.
-    fn p_key_place(&self, request: Request) -> Option<(PortNum, u16, u16)> {
+    fn p_key_place(&self, request: CheckedRequest) -> Option<(PortNum, u16, u16)> {
         let modifier = PKeyModifier::from_bits(request.modifier)?;
         let port = self.target(request, modifier.port)?;
         let cap = match &self.switch {
@@ -168,7 +168,7 @@ impl Sma {
     /// Port and half of a VL arbitration request.
     fn vl_arbitration_place(
         &self,
-        request: Request,
+        request: CheckedRequest,
     ) -> Option<(PortNum, crate::VlArbitrationHalf)> {
         let modifier = VlArbitrationModifier::from_bits(request.modifier)?;
         let port = self.target(request, modifier.port)?;
@@ -184,7 +184,7 @@ impl Sma {
     }
 
     /// Whether the node has an attribute that not every node has, and for which port.
-    fn optional(&self, id: AttributeId, request: Request) -> Result<Optional, MadStatus> {
+    fn optional(&self, id: AttributeId, request: CheckedRequest) -> Result<Optional, MadStatus> {
         let masks = self.port(request.guard).map(|port| &port.info);
         let mask = masks.map_or(CapabilityMask::empty(), PortInfo::capability_mask);
         let mask2 = masks.map_or(CapabilityMask2::empty(), PortInfo::capability_mask2);

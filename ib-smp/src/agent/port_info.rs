@@ -4,7 +4,7 @@ use ib_mad::MadStatus;
 use ib_wire::{MKey, PortNum};
 
 use super::{
-    INVALID, PortKind, Request, Sma, SmaEvent,
+    CheckedRequest, INVALID, PortKind, Sma, SmaEvent,
     attributes::{Data, put},
     m_key::opens,
     set_port_info,
@@ -17,7 +17,7 @@ use crate::{
 impl Sma {
     pub(super) fn get_port_info(
         &self,
-        request: Request,
+        request: CheckedRequest,
         smp: &SmpLidRouted,
         data: &mut Data,
     ) -> MadStatus {
@@ -40,7 +40,7 @@ impl Sma {
         put(data, info.as_bytes())
     }
 
-    pub(super) fn set_port_info(&mut self, request: Request, data: &mut Data) -> MadStatus {
+    pub(super) fn set_port_info(&mut self, request: CheckedRequest, data: &mut Data) -> MadStatus {
         let Some(modifier) = PortInfoModifier::from_bits(request.modifier) else {
             return INVALID;
         };

@@ -6,7 +6,7 @@ use crate::{NodeInfo, SmpDirected};
 
 /// A node of the traces: H.1 - S1.4, S1.7 - S2.2, S2.5 - T.1.
 #[derive(Clone, Copy)]
-struct Place {
+struct TraceNode {
     name: &'static str,
     smi: Smi,
     /// (own port, node at the other end, its port)
@@ -19,12 +19,12 @@ const fn place(
     num_ports: u8,
     lid: u16,
     links: &'static [(u8, usize, u8)],
-) -> Place {
+) -> TraceNode {
     let port = match node_type {
         NodeType::SWITCH => PortNum::MANAGEMENT,
         _ => PortNum(1),
     };
-    Place {
+    TraceNode {
         name,
         smi: Smi {
             node_type,
@@ -36,7 +36,7 @@ const fn place(
     }
 }
 
-const FABRIC: [Place; 4] = [
+const FABRIC: [TraceNode; 4] = [
     place("H", NodeType::CA, 1, 1, &[(1, 1, 4)]),
     place("S1", NodeType::SWITCH, 8, 2, &[(4, 0, 1), (7, 2, 2)]),
     place("S2", NodeType::SWITCH, 8, 3, &[(2, 1, 7), (5, 3, 1)]),
@@ -87,12 +87,12 @@ fn trace(mut smp: SmpDirected, first_switch: Lid) -> Vec<String> {
             Some(PortNum(port)) => format!("{} (in port {port})", FABRIC[at].name),
         };
         let (port, lids) = match step {
-            Step::Deliver if smp.d() == DrDirection::RETURNING => {
+            SmiAction::Deliver if smp.d() == DrDirection::RETURNING => {
                 rows.push(row(&label, "to the SM", &smp, None));
                 assert_eq!(at, H);
                 return rows;
             }
-            Step::Deliver => {
+            SmiAction::Deliver => {
                 rows.push(row(&label, "to the SMA", &smp, None));
                 assert_eq!(at, T);
                 smp.set_d(DrDirection::RETURNING);
@@ -100,7 +100,7 @@ fn trace(mut smp: SmpDirected, first_switch: Lid) -> Vec<String> {
                 came = None;
                 continue;
             }
-            Step::Send(port) => {
+            SmiAction::Send(port) => {
                 rows.push(row(
                     &label,
                     &format!("out port {port}"),
@@ -109,7 +109,7 @@ fn trace(mut smp: SmpDirected, first_switch: Lid) -> Vec<String> {
                 ));
                 (port, (Lid::PERMISSIVE, Lid::PERMISSIVE))
             }
-            Step::LidRouted { slid, dlid } => {
+            SmiAction::LidRouted { slid, dlid } => {
                 let action = match came {
                     None => format!("sent LID routed to LID {dlid}"),
                     Some(_) => format!("DR part ends; LID routed to LID {dlid}"),
@@ -186,10 +186,10 @@ fn a_route_of_no_hops_reaches_the_own_agent_and_comes_back() {
     for place in FABRIC {
         let smi = place.smi;
         let mut smp = request(&[], Lid::PERMISSIVE, Lid::PERMISSIVE);
-        assert_eq!(smi.start(&mut smp, Lid::NONE), Ok(Step::Deliver));
+        assert_eq!(smi.start(&mut smp, Lid::NONE), Ok(SmiAction::Deliver));
         assert_eq!((smp.hop_pointer(), smp.return_path()), (1, &[0; 64]));
         smp.set_d(DrDirection::RETURNING);
-        assert_eq!(smi.respond(&mut smp, Lid::NONE), Ok(Step::Deliver));
+        assert_eq!(smi.respond(&mut smp, Lid::NONE), Ok(SmiAction::Deliver));
         assert_eq!(smp.hop_pointer(), 0);
     }
 }
@@ -276,7 +276,10 @@ fn a_ca_does_not_start_a_route_for_others() {
     smp.set_initial_path(&[1; 64]);
     let step = CA.handle(&mut smp, Source::Port(PortNum(1)));
     assert_eq!(step, Err(Discard::NotASwitch));
-    assert_eq!(CA.handle(&mut smp, Source::Own), Ok(Step::Send(PortNum(1))));
+    assert_eq!(
+        CA.handle(&mut smp, Source::Own),
+        Ok(SmiAction::Send(PortNum(1)))
+    );
 }
 
 #[test]
@@ -290,7 +293,7 @@ fn a_lid_routed_part_starts_at_a_switch_only() {
             CA.handle(&mut smp, Source::Port(PortNum(1))),
             Err(Discard::LidPartNotASwitch { lid: Lid(9) })
         );
-        let routed = Step::LidRouted {
+        let routed = SmiAction::LidRouted {
             slid: SWITCH.lid,
             dlid: Lid(9),
         };
@@ -317,7 +320,7 @@ fn ports_that_the_node_lacks_are_dropped() {
                 .set_return_path(&[entry; 64]);
             let step = SWITCH.handle(&mut smp, Source::Port(PortNum(4)));
             if legal {
-                assert_eq!(step, Ok(Step::Send(found)));
+                assert_eq!(step, Ok(SmiAction::Send(found)));
                 assert_eq!(smp.hop_pointer(), hop);
             } else {
                 assert_eq!(step, Err(Discard::NoSuchPort { found, hop }));
@@ -354,7 +357,7 @@ fn an_smp_that_came_by_the_last_lid_routed_part_is_delivered() {
     ] {
         let before = smp;
         for smi in [CA, SWITCH] {
-            assert_eq!(smi.handle(&mut smp, source), Ok(Step::Deliver));
+            assert_eq!(smi.handle(&mut smp, source), Ok(SmiAction::Deliver));
             assert_eq!(smp, before);
         }
     }
@@ -372,22 +375,25 @@ fn paths_of_every_length_are_retraced_on_the_way_back() {
     for hops in lengths {
         let ports: Vec<u8> = (0..hops).map(|hop| left(hop).0).collect();
         let mut smp = request(&ports, Lid::PERMISSIVE, Lid::PERMISSIVE);
-        assert_eq!(SWITCH.start(&mut smp, Lid::NONE), Ok(Step::Send(left(0))));
+        assert_eq!(
+            SWITCH.start(&mut smp, Lid::NONE),
+            Ok(SmiAction::Send(left(0)))
+        );
         for hop in 1..hops {
             let step = SWITCH.handle(&mut smp, Source::Port(entered(hop)));
-            assert_eq!(step, Ok(Step::Send(left(hop))));
+            assert_eq!(step, Ok(SmiAction::Send(left(hop))));
         }
         let step = SWITCH.handle(&mut smp, Source::Port(entered(hops)));
-        assert_eq!(step, Ok(Step::Deliver));
+        assert_eq!(step, Ok(SmiAction::Deliver));
         smp.set_d(DrDirection::RETURNING);
         let step = SWITCH.respond(&mut smp, Lid::PERMISSIVE);
-        assert_eq!(step, Ok(Step::Send(entered(hops))));
+        assert_eq!(step, Ok(SmiAction::Send(entered(hops))));
         for hop in (1..hops).rev() {
             let step = SWITCH.handle(&mut smp, Source::Port(left(hop)));
-            assert_eq!(step, Ok(Step::Send(entered(hop))));
+            assert_eq!(step, Ok(SmiAction::Send(entered(hop))));
         }
         let step = SWITCH.handle(&mut smp, Source::Port(left(0)));
-        assert_eq!((step, smp.hop_pointer()), (Ok(Step::Deliver), 0));
+        assert_eq!((step, smp.hop_pointer()), (Ok(SmiAction::Deliver), 0));
     }
 }
 

@@ -145,7 +145,7 @@ impl Client {
     }
 
     /// Sends a request with a client of its own, which handles transfers of many segments in both directions.
-    pub fn ask_client<R: Request>(&mut self, request: R) -> R::Answer
+    pub fn ask_client<R: Request>(&mut self, request: R) -> R::Output
     where
         R::Error: fmt::Debug,
     {

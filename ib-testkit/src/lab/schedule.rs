@@ -45,12 +45,12 @@ pub struct Schedule {
     /// Whether each sweep reads the whole subnet.
     pub heavy_sweeps: bool,
     /// The faults, in the order of their beginnings.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ScheduledFault>,
 }
 
 /// One fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fault {
+pub struct ScheduledFault {
     /// When it begins, from the start of the first manager.
     pub at: Duration,
     /// How long it lasts.
@@ -74,7 +74,7 @@ pub enum FaultKind {
     Manager(Option<usize>),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ScheduledFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "at {:?} for {:?}: {:?}", self.at, self.lasts, self.kind)
     }
@@ -195,7 +195,7 @@ impl Bed {
         }
     }
 
-    fn play(mut self, faults: &[Fault]) -> Result<(), String> {
+    fn play(mut self, faults: &[ScheduledFault]) -> Result<(), String> {
         let mut moments = Vec::new();
         for (number, fault) in faults.iter().enumerate() {
             moments.push((fault.at, number, true));

@@ -15,12 +15,12 @@ pub struct AgentClass {
     /// OUI of a vendor class of range 2 (0x30..=0x4F), else 0.
     pub oui: u32,
     /// The side that segments and reassembles messages that are longer than one datagram.
-    pub rmpp: Rmpp,
+    pub rmpp: RmppSide,
 }
 
 /// The side that does RMPP for a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rmpp {
+pub enum RmppSide {
     /// The engine: segments pass as datagrams of 256 bytes.
     User,
     /// The kernel: whole messages pass by [`send_message`](super::UmadPort::send_message) and
@@ -37,7 +37,7 @@ impl AgentClass {
             class_version,
             methods: &[],
             oui: 0,
-            rmpp: Rmpp::User,
+            rmpp: RmppSide::User,
         }
     }
 
@@ -49,14 +49,14 @@ impl AgentClass {
             class_version: 1,
             methods: &[Method::GET, Method::SET, Method::TRAP],
             oui: 0,
-            rmpp: Rmpp::User,
+            rmpp: RmppSide::User,
         },
         Self {
             mgmt_class: MgmtClass::SUBN_LID,
             class_version: 1,
             methods: &[Method::GET, Method::SET, Method::TRAP],
             oui: 0,
-            rmpp: Rmpp::User,
+            rmpp: RmppSide::User,
         },
         Self {
             mgmt_class: MgmtClass::SUBN_ADM,
@@ -70,7 +70,7 @@ impl AgentClass {
                 Method::DELETE,
             ],
             oui: 0,
-            rmpp: Rmpp::User,
+            rmpp: RmppSide::User,
         },
     ];
 

@@ -16,7 +16,7 @@ use super::{
         BUFFER_LEN, ENABLE_PKEY, REGISTER_AGENT, REGISTER_AGENT2, RegisterAgent, RegisterAgent2,
         UNREGISTER_AGENT, USER_RMPP, UserMadHeader,
     },
-    agent::{AgentClass, Rmpp, is_rmpp_class},
+    agent::{AgentClass, RmppSide, is_rmpp_class},
     device::{Device, DevicePort},
     sys::{Fd, UserMadFile},
 };
@@ -118,7 +118,7 @@ impl<F: UserMadFile> Node<F> {
             mgmt_class: class.mgmt_class.bits(),
             class_version: class.class_version,
             flags: match class.rmpp {
-                Rmpp::User if is_rmpp_class(class.mgmt_class) => USER_RMPP,
+                RmppSide::User if is_rmpp_class(class.mgmt_class) => USER_RMPP,
                 _ => 0,
             },
             oui: class.oui,
@@ -141,7 +141,7 @@ impl<F: UserMadFile> Node<F> {
             mgmt_class: class.mgmt_class.bits(),
             class_version: class.class_version,
             oui,
-            rmpp_version: (class.rmpp == Rmpp::Kernel).into(),
+            rmpp_version: (class.rmpp == RmppSide::Kernel).into(),
             ..RegisterAgent::default()
         };
         for method in class.methods {

@@ -21,7 +21,7 @@ use ib_mad::{
 };
 use ib_transport::{
     Clock, MadTransport, MonotonicClock, Received, TransportError,
-    umad::{AgentClass, Message, PortSelector, Rmpp, UmadOptions, UmadPort, devices},
+    umad::{AgentClass, Message, PortSelector, RmppSide, UmadOptions, UmadPort, devices},
 };
 use ib_wire::{Lid, Sl};
 
@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let client = AgentClass {
         oui: OUI,
-        rmpp: Rmpp::Kernel,
+        rmpp: RmppSide::Kernel,
         ..AgentClass::client(CLASS, 1)
     };
     let server = AgentClass {

@@ -13,7 +13,7 @@ use ib_wire::{
     table::{Layout, store_bits},
 };
 
-use super::{Answer, Asker, QueryArgs, What, find_attribute, number, structure::Structure};
+use super::{Asker, QueryArgs, QueryResult, What, find_attribute, number, structure::Structure};
 use crate::{error::CliError, nearest};
 
 impl What {
@@ -65,7 +65,7 @@ impl AttributeQuery {
     }
 
     /// Reads the attribute.
-    pub(super) fn ask(&self, asker: &mut Asker) -> Result<Answer<Vec<Structure>>, CliError> {
+    pub(super) fn ask(&self, asker: &mut Asker) -> Result<QueryResult<Vec<Structure>>, CliError> {
         let mad = asker.smp(self.destination, Method::GET, self.id, self.modifier)?;
         let answer = asker.ask(mad)?;
         Ok(answer.map(|found| Structure::whole(self.layout, found.data())))
@@ -121,7 +121,7 @@ impl CounterQuery {
     }
 
     /// Reads the counters.
-    pub(super) fn ask(&self, asker: &mut Asker) -> Result<Answer<Vec<Structure>>, CliError> {
+    pub(super) fn ask(&self, asker: &mut Asker) -> Result<QueryResult<Vec<Structure>>, CliError> {
         let (lid, port) = match self.lid {
             Some(lid) => (lid, self.port.unwrap_or(1)),
             None => {

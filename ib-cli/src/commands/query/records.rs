@@ -7,7 +7,7 @@ use ib_mad::{
 use ib_sa::{Component, ComponentMask, RECORDS, RecordInfo, SaMad};
 use ib_wire::{Gid, Guid, Lid, table::store_bits};
 
-use super::{Answer, Asker, number, structure::Structure};
+use super::{Asker, QueryResult, number, structure::Structure};
 use ib_text::plain;
 
 use crate::{error::CliError, nearest, output::stderr};
@@ -65,7 +65,7 @@ impl RecordQuery {
         &self,
         asker: &mut Asker,
         sm_key: SmKey,
-    ) -> Result<Answer<Vec<Structure>>, CliError> {
+    ) -> Result<QueryResult<Vec<Structure>>, CliError> {
         let own = match asker.own_port()? {
             Ok(own) => own,
             Err(reason) => return Ok(Err(reason)),

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use ib_mad::{Attribute as _, Method};
 use ib_smp::{Destination, DrPath, NodeInfo, SmControl, SmInfo, SmState, SmpLidRouted};
 
-use super::{Answer, Asker, QueryArgs, What, structure::Structure};
+use super::{Asker, QueryArgs, QueryResult, What, structure::Structure};
 use crate::error::CliError;
 
 /// The orders that a manager can get.
@@ -93,7 +93,7 @@ impl OrderQuery {
     }
 
     /// Sends the order, then reads SMInfo: the response to an order may show the state before it.
-    pub(super) fn ask(&self, asker: &mut Asker) -> Result<Answer<Vec<Structure>>, CliError> {
+    pub(super) fn ask(&self, asker: &mut Asker) -> Result<QueryResult<Vec<Structure>>, CliError> {
         let here = Destination::Route(DrPath::OWN_NODE);
         let own = asker.smp(here, Method::GET, NodeInfo::ID, 0)?;
         let own = match asker.ask(own)? {

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A change in its text form: `unlink=NODE:PORT`, `relink=NODE:PORT`, `off=NODE` or `on=NODE`.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct FabricChange {
     text: String,
     kind: Kind,
     node: String,
@@ -44,7 +44,7 @@ enum Kind {
     On,
 }
 
-impl FromStr for Change {
+impl FromStr for FabricChange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -76,13 +76,13 @@ impl FromStr for Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for FabricChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Change {
+impl FabricChange {
     /// The node of the change in a fabric, and the port if the change names one.
     fn place(&self, fabric: &Fabric) -> Result<PortRef, CliError> {
         let at = format!("--then {self}");
@@ -185,7 +185,7 @@ pub struct Smps {
 }
 
 /// Resolves the places of all changes, so that bad input is refused before anything runs.
-pub fn places(fabric: &Fabric, changes: &[Change]) -> Result<Vec<PortRef>, CliError> {
+pub fn places(fabric: &Fabric, changes: &[FabricChange]) -> Result<Vec<PortRef>, CliError> {
     changes.iter().map(|change| change.place(fabric)).collect()
 }
 
@@ -206,7 +206,7 @@ pub fn remaining(fabric: &Fabric, sim: &SharedSim) -> Fabric {
 
 /// Makes a change and runs the manager until the subnet is up again and no further event follows.
 pub fn run(
-    change: &Change,
+    change: &FabricChange,
     at: PortRef,
     sim: &SharedSim,
     sm: &mut SubnetManager,
@@ -263,7 +263,7 @@ impl<'a> Counted<'a> {
     }
 
     /// The cost of the change that was made at `started`.
-    pub fn into_report(self, change: &Change, started: Instant) -> ChangeReport {
+    pub fn into_report(self, change: &FabricChange, started: Instant) -> ChangeReport {
         ChangeReport {
             change: change.to_string(),
             virtual_seconds: self.done.since(started).as_secs_f64(),

@@ -12,7 +12,7 @@ use std::{
 use ib_routing::{
     Fabric, PortRef, Routes, SlTable,
     cluster::{ClusterView, Clusters},
-    format::{dot, mcfdbs::Groups, svg},
+    format::{dot, mcfdbs::MulticastTables, svg},
     verify,
 };
 use ib_sim::{SharedSim, Sim, SimOptions, drive_all};
@@ -251,7 +251,11 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
     }
 
     /// Makes a change, and runs the managers that notice it until their clusters are up again.
-    fn change(&mut self, change: &changes::Change, at: PortRef) -> Result<ChangeReport, CliError> {
+    fn change(
+        &mut self,
+        change: &changes::FabricChange,
+        at: PortRef,
+    ) -> Result<ChangeReport, CliError> {
         let started = self.sim.clock().now();
         let began = Instant::now();
         change.make(&self.sim, at)?;
@@ -358,7 +362,7 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
     }
 
     /// The multicast trees of all clusters.
-    fn groups(&self) -> Groups {
+    fn groups(&self) -> MulticastTables {
         let mut all: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for (sm, _) in &self.managers {
             for (&mlid, ports) in sm.multicast() {

@@ -11,11 +11,11 @@ use ib_sm::SubnetManager;
 use ib_wire::Guid;
 use serde_json::{Value, json};
 
-use super::Answer;
+use super::Reply;
 use crate::output::stderr::printable;
 
 /// Routes to CAs and routers by port of each switch: those of uneven switches, or of all with `verbose`.
-pub(super) fn of_switches(sm: &SubnetManager, values: &str) -> Answer {
+pub(super) fn of_switches(sm: &SubnetManager, values: &str) -> Reply {
     let (is_verbose, guid) = match values.strip_prefix("verbose") {
         Some(rest) if rest.is_empty() || rest.starts_with(' ') => (true, rest.trim()),
         _ => (false, values),
@@ -51,7 +51,7 @@ pub(super) fn of_switches(sm: &SubnetManager, values: &str) -> Answer {
 }
 
 /// Hosts with several LIDs that a switch forwards unevenly over its neighbours or its ports.
-pub(super) fn of_lids(sm: &SubnetManager, guid: &str) -> Answer {
+pub(super) fn of_lids(sm: &SubnetManager, guid: &str) -> Reply {
     let (routes, switches) = match scope(sm, guid, "lidbalance [GUID]") {
         Ok(found) => found,
         Err(refused) => return refused,
@@ -131,34 +131,34 @@ fn scope<'a>(
     sm: &'a SubnetManager,
     guid: &str,
     usage: &str,
-) -> Result<(&'a Routes, Vec<SwitchIdx>), Answer> {
+) -> Result<(&'a Routes, Vec<SwitchIdx>), Reply> {
     let Some(routes) = sm.routes() else {
-        return Err(Answer::refused("there are no routes yet"));
+        return Err(Reply::refused("there are no routes yet"));
     };
     let fabric = sm.fabric();
     if guid.is_empty() {
         return Ok((routes, fabric.switches().indices().collect()));
     }
     let Ok(guid) = guid.parse::<Guid>() else {
-        return Err(Answer::refused(format_args!(
+        return Err(Reply::refused(format_args!(
             "expected `{usage}`, with the GUID of a switch"
         )));
     };
     match fabric.switch_by_guid(guid) {
         Some(switch) => Ok((routes, vec![switch])),
-        None => Err(Answer::refused(format_args!(
+        None => Err(Reply::refused(format_args!(
             "no switch has the GUID {guid}"
         ))),
     }
 }
 
 /// The lines, or a sentence if there are none.
-fn answer(text: String, list: Vec<Value>) -> Answer {
+fn answer(text: String, list: Vec<Value>) -> Reply {
     let text = match list.is_empty() {
         true => "balanced".to_owned(),
         false => text,
     };
-    Answer {
+    Reply {
         text,
         json: list.into(),
     }

@@ -5,13 +5,13 @@ use ib_sm::{MemberKind, Membership, Partition, Partitions, SubnetManager};
 use ib_wire::Guid;
 use serde_json::{Value, json};
 
-use super::Answer;
+use super::Reply;
 use crate::output::{stderr::printable, table::Table};
 
 const USAGE: &str =
     "expected `partition`, `partition add RULE`, `partition remove NAME|P_KEY [PORT_GUID]`";
 
-pub(super) fn answer(sm: &mut SubnetManager, now: Instant, values: &str) -> Answer {
+pub(super) fn answer(sm: &mut SubnetManager, now: Instant, values: &str) -> Reply {
     let (word, rest) = values
         .split_once(char::is_whitespace)
         .unwrap_or((values, ""));
@@ -20,59 +20,59 @@ pub(super) fn answer(sm: &mut SubnetManager, now: Instant, values: &str) -> Answ
         ("" | "list", "") => list(&sm.config().partitions),
         ("add", rule) if !rule.is_empty() => add(sm, now, rule),
         ("remove", what) if !what.is_empty() => remove(sm, now, what),
-        _ => Answer::refused(USAGE),
+        _ => Reply::refused(USAGE),
     }
 }
 
 /// Adds a rule as `partitions.conf` has it; the semicolon at its end may be left out, as shells take it for theirs.
-fn add(sm: &mut SubnetManager, now: Instant, rule: &str) -> Answer {
+fn add(sm: &mut SubnetManager, now: Instant, rule: &str) -> Reply {
     let rule = rule.trim_end_matches([';', ' ']);
     match sm.config().partitions.with_rules(&format!("{rule};")) {
         Ok(partitions) => change(sm, now, partitions),
-        Err(error) => Answer::refused(format_args!(
+        Err(error) => Reply::refused(format_args!(
             "`{}`, expected {}",
             error.found, error.expected
         )),
     }
 }
 
-fn remove(sm: &mut SubnetManager, now: Instant, what: &str) -> Answer {
+fn remove(sm: &mut SubnetManager, now: Instant, what: &str) -> Reply {
     let partitions = &sm.config().partitions;
     let mut words = what.split_whitespace();
     let (name, member, None) = (words.next().unwrap_or_default(), words.next(), words.next())
     else {
-        return Answer::refused(USAGE);
+        return Reply::refused(USAGE);
     };
     let Some(partition) = partitions.find(name) else {
-        return Answer::refused(format_args!("there is no partition `{}`", printable(name)));
+        return Reply::refused(format_args!("there is no partition `{}`", printable(name)));
     };
     let base = partition.base;
     match member.map(str::parse::<Guid>) {
         None => match partitions.without(base) {
             Some(rest) => change(sm, now, rest),
-            None => Answer::refused("the default partition always exists"),
+            None => Reply::refused("the default partition always exists"),
         },
         Some(Ok(guid)) => match partitions.without_member(base, guid) {
             Some(rest) => change(sm, now, rest),
-            None => Answer::refused(format_args!(
+            None => Reply::refused(format_args!(
                 "no rule of this partition names the port {guid}"
             )),
         },
-        Some(Err(_)) => Answer::refused(USAGE),
+        Some(Err(_)) => Reply::refused(USAGE),
     }
 }
 
-fn change(sm: &mut SubnetManager, now: Instant, partitions: Partitions) -> Answer {
+fn change(sm: &mut SubnetManager, now: Instant, partitions: Partitions) -> Reply {
     if partitions == sm.config().partitions {
-        return Answer::said("nothing changes");
+        return Reply::said("nothing changes");
     }
     sm.set_partitions(now, partitions);
-    Answer::said(
+    Reply::said(
         "the partitions are written; put the rule into partitions.conf to keep it beyond a reload",
     )
 }
 
-fn list(partitions: &Partitions) -> Answer {
+fn list(partitions: &Partitions) -> Reply {
     let mut table = Table::new(["P_Key", "name", "IPoIB", "members"]);
     let mut documents = Vec::new();
     for partition in partitions.iter() {
@@ -98,7 +98,7 @@ fn list(partitions: &Partitions) -> Answer {
             "members": members.collect::<Vec<Value>>(),
         }));
     }
-    Answer::table(&table, documents.into())
+    Reply::table(&table, documents.into())
 }
 
 /// The members with the words of `partitions.conf`.

@@ -5,7 +5,7 @@ use ib_mad::Instant;
 use ib_sm::{PortAt, SubnetManager};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Companions};
+use super::{Companions, Reply};
 use crate::output::{stderr::printable, table::Table};
 
 const HELP: &str = "\
@@ -27,7 +27,7 @@ pub(super) fn answer(
     sm: &SubnetManager,
     now: Instant,
     command: &str,
-) -> Answer {
+) -> Reply {
     let (word, rest) = command
         .split_once(char::is_whitespace)
         .unwrap_or((command, ""));
@@ -35,29 +35,29 @@ pub(super) fn answer(
     match (word, rest) {
         ("enable", "") => {
             companions.enable_perf(sm.config(), true, now);
-            return Answer::said("the performance manager is on");
+            return Reply::said("the performance manager is on");
         }
         ("disable", "") => {
             companions.enable_perf(sm.config(), false, now);
-            return Answer::said("the performance manager is off");
+            return Reply::said("the performance manager is off");
         }
-        ("help", "") => return Answer::said(HELP),
+        ("help", "") => return Reply::said(HELP),
         ("dump_counters", "") if companions.perf().is_some() => {
             return match companions.dump_now() {
-                Ok(file) => Answer::said(format_args!("wrote {}", file.display())),
-                Err(error) => Answer::refused(error),
+                Ok(file) => Reply::said(format_args!("wrote {}", file.display())),
+                Err(error) => Reply::refused(error),
             };
         }
         _ => {}
     }
     let Some(perf) = companions.perf_mut() else {
-        return Answer::refused("the performance manager is off; `perfmgr enable` switches it on");
+        return Reply::refused("the performance manager is off; `perfmgr enable` switches it on");
     };
     match (word, rest) {
         ("" | "status", "") => status(perf),
         ("sweep", "") => {
             perf.sweep_now(now);
-            Answer::said("a sweep of the counters begins")
+            Reply::said("a sweep of the counters begins")
         }
         ("sweep_time", "") => interval(perf),
         ("sweep_time", text) => match text.parse() {
@@ -67,7 +67,7 @@ pub(super) fn answer(
                 perf.reconfigure(now, config);
                 interval(perf)
             }
-            _ => Answer::refused("expected `perfmgr sweep_time SECONDS`"),
+            _ => Reply::refused("expected `perfmgr sweep_time SECONDS`"),
         },
         ("set_rm_nodes" | "clear_rm_nodes", "") => {
             let mut config = perf.config().clone();
@@ -78,7 +78,7 @@ pub(super) fn answer(
                 "kept"
             };
             perf.reconfigure(now, config);
-            Answer::said(format_args!("ports that leave the subnet are {what}"))
+            Reply::said(format_args!("ports that leave the subnet are {what}"))
         }
         ("set_query_cpi" | "clear_query_cpi", "") => {
             let mut config = perf.config().clone();
@@ -88,31 +88,31 @@ pub(super) fn answer(
                 false => "PortCounters alone is read",
             };
             perf.reconfigure(now, config);
-            Answer::said(what)
+            Reply::said(what)
         }
         ("clear_inactive", "") => {
             let ports = perf.forget_inactive();
-            Answer::said(format_args!("{ports} ports forgotten"))
+            Reply::said(format_args!("{ports} ports forgotten"))
         }
-        ("dump_redir" | "clear_redir", _) => Answer::refused(
+        ("dump_redir" | "clear_redir", _) => Reply::refused(
             "there is no table of redirections: each request follows those that it meets (perfmgr_redir)",
         ),
         ("pc" | "print_counters", text) => counters(perf, text, false),
         ("pe" | "print_errors", text) => counters(perf, text, true),
         ("clear_counters", "") => {
             perf.clear_totals(now);
-            Answer::said("all totals are 0")
+            Reply::said("all totals are 0")
         }
-        _ => Answer::refused("no such command of perfmgr; `perfmgr help` lists them"),
+        _ => Reply::refused("no such command of perfmgr; `perfmgr help` lists them"),
     }
 }
 
-fn interval(perf: &PerfManager) -> Answer {
+fn interval(perf: &PerfManager) -> Reply {
     let seconds = perf.config().sweep_interval.as_secs();
-    Answer::said(format_args!("counters are read every {seconds} s"))
+    Reply::said(format_args!("counters are read every {seconds} s"))
 }
 
-fn status(perf: &PerfManager) -> Answer {
+fn status(perf: &PerfManager) -> Reply {
     let config = perf.config();
     let (ports, active) = perf
         .ports()
@@ -145,7 +145,7 @@ fn status(perf: &PerfManager) -> Answer {
         "sweep_time": seconds, "ports": ports, "active": active, "ports_with_errors": errors,
         "rm_nodes": config.remove_nodes, "query_cpi": config.class_port_info,
     });
-    Answer::table(&table, json)
+    Reply::table(&table, json)
 }
 
 /// The error counters of a port that are above 0.
@@ -155,7 +155,7 @@ fn errors(port: &PortHistory) -> impl Iterator<Item = (&'static str, u64)> + '_ 
 }
 
 /// The totals of the ports that `text` names. With `errors_alone`, only the error counters above 0.
-fn counters(perf: &PerfManager, text: &str, errors_alone: bool) -> Answer {
+fn counters(perf: &PerfManager, text: &str, errors_alone: bool) -> Reply {
     let mut table = Table::new(["port", "node", "counter", "total"]);
     let mut list = Vec::new();
     let is_named = |at: &PortAt, port: &PortHistory| {
@@ -184,5 +184,5 @@ fn counters(perf: &PerfManager, text: &str, errors_alone: bool) -> Answer {
             "active": port.is_active(), "counters": Value::Object(counted),
         }));
     }
-    Answer::table(&table, list.into())
+    Reply::table(&table, list.into())
 }

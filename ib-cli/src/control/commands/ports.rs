@@ -5,7 +5,7 @@ use ib_wire::{Guid, Lid};
 use regex_lite::Regex;
 use serde_json::{Value, json};
 
-use super::Answer;
+use super::Reply;
 use crate::output::{place, stderr::printable, table::Table};
 
 /// A port with the description of its node.
@@ -19,7 +19,7 @@ pub(super) fn named(sm: &SubnetManager, at: PortAt) -> String {
 }
 
 /// End ports of nodes whose description matches one of the regular expressions.
-pub(super) fn port_guids(sm: &SubnetManager, patterns: &str) -> Answer {
+pub(super) fn port_guids(sm: &SubnetManager, patterns: &str) -> Reply {
     let patterns = match patterns
         .split_whitespace()
         .map(Regex::new)
@@ -27,7 +27,7 @@ pub(super) fn port_guids(sm: &SubnetManager, patterns: &str) -> Answer {
     {
         Ok(patterns) => patterns,
         Err(error) => {
-            return Answer::refused(format_args!("no regular expression: {error}"));
+            return Reply::refused(format_args!("no regular expression: {error}"));
         }
     };
     let mut table = Table::new(["port GUID", "LID", "port", "node"]);
@@ -49,13 +49,13 @@ pub(super) fn port_guids(sm: &SubnetManager, patterns: &str) -> Answer {
             "port_guid": destination.guid, "lid": lid, "port": port, "node": node.description,
         }));
     }
-    Answer::table(&table, list.into())
+    Reply::table(&table, list.into())
 }
 
 /// The port that has a LID, and the ports of its node.
-pub(super) fn owner(sm: &SubnetManager, lid: Lid) -> Answer {
+pub(super) fn owner(sm: &SubnetManager, lid: Lid) -> Reply {
     let Some(owner) = sm.lids().owner(lid) else {
-        return Answer {
+        return Reply {
             text: "no port has this LID".to_owned(),
             json: Value::Null,
         };
@@ -86,7 +86,7 @@ pub(super) fn owner(sm: &SubnetManager, lid: Lid) -> Answer {
         text.push_str(&format!("\nport {}: {state}, {health}", id.port.0));
         states.push(json!({ "port": id.port.0, "state": state.to_string(), "health": health }));
     }
-    Answer {
+    Reply {
         text,
         json: json!({
             "port_guid": port_guid, "port": port, "node": node.description, "node_guid": node.guid,

@@ -8,10 +8,10 @@ use ib_smp::NodeType;
 use ib_subnet::PortSummary;
 use serde_json::{Value, json};
 
-use super::{Answer, ports::named};
+use super::{Reply, ports::named};
 use crate::output::table::Table;
 
-pub(super) fn status(sm: &SubnetManager, now: Instant) -> Answer {
+pub(super) fn status(sm: &SubnetManager, now: Instant) -> Reply {
     let status = sm.status();
     let summary = sm.summary();
     let phase = status.phase.map_or("waiting", |phase| phase.name());
@@ -108,10 +108,10 @@ pub(super) fn status(sm: &SubnetManager, now: Instant) -> Answer {
             &format_args!("{at}, priority {}, {}", info.priority(), info.sm_state()),
         );
     }
-    Answer::table(&table, json)
+    Reply::table(&table, json)
 }
 
-pub(super) fn port_status(sm: &SubnetManager, only: Option<NodeType>) -> Answer {
+pub(super) fn port_status(sm: &SubnetManager, only: Option<NodeType>) -> Reply {
     let tally = PortSummary::of(sm.subnet(), only);
     let mut table = Table::new(["ports", ""]);
     table.row(["in all".to_owned(), tally.ports.to_string()]);
@@ -152,5 +152,5 @@ pub(super) fn port_status(sm: &SubnetManager, only: Option<NodeType>) -> Answer 
         }
         counts.insert(kind.to_owned(), ports.into());
     }
-    Answer::table(&table, counts.into())
+    Reply::table(&table, counts.into())
 }

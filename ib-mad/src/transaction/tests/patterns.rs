@@ -30,7 +30,7 @@ fn asked_and_answered(class: MgmtClass, method: Method, answer: Method) {
     };
     assert_eq!(request.header().method(), method);
     let answer = with(&request, answer);
-    let Received::Answer(answered) = window.handle_mad(at(1), &answer) else {
+    let MadMatch::Answer(answered) = window.handle_mad(at(1), &answer) else {
         panic!("it is the answer");
     };
     assert_eq!((answered.context, answered.attempts), (7, 1));
@@ -53,7 +53,7 @@ fn send_has_no_answer_and_reaches_its_consumer() {
     let send = mad(MgmtClass::COM_MGT, Method::SEND);
     assert!(matches!(
         window.handle_mad(at(0), &send),
-        Received::Unsolicited
+        MadMatch::Unsolicited
     ));
     // Even if a number of ours is in it.
     window
@@ -64,7 +64,7 @@ fn send_has_no_answer_and_reaches_its_consumer() {
     };
     assert!(matches!(
         window.handle_mad(at(1), &ours),
-        Received::Unsolicited
+        MadMatch::Unsolicited
     ));
 }
 
@@ -84,7 +84,7 @@ fn trap_is_repeated_until_it_is_repressed() {
     let repress = with(&first, Method::TRAP_REPRESS);
     assert!(matches!(
         window.handle_mad(at(11), &repress),
-        Received::Answer(_)
+        MadMatch::Answer(_)
     ));
     window.handle_timeout(at(1000));
     assert!(sent(&mut window, at(1000)).is_empty());
@@ -97,7 +97,7 @@ fn trap_repress_has_no_answer() {
     let repress = mad(MgmtClass::SUBN_LID, Method::TRAP_REPRESS);
     assert!(matches!(
         window.handle_mad(at(0), &repress),
-        Received::Unsolicited
+        MadMatch::Unsolicited
     ));
     assert!(sent(&mut window, at(0)).is_empty());
     // Nor does it answer a Get whose transaction it names.
@@ -108,7 +108,7 @@ fn trap_repress_has_no_answer() {
     let repress = with(&request, Method::TRAP_REPRESS);
     assert!(matches!(
         window.handle_mad(at(1), &repress),
-        Received::Unsolicited
+        MadMatch::Unsolicited
     ));
     assert_eq!(window.in_flight(), 1);
 }
@@ -126,7 +126,7 @@ fn trap_becomes_a_report_that_its_subscriber_answers() {
 
     assert!(matches!(
         manager.handle_mad(at(1), &trap),
-        Received::Unsolicited
+        MadMatch::Unsolicited
     ));
     let repress = with(&trap, Method::TRAP_REPRESS);
     manager
@@ -137,15 +137,15 @@ fn trap_becomes_a_report_that_its_subscriber_answers() {
     };
     assert!(matches!(
         agent.handle_mad(at(2), &repress),
-        Received::Answer(_)
+        MadMatch::Answer(_)
     ));
 
     assert!(matches!(
         subscriber.handle_mad(at(2), &report),
-        Received::Unsolicited
+        MadMatch::Unsolicited
     ));
     let response = with(&report, Method::REPORT_RESP);
-    let Received::Answer(answer) = manager.handle_mad(at(3), &response) else {
+    let MadMatch::Answer(answer) = manager.handle_mad(at(3), &response) else {
         panic!("it is the answer");
     };
     assert_eq!(answer.context, 2);

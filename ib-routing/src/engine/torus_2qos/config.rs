@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use ib_wire::{Guid, Lid};
 
-use super::place::{AXES, Radix};
+use super::coordinates::{AXES, Radix};
 use crate::{
     error::{TopologyError, TopologyErrorKind},
     format::{bad, hexadecimal, small},

@@ -10,7 +10,7 @@ use alloc::{format, vec, vec::Vec};
 use super::{
     NAME,
     config::{Config, Seed},
-    place::{AXES, Place, Radix},
+    coordinates::{AXES, Coordinates, Radix},
     torus::{Direction, Torus, direction, opposite},
 };
 use crate::{
@@ -199,7 +199,7 @@ impl<'a> Search<'a> {
             switch: fabric.switch_guid(switch),
             what: format!("{what}; check radices and seed links of torus_config"),
         };
-        let mut origin = Place::default();
+        let mut origin = Coordinates::default();
         for (axis, radix) in self.radix.iter().enumerate() {
             let position = seed.datelines.get(axis).copied().unwrap_or(0);
             let at = position.wrapping_neg().rem_euclid(i32::from(radix.size()));

@@ -2,7 +2,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use super::place::{AXES, Place, Radix};
+use super::coordinates::{AXES, Coordinates, Radix};
 use crate::{
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
@@ -12,7 +12,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Torus {
     radix: [Radix; AXES],
-    place: IdxVec<SwitchIdx, Place>,
+    place: IdxVec<SwitchIdx, Coordinates>,
     /// By place: x is the fastest.
     at: Vec<Option<SwitchIdx>>,
     /// Axis and direction of each channel.
@@ -38,7 +38,7 @@ impl Torus {
         let places = radix.iter().map(|radix| usize::from(radix.size()));
         Self {
             radix,
-            place: IdxVec::filled(fabric.num_switches(), Place::default()),
+            place: IdxVec::filled(fabric.num_switches(), Coordinates::default()),
             at: vec![None; places.product()],
             direction: IdxVec::filled(fabric.channels().len(), None),
             links: IdxVec::filled(fabric.num_switches(), Default::default()),
@@ -46,7 +46,7 @@ impl Torus {
     }
 
     /// Puts a switch in its place; refuses if another one has it.
-    pub(super) fn put(&mut self, switch: SwitchIdx, place: Place) -> bool {
+    pub(super) fn put(&mut self, switch: SwitchIdx, place: Coordinates) -> bool {
         self.place[switch] = place;
         match self.at.get_mut(index(&self.radix, &place)) {
             Some(entry @ None) => {
@@ -74,11 +74,11 @@ impl Torus {
         self.radix.get(axis).copied().unwrap_or_default()
     }
 
-    pub(super) fn place_of(&self, switch: SwitchIdx) -> Place {
+    pub(super) fn coordinates_of(&self, switch: SwitchIdx) -> Coordinates {
         self.place[switch]
     }
 
-    pub(super) fn switch_at(&self, place: &Place) -> Option<SwitchIdx> {
+    pub(super) fn switch_at(&self, place: &Coordinates) -> Option<SwitchIdx> {
         self.at.get(index(&self.radix, place)).copied().flatten()
     }
 
@@ -97,7 +97,7 @@ impl Torus {
 }
 
 /// The number of a place.
-fn index(radix: &[Radix; AXES], place: &Place) -> usize {
+fn index(radix: &[Radix; AXES], place: &Coordinates) -> usize {
     let axes = radix.iter().enumerate().rev();
     axes.fold(0, |index, (axis, radix)| {
         index * usize::from(radix.size()) + usize::from(place.get(axis))

@@ -19,12 +19,12 @@ const FILES: usize = 4096;
 
 /// All lines in the order in which they count.
 pub(super) struct Lines {
-    lines: Vec<Line>,
+    lines: Vec<SourceLine>,
     /// Names of the included files; the text itself has none.
     files: Vec<String>,
 }
 
-struct Line {
+struct SourceLine {
     text: String,
     /// The file that it is in, from 1; 0 is the text itself.
     file: usize,
@@ -123,7 +123,7 @@ impl Lines {
     }
 
     fn push(&mut self, text: String, file: usize, number: usize, root: usize) {
-        self.lines.push(Line {
+        self.lines.push(SourceLine {
             text,
             file,
             number,
@@ -167,11 +167,11 @@ impl Lines {
         }
     }
 
-    fn line(&self, at: usize) -> Option<&Line> {
+    fn line(&self, at: usize) -> Option<&SourceLine> {
         self.lines.get(at.checked_sub(1)?)
     }
 
-    fn file(&self, line: &Line) -> Option<&str> {
+    fn file(&self, line: &SourceLine) -> Option<&str> {
         let file = self.files.get(line.file.checked_sub(1)?)?;
         Some(file)
     }

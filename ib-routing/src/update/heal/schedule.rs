@@ -7,7 +7,7 @@ use core::ops::Range;
 use super::{HealedEntry, Healing, HealingWrite, broken::Found};
 use crate::{
     index::SwitchIdx,
-    update::{BLOCK, Step},
+    update::{BLOCK, BlockRef},
 };
 
 /// Marks an entry that is in no write yet, or the end of a list.
@@ -110,7 +110,7 @@ impl Schedule {
         self.healing.after.append(&mut after);
         let lid = block.entries.first().map_or(0, |entry| entry.lid.0);
         self.healing.writes.push(HealingWrite {
-            step: Step {
+            step: BlockRef {
                 switch: group.switch,
                 block: lid / BLOCK,
             },

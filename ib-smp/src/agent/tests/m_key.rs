@@ -43,7 +43,7 @@ fn a_set_with_a_wrong_key_is_dropped_and_counted() {
         for method in [Method::SET, Method::TRAP_REPRESS] {
             let before = sma.port(PortNum(1)).unwrap().info().m_key_violations();
             let (verdict, _) = ask_at(&mut sma, T0, keyed(method, WRONG));
-            assert_eq!(verdict, Verdict::Drop(DropReason::BadMKey));
+            assert_eq!(verdict, Verdict::Drop(SmpDropReason::BadMKey));
             let after = sma.port(PortNum(1)).unwrap().info().m_key_violations();
             assert_eq!(after, before + 1);
         }
@@ -68,7 +68,7 @@ fn a_set_with_a_wrong_key_is_dropped_and_counted() {
 fn a_lease_that_runs_out_opens_the_port_for_reading() {
     let seconds = |s: u64| Instant::from_nanos(s * 1_000_000_000);
     let get = |sma: &mut Sma, at, key| ask_at(sma, seconds(at), keyed(Method::GET, key)).0;
-    let dropped = Verdict::Drop(DropReason::BadMKey);
+    let dropped = Verdict::Drop(SmpDropReason::BadMKey);
     let mut sma = guarded(MKeyProtect(2));
     assert_eq!(get(&mut sma, 0, WRONG), dropped);
     // Further violations do not start it anew.
@@ -103,7 +103,7 @@ fn the_other_port_of_a_ca_has_a_key_of_its_own() {
     let mut smp = request(Method::GET, PortInfo::ID, 2, &[]);
     assert_eq!(
         ask_at(&mut sma, T0, smp).0,
-        Verdict::Drop(DropReason::BadMKey)
+        Verdict::Drop(SmpDropReason::BadMKey)
     );
     smp.set_m_key(KEY);
     assert_eq!(ask_at(&mut sma, T0, smp).0, Verdict::Respond);
@@ -124,7 +124,7 @@ fn the_key_of_the_other_port_guards_every_attribute_that_can_name_it() {
     ] {
         for method in [Method::GET, Method::SET] {
             let mut smp = request(method, id, modifier, &[]);
-            let dropped = Verdict::Drop(DropReason::BadMKey);
+            let dropped = Verdict::Drop(SmpDropReason::BadMKey);
             assert_eq!(ask_at(&mut sma, T0, smp).0, dropped, "{id} {method}");
             smp.set_m_key(KEY);
             assert_eq!(ask_at(&mut sma, T0, smp).0, Verdict::Respond);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ib_sim::{Behaviour, Corruption, FaultRates};
 use ib_wire::Guid;
 
-use super::{Fault, FaultKind, Schedule};
+use super::{FaultKind, Schedule, ScheduledFault};
 
 /// Small fabrics of different kinds: with one way between hosts, with several, with parallel cables.
 const FABRICS: [&str; 6] = [
@@ -35,7 +35,7 @@ impl Draw<'_> {
         let mut faults = Vec::new();
         for _ in 0..count {
             at += self.time();
-            faults.push(Fault {
+            faults.push(ScheduledFault {
                 at,
                 lasts: self.time(),
                 kind: self.kind(),

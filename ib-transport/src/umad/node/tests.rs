@@ -9,13 +9,13 @@ use ib_wire::{Lid, Sl};
 use super::*;
 
 /// The result of a call in the script.
-type Answer = Result<Vec<u8>, i32>;
+type CallResult = Result<Vec<u8>, i32>;
 
 #[derive(Default)]
 struct Script {
     /// The answers of `ioctl` by request: bytes that replace the start of its argument, or an error.
-    ioctls: VecDeque<(u32, Answer)>,
-    reads: VecDeque<Answer>,
+    ioctls: VecDeque<(u32, CallResult)>,
+    reads: VecDeque<CallResult>,
     writes: VecDeque<Result<(), i32>>,
     /// The arguments of `ioctl` and the bytes of `write`, as they came.
     seen: Vec<(u32, Vec<u8>)>,
@@ -28,7 +28,7 @@ const WRITE: u32 = 0;
 struct Kernel(Rc<RefCell<Script>>, Rc<File>);
 
 impl Kernel {
-    fn new(ioctls: impl IntoIterator<Item = (u32, Answer)>) -> Self {
+    fn new(ioctls: impl IntoIterator<Item = (u32, CallResult)>) -> Self {
         let script = Script {
             ioctls: ioctls.into_iter().collect(),
             ..Script::default()
@@ -41,7 +41,7 @@ impl Kernel {
         Node::over(self.clone(), "mlx5_0/1".to_owned(), false)
     }
 
-    fn call(&self, request: u32) -> Answer {
+    fn call(&self, request: u32) -> CallResult {
         let mut script = self.0.borrow_mut();
         match script.ioctls.pop_front() {
             Some((expected, answer)) if expected == request => answer,
@@ -205,11 +205,11 @@ fn a_kernel_without_the_second_call_is_asked_by_the_first() {
 fn who_does_rmpp_is_in_the_registration() {
     let cases = [
         // class, who, flags and rmpp_version of the second call, rmpp_version of the first
-        (MgmtClass::SUBN_ADM, Rmpp::User, 1, 1, 0),
-        (MgmtClass::SUBN_ADM, Rmpp::Kernel, 0, 1, 1),
-        (MgmtClass(0x4f), Rmpp::Kernel, 0, 1, 1),
-        (MgmtClass::PERF, Rmpp::User, 0, 0, 0),
-        (MgmtClass::SUBN_LID, Rmpp::User, 0, 0, 0),
+        (MgmtClass::SUBN_ADM, RmppSide::User, 1, 1, 0),
+        (MgmtClass::SUBN_ADM, RmppSide::Kernel, 0, 1, 1),
+        (MgmtClass(0x4f), RmppSide::Kernel, 0, 1, 1),
+        (MgmtClass::PERF, RmppSide::User, 0, 0, 0),
+        (MgmtClass::SUBN_LID, RmppSide::User, 0, 0, 0),
     ];
     for (class, rmpp, flags, second, first) in cases {
         let kernel = Kernel::new([
@@ -279,7 +279,7 @@ fn a_refused_registration_says_what_it_means() {
 
 #[test]
 fn the_header_is_as_long_as_the_other_side_takes_it() {
-    let lengths = |is_simulator, ioctls: Vec<(u32, Answer)>| {
+    let lengths = |is_simulator, ioctls: Vec<(u32, CallResult)>| {
         let kernel = Kernel::new(ioctls);
         let mut node = Node::over(kernel.clone(), "mlx5_0/1".to_owned(), is_simulator);
         let before = node.header_len;

@@ -7,9 +7,9 @@ pub(super) const AXES: usize = 3;
 
 /// Coordinates: x, y, z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place([u16; AXES]);
+pub(super) struct Coordinates([u16; AXES]);
 
-impl Place {
+impl Coordinates {
     #[inline]
     pub(super) fn get(&self, axis: usize) -> u16 {
         self.0.get(axis).copied().unwrap_or(0)

@@ -10,8 +10,8 @@ use crate::{Constant, Cursor, Line};
 
 /// Prints the fields of a structure: constant text and values by turns.
 #[derive(Debug)]
-pub struct Plan {
-    steps: Vec<Step>,
+pub struct FieldFormat {
+    steps: Vec<FormatItem>,
     /// Text after the last value.
     end: Constant,
     /// Room that the whole may touch.
@@ -19,7 +19,7 @@ pub struct Plan {
 }
 
 #[derive(Debug)]
-struct Step {
+struct FormatItem {
     /// Everything since the value before.
     before: Constant,
     value: Value,
@@ -42,7 +42,7 @@ enum Value {
     Text { start: u32, len: u32 },
 }
 
-impl Plan {
+impl FieldFormat {
     /// Prints all fields with their names: `,"fields":{..}}` in JSON, else `field value, ...` and the
     /// end of the line.
     pub fn of_layout(style: Style, layout: &Layout) -> Self {
@@ -180,7 +180,7 @@ struct Compiler {
     style: Style,
     /// Constant text since the last value.
     text: String,
-    steps: Vec<Step>,
+    steps: Vec<FormatItem>,
 }
 
 impl Compiler {
@@ -192,8 +192,8 @@ impl Compiler {
         }
     }
 
-    /// The compiled plan, for structures of `len` bytes, with `close` at its end.
-    fn finish(mut self, len: usize, close: &str) -> Plan {
+    /// The compiled format, for structures of `len` bytes, with `close` at its end.
+    fn finish(mut self, len: usize, close: &str) -> FieldFormat {
         self.text.push_str(close);
         let end = self.constant();
         let steps = self.steps.iter_mut();
@@ -203,7 +203,7 @@ impl Compiler {
                 step.before.touched() + step.value.room()
             })
             .sum();
-        Plan {
+        FieldFormat {
             room: room + end.touched(),
             steps: self.steps,
             end,
@@ -301,7 +301,7 @@ impl Compiler {
     fn step(&mut self, before: &str, value: Value, after: &str) {
         self.text.push_str(before);
         let before = self.constant();
-        self.steps.push(Step { before, value });
+        self.steps.push(FormatItem { before, value });
         self.text.push_str(after);
     }
 
