@@ -498,8 +498,11 @@ impl Walk {
             self.ask(ReadTarget::Port(port), PartitionKeyTable::ID, 0);
         }
         let is_linked = info.port_physical_state() == PortPhysicalState::LINK_UP;
+        // The link of a port that stayed Active was never down, so its cable and its speed are the same.
+        let is_settled = self.scope == Scope::Ports && has_peer && was_active && is_active;
         if self.options.vendor_speeds
             && is_linked
+            && !is_settled
             && has_vendor_speeds(&node_info)
             && active_speed(&info, extended_speeds) == Some(ib_routing::LinkSpeed::Qdr)
         {
@@ -530,8 +533,6 @@ impl Walk {
             }
             return;
         }
-        // The link of a port that stayed Active was never down, so its cable is the same.
-        let is_settled = self.scope == Scope::Ports && has_peer && was_active && is_active;
         if is_settled {
             if let Some(record) = subnet.port_mut(port) {
                 record.linked_in = number;
