@@ -116,6 +116,11 @@ impl Apply {
         self.writes.push_back(write);
     }
 
+    /// Queues steps, which follow the writes of entries.
+    pub(crate) fn push_steps(&mut self, steps: VecDeque<Step>) {
+        self.steps.extend(steps);
+    }
+
     /// Queues the write of a block if its content, now known, differs from the desired content.
     pub(crate) fn push_set(&mut self, block: Block) {
         self.steps.push_back(Step::Set(block));

@@ -39,7 +39,8 @@ pub enum Stage {
     Addresses,
     /// The tops of the linear forwarding tables are raised.
     RaiseTops,
-    /// Entries of forwarding tables that a failure broke, written by the new routes.
+    /// Entries of forwarding tables that a failure broke, written by the new routes. After them, the bits that announce
+    /// port changes are cleared.
     Heal,
     /// SLtoVL and VL arbitration tables.
     Lanes,
@@ -111,7 +112,7 @@ pub(crate) fn steps(
 ) -> VecDeque<Step> {
     match stage {
         Stage::Addresses => addresses(at),
-        Stage::RaiseTops | Stage::LowerTops | Stage::GroupTops => tops(at, stage),
+        Stage::RaiseTops | Stage::Heal | Stage::LowerTops | Stage::GroupTops => tops(at, stage),
         Stage::Tables => tables::remaining(at),
         Stage::Lanes => lanes(at),
         Stage::GroupLanes => match lanes::joined_by_trees(at) {
@@ -126,9 +127,7 @@ pub(crate) fn steps(
             steps
         }
         Stage::Activate => ports(at, |port| links::is_ready(at, port)),
-        Stage::LanesAhead | Stage::Detour | Stage::Heal | Stage::Move | Stage::AliasGuids => {
-            VecDeque::new()
-        }
+        Stage::LanesAhead | Stage::Detour | Stage::Move | Stage::AliasGuids => VecDeque::new(),
     }
 }
 
@@ -225,14 +224,18 @@ fn addresses(at: Situation<'_>) -> VecDeque<Step> {
     changed.map(port_info_step).collect()
 }
 
+/// The switches whose SwitchInfo differs. The bit that announces port changes differs if it is set; it is cleared once
+/// the entries are healed that these changes broke, because healing would have to wait for the answer.
 fn tops(at: Situation<'_>, stage: Stage) -> VecDeque<Step> {
     let changed = at.subnet().switches().filter(|&(node, switch)| {
-        let Some(known) = switch.info() else {
+        let Some(mut known) = switch.info().copied() else {
             return false;
         };
+        if stage == Stage::RaiseTops {
+            known.set_port_state_change(false);
+        }
         let target = switches::switch_info(at, node, tops_of(stage));
-        let acknowledge = stage == Stage::RaiseTops && known.port_state_change();
-        target.is_some_and(|target| acknowledge || target != *known)
+        target.is_some_and(|target| target != known)
     });
     let blocks = changed.map(|(node, _)| Block {
         port: PortId::management(node),

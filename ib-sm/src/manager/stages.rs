@@ -172,7 +172,9 @@ impl SubnetManager {
             true => Stage::Detour,
             false => Stage::Heal,
         };
-        self.mode = Mode::Applying(Apply::of_writes(stage, self.tables.first_healing()));
+        let mut apply = Apply::of_writes(stage, self.tables.first_healing());
+        apply.push_steps(reconcile::steps(self.situation(), stage, &mut Vec::new()));
+        self.mode = Mode::Applying(apply);
     }
 
     /// Begins to determine the order of the working entries that are to be moved.

@@ -7,7 +7,7 @@ use ib_mad::{Attribute, Engine, Input, Mad, Method};
 use ib_routing::{NodeIdx, PortRef};
 use ib_sim::Sim;
 use ib_sm::{Event, SweepKind};
-use ib_smp::{LinearForwardingTable, PortState};
+use ib_smp::{LinearForwardingTable, MlnxExtPortInfo, PortState, SwitchInfo};
 use ib_testkit::{
     data::fabric_files,
     lab::{Lab, Running},
@@ -184,6 +184,49 @@ fn a_pulled_cable_is_healed_within_its_first_packet_lifetime_and_read_by_itself(
     assert_eq!(heavy_sweeps(&running), 1, "that of the start");
     let reads = sent(&running, Method::GET);
     assert!(reads * 10 < everything, "{reads} Gets of {everything} SMPs");
+}
+
+#[test]
+fn healing_waits_for_no_answer_to_another_set() {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    let cable = running.sim.with(|sim| switch_cables(sim)[5]);
+    running.transport.sent.clear();
+    running.sim.with(|sim| sim.unlink(cable).unwrap());
+    running.run_for(Duration::from_secs(20));
+    let sets = running.transport.sent_with(Method::SET);
+    let broken = running.events.iter().rev().find_map(|event| match event {
+        Event::TablesHealed { entries } => Some(*entries),
+        _ => None,
+    });
+    assert!(broken > Some(0), "{broken:?}");
+    assert_eq!(sets[0].attribute_id(), LinearForwardingTable::ID);
+    // The bits that announced the change are cleared all the same, once at each end of the cable.
+    let cleared = sets
+        .iter()
+        .filter(|set| set.attribute_id() == SwitchInfo::ID);
+    assert_eq!(cleared.count(), 2);
+}
+
+#[test]
+fn only_new_links_are_asked_for_the_speed_of_the_vendor() {
+    let mut running = Lab::new("gen-pgft-6x6-par3").up();
+    let asked = |running: &Running| {
+        let gets = running.transport.sent_with(Method::GET).into_iter();
+        gets.filter(|get| get.attribute_id() == MlnxExtPortInfo::ID)
+            .count()
+    };
+    assert!(asked(&running) > 0, "the links are QDR or FDR10");
+    let cable = running.sim.with(|sim| switch_cables(sim)[5]);
+    for (back, expected) in [(false, 0), (true, 2)] {
+        running.transport.sent.clear();
+        running.sim.with(|sim| match back {
+            false => sim.unlink(cable).unwrap(),
+            true => assert!(sim.relink(cable).unwrap()),
+        });
+        running.run_for(Duration::from_secs(20));
+        assert!(running.sm.is_up());
+        assert_eq!(asked(&running), expected, "put back: {back}");
+    }
 }
 
 #[test]
