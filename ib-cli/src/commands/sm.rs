@@ -137,7 +137,9 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         sa_db: SaDb::open(args.sa_db, &mut config)?,
         dump_dir: args.sm.dump_dir.clone(),
     };
-    let clock = MonotonicClock::start();
+    // Opening the port takes milliseconds, so both clocks are read before it.
+    let (clock, epoch) = (MonotonicClock::start(), SystemTime::now());
+    let epoch = epoch.duration_since(UNIX_EPOCH);
     let classes = [
         (MgmtClass::SUBN_LID, 1, SMP),
         (MgmtClass::SUBN_DIRECTED, 1, SMP),
@@ -171,7 +173,6 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     }
     let wakeable = |error: io::Error| CliError::at("the port", error);
     let (port, waker) = WakeablePort::new(port, clock).map_err(wakeable)?;
-    let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
     // A recording can be replayed, because the engine reads no times except those in the file.
