@@ -6,6 +6,7 @@ mod bounded_calls;
 mod bring_up;
 mod capacities;
 mod changes;
+mod cluster_failures;
 mod clusters;
 mod commands;
 mod congestion;
