@@ -3,6 +3,10 @@
 
 use std::{
     fs,
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::net::{SocketAddr, UnixDatagram},
+    },
     path::PathBuf,
     process::{Command, Output},
     sync::OnceLock,
@@ -17,9 +21,10 @@ use ib_testkit::{
 };
 use ib_transport::{
     Direction, MonotonicClock, Record, RecordWriter,
-    ibsim::{IbsimOptions, IbsimPort},
+    ibsim::{ClientInfo, Control, IbsimOptions, IbsimPort, control_type},
 };
 use ib_wire::{Lid, Sl};
+use zerocopy::{FromZeros as _, IntoBytes as _};
 
 /// The example `node_info`, built if it is not yet.
 fn node_info() -> PathBuf {
@@ -116,6 +121,45 @@ fn a_process_attaches_more_than_once_and_leaves_its_slots() {
     }
     let error = attach("nowhere", false).unwrap_err();
     assert!(error.to_string().contains("the node is unknown"), "{error}");
+}
+
+/// A client that died without a word: it announced a subnet manager on the node, and its sockets are gone.
+fn killed_manager(server: &str, node: &str) {
+    let address =
+        |name: &str| SocketAddr::from_abstract_name(format!("{server}:{name}\0")).unwrap();
+    // No process has this number.
+    let id = 1_u32 << 30;
+    let control = UnixDatagram::bind_addr(&address(&format!("ctl{id}"))).unwrap();
+    let _data = UnixDatagram::bind_addr(&address(&format!("in{id}"))).unwrap();
+    control.connect_addr(&address("ctl")).unwrap();
+    let mut info = ClientInfo::new_zeroed();
+    info.id = id.into();
+    info.issm = 1.into();
+    info.set_node_name(node.as_bytes());
+    let request = Control::new(control_type::CONNECT, 0, info.as_bytes());
+    control.send(request.as_bytes()).unwrap();
+    let mut reply = [0; Control::LEN];
+    control.recv(&mut reply).unwrap();
+    let reply = Control::parse(&reply).unwrap();
+    assert_eq!(reply.type_.get(), control_type::CONNECT);
+}
+
+#[test]
+fn the_seat_of_a_manager_that_was_killed_is_taken() {
+    let ibsim = Ibsim::start(&fabric("gen-line-2")).unwrap();
+    let node = "H-0010000000000000";
+    let options = IbsimOptions {
+        server: ibsim.name().to_owned(),
+        node: node.to_owned(),
+        announce_sm: true,
+    };
+    for _ in 0..3 {
+        killed_manager(ibsim.name(), node);
+        let port = IbsimPort::attach(&options, MonotonicClock::start()).unwrap();
+        assert_eq!(port.node(), node);
+        let error = IbsimPort::attach(&options, MonotonicClock::start()).unwrap_err();
+        assert!(error.to_string().ends_with("is alive"), "{error}");
+    }
 }
 
 #[test]

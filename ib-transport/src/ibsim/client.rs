@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use ib_mad::{Instant, Mad, MadAddress};
+use ib_mad::{AttributeId, Instant, Mad, MadAddress, Method, MgmtClass};
 use ib_wire::{Lid, Qpn, Sl};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -26,6 +26,9 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::{ClientInfo, Control, Datagram, control_type};
 use crate::{Clock, MadTransport, MonotonicClock, Received, TransportError};
+
+/// SMInfo (IBA vol. 1, 14.2.5.13).
+const SM_INFO: AttributeId = AttributeId(0x0020);
 
 /// How a simulated port is attached to.
 #[derive(Clone, Debug)]
@@ -78,7 +81,7 @@ impl IbsimPort {
     ///
     /// # Errors
     /// [`NoPort`](TransportError::NoPort) if no server listens under the name or it refuses us: no free
-    /// slot, an unknown node, or a subnet manager that is announced on the node already.
+    /// slot, an unknown node, or a subnet manager that is announced on the node already and is alive.
     pub fn attach(options: &IbsimOptions, clock: MonotonicClock) -> Result<Self, TransportError> {
         let server = &options.server;
         let (id, control, data) = bind_pair(server).map_err(io_error("bind a socket"))?;
@@ -89,26 +92,36 @@ impl IbsimPort {
         control
             .set_read_timeout(Some(Self::CONTROL_TIMEOUT))
             .map_err(io_error("set a time-out"))?;
-        let mut info = ClientInfo::new_zeroed();
-        info.id = id.into();
-        info.issm = u32::from(options.announce_sm).into();
-        info.set_node_name(options.node.as_bytes());
-        let request = Control::new(control_type::CONNECT, 0, info.as_bytes());
-        let reply = exchange(&control, &request, server)?;
-        if reply.type_.get() != control_type::CONNECT {
-            let node = if options.node.is_empty() {
-                "its default node"
-            } else {
-                &options.node
-            };
+        let connect = |is_sm: bool| {
+            let mut info = ClientInfo::new_zeroed();
+            info.id = id.into();
+            info.issm = u32::from(is_sm).into();
+            info.set_node_name(options.node.as_bytes());
+            let request = Control::new(control_type::CONNECT, 0, info.as_bytes());
+            let reply = exchange(&control, &request, server)?;
+            let is_granted = reply.type_.get() == control_type::CONNECT;
+            Ok::<_, TransportError>(is_granted.then(|| {
+                match ClientInfo::read_from_prefix(&reply.data) {
+                    Ok((answer, _)) => answer,
+                    Err(_) => info,
+                }
+            }))
+        };
+        let mut granted = connect(options.announce_sm)?;
+        // A manager that was killed keeps its seat. Who announces none is granted a slot all the same.
+        let is_seat_taken = granted.is_none() && options.announce_sm;
+        if is_seat_taken {
+            granted = connect(false)?;
+        }
+        let node = match options.node.as_str() {
+            "" => "its default node",
+            node => node,
+        };
+        let Some(info) = granted else {
             return Err(refused(format!(
-                "the simulator `{server}` refuses a client on {node}: the node is unknown, a subnet \
-                 manager sits there already, or no slot is free"
+                "the simulator `{server}` refuses a client on {node}: the node is unknown, or no slot is free"
             )));
-        }
-        if let Ok((answer, _)) = ClientInfo::read_from_prefix(&reply.data) {
-            info = answer;
-        }
+        };
         let mut port = Self {
             control,
             data,
@@ -122,10 +135,46 @@ impl IbsimPort {
         port.data
             .connect_addr(&slot)
             .map_err(io_error("connect to the slot's socket"))?;
+        if is_seat_taken && !port.vacate_seat()? {
+            return Err(refused(format!(
+                "the simulator `{server}` refuses a second subnet manager on {node}: one sits there and is alive"
+            )));
+        }
         if options.announce_sm {
             port.announce_sm(true)?;
         }
         Ok(port)
+    }
+
+    /// Asks for the SMInfo of the own node. The server passes that on to the manager that sits there, and frees the
+    /// seat if the manager's socket is gone: ibsim notices only then that a client was killed. Returns whether the seat
+    /// is free.
+    fn vacate_seat(&mut self) -> Result<bool, TransportError> {
+        let mut request = Mad::new(MadAddress::DIRECTED);
+        request
+            .header_mut()
+            .set_base_version(1)
+            .set_mgmt_class(MgmtClass::SUBN_DIRECTED)
+            .set_class_version(1)
+            .set_method(Method::GET)
+            .set_attribute_id(SM_INFO);
+        // DrSLID and DrDLID: the route of no hops has no LID-routed part.
+        for byte in request.bytes.iter_mut().skip(32).take(4) {
+            *byte = 0xff;
+        }
+        self.send(&request)?;
+        // The server reads both sockets in one loop. When it answers the second question, the request, which was there
+        // before the first one, has been passed on or returned.
+        for _ in 0..2 {
+            let question = Control::new(control_type::GET_PORT, self.slot, &[]);
+            exchange(&self.control, &question, &self.node)?;
+        }
+        while let Some(received) = self.take()? {
+            if let Received::Returned(_) = received {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The node we sit on, as the server names it.
