@@ -11,8 +11,8 @@ use std::{
 
 use clap::Args;
 use ib_diag::{
-    Batch, BatchOutcome, Collector, CollectorConfig, CollectorEvent, Contents, Named, NodeNameMap,
-    Snapshot,
+    Batch, BatchOutcome, Collector, CollectorConfig, CollectorEvent, Contents, LaneTables, Named,
+    NodeNameMap, Snapshot,
 };
 use ib_mad::{Engine, Input, Mad, MgmtClass};
 use ib_transport::{MonotonicClock, drive};
@@ -146,6 +146,16 @@ pub fn read_snapshot(file: &std::path::Path) -> Result<Snapshot, CliError> {
 impl Source {
     /// Reads the subnet. A file must hold what the contents name.
     pub fn snapshot(&self, contents: Contents) -> Result<Snapshot, CliError> {
+        self.snapshot_with(contents, LaneTables::All)
+    }
+
+    /// As [`snapshot`](Self::snapshot), but without the SLtoVL tables of pairs of ports that no packet passes: a device
+    /// has up to twice as many.
+    pub fn snapshot_of_routes(&self, contents: Contents) -> Result<Snapshot, CliError> {
+        self.snapshot_with(contents, LaneTables::Routed)
+    }
+
+    fn snapshot_with(&self, contents: Contents, lanes: LaneTables) -> Result<Snapshot, CliError> {
         let mut snapshot = match &self.from {
             From::File(snapshot) => {
                 let missing = contents - snapshot.contents;
@@ -157,7 +167,7 @@ impl Source {
                 }
                 (**snapshot).clone()
             }
-            From::Live(live) => live.collect(contents)?,
+            From::Live(live) => live.collect(contents, lanes)?,
         };
         snapshot.rename(&self.names);
         Ok(snapshot)
@@ -180,11 +190,12 @@ impl Source {
 }
 
 impl Live {
-    fn collect(&self, contents: Contents) -> Result<Snapshot, CliError> {
+    fn collect(&self, contents: Contents, lanes: LaneTables) -> Result<Snapshot, CliError> {
         let taken_at = SystemTime::now().duration_since(UNIX_EPOCH);
         let taken_at = taken_at.unwrap_or(Duration::ZERO).as_millis();
         let mut collector = Collector::new(CollectorConfig {
             contents,
+            lanes,
             ..self.config.clone()
         });
         let progress = Progress::new("reading", 0);

@@ -10,7 +10,7 @@ mod plan;
 
 use alloc::{
     boxed::Box,
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     vec::Vec,
 };
 
@@ -19,7 +19,7 @@ use ib_mad::{
     Method, MgmtClass, PortCounters, PortCountersExtended, RequestOptions, TransactionWindow,
     WindowConfig, WindowCounters,
 };
-use ib_routing::PortRef;
+use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{
     LinearForwardingTable, MulticastForwardingTable, NodeInfo, PartitionKeyTable, PortInfo,
     SlToVlMappingTable, SmInfo, SmpDirected, VlArbitrationTable,
@@ -41,6 +41,8 @@ use crate::{
 pub struct CollectorConfig {
     /// Attributes to read in addition to nodes, ports and cables.
     pub contents: Contents,
+    /// The SLtoVL tables to read of switches, if `contents` has [`Contents::QOS`].
+    pub lanes: LaneTables,
     /// The M_Key that is sent with every request. It must match the key of protected ports for them to be read.
     pub m_key: MKey,
     /// The largest distance in hops at which nodes are read; `None` reads as far as directed routes reach.
@@ -58,6 +60,7 @@ impl Default for CollectorConfig {
     fn default() -> Self {
         Self {
             contents: Contents::all(),
+            lanes: LaneTables::All,
             m_key: MKey(0),
             max_hops: None,
             counters_of_hosts: true,
@@ -69,6 +72,16 @@ impl Default for CollectorConfig {
             },
         }
     }
+}
+
+/// The SLtoVL tables of switches to read: a switch has one for each pair of an input and an output port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneTables {
+    /// Those of all pairs of ports with a cable.
+    All,
+    /// Those of the pairs that packets pass by the forwarding tables, which are read before. Without
+    /// [`Contents::FORWARDING`] the same as `All`.
+    Routed,
 }
 
 /// An event of a collector while it reads.
@@ -100,6 +113,8 @@ pub struct Collector {
     phase: Phase,
     window: TransactionWindow<(AgentIdx, Get)>,
     agents: Agents,
+    /// The agents of the switches whose SLtoVL tables are read once the forwarding tables are known.
+    lanes_later: BTreeMap<NodeIdx, AgentIdx>,
     /// Whether NodeInfo is read from the devices that the walk could not place.
     asks_unknown: bool,
     /// Ports whose agent for performance management has been added.
@@ -139,6 +154,7 @@ impl Collector {
         });
         Self {
             agents: Agents::new(config.window.per_destination.max(1)),
+            lanes_later: BTreeMap::new(),
             asks_unknown: true,
             counted: BTreeSet::new(),
             phase: Phase::Walking(Box::new(discovery)),
@@ -228,8 +244,17 @@ impl Collector {
     fn read(&mut self, subnet: &Subnet) {
         plan::lay_out(&mut self.snapshot, subnet);
         let contents = self.config.contents;
-        for (agent, gets) in plan::gets_after_walk(&self.snapshot, subnet, contents) {
-            self.agents.add(agent, gets);
+        let both = Contents::FORWARDING | Contents::QOS;
+        let are_later = self.config.lanes == LaneTables::Routed && contents.contains(both);
+        let lanes = match are_later {
+            true => LaneTables::Routed,
+            false => LaneTables::All,
+        };
+        for (agent, gets) in plan::gets_after_walk(&self.snapshot, subnet, contents, lanes) {
+            let index = self.agents.add(agent, gets);
+            if let (Agent::Smi(at, _), true) = (agent, are_later) {
+                self.lanes_later.insert(at.node, index);
+            }
         }
         let ports: Vec<PortRef> = self.snapshot.ports().map(|(at, _, _)| at).collect();
         for port in ports {
@@ -267,6 +292,10 @@ impl Collector {
             }
         }
         let is_over = self.agents.is_empty() && self.window.is_empty();
+        if is_over && !self.lanes_later.is_empty() {
+            self.read_lanes();
+            return self.run();
+        }
         if is_over && matches!(self.phase, Phase::Reading) {
             self.phase = Phase::Done;
             self.events.push_back(CollectorEvent::Done);
@@ -276,6 +305,16 @@ impl Collector {
                 done: self.done,
                 of: self.agents.known(),
             });
+        }
+    }
+
+    /// Requests the SLtoVL tables of the pairs of ports that packets pass by the tables that were read.
+    fn read_lanes(&mut self) {
+        let agents = core::mem::take(&mut self.lanes_later);
+        for (node, gets) in plan::lanes_of_routes(&self.snapshot) {
+            if let Some(&agent) = agents.get(&node) {
+                self.agents.extend(agent, gets);
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! written. Where entries change one after the other, a packet may meet an old entry at one switch and a new one
 //! at the next, so [`PortPairs::add_routes`] takes two tables for each switch and counts every mixture of them.
 
-use alloc::{vec, vec::Vec};
+use alloc::{collections::BTreeMap, vec, vec::Vec};
 
 use ib_wire::PortNum;
 
@@ -158,6 +158,26 @@ impl<'a> PortPairs<'a> {
         for (switch, outputs) in from_ends.iter_enumerated() {
             for output in outputs.iter() {
                 self.insert_from_ends(switch, output);
+            }
+        }
+    }
+
+    /// Adds the pairs that the tree of a multicast group joins, by the output ports of its switches. A packet enters a
+    /// switch of the tree from a member, from any other sender at the switch, or from a switch that sends it this way,
+    /// and leaves by all other ports of the tree.
+    pub fn add_tree(&mut self, outputs: &BTreeMap<SwitchIdx, PortSet>) {
+        let fabric = self.fabric;
+        for (&switch, ports) in outputs {
+            let from_switches = fabric.channels_from(switch).filter(|(_, channel)| {
+                let neighbour = outputs.get(&channel.to);
+                neighbour.is_some_and(|ports| ports.contains(channel.to_port))
+            });
+            let inputs: Vec<PortNum> = from_switches.map(|(_, channel)| channel.port).collect();
+            for output in ports.iter().filter(|&output| output != PortNum::MANAGEMENT) {
+                self.insert_from_ends(switch, output);
+                for &input in &inputs {
+                    self.insert(switch, input, output);
+                }
             }
         }
     }

@@ -77,7 +77,7 @@ pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
         true => Contents::all(),
         false => Contents::empty(),
     };
-    let mut snapshot = source.snapshot(contents)?;
+    let mut snapshot = source.snapshot_of_routes(contents)?;
     let mut earlier = earlier;
     if let Some(seconds) = args.interval {
         source.live("--interval")?;
@@ -87,7 +87,7 @@ pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
             ))
         })?;
         thread::sleep(seconds);
-        let later = source.snapshot(contents)?;
+        let later = source.snapshot_of_routes(contents)?;
         earlier = Some(std::mem::replace(&mut snapshot, later));
     }
     if let Some(file) = &args.sls {

@@ -163,7 +163,7 @@ fn read(source: &SourceArgs) -> Result<Routed, CliError> {
         true => Contents::all(),
         false => Contents::empty(),
     };
-    let snapshot = source.snapshot(contents)?;
+    let snapshot = source.snapshot_of_routes(contents)?;
     let fabric = snapshot.fabric();
     let lids = LidMap::of_fabric(&fabric);
     let routes = snapshot.routes(&fabric, &lids, Sl::ZERO);

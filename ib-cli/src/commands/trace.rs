@@ -55,7 +55,7 @@ fn mlid(text: &str) -> Result<Lid, String> {
 
 pub fn run(args: TraceArgs, as_json: bool) -> Result<Verdict, CliError> {
     let source = args.source.open()?;
-    let snapshot = source.snapshot(Contents::FORWARDING | Contents::QOS)?;
+    let snapshot = source.snapshot_of_routes(Contents::FORWARDING | Contents::QOS)?;
     let from = find(&snapshot, &args.start)?.port_of(&snapshot);
     let mut out = io::stdout().lock();
     if let Some(mlid) = args.mlid {

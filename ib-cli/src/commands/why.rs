@@ -40,7 +40,7 @@ Examples:
 
 pub fn run(args: WhyArgs, as_json: bool) -> Result<Verdict, CliError> {
     let contents = Contents::FORWARDING | Contents::QOS | Contents::COUNTERS;
-    let snapshot = args.source.snapshot(contents)?;
+    let snapshot = args.source.open()?.snapshot_of_routes(contents)?;
     let from = find(&snapshot, &args.start)?.port_of(&snapshot);
     let (_, dlid) = target(&snapshot, &args.to)?;
     let path = snapshot.path(from, dlid, args.sl);

@@ -5,14 +5,27 @@ use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use ib_routing::PortRef;
 use ib_wire::{PortNum, Vl};
 
+use crate::snapshot::Contents;
+
 use super::{Check, Checker, Finding, Severity};
 
+/// Looks at the tables of the pairs of ports that packets pass by the forwarding tables; at all tables if the
+/// forwarding tables were not read.
 pub(super) fn check(checker: &mut Checker<'_>) {
     let snapshot = checker.snapshot;
+    let fabric = snapshot.fabric();
+    let has_routes = snapshot.contents.contains(Contents::FORWARDING);
+    let pairs = has_routes.then(|| snapshot.port_pairs(&fabric));
+    let is_passed = |node, input, output| match (&pairs, fabric.switch_of(node)) {
+        (Some(pairs), Some(switch)) => pairs.contains(switch, input, output),
+        _ => true,
+    };
     for (index, node) in snapshot.nodes.iter_enumerated() {
         // The service levels that some table drops, as a bit mask by output port.
         let mut dropped: BTreeMap<PortNum, u16> = BTreeMap::new();
-        for (&(_, output), table) in &node.sl_to_vl {
+        let passed = node.sl_to_vl.iter();
+        let passed = passed.filter(|&(&(input, output), _)| is_passed(index, input, output));
+        for (&(_, output), table) in passed {
             let lanes = node.port(output).and_then(|port| port.info);
             let Some(lanes) = lanes.and_then(|info| info.operational_vls().count()) else {
                 continue;

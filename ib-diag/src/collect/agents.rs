@@ -65,7 +65,8 @@ impl Agents {
         }
     }
 
-    pub(super) fn add(&mut self, agent: Agent, gets: Vec<Get>) {
+    /// Adds an agent with its first requests. Returns its number.
+    pub(super) fn add(&mut self, agent: Agent, gets: Vec<Get>) -> AgentIdx {
         let index = AgentIdx(u32::try_from(self.queues.len()).unwrap_or(u32::MAX));
         self.queues.push(Queue {
             agent,
@@ -75,6 +76,7 @@ impl Agents {
             is_silent: false,
         });
         self.extend(index, gets);
+        index
     }
 
     /// Adds requests to the queue of an agent.

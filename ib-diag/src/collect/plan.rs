@@ -15,7 +15,7 @@ use ib_smp::{
 use ib_subnet::{Node, NodeId, PortId, Subnet};
 use ib_wire::{Lid, PortNum};
 
-use super::agents::Agent;
+use super::{LaneTables, agents::Agent};
 use crate::{
     counters::CounterReadings,
     snapshot::{Contents, SilentDevice, Snapshot, SnapshotNode},
@@ -141,6 +141,7 @@ pub(super) fn gets_after_walk(
     snapshot: &Snapshot,
     subnet: &Subnet,
     contents: Contents,
+    lanes: LaneTables,
 ) -> Vec<(Agent, Vec<Get>)> {
     let mut agents = Vec::new();
     for (index, node) in snapshot.nodes.iter_enumerated() {
@@ -158,7 +159,7 @@ pub(super) fn gets_after_walk(
                 false => Vec::new(),
             };
             for (number, _) in node.ports() {
-                gets.extend(gets_of_port(node, own(number), contents));
+                gets.extend(gets_of_port(node, own(number), contents, lanes));
             }
             agents.push((Agent::Smi(at, node.path), gets));
             continue;
@@ -171,7 +172,10 @@ pub(super) fn gets_after_walk(
             let at = own(number);
             let path = path_to(snapshot, at);
             if let (Some(path), true) = (path, port.info.is_some()) {
-                of_node.push((Agent::Smi(at, path), gets_of_port(node, at, contents)));
+                of_node.push((
+                    Agent::Smi(at, path),
+                    gets_of_port(node, at, contents, lanes),
+                ));
             } else if port.info.is_none() {
                 let what = What::PortInfo { extended };
                 not_reached.push(Get { port: at, what });
@@ -226,7 +230,12 @@ fn tables(node: &SnapshotNode, port: PortRef) -> Vec<Get> {
 }
 
 /// The tables of a port whose PortInfo is known.
-fn gets_of_port(node: &SnapshotNode, at: PortRef, contents: Contents) -> Vec<Get> {
+fn gets_of_port(
+    node: &SnapshotNode,
+    at: PortRef,
+    contents: Contents,
+    lanes: LaneTables,
+) -> Vec<Get> {
     let mut gets = Vec::new();
     let get = |port, what| Get {
         port: PortRef { port, ..at },
@@ -257,12 +266,13 @@ fn gets_of_port(node: &SnapshotNode, at: PortRef, contents: Contents) -> Vec<Get
     if is_end_port && is_sm && contents.contains(Contents::SM_INFO) {
         gets.push(get(at.port, What::SmInfo));
     }
-    let has_lanes = info.vl_cap() != VlCap::VL0 && !(is_switch && is_end_port);
-    if contents.contains(Contents::QOS) && has_lanes {
+    if contents.contains(Contents::QOS) && has_lanes(node, at.port) {
         let inputs = node.ports().filter(|(number, port)| {
             !is_switch || *number == PortNum::MANAGEMENT || port.peer.is_some()
         });
         match is_switch {
+            // They follow when it is known which pairs of ports the routes join.
+            true if lanes == LaneTables::Routed => {}
             true => gets.extend(inputs.map(|(input, _)| get(at.port, What::SlToVl { input }))),
             false => gets.push(get(at.port, What::SlToVl { input: PortNum(0) })),
         }
@@ -288,6 +298,36 @@ fn gets_of_port(node: &SnapshotNode, at: PortRef, contents: Contents) -> Vec<Get
         gets.extend(halves.map(|(half, _)| get(at.port, What::VlArbitration(half))));
     }
     gets
+}
+
+/// Whether a port has SLtoVL tables: it has several lanes, and is no port 0 of a switch.
+fn has_lanes(node: &SnapshotNode, port: PortNum) -> bool {
+    let info = node.port(port).and_then(|port| port.info);
+    let is_end_of_switch = node.is_switch() && port == PortNum::MANAGEMENT;
+    info.is_some_and(|info| info.vl_cap() != VlCap::VL0) && !is_end_of_switch
+}
+
+/// By switch, the requests for the SLtoVL tables of the pairs of ports that packets pass by the forwarding tables,
+/// multicast packets included.
+pub(super) fn lanes_of_routes(snapshot: &Snapshot) -> BTreeMap<NodeIdx, Vec<Get>> {
+    let fabric = snapshot.fabric();
+    let pairs = snapshot.port_pairs(&fabric);
+    let mut requests: BTreeMap<NodeIdx, Vec<Get>> = BTreeMap::new();
+    for (switch, input, output) in pairs.iter() {
+        let Some(&index) = fabric.switches().find(switch) else {
+            continue;
+        };
+        let node = snapshot.node(index);
+        if node.is_some_and(|node| has_lanes(node, output)) {
+            let port = PortRef {
+                node: index,
+                port: output,
+            };
+            let what = What::SlToVl { input };
+            requests.entry(index).or_default().push(Get { port, what });
+        }
+    }
+    requests
 }
 
 /// The directed route through a port whose link is up and whose other end the walk could not place. As a rule, the

@@ -6,12 +6,12 @@ use ib_routing::PortRef;
 use ib_sim::{Behaviour, DeviceProfile};
 use ib_smp::NodeType;
 use ib_testkit::lab::Lab;
-use ib_wire::PortNum;
+use ib_wire::{PortNum, Sl};
 
-use super::CollectorConfig;
+use super::{CollectorConfig, LaneTables};
 use crate::{
     counters::UnreadReason,
-    snapshot::Contents,
+    snapshot::{Contents, Snapshot},
     testing::{brought_up, collect, fabric, first_host, simulated},
 };
 
@@ -126,6 +126,43 @@ fn what_is_not_asked_for_is_not_read() {
             .ports()
             .any(|(_, _, port)| port.counters.extended.is_some())
     );
+}
+
+#[test]
+fn tables_of_the_pairs_that_packets_pass_are_enough_to_follow_them() {
+    for name in ["gen-ft-48-broken10", "gen-torus-5x5"] {
+        let fabric = fabric(name);
+        let sim = simulated(&fabric, true);
+        let read = |lanes| {
+            let contents = Contents::FORWARDING | Contents::QOS;
+            let config = CollectorConfig {
+                contents,
+                lanes,
+                ..CollectorConfig::default()
+            };
+            collect(&sim, first_host(&fabric), config).0
+        };
+        let (all, routed) = (read(LaneTables::All), read(LaneTables::Routed));
+        let tables = |snapshot: &Snapshot| -> usize {
+            let switches = snapshot.nodes.iter().filter(|node| node.is_switch());
+            switches.map(|node| node.sl_to_vl.len()).sum()
+        };
+        assert!(tables(&routed) < tables(&all), "{name}");
+        let hosts: Vec<_> = all.nodes.iter_enumerated().collect();
+        let hosts = hosts.into_iter().filter(|(_, node)| !node.is_switch());
+        let hosts: Vec<_> = hosts
+            .flat_map(|(index, node)| {
+                let ports = node.ports().filter(|(_, port)| port.lid().is_unicast());
+                ports.map(move |(port, found)| (PortRef { node: index, port }, found.lid()))
+            })
+            .collect();
+        for &(from, _) in &hosts {
+            for &(_, lid) in &hosts {
+                let [path, known] = [&routed, &all].map(|read| read.path(from, lid, Sl::ZERO));
+                assert_eq!(path.hops, known.hops, "{name}: {from:?} to {lid}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_routing::{
-    Fabric, FabricBuilder, LidMap, NewNode, PortRef, Routes, SlTable, VlMap, engine,
+    Fabric, FabricBuilder, LidMap, NewNode, PortPairs, PortRef, Routes, SlTable, VlMap, engine,
     mcast::{PortSet, Tree},
 };
 use ib_smp::{LinearForwardingTable, MulticastForwardingTable};
@@ -113,6 +113,29 @@ impl Snapshot {
         }
         map.set_injection(injection.unwrap_or(identity));
         map
+    }
+
+    /// The pairs of ports that packets pass by the forwarding tables, multicast packets included.
+    #[must_use]
+    pub fn port_pairs<'a>(&self, fabric: &'a Fabric) -> PortPairs<'a> {
+        let blocks = self
+            .nodes
+            .iter()
+            .filter_map(|node| node.lft.keys().next_back());
+        let blocks = blocks
+            .max()
+            .map_or(0, |&last| usize::from(last).saturating_add(1));
+        let mut pairs = PortPairs::new(fabric);
+        pairs.add_routes(blocks, |switch, block| {
+            let node = fabric.switches().find(switch);
+            let node = node.and_then(|&node| self.node(node));
+            let table = node.and_then(|node| node.lft.get(&block));
+            [table.map(LinearForwardingTable::as_bytes), None]
+        });
+        for tree in self.multicast_trees(fabric).values() {
+            pairs.add_tree(&tree.ports);
+        }
+        pairs
     }
 
     /// The multicast groups that at least one switch forwards: the output ports of each switch by multicast LID.

@@ -97,30 +97,14 @@ pub(crate) fn joined_by_healing<'a>(
     pairs
 }
 
-/// Adds the pairs that the trees of multicast groups join. A packet enters a tree from a member, from any other
-/// sender at the switch, or from a switch that sends it this way, and leaves by all other ports of the tree.
+/// Adds the pairs that the trees of multicast groups join.
 fn add_trees(at: Situation<'_>, pairs: &mut PortPairs<'_>) {
     let fabric = pairs.fabric();
     for tree in at.plan().trees().values() {
-        for (&guid, outputs) in tree {
-            let Some(switch) = fabric.switch_by_guid(guid) else {
-                continue;
-            };
-            let from_switches = fabric.channels_from(switch).filter(|(_, channel)| {
-                let neighbour = tree.get(&fabric.switch_guid(channel.to));
-                neighbour.is_some_and(|ports| ports.contains(channel.to_port))
-            });
-            let inputs: Vec<PortNum> = from_switches.map(|(_, channel)| channel.port).collect();
-            for output in outputs
-                .iter()
-                .filter(|&output| output != PortNum::MANAGEMENT)
-            {
-                pairs.insert_from_ends(switch, output);
-                for &input in &inputs {
-                    pairs.insert(switch, input, output);
-                }
-            }
-        }
+        let outputs = tree
+            .iter()
+            .filter_map(|(&guid, ports)| Some((fabric.switch_by_guid(guid)?, *ports)));
+        pairs.add_tree(&outputs.collect());
     }
 }
 
