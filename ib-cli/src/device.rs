@@ -7,7 +7,7 @@ use ib_mad::{Method, MgmtClass, Oui, WindowConfig};
 use ib_sm::{REPLICATION_CLASS, REPLICATION_OUI};
 pub use ib_transport::AnyPort as DevicePort;
 use ib_transport::{
-    MonotonicClock, PortOptions,
+    PortOptions,
     umad::{AgentClass, RmppSide},
 };
 
@@ -78,7 +78,6 @@ impl DeviceArgs {
         classes: &[(MgmtClass, u8, &'static [Method])],
         announce_sm: bool,
         timeout: Duration,
-        clock: MonotonicClock,
     ) -> Result<DevicePort, CliError> {
         let options = PortOptions {
             device: self.device.clone(),
@@ -102,7 +101,7 @@ impl DeviceArgs {
                 rmpp: RmppSide::User,
             })
             .collect();
-        DevicePort::open(&options, &classes, clock).map_err(|error| match &self.device {
+        DevicePort::open(&options, &classes).map_err(|error| match &self.device {
             Some(device) if device.starts_with("sim:") => CliError::at(device, error),
             _ => CliError::input(error),
         })

@@ -118,9 +118,7 @@ impl SourceArgs {
             ..CollectorConfig::default()
         };
         self.timeout.apply(&mut config.window);
-        let port = self
-            .device
-            .open(&classes, false, config.window.timeout, clock)?;
+        let port = self.device.open(&classes, false, config.window.timeout)?;
         Ok(Live {
             port: RefCell::new(port),
             clock,

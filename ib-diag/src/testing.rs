@@ -34,21 +34,20 @@ pub(crate) fn collect(
     at: PortRef,
     config: CollectorConfig,
 ) -> (Snapshot, Duration) {
-    let clock = sim.clock();
     let mut transport = sim.attach(at).unwrap();
     let mut collector = Collector::new(config);
-    let began: Instant = clock.now();
+    let began: Instant = sim.now();
     let done = drive(
         &mut collector,
         &mut transport,
-        &clock,
+        sim,
         |_, event| match event {
             CollectorEvent::Done => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         },
     );
     assert_eq!(done.unwrap(), Some(()));
-    let took = clock.now().since(began);
+    let took = sim.now().since(began);
     (collector.finish(), took)
 }
 

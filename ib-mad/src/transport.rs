@@ -9,36 +9,49 @@ use core::{convert::Infallible, ops::ControlFlow};
 use crate::{CallError, Client, ClientEvent, FailureReason, Request};
 use crate::{Engine, Input, Instant, Mad};
 
-/// Sends and receives management datagrams: an adapter, a simulator, a replayed capture.
+/// Sends and receives management datagrams: an adapter, a simulator, a link with faults.
+///
+/// A transport has no clock: whoever uses it reads the time and passes it. `now` never goes back.
 pub trait MadTransport {
     /// Why the transport refuses a datagram or cannot go on.
     type Error: TransportFailure;
 
-    /// Sends one datagram; does not wait for anything.
+    /// Sends one datagram at `now`; does not wait for an answer.
     ///
     /// # Errors
     /// An error that is [unreachable](TransportFailure::is_unreachable) if this datagram cannot go out while
     /// others may; any other error ends the use of the transport.
-    fn send(&mut self, mad: &Mad) -> Result<(), Self::Error>;
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), Self::Error>;
 
-    /// Waits for the next datagram until `deadline`, or for ever without one.
-    ///
-    /// `None` at the deadline. With a moment that has passed it returns what is there already.
+    /// The next datagram that has arrived at `now`; does not wait.
     ///
     /// # Errors
     /// The error ends the use of the transport.
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, Self::Error>;
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, Self::Error>;
+
+    /// Waits from `now` until a datagram may be there, or until `until`; without one, until a datagram may be there.
+    ///
+    /// It may return earlier; the caller reads the time again. Returns `false` if no datagram can ever arrive, as in
+    /// a simulated fabric in which nothing is under way.
+    ///
+    /// # Errors
+    /// The error ends the use of the transport.
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, Self::Error>;
 }
 
 impl<T: MadTransport + ?Sized> MadTransport for &mut T {
     type Error = T::Error;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), T::Error> {
-        (**self).send(mad)
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), T::Error> {
+        (**self).send(now, mad)
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, T::Error> {
-        (**self).recv(deadline)
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, T::Error> {
+        (**self).recv(now)
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, T::Error> {
+        (**self).wait(now, until)
     }
 }
 
@@ -64,27 +77,21 @@ pub enum Received {
     Returned(Mad),
 }
 
-/// Tells the time. The simulator's is virtual.
+/// Tells the time: the only place of a program that reads it. The simulator's is virtual.
 pub trait Clock {
     /// This moment; never before an earlier answer.
     fn now(&self) -> Instant;
-
-    /// The moment at which the last transmit was polled.
-    fn sent(&self) -> Instant {
-        self.now()
-    }
-
-    /// Records that a wait until `deadline` ended, with a datagram or without one, and returns the moment
-    /// at which it did, for the engine.
-    fn wake(&self, deadline: Option<Instant>, arrived: bool) -> Instant {
-        let _ = (deadline, arrived);
-        self.now()
-    }
 }
 
 /// Runs `engine` over `transport` until `on_event` breaks, and returns what it broke with.
 ///
-/// Returns `None` once the engine waits for nothing: no timer runs and the transport has nothing.
+/// Returns `None` once the engine waits for nothing: no timer runs and no datagram can arrive.
+///
+/// The engine sees only moments of events: the arrival of a datagram, the deadline of a timer, and the moment at which
+/// it sends. A timer that is handled late is handled at its deadline, and a datagram that is found after the deadline
+/// counts as received at it. So a recording of the datagrams holds all times that the engine has seen, but those of
+/// polls that had no effect. The reading before a transmit is the real time, as the engine may have computed for long
+/// and the time-out of a request starts when it is sent.
 ///
 /// ```
 /// use core::{convert::Infallible, ops::ControlFlow};
@@ -97,14 +104,17 @@ pub trait Clock {
 ///
 /// impl MadTransport for Echo {
 ///     type Error = Infallible;
-///     fn send(&mut self, mad: &Mad) -> Result<(), Infallible> {
+///     fn send(&mut self, _now: Instant, mad: &Mad) -> Result<(), Infallible> {
 ///         let mut answer = *mad;
 ///         answer.header_mut().set_method(Method::GET_RESP);
 ///         self.0 = Some(answer);
 ///         Ok(())
 ///     }
-///     fn recv(&mut self, _deadline: Option<Instant>) -> Result<Option<Received>, Infallible> {
+///     fn recv(&mut self, _now: Instant) -> Result<Option<Received>, Infallible> {
 ///         Ok(self.0.take().map(Received::Mad))
+///     }
+///     fn wait(&mut self, _now: Instant, _until: Option<Instant>) -> Result<bool, Infallible> {
+///         Ok(self.0.is_some())
 ///     }
 /// }
 ///
@@ -140,12 +150,15 @@ where
     T: MadTransport,
     C: Clock,
 {
+    let mut now = clock.now();
     loop {
-        while let Some(mad) = engine.poll_transmit(clock.now()) {
-            match transport.send(&mad) {
+        let sending = clock.now().max(now);
+        while let Some(mad) = engine.poll_transmit(sending) {
+            now = sending;
+            match transport.send(now, &mad) {
                 Ok(()) => {}
                 Err(error) if error.is_unreachable() => {
-                    engine.handle_input(clock.now(), Input::SendFailed(&mad));
+                    engine.handle_input(now, Input::SendFailed(&mad));
                 }
                 Err(error) => return Err(error),
             }
@@ -156,14 +169,80 @@ where
             }
         }
         let deadline = engine.poll_timeout();
-        match transport.recv(deadline)? {
-            Some(Received::Mad(mad)) => engine.handle_input(clock.now(), Input::Mad(&mad)),
-            Some(Received::Returned(mad)) => {
-                engine.handle_input(clock.now(), Input::Returned(&mad));
-            }
-            None if deadline.is_none() => return Ok(None),
-            None => engine.handle_timeout(clock.now()),
+        let turn = Turn::wait(transport, clock, now, deadline)?;
+        now = turn.at;
+        match turn.received {
+            Some(Received::Mad(mad)) => engine.handle_input(now, Input::Mad(&mad)),
+            Some(Received::Returned(mad)) => engine.handle_input(now, Input::Returned(&mad)),
+            None if turn.is_last && deadline.is_none() => return Ok(None),
+            None => engine.handle_timeout(now),
         }
+    }
+}
+
+/// Waits for the next datagram until `deadline`, or for ever without one: for a loop of one's own.
+///
+/// Returns the moment at which the wait ended as well. No datagram is returned at the deadline, and once none can
+/// ever arrive.
+///
+/// # Errors
+/// The transport's.
+pub fn receive<T: MadTransport, C: Clock>(
+    transport: &mut T,
+    clock: &C,
+    deadline: Option<Instant>,
+) -> Result<(Instant, Option<Received>), T::Error> {
+    let mut now = Instant::ZERO;
+    loop {
+        let turn = Turn::wait(transport, clock, now, deadline)?;
+        now = turn.at;
+        let is_due = deadline.is_some_and(|deadline| deadline <= now);
+        if turn.received.is_some() || turn.is_last || is_due {
+            return Ok((now, turn.received));
+        }
+    }
+}
+
+/// What ended a wait.
+struct Turn {
+    /// When: at the deadline at the latest.
+    at: Instant,
+    received: Option<Received>,
+    /// No datagram can ever arrive.
+    is_last: bool,
+}
+
+impl Turn {
+    /// Waits once, if nothing is there: until something may be, or until `deadline`. Time is `now` at least.
+    fn wait<T: MadTransport, C: Clock>(
+        transport: &mut T,
+        clock: &C,
+        now: Instant,
+        deadline: Option<Instant>,
+    ) -> Result<Self, T::Error> {
+        let moment = || {
+            let reading = clock.now();
+            deadline
+                .map_or(reading, |deadline| deadline.min(reading))
+                .max(now)
+        };
+        let at = moment();
+        let received = transport.recv(at)?;
+        if received.is_some() || deadline.is_some_and(|deadline| deadline <= at) {
+            return Ok(Self {
+                at,
+                received,
+                is_last: false,
+            });
+        }
+        let may_arrive = transport.wait(at, deadline)?;
+        let at = moment();
+        let received = transport.recv(at)?;
+        Ok(Self {
+            at,
+            received,
+            is_last: !may_arrive && received.is_none(),
+        })
     }
 }
 

@@ -56,7 +56,7 @@ pub use packet::PacketError;
 pub use sim::{Sim, SimInput};
 pub use together::drive_all;
 pub use trace::{PacketEnd, PacketFate, PacketHop, PacketId, PacketTrace};
-pub use transport::{SharedSim, SimClock, SimTransport};
+pub use transport::{SharedSim, SimTransport};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

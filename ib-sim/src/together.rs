@@ -26,23 +26,22 @@ where
     E: for<'a> Engine<Input<'a> = Input<'a>, Transmit = Mad>,
     T: MadTransport,
 {
-    let clock = sim.clock();
     loop {
         let mut received = true;
         // What arrives at this moment may call forth more at the same one.
         while received {
             received = false;
             for (place, (engine, transport)) in engines.iter_mut().enumerate() {
-                let now = clock.now();
+                let now = sim.now();
                 while let Some(mad) = engine.poll_transmit(now) {
-                    transport.send(&mad)?;
+                    transport.send(now, &mad)?;
                 }
                 while let Some(event) = engine.poll_event() {
                     if let ControlFlow::Break(value) = on_event(place, engine, event) {
                         return Ok(Some(value));
                     }
                 }
-                match transport.recv(Some(now))? {
+                match transport.recv(now)? {
                     Some(Received::Mad(mad)) => engine.handle_input(now, Input::Mad(&mad)),
                     Some(Received::Returned(mad)) => {
                         engine.handle_input(now, Input::Returned(&mad));
@@ -62,8 +61,8 @@ where
             sim.advance(end);
             return Ok(None);
         }
-        sim.advance(next.max(clock.now()));
-        let now = clock.now();
+        sim.advance(next.max(sim.now()));
+        let now = sim.now();
         for (engine, _) in engines.iter_mut() {
             if engine.poll_timeout().is_some_and(|at| at <= now) {
                 engine.handle_timeout(now);

@@ -1,4 +1,4 @@
-//! Transports and a clock over a shared fabric, for engines that run in the same process.
+//! Transports over a shared fabric and its virtual clock, for engines that run in the same process.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,9 +13,9 @@ use crate::frame::FrameIdx;
 use crate::node::PortIdx;
 use crate::sim::Sim;
 
-/// A fabric that several transports and a clock share. Clones are the same fabric.
+/// A fabric that several transports share, and its virtual clock. Clones are the same fabric.
 ///
-/// Time passes only while a caller waits in [`SimTransport`]'s `recv`, or by [`advance`](Self::advance).
+/// Time passes only while a caller waits in [`SimTransport`]'s `wait`, or by [`advance`](Self::advance).
 #[derive(Clone, Debug)]
 pub struct SharedSim(Rc<RefCell<Shared>>);
 
@@ -75,12 +75,6 @@ impl SharedSim {
         })
     }
 
-    /// The clock of the fabric.
-    #[must_use]
-    pub fn clock(&self) -> SimClock {
-        SimClock(self.clone())
-    }
-
     /// The next moment at which something happens by itself, if any.
     #[must_use]
     pub fn next_at(&self) -> Option<Instant> {
@@ -109,6 +103,22 @@ impl Shared {
         }
     }
 
+    /// Lets the next thing happen, if it happens until `until`. Returns whether it did.
+    fn step(&mut self, until: Option<Instant>) -> bool {
+        let next = self.sim.poll_timeout();
+        let next = next.filter(|&next| until.is_none_or(|until| next <= until));
+        if let Some(next) = next {
+            self.advance(next);
+        }
+        next.is_some()
+    }
+
+    /// Whether an inbox has a datagram.
+    fn has_arrived(&self, inbox: usize) -> bool {
+        let inbox = self.inboxes.get(inbox);
+        inbox.is_some_and(|inbox| !inbox.arrived.is_empty())
+    }
+
     /// The next datagram of an inbox.
     fn take(&mut self, inbox: usize) -> Option<Mad> {
         let frame = self.inboxes.get_mut(inbox)?.arrived.pop_front()?;
@@ -116,20 +126,16 @@ impl Shared {
     }
 }
 
-/// The virtual clock of a simulated fabric.
-#[derive(Clone, Debug)]
-pub struct SimClock(SharedSim);
-
-impl Clock for SimClock {
+impl Clock for SharedSim {
     fn now(&self) -> Instant {
-        self.0.0.borrow().sim.now()
+        self.0.borrow().sim.now()
     }
 }
 
 /// A host's port of the simulated fabric: a transport in virtual time.
 ///
-/// Waiting costs no real time: `recv` lets the fabric run until something arrives or the deadline is reached. Without
-/// a deadline it ends when nothing can ever arrive.
+/// Waiting costs no real time: `wait` lets the fabric run until something arrives or the moment is reached. Without
+/// one it ends when nothing can ever arrive.
 #[derive(Debug)]
 pub struct SimTransport {
     shared: SharedSim,
@@ -149,29 +155,33 @@ impl SimTransport {
 impl MadTransport for SimTransport {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
-        self.shared.0.borrow_mut().sim.send(self.port, mad);
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
+        let mut shared = self.shared.0.borrow_mut();
+        if shared.sim.now() < now {
+            shared.advance(now);
+        }
+        shared.sim.send(self.port, mad);
         Ok(())
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
         let mut shared = self.shared.0.borrow_mut();
-        loop {
-            if let Some(mad) = shared.take(self.inbox) {
-                return Ok(Some(Received::Mad(mad)));
+        while !shared.has_arrived(self.inbox) && shared.step(Some(now)) {}
+        Ok(shared.take(self.inbox).map(Received::Mad))
+    }
+
+    fn wait(&mut self, _: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        let mut shared = self.shared.0.borrow_mut();
+        while !shared.has_arrived(self.inbox) {
+            if shared.step(until) {
+                continue;
             }
-            let next = shared.sim.poll_timeout();
-            let next = next.filter(|&next| deadline.is_none_or(|deadline| next <= deadline));
-            match next {
-                Some(next) => shared.advance(next),
-                None => {
-                    if let Some(deadline) = deadline {
-                        shared.advance(deadline);
-                        // Events of this very moment have been handled above.
-                    }
-                    return Ok(None);
-                }
-            }
+            let Some(until) = until else {
+                return Ok(false);
+            };
+            shared.advance(until);
+            return Ok(true);
         }
+        Ok(true)
     }
 }

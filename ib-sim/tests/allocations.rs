@@ -13,7 +13,7 @@ use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_sim::{Sim, SimOptions};
 use ib_smp::{NodeInfo, SmpDirected};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
-use ib_transport::{Clock, MadTransport, MonotonicClock, Received, Record, Tap};
+use ib_transport::{Clock, MadTransport, MonotonicClock, Received, Record, Tap, receive};
 
 use ib_testkit::worked_traces::{H, at, fabric, path};
 
@@ -26,9 +26,10 @@ fn asked_for_hundred(
     let request = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(&[1, 7, 5]));
     mad.bytes = *request.as_bytes();
     let mut exchange = || {
-        transport.send(&mad).unwrap();
-        let deadline = clock.now().saturating_add(Duration::from_secs(5));
-        let answer = transport.recv(Some(deadline)).unwrap();
+        let now = clock.now();
+        transport.send(now, &mad).unwrap();
+        let deadline = now.saturating_add(Duration::from_secs(5));
+        let (_, answer) = receive(transport, clock, Some(deadline)).unwrap();
         assert!(matches!(answer, Some(Received::Mad(_))), "{answer:?}");
     };
     for _ in 0..100 {
@@ -52,7 +53,7 @@ fn the_allocator_is_counted() {
 fn an_exchange_in_the_process_asks_for_no_memory() {
     let sim = Sim::new(&fabric(), SimOptions::default()).share();
     let mut transport = sim.attach(at(H, 1)).unwrap();
-    assert_eq!(asked_for_hundred(&mut transport, &sim.clock()), 0);
+    assert_eq!(asked_for_hundred(&mut transport, &sim), 0);
 }
 
 #[test]
@@ -60,8 +61,8 @@ fn a_tap_asks_for_no_memory() {
     let sim = Sim::new(&fabric(), SimOptions::default()).share();
     let transport = sim.attach(at(H, 1)).unwrap();
     let mut seen = 0;
-    let mut tap = Tap::new(transport, sim.clock(), |_: &Record| seen += 1);
-    assert_eq!(asked_for_hundred(&mut tap, &sim.clock()), 0);
+    let mut tap = Tap::new(transport, |_: &Record| seen += 1);
+    assert_eq!(asked_for_hundred(&mut tap, &sim), 0);
     drop(tap);
     assert_eq!(seen, 400);
 }
@@ -80,7 +81,7 @@ fn an_exchange_over_the_socket_asks_for_no_memory() {
         node: "H".to_owned(),
         announce_sm: false,
     };
-    let mut port = IbsimPort::attach(&options, clock).unwrap();
+    let mut port = IbsimPort::attach(&options).unwrap();
     assert_eq!(asked_for_hundred(&mut port, &clock), 0);
     stop.store(true, Ordering::Relaxed);
     thread.join().unwrap().unwrap();

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         announce_sm: true,
     };
     let clock = MonotonicClock::start();
-    let mut port = IbsimPort::attach(&options, clock)?;
+    let mut port = IbsimPort::attach(&options)?;
     let mut sm = SubnetManager::new(SmConfig::default(), clock.now());
     drive(&mut sm, &mut port, &clock, |_, event| {
         println!("{event:?}");

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         announce_sm: false,
     };
     let clock = MonotonicClock::start();
-    let mut port = IbsimPort::attach(&options, clock)?;
+    let mut port = IbsimPort::attach(&options)?;
     let mut discovery = Discovery::new(DiscoveryConfig::default());
     drive(&mut discovery, &mut port, &clock, |_, event| match event {
         DiscoveryEvent::Done => ControlFlow::Break(()),

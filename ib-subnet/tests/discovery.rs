@@ -13,17 +13,17 @@ use ib_wire::{Guid, Lid, PortNum};
 
 fn discover(sim: &SharedSim, from: PortRef) -> (Discovered, Vec<DiscoveryEvent>) {
     let mut transport = sim.attach(from).unwrap();
-    discover_by(DiscoveryConfig::default(), &mut transport, sim.clock())
+    discover_by(DiscoveryConfig::default(), &mut transport, sim)
 }
 
 fn discover_by(
     config: DiscoveryConfig,
     transport: &mut impl MadTransport<Error = ib_transport::TransportError>,
-    clock: impl Clock,
+    clock: &impl Clock,
 ) -> (Discovered, Vec<DiscoveryEvent>) {
     let mut discovery = Discovery::new(config);
     let mut events = Vec::new();
-    let done = drive(&mut discovery, transport, &clock, |_, event| {
+    let done = drive(&mut discovery, transport, clock, |_, event| {
         let done = event == DiscoveryEvent::Done;
         events.push(event);
         match done {
@@ -179,7 +179,7 @@ fn time_outs_of_silent_nodes_overlap() {
         });
         let (found, _) = discover(&sim, from);
         assert_eq!(found.silent.len(), silent);
-        sim.clock().now().since(Instant::ZERO)
+        sim.now().since(Instant::ZERO)
     };
     let (none, one, twenty) = (takes(0), takes(1), takes(20));
     assert!(one > Duration::from_millis(100), "{one:?}");
@@ -227,30 +227,25 @@ fn two_switches_that_change_their_guids_are_named_and_the_walk_ends() {
 struct RealTime {
     sim: SharedSim,
     transport: SimTransport,
-    clock: MonotonicClock,
 }
 
 impl MadTransport for RealTime {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
-        self.transport.send(mad)
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
+        self.transport.send(now, mad)
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        loop {
-            let now = self.clock.now();
-            if let Some(received) = self.transport.recv(Some(now))? {
-                return Ok(Some(received));
-            }
-            let next = [self.sim.next_at(), deadline].into_iter().flatten().min();
-            match next {
-                Some(next) if next > now => thread::sleep(next.since(now)),
-                // Something happens now, or there is nothing to wait for.
-                Some(_) if deadline.is_none_or(|deadline| deadline > now) => {}
-                _ => return Ok(None),
-            }
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
+        self.transport.recv(now)
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        let next = [self.sim.next_at(), until].into_iter().flatten().min();
+        if let Some(next) = next {
+            thread::sleep(next.since(now));
         }
+        Ok(next.is_some())
     }
 }
 
@@ -275,9 +270,8 @@ fn time_outs_of_silent_nodes_overlap_by_the_wall_clock() {
     let mut transport = RealTime {
         transport: sim.attach(from).unwrap(),
         sim,
-        clock,
     };
-    let (found, _) = discover_by(config, &mut transport, clock);
+    let (found, _) = discover_by(config, &mut transport, &clock);
     assert_eq!(found.silent.len(), silent.len());
     let took = clock.now().since(Instant::ZERO);
     // One after the other they cost 8 s; together little more than one of them.
@@ -330,7 +324,7 @@ struct Stubborn {
 impl MadTransport for Stubborn {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    fn send(&mut self, _: Instant, mad: &Mad) -> Result<(), TransportError> {
         let mut answer = *mad;
         let (smp, _) = SmpDirected::parse_mut(&mut answer.bytes, 0).unwrap();
         smp.set_method(Method::GET_RESP)
@@ -363,8 +357,12 @@ impl MadTransport for Stubborn {
         Ok(())
     }
 
-    fn recv(&mut self, _: Option<Instant>) -> Result<Option<Received>, TransportError> {
+    fn recv(&mut self, _: Instant) -> Result<Option<Received>, TransportError> {
         Ok(self.answers.pop().map(Received::Mad))
+    }
+
+    fn wait(&mut self, _: Instant, _: Option<Instant>) -> Result<bool, TransportError> {
+        Ok(!self.answers.is_empty())
     }
 }
 
@@ -375,7 +373,7 @@ fn a_device_that_refuses_to_show_all_its_speeds_is_asked_for_the_others() {
         asked_for_all: 0,
     };
     let config = DiscoveryConfig::default();
-    let (found, _) = discover_by(config, &mut stubborn, MonotonicClock::start());
+    let (found, _) = discover_by(config, &mut stubborn, &MonotonicClock::start());
     assert_eq!(found.silent, []);
     let node = found.fabric.node_by_guid(Guid(7)).unwrap();
     let (_, port) = found

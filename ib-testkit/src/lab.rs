@@ -10,9 +10,9 @@ use std::{ops::ControlFlow, time::Duration};
 
 use ib_mad::{Engine, Input, Instant, Mad, MadHeader, Method};
 use ib_routing::{Fabric, NodeIdx, PortRef, SharedEngine};
-use ib_sim::{SharedSim, Sim, SimClock, SimNode, SimOptions, SimTransport};
+use ib_sim::{SharedSim, Sim, SimNode, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager, Summary};
-use ib_transport::{Clock, MadTransport, Received, TransportError, drive};
+use ib_transport::{Clock, MadTransport, Received, TransportError, drive, receive};
 use ib_wire::PortNum;
 
 use crate::fabrics::fabric;
@@ -35,10 +35,8 @@ pub struct Running {
     pub sm: SubnetManager,
     /// The manager's port.
     pub transport: Recorder,
-    /// The simulator.
+    /// The simulator, and its virtual time.
     pub sim: SharedSim,
-    /// Its virtual time.
-    pub clock: SimClock,
     /// Every event so far.
     pub events: Vec<Event>,
 }
@@ -53,13 +51,17 @@ pub struct Recorder {
 impl MadTransport for Recorder {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
         self.sent.push(*mad);
-        self.inner.send(mad)
+        self.inner.send(now, mad)
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        self.inner.recv(deadline)
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
+        self.inner.recv(now)
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        self.inner.wait(now, until)
     }
 }
 
@@ -169,15 +171,13 @@ impl Lab {
             .or_else(|| self.fabric.first_host())
             .expect("a CA with a link");
         let sim = Sim::new(&self.fabric, self.options).share();
-        let clock = sim.clock();
         Running {
-            sm: SubnetManager::new(self.config, clock.now()),
+            sm: SubnetManager::new(self.config, sim.now()),
             transport: Recorder {
                 inner: sim.attach(at).unwrap(),
                 sent: Vec::new(),
             },
             sim,
-            clock,
             events: Vec::new(),
         }
     }
@@ -206,7 +206,7 @@ impl Running {
         drive(
             &mut Checked(&mut self.sm),
             &mut self.transport,
-            &self.clock,
+            &self.sim,
             |_, event| {
                 let flow = on_event(&event);
                 events.push(event);
@@ -223,11 +223,11 @@ impl Running {
 
     /// Runs the manager for this long, or for so many inputs. Returns whether the time is over.
     pub fn run_for_at_most(&mut self, time: Duration, inputs: usize) -> bool {
-        let end = self.clock.now() + time;
+        let end = self.sim.now() + time;
         for _ in 0..inputs {
-            let now = self.clock.now();
+            let now = self.sim.now();
             while let Some(mad) = self.sm.poll_transmit(now) {
-                self.transport.send(&mad).unwrap();
+                self.transport.send(now, &mad).unwrap();
             }
             while let Some(event) = self.sm.poll_event() {
                 self.events.push(event);
@@ -236,16 +236,12 @@ impl Running {
                 return true;
             }
             let wake = self.sm.poll_timeout().map_or(end, |at| at.min(end));
-            match self.transport.recv(Some(wake)).unwrap() {
-                Some(Received::Mad(mad)) => {
-                    let now = self.clock.now();
-                    Checked(&mut self.sm).handle_input(now, Input::Mad(&mad));
-                }
-                Some(Received::Returned(mad)) => {
-                    let now = self.clock.now();
-                    Checked(&mut self.sm).handle_input(now, Input::Returned(&mad));
-                }
-                None => Checked(&mut self.sm).handle_timeout(self.clock.now()),
+            let (now, received) = receive(&mut self.transport, &self.sim, Some(wake)).unwrap();
+            let mut sm = Checked(&mut self.sm);
+            match received {
+                Some(Received::Mad(mad)) => sm.handle_input(now, Input::Mad(&mad)),
+                Some(Received::Returned(mad)) => sm.handle_input(now, Input::Returned(&mad)),
+                None => sm.handle_timeout(now),
             }
         }
         false
@@ -266,7 +262,7 @@ impl Running {
 
     /// Ends the manager and starts another one on the same port.
     pub fn restart(&mut self, config: SmConfig) {
-        self.sm = SubnetManager::new(config, self.clock.now());
+        self.sm = SubnetManager::new(config, self.sim.now());
         self.transport.sent.clear();
         self.events.clear();
     }
@@ -280,7 +276,7 @@ impl Running {
     /// Starts a sweep of the whole subnet by a command of the host.
     pub fn resweep(&mut self) -> Summary {
         self.transport.sent.clear();
-        let now = self.clock.now();
+        let now = self.sim.now();
         self.sm.resweep(now);
         self.run_until_up()
     }

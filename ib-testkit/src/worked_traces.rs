@@ -11,7 +11,7 @@ use ib_smp::{
     DrPath, LinearForwardingTable, PortInfo, PortInfoModifier, PortState, SmpDirected,
     SmpLidRouted, SwitchInfo,
 };
-use ib_transport::{Clock, MadTransport, Received};
+use ib_transport::{Clock, MadTransport, Received, receive};
 use ib_wire::{Guid, Lid, PortNum};
 
 /// The host that sends the requests.
@@ -84,14 +84,20 @@ impl Host {
 
     /// Sends a datagram, waits up to a second, and returns the response.
     pub fn exchange(&mut self, mad: &Mad) -> Option<Mad> {
-        self.transport.send(mad).unwrap();
+        self.send(mad);
         self.receive()
+    }
+
+    /// Sends a datagram now.
+    pub fn send(&mut self, mad: &Mad) {
+        self.transport.send(self.sim.now(), mad).unwrap();
     }
 
     /// The next datagram, within a second of virtual time.
     pub fn receive(&mut self) -> Option<Mad> {
-        let deadline = self.sim.clock().now() + std::time::Duration::from_secs(1);
-        match self.transport.recv(Some(deadline)).unwrap() {
+        let deadline = self.sim.now() + std::time::Duration::from_secs(1);
+        let (_, received) = receive(&mut self.transport, &self.sim, Some(deadline)).unwrap();
+        match received {
             Some(Received::Mad(mad)) => Some(mad),
             Some(Received::Returned(mad)) => panic!("{mad:?} came back"),
             None => None,

@@ -9,7 +9,7 @@ use ib_mad::{Instant, Mad};
 use ib_wire::Guid;
 
 use crate::{
-    MadTransport, MonotonicClock, Received, TransportError,
+    MadTransport, Received, TransportError,
     ibsim::{IbsimOptions, IbsimPort},
     umad::{AgentClass, PortSelector, UmadOptions, UmadPort},
 };
@@ -53,15 +53,11 @@ pub enum AnyPort {
 }
 
 impl AnyPort {
-    /// Opens the port for these classes; a simulator has them all. `clock` is the one that the engine is driven by.
+    /// Opens the port for these classes; a simulator has them all.
     ///
     /// # Errors
     /// Those of [`UmadPort::open`] and [`IbsimPort::attach`].
-    pub fn open(
-        options: &PortOptions,
-        classes: &[AgentClass],
-        clock: MonotonicClock,
-    ) -> Result<Self, TransportError> {
+    pub fn open(options: &PortOptions, classes: &[AgentClass]) -> Result<Self, TransportError> {
         let device = options.device.as_deref();
         if let Some(server) = device.and_then(|device| device.strip_prefix("sim:")) {
             let ibsim = IbsimOptions {
@@ -69,7 +65,7 @@ impl AnyPort {
                 node: options.node.clone(),
                 announce_sm: options.announce_sm,
             };
-            return Ok(Self::Ibsim(Box::new(IbsimPort::attach(&ibsim, clock)?)));
+            return Ok(Self::Ibsim(Box::new(IbsimPort::attach(&ibsim)?)));
         }
         let guid: Option<Guid> = device
             .filter(|device| device.starts_with("0x"))
@@ -83,7 +79,7 @@ impl AnyPort {
             timeout: UmadOptions::below(options.timeout),
             announce_sm: options.announce_sm,
         };
-        Ok(Self::Umad(Box::new(UmadPort::open(&umad, classes, clock)?)))
+        Ok(Self::Umad(Box::new(UmadPort::open(&umad, classes)?)))
     }
 
     /// The files to wait for, to read a datagram.
@@ -118,17 +114,24 @@ impl AnyPort {
 impl MadTransport for AnyPort {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
         match self {
-            Self::Umad(port) => port.send(mad),
-            Self::Ibsim(port) => port.send(mad),
+            Self::Umad(port) => port.send(now, mad),
+            Self::Ibsim(port) => port.send(now, mad),
         }
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
         match self {
-            Self::Umad(port) => port.recv(deadline),
-            Self::Ibsim(port) => port.recv(deadline),
+            Self::Umad(port) => port.recv(now),
+            Self::Ibsim(port) => port.recv(now),
+        }
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        match self {
+            Self::Umad(port) => port.wait(now, until),
+            Self::Ibsim(port) => port.wait(now, until),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ib_mad::{Instant, Mad};
 use ib_wire::random::SplitMix64;
 
-use crate::{Clock, MadTransport, Received};
+use crate::{MadTransport, Received};
 
 /// The faults of a [`Faulty`] transport. Shares are from 0.0, never, to 1.0, always.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,34 +38,27 @@ impl Default for FaultOptions {
 /// A transport that loses, delays and repeats what passes `transport`.
 ///
 /// ```
-/// use ib_mad::{Instant, Mad, MadAddress};
-/// use ib_transport::{Direction, FaultOptions, Faulty, MadTransport, Record, Replay};
+/// use ib_mad::Instant;
+/// use ib_transport::{FaultOptions, Faulty, MadTransport};
 ///
-/// let mad = Mad::new(MadAddress::DIRECTED);
-/// let arrived = Record { at: Instant::ZERO, direction: Direction::Received, mad };
-/// let replay = Replay::new([arrived]);
-/// let clock = replay.clock();
-/// let options = FaultOptions { loss: 1.0, ..FaultOptions::default() };
-/// let mut lossy = Faulty::new(replay, clock, options);
-/// assert_eq!(lossy.recv(Some(Instant::ZERO))?, None);
-/// # Ok::<(), ib_transport::TransportError>(())
+/// fn half_is_lost<T: MadTransport>(port: T) -> Faulty<T> {
+///     Faulty::new(port, FaultOptions { loss: 0.5, ..FaultOptions::default() })
+/// }
 /// ```
 #[derive(Debug)]
-pub struct Faulty<T, C> {
+pub struct Faulty<T> {
     transport: T,
-    clock: C,
     options: FaultOptions,
     random: SplitMix64,
     /// Datagrams that arrive later, and when; in no order.
     late: Vec<(Instant, Received)>,
 }
 
-impl<T: MadTransport, C: Clock> Faulty<T, C> {
-    /// Wraps `transport`; `clock` is the one that the engine is driven by, or a clone of it.
-    pub const fn new(transport: T, clock: C, options: FaultOptions) -> Self {
+impl<T: MadTransport> Faulty<T> {
+    /// Wraps `transport`.
+    pub const fn new(transport: T, options: FaultOptions) -> Self {
         Self {
             transport,
-            clock,
             options,
             random: SplitMix64::new(options.seed),
             late: Vec::new(),
@@ -77,9 +70,14 @@ impl<T: MadTransport, C: Clock> Faulty<T, C> {
         self.transport
     }
 
+    /// When the first of the delayed datagrams arrives.
+    fn next_due(&self) -> Option<Instant> {
+        self.late.iter().map(|(due, _)| *due).min()
+    }
+
     /// The datagram that is due first, if it is due at `now`.
     fn take_late(&mut self, now: Instant) -> Option<Received> {
-        let first = self.late.iter().map(|(due, _)| *due).min()?;
+        let first = self.next_due()?;
         if first > now {
             return None;
         }
@@ -88,124 +86,106 @@ impl<T: MadTransport, C: Clock> Faulty<T, C> {
     }
 
     /// Draws the faults of a datagram that arrived; what is left of it now.
-    fn arrive(&mut self, received: Received) -> Option<Received> {
+    fn arrive(&mut self, now: Instant, received: Received) -> Option<Received> {
         if self.random.happens(self.options.loss) {
             return None;
         }
         if self.random.happens(self.options.duplication) {
-            self.delay(received);
+            self.delay(now, received);
         }
         if self.random.happens(self.options.delayed) {
-            self.delay(received);
+            self.delay(now, received);
             return None;
         }
         Some(received)
     }
 
-    fn delay(&mut self, received: Received) {
+    fn delay(&mut self, now: Instant, received: Received) {
         let longest = u64::try_from(self.options.max_delay.as_nanos()).unwrap_or(u64::MAX);
         let nanos = self.random.next() % longest.saturating_add(1).max(1);
-        let due = self.clock.now().saturating_add(Duration::from_nanos(nanos));
+        let due = now.saturating_add(Duration::from_nanos(nanos));
         self.late.push((due, received));
     }
 }
 
-impl<T: MadTransport, C: Clock> MadTransport for Faulty<T, C> {
+impl<T: MadTransport> MadTransport for Faulty<T> {
     type Error = T::Error;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), T::Error> {
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), T::Error> {
         if self.random.happens(self.options.loss) {
             return Ok(());
         }
-        self.transport.send(mad)
+        self.transport.send(now, mad)
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, T::Error> {
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, T::Error> {
         loop {
-            if let Some(received) = self.take_late(self.clock.now()) {
+            if let Some(received) = self.take_late(now) {
                 return Ok(Some(received));
             }
-            let due = self.late.iter().map(|(due, _)| *due).min();
-            let until = [deadline, due].into_iter().flatten().min();
-            match self.transport.recv(until)? {
-                Some(received @ Received::Returned(_)) => return Ok(Some(received)),
-                Some(received) => {
-                    if let Some(received) = self.arrive(received) {
-                        return Ok(Some(received));
-                    }
-                }
-                // The transport has nothing until the deadline, and nothing is due before it.
-                None if until == deadline => return Ok(self.take_late(self.clock.now())),
-                None => {
-                    // A transport without time of its own may return before the moment.
-                    if let Some(received) = until.and_then(|until| self.take_late(until)) {
-                        return Ok(Some(received));
-                    }
-                }
+            let arrived = match self.transport.recv(now)? {
+                Some(received @ Received::Mad(_)) => self.arrive(now, received),
+                returned_or_none => return Ok(returned_or_none),
+            };
+            if arrived.is_some() {
+                return Ok(arrived);
             }
         }
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, T::Error> {
+        let due = self.next_due();
+        let until = [until, due].into_iter().flatten().min();
+        Ok(self.transport.wait(now, until)? || due.is_some())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::Cell, collections::VecDeque, rc::Rc};
+    use std::collections::VecDeque;
 
     use ib_mad::{MadAddress, TransactionId};
 
     use super::*;
     use crate::TransportError;
 
-    #[derive(Clone, Default)]
-    struct Hand(Rc<Cell<Instant>>);
-
-    impl Clock for Hand {
-        fn now(&self) -> Instant {
-            self.0.get()
-        }
-    }
-
     /// Has these datagrams, one a millisecond.
-    struct Source(VecDeque<(Instant, Mad)>, Hand);
+    struct Source(VecDeque<(Instant, Mad)>);
 
     impl MadTransport for Source {
         type Error = TransportError;
 
-        fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
-            self.0.push_back((self.1.now(), *mad));
+        fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
+            self.0.push_back((now, *mad));
             Ok(())
         }
 
-        fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-            match self.0.front() {
-                Some(&(at, mad)) if deadline.is_none_or(|deadline| at <= deadline) => {
-                    self.0.pop_front();
-                    self.1.0.set(at.max(self.1.now()));
-                    Ok(Some(Received::Mad(mad)))
-                }
-                _ => {
-                    let until = deadline.unwrap_or(self.1.now());
-                    self.1.0.set(until.max(self.1.now()));
-                    Ok(None)
-                }
-            }
+        fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
+            let arrived = self.0.front().is_some_and(|(at, _)| *at <= now);
+            let next = arrived.then(|| self.0.pop_front()).flatten();
+            Ok(next.map(|(_, mad)| Received::Mad(mad)))
+        }
+
+        fn wait(&mut self, _: Instant, _: Option<Instant>) -> Result<bool, TransportError> {
+            Ok(!self.0.is_empty())
         }
     }
 
     fn arrivals(options: FaultOptions) -> Vec<u64> {
-        let clock = Hand::default();
         let mads = (0..1000).map(|id| {
             let mut mad = Mad::new(MadAddress::DIRECTED);
             mad.header_mut().set_transaction_id(TransactionId(id));
             (Instant::from_nanos(id * 1_000_000), mad)
         });
-        let source = Source(mads.collect(), clock.clone());
-        let mut faulty = Faulty::new(source, clock, options);
-        let end = Instant::from_nanos(10_000_000_000);
+        let mut faulty = Faulty::new(Source(mads.collect()), options);
         let mut ids = Vec::new();
-        while let Some(Received::Mad(mad)) = faulty.recv(Some(end)).unwrap() {
-            ids.push(mad.header().transaction_id().0);
+        for tenth_of_ms in 0..11_000 {
+            let now = Instant::from_nanos(tenth_of_ms * 100_000);
+            while let Some(Received::Mad(mad)) = faulty.recv(now).unwrap() {
+                ids.push(mad.header().transaction_id().0);
+            }
         }
+        assert!(!faulty.wait(Instant::ZERO, None).unwrap());
         ids
     }
 

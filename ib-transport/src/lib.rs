@@ -24,9 +24,9 @@ pub use clock::MonotonicClock;
 #[cfg(all(feature = "umad", feature = "ibsim", target_os = "linux"))]
 pub use device::{AnyPort, PortOptions};
 pub use faulty::{FaultOptions, Faulty};
-pub use ib_mad::transport::{Clock, MadTransport, Received, TransportFailure, ask, drive};
-pub use replay::{Replay, ReplayClock};
-pub use tap::{Direction, Record, Tap, TappedClock};
+pub use ib_mad::transport::{Clock, MadTransport, Received, TransportFailure, ask, drive, receive};
+pub use replay::Replay;
+pub use tap::{Direction, Record, Tap};
 #[cfg(feature = "capture")]
 pub use tap::{RecordWriter, Recording, read_records};
 pub use transport::TransportError;

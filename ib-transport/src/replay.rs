@@ -1,104 +1,65 @@
-//! Playing a recording back to an engine: a production incident becomes a test.
+//! A recording, played back.
 
-use std::{cell::Cell, collections::VecDeque, rc::Rc};
+use std::{collections::VecDeque, ops::ControlFlow};
 
-use ib_mad::{Instant, Mad};
+use ib_mad::{Engine, Input, Instant, Mad};
 
-use crate::{Clock, Direction, MadTransport, Received, Record, TransportError};
+use crate::{Direction, Record, TransportError};
 
-/// A transport that answers from a recording, and checks that the engine sends what was recorded.
+/// Feeds an engine from a recording, and checks that the engine sends what was recorded.
 ///
-/// Time is the recording's: drive the engine by [`clock`](Self::clock).
+/// Time is the recording's. [`drive`](crate::drive) gives an engine only moments that are in a recording or follow from
+/// it, so the same engine makes the same decisions again.
 ///
 /// ```
-/// use ib_mad::{Instant, Mad, MadAddress};
-/// use ib_transport::{Clock, Direction, MadTransport, Received, Record, Replay};
+/// use core::{convert::Infallible, ops::ControlFlow};
+/// use ib_mad::{Call, Client, ClientConfig, ClientEvent, Instant, Mad, MadAddress, Method, MgmtClass, PortCounters};
+/// use ib_mad::Engine as _;
+/// use ib_transport::{Direction, Record, Replay};
+/// use ib_wire::{Lid, Sl};
 ///
-/// let mad = Mad::new(MadAddress::DIRECTED);
+/// // What a client sent, and the answer that it got.
+/// let call = || Call::<PortCounters>::get(MgmtClass::PERF, 0).to(MadAddress::gsi(Lid(7), Sl::ZERO));
+/// let mut client = Client::new(ClientConfig::default());
+/// client.ask(call())?;
+/// let sent = client.poll_transmit(Instant::ZERO).ok_or("nothing was sent")?;
+/// let mut answer = sent;
+/// answer.header_mut().set_method(Method::GET_RESP);
 /// let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
 /// let mut replay = Replay::new([
-///     Record { at: at(1), direction: Direction::Sent, mad },
-///     Record { at: at(3), direction: Direction::Received, mad },
+///     Record { at: at(1), direction: Direction::Sent, mad: sent },
+///     Record { at: at(3), direction: Direction::Received, mad: answer },
 /// ]);
-/// let clock = replay.clock();
-/// replay.send(&mad)?;
-/// assert_eq!(replay.recv(None)?, Some(Received::Mad(mad)));
-/// assert_eq!(clock.now(), at(3));
-/// # Ok::<(), ib_transport::TransportError>(())
+///
+/// let mut second = Client::new(ClientConfig::default());
+/// second.ask(call())?;
+/// let ended = replay.drive(&mut second, |_, event| match event {
+///     ClientEvent::Ended { .. } => ControlFlow::Break(()),
+///     ClientEvent::Unsolicited(_) => ControlFlow::Continue(()),
+/// })?;
+/// assert_eq!((ended, replay.now(), replay.left()), (Some(()), at(3), 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Replay {
     records: VecDeque<Record>,
-    clock: ReplayClock,
-}
-
-/// The time of a [`Replay`].
-///
-/// The first look after a wait is the moment of what ended it, the looks after that are that of the
-/// datagram which the engine sends next: the same times as of a [`TappedClock`](crate::TappedClock).
-#[derive(Clone, Debug, Default)]
-pub struct ReplayClock(Rc<Cell<Moments>>);
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Moments {
     now: Instant,
-    /// Whether a wait has ended that the engine has not taken in.
-    woke: bool,
-    /// When the engine sends, if that is what comes next.
-    next_send: Option<Instant>,
-}
-
-impl ReplayClock {
-    /// This moment of the recording, for every caller.
-    fn stands(&self) -> Instant {
-        self.0.get().now
-    }
-
-    fn advance(&self, to: Instant, woke: bool, next_send: Option<Instant>) {
-        let now = self.stands().max(to);
-        self.0.set(Moments {
-            now,
-            woke,
-            next_send,
-        });
-    }
-}
-
-impl Clock for ReplayClock {
-    fn now(&self) -> Instant {
-        let moments = self.0.get();
-        if moments.woke {
-            self.0.set(Moments {
-                woke: false,
-                ..moments
-            });
-            return moments.now;
-        }
-        moments
-            .next_send
-            .map_or(moments.now, |next| next.max(moments.now))
-    }
 }
 
 impl Replay {
-    /// A transport that plays `records`, which are in the order of time.
+    /// A player of `records`, which are in the order of time.
     #[must_use]
     pub fn new(records: impl IntoIterator<Item = Record>) -> Self {
-        let replay = Self {
-            records: records.into_iter().collect(),
-            clock: ReplayClock::default(),
-        };
+        let records: VecDeque<Record> = records.into_iter().collect();
         // The recording's clock may have been running for long: time starts with it.
-        if let Some(first) = replay.records.front() {
-            replay.clock.advance(first.at, false, None);
-        }
-        replay
+        let now = records.front().map_or(Instant::ZERO, |first| first.at);
+        Self { records, now }
     }
 
-    /// The clock to drive the engine by.
+    /// The moment that was reached; at first that of the first record.
     #[must_use]
-    pub fn clock(&self) -> ReplayClock {
-        self.clock.clone()
+    pub const fn now(&self) -> Instant {
+        self.now
     }
 
     /// Records that have not been played yet.
@@ -107,10 +68,54 @@ impl Replay {
         self.records.len()
     }
 
-    /// When the engine sends next, if that is what comes next.
-    fn next_send(&self) -> Option<Instant> {
-        let next = self.records.front()?;
-        (next.direction == Direction::Sent).then_some(next.at)
+    /// Runs `engine` on the recording until `on_event` breaks, and returns what it broke with.
+    ///
+    /// Returns `None` once the engine waits for nothing: no timer runs and the recording has ended.
+    ///
+    /// # Errors
+    /// [`Diverged`](TransportError::Diverged) if the engine sends what the recording does not have there, or sends
+    /// after its end.
+    pub fn drive<E, B>(
+        &mut self,
+        engine: &mut E,
+        mut on_event: impl FnMut(&mut E, E::Event) -> ControlFlow<B>,
+    ) -> Result<Option<B>, TransportError>
+    where
+        E: for<'a> Engine<Input<'a> = Input<'a>, Transmit = Mad>,
+    {
+        loop {
+            while let Some(mad) = engine.poll_transmit(self.sending()) {
+                self.now = self.sending();
+                if self.play_sent(&mad)? == Direction::Refused {
+                    engine.handle_input(self.now, Input::SendFailed(&mad));
+                }
+            }
+            while let Some(event) = engine.poll_event() {
+                if let ControlFlow::Break(value) = on_event(engine, event) {
+                    return Ok(Some(value));
+                }
+            }
+            let deadline = engine.poll_timeout();
+            let arrived = self.play_arrival(deadline);
+            let Some(at) = arrived.map(|record| record.at).or(deadline) else {
+                return Ok(None);
+            };
+            self.now = at.max(self.now);
+            match arrived {
+                Some(record) if record.direction == Direction::Returned => {
+                    engine.handle_input(self.now, Input::Returned(&record.mad));
+                }
+                Some(record) => engine.handle_input(self.now, Input::Mad(&record.mad)),
+                None => engine.handle_timeout(self.now),
+            }
+        }
+    }
+
+    /// When the engine sends, if it sends now.
+    fn sending(&self) -> Instant {
+        let next = self.records.front();
+        let next = next.filter(|record| record.direction == Direction::Sent);
+        next.map_or(self.now, |record| record.at.max(self.now))
     }
 
     /// Takes the next record if it is one that `fits`.
@@ -119,49 +124,28 @@ impl Replay {
         self.records.pop_front();
         Some(record)
     }
-}
 
-impl MadTransport for Replay {
-    type Error = TransportError;
-
-    /// # Errors
-    /// [`Diverged`](TransportError::Diverged) if the recording has another datagram here, or ends here;
-    /// [`Unreachable`](TransportError::Unreachable) where the layer below refused it.
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    /// Compares what the engine sends. Returns whether it was sent or refused.
+    fn play_sent(&mut self, mad: &Mad) -> Result<Direction, TransportError> {
         let sent = self.take(|record| record.direction == Direction::Sent && record.mad == *mad);
-        let Some(sent) = sent else {
+        if sent.is_none() {
             let mut expected = self.records.iter();
             let expected = expected.find(|record| record.direction == Direction::Sent);
             return Err(TransportError::Diverged {
                 sent: Box::new(*mad),
                 expected: expected.map(|record| Box::new(record.mad)),
             });
-        };
-        let refused = self.take(|record| record.direction == Direction::Refused);
-        self.clock.advance(sent.at, false, self.next_send());
-        match refused {
-            None => Ok(()),
-            Some(_) => Err(TransportError::Unreachable {
-                reason: "it was refused when it was recorded",
-            }),
         }
+        let refused = self.take(|record| record.direction == Direction::Refused);
+        Ok(refused.map_or(Direction::Sent, |_| Direction::Refused))
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        // Where the engine sent next, its timer had run out.
-        let until = deadline.map(|deadline| deadline.max(self.clock.stands()));
-        let due = |record: &Record| {
+    /// Takes the next record if it arrived until `deadline`. Where the engine sent next, its timer had run out.
+    fn play_arrival(&mut self, deadline: Option<Instant>) -> Option<Record> {
+        let until = deadline.map(|deadline| deadline.max(self.now));
+        self.take(|record| {
             record.direction != Direction::Sent && until.is_none_or(|until| record.at <= until)
-        };
-        let record = self.take(due);
-        let at = record.map(|record| record.at).or(deadline);
-        if let Some(at) = at {
-            self.clock.advance(at, true, self.next_send());
-        }
-        Ok(record.map(|record| match record.direction {
-            Direction::Returned => Received::Returned(record.mad),
-            _ => Received::Mad(record.mad),
-        }))
+        })
     }
 }
 

@@ -1,16 +1,14 @@
 //! Listening in: every datagram that passes a transport, with its time and direction.
 
-mod clock;
 #[cfg(feature = "capture")]
 mod packet;
 
 use ib_mad::{Instant, Mad, transport::TransportFailure as _};
 
-pub use clock::TappedClock;
 #[cfg(feature = "capture")]
 pub use packet::{RecordWriter, Recording, read_records};
 
-use crate::{Clock, MadTransport, Received};
+use crate::{MadTransport, Received};
 
 /// Direction of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,28 +36,22 @@ pub struct Record {
 
 /// A transport that shows each datagram to `sink` before it passes it on.
 ///
-/// A replay of the recording by [`Replay`](crate::Replay) brings an engine to the same decisions: in
-/// virtual time always, in real time if the engine was driven by a [`TappedClock`].
+/// A replay of the recording by [`Replay`](crate::Replay) brings an engine to the same decisions, if the engine was
+/// driven by [`drive`](crate::drive).
 #[derive(Debug)]
-pub struct Tap<T, C, S> {
+pub struct Tap<T, S> {
     transport: T,
-    clock: C,
     sink: S,
 }
 
-impl<T, C, S> Tap<T, C, S>
+impl<T, S> Tap<T, S>
 where
     T: MadTransport,
-    C: Clock,
     S: FnMut(&Record),
 {
-    /// Wraps `transport`; `clock` is the one that the engine is driven by, or a clone of it.
-    pub const fn new(transport: T, clock: C, sink: S) -> Self {
-        Self {
-            transport,
-            clock,
-            sink,
-        }
+    /// Wraps `transport`.
+    pub const fn new(transport: T, sink: S) -> Self {
+        Self { transport, sink }
     }
 
     /// The transport inside.
@@ -76,32 +68,33 @@ where
     }
 }
 
-impl<T, C, S> MadTransport for Tap<T, C, S>
+impl<T, S> MadTransport for Tap<T, S>
 where
     T: MadTransport,
-    C: Clock,
     S: FnMut(&Record),
 {
     type Error = T::Error;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), T::Error> {
-        let at = self.clock.sent();
-        self.show(at, Direction::Sent, mad);
-        let sent = self.transport.send(mad);
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), T::Error> {
+        self.show(now, Direction::Sent, mad);
+        let sent = self.transport.send(now, mad);
         if sent.as_ref().is_err_and(|error| error.is_unreachable()) {
-            self.show(at, Direction::Refused, mad);
+            self.show(now, Direction::Refused, mad);
         }
         sent
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, T::Error> {
-        let received = self.transport.recv(deadline)?;
-        let at = self.clock.wake(deadline, received.is_some());
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, T::Error> {
+        let received = self.transport.recv(now)?;
         match &received {
-            Some(Received::Mad(mad)) => self.show(at, Direction::Received, mad),
-            Some(Received::Returned(mad)) => self.show(at, Direction::Returned, mad),
+            Some(Received::Mad(mad)) => self.show(now, Direction::Received, mad),
+            Some(Received::Returned(mad)) => self.show(now, Direction::Returned, mad),
             None => {}
         }
         Ok(received)
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, T::Error> {
+        self.transport.wait(now, until)
     }
 }

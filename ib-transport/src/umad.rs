@@ -37,7 +37,7 @@ use self::{
     select::{SplitPort, check, no_port},
     sys::Fd,
 };
-use crate::{Clock, MadTransport, MonotonicClock, Received, TransportError};
+use crate::{MadTransport, Received, TransportError};
 
 /// A message from the fabric, longer than one datagram where the kernel joined its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,6 @@ pub struct UmadPort {
     timeout_ms: u32,
     /// As long as the longest message so far.
     buffer: Vec<u8>,
-    clock: MonotonicClock,
 }
 
 impl fmt::Debug for UmadPort {
@@ -115,16 +114,12 @@ impl fmt::Debug for UmadPort {
 }
 
 impl UmadPort {
-    /// Opens a port and registers `classes` on it. `clock` is the one that the engine is driven by.
+    /// Opens a port and registers `classes` on it.
     ///
     /// # Errors
     /// Each says what to do: no module, no port, no permission, no link, Ethernet, class taken by another
     /// program.
-    pub fn open(
-        options: &UmadOptions,
-        classes: &[AgentClass],
-        clock: MonotonicClock,
-    ) -> Result<Self, TransportError> {
+    pub fn open(options: &UmadOptions, classes: &[AgentClass]) -> Result<Self, TransportError> {
         let devices = devices().unwrap_or_default();
         let abi_version = abi_version();
         let speaks = |_: &_| abi_version.is_some_and(|version| version >= ABI_VERSION);
@@ -148,7 +143,6 @@ impl UmadPort {
             issm: None,
             timeout_ms: u32::try_from(options.timeout.as_millis()).unwrap_or(u32::MAX),
             buffer: vec![0; BUFFER_LEN],
-            clock,
         };
         for class in classes {
             opened.register(class)?;
@@ -239,15 +233,12 @@ impl UmadPort {
         node.write(&user, bytes, &mut self.buffer)
     }
 
-    /// Waits for the next message of any length until `deadline`, or for ever without one.
+    /// The next message of any length that has arrived; does not wait.
     ///
     /// # Errors
     /// As [`recv`](MadTransport::recv).
-    pub fn recv_message(
-        &mut self,
-        deadline: Option<Instant>,
-    ) -> Result<Option<Message>, TransportError> {
-        let message = self.wait(deadline)?.map(|(header, bytes)| Message {
+    pub fn recv_message(&mut self) -> Result<Option<Message>, TransportError> {
+        let message = self.read()?.map(|(header, bytes)| Message {
             address: header.address(),
             returned: header.status != 0,
             bytes: self.buffer.get(bytes).unwrap_or_default().to_vec(),
@@ -255,29 +246,12 @@ impl UmadPort {
         Ok(message)
     }
 
-    /// Waits for a message until `deadline`: its header, and the place of its bytes in the buffer.
-    fn wait(
-        &mut self,
-        deadline: Option<Instant>,
-    ) -> Result<Option<(UserMadHeader, Range<usize>)>, TransportError> {
-        loop {
-            if let Some(message) = self.node.read(&mut self.buffer)? {
-                return Ok(Some(message));
-            }
-            if let Some(gsi) = &self.gsi
-                && let Some(message) = gsi.read(&mut self.buffer)?
-            {
-                return Ok(Some(message));
-            }
-            let wait = deadline.map(|deadline| deadline.since(self.clock.now()));
-            let readable = match &self.gsi {
-                None => sys::wait_readable([self.node.as_fd()], wait),
-                Some(gsi) => sys::wait_readable([self.node.as_fd(), gsi.as_fd()], wait),
-            };
-            let readable = readable.map_err(|source| self.node.lost("wait for", source))?;
-            if !readable && deadline.is_some_and(|deadline| self.clock.now() >= deadline) {
-                return Ok(None);
-            }
+    /// The next message: its header, and the place of its bytes in the buffer.
+    fn read(&mut self) -> Result<Option<(UserMadHeader, Range<usize>)>, TransportError> {
+        let first = self.node.read(&mut self.buffer)?;
+        match &self.gsi {
+            Some(gsi) if first.is_none() => gsi.read(&mut self.buffer),
+            _ => Ok(first),
         }
     }
 }
@@ -285,14 +259,14 @@ impl UmadPort {
 impl MadTransport for UmadPort {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    fn send(&mut self, _: Instant, mad: &Mad) -> Result<(), TransportError> {
         self.send_message(&mad.address, &mad.bytes)
     }
 
     /// Of a message that the kernel joined, only the first 256 bytes: use
     /// [`recv_message`](UmadPort::recv_message) with [`RmppSide::Kernel`].
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        let received = self.wait(deadline)?.map(|(header, bytes)| {
+    fn recv(&mut self, _: Instant) -> Result<Option<Received>, TransportError> {
+        let received = self.read()?.map(|(header, bytes)| {
             let mut mad = Mad::new(header.address());
             let bytes = self.buffer.get(bytes).unwrap_or_default();
             // The kernel returns the start of the datagram after a time-out: its header is enough.
@@ -305,6 +279,16 @@ impl MadTransport for UmadPort {
             }
         });
         Ok(received)
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        let wait = until.map(|until| until.since(now));
+        let ready = match &self.gsi {
+            None => sys::wait_readable([self.node.as_fd()], wait),
+            Some(gsi) => sys::wait_readable([self.node.as_fd(), gsi.as_fd()], wait),
+        };
+        ready.map_err(|source| self.node.lost("wait for", source))?;
+        Ok(true)
     }
 }
 

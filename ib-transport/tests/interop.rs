@@ -20,7 +20,7 @@ use ib_testkit::{
     ibsim::{Ibsim, unique_name},
 };
 use ib_transport::{
-    Direction, MonotonicClock, Record, RecordWriter,
+    Direction, Record, RecordWriter,
     ibsim::{ClientInfo, Control, IbsimOptions, IbsimPort, control_type},
 };
 use ib_wire::{Lid, Sl};
@@ -106,7 +106,7 @@ fn a_process_attaches_more_than_once_and_leaves_its_slots() {
             node: node.to_owned(),
             announce_sm,
         };
-        IbsimPort::attach(&options, MonotonicClock::start())
+        IbsimPort::attach(&options)
     };
     // ibsim has ten slots; each round would need two more if they were not given back.
     for _ in 0..8 {
@@ -155,9 +155,9 @@ fn the_seat_of_a_manager_that_was_killed_is_taken() {
     };
     for _ in 0..3 {
         killed_manager(ibsim.name(), node);
-        let port = IbsimPort::attach(&options, MonotonicClock::start()).unwrap();
+        let port = IbsimPort::attach(&options).unwrap();
         assert_eq!(port.node(), node);
-        let error = IbsimPort::attach(&options, MonotonicClock::start()).unwrap_err();
+        let error = IbsimPort::attach(&options).unwrap_err();
         assert!(error.to_string().ends_with("is alive"), "{error}");
     }
 }
@@ -168,7 +168,7 @@ fn a_server_that_is_not_there_is_named() {
         server: "nobody-listens-here".to_owned(),
         ..IbsimOptions::default()
     };
-    let error = IbsimPort::attach(&options, MonotonicClock::start()).unwrap_err();
+    let error = IbsimPort::attach(&options).unwrap_err();
     assert!(
         error
             .to_string()

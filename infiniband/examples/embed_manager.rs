@@ -15,20 +15,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let fabric = "ring:switches=5,hosts=1".parse::<FabricSpec>()?.build()?;
     let host = fabric.first_host().ok_or("no host has a cable")?;
     let sim = Sim::new(&fabric, SimOptions::default()).share();
-    let (mut transport, clock) = (sim.attach(host)?, sim.clock());
-    let mut manager = SubnetManager::new(SmConfig::default(), clock.now());
-    let up = drive(
-        &mut manager,
-        &mut transport,
-        &clock,
-        |_, event| match event {
-            Event::SubnetUp(summary) => ControlFlow::Break(summary.fabric.lids),
-            _ => ControlFlow::Continue(()),
-        },
-    )?;
+    let mut transport = sim.attach(host)?;
+    let mut manager = SubnetManager::new(SmConfig::default(), sim.now());
+    let up = drive(&mut manager, &mut transport, &sim, |_, event| match event {
+        Event::SubnetUp(summary) => ControlFlow::Break(summary.fabric.lids),
+        _ => ControlFlow::Continue(()),
+    })?;
     println!("{} LIDs", up.ok_or("the subnet never came up")?);
     let switch: Destination = "0,1".parse()?;
-    let info: PortInfo = Port::new(transport, clock).get(&switch, 1)?;
+    let info: PortInfo = Port::new(transport, sim).get(&switch, 1)?;
     println!("port 1 of the next switch is {}", info.port_state());
     Ok(())
 }

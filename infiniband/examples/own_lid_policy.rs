@@ -30,8 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let fabric = "torus:4x4,hosts=1".parse::<FabricSpec>()?.build()?;
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let mut transport = sim.attach(fabric.first_host().ok_or("no host")?)?;
-    let mut sm = SubnetManager::new(SmConfig::default(), sim.clock().now()).with_lid_policy(Arc::new(ByNumber));
-    drive(&mut sm, &mut transport, &sim.clock(), |_, event| match event {
+    let mut sm = SubnetManager::new(SmConfig::default(), sim.now()).with_lid_policy(Arc::new(ByNumber));
+    drive(&mut sm, &mut transport, &sim, |_, event| match event {
         Event::SubnetUp(_) => ControlFlow::Break(()), _ => ControlFlow::Continue(()) })?;
     println!("highest LID {}", sm.lids().max_lid());
     Ok(())

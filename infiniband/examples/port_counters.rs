@@ -17,11 +17,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let fabric = "ring:switches=3,hosts=1".parse::<FabricSpec>()?.build()?;
     let host = fabric.first_host().ok_or("no host has a cable")?;
     let sim = Sim::new(&fabric, SimOptions::default()).share();
-    let (mut transport, clock) = (sim.attach(host)?, sim.clock());
-    let mut manager = SubnetManager::new(SmConfig::default(), clock.now());
-    drive(&mut manager, &mut transport, &clock, |_, event| match event {
+    let mut transport = sim.attach(host)?;
+    let mut manager = SubnetManager::new(SmConfig::default(), sim.now());
+    drive(&mut manager, &mut transport, &sim, |_, event| match event {
         Event::SubnetUp(_) => ControlFlow::Break(()), _ => ControlFlow::Continue(()) })?;
-    let mut port = Port::new(transport, clock);
+    let mut port = Port::new(transport, sim);
     let mut wanted = PortCountersExtended::default();
     wanted.set_port_select(1);
     for destination in manager.lids().destinations().iter() {

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     drive(
         &mut discovery,
         &mut transport,
-        &sim.clock(),
+        &sim,
         |_, event| match event {
             DiscoveryEvent::Done => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),

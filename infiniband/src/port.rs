@@ -46,14 +46,13 @@ pub fn open(
     device: &str,
 ) -> Result<Port<ib_transport::AnyPort, ib_transport::MonotonicClock>, ib_transport::TransportError>
 {
-    let clock = ib_transport::MonotonicClock::start();
     let options = ib_transport::PortOptions {
         device: Some(device.to_owned()),
         ..ib_transport::PortOptions::default()
     };
     let classes = ib_transport::umad::AgentClass::DIAGNOSTICS;
-    let transport = ib_transport::AnyPort::open(&options, &classes, clock)?;
-    Ok(Port::new(transport, clock))
+    let transport = ib_transport::AnyPort::open(&options, &classes)?;
+    Ok(Port::new(transport, ib_transport::MonotonicClock::start()))
 }
 
 impl<T: MadTransport, C: Clock> Port<T, C> {

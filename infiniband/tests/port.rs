@@ -4,13 +4,13 @@ use infiniband::{
     GetError, Port,
     mad::{CallError, MadStatus},
     routing::{NodeType, PortRef, generate::FabricSpec},
-    sim::{Sim, SimClock, SimOptions, SimTransport},
+    sim::{SharedSim, Sim, SimOptions, SimTransport},
     smp::{Destination, NodeInfo, PortInfo, SwitchInfo},
     wire::PortNum,
 };
 
 /// The port of the first CA of a ring.
-fn port() -> Port<SimTransport, SimClock> {
+fn port() -> Port<SimTransport, SharedSim> {
     let fabric = "ring:switches=5,hosts=1".parse::<FabricSpec>().unwrap();
     let fabric = fabric.build().unwrap();
     let mut nodes = fabric.nodes().iter_enumerated();
@@ -18,7 +18,7 @@ fn port() -> Port<SimTransport, SimClock> {
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let port = PortNum(1);
     let transport = sim.attach(PortRef { node, port }).unwrap();
-    Port::new(transport, sim.clock())
+    Port::new(transport, sim)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use ib_mad::{Engine, Input};
 use ib_routing::{Fabric, NodeType, PortRef, engine, generate::FabricSpec};
 use ib_sim::{Sim, SimOptions};
 use ib_sm::{Event, SmConfig, SubnetManager};
-use ib_transport::{Clock, MadTransport, Received};
+use ib_transport::{Clock, MadTransport, Received, receive};
 use ib_wire::PortNum;
 
 /// Number of calls that are printed.
@@ -65,25 +65,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let mut transport = sim.attach(port)?;
-    let clock = sim.clock();
     let config = SmConfig {
         routing_engines: vec![engine::MINHOP.clone(), engine::NUE.clone()],
         sweep_interval: None,
         ..SmConfig::default()
     };
     let mut calls = Calls::default();
-    let mut sm = SubnetManager::new(config, clock.now());
+    let mut sm = SubnetManager::new(config, sim.now());
     sm.hand_out_work();
-    until_up(&mut sm, &mut transport, &clock, &mut calls)?;
+    until_up(&mut sm, &mut transport, &sim, &mut calls)?;
     calls.print("bring-up");
     let cable = cable(&fabric).ok_or("no cable between switches")?;
     let rounds = env::args().nth(2).map_or(Ok(1), |rounds| rounds.parse())?;
     for _ in 0..rounds {
         sim.with(|sim| sim.unlink(cable))?;
-        until_up(&mut sm, &mut transport, &clock, &mut calls)?;
+        until_up(&mut sm, &mut transport, &sim, &mut calls)?;
         calls.print("cable pulled");
         sim.with(|sim| sim.relink(cable))?;
-        until_up(&mut sm, &mut transport, &clock, &mut calls)?;
+        until_up(&mut sm, &mut transport, &sim, &mut calls)?;
         calls.print("cable put back");
     }
     Ok(())
@@ -112,7 +111,7 @@ fn until_up(
             calls.time("handle_done", || sm.handle_done(clock.now(), done));
         }
         while let Some(mad) = calls.time("poll_transmit", || sm.poll_transmit(clock.now())) {
-            transport.send(&mad)?;
+            transport.send(clock.now(), &mad)?;
         }
         let mut up = false;
         while let Some(event) = sm.poll_event() {
@@ -124,7 +123,7 @@ fn until_up(
             return Ok(());
         }
         let deadline = calls.time("poll_timeout", || sm.poll_timeout());
-        match transport.recv(deadline)? {
+        match receive(transport, clock, deadline)?.1 {
             Some(Received::Mad(mad)) => calls.time("handle_input", || {
                 sm.handle_input(clock.now(), Input::Mad(&mad));
             }),

@@ -34,15 +34,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let sim = Sim::new(&fabric, SimOptions::default()).share();
         let mut transport = sim.attach(host)?;
-        let clock = sim.clock();
         println!("built in {:.1?}", start.elapsed());
         let config = SmConfig {
             routing_engines: vec![engine::MINHOP.clone()],
             ..SmConfig::default()
         };
-        let mut sm = SubnetManager::new(config, clock.now());
+        let mut sm = SubnetManager::new(config, sim.now());
         let mut last = Instant::now();
-        drive(&mut sm, &mut transport, &clock, |_, event| match event {
+        drive(&mut sm, &mut transport, &sim, |_, event| match event {
             Event::SubnetUp(summary) => {
                 println!("up after {:.1?}: {:?}", last.elapsed(), summary.mads);
                 ControlFlow::Break(())

@@ -31,14 +31,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         node,
         port: PortNum(1),
     })?;
-    let clock = sim.clock();
     let config = SmConfig {
         routing_engines: vec![engine::MINHOP.clone()],
         sweep_interval: None,
         ..SmConfig::default()
     };
-    let mut sm = SubnetManager::new(config, clock.now());
-    drive(&mut sm, &mut transport, &clock, |_, event| match event {
+    let mut sm = SubnetManager::new(config, sim.now());
+    drive(&mut sm, &mut transport, &sim, |_, event| match event {
         Event::SubnetUp(_) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     })?;
@@ -47,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let hosts: Vec<_> = hosts.into_iter().filter(|end| !end.is_switch()).collect();
     let gid = |index: usize| Gid::new(GidPrefix::DEFAULT, hosts[index % hosts.len()].guid);
     let lid = |index: usize| hosts[index % hosts.len()].range.base();
-    let now = clock.now();
+    let now = sim.now();
     let mut measure = |what: &str, request: &dyn Fn(usize) -> SaMad| {
         let begun = Instant::now();
         let mut answered = 0_usize;

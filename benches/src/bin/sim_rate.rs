@@ -8,7 +8,7 @@ use ib_mad::{Attribute, Mad, MadAddress, Method};
 use ib_routing::{FabricBuilder, NewNode, NodeType, PortRef};
 use ib_sim::{Sim, SimOptions};
 use ib_smp::{DrPath, NodeInfo, SmpDirected};
-use ib_transport::{MadTransport, Received};
+use ib_transport::{Clock as _, MadTransport, Received, receive};
 use ib_wire::{Guid, PortNum};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -42,13 +42,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     const COUNT: u32 = 2_000_000;
     let start = Instant::now();
     for _ in 0..32 {
-        transport.send(&mad)?;
+        transport.send(sim.now(), &mad)?;
     }
     let mut answered = 0;
-    while let Some(Received::Mad(_)) = transport.recv(None)? {
+    while let Some(Received::Mad(_)) = receive(&mut transport, &sim, None)?.1 {
         answered += 1;
         if answered + 32 <= COUNT {
-            transport.send(&mad)?;
+            transport.send(sim.now(), &mad)?;
         }
     }
     let seconds = start.elapsed().as_secs_f64();

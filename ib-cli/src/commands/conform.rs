@@ -87,7 +87,7 @@ pub fn run(args: ConformArgs, as_json: bool) -> Result<Verdict, CliError> {
         sm_key: args.sm_key,
     };
     let clock = MonotonicClock::start();
-    let mut port = open(&args, options.timeout, clock)?;
+    let mut port = open(&args, options.timeout)?;
     let mut results = Vec::new();
     for case in cases {
         let result = case
@@ -137,11 +137,7 @@ fn chosen(args: &ConformArgs) -> Result<Vec<&'static Case>, CliError> {
 }
 
 /// Opens the port as a subnet manager does, so that it receives orders, traps and reports.
-fn open(
-    args: &ConformArgs,
-    timeout: Duration,
-    clock: MonotonicClock,
-) -> Result<DevicePort, CliError> {
+fn open(args: &ConformArgs, timeout: Duration) -> Result<DevicePort, CliError> {
     const ASKED: &[Method] = &[Method::GET, Method::SET, Method::TRAP, Method::TRAP_REPRESS];
     let classes: &[(MgmtClass, u8, &'static [Method])] = &[
         (MgmtClass::SUBN_DIRECTED, 1, &[Method::GET, Method::SET]),
@@ -149,7 +145,7 @@ fn open(
         (MgmtClass::SUBN_ADM, 2, &[Method::REPORT]),
         (MgmtClass::PERF, 1, &[]),
     ];
-    args.device.open(classes, true, timeout, clock)
+    args.device.open(classes, true, timeout)
 }
 
 fn word(result: &CaseResult) -> (&'static str, &str) {

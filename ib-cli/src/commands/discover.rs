@@ -152,7 +152,7 @@ impl DiscoverArgs {
         };
         self.timeout.apply(&mut config.window);
         let timeout = config.window.timeout;
-        let mut port = self.device.open(&classes, false, timeout, clock)?;
+        let mut port = self.device.open(&classes, false, timeout)?;
         let mut discovery = Discovery::new(config);
         let progress = Progress::new("nodes found", 0);
         let mut nodes = 0;

@@ -144,9 +144,7 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
     let mut config = ClientConfig::default();
     args.timeout.apply(&mut config.window);
     let mut asker = Asker {
-        port: args
-            .device
-            .open(&classes, false, config.window.timeout, clock)?,
+        port: args.device.open(&classes, false, config.window.timeout)?,
         clock,
         client: Client::new(config),
         m_key: args.m_key,

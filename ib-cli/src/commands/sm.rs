@@ -8,12 +8,12 @@ use std::{
     net::SocketAddr,
     ops::ControlFlow,
     path::PathBuf,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use ib_mad::{Method, MgmtClass};
+use ib_mad::{Instant, Method, MgmtClass};
 use ib_sm::{Conduct, Event, REPLICATION_CLASS, REPLICATION_CLASS_VERSION, SubnetManager};
-use ib_transport::{Clock as _, MonotonicClock, Record, Tap, TappedClock, drive};
+use ib_transport::{Clock as _, MonotonicClock, Record, Tap, drive};
 use ib_wire::Guid;
 
 use crate::{
@@ -115,7 +115,8 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         Method::DELETE,
     ];
     const REPLICATION: &[Method] = &[Method::GET, Method::SET];
-    let began = Instant::now();
+    // The recording needs the date at which the clock began.
+    let (clock, epoch) = (MonotonicClock::start(), SystemTime::now());
     let mut config = args.sm.config()?;
     config.takeover = args.takeover;
     if args.print_config {
@@ -137,9 +138,6 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         sa_db: SaDb::open(args.sa_db, &mut config)?,
         dump_dir: args.sm.dump_dir.clone(),
     };
-    // Opening the port takes milliseconds, so both clocks are read before it.
-    let (clock, epoch) = (MonotonicClock::start(), SystemTime::now());
-    let epoch = epoch.duration_since(UNIX_EPOCH);
     let classes = [
         (MgmtClass::SUBN_LID, 1, SMP),
         (MgmtClass::SUBN_DIRECTED, 1, SMP),
@@ -156,7 +154,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         device.device = Some(config.host.guid.to_string());
     }
     let only_reads = args.observe || args.dry_run;
-    let mut port = device.open(&classes, !only_reads, timeout, clock)?;
+    let mut port = device.open(&classes, !only_reads, timeout)?;
     if let Some(file) = args.cluster {
         config.cluster = cluster::role(file, args.predefined_lids, &config, &mut port, &clock)?;
     }
@@ -172,14 +170,11 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         stderr::info(&chosen);
     }
     let wakeable = |error: io::Error| CliError::at("the port", error);
-    let (port, waker) = WakeablePort::new(port, clock).map_err(wakeable)?;
+    let (port, waker) = WakeablePort::new(port).map_err(wakeable)?;
+    let epoch = epoch.duration_since(UNIX_EPOCH);
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
-    // A recording can be replayed, because the engine reads no times except those in the file.
-    let clock = port.clock(TappedClock::new(clock));
-    let mut transport = Tap::new(port, clock.clone(), |record: &Record| {
-        recording.write(record)
-    });
+    let mut transport = Tap::new(port, |record: &Record| recording.write(record));
     let conduct = match only_reads {
         true => Conduct::Observe,
         false => Conduct::Manage,
@@ -245,7 +240,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     }
     managed.keep(clock.now());
     let sm = &managed.sm;
-    let elapsed = began.elapsed();
+    let elapsed = clock.now().since(Instant::ZERO);
     let report = observer.report(sm, elapsed);
     let mut out = io::stdout().lock();
     if json {

@@ -97,11 +97,10 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
     let mut options = SimOptions::default();
     args.simulation.apply(&mut options);
     let sim = Sim::new(&fabric, options).share();
-    let clock = sim.clock();
     let mut transport = sim
         .attach(at)
         .map_err(|error| CliError::at("--sm", error))?;
-    let mut sm = SubnetManager::new(config, clock.now());
+    let mut sm = SubnetManager::new(config, sim.now());
     let mut observer = ProgressObserver::new();
     let then = || args.then.iter().zip(places.iter().copied());
     let reports = match args.sm.pcap.as_deref() {
@@ -109,7 +108,7 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         None => bring_up(&mut sm, &mut transport, &sim, &mut observer, then()),
         Some(file) => {
             let mut recording = Recording::create(Some(file), Duration::ZERO)?;
-            let mut tap = Tap::new(transport, clock.clone(), |record: &Record| {
+            let mut tap = Tap::new(transport, |record: &Record| {
                 recording.write(record);
             });
             let reports = bring_up(&mut sm, &mut tap, &sim, &mut observer, then());
@@ -148,7 +147,7 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         report.print_json(&mut out)?;
     } else {
         report.print_text(&mut out)?;
-        let virtual_time = clock.now().since(ib_mad::Instant::ZERO);
+        let virtual_time = sim.now().since(ib_mad::Instant::ZERO);
         let times = format!(
             "in {:.3} ms of virtual time, {:.3} ms on the clock",
             virtual_time.as_secs_f64() * 1e3,
@@ -173,10 +172,8 @@ fn bring_up<'a>(
     observer: &mut ProgressObserver,
     changes: impl Iterator<Item = (&'a FabricChange, PortRef)>,
 ) -> Result<Vec<ChangeReport>, CliError> {
-    drive(sm, transport, &sim.clock(), |_, event| {
-        observer.event(&event)
-    })
-    .map_err(|error| CliError::at("the simulator", error))?;
+    drive(sm, transport, sim, |_, event| observer.event(&event))
+        .map_err(|error| CliError::at("the simulator", error))?;
     let run = |(change, at)| changes::run(change, at, sim, sm, transport, observer);
     changes.map(run).collect()
 }

@@ -109,7 +109,7 @@ impl Subnet {
             node: node.to_owned(),
             announce_sm: false,
         };
-        let mut port = IbsimPort::attach(&options, clock).expect("the node is there");
+        let mut port = IbsimPort::attach(&options).expect("the node is there");
         let mut client = Client::new(ClientConfig::default());
         let answer = ask(&mut client, call, &mut port, &clock).expect("the port works");
         answer.expect("the administrator agrees")

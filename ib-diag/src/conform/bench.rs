@@ -9,7 +9,7 @@ use core::{ops::ControlFlow, time::Duration};
 
 use ib_mad::{
     Attribute, AttributeId, Instant, Mad, MadAddress, MadStatus, Method, MgmtClass, TransactionId,
-    transport::{Clock, MadTransport, Received, TransportFailure as _, drive},
+    transport::{Clock, MadTransport, Received, TransportFailure as _, drive, receive},
 };
 use ib_smp::{DrDirection, DrPath, SmInfo, SmState, SmpDirected, SmpLidRouted};
 use ib_wire::{Lid, MKey};
@@ -72,7 +72,7 @@ pub(super) struct Over<'a, T: MadTransport, C> {
 
 impl<T: MadTransport, C: Clock> Wire for Over<'_, T, C> {
     fn send(&mut self, mad: &Mad) -> Outcome {
-        match self.transport.send(mad) {
+        match self.transport.send(self.clock.now(), mad) {
             Ok(()) => Ok(()),
             // An unreachable destination counts as one that does not answer.
             Err(error) if error.is_unreachable() => Ok(()),
@@ -84,10 +84,13 @@ impl<T: MadTransport, C: Clock> Wire for Over<'_, T, C> {
     }
 
     fn recv(&mut self, deadline: Instant) -> Result<Option<Received>, Stop> {
-        self.transport.recv(Some(deadline)).map_err(|error| {
-            self.error = Some(error);
-            Stop::Broken
-        })
+        match receive(self.transport, self.clock, Some(deadline)) {
+            Ok((_, received)) => Ok(received),
+            Err(error) => {
+                self.error = Some(error);
+                Err(Stop::Broken)
+            }
+        }
     }
 
     fn now(&self) -> Instant {

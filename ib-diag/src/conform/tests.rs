@@ -20,8 +20,7 @@ fn agents() -> (SharedSim, PortRef) {
 
 fn run(case: &Case, sim: &SharedSim, at: PortRef) -> CaseResult {
     let mut transport = sim.attach(at).unwrap();
-    let clock = sim.clock();
-    case.run(&mut transport, &clock, &ConformOptions::default())
+    case.run(&mut transport, sim, &ConformOptions::default())
         .unwrap()
 }
 
@@ -111,11 +110,10 @@ fn our_manager_and_administrator_keep_every_rule() {
 /// Runs the cases of a subject against agents whose answers `spoil` corrupts, and returns the cases that fail.
 fn failing(subject: Subject, spoil: fn(&mut Mad)) -> Vec<&'static str> {
     let (sim, at) = agents();
-    let clock = sim.clock();
     let mut transport = Tampered::new(sim.attach(at).unwrap(), spoil);
     let options = ConformOptions::default();
     let failed = subject.cases().filter(|case| {
-        let result = case.run(&mut transport, &clock, &options).unwrap();
+        let result = case.run(&mut transport, &sim, &options).unwrap();
         matches!(result, CaseResult::Fail(_))
     });
     failed.map(|case| case.id).collect()

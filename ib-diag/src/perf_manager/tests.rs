@@ -25,7 +25,7 @@ impl Watched {
     fn new(config: PerfManagerConfig) -> Self {
         let fabric = fabric("gen-ring-5");
         let sim = simulated(&fabric, true);
-        let manager = PerfManager::new(config, sim.clock().now());
+        let manager = PerfManager::new(config, sim.now());
         Self {
             fabric,
             sim,
@@ -35,19 +35,18 @@ impl Watched {
 
     /// Runs one sweep when it is due. Returns the events of the sweep and the time that passed before it was due.
     fn sweep(&mut self) -> (Vec<PerfManagerEvent>, Duration) {
-        let clock = self.sim.clock();
-        let began = clock.now();
+        let began = self.sim.now();
         let mut transport = self.sim.attach(first_host(&self.fabric)).unwrap();
         let mut events = Vec::new();
         let mut waited = Duration::ZERO;
         let done = drive(
             &mut self.manager,
             &mut transport,
-            &clock,
+            &self.sim,
             |manager, event| {
                 if event == PerfManagerEvent::SweepDue {
-                    waited = clock.now().since(began);
-                    manager.begin(clock.now(), None);
+                    waited = self.sim.now().since(began);
+                    manager.begin(self.sim.now(), None);
                     return ControlFlow::Continue(());
                 }
                 let is_done = matches!(event, PerfManagerEvent::SweepDone { .. });
@@ -181,11 +180,10 @@ fn a_sweep_begins_at_each_interval_and_forgets_ports_that_left() {
     watched
         .sim
         .with(|sim| sim.set_behaviour(port.node, Behaviour::Silent));
-    let clock = watched.sim.clock();
-    let first = clock.now();
+    let first = watched.sim.now();
     let (events, waited) = watched.sweep();
     assert!(waited > Duration::from_secs(59), "{waited:?}");
-    assert!(clock.now() > first);
+    assert!(watched.sim.now() > first);
     // The walk did not find the host, so its port and its totals are gone.
     assert!(watched.manager.port(at).is_none(), "{events:?}");
 }
@@ -215,14 +213,18 @@ fn ports_that_left_keep_their_totals_if_told_so() {
 fn an_agent_that_does_not_respond_is_reported_as_unread() {
     let mut watched = Watched::new(PerfManagerConfig::default());
     let (port, at) = watched.other_host();
-    let clock = watched.sim.clock();
     let known = {
         let mut walk = ib_subnet::Discovery::new(ib_subnet::DiscoveryConfig::default());
         let mut transport = watched.sim.attach(first_host(&watched.fabric)).unwrap();
-        drive(&mut walk, &mut transport, &clock, |_, event| match event {
-            ib_subnet::DiscoveryEvent::Done => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        })
+        drive(
+            &mut walk,
+            &mut transport,
+            &watched.sim,
+            |_, event| match event {
+                ib_subnet::DiscoveryEvent::Done => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            },
+        )
         .unwrap();
         walk.finish().subnet
     };
@@ -232,9 +234,9 @@ fn an_agent_that_does_not_respond_is_reported_as_unread() {
     let mut transport = watched.sim.attach(first_host(&watched.fabric)).unwrap();
     let manager = &mut watched.manager;
     let mut unread = Vec::new();
-    drive(manager, &mut transport, &clock, |manager, event| {
+    drive(manager, &mut transport, &watched.sim, |manager, event| {
         match event {
-            PerfManagerEvent::SweepDue => manager.begin(clock.now(), Some(&known)),
+            PerfManagerEvent::SweepDue => manager.begin(watched.sim.now(), Some(&known)),
             PerfManagerEvent::Unread { port, reason, .. } => unread.push((port, reason)),
             PerfManagerEvent::SweepDone { unread, .. } => return ControlFlow::Break(unread),
             _ => {}

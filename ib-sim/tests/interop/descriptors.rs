@@ -6,7 +6,7 @@ use std::time::Duration;
 use ib_mad::{Attribute, Mad, MadAddress, Method, TransactionId};
 use ib_smp::{DrPath, NodeInfo, SmpDirected};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
-use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
+use ib_transport::{Clock, MadTransport, MonotonicClock, Received, receive};
 use ib_wire::Guid;
 
 use ib_testkit::data::fabric_file;
@@ -40,18 +40,19 @@ fn several_descriptors_of_one_process_get_their_own_answers_and_traps() {
 }
 
 /// Asks for NodeInfo at the end of a path, under a transaction ID.
-fn ask(port: &mut IbsimPort, id: u64, path: &DrPath) {
+fn ask(port: &mut IbsimPort, clock: MonotonicClock, id: u64, path: &DrPath) {
     let mut smp = SmpDirected::new(Method::GET, NodeInfo::ID, 0, path);
     smp.set_transaction_id(TransactionId(id));
     let mut mad = Mad::new(MadAddress::DIRECTED);
     mad.bytes = *smp.as_bytes();
-    port.send(&mad).unwrap();
+    port.send(clock.now(), &mad).unwrap();
 }
 
 /// The transaction ID of the next answer, and the node GUID in it.
 fn answer(port: &mut IbsimPort, clock: MonotonicClock) -> (u64, Guid) {
     let deadline = clock.now() + Duration::from_secs(2);
-    let Some(Received::Mad(mad)) = port.recv(Some(deadline)).unwrap() else {
+    let (_, received) = receive(port, &clock, Some(deadline)).unwrap();
+    let Some(Received::Mad(mad)) = received else {
         panic!("no answer");
     };
     let smp = SmpDirected::from_bytes(mad.bytes);
@@ -73,17 +74,17 @@ fn several_ports_of_our_client_in_one_process_get_their_own_answers() {
                 node: node.to_owned(),
                 announce_sm: false,
             };
-            IbsimPort::attach(&options, clock).unwrap()
+            IbsimPort::attach(&options).unwrap()
         });
         let own = DrPath::OWN_NODE;
         // The same transaction IDs everywhere.
         for port in &mut ports {
-            ask(port, 1, &own);
-            ask(port, 2, &own);
+            ask(port, clock, 1, &own);
+            ask(port, clock, 2, &own);
         }
         let mut answers = ports.each_mut().map(|port| {
             let both = [answer(port, clock), answer(port, clock)];
-            let nothing = port.recv(Some(clock.now())).unwrap();
+            let nothing = port.recv(clock.now()).unwrap();
             assert!(nothing.is_none(), "{nothing:?}");
             both
         });
@@ -96,7 +97,7 @@ fn several_ports_of_our_client_in_one_process_get_their_own_answers() {
         let [first, mut second, mut other] = ports;
         drop(first);
         for port in [&mut second, &mut other] {
-            ask(port, 3, &own);
+            ask(port, clock, 3, &own);
             assert_eq!(answer(port, clock).0, 3);
         }
     }

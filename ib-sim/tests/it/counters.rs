@@ -11,7 +11,6 @@ use ib_mad::{
 use ib_routing::{NodeIdx, PortRef};
 use ib_sim::{FaultRates, SimOptions};
 use ib_smp::{LinkTrouble, NodeInfo, PartitionKeyTable, SlToVlMappingTable, SmpDirected, VlCap};
-use ib_transport::MadTransport;
 use ib_wire::table::{Layout, load_bits, store_bits};
 use ib_wire::{Lid, Lrh, Mtu, OpCode, PKey, PacketBuilder, Rwh, Sl, Vl};
 
@@ -181,7 +180,7 @@ fn map_sl_1(host: &mut Host, lane: Vl) {
 /// A second cable between the switches, and LID 20 that goes round by both.
 fn make_loop(host: &mut Host) {
     host.sim.with(|sim| sim.link(at(S1, 8), at(S2, 8)).unwrap());
-    let later = ib_transport::Clock::now(&host.sim.clock()) + std::time::Duration::from_secs(1);
+    let later = ib_transport::Clock::now(&host.sim) + std::time::Duration::from_secs(1);
     host.sim.advance(later);
     activate(host, &[1], &[8]);
     activate(host, &[1, 7], &[8]);
@@ -473,7 +472,7 @@ fn events() -> Vec<Event> {
                     let smp = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(&[1]));
                     let mut mad = Mad::new(MadAddress::DIRECTED);
                     mad.bytes = *smp.as_bytes();
-                    host.transport.send(&mad).unwrap();
+                    host.send(&mad);
                 }
                 assert_eq!(std::iter::from_fn(|| host.receive()).count(), 2);
             },

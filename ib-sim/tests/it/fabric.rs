@@ -100,7 +100,7 @@ fn only_smps_pass_before_a_port_is_active() {
     assert!(port_counters(&mut host, 9, 1).is_some());
     host.sim.with(|sim| sim.unlink(at(S2, 5)).unwrap());
     host.sim.with(|sim| sim.relink(at(S2, 5)).unwrap());
-    let later = host.sim.clock().now() + Duration::from_secs(1);
+    let later = host.sim.now() + Duration::from_secs(1);
     host.sim.advance(later);
     assert_eq!(
         host.port_info(&[1, 7], 5).port_state(),
@@ -151,7 +151,7 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
         let answers: Vec<_> = (0..200)
             .map(|_| {
                 let answer = host.get(&[1, 7, 5], NodeInfo::ID, 0);
-                (answer.map(|smp| *smp.as_bytes()), host.sim.clock().now())
+                (answer.map(|smp| *smp.as_bytes()), host.sim.now())
             })
             .collect();
         let lost = answers
@@ -177,9 +177,9 @@ fn silent_slow_and_lying_nodes_do_as_they_are_told() {
     behave(&host, Behaviour::Silent);
     assert_eq!(ask(&mut host), None);
     behave(&host, Behaviour::Slow(Duration::from_millis(300)));
-    let asked = host.sim.clock().now();
+    let asked = host.sim.now();
     assert!(ask(&mut host).is_some());
-    assert!(host.sim.clock().now().since(asked) >= Duration::from_millis(300));
+    assert!(host.sim.now().since(asked) >= Duration::from_millis(300));
     behave(&host, Behaviour::Byzantine(Corruption::Guid(Guid(0x200))));
     let answer = ask(&mut host).unwrap();
     let info = NodeInfo::from_bytes(*answer.smp_data().first_chunk().unwrap());
@@ -197,7 +197,7 @@ fn a_node_that_was_off_has_forgotten_its_lid() {
     host.sim.with(|sim| sim.power_off(T));
     assert_eq!(host.get(&[1, 7, 5], NodeInfo::ID, 0), None);
     host.sim.with(|sim| sim.power_on(T));
-    let later = host.sim.clock().now() + Duration::from_secs(1);
+    let later = host.sim.now() + Duration::from_secs(1);
     host.sim.advance(later);
     while host.receive().is_some() {}
     let info = host.port_info(&[1, 7, 5], 1);

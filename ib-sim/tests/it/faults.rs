@@ -8,7 +8,7 @@ use ib_smp::{
     LinkSpeedExtActive, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, SmpDirected,
     SmpLidRouted,
 };
-use ib_transport::{Clock, MadTransport};
+use ib_transport::Clock as _;
 use ib_wire::{Guid, Lid, PortNum};
 
 use ib_testkit::worked_traces::{H, Host, S1, S2, T, at, fabric, path};
@@ -34,7 +34,7 @@ fn question(id: u64) -> Mad {
 /// The transaction IDs of all answers to `count` questions asked at once.
 fn answers(host: &mut Host, count: u64) -> Vec<u64> {
     for id in 0..count {
-        host.transport.send(&question(id)).unwrap();
+        host.send(&question(id));
     }
     let answers = std::iter::from_fn(|| host.receive());
     answers.map(|mad| mad.header().transaction_id().0).collect()
@@ -95,7 +95,7 @@ fn a_packet_over_many_links_is_doubled_a_few_times_only() {
     let smp = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(&route));
     let mut mad = Mad::new(MadAddress::DIRECTED);
     mad.bytes = *smp.as_bytes();
-    host.transport.send(&mad).unwrap();
+    host.send(&mad);
     assert_eq!(std::iter::from_fn(|| host.receive()).count(), 16);
 }
 
@@ -109,9 +109,9 @@ fn delayed_packets_come_within_the_longest_delay() {
     });
     let mut waits = Vec::new();
     for id in 0..50 {
-        let asked = host.sim.clock().now();
+        let asked = host.sim.now();
         host.exchange(&question(id)).unwrap();
-        waits.push(host.sim.clock().now().since(asked));
+        waits.push(host.sim.now().since(asked));
     }
     let longest = waits.iter().max().unwrap();
     assert!(
@@ -250,7 +250,7 @@ fn two_nodes_may_have_one_guid_and_a_port_may_loop_back_to_itself() {
     assert_eq!(node_info(&mut host, &[1, 7]).node_guid(), Guid(0x200));
 
     host.sim.with(|sim| sim.link(at(S2, 8), at(S2, 8)).unwrap());
-    let later = host.sim.clock().now() + Duration::from_secs(1);
+    let later = host.sim.now() + Duration::from_secs(1);
     host.sim.advance(later);
     let looped = node_info(&mut host, &[1, 7, 8]);
     assert_eq!(
@@ -330,7 +330,7 @@ fn sm_info_is_for_the_managers_and_there_may_be_several() {
     smp.set_method(Method::GET_RESP).set_smp_data(&data);
     let mut answer = Mad::new(heard.address);
     answer.bytes = *smp.as_bytes();
-    other.transport.send(&answer).unwrap();
+    other.send(&answer);
     let got = asker.receive().unwrap();
     assert_eq!((got.bytes, got.address.lid), (answer.bytes, Lid(9)));
 }

@@ -75,7 +75,7 @@ fn result(host: &mut Host) -> PortSamplesResult {
 }
 
 fn wait(host: &Host, time: Duration) {
-    let later = host.sim.clock().now() + time;
+    let later = host.sim.now() + time;
     host.sim.advance(later);
 }
 

@@ -9,7 +9,7 @@ use ib_mad::{
 };
 use ib_sim::{FaultRates, SimOptions};
 use ib_smp::{CapabilityMask, LinkTrouble, MKeyProtect, NodeInfo, PartitionKeyTable, SmpLidRouted};
-use ib_transport::{Clock, MadTransport};
+use ib_transport::Clock as _;
 use ib_wire::{Gid, Guid, Lid, MKey, PKey, PortNum, QKey, Qpn, Sl};
 
 use ib_testkit::worked_traces::{Host, S1, S2, T, at};
@@ -143,7 +143,7 @@ fn a_wrong_m_key_is_told_by_the_port_that_it_guards() {
     let smp = SmpLidRouted::new(Method::GET, NodeInfo::ID, 0);
     let mut mad = Mad::new(MadAddress::smi(Lid(9)));
     mad.bytes = *smp.as_bytes();
-    host.transport.send(&mad).unwrap();
+    host.send(&mad);
     let notice = numbered(&mut host, 256);
     let details = NoticeDetails256::from_bytes(*notice.data_details());
     assert_eq!(details.lidaddr(), Lid(1));
@@ -166,7 +166,7 @@ fn a_p_key_that_the_destination_does_not_have_is_told_by_it() {
     table.set_p_key_block(0, PKey(0x8001)).unwrap();
     host.set(&[1, 7, 5], PartitionKeyTable::ID, 0, table.as_bytes())
         .unwrap();
-    host.transport.send(&gmp(QKey::GSI)).unwrap();
+    host.send(&gmp(QKey::GSI));
     let notice = numbered(&mut host, 257);
     let details = NoticeDetails257::from_bytes(*notice.data_details());
     assert_eq!(
@@ -178,7 +178,7 @@ fn a_p_key_that_the_destination_does_not_have_is_told_by_it() {
 #[test]
 fn a_wrong_q_key_is_told_by_the_port_and_counted() {
     let mut host = host();
-    host.transport.send(&gmp(QKey(7))).unwrap();
+    host.send(&gmp(QKey(7)));
     let notice = numbered(&mut host, 258);
     let details = NoticeDetails257::from_bytes(*notice.data_details());
     assert_eq!((details.lidaddr1(), details.key()), (Lid(1), 7));
@@ -204,7 +204,7 @@ fn a_switch_that_enforces_partitions_names_the_port() {
             info.set_partition_enforcement_inbound(inbound)
                 .set_partition_enforcement_outbound(!inbound);
         });
-        host.transport.send(&gmp(QKey::GSI)).unwrap();
+        host.send(&gmp(QKey::GSI));
         let notice = numbered(&mut host, 259);
         let details = NoticeDetails259::from_bytes(*notice.data_details());
         assert_eq!(
@@ -255,7 +255,7 @@ fn enforce_at_s2(host: &mut Host) {
     host.change_port(&[1, 7], 2, |info| {
         info.set_partition_enforcement_inbound(true);
     });
-    host.transport.send(&gmp(QKey::GSI)).unwrap();
+    host.send(&gmp(QKey::GSI));
 }
 
 fn trouble_at_s2(host: &Host, trouble: LinkTrouble) {
@@ -387,7 +387,7 @@ const TOLD: [Told; 11] = [
             smp.set_m_key(MKey(0x4321));
             let mut mad = Mad::new(MadAddress::smi(Lid(9)));
             mad.bytes = *smp.as_bytes();
-            host.transport.send(&mad).unwrap();
+            host.send(&mad);
         },
         details: |_| {
             let mut details = NoticeDetails256::default();
@@ -410,7 +410,7 @@ const TOLD: [Told; 11] = [
             table.set_p_key_block(0, PKey(0x8001)).unwrap();
             host.set(&[1, 7, 5], PartitionKeyTable::ID, 0, table.as_bytes())
                 .unwrap();
-            host.transport.send(&gmp(QKey::GSI)).unwrap();
+            host.send(&gmp(QKey::GSI));
         },
         details: |_| wrong_key(0xffff),
     },
@@ -419,7 +419,7 @@ const TOLD: [Told; 11] = [
         kind: NoticeType::SECURITY,
         producer: ProducerType::CA,
         issuer: 9,
-        happen: |host| host.transport.send(&gmp(QKey(7))).unwrap(),
+        happen: |host| host.send(&gmp(QKey(7))),
         details: |_| wrong_key(7),
     },
     Told {
@@ -467,10 +467,10 @@ fn each_trap_tells_what_happened_every_subnet_time_out_until_it_is_repressed() {
             .set_data_details(&(told.details)(&host));
         assert_eq!(notice, expected, "{}", told.number);
         assert_eq!(first.address.lid, Lid(told.issuer));
-        let mut heard = host.sim.clock().now();
+        let mut heard = host.sim.now();
         for _ in 0..3 {
             assert_eq!(host.receive(), Some(first), "{}", told.number);
-            let now = host.sim.clock().now();
+            let now = host.sim.now();
             assert_eq!(now.since(heard), SUBNET_TIME_OUT, "{}", told.number);
             heard = now;
         }
@@ -484,11 +484,11 @@ fn a_trap_is_repeated_until_it_is_repressed_or_given_up() {
     let mut host = host();
     host.sim.with(|sim| sim.unlink(at(S2, 5)).unwrap());
     let (first, _) = trap(&mut host).unwrap();
-    let sent = host.sim.clock().now();
+    let sent = host.sim.now();
     let (second, _) = (0..3).find_map(|_| trap(&mut host)).unwrap();
     assert_eq!(first, second);
     // SubnetTimeOut is 18 initially: 4.096 us * 2^18.
-    let interval = host.sim.clock().now().since(sent);
+    let interval = host.sim.now().since(sent);
     assert!(interval > Duration::from_millis(1000) && interval < Duration::from_millis(1200));
     repress(&mut host, &first);
     assert!((0..10).all(|_| host.receive().is_none()));

@@ -6,7 +6,7 @@ use ib_routing::{Fabric, NodeType, PortRef, generate::FabricSpec};
 use ib_sa::{PathComponents, PathRecord, SaMad};
 use ib_sim::{Sim, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
-use ib_transport::{Clock, MadTransport, Received};
+use ib_transport::{Clock, MadTransport, Received, receive};
 use ib_wire::{PortNum, Sl};
 
 /// How often a call may look at each node of the subnet. Switches of this fabric have 12 ports, and a stage that
@@ -42,7 +42,7 @@ impl<C: Clock> Bench<C> {
             }
             let now = self.clock.now();
             while let Some(mad) = self.call(|sm| sm.poll_transmit(now)) {
-                self.transport.send(&mad).unwrap();
+                self.transport.send(now, &mad).unwrap();
             }
             while let Some(event) = self.sm.poll_event() {
                 if matches!(event, Event::SubnetUp(_)) {
@@ -50,8 +50,7 @@ impl<C: Clock> Bench<C> {
                 }
             }
             let deadline = self.sm.poll_timeout();
-            let received = self.transport.recv(deadline).unwrap();
-            let now = self.clock.now();
+            let (now, received) = receive(&mut self.transport, &self.clock, deadline).unwrap();
             self.call(|sm| match &received {
                 Some(Received::Mad(mad)) => sm.handle_input(now, Input::Mad(mad)),
                 Some(Received::Returned(mad)) => sm.handle_input(now, Input::Returned(mad)),
@@ -80,7 +79,7 @@ impl<C: Clock> Bench<C> {
                 if answer.header().method() == Method::GET_RESP && answer.address.lid == from {
                     return answer.header().status();
                 }
-                self.transport.send(&answer).unwrap();
+                self.transport.send(now, &answer).unwrap();
             }
             self.call(|sm| sm.handle_timeout(now));
         }
@@ -106,17 +105,16 @@ fn a_call_looks_at_each_node_a_few_times_at_most_and_queries_are_answered_while_
     let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let port = PortNum(1);
-    let clock = sim.clock();
     let config = SmConfig {
         sweep_interval: None,
         ..SmConfig::default()
     };
-    let mut sm = SubnetManager::new(config, clock.now()).with_detours_from(0);
+    let mut sm = SubnetManager::new(config, sim.now()).with_detours_from(0);
     sm.hand_out_work();
     let mut bench = Bench {
         sm,
         transport: sim.attach(PortRef { node, port }).unwrap(),
-        clock,
+        clock: sim.clone(),
         most: 0,
     };
     bench.until_up(|_| {});

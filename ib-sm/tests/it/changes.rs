@@ -173,7 +173,7 @@ fn a_port_that_babbles_is_disabled_if_that_is_wanted() {
             running.sim.with(physical)
         };
         for count in 1..=300 {
-            let now = running.clock.now();
+            let now = running.sim.now();
             running.sm.handle_input(now, Input::Mad(&trap));
             running.run_for(Duration::from_millis(10));
             let expected = disabled && count >= 250;

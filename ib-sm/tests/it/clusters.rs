@@ -223,7 +223,7 @@ fn asks_the_first_manager(
         bytes: *smp.as_bytes(),
     };
     let mut transport = confined.sim.attach(from).unwrap();
-    transport.send(&mad).unwrap();
+    transport.send(confined.sim.now(), &mad).unwrap();
     confined.forget();
     confined.run_for(Duration::from_millis(100));
     let mut answers = confined.managers[0].1.sent.iter();
@@ -443,11 +443,11 @@ fn ask_sa<R: ib_sa::Record>(
         bytes: *request.as_bytes(),
     };
     let mut transport = confined.sim.attach(from).unwrap();
-    transport.send(&mad).unwrap();
+    transport.send(confined.sim.now(), &mad).unwrap();
     for _ in 0..100 {
         confined.run_for(Duration::from_micros(10));
-        let now = confined.sim.clock().now();
-        if let Some(Received::Mad(mad)) = transport.recv(Some(now)).unwrap() {
+        let now = confined.sim.now();
+        if let Some(Received::Mad(mad)) = transport.recv(now).unwrap() {
             let (answer, _) = SaMad::parse(&mad.bytes, 0).unwrap();
             return match answer.status().is_ok() {
                 true => Ok(*answer.single::<R>().unwrap()),

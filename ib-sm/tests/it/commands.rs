@@ -37,7 +37,7 @@ fn partitions_that_are_read_again_reach_ports_and_groups() {
     assert_eq!(group_keys(&mut client), [key(0x10), key(0x7fff)]);
     let mut config = client.running.sm.config().clone();
     config.partitions = Partitions::parse(second).unwrap();
-    let now = client.running.clock.now();
+    let now = client.running.sim.now();
     assert!(client.running.sm.reconfigure(now, config).is_empty());
     client.running.run_until_up();
     assert_eq!(group_keys(&mut client), [key(0x20), key(0x7fff)]);
@@ -75,7 +75,7 @@ fn a_partition_of_a_running_manager_takes_effect_without_a_walk_and_is_taken_bac
     let after = before.with_rules(&rule).unwrap();
     for (partitions, has_it) in [(after.clone(), true), (before, false)] {
         client.running.transport.sent.clear();
-        let now = client.running.clock.now();
+        let now = client.running.sim.now();
         client.running.sm.set_partitions(now, partitions);
         client.running.run_until_up();
         assert_eq!(held(&client).contains(&key), has_it, "{:?}", held(&client));
@@ -92,7 +92,7 @@ fn a_partition_of_a_running_manager_takes_effect_without_a_walk_and_is_taken_bac
         let tables = attributes.iter().filter(|id| **id == PartitionKeyTable::ID);
         // The port of the host, and the port of the switch that enforces its partitions.
         assert!((1..=2).contains(&tables.count()), "{attributes:?}");
-        assert!(client.running.clock.now().since(now) < Duration::from_millis(50));
+        assert!(client.running.sim.now().since(now) < Duration::from_millis(50));
     }
     assert!(after.without(0x12).is_some() && after.without(0x7fff).is_none());
     assert!(after.without_member(0x12, guid).is_some());
@@ -107,11 +107,11 @@ fn sweeps_are_switched_off_and_on_without_a_sweep() {
         running.events.iter().filter(started).count()
     };
     let before = sweeps(&running);
-    let now = running.clock.now();
+    let now = running.sim.now();
     running.sm.set_sweeping(now, None, false);
     running.run_for(Duration::from_secs(60));
     assert_eq!(sweeps(&running), before);
-    let now = running.clock.now();
+    let now = running.sim.now();
     running
         .sm
         .set_sweeping(now, Some(Duration::from_secs(5)), true);
@@ -124,7 +124,7 @@ fn another_engine_that_is_read_again_routes_anew() {
     let mut running = Lab::new("gen-torus-4x4x4").routing(&engine::MINHOP).up();
     let mut config = running.sm.config().clone();
     config.routing_engines = vec![engine::SSSP.clone()];
-    let now = running.clock.now();
+    let now = running.sim.now();
     running.sm.reconfigure(now, config);
     running.run_until_up();
     assert_eq!(running.sm.engine(), Some("sssp"));
@@ -137,7 +137,7 @@ fn what_needs_a_restart_is_named_and_stays() {
     let mut config = running.sm.config().clone();
     config.subnet_prefix = GidPrefix(0xfec0_0000_0000_0001);
     config.lmc = ib_wire::Lmc::try_new(1).unwrap();
-    let now = running.clock.now();
+    let now = running.sim.now();
     let named = running.sm.reconfigure(now, config);
     assert_eq!(named, ["subnet_prefix", "lmc"]);
     running.run_until_up();
@@ -153,7 +153,7 @@ fn an_order_during_a_sweep_has_another_one_follow() {
     let mut running = Lab::new("gen-torus-4x4x4").start();
     running.run_for(Duration::from_micros(200));
     assert!(!running.has_swept());
-    let now = running.clock.now();
+    let now = running.sim.now();
     running.sm.resweep(now);
     running.sm.resweep(now);
     running.run_for(Duration::from_secs(5));
@@ -166,7 +166,7 @@ fn an_order_during_a_sweep_has_another_one_follow() {
 fn rerouting_an_unchanged_fabric_writes_nothing() {
     let mut running = Lab::new("gen-torus-4x4x4").routing(&engine::MINHOP).up();
     running.transport.sent.clear();
-    let now = running.clock.now();
+    let now = running.sim.now();
     running.sm.reroute(now);
     running.run_until_up();
     assert!(running.transport.sent_with(Method::SET).is_empty());

@@ -40,8 +40,7 @@ fn run(running: &mut Running, manager: &mut CongestionManager) -> Vec<Congestion
     manager.begin(running.sm.subnet());
     running.transport.sent.clear();
     let mut events = Vec::new();
-    let clock = running.clock.clone();
-    let done = drive(manager, &mut running.transport, &clock, |_, event| {
+    let done = drive(manager, &mut running.transport, &running.sim, |_, event| {
         events.push(event);
         match event {
             CongestionEvent::Done { .. } => ControlFlow::Break(()),
@@ -67,9 +66,8 @@ fn counts(events: &[CongestionEvent]) -> (usize, usize, usize, usize) {
 
 /// The answer to a call.
 fn answer<R: Request<Error = CallError>>(running: &mut Running, call: R) -> R::Output {
-    let clock = running.clock.clone();
     let mut client = Client::new(ClientConfig::default());
-    ask(&mut client, call, &mut running.transport, &clock)
+    ask(&mut client, call, &mut running.transport, &running.sim)
         .unwrap()
         .unwrap()
 }
@@ -143,10 +141,12 @@ fn nothing_is_sent_while_it_is_off() {
     let mut manager = manager("cc_sw_cong_setting_threshold 0x0f\n");
     manager.begin(running.sm.subnet());
     running.transport.sent.clear();
-    let clock = running.clock.clone();
-    let ended: Option<()> = drive(&mut manager, &mut running.transport, &clock, |_, event| {
-        panic!("{event:?}")
-    })
+    let ended: Option<()> = drive(
+        &mut manager,
+        &mut running.transport,
+        &running.sim,
+        |_, event| panic!("{event:?}"),
+    )
     .unwrap();
     assert_eq!(ended, None);
     assert_eq!(running.transport.sent, []);

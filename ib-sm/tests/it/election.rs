@@ -9,7 +9,7 @@ use ib_routing::PortRef;
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_smp::{SmInfo, SmState, SmpLidRouted};
 use ib_testkit::lab::{Lab, managers::Managers};
-use ib_transport::{MadTransport as _, Received};
+use ib_transport::{MadTransport as _, Received, receive};
 use ib_wire::Lid;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -218,15 +218,17 @@ fn a_request_for_the_sm_info_before_the_own_port_is_known_is_answered_as_soon_as
     let time = || managers.sim.with(|sim| sim.now());
     sm.handle_timeout(now);
     while answers.is_empty() && time() < Instant::ZERO + SECOND {
-        while let Some(mad) = sm.poll_transmit(time()) {
+        let now = time();
+        while let Some(mad) = sm.poll_transmit(now) {
             match mad.header().transaction_id() {
                 TransactionId(77) => answers.push(mad),
-                _ => transport.send(&mad).unwrap(),
+                _ => transport.send(now, &mad).unwrap(),
             }
         }
-        let soon = time() + Duration::from_millis(1);
-        if let Some(Received::Mad(mad)) = transport.recv(Some(soon)).unwrap() {
-            sm.handle_input(time(), Input::Mad(&mad));
+        let soon = now + Duration::from_millis(1);
+        let (now, received) = receive(&mut transport, &managers.sim, Some(soon)).unwrap();
+        if let Some(Received::Mad(mad)) = received {
+            sm.handle_input(now, Input::Mad(&mad));
         }
     }
     let [answer] = &answers[..] else {

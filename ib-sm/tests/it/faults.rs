@@ -180,7 +180,7 @@ fn a_restarted_manager_rewrites_no_table_and_keeps_every_lid() {
         ..ib_sm::SmConfig::default()
     };
     running.transport.sent.clear();
-    let now = ib_transport::Clock::now(&running.clock);
+    let now = ib_transport::Clock::now(&running.sim);
     running.sm = ib_sm::SubnetManager::new(config, now);
     running.run_until_up();
     assert_eq!(lids(&running), before);

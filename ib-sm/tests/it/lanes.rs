@@ -48,7 +48,7 @@ struct Watched<'a> {
 impl MadTransport for Watched<'_> {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
         let header = mad.header();
         if header.method() == Method::SET && header.attribute_id() == LinearForwardingTable::ID {
             let wrong = self
@@ -61,11 +61,15 @@ impl MadTransport for Watched<'_> {
             );
             self.looks += 1;
         }
-        self.inner.send(mad)
+        self.inner.send(now, mad)
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        self.inner.recv(deadline)
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
+        self.inner.recv(now)
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        self.inner.wait(now, until)
     }
 }
 
@@ -82,7 +86,7 @@ fn change(running: &mut Running, fabric: &Fabric, change: impl FnOnce(&mut Sim))
         looks: 0,
     };
     let events = &mut running.events;
-    let clock = &running.clock;
+    let clock = &running.sim;
     let up = drive(&mut running.sm, &mut transport, clock, |_, event| {
         let flow = match &event {
             Event::SubnetUp(_) => ControlFlow::Break(()),

@@ -70,7 +70,7 @@ fn a_key_that_is_read_again_is_written_into_every_port() {
         .up();
     let mut config = running.sm.config().clone();
     config.m_key = MKey(0x5678);
-    let now = running.clock.now();
+    let now = running.sim.now();
     assert!(running.sm.reconfigure(now, config).is_empty());
     let summary = running.run_until_up();
     assert_eq!(summary.fabric.switches, 5);
@@ -91,7 +91,7 @@ fn a_key_that_is_read_again_is_written_into_every_port() {
 fn numbers_of_the_last_sweep_stay_while_the_next_one_runs() {
     let mut running = Lab::new("gen-torus-4x4x4").up();
     let before = running.sm.summary().clone();
-    let now = running.clock.now();
+    let now = running.sim.now();
     running.sm.resweep(now);
     running.run_for(Duration::from_micros(20));
     assert!(running.sm.status().phase.is_some(), "the sweep is over");

@@ -25,13 +25,13 @@ fn send(running: &mut Running, lid: Lid, id: u64, request: &SaMad) {
     request.set_transaction_id(TransactionId(id));
     let mut mad = Mad::new(MadAddress::gsi(lid, Sl::ZERO));
     mad.bytes = *request.as_bytes();
-    let now = running.clock.now();
+    let now = running.sim.now();
     running.sm.handle_input(now, Input::Mad(&mad));
 }
 
 /// All datagrams that the manager sends now, before it waits for anything except its next turn.
 fn sent(running: &mut Running) -> Vec<Mad> {
-    let mut now = running.clock.now();
+    let mut now = running.sim.now();
     let soon = now + Duration::from_micros(10);
     let mut sent = Vec::new();
     loop {
@@ -62,7 +62,7 @@ fn a_request_behind_a_flood_of_tables_is_answered_first() {
     get.set_lid(other);
     let get = SaMad::query(Method::GET, &get, ib_sa::NodeComponents::LID);
     send(&mut running, other, 1, &get);
-    let now = running.clock.now();
+    let now = running.sim.now();
     for turn in 0..10 {
         if let Some(mad) = running.sm.poll_transmit(now) {
             // All paths are 30,000 records: no such table is sent before the answer.

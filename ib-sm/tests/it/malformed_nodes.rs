@@ -259,7 +259,7 @@ fn a_storm_of_all_faults_ends_with_the_fabric_up_once_it_is_over() {
         };
         running.sim.with(calm);
         running.events.clear();
-        running.sm.resweep(ib_transport::Clock::now(&running.clock));
+        running.sm.resweep(ib_transport::Clock::now(&running.sim));
         running.run_for(Duration::from_secs(60));
         assert!(running.sm.is_up(), "seed {seed}");
         let summary = running.sm.summary();
@@ -291,7 +291,7 @@ fn an_answer_that_nobody_asked_for_changes_nothing() {
     let mut header = forged.header();
     header.set_method(Method::GET_RESP);
     forged.bytes[..header.as_bytes().len()].copy_from_slice(header.as_bytes());
-    let now = ib_transport::Clock::now(&running.clock);
+    let now = ib_transport::Clock::now(&running.sim);
     ib_mad::Engine::handle_input(&mut running.sm, now, ib_mad::Input::Mad(&forged));
     assert_eq!(running.sm.mads().received, before.received + 1);
     assert_eq!(format!("{:?}", running.sm.subnet()), subnet);

@@ -77,7 +77,7 @@ fn more_requests_are_in_flight_while_devices_do_not_answer() {
             }
         });
         running.run_until_up();
-        running.clock.now().since(ib_mad::Instant::ZERO)
+        running.sim.now().since(ib_mad::Instant::ZERO)
     };
     // Ten devices one after the other, each 800 ms; and all at a time after 1 ms each.
     let alone = bring_up("max_wire_smps2 1\nmax_smps_timeout 1000\n");
@@ -252,7 +252,7 @@ fn a_request_that_has_waited_too_long_is_answered_with_busy() {
         .config(|config| config.max_msg_fifo_timeout = Duration::from_secs(1))
         .up();
     for (wait, expected) in [(0, MadStatus::OK), (2, MadStatus::BUSY)] {
-        let now = running.clock.now();
+        let now = running.sim.now();
         let lid = running
             .sm
             .lids()
@@ -460,7 +460,7 @@ fn a_link_that_came_up_narrower_than_it_may_be_is_routed_around() {
                 config.forced_links.width = Some(LinkWidths::X1 | LinkWidths::X4);
             })
             .up();
-        running.sm.reroute(running.clock.now());
+        running.sm.reroute(running.sim.now());
         running.resweep();
         assert_eq!(running.sm.report().unwrap().unreachable, 0);
         let lids: Vec<_> = running

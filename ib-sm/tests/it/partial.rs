@@ -12,7 +12,7 @@ use ib_testkit::{
     data::fabric_files,
     lab::{Lab, Running},
 };
-use ib_transport::{Clock, MadTransport, Received};
+use ib_transport::{Clock, MadTransport, Received, receive};
 use ib_wire::{Guid, Lid, PortNum};
 use proptest::prelude::*;
 
@@ -113,12 +113,12 @@ fn parts(sim: &Sim) -> BTreeMap<NodeIdx, NodeIdx> {
 
 /// Lets the manager run for this long, and checks the tables after each answer to a Set of a forwarding block.
 fn watch(running: &mut Running, time: Duration) -> usize {
-    let end = running.clock.now() + time;
+    let end = running.sim.now() + time;
     let mut worst = running.sim.with(|sim| without_a_path(sim));
     loop {
-        let now = running.clock.now();
+        let now = running.sim.now();
         while let Some(mad) = running.sm.poll_transmit(now) {
-            running.transport.send(&mad).unwrap();
+            running.transport.send(now, &mad).unwrap();
         }
         while let Some(event) = running.sm.poll_event() {
             running.events.push(event);
@@ -127,7 +127,8 @@ fn watch(running: &mut Running, time: Duration) -> usize {
             return running.sim.with(|sim| without_a_path(sim));
         }
         let wake = running.sm.poll_timeout().map_or(end, |at| at.min(end));
-        match running.transport.recv(Some(wake)).unwrap() {
+        let (_, received) = receive(&mut running.transport, &running.sim, Some(wake)).unwrap();
+        match received {
             Some(Received::Mad(mad)) => {
                 if mad.header().attribute_id() == LinearForwardingTable::ID {
                     let now = running.sim.with(|sim| without_a_path(sim));
@@ -137,14 +138,14 @@ fn watch(running: &mut Running, time: Duration) -> usize {
                     );
                     worst = now;
                 }
-                let now = running.clock.now();
+                let now = running.sim.now();
                 running.sm.handle_input(now, Input::Mad(&mad));
             }
             Some(Received::Returned(mad)) => {
-                let now = running.clock.now();
+                let now = running.sim.now();
                 running.sm.handle_input(now, Input::Returned(&mad));
             }
-            None => running.sm.handle_timeout(running.clock.now()),
+            None => running.sm.handle_timeout(running.sim.now()),
         }
     }
 }

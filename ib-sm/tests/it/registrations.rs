@@ -96,7 +96,7 @@ fn registered() -> Client {
 }
 
 fn kept(client: &Client) -> Registrations {
-    let now = client.running.clock.now();
+    let now = client.running.sim.now();
     client.running.sm.registrations(now)
 }
 

@@ -1,6 +1,5 @@
 //! A recording, replayed to a second manager: it makes the same decisions, byte for byte.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +7,12 @@ use std::time::Duration;
 
 use ib_mad::{Instant, Mad, TransactionId};
 use ib_sim::server::{Listen, Server, ServerOptions};
-use ib_sim::{FaultRates, Sim, SimClock, SimOptions, SimTransport};
+use ib_sim::{FaultRates, SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
 use ib_transport::{
     Clock, Direction, MadTransport, MonotonicClock, Received, Record, RecordWriter, Replay, Tap,
-    TappedClock, TransportError, drive, read_records,
+    TransportError, drive, read_records,
 };
 use ib_wire::Lid;
 
@@ -31,14 +30,20 @@ fn config() -> SmConfig {
     }
 }
 
-/// Drives a manager until its last sweep has ended; returns its events as text.
-fn run<T: MadTransport<Error = TransportError>, C: Clock>(
-    transport: &mut T,
-    clock: &C,
-) -> (Vec<String>, Result<Option<()>, TransportError>) {
-    let mut sm = SubnetManager::new(config(), clock.now());
+/// The events of a run as text, and how it ended.
+type Run = (Vec<String>, Result<Option<()>, TransportError>);
+
+/// Runs a manager that is created at `now` until its last sweep has ended. `run` drives it with a handler of its events.
+fn run(
+    now: Instant,
+    run: impl FnOnce(
+        &mut SubnetManager,
+        &mut dyn FnMut(&mut SubnetManager, Event) -> ControlFlow<()>,
+    ) -> Result<Option<()>, TransportError>,
+) -> Run {
+    let mut sm = SubnetManager::new(config(), now);
     let (mut events, mut sweeps) = (Vec::new(), 0);
-    let outcome = drive(&mut sm, transport, clock, |_, event| {
+    let outcome = run(&mut sm, &mut |_, event| {
         sweeps += usize::from(matches!(
             event,
             Event::SubnetUp(_) | Event::SweepFailed(_) | Event::LightSweepDone { .. }
@@ -52,6 +57,11 @@ fn run<T: MadTransport<Error = TransportError>, C: Clock>(
     (events, outcome)
 }
 
+/// Plays a recording to a manager.
+fn play(replay: &mut Replay) -> Run {
+    run(replay.now(), |sm, on_event| replay.drive(sm, on_event))
+}
+
 /// The events of a run on a fabric with these faults, and the recording.
 fn tapped(rates: FaultRates, seed: u64) -> (Vec<String>, Vec<Record>) {
     let (transport, clock) = simulated(rates, seed);
@@ -59,7 +69,7 @@ fn tapped(rates: FaultRates, seed: u64) -> (Vec<String>, Vec<Record>) {
 }
 
 /// A port of a fabric with these faults, in virtual time.
-fn simulated(rates: FaultRates, seed: u64) -> (SimTransport, SimClock) {
+fn simulated(rates: FaultRates, seed: u64) -> (SimTransport, SharedSim) {
     let fabric = Lab::new("seed-dualstar").fabric;
     let mut options = SimOptions::default();
     options.faults.rates = rates;
@@ -74,20 +84,21 @@ fn simulated(rates: FaultRates, seed: u64) -> (SimTransport, SimClock) {
         node: host,
         port: ib_wire::PortNum(1),
     };
-    (sim.attach(port).unwrap(), sim.clock())
+    (sim.attach(port).unwrap(), sim)
 }
 
 /// The events of a run over `transport`, and the recording.
-fn tap<T: MadTransport<Error = TransportError>, C: Clock + Clone>(
+fn tap<T: MadTransport<Error = TransportError>>(
     transport: T,
-    clock: C,
+    clock: impl Clock,
 ) -> (Vec<String>, Vec<Record>) {
-    let records = RefCell::new(Vec::new());
-    let sink = |record: &Record| records.borrow_mut().push(*record);
-    let mut transport = Tap::new(transport, clock.clone(), sink);
-    let (events, outcome) = run(&mut transport, &clock);
+    let mut records = Vec::new();
+    let mut transport = Tap::new(transport, |record: &Record| records.push(*record));
+    let (events, outcome) = run(clock.now(), |sm, on_event| {
+        drive(sm, &mut transport, &clock, on_event)
+    });
     assert_eq!(outcome.unwrap(), Some(()), "{:?}", events.last());
-    (events, records.into_inner())
+    (events, records)
 }
 
 /// An event without durations: the time that a real clock measured between two datagrams is in no recording.
@@ -113,8 +124,7 @@ fn played(file: &[u8]) -> (Vec<String>, Result<Option<()>, TransportError>, usiz
     let recording = read_records(file).unwrap();
     assert_eq!(recording.passed_over, 0);
     let mut replay = Replay::new(recording.records);
-    let clock = replay.clock();
-    let (events, outcome) = run(&mut replay, &clock);
+    let (events, outcome) = play(&mut replay);
     (events, outcome, replay.left())
 }
 
@@ -130,7 +140,7 @@ struct KernelLike<T> {
 impl<T: MadTransport<Error = TransportError>> MadTransport for KernelLike<T> {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
         const AGENT: u64 = 0x0002_0000_0000;
         self.sent += 1;
         if self.sent.is_multiple_of(41) {
@@ -151,14 +161,18 @@ impl<T: MadTransport<Error = TransportError>> MadTransport for KernelLike<T> {
                 return Ok(());
             }
         }
-        self.inner.send(&changed)
+        self.inner.send(now, &changed)
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
         match self.returned.pop_front() {
             Some(mad) => Ok(Some(Received::Returned(mad))),
-            None => self.inner.recv(deadline),
+            None => self.inner.recv(now),
         }
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        self.inner.wait(now, until)
     }
 }
 
@@ -222,9 +236,8 @@ fn a_replay_brings_a_manager_to_the_same_decisions() {
                 .filter(|record| record.direction == Direction::Sent);
             assert!(sent.count() > 200, "{trouble}");
             let mut replay = Replay::new(records);
-            let clock = replay.clock();
             // The replay itself refuses a datagram that differs in a byte from the recorded one.
-            let (again, outcome) = run(&mut replay, &clock);
+            let (again, outcome) = play(&mut replay);
             assert_eq!(outcome.unwrap(), Some(()), "{trouble}, seed {seed}");
             assert_eq!(replay.left(), 0, "{trouble}, seed {seed}");
             assert_eq!(events, again, "{trouble}, seed {seed}");
@@ -300,14 +313,13 @@ fn a_run_in_real_time_over_a_socket_is_played_as_it_was() {
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let serving = scope.spawn(|| server.run(None, &mut std::io::sink(), &stop));
-            let clock = MonotonicClock::start();
             let options = IbsimOptions {
                 server: name,
                 announce_sm: true,
                 ..IbsimOptions::default()
             };
-            let port = IbsimPort::attach(&options, clock).unwrap();
-            let (events, records) = tap(port, TappedClock::new(clock));
+            let port = IbsimPort::attach(&options).unwrap();
+            let (events, records) = tap(port, MonotonicClock::start());
             stop.store(true, Ordering::Relaxed);
             serving.join().unwrap().unwrap();
             let (again, outcome, left) = played(&file_of(&records));
@@ -325,13 +337,10 @@ fn a_run_in_real_time_over_a_socket_is_played_as_it_was() {
 fn a_replay_to_a_manager_with_another_configuration_says_where_they_part() {
     let (_, records) = tapped(FaultRates::NONE, 1);
     let mut replay = Replay::new(records);
-    let clock = replay.clock();
     let mut other = config();
     other.lmc = ib_wire::Lmc::try_new(1).unwrap();
-    let mut sm = SubnetManager::new(other, clock.now());
-    let outcome: Result<Option<()>, _> = drive(&mut sm, &mut replay, &clock, |_, _| {
-        ControlFlow::Continue(())
-    });
+    let mut sm = SubnetManager::new(other, replay.now());
+    let outcome: Result<Option<()>, _> = replay.drive(&mut sm, |_, _| ControlFlow::Continue(()));
     assert!(
         matches!(outcome, Err(TransportError::Diverged { .. })),
         "{outcome:?}"

@@ -10,7 +10,7 @@ use ib_sa::{
 use ib_sim::SimTransport;
 use ib_smp::SmState;
 use ib_testkit::lab::managers::Managers;
-use ib_transport::{MadTransport as _, Received};
+use ib_transport::{Clock as _, MadTransport as _, Received};
 use ib_wire::{Gid, GidPrefix, PKey, QKey, Sl};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -66,11 +66,11 @@ impl Scene {
                     address: MadAddress::gsi(sm, Sl::ZERO),
                     bytes: *request.as_bytes(),
                 };
-                self.client.1.send(&mad).unwrap();
+                self.client.1.send(self.managers.sim.now(), &mad).unwrap();
             }
             self.managers.run_for(Duration::from_millis(20));
             let now = self.managers.sim.with(|sim| sim.now());
-            while let Some(Received::Mad(mad)) = self.client.1.recv(Some(now)).unwrap() {
+            while let Some(Received::Mad(mad)) = self.client.1.recv(now).unwrap() {
                 let header = mad.header();
                 done += usize::from(header.method().is_response() && header.status().is_ok());
             }

@@ -128,7 +128,7 @@ fn multicast_trees_stay_as_they_are_if_the_registrations_were_kept() {
     let tables = running.transport.sent_with(Method::SET);
     let is_multicast = |set: &&MadHeader| set.attribute_id() == MulticastForwardingTable::ID;
     assert!(tables.iter().any(|set| is_multicast(&set)));
-    let now = running.clock.now();
+    let now = running.sim.now();
     let registrations = running.sm.registrations(now);
     let config = SmConfig {
         registrations,

@@ -206,7 +206,7 @@ fn a_trap_about_the_key_of_a_repress_is_not_repressed() {
         let mut trap = Mad::new(MadAddress::smi(Lid(2)));
         trap.bytes = *smp.as_bytes();
         running.transport.sent.clear();
-        let now = running.clock.now();
+        let now = running.sim.now();
         running.sm.handle_input(now, Input::Mad(&trap));
         running.run_for(Duration::from_millis(1));
         running.transport.sent_with(Method::TRAP_REPRESS).len()

@@ -13,7 +13,7 @@ use ib_sa::{
 };
 use ib_smp::{GuidInfo, SmpLidRouted};
 use ib_testkit::lab::client::Client;
-use ib_transport::MadTransport;
+use ib_transport::{Clock as _, MadTransport as _};
 use ib_wire::{Gid, GidPrefix, Guid, Lid};
 
 fn own_gid(client: &Client) -> Gid {
@@ -101,7 +101,10 @@ fn report(client: &mut Client) -> Option<Notice> {
     let notice = *notice;
     let mut answer = mad;
     answer.header_mut().set_method(Method::REPORT_RESP);
-    client.transport.send(&answer).unwrap();
+    client
+        .transport
+        .send(client.running.sim.now(), &answer)
+        .unwrap();
     Some(notice)
 }
 
@@ -291,7 +294,10 @@ fn guids_held(client: &mut Client) -> GuidInfo {
         .set_class_version(1)
         .set_method(Method::GET)
         .set_attribute_id(GuidInfo::ID);
-    client.transport.send(&mad).unwrap();
+    client
+        .transport
+        .send(client.running.sim.now(), &mad)
+        .unwrap();
     let answer = client.receive().unwrap();
     let (smp, _) = SmpLidRouted::parse(&answer.bytes, 0).unwrap();
     assert_eq!(smp.method(), Method::GET_RESP);

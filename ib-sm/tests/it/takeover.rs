@@ -118,7 +118,7 @@ fn a_reroute_installs_own_routes_after_all() {
     let port = last_host(&running);
     running.restart_at(port, config(false));
     running.run_until_up();
-    running.sm.reroute(ib_transport::Clock::now(&running.clock));
+    running.sm.reroute(ib_transport::Clock::now(&running.sim));
     running.run_until_up();
     assert_ne!(running.sm.engine(), Some("kept"));
 }

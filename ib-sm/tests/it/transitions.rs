@@ -8,7 +8,7 @@ use ib_sim::{DropReason, PacketId, Sim};
 use ib_sm::{Event, SmConfig};
 use ib_smp::LinearForwardingTable;
 use ib_testkit::lab::{Lab, Running};
-use ib_transport::{Clock, MadTransport, Received};
+use ib_transport::{Clock, MadTransport, Received, receive};
 use ib_wire::{Bth, Deth, Lid, Lrh, OpCode, PKey, PacketBuilder, QKey, Qpn};
 use proptest::prelude::*;
 
@@ -103,9 +103,9 @@ fn watch(running: &mut Running, seed: u64) -> Seen {
         .map(|host| host.1)
         .collect();
     loop {
-        let now = running.clock.now();
+        let now = running.sim.now();
         while let Some(mad) = running.sm.poll_transmit(now) {
-            running.transport.send(&mad).unwrap();
+            running.transport.send(now, &mad).unwrap();
         }
         let mut up = false;
         while let Some(event) = running.sm.poll_event() {
@@ -115,7 +115,9 @@ fn watch(running: &mut Running, seed: u64) -> Seen {
         if up {
             break;
         }
-        match running.transport.recv(running.sm.poll_timeout()).unwrap() {
+        let deadline = running.sm.poll_timeout();
+        let (_, received) = receive(&mut running.transport, &running.sim, deadline).unwrap();
+        match received {
             Some(Received::Mad(mad)) => {
                 let header = mad.header();
                 if header.attribute_id() == LinearForwardingTable::ID {
@@ -135,12 +137,10 @@ fn watch(running: &mut Running, seed: u64) -> Seen {
                         }
                     });
                 }
-                running
-                    .sm
-                    .handle_input(running.clock.now(), Input::Mad(&mad));
+                running.sm.handle_input(running.sim.now(), Input::Mad(&mad));
             }
             Some(Received::Returned(_)) => unreachable!("every port is attached"),
-            None => running.sm.handle_timeout(running.clock.now()),
+            None => running.sm.handle_timeout(running.sim.now()),
         }
     }
     running.run_for(Duration::from_millis(50));

@@ -70,15 +70,16 @@ impl Client {
             address: self.administrator(),
             bytes: *request.as_bytes(),
         };
-        self.transport.send(&mad).unwrap();
+        let now = self.running.sim.now();
+        self.transport.send(now, &mad).unwrap();
     }
 
     /// The next datagram, within 10 ms of virtual time.
     pub fn receive(&mut self) -> Option<Mad> {
         for _ in 0..1000 {
             self.running.run_for(Duration::from_micros(10));
-            let now = self.running.clock.now();
-            if let Some(Received::Mad(mad)) = self.transport.recv(Some(now)).unwrap() {
+            let now = self.running.sim.now();
+            if let Some(Received::Mad(mad)) = self.transport.recv(now).unwrap() {
                 return Some(mad);
             }
         }
@@ -152,15 +153,15 @@ impl Client {
         let mut client = ib_mad::Client::new(ClientConfig::default());
         assert!(client.ask(request).is_ok());
         loop {
-            let now = self.running.clock.now();
+            let now = self.running.sim.now();
             while let Some(mad) = client.poll_transmit(now) {
-                self.transport.send(&mad).unwrap();
+                self.transport.send(now, &mad).unwrap();
             }
             if let Some(ClientEvent::Ended { outcome, .. }) = client.poll_event() {
                 return outcome.unwrap();
             }
             let mad = self.receive().expect("an answer");
-            client.handle_input(self.running.clock.now(), Input::Mad(&mad));
+            client.handle_input(self.running.sim.now(), Input::Mad(&mad));
         }
     }
 }

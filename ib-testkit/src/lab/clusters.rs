@@ -44,13 +44,17 @@ pub struct Counted {
 impl MadTransport for Counted {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
         self.sent.push(*mad);
-        self.inner.send(mad)
+        self.inner.send(now, mad)
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        self.inner.recv(deadline)
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
+        self.inner.recv(now)
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        self.inner.wait(now, until)
     }
 }
 
@@ -88,7 +92,6 @@ impl Confined {
         let clusters = Clusters::validate(&fabric, &configs).expect("sound configurations");
         let sim = Sim::new(&fabric, SimOptions::default()).share();
         sim.with(Sim::watch_smps);
-        let clock = sim.clock();
         let managers = (0..configs.len()).map(|index| {
             let mut others = configs.clone();
             let own = others.remove(index);
@@ -104,7 +107,7 @@ impl Confined {
             sim.with(|sim| sim.set_is_sm(at, true).unwrap());
             let sent = Vec::new();
             let transport = Counted { at, inner, sent };
-            (SubnetManager::new(config, clock.now()), transport)
+            (SubnetManager::new(config, sim.now()), transport)
         });
         let managers: Vec<_> = managers.collect();
         Self {
@@ -144,14 +147,14 @@ impl Confined {
         let inner = self.sim.attach(at).unwrap();
         self.sim.with(|sim| sim.set_is_sm(at, true).unwrap());
         let sent = Vec::new();
-        let manager = SubnetManager::new(config, self.sim.clock().now());
+        let manager = SubnetManager::new(config, self.sim.now());
         self.managers.push((manager, Counted { at, inner, sent }));
         self.events.push(Vec::new());
     }
 
     /// Runs the managers for this long.
     pub fn run_for(&mut self, time: Duration) {
-        let end = self.sim.clock().now() + time;
+        let end = self.sim.now() + time;
         let events = &mut self.events;
         let ended: Option<()> = drive_all(
             &self.sim,

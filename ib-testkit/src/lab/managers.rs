@@ -102,7 +102,7 @@ impl Managers {
             let mut next = end;
             for host in self.hosts.iter_mut().filter(|host| host.alive) {
                 // Datagrams that have already arrived are handled first.
-                while let Some(Received::Mad(mad)) = host.transport.recv(Some(now)).unwrap() {
+                while let Some(Received::Mad(mad)) = host.transport.recv(now).unwrap() {
                     host.sm.handle_input(now, Input::Mad(&mad));
                 }
                 if host.sm.poll_timeout().is_some_and(|at| at <= now) {
@@ -112,7 +112,7 @@ impl Managers {
                     // The master sends requests too, after the trap about IsSM has named the other manager:
                     // answers do not count.
                     host.sent += usize::from(!mad.header().method().is_response());
-                    host.transport.send(&mad).unwrap();
+                    host.transport.send(now, &mad).unwrap();
                 }
                 while let Some(event) = host.sm.poll_event() {
                     host.events.push(event);

@@ -232,7 +232,7 @@ impl Bed {
 
     fn run_for(&mut self, time: Duration) {
         if !self.dead.is_empty() {
-            let end = self.running.clock.now() + time;
+            let end = self.running.sim.now() + time;
             return self.running.sim.advance(end);
         }
         let is_over = self.running.run_for_at_most(time, MOST_INPUTS);

@@ -13,7 +13,7 @@ use ib_routing::Fabric;
 use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_smp::{NodeInfo, SmpDirected};
 use ib_transport::ibsim::{ClientInfo, Control, Datagram, IbsimOptions, IbsimPort, control_type};
-use ib_transport::{Clock, MadTransport, MonotonicClock, Received, TransportError};
+use ib_transport::{Clock, MadTransport, MonotonicClock, Received, TransportError, receive};
 use ib_wire::Guid;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
@@ -88,13 +88,13 @@ impl Running {
 
     /// A client at this node, if the server admits it.
     pub fn try_attach(&self, node: &str, announce_sm: bool) -> Result<Client, TransportError> {
-        let clock = MonotonicClock::start();
         let options = IbsimOptions {
             server: self.name.clone(),
             node: node.to_owned(),
             announce_sm,
         };
-        let port = IbsimPort::attach(&options, clock)?;
+        let port = IbsimPort::attach(&options)?;
+        let clock = MonotonicClock::start();
         Ok(Client { port, clock })
     }
 
@@ -201,9 +201,13 @@ impl Client {
     pub fn guid(&mut self, ports: &[u8]) -> Option<Guid> {
         let mut mad = Mad::new(MadAddress::DIRECTED);
         mad.bytes = *SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(ports)).as_bytes();
-        self.port.send(&mad).unwrap();
-        let deadline = self.clock.now() + Duration::from_secs(2);
-        match self.port.recv(Some(deadline)).unwrap()? {
+        let now = self.clock.now();
+        self.port.send(now, &mad).unwrap();
+        let deadline = now + Duration::from_secs(2);
+        match receive(&mut self.port, &self.clock, Some(deadline))
+            .unwrap()
+            .1?
+        {
             Received::Mad(mad) => {
                 let smp = SmpDirected::from_bytes(mad.bytes);
                 let info = NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap());

@@ -25,7 +25,7 @@ use rustix::{
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::{ClientInfo, Control, Datagram, control_type};
-use crate::{Clock, MadTransport, MonotonicClock, Received, TransportError};
+use crate::{MadTransport, Received, TransportError};
 
 /// SMInfo (IBA vol. 1, 14.2.5.13).
 const SM_INFO: AttributeId = AttributeId(0x0020);
@@ -61,7 +61,6 @@ pub struct IbsimPort {
     node: String,
     /// Datagrams that arrived while a send waited for room.
     arrived: VecDeque<Received>,
-    clock: MonotonicClock,
 }
 
 impl fmt::Debug for IbsimPort {
@@ -77,12 +76,12 @@ impl IbsimPort {
     /// A server answers control requests at once; one that does not is taken for dead.
     const CONTROL_TIMEOUT: Duration = Duration::from_secs(5);
 
-    /// Attaches to a node of the server. `clock` is the one that the engine is driven by.
+    /// Attaches to a node of the server.
     ///
     /// # Errors
     /// [`NoPort`](TransportError::NoPort) if no server listens under the name or it refuses us: no free
     /// slot, an unknown node, or a subnet manager that is announced on the node already and is alive.
-    pub fn attach(options: &IbsimOptions, clock: MonotonicClock) -> Result<Self, TransportError> {
+    pub fn attach(options: &IbsimOptions) -> Result<Self, TransportError> {
         let server = &options.server;
         let (id, control, data) = bind_pair(server).map_err(io_error("bind a socket"))?;
         let refused = |reason: String| TransportError::NoPort { reason };
@@ -128,7 +127,6 @@ impl IbsimPort {
             slot: info.id.get(),
             node: String::from_utf8_lossy(info.node_name()).into_owned(),
             arrived: VecDeque::new(),
-            clock,
         };
         let slot =
             address(&format!("{server}:out{}", port.slot)).map_err(io_error("name a socket"))?;
@@ -162,7 +160,7 @@ impl IbsimPort {
         for byte in request.bytes.iter_mut().skip(32).take(4) {
             *byte = 0xff;
         }
-        self.send(&request)?;
+        self.write(&request)?;
         // The server reads both sockets in one loop. When it answers the second question, the request, which was there
         // before the first one, has been passed on or returned.
         for _ in 0..2 {
@@ -224,20 +222,7 @@ impl IbsimPort {
         }
     }
 
-    fn wait(&self, events: PollFlags, wait: Option<Duration>) -> Result<(), TransportError> {
-        // A wait that is too long for the kernel is one without end: it is asked again after each message.
-        let timeout = wait.and_then(|wait| Timespec::try_from(wait).ok());
-        match poll(&mut [PollFd::new(&self.data, events)], timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(gone(error)),
-        }
-    }
-}
-
-impl MadTransport for IbsimPort {
-    type Error = TransportError;
-
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
+    fn write(&mut self, mad: &Mad) -> Result<(), TransportError> {
         let permissive = mad.address.lid.is_permissive();
         let message = Datagram {
             dlid: mad.address.lid.into(),
@@ -259,7 +244,7 @@ impl MadTransport for IbsimPort {
                 Err(Errno::INTR) => {}
                 // The server's queue is full. It may itself wait for us to read: take what is there.
                 Err(Errno::AGAIN | Errno::NOBUFS) => {
-                    self.wait(PollFlags::IN | PollFlags::OUT, None)?;
+                    self.poll(PollFlags::IN | PollFlags::OUT, None)?;
                     while let Some(received) = self.take()? {
                         self.arrived.push_back(received);
                     }
@@ -269,20 +254,35 @@ impl MadTransport for IbsimPort {
         }
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        if let Some(received) = self.arrived.pop_front() {
-            return Ok(Some(received));
+    fn poll(&self, events: PollFlags, wait: Option<Duration>) -> Result<(), TransportError> {
+        // A wait that is too long for the kernel is one without end: it is asked again after each message.
+        let timeout = wait.and_then(|wait| Timespec::try_from(wait).ok());
+        match poll(&mut [PollFd::new(&self.data, events)], timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(gone(error)),
         }
-        loop {
-            if let Some(received) = self.take()? {
-                return Ok(Some(received));
-            }
-            let wait = deadline.map(|deadline| deadline.since(self.clock.now()));
-            if wait == Some(Duration::ZERO) {
-                return Ok(None);
-            }
-            self.wait(PollFlags::IN, wait)?;
+    }
+}
+
+impl MadTransport for IbsimPort {
+    type Error = TransportError;
+
+    fn send(&mut self, _: Instant, mad: &Mad) -> Result<(), TransportError> {
+        self.write(mad)
+    }
+
+    fn recv(&mut self, _: Instant) -> Result<Option<Received>, TransportError> {
+        match self.arrived.pop_front() {
+            Some(received) => Ok(Some(received)),
+            None => self.take(),
         }
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        if self.arrived.is_empty() {
+            self.poll(PollFlags::IN, until.map(|until| until.since(now)))?;
+        }
+        Ok(true)
     }
 }
 

@@ -7,104 +7,157 @@ fn at(millis: u64) -> Instant {
 }
 
 fn record(millis: u64, direction: Direction, number: u8) -> Record {
-    let mut mad = Mad::new(MadAddress::DIRECTED);
-    mad.bytes[0] = number;
     Record {
         at: at(millis),
         direction,
-        mad,
+        mad: mad(number),
+    }
+}
+
+fn mad(number: u8) -> Mad {
+    let mut mad = Mad::new(MadAddress::DIRECTED);
+    mad.bytes[0] = number;
+    mad
+}
+
+/// An engine that sends datagrams of these numbers, each at its first poll after its cue, and writes down what happens.
+#[derive(Default)]
+struct Script {
+    /// What is sent next, and after how many calls.
+    sends: VecDeque<(usize, u8)>,
+    /// Its timers.
+    timers: VecDeque<u64>,
+    /// The call, the moment in milliseconds, and the number of the datagram.
+    calls: Vec<(&'static str, u64, u8)>,
+}
+
+impl Script {
+    fn new(sends: &[(usize, u8)], timers: &[u64]) -> Self {
+        Self {
+            sends: sends.iter().copied().collect(),
+            timers: timers.iter().copied().collect(),
+            calls: Vec::new(),
+        }
+    }
+
+    fn called(&mut self, call: &'static str, now: Instant, number: u8) {
+        self.calls.push((call, now.as_nanos() / 1_000_000, number));
+    }
+
+    fn play(&mut self, records: &[Record]) -> (Result<Option<()>, TransportError>, Replay) {
+        let mut replay = Replay::new(records.iter().copied());
+        let outcome = replay.drive(self, |_, ()| ControlFlow::Continue(()));
+        (outcome, replay)
+    }
+}
+
+impl Engine for Script {
+    type Input<'a> = Input<'a>;
+    type Transmit = Mad;
+    type Event = ();
+
+    fn handle_input(&mut self, now: Instant, input: Input<'_>) {
+        match input {
+            Input::Mad(mad) => self.called("received", now, mad.bytes[0]),
+            Input::Returned(mad) => self.called("returned", now, mad.bytes[0]),
+            Input::SendFailed(mad) => self.called("refused", now, mad.bytes[0]),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.called("timer", now, 0);
+        self.timers.pop_front();
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Mad> {
+        let (_, number) = self
+            .sends
+            .pop_front_if(|(calls, _)| *calls <= self.calls.len())?;
+        self.called("sent", now, number);
+        Some(mad(number))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.front().map(|&timer| at(timer))
+    }
+
+    fn poll_event(&mut self) -> Option<()> {
+        None
     }
 }
 
 #[test]
 fn the_engine_sees_the_moments_that_it_saw() {
-    let sent = record(900, Direction::Sent, 2);
-    let mut replay = Replay::new([record(100, Direction::Received, 1), sent]);
-    let clock = replay.clock();
-    assert!(matches!(
-        replay.recv(Some(at(200))),
-        Ok(Some(Received::Mad(_)))
-    ));
     // It computed for 800 ms before it sent: the time-out of what it sent starts then.
-    assert_eq!(clock.now(), at(100));
-    assert_eq!(clock.now(), at(900));
-    replay.send(&sent.mad).unwrap();
-    assert_eq!(clock.now(), at(900));
+    let mut script = Script::new(&[(1, 2)], &[950]);
+    let records = [
+        record(100, Direction::Received, 1),
+        record(900, Direction::Sent, 2),
+    ];
+    let (outcome, replay) = script.play(&records);
+    assert_eq!((outcome.unwrap(), replay.left()), (None, 0));
+    let expected = [("received", 100, 1), ("sent", 900, 2), ("timer", 950, 0)];
+    assert_eq!(script.calls, expected);
 }
 
 #[test]
-fn where_the_engine_sent_next_its_timer_had_run_out() {
-    let again = record(205, Direction::Sent, 1);
-    let answer = record(206, Direction::Received, 2);
-    let mut replay = Replay::new([again, answer]);
-    let clock = replay.clock();
-    assert_eq!(replay.recv(Some(at(250))).unwrap(), None);
-    assert_eq!(clock.now(), at(250));
-    replay.send(&again.mad).unwrap();
-    assert_eq!(clock.now(), at(250), "time never goes back");
-    // A datagram that came after the deadline is not there yet.
-    let earlier = record(100, Direction::Received, 0);
-    let mut replay = Replay::new([earlier, answer]);
-    assert!(replay.recv(None).unwrap().is_some());
-    assert_eq!(replay.recv(Some(at(205))).unwrap(), None);
-    assert_eq!(
-        replay.recv(Some(at(206))).unwrap(),
-        Some(Received::Mad(answer.mad))
-    );
+fn a_timer_runs_out_at_its_own_time_and_before_what_arrived_later() {
+    let mut script = Script::new(&[(1, 1)], &[250, 300, 310]);
+    let records = [
+        // The engine sent this when its timer ran out; the file's times are microseconds.
+        record(249, Direction::Sent, 1),
+        record(305, Direction::Received, 2),
+    ];
+    let (outcome, replay) = script.play(&records);
+    assert_eq!((outcome.unwrap(), replay.left()), (None, 0));
+    let expected = [
+        ("timer", 250, 0),
+        ("sent", 250, 1),
+        ("timer", 300, 0),
+        ("received", 305, 2),
+        ("timer", 310, 0),
+    ];
+    assert_eq!(script.calls, expected, "time never goes back");
 }
 
 #[test]
 fn what_was_refused_is_refused_again_and_what_came_back_comes_back() {
-    let refused = record(1, Direction::Sent, 1);
-    let returned = record(2, Direction::Sent, 2);
-    let mut replay = Replay::new([
-        refused,
+    let mut script = Script::new(&[(0, 1), (2, 2)], &[]);
+    let records = [
+        record(1, Direction::Sent, 1),
         record(1, Direction::Refused, 1),
-        returned,
+        record(2, Direction::Sent, 2),
         record(3, Direction::Returned, 2),
-    ]);
-    let error = replay.send(&refused.mad);
-    assert!(matches!(error, Err(TransportError::Unreachable { .. })));
-    replay.send(&returned.mad).unwrap();
-    assert_eq!(
-        replay.recv(None).unwrap(),
-        Some(Received::Returned(returned.mad))
-    );
-    assert_eq!(replay.left(), 0);
+    ];
+    let (outcome, replay) = script.play(&records);
+    assert_eq!((outcome.unwrap(), replay.left()), (None, 0));
+    let expected = [
+        ("sent", 1, 1),
+        ("refused", 1, 1),
+        ("sent", 2, 2),
+        ("returned", 3, 2),
+    ];
+    assert_eq!(script.calls, expected);
 }
 
 #[test]
 fn another_datagram_or_another_order_is_named() {
-    let (first, answer) = (
+    let records = [
         record(1, Direction::Sent, 1),
         record(2, Direction::Received, 2),
-    );
-    let second = record(3, Direction::Sent, 3);
-    let diverged = |replay: &mut Replay, mad| match replay.send(mad) {
-        Err(TransportError::Diverged { expected, .. }) => expected.map(|mad| mad.bytes[0]),
-        other => panic!("{other:?}"),
-    };
-    let mut replay = Replay::new([first, answer, second]);
-    assert_eq!(diverged(&mut replay, &second.mad), Some(1));
-    replay.send(&first.mad).unwrap();
-    // The answer came first.
-    assert_eq!(diverged(&mut replay, &second.mad), Some(3));
-    assert!(replay.recv(None).unwrap().is_some());
-    replay.send(&second.mad).unwrap();
-    // The recording ends here.
-    assert_eq!(diverged(&mut replay, &second.mad), None);
-    assert_eq!(replay.recv(None).unwrap(), None);
-}
-
-#[test]
-fn a_timer_that_sends_nothing_runs_out_at_its_own_time() {
-    let sent = record(900, Direction::Sent, 2);
-    let mut replay = Replay::new([record(100, Direction::Received, 1), sent]);
-    let clock = replay.clock();
-    assert!(replay.recv(Some(at(200))).unwrap().is_some());
-    assert_eq!((clock.now(), clock.now()), (at(100), at(900)));
-    for deadline in [300, 500] {
-        assert_eq!(replay.recv(Some(at(deadline))).unwrap(), None);
-        assert_eq!((clock.now(), clock.now()), (at(deadline), at(900)));
+        record(3, Direction::Sent, 3),
+    ];
+    // Another datagram; one too early; one after the end.
+    let scripts = [
+        (vec![(0, 3)], Some(1)),
+        (vec![(0, 1), (1, 3)], Some(3)),
+        (vec![(0, 1), (2, 3), (3, 4)], None),
+    ];
+    for (sends, wanted) in scripts {
+        let (outcome, _) = Script::new(&sends, &[]).play(&records);
+        let Err(TransportError::Diverged { expected, .. }) = outcome else {
+            panic!("{sends:?}: {outcome:?}");
+        };
+        assert_eq!(expected.map(|mad| mad.bytes[0]), wanted, "{sends:?}");
     }
 }

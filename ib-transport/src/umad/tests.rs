@@ -10,6 +10,7 @@ use ib_mad::TransactionId;
 use ib_wire::{Lid, Sl};
 
 use super::*;
+use crate::{Clock as _, MonotonicClock, receive};
 
 /// A port whose files are sockets, and their other ends.
 fn port(is_split: bool) -> (UmadPort, UnixDatagram, Option<UnixDatagram>) {
@@ -54,9 +55,14 @@ fn port(is_split: bool) -> (UmadPort, UnixDatagram, Option<UnixDatagram>) {
         issm: None,
         timeout_ms: 190,
         buffer: vec![0; BUFFER_LEN],
-        clock: MonotonicClock::start(),
     };
     (port, kernel, gsi_kernel)
+}
+
+/// The next datagram, whenever it arrives.
+fn next(port: &mut UmadPort) -> Option<Received> {
+    let (_, received) = receive(port, &MonotonicClock::start(), None).unwrap();
+    received
 }
 
 fn request(class: MgmtClass, method: Method) -> Mad {
@@ -103,7 +109,7 @@ fn requests_wait_for_answers_and_what_has_none_does_not() {
     ];
     for (method, timeout_ms) in waits {
         let mad = request(MgmtClass::PERF, method);
-        port.send(&mad).unwrap();
+        port.send(Instant::ZERO, &mad).unwrap();
         let expected = (3, timeout_ms, mad.bytes.to_vec());
         assert_eq!(written(&kernel), expected, "{method}");
     }
@@ -112,7 +118,7 @@ fn requests_wait_for_answers_and_what_has_none_does_not() {
 #[test]
 fn a_class_that_is_not_registered_has_no_way_out() {
     let (mut port, _kernel, _) = port(false);
-    let error = port.send(&request(MgmtClass::SUBN_ADM, Method::GET));
+    let error = port.send(Instant::ZERO, &request(MgmtClass::SUBN_ADM, Method::GET));
     assert!(
         matches!(error, Err(TransportError::Unreachable { reason }) if reason.contains("no agent")),
         "{error:?}"
@@ -130,17 +136,15 @@ fn a_split_port_sends_by_the_file_that_has_the_class_and_reads_both() {
     let gsi = gsi.unwrap();
     let smp = request(MgmtClass::SUBN_LID, Method::GET);
     let gmp = request(MgmtClass::PERF, Method::GET);
-    port.send(&gmp).unwrap();
-    port.send(&smp).unwrap();
+    port.send(Instant::ZERO, &gmp).unwrap();
+    port.send(Instant::ZERO, &smp).unwrap();
     assert_eq!(written(&smi).0, 2);
     assert_eq!(written(&gsi).0, 3);
     assert_eq!(port.files().count(), 2);
 
-    let soon = |port: &UmadPort| Some(port.clock.now() + Duration::from_secs(5));
     for kernel in [&gsi, &smi] {
         kernel.send(&handed_up(0, &gmp)).unwrap();
-        let deadline = soon(&port);
-        assert_eq!(port.recv(deadline).unwrap(), Some(Received::Mad(gmp)));
+        assert_eq!(next(&mut port), Some(Received::Mad(gmp)));
     }
     // While it waits, either file wakes it.
     for kernel in [smi, gsi] {
@@ -150,8 +154,7 @@ fn a_split_port_sends_by_the_file_that_has_the_class_and_reads_both() {
             kernel.send(&late).unwrap();
             kernel
         });
-        let deadline = soon(&port);
-        assert_eq!(port.recv(deadline).unwrap(), Some(Received::Mad(gmp)));
+        assert_eq!(next(&mut port), Some(Received::Mad(gmp)));
         drop(sender.join().unwrap());
     }
 }
@@ -159,14 +162,17 @@ fn a_split_port_sends_by_the_file_that_has_the_class_and_reads_both() {
 #[test]
 fn nothing_is_there_at_the_deadline_and_a_past_one_asks_for_what_is_there() {
     let (mut port, kernel, _) = port(false);
-    let begin = port.clock.now();
+    let clock = MonotonicClock::start();
+    let begin = clock.now();
     let deadline = begin + Duration::from_millis(20);
-    assert_eq!(port.recv(Some(deadline)).unwrap(), None);
-    assert!(port.clock.now() >= deadline);
+    let nothing = receive(&mut port, &clock, Some(deadline)).unwrap();
+    assert_eq!(nothing, (deadline, None));
+    assert!(clock.now() >= deadline);
     let mad = request(MgmtClass::PERF, Method::GET_RESP);
     kernel.send(&handed_up(0, &mad)).unwrap();
-    assert_eq!(port.recv(Some(begin)).unwrap(), Some(Received::Mad(mad)));
-    assert_eq!(port.recv(Some(begin)).unwrap(), None);
+    let late = receive(&mut port, &clock, Some(deadline)).unwrap();
+    assert_eq!(late, (deadline, Some(Received::Mad(mad))));
+    assert_eq!(port.recv(deadline).unwrap(), None);
 }
 
 #[test]
@@ -177,14 +183,14 @@ fn a_request_that_nobody_answered_is_returned() {
     let mut back = handed_up(libc::ETIMEDOUT as u32, &mad);
     back.truncate(UserMadHeader::LEN + MadHeader::LEN);
     kernel.send(&back).unwrap();
-    let Some(Received::Returned(returned)) = port.recv(None).unwrap() else {
+    let Some(Received::Returned(returned)) = next(&mut port) else {
         panic!("a request is returned")
     };
     assert_eq!(returned.header(), mad.header());
     assert_eq!(returned.bytes[MadHeader::LEN..], [0; 256 - MadHeader::LEN]);
 
     kernel.send(&back).unwrap();
-    let message = port.recv_message(None).unwrap().unwrap();
+    let message = port.recv_message().unwrap().unwrap();
     assert!(message.returned && message.bytes == mad.bytes[..MadHeader::LEN]);
 }
 
@@ -194,10 +200,10 @@ fn the_buffer_of_a_port_stays_where_it_is() {
     let place = port.buffer.as_ptr();
     let mad = request(MgmtClass::PERF, Method::GET_RESP);
     for _ in 0..100 {
-        port.send(&mad).unwrap();
+        port.send(Instant::ZERO, &mad).unwrap();
         written(&kernel);
         kernel.send(&handed_up(0, &mad)).unwrap();
-        assert_eq!(port.recv(None).unwrap(), Some(Received::Mad(mad)));
+        assert_eq!(next(&mut port), Some(Received::Mad(mad)));
     }
     assert_eq!(port.buffer.as_ptr(), place);
 }
@@ -238,7 +244,7 @@ fn a_signal_ends_no_wait() {
         thread::sleep(Duration::from_millis(10));
         kernel.send(&late).unwrap();
     });
-    assert_eq!(port.recv(None).unwrap(), Some(Received::Mad(mad)));
+    assert_eq!(next(&mut port), Some(Received::Mad(mad)));
     assert!(came.load(std::sync::atomic::Ordering::SeqCst));
     sender.join().unwrap();
 }

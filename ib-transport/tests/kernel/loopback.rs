@@ -20,7 +20,7 @@ use ib_mad::{
     AttributeId, GrhAddress, Instant, Mad, MadAddress, MadHeader, Method, MgmtClass, TransactionId,
 };
 use ib_transport::{
-    Clock, MadTransport, MonotonicClock, Received, TransportError,
+    Clock, MadTransport, MonotonicClock, Received, TransportError, receive,
     umad::{AgentClass, Message, PortSelector, RmppSide, UmadOptions, UmadPort, devices},
 };
 use ib_wire::{Lid, Sl};
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         timeout: Duration::from_millis(300),
         ..UmadOptions::default()
     };
-    match UmadPort::open(&options, &AgentClass::SUBNET_MANAGER, clock) {
+    match UmadPort::open(&options, &AgentClass::SUBNET_MANAGER) {
         Err(error @ TransportError::NoPort { .. }) => done(&format!("refused QP0: {error}")),
         other => return Err(format!("QP0 of an Ethernet port: {other:?}").into()),
     }
@@ -86,10 +86,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         methods: &[Method::GET],
         ..client
     };
-    let mut asks = UmadPort::open(&options, &[client], clock)?;
-    let mut answers = UmadPort::open(&options, &[server], clock)?;
+    let mut asks = UmadPort::open(&options, &[client])?;
+    let mut answers = UmadPort::open(&options, &[server])?;
     done("registered a client and a server");
-    match UmadPort::open(&options, &[server], clock) {
+    match UmadPort::open(&options, &[server]) {
         Err(error @ TransportError::Register { .. }) => done(&format!("refused: {error}")),
         other => return Err(format!("a second server: {other:?}").into()),
     }
@@ -104,12 +104,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         }),
         ..MadAddress::gsi(Lid::NONE, Sl::ZERO)
     };
-    let soon = || Some(clock.now() + Duration::from_secs(3));
 
     asks.send_message(&own, &message(Method::GET, 1, 256 - HEADERS))?;
-    let request = expect(&mut answers, soon())?;
+    let request = expect(&mut answers, &clock)?;
     answers.send_message(&request.address, &reply(&request, 256 - HEADERS))?;
-    let answer = expect(&mut asks, soon())?;
+    let answer = expect(&mut asks, &clock)?;
     if answer.bytes.len() != 256
         || MadHeader::parse(&answer.bytes, 0)?.0.transaction_id().low() != 1
     {
@@ -119,7 +118,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let before = ALLOCATOR.0.load(Ordering::Relaxed);
     for transaction in 100..200 {
-        exchange(&mut asks, &mut answers, own, transaction, soon())?;
+        exchange(&mut asks, &mut answers, own, transaction, &clock)?;
     }
     match ALLOCATOR.0.load(Ordering::Relaxed) - before {
         0 => done("exchanged 100 requests and answers without an allocation"),
@@ -127,8 +126,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     asks.send_message(&own, &message(Method::GET, 2, 256 - HEADERS))?;
-    expect(&mut answers, soon())?;
-    let returned = expect(&mut asks, soon())?;
+    expect(&mut answers, &clock)?;
+    let returned = expect(&mut asks, &clock)?;
     if !returned.returned
         || MadHeader::parse(&returned.bytes, 0)?
             .0
@@ -141,11 +140,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     done("got a request back that nobody answered");
 
     asks.send_message(&own, &message(Method::GET, 3, 256 - HEADERS))?;
-    let request = expect(&mut answers, soon())?;
+    let request = expect(&mut answers, &clock)?;
     let long = reply(&request, 1000);
     answers.send_message(&request.address, &long)?;
     read_without_room(&asks, HEADERS + 1000)?;
-    let joined = expect(&mut asks, soon())?;
+    let joined = expect(&mut asks, &clock)?;
     if joined.bytes.get(HEADERS..) != long.get(HEADERS..) {
         return Err(format!("{} bytes of a long answer", joined.bytes.len()).into());
     }
@@ -155,7 +154,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     ));
 
     done("ready for removal");
-    match asks.recv_message(Some(clock.now() + Duration::from_secs(10))) {
+    match next_message(&mut asks, &clock, clock.now() + Duration::from_secs(10)) {
         Err(error @ TransportError::Closed { .. }) => done(&format!("noticed: {error}")),
         other => return Err(format!("the removal brought {other:?}").into()),
     }
@@ -168,17 +167,18 @@ fn exchange(
     answers: &mut UmadPort,
     address: MadAddress,
     transaction: u64,
-    deadline: Option<Instant>,
+    clock: &MonotonicClock,
 ) -> Result<(), TransportError> {
+    let deadline = Some(clock.now() + Duration::from_secs(3));
     let mut mad = Mad::new(address);
     header(mad.header_mut(), Method::GET, transaction);
     mad.bytes[36..HEADERS].copy_from_slice(&OUI.to_be_bytes());
-    asks.send(&mad)?;
-    let answered = match answers.recv(deadline)? {
+    asks.send(clock.now(), &mad)?;
+    let answered = match receive(answers, clock, deadline)?.1 {
         Some(Received::Mad(mut request)) => {
             request.header_mut().set_method(Method::GET_RESP);
-            answers.send(&request)?;
-            asks.recv(deadline)?
+            answers.send(clock.now(), &request)?;
+            receive(asks, clock, deadline)?.1
         }
         other => other,
     };
@@ -241,8 +241,27 @@ fn done(step: &str) {
     }
 }
 
-fn expect(port: &mut UmadPort, deadline: Option<Instant>) -> Result<Message, Box<dyn Error>> {
-    Ok(port.recv_message(deadline)?.ok_or("nothing arrived")?)
+fn expect(port: &mut UmadPort, clock: &MonotonicClock) -> Result<Message, Box<dyn Error>> {
+    let deadline = clock.now() + Duration::from_secs(3);
+    Ok(next_message(port, clock, deadline)?.ok_or("nothing arrived")?)
+}
+
+/// The next message of any length until `deadline`.
+fn next_message(
+    port: &mut UmadPort,
+    clock: &MonotonicClock,
+    deadline: Instant,
+) -> Result<Option<Message>, TransportError> {
+    loop {
+        if let Some(message) = port.recv_message()? {
+            return Ok(Some(message));
+        }
+        let now = clock.now();
+        if now >= deadline {
+            return Ok(None);
+        }
+        port.wait(now, Some(deadline))?;
+    }
 }
 
 /// A vendor message with `data_len` bytes of a pattern.

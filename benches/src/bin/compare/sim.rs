@@ -22,7 +22,7 @@ use ib_smp::{DrPath, NodeInfo, SmpDirected};
 use ib_testkit::ibsim::{Ibsim, client, is_listening, unique_name};
 use ib_testkit::{data::fabric_file, fabrics::fabric};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
-use ib_transport::{Clock, MadTransport, MonotonicClock, Received};
+use ib_transport::{Clock, MadTransport, MonotonicClock, Received, receive};
 use ib_wire::PortNum;
 
 use crate::dissect::program_ib;
@@ -157,7 +157,7 @@ fn request(id: u32) -> Mad {
 fn in_process(fabric: &Fabric, port: PortRef) -> Result<f64, Failure> {
     let sim = Sim::new(fabric, SimOptions::default()).share();
     let mut transport = sim.attach(port)?;
-    rate(&mut transport, None, 1_000_000)
+    rate(&mut transport, &sim, 1_000_000)
 }
 
 /// SMPs a second through ibsim's socket protocol.
@@ -167,29 +167,29 @@ fn over_socket(server: &str, count: u32) -> Result<f64, Failure> {
         node: "host00000 HCA-1".to_owned(),
         announce_sm: false,
     };
-    let clock = MonotonicClock::start();
-    let mut port = IbsimPort::attach(&options, clock)?;
-    rate(&mut port, Some(&clock), count)
+    let mut port = IbsimPort::attach(&options)?;
+    rate(&mut port, &MonotonicClock::start(), count)
 }
 
 /// Keeps `WINDOW` requests in flight until `count` are answered. A datagram that is lost ends the measurement.
 fn rate(
     transport: &mut impl MadTransport<Error = ib_transport::TransportError>,
-    clock: Option<&MonotonicClock>,
+    clock: &impl Clock,
     count: u32,
 ) -> Result<f64, Failure> {
     let start = Instant::now();
     for id in 0..WINDOW {
-        transport.send(&request(id))?;
+        transport.send(clock.now(), &request(id))?;
     }
     for answered in 0..count {
-        let deadline = clock.map(|clock| clock.now() + Duration::from_secs(1));
-        match transport.recv(deadline)? {
+        let deadline = clock.now() + Duration::from_secs(1);
+        let (now, received) = receive(transport, clock, Some(deadline))?;
+        match received {
             Some(Received::Mad(_)) => {}
             other => return Err(format!("after {answered} answers: {other:?}").into()),
         }
         if answered + WINDOW < count {
-            transport.send(&request(answered + WINDOW))?;
+            transport.send(now, &request(answered + WINDOW))?;
         }
     }
     Ok(f64::from(count) / start.elapsed().as_secs_f64())

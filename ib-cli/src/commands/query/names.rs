@@ -61,7 +61,7 @@ fn walk(args: &QueryArgs) -> Result<Snapshot, CliError> {
     args.timeout.apply(&mut config.window);
     let classes = [(MgmtClass::SUBN_DIRECTED, 1, &[][..])];
     let timeout = config.window.timeout;
-    let mut port = args.device.open(&classes, false, timeout, clock)?;
+    let mut port = args.device.open(&classes, false, timeout)?;
     let mut collector = Collector::new(config);
     let progress = Progress::new("nodes found", 0);
     let mut nodes = 0;

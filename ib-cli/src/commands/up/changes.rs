@@ -10,7 +10,7 @@ use std::{
 
 use ib_mad::{Attribute as _, Engine, Input, Instant, Mad, Method, MgmtClass};
 use ib_routing::{Fabric, NodeIdx, PortRef};
-use ib_sim::{SharedSim, SimClock};
+use ib_sim::SharedSim;
 use ib_sm::{Event, SubnetManager, SweepKind};
 use ib_smp::LinearForwardingTable;
 use ib_transport::{Clock as _, MadTransport, drive};
@@ -213,11 +213,10 @@ pub fn run(
     transport: &mut impl MadTransport,
     observer: &mut ProgressObserver,
 ) -> Result<ChangeReport, CliError> {
-    let clock: SimClock = sim.clock();
-    let (began, started) = (WallInstant::now(), clock.now());
+    let (began, started) = (WallInstant::now(), sim.now());
     change.make(sim, at)?;
     let mut counted = Counted::new(sm, started);
-    let ended = drive(&mut counted, transport, &clock, |_, event| {
+    let ended = drive(&mut counted, transport, sim, |_, event| {
         let Some(event) = event else {
             return ControlFlow::Break(());
         };

@@ -92,7 +92,6 @@ pub fn run(
     args.simulation.apply(&mut options);
     let sim = Sim::new(fabric, options).share();
     sim.with(Sim::watch_smps);
-    let clock = sim.clock();
     let mut recording = Recording::create(args.sm.pcap.as_deref(), Duration::ZERO)?;
     let shared = RefCell::new(&mut recording);
     let mut managed = Managed {
@@ -109,7 +108,7 @@ pub fn run(
             .sim
             .with(|sim| sim.set_is_sm(at, true))
             .map_err(failed)?;
-        let tap = Tap::new(transport, clock.clone(), |record: &Record| {
+        let tap = Tap::new(transport, |record: &Record| {
             shared.borrow_mut().write(record);
         });
         let config = SmConfig {
@@ -117,7 +116,7 @@ pub fn run(
             ..config.clone()
         };
         managed.seats.push(at);
-        let sm = SubnetManager::new(config, clock.now());
+        let sm = SubnetManager::new(config, managed.sim.now());
         managed.managers.push((sm, tap));
     }
     let mut errors = managed.bring_up()?;
@@ -164,7 +163,7 @@ pub fn run(
     if let Some(file) = &args.dot {
         files::write(file, &dot::write(&fabric))?;
     }
-    let virtual_time = clock.now().since(ib_mad::Instant::ZERO);
+    let virtual_time = managed.sim.now().since(ib_mad::Instant::ZERO);
     // Each transport holds the recording until it is dropped.
     drop(managed);
     recording.finish()?;
@@ -256,7 +255,7 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
         change: &changes::FabricChange,
         at: PortRef,
     ) -> Result<ChangeReport, CliError> {
-        let started = self.sim.clock().now();
+        let started = self.sim.now();
         let began = Instant::now();
         change.make(&self.sim, at)?;
         let managers = self.managers.iter_mut();

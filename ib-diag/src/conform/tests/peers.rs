@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ib_mad::{Engine as _, Input, Instant, Mad};
 use ib_routing::PortRef;
-use ib_sim::{SharedSim, Sim, SimClock, SimOptions, SimTransport};
+use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{SmConfig, SubnetManager};
-use ib_transport::{Clock as _, MadTransport, Received, TransportError};
+use ib_transport::{Clock as _, MadTransport, Received, TransportError, receive};
 
 use crate::testing::fabric;
 
@@ -36,30 +36,31 @@ impl WithManager {
         });
         let mut both = Self {
             own: sim.attach(own_at).unwrap(),
-            manager: SubnetManager::new(SmConfig::default(), sim.clock().now()),
+            manager: SubnetManager::new(SmConfig::default(), sim.now()),
             theirs: sim.attach(manager_at).unwrap(),
             sim,
         };
-        let up = both.clock().now().saturating_add(Duration::from_secs(5));
+        let clock = both.clock();
+        let up = clock.now().saturating_add(Duration::from_secs(5));
         // The manager reads SMInfo from our port, but no case is running yet to answer.
-        while both.recv(Some(up)).unwrap().is_some() {}
+        while receive(&mut both, &clock, Some(up)).unwrap().1.is_some() {}
         both
     }
 
-    pub(super) fn clock(&self) -> SimClock {
-        self.sim.clock()
+    /// The virtual clock that the cases are run by.
+    pub(super) fn clock(&self) -> SharedSim {
+        self.sim.clone()
     }
 
     /// Lets the manager do the work that is due; returns when it wants to be called again.
     fn work(&mut self) -> Option<Instant> {
-        let clock = self.clock();
         loop {
-            let now = clock.now();
+            let now = self.sim.now();
             while let Some(mad) = self.manager.poll_transmit(now) {
-                self.theirs.send(&mad).unwrap();
+                self.theirs.send(now, &mad).unwrap();
             }
             while self.manager.poll_event().is_some() {}
-            match self.theirs.recv(Some(now)).unwrap() {
+            match self.theirs.recv(now).unwrap() {
                 Some(Received::Mad(mad)) => self.manager.handle_input(now, Input::Mad(&mad)),
                 Some(Received::Returned(mad)) => {
                     self.manager.handle_input(now, Input::Returned(&mad));
@@ -76,27 +77,23 @@ impl WithManager {
 impl MadTransport for WithManager {
     type Error = TransportError;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), TransportError> {
-        self.own.send(mad)
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
+        self.own.send(now, mad)
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, TransportError> {
-        let deadline = deadline.unwrap();
-        loop {
-            let wake = self.work();
-            let now = self.clock().now();
-            if let Some(received) = self.own.recv(Some(now))? {
-                return Ok(Some(received));
-            }
-            if now >= deadline {
-                return Ok(None);
-            }
-            // Time advances no further than to the next event, which may be the manager's.
-            let events = [wake, self.sim.next_at()];
-            let next = events.into_iter().flatten().min();
-            let until = next.map_or(deadline, |next| next.min(deadline)).max(now);
-            self.sim.advance(until);
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
+        self.work();
+        self.own.recv(now)
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        // Time advances no further than to the next event, which may be the manager's.
+        let events = [self.work(), self.sim.next_at(), until];
+        let next = events.into_iter().flatten().min();
+        if let Some(next) = next {
+            self.sim.advance(next.max(now));
         }
+        Ok(next.is_some())
     }
 }
 
@@ -115,12 +112,16 @@ impl<T> Tampered<T> {
 impl<T: MadTransport> MadTransport for Tampered<T> {
     type Error = T::Error;
 
-    fn send(&mut self, mad: &Mad) -> Result<(), T::Error> {
-        self.inner.send(mad)
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), T::Error> {
+        self.inner.send(now, mad)
     }
 
-    fn recv(&mut self, deadline: Option<Instant>) -> Result<Option<Received>, T::Error> {
-        Ok(self.inner.recv(deadline)?.map(|received| match received {
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, T::Error> {
+        self.inner.wait(now, until)
+    }
+
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, T::Error> {
+        Ok(self.inner.recv(now)?.map(|received| match received {
             Received::Mad(mut mad) => {
                 (self.spoil)(&mut mad);
                 Received::Mad(mad)

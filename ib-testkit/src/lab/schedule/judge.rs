@@ -100,12 +100,12 @@ impl Bed {
             is_registration(change)
                 || (has_levels && change.attribute_id == LinearForwardingTable::ID)
         };
-        let now = self.running.clock.now();
+        let now = self.running.sim.now();
         let mut observer = SubnetManager::new(config, now).with_conduct(Conduct::Observe);
         let end = drive(
             &mut observer,
             &mut self.running.transport,
-            &self.running.clock,
+            &self.running.sim,
             |_, event| {
                 match event {
                     Event::SubnetUp(_) => return ControlFlow::Break(true),
