@@ -1,13 +1,14 @@
 //! The work of each call is bounded: in a large subnet the manager hands out what looks at every port, and answers
 //! queries and other managers meanwhile. The work is counted, not timed.
 
-use ib_mad::{Engine, Input, Mad, MadAddress, MadStatus, Method};
+use ib_mad::{Attribute as _, Engine, Input, Mad, MadAddress, MadStatus, Method, TransactionId};
 use ib_routing::{Fabric, NodeType, PortRef, generate::FabricSpec};
 use ib_sa::{PathComponents, PathRecord, SaMad};
 use ib_sim::{Sim, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
+use ib_smp::{SmInfo, SmpLidRouted};
 use ib_transport::{Clock, MadTransport, Received, receive};
-use ib_wire::{PortNum, Sl};
+use ib_wire::{Lid, PortNum, Sl};
 
 /// How often a call may look at each node of the subnet. Switches of this fabric have 12 ports, and a stage that
 /// looked at all ports within a call would look at each node more often.
@@ -59,31 +60,50 @@ impl<C: Clock> Bench<C> {
         }
     }
 
-    /// Asks for a path between two hosts, and returns the status of the answer, which comes before anything else is
-    /// waited for.
-    fn path(&mut self) -> MadStatus {
+    /// The LIDs of two hosts.
+    fn hosts(&self) -> (Lid, Lid) {
         let ends = self.sm.lids().destinations().iter();
         let mut hosts = ends.filter(|end| !end.is_switch());
         let (from, to) = (hosts.next().unwrap(), hosts.next_back().unwrap());
-        let (from, to) = (from.range.base(), to.range.base());
+        (from.range.base(), to.range.base())
+    }
+
+    /// Asks for a path between two hosts.
+    fn path(&mut self) -> MadStatus {
+        let (from, to) = self.hosts();
         let mut template = PathRecord::default();
         template.set_slid(from).set_dlid(to).set_numb_path(1);
         let mask = PathComponents::SLID | PathComponents::DLID | PathComponents::NUMB_PATH;
         let query = SaMad::query(Method::GET, &template, mask);
         let mut mad = Mad::new(MadAddress::gsi(from, Sl::ZERO));
         mad.bytes = *query.as_bytes();
+        self.ask(&mad)
+    }
+
+    /// Polls the manager as a standby one does.
+    fn sm_info(&mut self) -> MadStatus {
+        let (from, _) = self.hosts();
+        let mut poll = SmpLidRouted::new(Method::GET, SmInfo::ID, 0);
+        poll.set_transaction_id(TransactionId(77));
+        self.ask(&poll.to(MadAddress::smi(from)))
+    }
+
+    /// The status of the answer to a request. No time passes, no datagram arrives and no work ends before it is sent.
+    fn ask(&mut self, request: &Mad) -> MadStatus {
         let now = self.clock.now();
-        self.call(|sm| sm.handle_input(now, Input::Mad(&mad)));
-        for _ in 0..4 {
-            while let Some(answer) = self.call(|sm| sm.poll_transmit(now)) {
-                if answer.header().method() == Method::GET_RESP && answer.address.lid == from {
-                    return answer.header().status();
-                }
-                self.transport.send(now, &answer).unwrap();
+        self.call(|sm| sm.handle_input(now, Input::Mad(request)));
+        while let Some(sent) = self.call(|sm| sm.poll_transmit(now)) {
+            let (asked, header) = (request.header(), sent.header());
+            if header.method() == Method::GET_RESP
+                && header.attribute_id() == asked.attribute_id()
+                && header.transaction_id() == asked.transaction_id()
+                && sent.address.lid == request.address.lid
+            {
+                return header.status();
             }
-            self.call(|sm| sm.handle_timeout(now));
+            self.transport.send(now, &sent).unwrap();
         }
-        panic!("no answer");
+        panic!("no answer to {:?}", request.header());
     }
 }
 
@@ -120,7 +140,7 @@ fn a_call_looks_at_each_node_a_few_times_at_most_and_queries_are_answered_while_
     bench.until_up(|_| {});
     // Before the first sweep has ended nothing is answered, so only later calls are bounded.
     bench.most = 0;
-    let (mut works, mut answered) = (0, 0);
+    let (mut works, mut answered, mut polled) = (0, 0, 0);
     let cable = cable(&fabric);
     for pulled in [true, false] {
         sim.with(|sim| match pulled {
@@ -130,11 +150,13 @@ fn a_call_looks_at_each_node_a_few_times_at_most_and_queries_are_answered_while_
         bench.until_up(|bench| {
             works += 1;
             answered += usize::from(bench.path().is_ok());
+            polled += usize::from(bench.sm_info().is_ok());
         });
     }
     // LIDs, detours, routes, healing, and the stages of both sweeps.
     assert!(works > 20, "{works} works");
     assert_eq!(answered, works, "queries while work runs");
+    assert_eq!(polled, works, "polls of other managers while work runs");
     let limit = LOOKS_PER_NODE * fabric.nodes().len();
     assert!(bench.most <= limit, "{} looks, {limit} may be", bench.most);
 }
