@@ -19,7 +19,7 @@ use crate::commands::Command;
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
-    /// Print one JSON document on stdout (decode: one a line) instead of text for reading
+    /// Print one JSON document on stdout instead of text for people; `decode` prints one document a line
     #[arg(long, global = true)]
     pub json: bool,
 }

@@ -21,10 +21,10 @@ pub struct DeviceArgs {
     /// that listens as NAME (its IBSIM_SOCKNAME) [default: the first adapter with a usable port]
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
-    /// Port of the adapter [default: the first active one]
+    /// Port number of the adapter, from 1 [default: the first active port]
     #[arg(long, value_name = "N")]
     pub port: Option<u8>,
-    /// Node of the simulator to sit on, by its id in the server's file
+    /// Node of the simulator whose port is used, by its id in the simulator's fabric file [default: the first node of that file]
     #[arg(
         long,
         value_name = "ID",
@@ -39,11 +39,10 @@ pub struct DeviceArgs {
 /// Time for which answers are waited for.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TimeoutArgs {
-    /// Time to wait for an answer before it is asked for again, in milliseconds. The waiting for several
-    /// nodes overlaps
+    /// Milliseconds to wait for an answer before a request is repeated. Several nodes are asked at once
     #[arg(long, value_name = "MS", default_value_t = 200)]
     timeout: u64,
-    /// Number of times to ask again
+    /// Number of times that a request is repeated
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
 }

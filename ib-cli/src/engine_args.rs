@@ -14,13 +14,13 @@ use crate::{error::CliError, files};
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Routing engines")]
 pub struct EngineArgs {
-    /// Virtual lanes for data that every link has [default: 8]
+    /// Number of data lanes that every link has, 1 to 15 [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15))]
     max_vls: Option<u8>,
-    /// Numbers of switches, `GUID NUMBER` a line, where GUIDs shall not break ties (updn)
+    /// Numbers of switches, `GUID NUMBER` a line, that break ties instead of the GUIDs (updn)
     #[arg(long, value_name = "FILE")]
     pub ids_guid_file: Option<PathBuf>,
-    /// Let the roots of trees talk to each other, at the cost of the guarantee (updn, dnup)
+    /// Also route between root switches, which gives up the guarantee against deadlock (updn, dnup)
     #[arg(long)]
     connect_roots: bool,
     /// Port GUIDs of compute nodes (ftree, dfsssp)
@@ -29,34 +29,34 @@ pub struct EngineArgs {
     /// Port GUIDs of I/O nodes (ftree, dfsssp)
     #[arg(long, value_name = "FILE")]
     pub io_guid_file: Option<PathBuf>,
-    /// Number of times that a route to an I/O node may go down and up again (ftree)
+    /// Number of times that a route to an I/O node may go down and up again, 0 to 255 [default: 0, no limit] (ftree)
     #[arg(long, value_name = "N")]
     max_reverse_hops: Option<u8>,
-    /// Hops that links count, `GUID PORT HOPS` a line
+    /// Length of links in hops, `GUID PORT HOPS` a line [default: 1 for each link]
     #[arg(long, value_name = "FILE")]
     pub hop_weights_file: Option<PathBuf>,
     /// The order in which ports of switches are tried, `GUID PORT PORT...` a line (minhop, dor)
     #[arg(long, value_name = "FILE")]
     pub port_search_ordering_file: Option<PathBuf>,
-    /// Ports whose routes do not count in the balance, `GUID PORT` a line
+    /// Ports whose routes are not counted when routes are balanced, `GUID PORT` a line
     #[arg(long, value_name = "FILE")]
     pub ignore_guids: Option<PathBuf>,
-    /// Begin the search for the least used port after the last one found
+    /// Start each search for the least used port after the port found last
     #[arg(long)]
     port_shifting: bool,
-    /// Choose among equal ports at random
+    /// Choose among equally loaded ports at random, with this seed
     #[arg(long, value_name = "SEED")]
     scatter_ports: Option<u64>,
     /// Port GUIDs to route first, in this order
     #[arg(long, value_name = "FILE")]
     pub guid_routing_order_file: Option<PathBuf>,
-    /// The first service level to use (lash)
+    /// First service level to use, 0 to 15 [default: 0] (lash)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=15))]
     lash_start_vl: Option<u8>,
-    /// Look for a mesh and number its switches (lash)
+    /// Look for a mesh, and order the switches by their position in it (lash)
     #[arg(long)]
     do_mesh_analysis: bool,
-    /// Virtual lanes to use [default: 1] (nue)
+    /// Number of virtual lanes to use, 1 to 15 [default: 1] (nue)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15))]
     nue_max_num_vls: Option<u8>,
 }

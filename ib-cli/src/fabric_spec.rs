@@ -36,10 +36,10 @@ pub struct FabricArgs {
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub fabric: String,
-    /// Remove this share of the links between switches first, in percent
+    /// Remove this share of the links between switches first: 0 to 100 percent [default: 0]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub remove_links: Option<f64>,
-    /// Seed of the choice of --remove-links
+    /// Seed of the random choice of links for --remove-links
     #[arg(
         long,
         value_name = "SEED",

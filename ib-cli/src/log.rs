@@ -43,7 +43,8 @@ pub struct LogArgs {
     /// [default: by log_flags of --config]
     #[arg(long, value_name = "SPEC", env = "IB_LOG", hide_env_values = true)]
     log_level: Option<String>,
-    /// Rename the log file to FILE.1 and begin anew when it has this many megabytes [default: log_max_size of --config]
+    /// Rename the log file to FILE.1 and start a new one when it has this many megabytes; 0 sets no limit [default:
+    /// log_max_size of --config]
     #[arg(long, value_name = "MB")]
     log_max_size: Option<u32>,
     /// Log lines as JSON objects

@@ -21,9 +21,9 @@ use crate::{
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Routing")]
 pub struct RouteArgs {
-    /// Routing engines in the order of preference: auto (the default: the best of the others that
-    /// cannot deadlock), minhop, updn, dnup, ftree, dor, torus-2QoS, lash, sssp, dfsssp, nue, file. The
-    /// next one is tried, loudly, where one cannot route the fabric
+    /// Routing engines in the order of preference: auto (the default: the best of the others that cannot deadlock),
+    /// minhop, updn, dnup, ftree, dor, torus-2QoS, lash, sssp, dfsssp, nue, file. If an engine cannot route the fabric,
+    /// a warning says so, and the next one is tried
     #[arg(long, value_name = "E[,E2...]", value_delimiter = ',')]
     pub engine: Vec<SharedEngine>,
     /// LID mask control: 2^N LIDs for each CA port, 0 to 7 [default: 0, or what --config says]
@@ -32,10 +32,10 @@ pub struct RouteArgs {
     /// GUIDs of the root switches (updn, dnup, ftree), one a line
     #[arg(long, value_name = "FILE")]
     pub roots: Option<PathBuf>,
-    /// Give up where none of the engines can route the fabric, instead of falling back to minhop
+    /// Fail if none of the engines can route the fabric, instead of falling back to minhop
     #[arg(long)]
     pub no_fallback: bool,
-    /// Install routes of a named engine even if they can deadlock
+    /// Accept routes of a named engine even if they can deadlock
     #[arg(long)]
     pub allow_deadlock: bool,
     /// Forwarding tables that the engine `file` loads, in OpenSM's format
@@ -44,10 +44,10 @@ pub struct RouteArgs {
     /// Hops that the engine `file` routes by, in the format of OpenSM's opensm-lid-matrix.dump
     #[arg(long, value_name = "FILE")]
     pub lid_matrix_file: Option<PathBuf>,
-    /// Configuration of torus-2QoS
+    /// Configuration of torus-2QoS, in the format of OpenSM's torus-2QoS.conf
     #[arg(long, value_name = "FILE")]
     pub torus_config: Option<PathBuf>,
-    /// Threads to route with; 0: as many as the machine has. The routes are the same
+    /// Number of threads to route with; 0 means one for each processor. The routes do not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
     #[command(flatten)]

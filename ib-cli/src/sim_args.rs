@@ -14,13 +14,13 @@ pub struct SimulationArgs {
         value_name = "SPEC",
         default_value = "",
         hide_default_value = true,
-        help = format!("Faults on links, drawn by a seeded schedule: {}", FaultSpec::help())
+        help = format!("Faults on links, separated by commas: {}. The same seed gives the same faults [default: none]", FaultSpec::help())
     )]
     faults: FaultSpec,
-    /// Time that a packet takes over a link, such as 250ns or 1us
+    /// Time that a packet takes over a link, with its unit: ns, us, ms or s [default: 250ns]
     #[arg(long, value_name = "TIME", value_parser = time)]
     latency: Option<Duration>,
-    /// Time that the agents of a node take to answer, such as 3us
+    /// Time that the agents of a node take to answer, with its unit: ns, us, ms or s [default: 3us]
     #[arg(long, value_name = "TIME", value_parser = time)]
     agent_latency: Option<Duration>,
     /// Switches take one SLtoVL table for many pairs of ports at once

@@ -26,10 +26,11 @@ const PREFIX_ROUTES: &str = "/etc/opensm/prefix-routes.conf";
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Manager")]
 pub struct SmArgs {
-    /// Options of the manager in OpenSM's format (opensm.conf); options given here win
+    /// Options of the manager in OpenSM's format (opensm.conf). Options of the command line take precedence
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Set one option of --config, as sm_priority=5; it wins over the file. OPTIONS.md lists all of them
+    /// Set one option of the manager, such as sm_priority=5. It takes precedence over the file. --print-config of `ib
+    /// sm` lists all options
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub options: Vec<(String, String)>,
     /// Partitions in OpenSM's format (partitions.conf) [default: the file that --config names, if there

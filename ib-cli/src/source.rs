@@ -36,10 +36,10 @@ pub struct SourceArgs {
     /// Names of nodes by GUID, in OpenSM's format
     #[arg(long, value_name = "FILE")]
     node_name_map: Option<PathBuf>,
-    /// Read no node that is further away than this many hops [default: as far as routes reach]
+    /// Read no node that is more than this many hops away [default: as far as routes reach]
     #[arg(long, value_name = "N")]
     max_hops: Option<u8>,
-    /// Key of the ports, where they guard themselves
+    /// M_Key of the subnet's ports, decimal or 0x; 0 is none
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = m_key)]
     pub m_key: MKey,
     #[command(flatten)]

@@ -27,22 +27,23 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ConformArgs {
-    /// Whose rules are tested: sm, the master; sa, its administrator; sma, the agents; sim, the fabric
+    /// What is tested: sm, the master manager; sa, its subnet administrator; sma, the agents of the devices; sim, a
+    /// simulator's fabric
     #[arg(value_name = "SUBJECT")]
     subject: Subject,
     /// List the cases, and run none
     #[arg(long)]
     list: bool,
-    /// Run this case only; several times: these cases
+    /// Run only this case; may be given several times
     #[arg(long = "case", value_name = "ID")]
     cases: Vec<String>,
     /// Write the results to this file in JUnit's format
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// How long an answer may take, in milliseconds; what has not come by then counts as silence
+    /// Milliseconds that an answer may take; a later one counts as no answer
     #[arg(long, value_name = "MS", default_value_t = 500)]
     timeout: u64,
-    /// How long a manager may take for a change of the subnet, in seconds
+    /// Seconds that a manager may take to react to a change of the subnet
     #[arg(long, value_name = "SECONDS", default_value_t = 90)]
     patience: u64,
     /// M_Key of the subnet's ports

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Time between two answers of a command that is repeated, as OpenSM's console takes it.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Give an order to a running subnet manager, and print its answer.
+/// Send a command to a running subnet manager, and print its answer.
 ///
 /// The manager listens where `ib sm --control SOCKET` says. `ib ctl help` lists the commands with their values. Status 2 if
 /// the command is refused.

@@ -63,10 +63,10 @@ pub struct DiscoverArgs {
     /// Read what `ib snapshot` wrote, instead of a device
     #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["device", "port", "max_hops"])]
     from: Option<PathBuf>,
-    /// Ask no node that is further away than this many hops [default: as far as routes reach]
+    /// Ask no node that is more than this many hops away [default: as far as routes reach]
     #[arg(long, value_name = "N")]
     max_hops: Option<u8>,
-    /// Key of the ports, where they guard themselves
+    /// M_Key of the subnet's ports, decimal or 0x; 0 is none
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = m_key)]
     m_key: MKey,
     #[command(flatten)]

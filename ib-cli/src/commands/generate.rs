@@ -10,7 +10,7 @@ use crate::{
     output::{json, topology},
 };
 
-/// Print a generated (or read, or broken) fabric in ibnetdiscover's format, or as JSON.
+/// Print a fabric, generated or read from a file, in ibnetdiscover's format or as JSON; --remove-links breaks it first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct GenerateArgs {

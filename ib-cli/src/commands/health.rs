@@ -31,23 +31,23 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct HealthArgs {
-    /// Judge error counters by what they count in this many seconds, instead of by their totals
+    /// Judge error counters by how much they grow in this many seconds, instead of by their totals
     #[arg(long, value_name = "SECONDS", conflicts_with = "since")]
     interval: Option<f64>,
-    /// Judge error counters by what they counted since this snapshot
+    /// Judge error counters by how much they grew since this snapshot
     #[arg(long, value_name = "SNAPSHOT")]
     since: Option<PathBuf>,
     /// File of the thresholds of error counters, in the format of ibqueryerrors: lines like
     /// SymbolErrorCounter=10
     #[arg(long, value_name = "FILE")]
     thresholds: Option<PathBuf>,
-    /// The topology that there should be, in ibnetdiscover's format
+    /// The intended topology, in ibnetdiscover's format: each difference is a finding
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
     /// Service level of every pair of CA ports, for the check of deadlock [default: 0 for all]
     #[arg(long, value_name = "FILE")]
     sls: Option<PathBuf>,
-    /// Print notes too, which need nothing done
+    /// Also print notes: findings that need no action
     #[arg(long)]
     notes: bool,
     #[command(flatten)]

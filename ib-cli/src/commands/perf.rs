@@ -29,19 +29,19 @@ pub struct PerfArgs {
     /// Only these nodes or ports [default: all]
     #[arg(value_name = "NODE[:PORT]")]
     of: Vec<String>,
-    /// Read again and again, and show what was counted per second
+    /// Read every SECONDS until Ctrl-C, and show the growth per second
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     watch: Option<Duration>,
-    /// With --watch: read so often, then end [default: for ever]
+    /// With --watch: number of readings, then end [default: until Ctrl-C]
     #[arg(long, value_name = "N", requires = "watch")]
     count: Option<u64>,
-    /// Clear the counters after they were read
+    /// Set the counters to 0 after they were read
     #[arg(long, conflicts_with = "watch")]
     reset: bool,
-    /// Only ports with an error counter above 0
+    /// Show only ports with an error counter above 0
     #[arg(long)]
     errors: bool,
-    /// Only the N ports with the most traffic, or with --errors the most errors
+    /// Show only the N ports with the most traffic, or with --errors the most errors
     #[arg(long, value_name = "N")]
     top: Option<usize>,
     /// Print Prometheus' text format, with the metric names of infiniband_exporter

@@ -28,7 +28,7 @@ pub struct PingArgs {
     /// The node
     #[arg(value_name = "NODE")]
     target: String,
-    /// How often to ask
+    /// Number of pings
     #[arg(long, value_name = "N", default_value_t = 4)]
     count: u32,
     /// Time between two pings, in milliseconds

@@ -51,24 +51,25 @@ pub struct QueryArgs {
     /// Ask this node: its LID, GUID, GID, name or directed route, which a walk finds first
     #[arg(long, value_name = "NODE", conflicts_with_all = ["lid", "direct"])]
     to: Option<String>,
-    /// Which attribute perf reads, by its name in the specification, as PortCountersExtended
+    /// With perf: attribute to read, by its name in the specification, such as PortCountersExtended
     #[arg(long, value_name = "ATTRIBUTE", default_value = "PortCounters", value_parser = node::counters)]
     counters: &'static AttributeEntry,
-    /// Key of the port, where it guards itself
+    /// M_Key of the port, decimal or 0x; 0 is none
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = m_key)]
     m_key: MKey,
-    /// SM_Key: with it subnet administration shows all records, and a manager takes orders where it has one
+    /// SM_Key, decimal or 0x: with the right one the subnet administrator shows all records, and a manager that has an
+    /// SM_Key accepts --set
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = sm_key)]
     sm_key: SmKey,
-    /// Of sminfo: give the manager this order of the election, as `sminfo` of infiniband-diags does, and
-    /// print its state after it
+    /// With sminfo: send the manager this command of the election, as `sminfo` of infiniband-diags does, and print its
+    /// state afterwards
     #[arg(long, value_name = "ORDER", value_enum)]
     set: Option<sm_control::Order>,
     /// With --set: priority that the sender claims, 0 to 15
     #[arg(long, value_name = "N", default_value_t = 0, requires = "set", value_parser = clap::value_parser!(u8).range(0..=15))]
     priority: u8,
-    /// With --set: state that the sender claims. Managers obey a master only, and the acknowledgement of a
-    /// standby that was handed the subnet
+    /// With --set: state that the sender claims. A manager accepts commands of a master only, and an acknowledgement
+    /// only of the standby to which it handed over
     #[arg(
         long,
         value_name = "STATE",

@@ -34,10 +34,11 @@ pub struct SimArgs {
     /// a private name with a COMMAND]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     socket: Option<String>,
-    /// Listen on UDP from this port on instead, as `ibsim -r`: what clients have in IBSIM_SERVER_PORT
+    /// Listen on UDP ports from this one on instead of Unix sockets, as `ibsim -r` does: what clients have in
+    /// IBSIM_SERVER_PORT
     #[arg(long, value_name = "PORT", conflicts_with = "command")]
     udp: Option<u16>,
-    /// Address that --udp listens on: everybody who reaches it may use the fabric [default: 127.0.0.1]
+    /// Address that --udp listens on. Everyone who can reach it can use the fabric [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", requires = "udp")]
     listen: Option<IpAddr>,
     /// Entries of a switch's linear forwarding table [default: 30720, and 49152 for a fabric of so

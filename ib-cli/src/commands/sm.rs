@@ -29,65 +29,65 @@ use crate::{
 
 /// Run the subnet manager on a port of this host, or of a simulator.
 ///
-/// Sweeps, assigns LIDs, routes and answers for good, as master or standby beside other managers; with
-/// --once it reports after the first sweep, and status 1 says that the subnet is not up. SIGHUP reads the
-/// configuration again and sweeps; SIGUSR1 writes the dump files and opens the log file again.
+/// Sweeps the subnet, assigns LIDs, routes and answers queries until it is stopped, as master or as standby beside
+/// other managers. With --once it ends after the first sweep with a report; status 1 means that the subnet is not up.
+/// SIGHUP reads the configuration again and sweeps; SIGUSR1 writes the dump files and opens the log file again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SmCommand {
     /// Sweep once, report, and exit
     #[arg(long)]
     once: bool,
-    /// Keep who owns which LID in this file, in the format of OpenSM's guid2lid: ports have their LIDs back
-    /// after a restart. It may be missing at first
+    /// Keep the LID of each port in this file, in the format of OpenSM's guid2lid, so that ports keep their LIDs over a
+    /// restart. It is created if it does not exist
     #[arg(long, value_name = "FILE")]
     guid2lid: Option<PathBuf>,
     /// Manage the logical cluster of this file that the port is in, and nothing beyond its boundary. The file also
     /// names the other clusters with their LIDs
     #[arg(long, value_name = "FILE")]
     cluster: Option<PathBuf>,
-    /// LIDs of the devices of all clusters by port GUID, in the format of OpenSM's guid2lid: ports get them, and
-    /// paths to GIDs of other clusters are known by them
+    /// LIDs of the devices of all clusters by port GUID, in the format of OpenSM's guid2lid. Ports are assigned these
+    /// LIDs, and managers answer path queries to other clusters with them
     #[arg(long, value_name = "FILE", requires = "cluster")]
     predefined_lids: Option<PathBuf>,
-    /// Keep the M_Keys of ports in this file, in the format of OpenSM's guid2mkey, which its user alone may read: ports that
-    /// another key guards are reached after a restart (m_key_lookup). It may be missing at first
+    /// Keep the M_Keys of ports in this file, in the format of OpenSM's guid2mkey, so that ports with another key than
+    /// the manager's are reached after a restart (m_key_lookup). Only its owner can read it. It is created if it does
+    /// not exist
     #[arg(long, value_name = "FILE")]
     guid2mkey: Option<PathBuf>,
-    /// Keep the two ends of each cable in this file, in the format of OpenSM's neighbors: it says whose key opens what is
-    /// behind a port. It may be missing at first
+    /// Keep the two ends of each cable in this file, in the format of OpenSM's neighbors: it tells which key of
+    /// --guid2mkey opens the device at a cable's other end. It is created if it does not exist
     #[arg(long, value_name = "FILE")]
     neighbors: Option<PathBuf>,
-    /// Keep the registrations of hosts in this file, in the format of OpenSM's opensm-sa.dump: memberships,
-    /// services and subscriptions survive a restart. It may be missing at first [default: the sa_db_file of
-    /// --config]
+    /// Keep the registrations of hosts in this file, in the format of OpenSM's opensm-sa.dump: memberships, services
+    /// and subscriptions survive a restart. It is created if it does not exist [default: the sa_db_file of --config]
     #[arg(long, value_name = "FILE")]
     sa_db: Option<PathBuf>,
-    /// Answer the commands of `ib ctl` on this Unix socket while running. It belongs to the user alone
+    /// Answer the commands of `ib ctl` on this Unix socket. Only its owner can use it
     #[arg(long, value_name = "SOCKET", conflicts_with = "once")]
     control: Option<PathBuf>,
-    /// Serve /metrics for Prometheus and /status as JSON over HTTP; a port alone is the loopback's
+    /// Serve /metrics for Prometheus and /status as JSON over HTTP. A port alone means that port of 127.0.0.1
     #[arg(long, value_name = "ADDR:PORT", value_parser = metrics::address, conflicts_with = "once")]
     metrics: Option<SocketAddr>,
-    /// Serve the map of the subnet on the same server, at /: it shows the state of the manager and draws routes anew when they
-    /// change
+    /// Serve a map of the subnet on the address of --metrics, at /. It shows the state of the manager and follows
+    /// changes of routes
     #[arg(long, requires = "metrics")]
     status_page: bool,
-    #[command(flatten)]
-    log: LogArgs,
-    /// Only watch: send no Set of any kind and take no part in the election, beside any manager
+    /// Only watch: send no Set of any kind and take no part in the election. It may run beside any manager
     #[arg(long, conflicts_with_all = ["once", "dry_run"])]
     observe: bool,
-    /// Print every change that the manager would make, one a line, and exit; nothing is set
+    /// Print every change that the manager would make, one a line, and exit without making it
     #[arg(long, conflicts_with = "once")]
     dry_run: bool,
-    /// Install own routes at once, also where those of the manager before hold; without it these stay, and what is
-    /// changed is said before
+    /// Replace the routes of an earlier manager at once, even if they work. Without it, routes that work stay, and the
+    /// log says what is changed before it is
     #[arg(long)]
     takeover: bool,
     /// Print the configuration in effect as a commented option file, which OpenSM reads too, and exit
     #[arg(long)]
     print_config: bool,
+    #[command(flatten)]
+    log: LogArgs,
     #[command(flatten)]
     device: DeviceArgs,
     #[command(flatten)]

@@ -21,13 +21,13 @@ mod sa_path;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TraceArgs {
-    /// Where the packet starts
+    /// Where the packet starts: a node or NODE:PORT, where NODE is a name, GUID, LID, GID or directed route
     #[arg(value_name = "A")]
     start: String,
-    /// Where it goes; not needed with --mlid
+    /// Where it goes, in the same form; not needed with --mlid
     #[arg(value_name = "B", required_unless_present = "mlid")]
     to: Option<String>,
-    /// Service level of the packet
+    /// Service level of the packet, 0 to 15
     #[arg(long, value_name = "N", default_value = "0", value_parser = service_level)]
     sl: Sl,
     /// Show where a packet to this multicast LID goes instead

@@ -40,12 +40,12 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct UpArgs {
-    /// Where the manager sits: GUID of a node or port, name or description of a node [default: the
-    /// first CA port with a link]
+    /// Port that the manager uses: GUID of a node or port, name or description of a node [default: the first CA port
+    /// with a link]
     #[arg(long = "sm", value_name = "GUID|NAME")]
     at: Option<String>,
-    /// Run a manager for each logical cluster of these files, all on the one fabric, and verify what stands in all
-    /// switches then; each sits on the first CA port of its cluster
+    /// Run one manager for each logical cluster that these files configure, all on the same fabric, and verify the
+    /// tables of all switches together. Each manager uses the first CA port of its cluster
     #[arg(
         long,
         value_name = "FILE[,FILE...]",
@@ -53,12 +53,12 @@ pub struct UpArgs {
         conflicts_with = "at"
     )]
     clusters: Vec<PathBuf>,
-    /// LIDs of the devices of all clusters by port GUID, in the format of OpenSM's guid2lid: ports get them, and
-    /// paths to GIDs of other clusters are known by them
+    /// LIDs of the devices of all clusters by port GUID, in the format of OpenSM's guid2lid. Ports are assigned these
+    /// LIDs, and managers answer path queries to other clusters with them
     #[arg(long, value_name = "FILE", requires = "clusters")]
     predefined_lids: Option<PathBuf>,
-    /// Change the fabric once the subnet is up, each change when the subnet is up again: `unlink=NODE:PORT`,
-    /// `relink=NODE:PORT`, `off=NODE`, `on=NODE`, where NODE is a GUID or a name
+    /// Change the fabric once the subnet is up. The next change follows when the subnet is up again:
+    /// `unlink=NODE:PORT`, `relink=NODE:PORT`, `off=NODE`, `on=NODE`, where NODE is a GUID or a name
     #[arg(long, value_name = "CHANGE[,CHANGE...]", value_delimiter = ',')]
     then: Vec<FabricChange>,
     /// Draw the fabric to this SVG file

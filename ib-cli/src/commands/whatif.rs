@@ -18,8 +18,8 @@ use crate::{
     route_args::RouteArgs,
 };
 
-/// Fail every link between switches in turn: who loses whom, how many routes move, is the result
-/// still free of deadlock.
+/// Fail every link between switches in turn: which pairs lose their path, how many routes move, whether the result can
+/// deadlock.
 ///
 /// Routes are repaired: `moved` counts the forwarding entries that have to change for that, and with
 /// `--in-full` the column `in full` those that would change if all routes were computed anew.

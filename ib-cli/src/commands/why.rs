@@ -20,13 +20,13 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WhyArgs {
-    /// Where the packet starts
+    /// Where the packet starts: a node or NODE:PORT, where NODE is a name, GUID, LID, GID or directed route
     #[arg(value_name = "A")]
     start: String,
-    /// Where it goes
+    /// Where it goes, in the same form
     #[arg(value_name = "B")]
     to: String,
-    /// Service level of the packet
+    /// Service level of the packet, 0 to 15
     #[arg(long, value_name = "N", default_value = "0", value_parser = service_level)]
     sl: Sl,
     #[command(flatten)]
