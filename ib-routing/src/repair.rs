@@ -124,7 +124,7 @@ impl RepairError {
             Self::NoPath { .. } => "no_path",
             Self::Deadlock { .. } => "deadlock",
             Self::WasUnsafe => "was_unsafe",
-            Self::VerifyFailed => "refuted",
+            Self::VerifyFailed => "verify_failed",
             Self::NewTables { .. } => "new_tables",
         }
     }
