@@ -2,27 +2,15 @@
 
 use ib_mad::{
     AttributeId, ClassPortInfo, ClassTable, MadStatus, Method, MgmtClass, TransactionId,
-    attribute_table, mad_format,
+    attribute_table, layouts, mad_format,
 };
-use ib_wire::table::Layout;
 
 use crate::{Apr, Drep, Dreq, Lap, Mra, Rej, Rep, Req, Rtu, SidrRep, SidrReq};
 
-/// Every structure of this crate that the specification's tables have.
-pub const LAYOUTS: &[&Layout] = &[
-    CommunicationMgmtMad::LAYOUT,
-    Req::LAYOUT,
-    Mra::LAYOUT,
-    Rej::LAYOUT,
-    Rep::LAYOUT,
-    Rtu::LAYOUT,
-    Dreq::LAYOUT,
-    Drep::LAYOUT,
-    Lap::LAYOUT,
-    Apr::LAYOUT,
-    SidrReq::LAYOUT,
-    SidrRep::LAYOUT,
-];
+layouts! {
+    /// Every structure of this crate that the specification's tables have.
+    pub const LAYOUTS = CLASSES, below ib_mad::LAYOUTS, and [];
+}
 
 /// The class of this crate, its format and its messages, for [`describe`](ib_mad::describe).
 pub const CLASSES: &[ClassTable] = &[ClassTable {

@@ -117,6 +117,10 @@ pub use vl_arbiter::{Turn, VlArbiter, VlQueues, VlWeight};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::write_attribute;
-    pub use ib_wire::{table::DebugSecret, wire_struct};
+    pub use crate::registry::{distinct_layouts, layout_room};
+    pub use ib_wire::{
+        table::{DebugSecret, Layout},
+        wire_struct,
+    };
     pub use zerocopy;
 }

@@ -130,6 +130,112 @@ pub fn header_fault(tables: &[&[ClassTable]], header: &MadHeader) -> StatusCode 
     }
 }
 
+/// Room for every structure that [`distinct_layouts`] may list.
+#[doc(hidden)]
+#[must_use]
+pub const fn layout_room(classes: &[ClassTable], others: &[&Layout]) -> usize {
+    let mut room = others.len();
+    let mut rest = classes;
+    while let [class, after @ ..] = rest {
+        room = room
+            .saturating_add(class.attributes.len())
+            .saturating_add(1);
+        rest = after;
+    }
+    room
+}
+
+/// The formats and attributes of `classes`, then `others`, each once and none of those `below`; and how many they
+/// are. The rest of the array is filled with the common header.
+#[doc(hidden)]
+#[must_use]
+pub const fn distinct_layouts<const ROOM: usize>(
+    mut classes: &[ClassTable],
+    mut others: &[&'static Layout],
+    below: &[&Layout],
+) -> ([&'static Layout; ROOM], usize) {
+    let mut listed = ([MadHeader::LAYOUT; ROOM], 0);
+    while let [class, after @ ..] = classes {
+        listed = with_layout(listed, class.format, below);
+        let mut attributes = class.attributes;
+        while let [attribute, after @ ..] = attributes {
+            if let Some(layout) = attribute.layout {
+                listed = with_layout(listed, layout, below);
+            }
+            attributes = after;
+        }
+        classes = after;
+    }
+    while let [layout, after @ ..] = others {
+        listed = with_layout(listed, layout, below);
+        others = after;
+    }
+    listed
+}
+
+const fn with_layout<const ROOM: usize>(
+    (mut all, count): ([&'static Layout; ROOM], usize),
+    layout: &'static Layout,
+    below: &[&Layout],
+) -> ([&'static Layout; ROOM], usize) {
+    let (listed, free) = all.split_at_mut(count);
+    if is_among(listed, layout) || is_among(below, layout) {
+        return (all, count);
+    }
+    if let [next, ..] = free {
+        *next = layout;
+        return (all, count.saturating_add(1));
+    }
+    (all, count)
+}
+
+const fn is_among(mut layouts: &[&Layout], wanted: &Layout) -> bool {
+    while let [layout, after @ ..] = layouts {
+        if is_same_text(layout.name.as_bytes(), wanted.name.as_bytes()) {
+            return true;
+        }
+        layouts = after;
+    }
+    false
+}
+
+const fn is_same_text(mut one: &[u8], mut other: &[u8]) -> bool {
+    while let ([a, one_after @ ..], [b, other_after @ ..]) = (one, other) {
+        if *a != *b {
+            return false;
+        }
+        (one, other) = (one_after, other_after);
+    }
+    one.is_empty() && other.is_empty()
+}
+
+/// Lists every structure of a crate: the formats and attributes of its classes, which their tables name, and those that
+/// no table names. A structure of a crate below, such as ClassPortInfo, is left out.
+///
+/// ```
+/// use ib_mad::{LAYOUTS as BELOW, ClassTable, Gmp, MgmtClass, layouts};
+/// use ib_wire::table::Layout;
+///
+/// const CLASSES: &[ClassTable] = &[];
+/// layouts! {
+///     /// The structures of this crate.
+///     pub const LAYOUTS = CLASSES, below BELOW, and [];
+/// }
+/// assert!(LAYOUTS.is_empty());
+/// ```
+#[macro_export]
+macro_rules! layouts {
+    ($(#[$meta:meta])* pub const $name:ident = $classes:expr, below $below:expr, and [$($other:ident),* $(,)?];) => {
+        $(#[$meta])*
+        pub const $name: &[&$crate::__private::Layout] = {
+            const OTHERS: &[&$crate::__private::Layout] = &[$($other::LAYOUT),*];
+            const LISTED: &([&$crate::__private::Layout; $crate::__private::layout_room($classes, OTHERS)], usize) =
+                &$crate::__private::distinct_layouts($classes, OTHERS, $below);
+            LISTED.0.split_at(LISTED.1).0
+        };
+    };
+}
+
 /// Declares the attributes of a class: a table of [`AttributeEntry`] and an enum with a typed view for
 /// each attribute.
 ///

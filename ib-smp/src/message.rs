@@ -1,7 +1,9 @@
 //! The attributes of subnet management by their numbers, and the reading of 256 bytes as a typed view.
 
-use ib_mad::{Attribute, ClassTable, Mad, MadStatus, Method, MgmtClass, NoticeSm, attribute_table};
-use ib_wire::{MKey, table::Layout};
+use ib_mad::{
+    Attribute, ClassTable, Mad, MadStatus, Method, MgmtClass, NoticeSm, attribute_table, layouts,
+};
+use ib_wire::MKey;
 use zerocopy::{Immutable, IntoBytes, transmute_ref};
 
 use crate::{
@@ -15,34 +17,10 @@ use crate::{
 /// The D bit of a directed route in the status word.
 pub(crate) const RETURNING: u16 = 0x8000;
 
-/// Every structure of this crate that the specification's tables have.
-pub const LAYOUTS: &[&Layout] = &[
-    SmpLidRouted::LAYOUT,
-    SmpDirected::LAYOUT,
-    NodeDescription::LAYOUT,
-    NodeInfo::LAYOUT,
-    SwitchInfo::LAYOUT,
-    GuidInfo::LAYOUT,
-    PortInfo::LAYOUT,
-    PartitionKeyTable::LAYOUT,
-    SlToVlMappingTable::LAYOUT,
-    VlArbitrationEntry::LAYOUT,
-    VlArbitrationTable::LAYOUT,
-    LinearForwardingTable::LAYOUT,
-    LidPortBlock::LAYOUT,
-    RandomForwardingTable::LAYOUT,
-    MulticastForwardingTable::LAYOUT,
-    SmInfo::LAYOUT,
-    VendorDiag::LAYOUT,
-    LedInfo::LAYOUT,
-    PortInfoExtended::LAYOUT,
-    HierarchyInfo::LAYOUT,
-    MlnxExtPortInfo::LAYOUT,
-    MlnxCableInfo::LAYOUT,
-    MlnxConfigSpaceSmp::LAYOUT,
-    MlnxRegisterAccessSmp::LAYOUT,
-    MlnxSemaphoreLock::LAYOUT,
-];
+layouts! {
+    /// Every structure of this crate that the specification's tables have.
+    pub const LAYOUTS = CLASSES, below ib_mad::LAYOUTS, and [VlArbitrationEntry, LidPortBlock];
+}
 
 /// Every class of this crate, its format and its attributes: the two forms of an SMP.
 pub const CLASSES: &[ClassTable] = &[
