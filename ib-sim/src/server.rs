@@ -15,6 +15,7 @@ mod options;
 mod poller;
 mod socket;
 
+use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -99,6 +100,16 @@ pub struct Server {
     asleep_until: Option<Instant>,
     /// Time at which all clients were probed last.
     probed_at: Instant,
+    observer: Option<Observer>,
+}
+
+/// A function that gets every datagram that a client sends.
+struct Observer(Box<dyn FnMut(&Mad) + Send>);
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 impl Server {
@@ -122,7 +133,14 @@ impl Server {
             clock: MonotonicClock::start(),
             asleep_until: None,
             probed_at: Instant::ZERO,
+            observer: None,
         })
+    }
+
+    /// Calls a function for every datagram that a client sends from now on, before the fabric gets it. It runs on the
+    /// thread of the server, so it must be short. The transaction ID has the client's slot in its highest 16 bits.
+    pub fn observe(&mut self, observer: impl FnMut(&Mad) + Send + 'static) {
+        self.observer = Some(Observer(Box::new(observer)));
     }
 
     /// The fabric that is served.
@@ -268,6 +286,9 @@ impl Server {
         };
         let now = self.clock.now();
         self.sim.advance(now);
+        if let Some(Observer(observe)) = &mut self.observer {
+            observe(&mad);
+        }
         self.sim.send_datagram(port, &mad, client::length(datagram));
         self.settle();
     }

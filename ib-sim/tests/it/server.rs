@@ -3,9 +3,10 @@
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ib_mad::{Attribute, Method};
+use ib_mad::{Attribute, Mad, Method};
 use ib_routing::{FabricBuilder, NewNode, NodeType};
 use ib_smp::{NodeInfo, SmpDirected};
 use ib_transport::Clock;
@@ -25,6 +26,23 @@ fn a_client_reaches_the_whole_fabric_and_learns_at_once_what_it_cannot_reach() {
     let asked = client.clock.now();
     assert_eq!(client.guid(&[1, 3]), None);
     assert!(client.clock.now().since(asked) < Duration::from_secs(1));
+}
+
+#[test]
+fn an_observer_gets_every_datagram_that_a_client_sends() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let server = Running::observed(move |mad: &Mad| {
+        let header = mad.header();
+        noted
+            .lock()
+            .unwrap()
+            .push((header.method(), header.attribute_id()));
+    });
+    let mut client = server.attach("H");
+    assert_eq!(client.guid(&[]), Some(Guid(0x100)));
+    assert_eq!(client.guid(&[1, 7, 5]), Some(Guid(0x400)));
+    assert_eq!(*seen.lock().unwrap(), [(Method::GET, NodeInfo::ID); 2]);
 }
 
 #[test]

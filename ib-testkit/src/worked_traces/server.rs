@@ -50,10 +50,30 @@ impl Running {
         Self::run(&fabric(), Box::new(std::io::empty()), change)
     }
 
+    /// Starts a server of the worked traces that shows a function every datagram of its clients.
+    pub fn observed(observer: impl FnMut(&Mad) + Send + 'static) -> Self {
+        let console = Box::new(std::io::empty());
+        Self::prepared(
+            &fabric(),
+            console,
+            |_| {},
+            |server| server.observe(observer),
+        )
+    }
+
     fn run(
         fabric: &Fabric,
         console: Box<dyn BufRead + Send>,
         change: impl FnOnce(&mut ServerOptions),
+    ) -> Self {
+        Self::prepared(fabric, console, change, |_| {})
+    }
+
+    fn prepared(
+        fabric: &Fabric,
+        console: Box<dyn BufRead + Send>,
+        change: impl FnOnce(&mut ServerOptions),
+        prepare: impl FnOnce(&mut Server),
     ) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
@@ -61,6 +81,7 @@ impl Running {
         let mut options = ServerOptions::new(Listen::Unix(name.clone()));
         change(&mut options);
         let mut server = Server::bind(fabric, &options).unwrap();
+        prepare(&mut server);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {

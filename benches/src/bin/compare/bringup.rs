@@ -5,9 +5,8 @@
 
 use std::{
     error::Error,
-    ffi::OsString,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
     time::Instant,
 };
@@ -20,6 +19,7 @@ use crate::{
     dissect::program_ib,
     measure::{Sample, figures_by_turns, is_installed},
     row::Row,
+    setup,
 };
 
 const SUBJECT: &str = "bringup";
@@ -150,8 +150,7 @@ fn wall(command: &mut Command) -> f64 {
     }
 }
 
-/// Datagrams sent until every port is active. OpenSM's count comes from the binary with clocks that
-/// `OPENSM_BENCH` names.
+/// Datagrams sent until every port is active. OpenSM's count comes from the binary with clocks.
 fn mads(name: &str, file: &Path, host: &str, up: &mut Command) -> Result<Row, Box<dyn Error>> {
     let Output { stdout, .. } = up.stderr(Stdio::null()).output()?;
     let summary: Value = serde_json::from_slice(&stdout)?;
@@ -159,15 +158,17 @@ fn mads(name: &str, file: &Path, host: &str, up: &mut Command) -> Result<Row, Bo
         .as_f64()
         .ok_or("no count of datagrams")?;
     let (ours, case) = (Sample::new(vec![sent]), format!("{name}-mads"));
-    let Some(bench) = std::env::var_os("OPENSM_BENCH") else {
-        let install = "OPENSM_BENCH: OpenSM with clocks around its routing";
-        return Ok(Row::without_peer(
-            SUBJECT,
-            case,
-            install,
-            "MADs",
-            Some(&ours),
-        ));
+    let bench = match setup::opensm() {
+        Ok(bench) => bench,
+        Err(install) => {
+            return Ok(Row::without_peer(
+                SUBJECT,
+                case,
+                install,
+                "MADs",
+                Some(&ours),
+            ));
+        }
     };
     let peer = Sample::new(vec![opensm_mads(&bench, file, host)?]);
     Ok(Row::times(
@@ -181,9 +182,9 @@ fn mads(name: &str, file: &Path, host: &str, up: &mut Command) -> Result<Row, Bo
 }
 
 /// The number behind `qp0_sent=` in what OpenSM with clocks prints at the end.
-fn opensm_mads(bench: &OsString, file: &Path, host: &str) -> Result<f64, Box<dyn Error>> {
+fn opensm_mads(bench: &Path, file: &Path, host: &str) -> Result<f64, Box<dyn Error>> {
     let ibsim = Ibsim::start(file)?;
-    let mut command = ibsim.client(PathBuf::from(bench), host);
+    let mut command = ibsim.client(bench, host);
     command.args(["-o", "-f", "/dev/null", "-R", "minhop", "-n", "32"]);
     let Output { stderr, .. } = command.stdout(Stdio::null()).output()?;
     let text = String::from_utf8_lossy(&stderr);

@@ -9,19 +9,22 @@ mod cores;
 mod crc;
 mod diag;
 mod dissect;
+mod heal;
 mod mad;
 mod mad_peer;
 mod measure;
 mod opensm;
+mod outage;
 mod packet;
 mod quality;
 mod routing;
 mod row;
 mod sa;
+mod setup;
 mod sim;
 mod whatif;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, process::ExitCode};
 
 use clap::{Parser, ValueEnum};
 
@@ -34,6 +37,10 @@ struct Args {
     /// What to measure; everything where none is named.
     #[arg(value_enum)]
     subjects: Vec<Subject>,
+    /// Build the peers that no package has, OpenSM with clocks, instead of measuring. Needs Debian's sources or
+    /// root for `apt-get`, and takes minutes.
+    #[arg(long)]
+    setup: bool,
     /// Print one JSON array instead of a table.
     #[arg(long)]
     json: bool,
@@ -60,6 +67,8 @@ enum Subject {
     Diag,
     /// Each cable failed in turn.
     Whatif,
+    /// New tables after a cable or a switch failed.
+    Heal,
 }
 
 impl Subject {
@@ -75,6 +84,7 @@ impl Subject {
             Self::Sa => "sa",
             Self::Diag => "diag",
             Self::Whatif => "whatif",
+            Self::Heal => "heal",
         }
     }
 
@@ -90,6 +100,7 @@ impl Subject {
             Self::Sa => sa::rows(),
             Self::Diag => diag::rows(),
             Self::Whatif => whatif::rows(),
+            Self::Heal => heal::rows(),
         }
     }
 
@@ -102,14 +113,23 @@ impl Subject {
             Self::Routing => &["ibsim"],
             Self::Sim => &["ibsim", "ibnetdiscover", "opensm"],
             Self::Bringup => &["ibsim", "opensm"],
-            Self::Sa => &["opensm", "cc"],
+            Self::Sa | Self::Heal => &["opensm", "cc"],
             Self::Diag => &["ibnetdiscover", "iblinkinfo", "ibqueryerrors"],
         }
     }
 }
 
-fn main() {
+fn main() -> ExitCode {
     let args = Args::parse();
+    if args.setup {
+        return match setup::build() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let subjects = match args.subjects.as_slice() {
         [] => Subject::value_variants(),
         named => named,
@@ -133,6 +153,7 @@ fn main() {
     } else {
         row::print(&rows);
     }
+    ExitCode::SUCCESS
 }
 
 /// The peers of these subjects that are not here: their cases will have no ratio.
@@ -142,8 +163,8 @@ fn missing_peers(subjects: &[Subject]) -> BTreeSet<&'static str> {
         .copied()
         .filter(|peer| !measure::is_installed(peer))
         .collect();
-    if subjects.contains(&Subject::Routing) && opensm::binary().is_err() {
-        missing.insert("an OpenSM with clocks around its engines, which OPENSM_BENCH names");
+    if subjects.contains(&Subject::Routing) && setup::opensm().is_err() {
+        missing.insert("OpenSM with clocks around its engines: compare --setup builds it");
     }
     missing
 }

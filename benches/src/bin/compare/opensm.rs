@@ -1,4 +1,4 @@
-//! OpenSM's routing engines: the binary that `OPENSM_BENCH` names, built with clocks around them.
+//! OpenSM's routing engines: the binary that `compare --setup` builds with clocks around them, or `OPENSM_BENCH` names.
 //!
 //! It runs on ibsim, on a file with the same fabric, and prints processor time of the engine alone. The tables that
 //! it made go through the same verification as ours.
@@ -12,7 +12,7 @@ use ib_routing::{
 use ib_testkit::ibsim::Ibsim;
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
-use crate::quality::Quality;
+use crate::{quality::Quality, setup};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -23,16 +23,6 @@ pub(crate) struct Run {
     pub(crate) quality: Quality,
 }
 
-/// The OpenSM that `OPENSM_BENCH` names.
-///
-/// # Errors
-/// It names no file.
-pub(crate) fn binary() -> Result<PathBuf, Error> {
-    let binary = env::var_os("OPENSM_BENCH").map(PathBuf::from);
-    let binary = binary.filter(|path| path.is_file());
-    Ok(binary.ok_or("set OPENSM_BENCH to an OpenSM with clocks around its engines")?)
-}
-
 /// An OpenSM and the files that it reads.
 pub(crate) struct OpenSm<'a> {
     binary: PathBuf,
@@ -41,12 +31,12 @@ pub(crate) struct OpenSm<'a> {
 }
 
 impl<'a> OpenSm<'a> {
-    /// The OpenSM that `OPENSM_BENCH` names, with files about `fabric` in a directory of their own.
+    /// The OpenSM with clocks, with files about `fabric` in a directory of their own.
     ///
     /// # Errors
     /// There is none, or the files cannot be written.
     pub(crate) fn new(fabric: &'a Fabric, case: &str) -> Result<Self, Error> {
-        let binary = binary()?;
+        let binary = setup::opensm()?;
         let directory = env::temp_dir().join(format!("compare-{}-{case}", std::process::id()));
         fs::create_dir_all(&directory)?;
         let opensm = Self {
