@@ -23,7 +23,6 @@ mod class;
 mod class_port_info;
 #[cfg(feature = "alloc")]
 mod client;
-mod credits;
 mod dev_mgt;
 mod engine;
 #[cfg(feature = "alloc")]
@@ -56,7 +55,6 @@ mod time;
 mod transaction;
 pub mod transport;
 mod vendor;
-mod vl_arbiter;
 
 pub use attribute::{Attribute, AttributeId};
 pub use bm::{BKeyInfo, BmCapabilities, BmSend};
@@ -66,7 +64,6 @@ pub use class::MgmtClass;
 pub use class_port_info::{ClassCapabilities, ClassPortInfo};
 #[cfg(feature = "alloc")]
 pub use client::{Client, ClientConfig, ClientEvent, Rejected, Request, Response};
-pub use credits::{CreditConfig, CreditError, CreditEvent, CreditLoop};
 pub use dev_mgt::{
     ControllerOperations, DiagCode, DiagnosticTimeout, IoControllerProfile, IoUnitInfo,
     ServiceEntries, ServiceEntry,
@@ -111,7 +108,6 @@ pub use transaction::{
     TransactionWindow, WindowConfig, WindowCounters, WindowEvent, WindowFull,
 };
 pub use vendor::{Oui, SysStat};
-pub use vl_arbiter::{Turn, VlArbiter, VlQueues, VlWeight};
 
 /// Items of other crates that the exported macros need.
 #[doc(hidden)]

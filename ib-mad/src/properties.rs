@@ -9,7 +9,6 @@
 
 mod client;
 mod datagram;
-mod link;
 mod rmpp;
 mod snmp;
 mod walk;
@@ -17,7 +16,6 @@ mod window;
 
 pub use client::every_call_ends_once;
 pub use datagram::{any_datagram_is_its_typed_message, fields_cover_every_bit};
-pub use link::{an_arbiter_serves_who_waits, credits_overrun_no_buffer};
 pub use rmpp::{
     a_lossy_link_delivers_or_reports, any_acknowledgements_end_a_transfer,
     any_segments_stay_within_bounds,

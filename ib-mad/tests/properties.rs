@@ -11,8 +11,6 @@ ib_testkit::properties! {
     any_acknowledgements_end_a_transfer(vec(any::<u8>(), 0..200));
     every_call_ends_once(vec(any::<u8>(), 0..1000));
     every_request_ends_once(vec(any::<u8>(), 0..1000));
-    credits_overrun_no_buffer(vec(any::<u8>(), 0..600));
-    an_arbiter_serves_who_waits(vec(any::<u8>(), 0..600));
     segments_make_the_messages_that_were_sent(vec(any::<u8>(), 0..400));
     a_walk_ends_once(vec(any::<u8>(), 0..200));
 }

@@ -25,6 +25,8 @@ pub use route::{Routed, RoutingError, route};
 
 /// Communication management: connections and service resolution.
 pub use ib_cm as cm;
+/// Models of the link layer: credits of virtual lanes, and the arbiter of a port.
+pub use ib_link as link;
 /// Management datagrams of every class, RMPP, requests and their answers.
 pub use ib_mad as mad;
 /// The fabric graph, LIDs, routing engines, proof of the result.

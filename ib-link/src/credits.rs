@@ -6,10 +6,9 @@
 
 use core::time::Duration;
 
+use ib_mad::{Engine, Instant};
 use ib_wire::{FcpOp, FlowControlPacket, Vl};
 use thiserror::Error;
-
-use crate::{Engine, Instant};
 
 /// Largest distance that a credit limit may be ahead.
 const MAX_AHEAD: u16 = 2048;
@@ -104,7 +103,8 @@ pub enum CreditEvent {
 /// One end of a link: the credits of all its data lanes.
 ///
 /// ```
-/// use ib_mad::{CreditConfig, CreditLoop, Engine, Instant};
+/// use ib_link::{CreditConfig, CreditLoop};
+/// use ib_mad::{Engine, Instant};
 /// use ib_wire::Vl;
 ///
 /// let now = Instant::ZERO;
@@ -115,7 +115,7 @@ pub enum CreditEvent {
 /// a.handle_input(now, &update);
 /// a.send(Vl::ZERO, 1024)?;
 /// b.receive(Vl::ZERO, 1024)?;
-/// # Ok::<(), ib_mad::CreditError>(())
+/// # Ok::<(), ib_link::CreditError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct CreditLoop {

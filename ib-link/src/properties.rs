@@ -1,12 +1,20 @@
-//! The credits and the arbiter of a link.
+//! Facts that hold for every input: called by the property tests and the fuzz targets alike.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a property that does not hold panics, that is how it is reported"
+)]
 
 use alloc::{collections::VecDeque, vec::Vec};
 use core::time::Duration;
 
 use arbitrary::Unstructured;
+use ib_mad::{Engine, Instant};
 use ib_wire::{FlowControlPacket, Vl};
 
-use crate::{CreditConfig, CreditLoop, Engine, Instant, Turn, VlArbiter, VlWeight};
+use crate::{CreditConfig, CreditLoop, Turn, VlArbiter, VlWeight};
 
 /// The packets on a link, in order.
 enum OnWire {

@@ -45,7 +45,7 @@ pub enum Turn {
 /// Decides which lane sends the next packet.
 ///
 /// ```
-/// use ib_mad::{Turn, VlArbiter, VlWeight};
+/// use ib_link::{Turn, VlArbiter, VlWeight};
 /// use ib_wire::Vl;
 ///
 /// let lane = |vl| Vl::try_new(vl).expect("below 16");
