@@ -15,7 +15,9 @@ use std::{
     time::Duration,
 };
 
-use ib_mad::{AttributeId, Instant, Mad, MadAddress, Method, MgmtClass};
+use ib_mad::{
+    AttributeId, Instant, Mad, MadAddress, MadHeader, Method, MgmtClass, RmppData, RmppType,
+};
 use ib_wire::{Lid, Qpn, Sl};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -205,6 +207,11 @@ impl IbsimPort {
             match recv(&self.data, message.as_mut_bytes(), RecvFlags::DONTWAIT) {
                 // Both are the length; of a longer message the first is cut.
                 Ok((_, length)) if length == Datagram::LEN => {
+                    let length = message.length.get();
+                    complete(
+                        &mut message.mad,
+                        usize::try_from(length).unwrap_or(Mad::LEN),
+                    );
                     let mad = Mad {
                         address: sender(&message),
                         bytes: message.mad,
@@ -234,6 +241,7 @@ impl IbsimPort {
             }
             .into(),
             dqp: mad.address.qpn.bits().into(),
+            sqp: own_queue_pair(mad).bits().into(),
             length: (mad.used_len() as u64).into(),
             mad: mad.bytes,
             ..Datagram::new_zeroed()
@@ -302,6 +310,54 @@ impl Drop for IbsimPort {
     }
 }
 
+/// The queue pair that a datagram leaves by. A receiver keeps it as the place that reports and answers go to.
+fn own_queue_pair(mad: &Mad) -> Qpn {
+    match mad.header().mgmt_class().is_smp() {
+        true => Qpn::SMI,
+        false => Qpn::GSI,
+    }
+}
+
+/// Does for a datagram of `length` bytes what the kernel does: the bytes behind are zero, and an answer of the
+/// administrator that was left to the layer below, and that is whole, is a transfer of one segment.
+///
+/// The preloaded library of ibsim sends what its program left in memory behind a short datagram.
+fn complete(bytes: &mut [u8; Mad::LEN], length: usize) {
+    if !(1..Mad::LEN).contains(&length) {
+        return;
+    }
+    for byte in bytes.iter_mut().skip(length) {
+        *byte = 0;
+    }
+    let Some((header, rest)) = bytes.split_at_mut_checked(MadHeader::LEN) else {
+        return;
+    };
+    let Ok((header, _)) = MadHeader::parse(header, 0) else {
+        return;
+    };
+    if header.mgmt_class() != MgmtClass::SUBN_ADM || !header.method().is_response() {
+        return;
+    }
+    // PayloadLength counts from the end of the RMPP header.
+    let before = MadHeader::LEN.saturating_add(RmppData::LEN);
+    let payload = length.checked_sub(before).map(u32::try_from);
+    let (Some(Ok(payload)), Ok((rmpp, _))) = (payload, RmppData::parse_mut(rest, MadHeader::LEN))
+    else {
+        return;
+    };
+    // OpenSM writes no more than the flag Active, and leaves the rest of the header to the kernel.
+    let is_unsegmented =
+        matches!(rmpp.rmpp_type(), RmppType::NONE | RmppType::DATA) && rmpp.segment_number() == 0;
+    if rmpp.active() && is_unsegmented {
+        rmpp.set_rmpp_version(1)
+            .set_rmpp_type(RmppType::DATA)
+            .set_first(true)
+            .set_last(true)
+            .set_segment_number(1)
+            .set_payload_length(payload);
+    }
+}
+
 /// Where a message came from.
 fn sender(message: &Datagram) -> MadAddress {
     match message.sqp.get() {
@@ -362,5 +418,74 @@ fn io_error(action: &'static str) -> impl Fn(io::Error) -> TransportError {
 fn gone(error: Errno) -> TransportError {
     TransportError::Closed {
         reason: format!("the simulator is gone ({error})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ib_mad::{AttributeId, Method};
+
+    use super::*;
+
+    /// An answer to a GetTable as a program writes it that leaves segments to the layer below.
+    fn table() -> Mad {
+        let mut mad = Mad {
+            address: MadAddress::gsi(Lid(1), Sl::ZERO),
+            bytes: [0xa5; Mad::LEN],
+        };
+        mad.header_mut()
+            .set_mgmt_class(MgmtClass::SUBN_ADM)
+            .set_method(Method::GET_TABLE_RESP)
+            .set_attribute_id(AttributeId(0x0020));
+        let (rmpp, _) = RmppData::parse_mut(&mut mad.bytes[24..], 24).unwrap();
+        *rmpp = RmppData::default();
+        rmpp.set_active(true);
+        mad
+    }
+
+    fn header(mad: &Mad) -> (bool, bool, u32, u32) {
+        let (rmpp, _) = RmppData::parse(&mad.bytes[24..], 24).unwrap();
+        let (number, length) = (rmpp.segment_number(), rmpp.payload_length());
+        (rmpp.first(), rmpp.last(), number, length)
+    }
+
+    #[test]
+    fn bytes_behind_a_short_datagram_are_zero() {
+        let mut mad = table();
+        complete(&mut mad.bytes, 72);
+        assert!(mad.bytes[72..].iter().all(|byte| *byte == 0));
+        assert_eq!(mad.bytes[71], 0xa5);
+    }
+
+    #[test]
+    fn a_whole_answer_that_was_left_to_the_layer_below_becomes_one_segment() {
+        let mut mad = table();
+        complete(&mut mad.bytes, 56 + 2 * 8);
+        assert_eq!(header(&mad), (true, true, 1, 20 + 2 * 8));
+        // One that fills its datagram may be cut.
+        let mut cut = table();
+        complete(&mut cut.bytes, Mad::LEN);
+        assert_eq!(header(&cut), (false, false, 0, 0));
+    }
+
+    #[test]
+    fn a_segment_stays_as_its_sender_made_it() {
+        let mut mad = table();
+        let (rmpp, _) = RmppData::parse_mut(&mut mad.bytes[24..], 24).unwrap();
+        rmpp.set_rmpp_type(RmppType::DATA)
+            .set_last(true)
+            .set_segment_number(7)
+            .set_payload_length(36);
+        complete(&mut mad.bytes, 72);
+        assert_eq!(header(&mad), (false, true, 7, 36));
+    }
+
+    #[test]
+    fn management_datagrams_leave_by_the_queue_pair_of_their_class() {
+        let mut mad = Mad::new(MadAddress::DIRECTED);
+        mad.header_mut().set_mgmt_class(MgmtClass::SUBN_DIRECTED);
+        assert_eq!(own_queue_pair(&mad), Qpn::SMI);
+        mad.header_mut().set_mgmt_class(MgmtClass::SUBN_ADM);
+        assert_eq!(own_queue_pair(&mad), Qpn::GSI);
     }
 }
