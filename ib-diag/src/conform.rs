@@ -13,7 +13,7 @@ mod sma;
 #[cfg(test)]
 mod tests;
 
-use alloc::string::String;
+use alloc::{collections::BTreeMap, string::String};
 use core::{fmt, str::FromStr, time::Duration};
 
 use ib_mad::{
@@ -158,8 +158,43 @@ impl Default for ConformOptions {
     }
 }
 
+/// What the cases of one run found out about the peer: later cases skip what cannot be tested on it.
+///
+/// Every run begins with the default, which knows nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    unmet: BTreeMap<Need, String>,
+}
+
+/// A precondition of several cases that is a rule itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    /// The manager hands over to a higher one.
+    StandBy,
+    /// A port keeps its M_Key.
+    MKey,
+    /// A switch sends trap 128.
+    LinkTrap,
+    /// A port that is disabled becomes Down.
+    Down,
+}
+
+impl Need {
+    /// The case that tests the rule.
+    const fn case(self) -> &'static str {
+        match self {
+            Self::StandBy => "sm-151",
+            Self::MKey => "sma-330",
+            Self::LinkTrap => "sim-141",
+            Self::Down => "sma-400",
+        }
+    }
+}
+
 impl Case {
     /// Runs the case at a port of the subnet.
+    ///
+    /// `findings` is that of the cases before in the same run: a case whose precondition failed there is skipped.
     ///
     /// Cases for a subnet manager answer SMInfo as a manager of their own, so their port must announce one (IsSM).
     /// Cases for agents change ports and links, so no manager may be active that would change them back meanwhile.
@@ -171,13 +206,15 @@ impl Case {
         transport: &mut T,
         clock: &C,
         options: &ConformOptions,
+        findings: &mut Findings,
     ) -> Result<CaseResult, T::Error> {
         let mut wire = Over {
             transport,
             clock,
             error: None,
         };
-        let outcome = Bench::new(&mut wire, *options).and_then(|mut bench| (self.run)(&mut bench));
+        let outcome =
+            Bench::new(&mut wire, *options, findings).and_then(|mut bench| (self.run)(&mut bench));
         if let Some(error) = wire.error {
             return Err(error);
         }

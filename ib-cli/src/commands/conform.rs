@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ib_diag::{Case, CaseResult, ConformOptions, Subject};
+use ib_diag::{Case, CaseResult, ConformOptions, Findings, Subject};
 use ib_mad::{Method, MgmtClass, SmKey};
 use ib_transport::MonotonicClock;
 use ib_wire::{MKey, addr::number};
@@ -89,10 +89,11 @@ pub fn run(args: ConformArgs, as_json: bool) -> Result<Verdict, CliError> {
     };
     let clock = MonotonicClock::start();
     let mut port = open(&args, options.timeout)?;
+    let mut findings = Findings::default();
     let mut results = Vec::new();
     for case in cases {
         let result = case
-            .run(&mut port, &clock, &options)
+            .run(&mut port, &clock, &options, &mut findings)
             .map_err(CliError::input)?;
         if !as_json {
             line(&mut out, case, &result)?;

@@ -588,6 +588,13 @@ fn conformance_cases_are_listed_run_one_by_one_and_written_for_junit() {
 fn a_conformance_case_that_fails_is_status_1() {
     // The manager that brought the subnet up has ended, so no manager is the master.
     let fabric = Fabric::start("gen-line-2");
-    let run = fabric.json(1, &["conform", "sm", "--case", "sm-107"]);
+    let file = temporary("junit-failure.xml");
+    let path = file.to_str().unwrap();
+    let run = fabric.json(1, &["conform", "sm", "--case", "sm-107", "--junit", path]);
     assert_eq!(run["cases"][0]["result"], "fail", "{run}");
+    let junit = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let expected = "<testcase classname=\"IBA vol. 1, 14.4.1\" name=\"sm-107 The subnet has one master\">\
+                    <failure message=\"0 masters\"/></testcase>";
+    assert!(junit.contains(expected), "{junit}");
 }

@@ -5,17 +5,20 @@ use alloc::{
     format,
     string::{String, ToString},
 };
-use core::{ops::ControlFlow, time::Duration};
+use core::{
+    ops::{ControlFlow, Range},
+    time::Duration,
+};
 
 use ib_mad::{
     Attribute, AttributeId, Instant, Mad, MadAddress, MadStatus, Method, MgmtClass, TransactionId,
     transport::{Clock, MadTransport, Received, TransportFailure as _, drive, receive},
 };
-use ib_smp::{DrDirection, DrPath, SmInfo, SmState, SmpDirected, SmpLidRouted};
+use ib_smp::{DrDirection, DrPath, NodeInfo, SmInfo, SmState, SmpDirected, SmpLidRouted};
 use ib_wire::{Lid, MKey};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::ConformOptions;
+use super::{ConformOptions, Findings, Need};
 use crate::{
     collect::{Collector, CollectorConfig, CollectorEvent},
     snapshot::{Contents, Snapshot},
@@ -56,11 +59,21 @@ pub(super) fn fail<T>(what: impl Into<String>) -> Result<T, Stop> {
 }
 
 /// A transport and its clock, independent of their types.
+///
+/// `persona` is the SMInfo with which the port answers managers; `None` sends no answer.
 pub(super) trait Wire {
     fn send(&mut self, mad: &Mad) -> Outcome;
-    fn recv(&mut self, deadline: Instant) -> Result<Option<Received>, Stop>;
+    fn recv(
+        &mut self,
+        deadline: Instant,
+        persona: Option<SmInfo>,
+    ) -> Result<Option<Received>, Stop>;
     fn now(&self) -> Instant;
-    fn collect(&mut self, config: CollectorConfig) -> Result<Snapshot, Stop>;
+    fn collect(
+        &mut self,
+        config: CollectorConfig,
+        persona: Option<SmInfo>,
+    ) -> Result<Snapshot, Stop>;
 }
 
 /// A [`Wire`] over a transport. It keeps the error that ends the transport.
@@ -83,8 +96,16 @@ impl<T: MadTransport, C: Clock> Wire for Over<'_, T, C> {
         }
     }
 
-    fn recv(&mut self, deadline: Instant) -> Result<Option<Received>, Stop> {
-        match receive(self.transport, self.clock, Some(deadline)) {
+    fn recv(
+        &mut self,
+        deadline: Instant,
+        persona: Option<SmInfo>,
+    ) -> Result<Option<Received>, Stop> {
+        let mut port = ManagersPort {
+            transport: &mut *self.transport,
+            persona,
+        };
+        match receive(&mut port, self.clock, Some(deadline)) {
             Ok((_, received)) => Ok(received),
             Err(error) => {
                 self.error = Some(error);
@@ -97,13 +118,21 @@ impl<T: MadTransport, C: Clock> Wire for Over<'_, T, C> {
         self.clock.now()
     }
 
-    fn collect(&mut self, config: CollectorConfig) -> Result<Snapshot, Stop> {
+    fn collect(
+        &mut self,
+        config: CollectorConfig,
+        persona: Option<SmInfo>,
+    ) -> Result<Snapshot, Stop> {
+        let mut port = ManagersPort {
+            transport: &mut *self.transport,
+            persona,
+        };
         let mut collector = Collector::new(config);
         let on_event = |_: &mut Collector, event| match event {
             CollectorEvent::Done => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         };
-        match drive(&mut collector, self.transport, self.clock, on_event) {
+        match drive(&mut collector, &mut port, self.clock, on_event) {
             Ok(_) => Ok(collector.finish()),
             Err(error) => {
                 self.error = Some(error);
@@ -113,6 +142,75 @@ impl<T: MadTransport, C: Clock> Wire for Over<'_, T, C> {
     }
 }
 
+/// A transport that answers every manager that reads SMInfo, also while the subnet is read.
+///
+/// Some managers wait without a limit for an answer that was lost: OpenSM over the library of ibsim does.
+struct ManagersPort<'a, T> {
+    transport: &'a mut T,
+    persona: Option<SmInfo>,
+}
+
+impl<T: MadTransport> MadTransport for ManagersPort<'_, T> {
+    type Error = T::Error;
+
+    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), T::Error> {
+        self.transport.send(now, mad)
+    }
+
+    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, T::Error> {
+        self.transport.wait(now, until)
+    }
+
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, T::Error> {
+        loop {
+            let received = self.transport.recv(now)?;
+            let Some(Received::Mad(mad)) = &received else {
+                return Ok(received);
+            };
+            let Some(answer) = self.persona.and_then(|info| sm_info_answer(mad, &info)) else {
+                return Ok(received);
+            };
+            match self.transport.send(now, &answer) {
+                Err(error) if !error.is_unreachable() => return Err(error),
+                _ => {}
+            }
+            // A case may wait for a Set from another manager, but not for its Gets.
+            if mad.header().method() == Method::SET {
+                return Ok(received);
+            }
+        }
+    }
+}
+
+/// The answer of a manager whose SMInfo is `info`; `None` if the datagram is no request for SMInfo.
+fn sm_info_answer(mad: &Mad, info: &SmInfo) -> Option<Mad> {
+    let header = mad.header();
+    let asks = header.mgmt_class().is_smp()
+        && header.attribute_id() == SmInfo::ID
+        && matches!(header.method(), Method::GET | Method::SET);
+    if !asks {
+        return None;
+    }
+    let mut answer = *mad;
+    let mut data = [0; 64];
+    for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
+        *to = from;
+    }
+    if header.mgmt_class() == MgmtClass::SUBN_DIRECTED {
+        if let Ok((smp, _)) = SmpDirected::parse_mut(&mut answer.bytes, 0) {
+            smp.set_method(Method::GET_RESP)
+                .set_d(DrDirection::RETURNING)
+                .set_status(MadStatus::OK)
+                .set_smp_data(&data);
+        }
+    } else if let Ok((smp, _)) = SmpLidRouted::parse_mut(&mut answer.bytes, 0) {
+        smp.set_method(Method::GET_RESP)
+            .set_status(MadStatus::OK)
+            .set_smp_data(&data);
+    }
+    Some(answer)
+}
+
 /// The most datagrams without a waiting request that are kept for a case that looks for them.
 const MAX_UNASKED: usize = 256;
 
@@ -120,6 +218,8 @@ const MAX_UNASKED: usize = 256;
 pub(super) struct Bench<'a> {
     wire: &'a mut dyn Wire,
     pub(super) options: ConformOptions,
+    /// The findings of the cases before.
+    findings: &'a mut Findings,
     /// The nodes, ports and cables as they were when the case began.
     pub(super) subnet: Snapshot,
     /// The SMInfo to send when a manager reads it from this port; `None` sends no answer.
@@ -129,25 +229,36 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(wire: &'a mut dyn Wire, options: ConformOptions) -> Result<Self, Stop> {
+    pub(super) fn new(
+        wire: &'a mut dyn Wire,
+        options: ConformOptions,
+        findings: &'a mut Findings,
+    ) -> Result<Self, Stop> {
         let mut bench = Self {
             // The IDs of this case begin at the current time, so they differ from those of earlier cases.
             next: (wire.now().as_nanos() >> 10) as u32,
             wire,
             options,
+            findings,
             subnet: Snapshot::default(),
             persona: None,
             unasked: VecDeque::new(),
         };
-        bench.survey(Contents::empty())?;
-        let own = bench.subnet.own_port.and_then(|own| bench.subnet.port(own));
-        let Some(own) = own else {
+        let smp = bench.smp(Method::GET, NodeInfo::ID, 0, &DrPath::OWN_NODE);
+        let Some(answer) = bench.ask(&smp.to_mad())? else {
             return skip("the own node does not answer");
         };
+        let own: NodeInfo = attribute(&answer)?;
         // A manager that is NOT-ACTIVE is ignored by the others.
         let mut info = SmInfo::default();
-        info.set_guid(own.guid).set_sm_state(SmState::NOT_ACTIVE);
-        bench.persona = Some(info);
+        info.set_guid(own.port_guid())
+            .set_sm_key(options.sm_key)
+            .set_sm_state(SmState::NOT_ACTIVE);
+        bench.answer_late(info)?;
+        bench.survey(Contents::empty())?;
+        if bench.subnet.own_port.is_none() {
+            return skip("the own node does not answer");
+        }
         Ok(bench)
     }
 
@@ -163,8 +274,62 @@ impl<'a> Bench<'a> {
         self.next = self.next.wrapping_add(1 << 16);
         config.window.first_transaction_id = TransactionId(u64::from(self.next));
         self.next = self.next.wrapping_add(1 << 16);
-        self.subnet = self.wire.collect(config)?;
+        self.subnet = self.wire.collect(config, self.persona)?;
         Ok(())
+    }
+
+    /// Answers managers with this SMInfo from now on, also those whose requests were kept without an answer.
+    pub(super) fn answer_late(&mut self, info: SmInfo) -> Outcome {
+        self.persona = Some(info);
+        for mad in core::mem::take(&mut self.unasked) {
+            match sm_info_answer(&mad, &info) {
+                Some(answer) => self.send(&answer)?,
+                None => self.unasked.push_back(mad),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a manager's Get of SMInfo is among the datagrams that have no answer yet.
+    pub(super) fn is_polled(&self) -> bool {
+        self.unasked.iter().any(|mad| {
+            let header = mad.header();
+            header.attribute_id() == SmInfo::ID && header.method() == Method::GET
+        })
+    }
+
+    /// Skips the case if an earlier one found that the peer does not meet its precondition.
+    pub(super) fn met(&self, need: Need) -> Outcome {
+        match self.findings.unmet.get(&need) {
+            Some(why) => skip(format!("{} fails: {why}", need.case())),
+            None => Ok(()),
+        }
+    }
+
+    /// Judges a rule that is the precondition of other cases, which are skipped if the peer violates it.
+    pub(super) fn rule<T>(
+        &mut self,
+        need: Need,
+        judge: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        let judged = judge(self);
+        if let Err(Stop::Fail(why)) = &judged {
+            self.findings.unmet.insert(need, why.clone());
+        }
+        judged
+    }
+
+    /// As [`rule`](Self::rule) for a case that tests another rule: it is skipped if the peer violates this one.
+    pub(super) fn needs<T>(
+        &mut self,
+        need: Need,
+        establish: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        self.met(need)?;
+        match self.rule(need, establish) {
+            Err(Stop::Fail(why)) => skip(format!("{} fails: {why}", need.case())),
+            other => other,
+        }
     }
 
     pub(super) fn now(&self) -> Instant {
@@ -195,11 +360,8 @@ impl<'a> Bench<'a> {
             return Ok(self.unasked.remove(at));
         }
         loop {
-            match self.wire.recv(deadline)? {
+            match self.wire.recv(deadline, self.persona)? {
                 Some(Received::Mad(mad)) => {
-                    if self.answer_as_manager(&mad)? {
-                        continue;
-                    }
                     if wanted(&mad) {
                         return Ok(Some(mad));
                     }
@@ -324,37 +486,6 @@ impl<'a> Bench<'a> {
         );
         Ok(after)
     }
-
-    /// Answers a manager that reads SMInfo, as `persona` specifies. Returns whether the datagram was such a request.
-    fn answer_as_manager(&mut self, mad: &Mad) -> Result<bool, Stop> {
-        let header = mad.header();
-        let asks = header.mgmt_class().is_smp()
-            && header.attribute_id() == SmInfo::ID
-            && matches!(header.method(), Method::GET | Method::SET);
-        let Some(info) = self.persona.filter(|_| asks) else {
-            return Ok(false);
-        };
-        let mut answer = *mad;
-        let mut data = [0; 64];
-        for (to, &from) in data.iter_mut().zip(info.as_bytes()) {
-            *to = from;
-        }
-        if header.mgmt_class() == MgmtClass::SUBN_DIRECTED {
-            if let Ok((smp, _)) = SmpDirected::parse_mut(&mut answer.bytes, 0) {
-                smp.set_method(Method::GET_RESP)
-                    .set_d(DrDirection::RETURNING)
-                    .set_status(MadStatus::OK)
-                    .set_smp_data(&data);
-            }
-        } else if let Ok((smp, _)) = SmpLidRouted::parse_mut(&mut answer.bytes, 0) {
-            smp.set_method(Method::GET_RESP)
-                .set_status(MadStatus::OK)
-                .set_smp_data(&data);
-        }
-        self.send(&answer)?;
-        // A case may wait for a Set from another manager, but not for its Gets.
-        Ok(header.method() == Method::GET)
-    }
 }
 
 /// Whether a datagram answers the transaction.
@@ -389,11 +520,11 @@ pub(super) fn part(mad: &Mad, from: usize, to: usize) -> &[u8] {
     mad.bytes.get(from..to).unwrap_or_default()
 }
 
-/// The first byte at which two answers differ, ignoring the transaction ID.
-pub(super) fn difference(a: &Mad, b: &Mad) -> Option<String> {
+/// The first byte at which two answers differ, ignoring the transaction ID and the bytes in `unused`.
+pub(super) fn difference(a: &Mad, b: &Mad, unused: Range<usize>) -> Option<String> {
     let pairs = a.bytes.iter().zip(&b.bytes).enumerate();
-    let mut behind = pairs.filter(|(at, _)| !(8..16).contains(at));
-    let (at, (a, b)) = behind.find(|(_, (a, b))| a != b)?;
+    let mut compared = pairs.filter(|(at, _)| !(8..16).contains(at) && !unused.contains(at));
+    let (at, (a, b)) = compared.find(|(_, (a, b))| a != b)?;
     Some(format!("byte {at} is {a:#04x} once and {b:#04x} once"))
 }
 
@@ -419,4 +550,63 @@ pub(super) fn listed<T: ToString>(things: impl IntoIterator<Item = T>) -> String
         text.push_str(&thing.to_string());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use core::convert::Infallible;
+
+    use ib_wire::Guid;
+
+    use super::*;
+
+    /// A transport that has these datagrams and keeps what is sent.
+    struct Recorded {
+        arriving: VecDeque<Mad>,
+        sent: VecDeque<Mad>,
+    }
+
+    impl MadTransport for Recorded {
+        type Error = Infallible;
+
+        fn send(&mut self, _now: Instant, mad: &Mad) -> Result<(), Infallible> {
+            self.sent.push_back(*mad);
+            Ok(())
+        }
+
+        fn recv(&mut self, _now: Instant) -> Result<Option<Received>, Infallible> {
+            Ok(self.arriving.pop_front().map(Received::Mad))
+        }
+
+        fn wait(&mut self, _now: Instant, _until: Option<Instant>) -> Result<bool, Infallible> {
+            Ok(false)
+        }
+    }
+
+    fn request(method: Method) -> Mad {
+        SmpDirected::new(method, SmInfo::ID, 0, &DrPath::OWN_NODE).to_mad()
+    }
+
+    #[test]
+    fn managers_are_answered_whatever_the_port_waits_for() {
+        let mut transport = Recorded {
+            arriving: [request(Method::GET), request(Method::SET)].into(),
+            sent: VecDeque::new(),
+        };
+        let mut persona = SmInfo::default();
+        persona.set_guid(Guid(0x1234));
+        let mut port = ManagersPort {
+            transport: &mut transport,
+            persona: Some(persona),
+        };
+        // The Set is passed on, the Get is not.
+        let first = port.recv(Instant::ZERO).unwrap();
+        assert_eq!(first, Some(Received::Mad(request(Method::SET))));
+        assert_eq!(port.recv(Instant::ZERO).unwrap(), None);
+        for answer in &transport.sent {
+            assert_eq!(answer.header().method(), Method::GET_RESP);
+            assert_eq!(attribute::<SmInfo>(answer).unwrap().guid(), Guid(0x1234));
+        }
+        assert_eq!(transport.sent.len(), 2);
+    }
 }

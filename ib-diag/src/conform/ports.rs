@@ -247,6 +247,26 @@ impl Bench<'_> {
         }
     }
 
+    /// Takes a link down at the end of the channel adapter, and waits until the switch's port is in Initialize.
+    pub(super) fn drop_link(&mut self, edge: Edge) -> Outcome {
+        let mut wanted = settable(&self.port_info(edge.ca)?);
+        wanted.set_port_state(PortState::DOWN);
+        let mut smp = self.smp(
+            ib_mad::Method::SET,
+            <PortInfo as ib_mad::Attribute>::ID,
+            edge.ca.modifier,
+            &edge.ca.path,
+        );
+        let id = self.transaction();
+        smp.set_transaction_id(id).set_attribute(&wanted);
+        // No wait for the answer, which leaves by the link that goes down: it may be lost.
+        self.send(&smp.to_mad())?;
+        match self.reaches(edge.switch, PortState::INITIALIZE)? {
+            true => Ok(()),
+            false => fail("the switch's port does not become Initialize"),
+        }
+    }
+
     /// Brings both ends of a link to Active.
     fn activate(&mut self, edge: Edge) -> Outcome {
         self.initialize(edge)?;
@@ -279,6 +299,8 @@ impl Bench<'_> {
                 self.initialize(edge)?;
                 if state == PortState::ARMED {
                     self.set_state(edge.switch, state)?;
+                    // A port becomes Active only once its peer has left Initialize.
+                    self.set_state(edge.ca, state)?;
                 }
             }
         }

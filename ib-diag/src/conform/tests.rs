@@ -4,13 +4,13 @@ mod peers;
 
 use std::{collections::BTreeSet, format, string::String, vec::Vec};
 
-use ib_mad::{Mad, Method, MgmtClass};
+use ib_mad::{Mad, Method, MgmtClass, transport::Clock as _};
 use ib_routing::PortRef;
 use ib_sim::{Behaviour, Corruption, SharedSim};
 use ib_wire::PortNum;
 
 use self::peers::{Tampered, WithManager};
-use super::{Case, CaseResult, ConformOptions, Subject};
+use super::{Case, CaseResult, ConformOptions, Findings, Subject};
 use crate::testing::{fabric, first_host, simulated};
 
 fn agents() -> (SharedSim, PortRef) {
@@ -20,8 +20,14 @@ fn agents() -> (SharedSim, PortRef) {
 
 fn run(case: &Case, sim: &SharedSim, at: PortRef) -> CaseResult {
     let mut transport = sim.attach(at).unwrap();
-    case.run(&mut transport, sim, &ConformOptions::default())
-        .unwrap()
+    let mut findings = Findings::default();
+    case.run(
+        &mut transport,
+        sim,
+        &ConformOptions::default(),
+        &mut findings,
+    )
+    .unwrap()
 }
 
 #[test]
@@ -97,9 +103,12 @@ fn our_manager_and_administrator_keep_every_rule() {
     let mut both = WithManager::new("gen-ring-5");
     let clock = both.clock();
     let options = ConformOptions::default();
+    let mut findings = Findings::default();
     let mut bad = Vec::new();
     for case in Subject::Sm.cases().chain(Subject::Sa.cases()) {
-        let result = case.run(&mut both, &clock, &options).unwrap();
+        let result = case
+            .run(&mut both, &clock, &options, &mut findings)
+            .unwrap();
         if result != CaseResult::Pass {
             bad.push((case.id, case.title, result));
         }
@@ -112,8 +121,11 @@ fn failing(subject: Subject, spoil: fn(&mut Mad)) -> Vec<&'static str> {
     let (sim, at) = agents();
     let mut transport = Tampered::new(sim.attach(at).unwrap(), spoil);
     let options = ConformOptions::default();
+    let mut findings = Findings::default();
     let failed = subject.cases().filter(|case| {
-        let result = case.run(&mut transport, &sim, &options).unwrap();
+        let result = case
+            .run(&mut transport, &sim, &options, &mut findings)
+            .unwrap();
         matches!(result, CaseResult::Fail(_))
     });
     failed.map(|case| case.id).collect()
@@ -125,9 +137,12 @@ fn failing_with_manager(ids: &[&str], spoil: fn(&mut Mad)) -> Vec<&'static str> 
     let clock = both.clock();
     let mut transport = Tampered::new(both, spoil);
     let options = ConformOptions::default();
+    let mut findings = Findings::default();
     let cases = Subject::Sm.cases().chain(Subject::Sa.cases());
     let failed = cases.filter(|case| ids.contains(&case.id)).filter(|case| {
-        let result = case.run(&mut transport, &clock, &options).unwrap();
+        let result = case
+            .run(&mut transport, &clock, &options, &mut findings)
+            .unwrap();
         matches!(result, CaseResult::Fail(_))
     });
     failed.map(|case| case.id).collect()
@@ -156,6 +171,57 @@ fn an_agent_that_carries_refused_sets_out_fails_the_cases_of_refusals() {
         assert!(failed.contains(&expected), "{expected} passes: {failed:?}");
     }
     assert!(!failed.contains(&"sma-101"), "{failed:?}");
+}
+
+#[test]
+fn a_port_that_keeps_no_m_key_fails_one_case_and_skips_those_of_protection() {
+    let (sim, at) = agents();
+    let mut transport = Tampered::new(sim.attach(at).unwrap(), |mad| {
+        let header = mad.header();
+        if header.attribute_id().0 == 0x0015 && header.mgmt_class() == MgmtClass::SUBN_DIRECTED {
+            mad.bytes[64..72].fill(0);
+        }
+    });
+    let (options, mut findings) = (ConformOptions::default(), Findings::default());
+    for case in Subject::Sma.cases() {
+        let number: u16 = case.id[4..].parse().unwrap();
+        if (330..=350).contains(&number) && number != 341 {
+            let result = case.run(&mut transport, &sim, &options, &mut findings);
+            match (number, result.unwrap()) {
+                (330, CaseResult::Fail(_)) => {}
+                (_, CaseResult::Skip(why)) => assert!(why.starts_with("sma-330 fails"), "{why}"),
+                (_, other) => panic!("{}: {other:?}", case.id),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_patience_for_a_manager_that_does_not_stand_by_is_spent_once() {
+    let both = WithManager::new("gen-ring-5");
+    let clock = both.clock();
+    // The manager says in every SMInfo that it is the master.
+    let mut transport = Tampered::new(both, |mad| {
+        let header = mad.header();
+        if header.attribute_id().0 == 0x0020 && header.method().is_response() {
+            mad.bytes[64 + 20] = mad.bytes[64 + 20] & 0xf0 | 3;
+        }
+    });
+    let (options, mut findings) = (ConformOptions::default(), Findings::default());
+    let begin = clock.now();
+    for case in Subject::Sm.cases() {
+        let number: u16 = case.id[3..].parse().unwrap();
+        if (151..=168).contains(&number) {
+            let result = case.run(&mut transport, &clock, &options, &mut findings);
+            match (number, result.unwrap()) {
+                (151, CaseResult::Fail(_)) => {}
+                (_, CaseResult::Skip(why)) => assert!(why.starts_with("sm-151 fails"), "{why}"),
+                (_, other) => panic!("{}: {other:?}", case.id),
+            }
+        }
+    }
+    let spent = clock.now().since(begin);
+    assert!(spent < options.patience.saturating_mul(2), "{spent:?}");
 }
 
 #[test]

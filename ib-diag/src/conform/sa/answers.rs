@@ -280,7 +280,9 @@ fn twice(bench: &mut Bench<'_>, request: &SaMad, len: usize) -> Outcome {
         .skip(len.saturating_add(SaMad::DATA_OFFSET))
         .for_each(|byte| *byte = 0xff);
     let second = bench.answer(&dirty)?;
-    match difference(&first, &second) {
+    // A case of its own judges the bytes behind a record.
+    let behind = len.saturating_add(SaMad::DATA_OFFSET)..Mad::LEN;
+    match difference(&first, &second, behind) {
         None => Ok(()),
         Some(difference) => fail(difference),
     }

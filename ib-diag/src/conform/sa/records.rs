@@ -1,21 +1,22 @@
 //! Tables of records, and the selection of records by components (IBA vol. 1, 15.2.5 and 15.4.4).
 
-use alloc::vec::Vec;
+use alloc::{format, vec::Vec};
 
-use ib_mad::Method;
+use ib_mad::{MadStatus, Method};
 use ib_sa::{
     ComponentMask, GuidInfoRecord, InformInfoRecord, LinearForwardingTableComponents,
     LinearForwardingTableRecord, LinkComponents, LinkRecord, MulticastForwardingTableRecord,
-    NodeComponents, NodeRecord, PKeyTableRecord, PortInfoComponents, PortInfoRecord, ServiceRecord,
-    SlToVlMappingTableRecord, SmInfoComponents, SmInfoRecord, SwitchInfoComponents,
+    NodeComponents, NodeRecord, PKeyTableRecord, PortInfoComponents, PortInfoRecord, QueryError,
+    ServiceRecord, SlToVlMappingTableRecord, SmInfoComponents, SmInfoRecord, SwitchInfoComponents,
     SwitchInfoRecord, VlArbitrationTableRecord,
 };
 use ib_smp::{LinearForwardingTable, NodeInfo, NodeType, SmState};
 use ib_wire::{Guid, Lid, PortNum};
 
+use super::reports::subscribe;
 use crate::conform::{
     Case,
-    bench::{Bench, ensure, skip},
+    bench::{Bench, ensure, fail, skip},
     case,
 };
 
@@ -441,12 +442,29 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sa-155",
-        "InformInfoRecords are a table, or refused with a status",
+        "InformInfoRecords are a table that shows a subscription until it ends, or refused with 0x0008 or 0x000c",
         "IBA vol. 1, 15.2.5.12",
         |bench| {
-            bench
-                .table_or_error(&InformInfoRecord::default(), ComponentMask(0))
-                .map(|_| ())
+            let own = bench.own_gid()?;
+            subscribe(bench, 66, true)?;
+            let during = bench.table_or_error(&InformInfoRecord::default(), ComponentMask(0));
+            subscribe(bench, 66, false)?;
+            let shows = |records: &[InformInfoRecord]| {
+                records.iter().any(|record| {
+                    record.subscriber_gid() == own && record.inform_info().trap_number() == 66
+                })
+            };
+            match during? {
+                Ok(records) => ensure!(shows(&records), "the subscription is not shown"),
+                Err(QueryError::Refused {
+                    status: MadStatus::UNSUPPORTED_METHOD | MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE,
+                }) => return Ok(()),
+                Err(error) => return fail(format!("{error}")),
+            }
+            let after: Vec<InformInfoRecord> =
+                bench.table(&InformInfoRecord::default(), ComponentMask(0))?;
+            ensure!(!shows(&after), "the subscription is shown after its end");
+            Ok(())
         },
     ),
 ];

@@ -158,7 +158,7 @@ fn subscribed(bench: &mut Bench<'_>, trap: u16, body: fn(&mut Bench<'_>) -> Outc
     Ok(())
 }
 
-fn subscribe(bench: &mut Bench<'_>, trap: u16, begin: bool) -> Result<SaMad, Stop> {
+pub(super) fn subscribe(bench: &mut Bench<'_>, trap: u16, begin: bool) -> Result<SaMad, Stop> {
     let mut info = InformInfo::default();
     info.set_lid_range_begin(Lid::PERMISSIVE)
         .set_is_generic(1)

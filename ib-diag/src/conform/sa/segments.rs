@@ -8,10 +8,14 @@ use ib_sa::{ComponentMask, PortInfoRecord, SaMad};
 
 use crate::conform::bench::{Bench, Outcome, Stop, ensure, fail, skip};
 
+/// Why a case of a table is skipped at a peer whose answer is cut after one datagram.
+pub(super) const NO_SEGMENTS: &str =
+    "the peer leaves segments to a layer below, which makes none here";
+
 /// Requests the table of all ports, runs the body with the first segment, and ends the transfer.
 pub(super) fn transfer(
     bench: &mut Bench<'_>,
-    body: fn(&mut Bench<'_>, TransactionId, &Mad) -> Outcome,
+    body: impl FnOnce(&mut Bench<'_>, TransactionId, &Mad) -> Outcome,
 ) -> Outcome {
     let request = SaMad::query(
         Method::GET_TABLE,
@@ -55,7 +59,7 @@ pub(super) fn begin(bench: &mut Bench<'_>, request: &SaMad) -> Result<(Transacti
     ensure!(status.is_ok(), "status {status}");
     let header = rmpp(&first)?;
     if header.rmpp_type() == RmppType::NONE || header.data1() == 0 {
-        return skip("the peer leaves segments to a layer below, which makes none here");
+        return skip(NO_SEGMENTS);
     }
     Ok((id, first))
 }

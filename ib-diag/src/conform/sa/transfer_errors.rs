@@ -159,6 +159,8 @@ pub(super) const CASES: &[Case] = &[
         "A second segment without a first is not answered",
         "IBA vol. 1, 13.6",
         |bench| {
+            // A peer that leaves segments to a layer below is not tested.
+            transfer(bench, |_, _, _| Ok(()))?;
             let to: MadAddress = bench.administrator()?;
             let id = bench.transaction();
             let mut request = SaMad::new(Method::GET_MULTI, ib_mad::AttributeId(0x003a));

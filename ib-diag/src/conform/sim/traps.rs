@@ -6,12 +6,12 @@ use ib_mad::{
     Attribute as _, Instant, Mad, MadAddress, Method, MgmtClass, NoticeSm, NoticeType,
     ProducerType, RespTime, TrapNumber,
 };
-use ib_smp::{MKeyProtect, SmpLidRouted};
+use ib_smp::{CapabilityMask, MKeyProtect, SmpLidRouted};
 use ib_wire::{Lid, MKey};
 
 use crate::conform::{
-    Case,
-    bench::{Bench, Outcome, attribute, ensure, fail, skip},
+    Case, Need,
+    bench::{Bench, Outcome, Stop, attribute, ensure, fail, skip},
     case,
     ports::{PortAt, TEST_KEY, settable},
 };
@@ -24,11 +24,8 @@ pub(super) const CASES: &[Case] = &[
         "A change of a link's state makes the switch send trap 128",
         TRAPS,
         |bench| {
-            trapped(bench, |_, trap| {
-                let number = trap.notice.trap_number();
-                ensure!(number == TrapNumber::LINK_STATE_CHANGE.0, "trap {number}");
-                Ok(())
-            })
+            let sent = |bench: &mut Bench<'_>| bench.rule(Need::LinkTrap, link_trap);
+            trapped_by(bench, sent, |_, _| Ok(()))
         },
     ),
     case(
@@ -164,7 +161,15 @@ pub(super) const CASES: &[Case] = &[
                     .set_m_key(TEST_KEY)
                     .set_m_key_protect_bits(MKeyProtect::GET_CLOSED)
                     .set_master_sm_lid(own);
-                bench.put(&at.path, at.modifier, &wanted)?;
+                bench.needs(Need::MKey, |bench| {
+                    let answer = bench.put(&at.path, at.modifier, &wanted)?;
+                    ensure!(
+                        answer.m_key() == TEST_KEY,
+                        "the answer to the Set of M_Key shows {:?}",
+                        answer.m_key()
+                    );
+                    Ok(())
+                })?;
                 let mut wrong = bench.smp(Method::GET, ib_smp::NodeInfo::ID, 0, &at.path);
                 wrong.set_m_key(MKey(0xbad));
                 bench.silence(&wrong.to_mad())?;
@@ -190,6 +195,25 @@ struct Trap {
 
 /// Makes our port the destination of the switch's traps, takes a link down, and judges the trap.
 fn trapped(bench: &mut Bench<'_>, judge: fn(&mut Bench<'_>, &Trap) -> Outcome) -> Outcome {
+    bench.met(Need::LinkTrap)?;
+    trapped_by(bench, |bench| bench.needs(Need::LinkTrap, link_trap), judge)
+}
+
+/// Waits for trap 128.
+fn link_trap(bench: &mut Bench<'_>) -> Result<Mad, Stop> {
+    let deadline = bench.after(Duration::from_secs(2));
+    match bench.wait(deadline, |mad| is_trap(mad, TrapNumber::LINK_STATE_CHANGE))? {
+        Some(trap) => Ok(trap),
+        None => fail("no trap 128 within 2 s"),
+    }
+}
+
+/// As `trapped`; `sent` waits for the trap.
+fn trapped_by(
+    bench: &mut Bench<'_>,
+    sent: fn(&mut Bench<'_>) -> Result<Mad, Stop>,
+    judge: fn(&mut Bench<'_>, &Trap) -> Outcome,
+) -> Outcome {
     let own = bench.own_info()?.lid();
     let edge = bench.edge()?;
     let port_0 = PortAt {
@@ -200,18 +224,20 @@ fn trapped(bench: &mut Bench<'_>, judge: fn(&mut Bench<'_>, &Trap) -> Outcome) -
         return skip("no LIDs: bring the subnet up first");
     }
     bench.with_port(port_0, |bench, before| {
+        if !before
+            .capability_mask()
+            .contains(CapabilityMask::IS_TRAP_SUPPORTED)
+        {
+            return skip("the switch does not say that it sends traps (IsTrapSupported)");
+        }
         let mut wanted = settable(before);
         // 4.096 us * 2^15 is 134 ms. With this value the trap is repeated soon.
         wanted.set_master_sm_lid(own).set_subnet_timeout(15);
         bench.put(&port_0.path, 0, &wanted)?;
         let switch = before.lid();
         bench.with_link(|bench, edge| {
-            bench.initialize(edge)?;
-            let deadline = bench.after(Duration::from_secs(2));
-            let trap = bench.wait(deadline, |mad| is_trap(mad, TrapNumber::LINK_STATE_CHANGE))?;
-            let Some(mad) = trap else {
-                return fail("no trap 128 within 2 s");
-            };
+            bench.drop_link(edge)?;
+            let mad = sent(bench)?;
             let trap = Trap {
                 notice: attribute(&mad)?,
                 mad,

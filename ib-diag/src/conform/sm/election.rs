@@ -97,7 +97,8 @@ pub(super) const CASES: &[Case] = &[
             let first = still(bench.answer(&smp.to_mad())?);
             smp.set_smp_data(&[0xff; 64]);
             let second = still(bench.answer(&smp.to_mad())?);
-            match difference(&first, &second) {
+            // The paths behind the data are the work of the SMIs, not of the manager.
+            match difference(&first, &second, 128..256) {
                 None => Ok(()),
                 Some(difference) => fail(difference),
             }

@@ -197,34 +197,6 @@ pub(super) const CASES: &[Case] = &[
         },
     ),
     case(
-        "sm-117",
-        "SLtoVLMappingTables name lanes that are operational, or 15",
-        "IBA vol. 1, 14.2.5.8",
-        |bench| {
-            bench.survey(Contents::QOS)?;
-            for node in bench.subnet.nodes.iter().filter(|node| !node.is_switch()) {
-                for ((_, output), table) in &node.sl_to_vl {
-                    let info = node.port(*output).and_then(|port| port.info.as_ref());
-                    let Some(info) = info.filter(|info| info.port_state() == PortState::ACTIVE)
-                    else {
-                        continue;
-                    };
-                    let lanes = info.operational_vls().count().unwrap_or(1);
-                    for byte in table.as_bytes() {
-                        for vl in [byte >> 4, byte & 15] {
-                            ensure!(
-                                vl < lanes || vl == 15,
-                                "VL {vl} at {}, which has {lanes}",
-                                node.guid()
-                            );
-                        }
-                    }
-                }
-            }
-            Ok(())
-        },
-    ),
-    case(
         "sm-118",
         "The multicast tables name ports that exist, and each group's switches form one tree",
         "IBA vol. 1, 14.2.5.12",
@@ -250,6 +222,31 @@ pub(super) const CASES: &[Case] = &[
             }
             for (mlid, members) in tree_ports(&bench.subnet) {
                 one_tree(&bench.subnet, mlid, &members)?;
+            }
+            Ok(())
+        },
+    ),
+    case(
+        "sm-119",
+        "Packets to the master have a lane: SLtoVLMappingTable maps MasterSMSL to one that is operational",
+        "IBA vol. 1, 14.2.5.8 and 14.2.5.6 (MasterSMSL)",
+        |bench| {
+            bench.survey(Contents::QOS)?;
+            for node in bench.subnet.nodes.iter().filter(|node| !node.is_switch()) {
+                for ((_, output), table) in &node.sl_to_vl {
+                    let info = node.port(*output).and_then(|port| port.info.as_ref());
+                    let Some(info) = info.filter(|info| info.port_state() == PortState::ACTIVE)
+                    else {
+                        continue;
+                    };
+                    let lanes = info.operational_vls().count().unwrap_or(1);
+                    let vl = table.vl(info.master_sm_sl());
+                    ensure!(
+                        vl.bits() < lanes,
+                        "VL {vl} at {}, which has {lanes}",
+                        node.guid()
+                    );
+                }
             }
             Ok(())
         },

@@ -7,7 +7,6 @@ use ib_smp::{
 };
 use ib_wire::Guid;
 
-use super::answers::zero;
 use crate::conform::{
     Case,
     bench::{Bench, Outcome, Stop, ensure, part},
@@ -109,7 +108,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sma-168",
-        "Bytes behind NodeInfo are zero",
+        "Bytes behind NodeInfo are zero, or those of the request",
         NODE_INFO,
         |bench| {
             let path = bench.ca()?;
@@ -118,7 +117,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sma-169",
-        "Bytes behind SwitchInfo are zero",
+        "Bytes behind SwitchInfo are zero, or those of the request",
         "IBA vol. 1, 14.2.5.4",
         |bench| {
             let path = bench.switch()?;
@@ -127,7 +126,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sma-170",
-        "Bytes behind SLtoVLMappingTable are zero",
+        "Bytes behind SLtoVLMappingTable are zero, or those of the request",
         "IBA vol. 1, 14.2.5.8",
         |bench| {
             let path = bench.ca()?;
@@ -343,5 +342,12 @@ fn behind(
     let mut smp = bench.smp(Method::GET, id, modifier, path);
     smp.set_smp_data(&[0xff; 64]);
     let answer = bench.answer(&smp.to_mad())?;
-    zero(&answer, len.saturating_add(64), 128)
+    let behind = part(&answer, len.saturating_add(64), 128);
+    let wrong = behind.iter().find(|byte| ![0, 0xff].contains(*byte));
+    ensure!(
+        wrong.is_none(),
+        "a byte is {:#04x}",
+        wrong.copied().unwrap_or(0)
+    );
+    Ok(())
 }

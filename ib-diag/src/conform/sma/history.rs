@@ -3,7 +3,7 @@
 //! Each attribute is requested twice: once with zeros after the header and once with ones, with other requests in
 //! between. The answers must be equal byte for byte, except for the transaction ID.
 
-use ib_mad::{Attribute as _, AttributeId, Method};
+use ib_mad::{Attribute, Method};
 use ib_smp::{
     DrPath, GuidInfo, LinearForwardingTable, MulticastForwardingTable, NodeDescription, NodeInfo,
     PartitionKeyTable, PortInfo, SlToVlMappingTable, SwitchInfo, VlArbitrationTable,
@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.ca()?;
-            twice(bench, &path, NodeDescription::ID, 0)
+            twice::<NodeDescription>(bench, &path, 0)
         },
     ),
     case(
@@ -33,7 +33,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.ca()?;
-            twice(bench, &path, NodeInfo::ID, 0)
+            twice::<NodeInfo>(bench, &path, 0)
         },
     ),
     case(
@@ -42,7 +42,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.switch()?;
-            twice(bench, &path, SwitchInfo::ID, 0)
+            twice::<SwitchInfo>(bench, &path, 0)
         },
     ),
     case(
@@ -51,7 +51,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.ca()?;
-            twice(bench, &path, GuidInfo::ID, 0)
+            twice::<GuidInfo>(bench, &path, 0)
         },
     ),
     case(
@@ -60,7 +60,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.ca()?;
-            twice(bench, &path, PortInfo::ID, 0)
+            twice::<PortInfo>(bench, &path, 0)
         },
     ),
     case(
@@ -69,7 +69,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.switch()?;
-            twice(bench, &path, PortInfo::ID, 1)
+            twice::<PortInfo>(bench, &path, 1)
         },
     ),
     case(
@@ -78,7 +78,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.ca()?;
-            twice(bench, &path, PartitionKeyTable::ID, 0)
+            twice::<PartitionKeyTable>(bench, &path, 0)
         },
     ),
     case(
@@ -87,7 +87,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.ca()?;
-            twice(bench, &path, SlToVlMappingTable::ID, 0)
+            twice::<SlToVlMappingTable>(bench, &path, 0)
         },
     ),
     case(
@@ -96,7 +96,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.ca()?;
-            twice(bench, &path, VlArbitrationTable::ID, 1 << 16)
+            twice::<VlArbitrationTable>(bench, &path, 1 << 16)
         },
     ),
     case(
@@ -105,7 +105,7 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.switch()?;
-            twice(bench, &path, LinearForwardingTable::ID, 0)
+            twice::<LinearForwardingTable>(bench, &path, 0)
         },
     ),
     case(
@@ -114,13 +114,13 @@ pub(super) const CASES: &[Case] = &[
         SOURCE,
         |bench| {
             let path = bench.switch()?;
-            twice(bench, &path, MulticastForwardingTable::ID, 0)
+            twice::<MulticastForwardingTable>(bench, &path, 0)
         },
     ),
 ];
 
-fn twice(bench: &mut Bench<'_>, path: &DrPath, id: AttributeId, modifier: u32) -> Outcome {
-    let mut request = bench.smp(Method::GET, id, modifier, path);
+fn twice<T: Attribute>(bench: &mut Bench<'_>, path: &DrPath, modifier: u32) -> Outcome {
+    let mut request = bench.smp(Method::GET, T::ID, modifier, path);
     request.set_smp_data(&[0x00; 64]);
     let first = bench.answer(&request.to_mad())?;
     for other in [NodeDescription::ID, PortInfo::ID, PartitionKeyTable::ID] {
@@ -130,7 +130,9 @@ fn twice(bench: &mut Bench<'_>, path: &DrPath, id: AttributeId, modifier: u32) -
     }
     request.set_smp_data(&[0xff; 64]);
     let second = bench.answer(&request.to_mad())?;
-    match difference(&first, &second) {
+    // Cases of their own judge the bytes behind an attribute.
+    let behind = size_of::<T>().saturating_add(64)..128;
+    match difference(&first, &second, behind) {
         None => Ok(()),
         Some(difference) => fail(difference),
     }

@@ -7,7 +7,7 @@ use ib_smp::{MKeyProtect, NodeInfo, PortInfo};
 use ib_wire::MKey;
 
 use crate::conform::{
-    Case,
+    Case, Need,
     bench::{Bench, Outcome, Stop, attribute, ensure, fail, skip},
     case,
     ports::{PortAt, TEST_KEY, settable},
@@ -18,6 +18,17 @@ const LEASE: &str = "IBA vol. 1, 14.2.4 (M_KeyLeasePeriod)";
 const WRONG: MKey = MKey(0xbad);
 
 pub(super) const CASES: &[Case] = &[
+    case(
+        "sma-330",
+        "M_Key is kept as written",
+        "IBA vol. 1, 14.2.5.6 (M_Key)",
+        |bench| {
+            let at = bench.edge()?.ca;
+            bench.with_port(at, |bench, before| {
+                bench.rule(Need::MKey, |bench| guard(bench, at, before, 0, 0))
+            })
+        },
+    ),
     case(
         "sma-331",
         "Protection 0: a Get without the key is answered and shows the key",
@@ -234,7 +245,7 @@ pub(super) const CASES: &[Case] = &[
         |bench| {
             let at = bench.port_0()?;
             bench.with_port(at, |bench, before| {
-                guard(bench, at, before, 2, 0)?;
+                guarded_port(bench, at, before, 2, 0)?;
                 let external = PortAt { modifier: 1, ..at };
                 dropped(bench, external, WRONG)?;
                 let answer = read(bench, external, TEST_KEY)?;
@@ -312,7 +323,7 @@ fn guarded(
 ) -> Outcome {
     let at = bench.edge()?.ca;
     bench.with_port(at, |bench, before| {
-        guard(bench, at, before, protect, 0)?;
+        guarded_port(bench, at, before, protect, 0)?;
         body(bench, at)
     })
 }
@@ -325,9 +336,20 @@ fn leased(
 ) -> Outcome {
     let at = bench.edge()?.ca;
     bench.with_port(at, |bench, before| {
-        guard(bench, at, before, 2, seconds)?;
+        guarded_port(bench, at, before, 2, seconds)?;
         body(bench, at)
     })
+}
+
+/// As `guard`; the case is skipped if the port does not keep the key.
+fn guarded_port(
+    bench: &mut Bench<'_>,
+    at: PortAt,
+    before: &PortInfo,
+    protect: u8,
+    lease: u16,
+) -> Outcome {
+    bench.needs(Need::MKey, |bench| guard(bench, at, before, protect, lease))
 }
 
 fn guard(bench: &mut Bench<'_>, at: PortAt, before: &PortInfo, protect: u8, lease: u16) -> Outcome {

@@ -6,9 +6,19 @@
 use ib_smp::{PortPhysicalState, PortState};
 
 use super::port_state::{PHYSICAL, STATE, carried_out, refused, stays};
-use crate::conform::{Case, bench::ensure, case};
+use crate::conform::{Case, Need, bench::ensure, case};
 
 pub(super) const CASES: &[Case] = &[
+    case(
+        "sma-400",
+        "A Set of Disabled takes a port to Down",
+        PHYSICAL,
+        |bench| {
+            bench.with_link(|bench, edge| {
+                bench.rule(Need::Down, |bench| bench.bring_to(edge, PortState::DOWN))
+            })
+        },
+    ),
     case(
         "sma-401",
         "Down: a Set of NoChange leaves the port Down",
@@ -56,8 +66,9 @@ pub(super) const CASES: &[Case] = &[
         "Disabled takes the link down, and Polling brings it back to Initialize",
         PHYSICAL,
         |bench| {
+            bench.met(Need::Down)?;
             bench.with_link(|bench, edge| {
-                bench.bring_to(edge, PortState::DOWN)?;
+                bench.needs(Need::Down, |bench| bench.bring_to(edge, PortState::DOWN))?;
                 let physical = bench.port_info(edge.switch)?.port_physical_state();
                 ensure!(
                     physical == PortPhysicalState::DISABLED,
@@ -72,8 +83,9 @@ pub(super) const CASES: &[Case] = &[
         "SMPs do not pass a port that is Down",
         STATE,
         |bench| {
+            bench.met(Need::Down)?;
             bench.with_link(|bench, edge| {
-                bench.bring_to(edge, PortState::DOWN)?;
+                bench.needs(Need::Down, |bench| bench.bring_to(edge, PortState::DOWN))?;
                 let smp = bench.smp(
                     ib_mad::Method::GET,
                     <ib_smp::NodeInfo as ib_mad::Attribute>::ID,

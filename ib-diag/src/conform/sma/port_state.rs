@@ -7,7 +7,7 @@ use ib_mad::MadStatus;
 use ib_smp::{PortInfo, PortPhysicalState, PortState};
 
 use crate::conform::{
-    Case,
+    Case, Need,
     bench::{Bench, Outcome, ensure},
     case,
     ports::settable,
@@ -221,8 +221,14 @@ fn step(
     wanted: PortState,
     judge: fn(MadStatus) -> Outcome,
 ) -> Outcome {
+    if now == PortState::DOWN {
+        bench.met(Need::Down)?;
+    }
     bench.with_link(|bench, edge| {
-        bench.bring_to(edge, now)?;
+        match now {
+            PortState::DOWN => bench.needs(Need::Down, |bench| bench.bring_to(edge, now))?,
+            _ => bench.bring_to(edge, now)?,
+        }
         let (status, _) = bench.set_state(edge.switch, wanted)?;
         let after = bench.port_info(edge.switch)?.port_state();
         let is_step = matches!(

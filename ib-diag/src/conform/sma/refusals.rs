@@ -331,21 +331,23 @@ pub(super) const CASES: &[Case] = &[
         "A refusal repeats the transaction and the attribute, with method GetResp",
         STATUS,
         |bench| {
-            let path = bench.ca()?;
-            let smp = bench.smp(Method::SET, AttributeId(0x0fff), 7, &path);
-            let header = bench.answer(&smp.to_mad())?.header();
+            let at = past_the_last_port(bench)?;
+            let smp = bench.smp(Method::GET, PortInfo::ID, at.modifier, &at.path);
+            let answer = bench.answer(&smp.to_mad())?;
+            ensure!(!status(&answer).is_ok(), "the request is carried out");
+            let header = answer.header();
             ensure!(
                 header.method() == Method::GET_RESP,
                 "method {}",
                 header.method()
             );
             ensure!(
-                header.attribute_id() == AttributeId(0x0fff),
+                header.attribute_id() == PortInfo::ID,
                 "attribute {}",
                 header.attribute_id()
             );
             ensure!(
-                header.attribute_modifier() == 7,
+                header.attribute_modifier() == at.modifier,
                 "modifier {}",
                 header.attribute_modifier()
             );
