@@ -72,6 +72,8 @@ pub struct ManagedSm {
     transactions: Transactions,
     reload: Arc<AtomicBool>,
     dump: Arc<AtomicBool>,
+    /// The port was gone and is back: what happened meanwhile is not known.
+    port_is_back: Arc<AtomicBool>,
     queue: CommandQueue,
     _console: Option<Console>,
     files: KeptFiles,
@@ -121,6 +123,7 @@ impl ManagedSm {
             transactions: Transactions::default(),
             reload,
             dump,
+            port_is_back: Arc::default(),
             queue,
             _console: console.transpose()?,
             files,
@@ -139,11 +142,21 @@ impl ManagedSm {
         Ok((managed, commands))
     }
 
+    /// Reads the whole subnet again when this is set.
+    pub fn resweep_when(&mut self, port_is_back: Arc<AtomicBool>) {
+        self.port_is_back = port_is_back;
+    }
+
     /// Handles signals, and executes at most one command.
     fn poll_commands(&mut self, now: Instant) {
         self.now = now;
         if let Some(worker) = &mut self.worker {
             worker.run(&mut self.sm, now);
+        }
+        if self.port_is_back.swap(false, Ordering::Relaxed) {
+            self.log
+                .decision("the port is back: the whole subnet is read again");
+            self.sm.resweep(now);
         }
         if self.reload.swap(false, Ordering::Relaxed) {
             self.log.reopen();

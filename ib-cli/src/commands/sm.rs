@@ -170,7 +170,13 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         stderr::info(&chosen);
     }
     let wakeable = |error: io::Error| CliError::at("the port", error);
-    let (port, waker) = WakeablePort::new(port).map_err(wakeable)?;
+    let (mut port, waker) = WakeablePort::new(port).map_err(wakeable)?;
+    // A service outlives its port; one sweep or one reading does not.
+    let is_service = !args.once && !args.dry_run;
+    let port_is_back = is_service.then(|| {
+        let reopen = move || device.open(&classes, !only_reads, timeout);
+        port.reopen_by(Box::new(reopen))
+    });
     let epoch = epoch.duration_since(UNIX_EPOCH);
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
@@ -190,6 +196,9 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         waker,
         clock.now(),
     )?;
+    if let Some(port_is_back) = port_is_back {
+        managed.resweep_when(port_is_back);
+    }
     if let Some(address) = args.metrics {
         let page = args.status_page.then_some(described);
         let path = if args.status_page { "" } else { "metrics" };

@@ -1,17 +1,21 @@
-//! A port that a signal or a command can wake, so that the manager can sleep until something happens.
+//! The port of a running manager: a signal or a command can wake it, so that the manager can sleep until something
+//! happens, and a port that is gone is opened again.
 
 use std::{
     io::{self, Read as _, Write as _},
     os::{fd::AsFd as _, unix::net::UnixStream},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use ib_mad::{Instant, Mad};
-use ib_transport::{MadTransport, Received, TransportError};
+use ib_transport::{MadTransport, Received, TransportError, TransportFailure as _};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::device::DevicePort;
+use crate::{device::DevicePort, error::CliError, output::stderr};
 
 /// Interval at which commands are polled on a port whose file cannot be waited for together with others. ibsim's
 /// library uses numbers in place of file descriptors, which the kernel does not know.
@@ -37,9 +41,22 @@ impl Waker {
     }
 }
 
+/// Interval at which a port that is gone is tried again.
+const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Opens a port that is gone, an adapter that was reset or a simulator that was started again.
+type Reopen = Box<dyn FnMut() -> Result<DevicePort, CliError>>;
+
 /// A port with the reading end of a [`Waker`]. A wait ends early when it is woken.
 pub struct WakeablePort {
-    port: DevicePort,
+    /// `None` while it is gone: nothing arrives, and each datagram that is sent comes back.
+    port: Option<DevicePort>,
+    /// Without it an error of the port ends the program.
+    reopen: Option<Reopen>,
+    /// When a port that is gone is tried again.
+    retry_at: Instant,
+    /// Set when a port that was gone is back.
+    is_back: Arc<AtomicBool>,
     reader: UnixStream,
     /// Whether the port's files are kernel files, so that the kernel can wait for them.
     polls: bool,
@@ -55,11 +72,50 @@ impl WakeablePort {
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
         let port = Self {
-            port,
+            port: Some(port),
+            reopen: None,
+            retry_at: Instant::ZERO,
+            is_back: Arc::default(),
             reader,
             polls: true,
         };
         Ok((port, Waker(Arc::new(writer))))
+    }
+
+    /// Opens the port again by `reopen` if it is gone. Returns what is set when it is back.
+    pub fn reopen_by(&mut self, reopen: Reopen) -> Arc<AtomicBool> {
+        self.reopen = Some(reopen);
+        Arc::clone(&self.is_back)
+    }
+
+    /// Goes on without the port if it can be opened again.
+    ///
+    /// # Errors
+    /// The error, if it cannot.
+    fn lose(&mut self, now: Instant, error: TransportError) -> Result<(), TransportError> {
+        if self.reopen.is_none() {
+            return Err(error);
+        }
+        self.port = None;
+        self.retry_at = now + REOPEN_INTERVAL;
+        stderr::warn(format_args!(
+            "the port is gone: {error}; it is tried again each second"
+        ));
+        Ok(())
+    }
+
+    /// Tries to open a port that is gone, if that is due.
+    fn retry(&mut self, now: Instant) {
+        if self.port.is_some() || now < self.retry_at {
+            return;
+        }
+        self.retry_at = now + REOPEN_INTERVAL;
+        self.port = self.reopen.as_mut().and_then(|reopen| reopen().ok());
+        if let Some(port) = &self.port {
+            self.polls = true;
+            self.is_back.store(true, Ordering::Relaxed);
+            stderr::info(format_args!("the port is back: {}", port.describe()));
+        }
     }
 
     /// Empties the pipe. Returns whether the port was woken since the last call.
@@ -74,7 +130,8 @@ impl WakeablePort {
 
     /// Waits for the port and the waker. Returns `false` if the port's files cannot be waited for.
     fn poll(&self, wait: Option<Duration>) -> Result<bool, TransportError> {
-        let mut files = self.port.files();
+        let port = self.port.as_ref();
+        let mut files = port.map_or_else(Vec::new, DevicePort::files);
         files.push(self.reader.as_fd());
         let mut files: Vec<_> = files
             .into_iter()
@@ -99,14 +156,31 @@ impl MadTransport for WakeablePort {
     type Error = TransportError;
 
     fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
-        self.port.send(now, mad)
+        let reason = "the port is gone";
+        let Some(port) = &mut self.port else {
+            return Err(TransportError::Unreachable { reason });
+        };
+        match port.send(now, mad) {
+            Err(error) if !error.is_unreachable() => {
+                self.lose(now, error)?;
+                Err(TransportError::Unreachable { reason })
+            }
+            sent => sent,
+        }
     }
 
     fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
-        self.port.recv(now)
+        match self.port.as_mut().map(|port| port.recv(now)) {
+            Some(Ok(received)) => Ok(received),
+            Some(Err(error)) => self.lose(now, error).map(|()| None),
+            None => Ok(None),
+        }
     }
 
     fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        self.retry(now);
+        let retry_at = self.port.is_none().then_some(self.retry_at);
+        let until = [until, retry_at].into_iter().flatten().min();
         if self.polls && self.poll(until.map(|until| until.since(now)))? {
             self.take_wake();
             return Ok(true);
@@ -117,6 +191,10 @@ impl MadTransport for WakeablePort {
         }
         let step = now + FALLBACK_INTERVAL;
         let until = until.map_or(step, |until| until.min(step));
-        self.port.wait(now, Some(until))
+        match self.port.as_mut().map(|port| port.wait(now, Some(until))) {
+            Some(Err(error)) => self.lose(now, error).map(|()| true),
+            Some(waited) => waited,
+            None => Ok(true),
+        }
     }
 }

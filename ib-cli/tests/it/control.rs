@@ -14,6 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A served fabric, a manager on it, and a folder for both.
 struct Running {
+    /// The name of the simulator's sockets.
+    server: String,
     sim: Child,
     sm: Child,
     folder: PathBuf,
@@ -62,7 +64,12 @@ impl Running {
             assert!(begun.elapsed() < PATIENCE, "the manager does not start");
             assert!(sim.try_wait().unwrap().is_none(), "the simulator has ended");
         };
-        Self { sim, sm, folder }
+        Self {
+            server,
+            sim,
+            sm,
+            folder,
+        }
     }
 
     fn socket(&self) -> PathBuf {
@@ -559,6 +566,37 @@ fn decisions_are_logged_by_level_and_the_file_is_opened_again() {
     );
     assert_eq!(line["fields"]["attempts"], 1);
     assert!(line["fields"]["us"].is_u64());
+}
+
+#[test]
+fn a_port_that_vanishes_is_opened_again_and_nothing_is_forgotten() {
+    let mut running = Running::start("vanished", &[], &[]);
+    running.wait_for("up", is_up);
+    let lids = |running: &Running| running.ask("dump_portguid .*");
+    let before = lids(&running);
+    assert!(
+        before.as_array().is_some_and(|ports| !ports.is_empty()),
+        "{before}"
+    );
+    running.sim.kill().unwrap();
+    running.sim.wait().unwrap();
+    // The manager goes on, answers its clients, and says that the subnet is gone.
+    running.ask("resweep");
+    running.wait_for("not up", |running| !is_up(running));
+    running.sim = Command::new(env!("CARGO_BIN_EXE_ib"))
+        .args([
+            "sim",
+            "--fabric",
+            "ring:switches=4,hosts=1",
+            "--socket",
+            &running.server,
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    running.wait_for("up again", is_up);
+    assert_eq!(lids(&running), before);
 }
 
 #[test]
