@@ -133,7 +133,7 @@ fn every_pair_of_ports_that_routes_join_has_their_lanes_at_every_moment() {
             .with(|sim| wrong_pair(sim, &whole, running.sm.routes().unwrap().vls()));
         assert_eq!(wrong, None);
         let mut fabric = whole;
-        for cable in [3, 40, 41, 97] {
+        for cable in [3, 41] {
             let end = cables(&fabric)[cable];
             fabric = without(&fabric, end);
             let looks = change(&mut running, &fabric, |sim| sim.unlink(end).unwrap());
