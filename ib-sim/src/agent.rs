@@ -110,6 +110,7 @@ impl Sim {
             let smi = self.smi(arrival, frame);
             let reply = &mut self.frames[frame];
             let request_slid = reply.source_lid;
+            reply.hops = 0;
             let step = match directed(&mut reply.bytes) {
                 Some(smp) => smi.respond(smp, request_slid),
                 None => return self.drop_frame(arrival, frame, DropReason::DirectedRoute),
