@@ -6,8 +6,8 @@
 use alloc::collections::{BTreeMap, VecDeque};
 
 use ib_mad::{Attribute as _, AttributeId, Mad, Method};
-use ib_smp::{DrPath, GuidInfo, PortInfo, PortInfoModifier, SmpDirected};
-use ib_subnet::{Block, PortId, Subnet};
+use ib_smp::{GuidInfo, PortInfo, PortInfoModifier};
+use ib_subnet::{Block, PortId, SmpRoute, Subnet};
 use ib_wire::{MKey, table::padded};
 
 use crate::{
@@ -211,8 +211,8 @@ pub(crate) fn datagram(at: Situation<'_>, request: StageRequest, data: &[u8; 64]
         .bits(),
         _ => block.modifier,
     };
-    Some(directed(
-        &subnet.path(block.port)?,
+    Some(along(
+        &subnet.route(block.port)?,
         subnet.m_key(block.port, at.config().m_key),
         request.method(),
         block.attribute,
@@ -221,17 +221,18 @@ pub(crate) fn datagram(at: Situation<'_>, request: StageRequest, data: &[u8; 64]
     ))
 }
 
-/// A directed-route SMP for the whole route, with no LID-routed part.
-pub(crate) fn directed(
-    path: &DrPath,
+/// The datagram of a request along a route.
+pub(crate) fn along(
+    route: &SmpRoute,
     m_key: MKey,
     method: Method,
     attribute_id: AttributeId,
     attribute_modifier: u32,
     data: &[u8; 64],
 ) -> Mad {
-    let mut smp = SmpDirected::new(method, attribute_id, attribute_modifier, path);
-    smp.set_m_key(m_key).set_smp_data(data).to_mad()
+    let mut smp = route.request(method, attribute_id, attribute_modifier, m_key);
+    smp.set_smp_data(data);
+    route.datagram(&smp)
 }
 
 /// Records the content that a device's answer shows. The request must not have failed.

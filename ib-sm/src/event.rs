@@ -192,8 +192,9 @@ pub enum Event {
         /// GUIDs of those nodes that are still not connected.
         missing: Vec<Guid>,
     },
-    /// The node at the other end of this port's cable is more than 63 hops away, so no directed route reaches it. It is
-    /// not managed, and neither is what is reached only through it.
+    /// The node at the other end of this port's cable is more than 63 hops away, so no directed route reaches it, and the
+    /// part of the subnet before it is not up, so that no LID-routed part can lead there. It is not managed, and neither
+    /// is what is reached only through it.
     OutOfReach {
         /// The last port that is reached.
         at: PortAt,

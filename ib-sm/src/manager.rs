@@ -48,7 +48,7 @@ use ib_routing::{
     Fabric, LidMap, LidPolicy, LowestFree, Routes, VerifyReport, format::mcfdbs::MulticastTables,
 };
 use ib_smp::{SlToVlMappingTable, SlToVlModifier, SmInfo, SmState};
-use ib_subnet::{MKeys, PortId, Read, Subnet, Walk};
+use ib_subnet::{MKeys, PortAt, PortId, Read, Subnet, Walk};
 use ib_wire::{Guid, Lid};
 
 pub use self::invariants::InvariantError;
@@ -232,6 +232,8 @@ struct History {
 #[derive(Debug)]
 struct SweepRecord {
     summary: Summary,
+    /// The last ports that directed routes reach: the sweep may go on from there.
+    out_of_reach: BTreeSet<PortAt>,
     phase: Phase,
     phase_started: Instant,
     mads_before: MadCounts,
@@ -280,6 +282,7 @@ impl SubnetManager {
             },
             sweep: SweepRecord {
                 summary: Summary::default(),
+                out_of_reach: BTreeSet::new(),
                 phase: Phase::Discover,
                 phase_started: now,
                 mads_before: MadCounts::default(),
@@ -594,6 +597,7 @@ impl SubnetManager {
                 started: now,
                 ..Summary::default()
             },
+            out_of_reach: BTreeSet::new(),
             phase: Phase::Discover,
             phase_started: now,
             mads_before: self.mads(),
@@ -664,11 +668,16 @@ impl SubnetManager {
                 self.history.quick_retries_left = left;
                 self.next_sweep = Some(now);
             }
+            self.name_out_of_reach();
             self.events.push_back(Event::SweepFailed(summary));
         } else {
             self.history.quick_retries_left = QUICK_RETRIES;
             self.changed = Changed::default();
-            self.events.push_back(Event::SubnetUp(summary));
+            let goes_on = self.goes_on_further();
+            self.name_out_of_reach();
+            if !goes_on {
+                self.events.push_back(Event::SubnetUp(summary));
+            }
         }
     }
 

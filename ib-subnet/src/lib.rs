@@ -29,6 +29,7 @@ mod m_keys;
 mod node;
 mod port_summary;
 mod read;
+mod route;
 mod subnet;
 mod walk;
 
@@ -41,6 +42,7 @@ pub use m_keys::MKeys;
 pub use node::{Node, Port, Switch};
 pub use port_summary::PortSummary;
 pub use read::{Read, ReadTarget};
+pub use route::SmpRoute;
 pub use subnet::{NodeId, PathChanges, PortAt, PortId, Subnet};
 pub use walk::{Finding, Scope, Unresponsive, Walk, WalkOptions, WalkOutcome};
 

@@ -8,7 +8,7 @@ use ib_smp::{
 };
 use ib_wire::{Guid, PKey, PortNum, addr::LidRange};
 
-use crate::{KnownTable, PortId};
+use crate::{KnownTable, PortId, route::Reach};
 
 /// One node of a subnet.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Node {
     pub(crate) info: NodeInfo,
     pub(crate) description: NodeDescription,
     pub(crate) switch: Option<Switch>,
-    pub(crate) path: DrPath,
+    pub(crate) reach: Reach,
     pub(crate) found_via: Option<PortId>,
     pub(crate) trust: Trust,
     pub(crate) all_speeds: AllSpeeds,
@@ -60,6 +60,8 @@ pub struct Switch {
     pub(crate) lft: KnownTable,
     pub(crate) mft: BTreeMap<MftModifier, [u8; 64]>,
     pub(crate) is_fresh: bool,
+    /// Whether routes to nodes further away may begin with a LID-routed part to this switch.
+    pub(crate) is_start: bool,
     /// Whether PortStateChange was cleared after the ports were read: a change in between has left no mark.
     pub(crate) ports_unsure: bool,
     pub(crate) sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
@@ -80,7 +82,7 @@ pub struct Port {
     pub(crate) info: Option<PortInfo>,
     pub(crate) guid: Guid,
     pub(crate) peer: Option<PortId>,
-    pub(crate) path: Option<DrPath>,
+    pub(crate) reach: Option<Reach>,
     pub(crate) neighbor_silent: bool,
     pub(crate) lids: Option<LidRange>,
     pub(crate) reregistered: bool,
@@ -99,14 +101,14 @@ pub struct Port {
 }
 
 impl Node {
-    pub(crate) fn new(info: NodeInfo, path: DrPath) -> Self {
+    pub(crate) fn new(info: NodeInfo, reach: Reach) -> Self {
         let is_switch = info.node_type() == NodeType::SWITCH;
         Self {
             switch: is_switch.then(Switch::default),
             ports: vec![Port::default(); usize::from(info.num_ports()).saturating_add(1)],
             description: NodeDescription::default(),
             info,
-            path,
+            reach,
             found_via: None,
             trust: Trust::Given,
             all_speeds: AllSpeeds::Unasked,
@@ -133,10 +135,10 @@ impl Node {
         self.switch.as_ref()
     }
 
-    /// The directed route to the node.
+    /// The directed route to the node; its directed part if it [begins with a LID-routed part](crate::SmpRoute::start).
     #[must_use]
     pub const fn path(&self) -> &DrPath {
-        &self.path
+        &self.reach.path
     }
 
     /// The port from which the cable leads to the node on [`path`](Self::path); `None` for the own node.

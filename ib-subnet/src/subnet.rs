@@ -13,12 +13,13 @@ use alloc::{
 use core::fmt;
 
 use ib_smp::{DrPath, NodeInfo};
-use ib_wire::{Guid, PortNum, addr::LidRange};
+use ib_wire::{Guid, Lid, PortNum, addr::LidRange};
 
 use crate::{
-    MKeys, Node, Port, Switch,
+    MKeys, Node, Port, SmpRoute, Switch,
     looks::Looks,
     node::{AllSpeeds, Trust},
+    route::{LidPart, Reach},
 };
 
 /// Maximum number of nodes that are gone and keep their numbers. Beyond it, the node that went first loses its
@@ -186,14 +187,69 @@ impl Subnet {
         node.is_some_and(|node| node.is_switch() == (port.port == PortNum::MANAGEMENT))
     }
 
-    /// The directed route to a port's agent; a switch has one for all its ports.
+    /// The route to a port's agent; a switch has one for all its ports. `None` if it begins with a LID-routed part and
+    /// one of the LIDs is unknown.
     #[must_use]
-    pub fn path(&self, port: PortId) -> Option<DrPath> {
+    pub fn route(&self, port: PortId) -> Option<SmpRoute> {
+        self.resolve(self.reach(port)?)
+    }
+
+    /// Permits routes to nodes more than 63 hops away that begin with a LID-routed part to this switch. Its LID and the
+    /// forwarding tables that lead there and back must be in place. The permission ends when the switch restarts.
+    pub fn continue_from(&mut self, switch: NodeId) {
+        if let Some(switch) = self.switch_mut(switch) {
+            switch.is_start = true;
+        }
+    }
+
+    /// The ports whose link is up and behind which a device is unknown because no route leads further: at these,
+    /// [`continue_from`](Self::continue_from) helps.
+    pub fn ends_of_reach(&self) -> impl Iterator<Item = PortId> {
+        let unknown = self.ports().filter(|(id, node, port)| {
+            let is_last = node.reach.path.hop_count() == DrPath::MAX_HOPS;
+            let is_external = node.is_switch() && id.port != PortNum::MANAGEMENT;
+            is_last && is_external && port.is_up() && port.peer.is_none()
+        });
+        let ends = unknown.filter(|&(port, ..)| self.reach_behind(port).is_none());
+        ends.map(|(port, ..)| port)
+    }
+
+    /// The stored route to a port's agent.
+    pub(crate) fn reach(&self, port: PortId) -> Option<Reach> {
         let node = self.node(port.node)?;
         match node.switch {
-            Some(_) => Some(node.path),
-            None => node.port(port.port)?.path,
+            Some(_) => Some(node.reach),
+            None => node.port(port.port)?.reach,
         }
+    }
+
+    /// The stored route to the device at the other end of a port's cable; `None` if it is out of reach.
+    pub(crate) fn reach_behind(&self, port: PortId) -> Option<Reach> {
+        let here = self.reach(port)?;
+        if let Some(path) = here.path.then(port.port) {
+            return Some(Reach { path, ..here });
+        }
+        let may_start = self.switch(port.node)?.is_start;
+        may_start.then_some(Reach {
+            start: Some(port.node),
+            path: DrPath::OWN_NODE.then(port.port)?,
+        })
+    }
+
+    pub(crate) fn resolve(&self, reach: Reach) -> Option<SmpRoute> {
+        let lid_part = match reach.start {
+            Some(start) => Some(LidPart {
+                own: self.lid_of(self.own?)?,
+                switch: self.lid_of(PortId::management(start))?,
+            }),
+            None => None,
+        };
+        Some(SmpRoute::new(lid_part, reach.path))
+    }
+
+    fn lid_of(&self, port: PortId) -> Option<Lid> {
+        let lid = self.port(port)?.info.as_ref()?.lid();
+        lid.is_unicast().then_some(lid)
     }
 
     /// The port by its node's GUID, for display.
@@ -227,7 +283,7 @@ impl Subnet {
         let first = self.node(id);
         let route = core::iter::successors(first, |node| self.node(node.found_via?.node));
         route
-            .take(usize::from(DrPath::MAX_HOPS).saturating_add(1))
+            .take(self.nodes.len())
             .all(|node| node.trust != Trust::Lost)
     }
 
@@ -315,14 +371,14 @@ impl Subnet {
         while let Some(id) = queue.pop_front() {
             let Some(node) = self.node(id) else { continue };
             let forwards = node.is_switch();
-            let path = node.path;
             let cables: Vec<(PortNum, PortId)> = node
                 .ports()
                 .filter(|&(port, _)| forwards || (id == own.node && port == own.port))
                 .filter_map(|(port, record)| Some((port, record.peer?)))
                 .collect();
             for (port, peer) in cables {
-                let (Some(next), via) = (path.then(port), PortId { node: id, port }) else {
+                let via = PortId { node: id, port };
+                let Some(next) = self.reach_behind(via) else {
                     continue;
                 };
                 let first = reached.get_mut(peer.node.index());
@@ -334,14 +390,14 @@ impl Subnet {
                     && peer.node != own.node
                     && let Some(port) = far.ports.get_mut(usize::from(peer.port.0))
                 {
-                    port.path = Some(next);
+                    port.reach = Some(next);
                 }
                 if !first {
                     continue;
                 }
                 far.found_via = Some(via);
-                if far.path != next {
-                    far.path = next;
+                if far.reach != next {
+                    far.reach = next;
                     changes.moved.push(peer.node);
                 }
                 queue.push_back(peer.node);
@@ -376,7 +432,7 @@ impl Subnet {
 
     /// Adds an unknown node, or replaces a known one that reports another type or number of ports under the same
     /// GUID.
-    pub(crate) fn add(&mut self, info: NodeInfo, path: DrPath) -> NodeId {
+    pub(crate) fn add(&mut self, info: NodeInfo, reach: Reach) -> NodeId {
         let guid = info.node_guid();
         let remembered = self.by_guid.get(&guid).copied();
         let id = remembered.unwrap_or_else(|| self.free_number());
@@ -387,7 +443,7 @@ impl Subnet {
         self.by_guid.insert(guid, id);
         self.note_change();
         if let Some(slot) = self.nodes.get_mut(id.index()) {
-            *slot = Some(Node::new(info, path));
+            *slot = Some(Node::new(info, reach));
         }
         id
     }

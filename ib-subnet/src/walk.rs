@@ -19,13 +19,11 @@ use alloc::{
     vec::Vec,
 };
 
-use ib_mad::{Attribute, AttributeId, Mad, MadAddress, MadStatus, Method};
-use ib_smp::{
-    DrPath, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, SmpDirected, SwitchInfo,
-};
+use ib_mad::{Attribute, AttributeId, Mad, MadStatus, Method};
+use ib_smp::{DrPath, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, SwitchInfo};
 use ib_wire::{Guid, MKey, PortNum};
 
-use crate::{NodeId, PortAt, PortId, Read, ReadTarget, Subnet};
+use crate::{NodeId, PortAt, PortId, Read, ReadTarget, SmpRoute, Subnet, route::Reach};
 
 /// Options of a walk.
 #[derive(Clone, Debug)]
@@ -116,7 +114,8 @@ pub enum Finding {
         /// The status of the response.
         status: MadStatus,
     },
-    /// The node at the other end of this port's cable cannot be read: a directed route has 63 hops at most.
+    /// The node at the other end of this port's cable cannot be read: a directed route has 63 hops at most. After
+    /// [`Subnet::continue_from`] for the port's switch it can.
     OutOfReach {
         /// The last port that is reached.
         at: PortAt,
@@ -133,7 +132,7 @@ pub enum Finding {
 /// A device that did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unresponsive {
-    /// The directed route of the unanswered request.
+    /// The directed route of the unanswered request, without a LID-routed part before it.
     pub path: DrPath,
     /// The port that was asked; for an unknown node, the known port at the other end of its cable. `None`: the
     /// own node.
@@ -289,9 +288,7 @@ impl Walk {
             return;
         };
         let is_known = subnet.port(port).is_some_and(|port| port.peer.is_some());
-        let is_last = subnet
-            .path(port)
-            .is_some_and(|path| path.then(port.port).is_none());
+        let is_last = subnet.reach(port).is_some() && subnet.reach_behind(port).is_none();
         if is_last && !is_known && self.options.max_hops.is_none() {
             let at = subnet.port_at(port);
             self.findings.push_back(Finding::OutOfReach { at });
@@ -390,7 +387,7 @@ impl Walk {
     }
 
     fn build(&self, subnet: &Subnet, read: Read) -> Option<Mad> {
-        let path = self.path_of(subnet, read.target)?;
+        let route = self.route_of(subnet, read.target)?;
         let mut modifier = read.modifier;
         if let ReadTarget::Port(port) = read.target {
             let node = subnet.node(port.node)?;
@@ -412,20 +409,16 @@ impl Walk {
             ReadTarget::Behind(port) => subnet.m_key_behind(port, self.options.m_key),
             ReadTarget::OwnNode => subnet.m_key_of_own_node(self.options.m_key),
         };
-        let mut smp = SmpDirected::new(Method::GET, read.attribute, modifier, &path);
-        smp.set_m_key(m_key);
-        Some(Mad {
-            address: MadAddress::DIRECTED,
-            bytes: *smp.as_bytes(),
-        })
+        let smp = route.request(Method::GET, read.attribute, modifier, m_key);
+        Some(route.datagram(&smp))
     }
 
-    /// The directed route of a read. `None` for an unknown device that has been identified meanwhile, and for a
-    /// device beyond the boundary, beyond the maximum distance, or beyond the reach of directed routes.
-    fn path_of(&self, subnet: &Subnet, target: ReadTarget) -> Option<DrPath> {
+    /// The route of a read. `None` for an unknown device that has been identified meanwhile, and for a
+    /// device beyond the boundary, beyond the maximum distance, or out of reach.
+    fn route_of(&self, subnet: &Subnet, target: ReadTarget) -> Option<SmpRoute> {
         match target {
-            ReadTarget::OwnNode => Some(DrPath::OWN_NODE),
-            ReadTarget::Port(port) => subnet.path(port),
+            ReadTarget::OwnNode => subnet.resolve(Reach::default()),
+            ReadTarget::Port(port) => subnet.route(port),
             ReadTarget::Behind(port) => {
                 let record = subnet.port(port)?;
                 let is_known = record.peer.is_some() && record.linked_in == self.number;
@@ -434,15 +427,12 @@ impl Walk {
                 if is_known || is_outside || !subnet.is_steady(port.node) {
                     return None;
                 }
-                let path = subnet.path(port)?;
-                let is_too_far = self
-                    .options
-                    .max_hops
-                    .is_some_and(|max| path.hop_count() >= max);
+                let hops = subnet.reach(port)?.path.hop_count();
+                let is_too_far = self.options.max_hops.is_some_and(|max| hops >= max);
                 if is_too_far {
                     None
                 } else {
-                    path.then(port.port)
+                    subnet.resolve(subnet.reach_behind(port)?)
                 }
             }
         }

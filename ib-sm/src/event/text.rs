@@ -285,7 +285,7 @@ impl fmt::Display for Event {
             ),
             Self::OutOfReach { at } => write!(
                 f,
-                "the node behind {at} is not managed: it is more than 63 hops away, which is as far as directed routes reach"
+                "the node behind {at} is not managed: it is more than 63 hops away, which is as far as directed routes reach, and tables do not lead on yet"
             ),
             Self::OwnPortDown => write!(
                 f,

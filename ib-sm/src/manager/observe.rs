@@ -1,6 +1,6 @@
 //! Observing: the reads of a sweep, and the consequences of their answers.
 
-use alloc::sync::Arc;
+use alloc::{collections::BTreeSet, sync::Arc};
 
 use ib_mad::Instant;
 use ib_routing::RouteError;
@@ -142,7 +142,10 @@ impl SubnetManager {
                 }
                 Event::Unresponsive(unresponsive)
             }
-            Finding::OutOfReach { at } => Event::OutOfReach { at },
+            Finding::OutOfReach { at } => {
+                self.sweep.out_of_reach.insert(at);
+                return;
+            }
             Finding::DuplicateGuid { node_guid, behind } => {
                 self.note_error();
                 Event::DuplicateGuid {
@@ -256,6 +259,32 @@ impl SubnetManager {
         } else if !matches!(self.mode, Mode::Observing(_)) {
             self.mode = Mode::Idle;
         }
+    }
+
+    /// Reports the cables that lead further than the manager reaches.
+    pub(super) fn name_out_of_reach(&mut self) {
+        for at in core::mem::take(&mut self.sweep.out_of_reach) {
+            self.events.push_back(Event::OutOfReach { at });
+        }
+    }
+
+    /// Marks the switches where directed routes end, so that the next sweep begins its requests there: their LIDs and
+    /// tables are in place now. Returns whether there are any.
+    pub(super) fn goes_on_further(&mut self) -> bool {
+        if self.conduct == super::Conduct::Observe {
+            return false;
+        }
+        self.sweep.out_of_reach.clear();
+        let ends: BTreeSet<NodeId> = self.subnet.ends_of_reach().map(|end| end.node).collect();
+        let mut goes_on = false;
+        for switch in ends {
+            if self.plan.switch(switch).is_some() {
+                self.subnet.continue_from(switch);
+                self.pending.marked.insert(PortId::management(switch));
+                goes_on = true;
+            }
+        }
+        goes_on
     }
 
     fn end_light_sweep(&mut self, now: Instant, outcome: WalkOutcome) {

@@ -12,7 +12,7 @@ use ib_wire::{Gid, Guid, Lid, PortNum, Sl, table::padded};
 
 use super::{MAX_ANSWERS, Mode, SubnetManager, later};
 use crate::{
-    apply::directed,
+    apply::along,
     election::{ElectionAction, ElectionInput},
     event::{Event, SweepCause},
     replication::registration,
@@ -88,13 +88,13 @@ impl SubnetManager {
     /// A HANDOVER states that its sender is the master: it remains so until the receiver answers.
     pub(super) fn peer_datagram(&self, request: PeerRequest) -> Option<Mad> {
         let port = request.port();
-        let path = self.subnet.path(port)?;
+        let route = self.subnet.route(port)?;
         let m_key = self.subnet.m_key(port, self.config.m_key);
         let (method, modifier, data) = match request {
             PeerRequest::Poll(_) => (Method::GET, 0, [0; 64]),
             PeerRequest::FindAdministrator(_) => {
                 let (get, port) = (Method::GET, port.port.0.into());
-                return Some(directed(&path, m_key, get, PortInfo::ID, port, &[0; 64]));
+                return Some(along(&route, m_key, get, PortInfo::ID, port, &[0; 64]));
             }
             PeerRequest::HandOver(_) => {
                 let mut own = self.election.current();
@@ -111,7 +111,7 @@ impl SubnetManager {
                 ));
             }
         };
-        Some(directed(&path, m_key, method, SmInfo::ID, modifier, &data))
+        Some(along(&route, m_key, method, SmInfo::ID, modifier, &data))
     }
 
     pub(super) fn on_unsolicited(&mut self, now: Instant, mad: &Mad) {

@@ -1,9 +1,9 @@
-//! What a manager cannot do, and says: a link that is down, a node too far away, a key that changes, a sweep that runs.
+//! What a manager cannot do, and says: a link that is down, a key that changes, a sweep that runs.
 
 use std::time::Duration;
 
 use ib_mad::{Attribute as _, Method};
-use ib_routing::{PortRef, generate::FabricSpec};
+use ib_routing::PortRef;
 use ib_sm::Event;
 use ib_smp::{PortInfo, SmState};
 use ib_testkit::lab::{Lab, Running};
@@ -38,26 +38,6 @@ fn a_manager_without_a_link_discovers_and_says_so_until_it_has_one_again() {
     assert!(running.sm.is_up());
     assert_eq!(running.sm.state(), SmState::MASTER);
     assert_eq!(running.sm.summary().fabric.lids, before);
-}
-
-#[test]
-fn nodes_beyond_the_reach_of_directed_routes_are_named() {
-    let far = |switches: u32| {
-        let text = format!("ring:switches={switches},hosts=1");
-        let fabric = text.parse::<FabricSpec>().unwrap().build().unwrap();
-        let running = Lab::of(fabric).up();
-        let named = running.events.iter().filter_map(|event| match event {
-            Event::OutOfReach { at } => Some(*at),
-            _ => None,
-        });
-        (named.count(), running.sm.summary().fabric.switches)
-    };
-    // The manager's switch is one hop away, the host of the 61st after it 63 hops.
-    assert_eq!(far(123), (0, 123));
-    let (named, switches) = far(140);
-    assert_eq!(switches, 125);
-    // On each side the cable onward, and that to the switch's host.
-    assert_eq!(named, 4);
 }
 
 #[test]

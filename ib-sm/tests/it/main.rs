@@ -27,6 +27,7 @@ mod partitions;
 mod properties;
 mod qos_policy;
 mod queries;
+mod reach;
 mod registrations;
 mod replay;
 mod replication;

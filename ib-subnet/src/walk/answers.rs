@@ -2,9 +2,9 @@
 
 use ib_mad::{Attribute, Mad};
 use ib_smp::{
-    CapabilityMask, DrPath, LinearForwardingTable, MlnxExtPortInfo, NodeDescription, NodeInfo,
-    NodeType, PKeyModifier, PartitionKeyTable, PortInfo, PortInfoModifier, PortPhysicalState,
-    PortState, SmInfo, SmpDirected, SwitchInfo, VendorLinkSpeeds,
+    CapabilityMask, LinearForwardingTable, MlnxExtPortInfo, NodeDescription, NodeInfo, NodeType,
+    PKeyModifier, PartitionKeyTable, PortInfo, PortInfoModifier, PortPhysicalState, PortState,
+    SmInfo, SmpDirected, SwitchInfo, VendorLinkSpeeds,
 };
 use ib_wire::{Guid, Lid, PortNum};
 
@@ -14,6 +14,7 @@ use crate::{
     discovery::has_vendor_speeds,
     link_speed::{active_speed, has_speeds_beyond_hdr},
     node::{AllSpeeds, Trust},
+    route::Reach,
 };
 
 impl Walk {
@@ -71,9 +72,9 @@ impl Walk {
             }
             ReadTarget::OwnNode => subnet.note_own_failure(),
         }
-        let path = self.path_asked(subnet, read.target);
+        let reach = reach_asked(subnet, read.target).unwrap_or_default();
         self.findings.push_back(Finding::Unresponsive(Unresponsive {
-            path: path.unwrap_or(DrPath::OWN_NODE),
+            path: reach.path,
             at: read.target.port().map(|port| subnet.port_at(port)),
             neighbor,
             attribute_id: read.attribute,
@@ -195,12 +196,11 @@ impl Walk {
         data: &[u8; 64],
     ) -> bool {
         let target = behind.map_or(ReadTarget::OwnNode, ReadTarget::Behind);
-        let (Ok((info, _)), path) = (NodeInfo::parse(data, 0), self.path_asked(subnet, target))
-        else {
+        let Ok((info, _)) = NodeInfo::parse(data, 0) else {
             return false;
         };
-        if let Some(path) = path {
-            self.on_node_info(subnet, behind, path, info);
+        if let Some(reach) = reach_asked(subnet, target) {
+            self.on_node_info(subnet, behind, reach, info);
         }
         true
     }
@@ -209,7 +209,7 @@ impl Walk {
         &mut self,
         subnet: &mut Subnet,
         behind: Option<PortId>,
-        path: DrPath,
+        reach: Reach,
         info: &NodeInfo,
     ) {
         if let Some(field) = impossible_field(behind, info) {
@@ -223,7 +223,7 @@ impl Walk {
             }
             return;
         }
-        let Some(id) = self.identify(subnet, behind, path, info) else {
+        let Some(id) = self.identify(subnet, behind, reach, info) else {
             return;
         };
         let here = PortId {
@@ -231,7 +231,7 @@ impl Walk {
             port: info.local_port_num(),
         };
         if info.node_type() != NodeType::SWITCH {
-            self.add_end_port(subnet, here, behind, path, info);
+            self.add_end_port(subnet, here, behind, reach, info);
         }
         let Some(behind) = behind else { return };
         // A cable that this partial walk did not examine contradicts this one: one of the two is wrong.
@@ -256,7 +256,7 @@ impl Walk {
         &mut self,
         subnet: &mut Subnet,
         behind: Option<PortId>,
-        path: DrPath,
+        reach: Reach,
         info: &NodeInfo,
     ) -> Option<NodeId> {
         let known = subnet.find(info.node_guid());
@@ -278,7 +278,7 @@ impl Walk {
                 if self.scope == Scope::Everything
                     && let Some(node) = subnet.node_mut(id)
                 {
-                    node.path = path;
+                    node.reach = reach;
                     node.found_via = behind;
                 }
                 if self.scope == Scope::Everything || may_be_restarted {
@@ -290,7 +290,7 @@ impl Walk {
                 Some(id)
             }
             _ => {
-                let id = subnet.add(*info, path);
+                let id = subnet.add(*info, reach);
                 if let Some(node) = subnet.node_mut(id) {
                     node.found_via = behind;
                 }
@@ -336,7 +336,7 @@ impl Walk {
         subnet: &mut Subnet,
         here: PortId,
         behind: Option<PortId>,
-        path: DrPath,
+        reach: Reach,
         info: &NodeInfo,
     ) {
         let is_everything = self.scope == Scope::Everything;
@@ -352,10 +352,10 @@ impl Walk {
         if port.asked_in == number {
             return;
         }
-        let is_new = port.path.is_none();
+        let is_new = port.reach.is_none();
         if is_new || is_everything || is_restarted {
             port.asked_in = number;
-            port.path = Some(path);
+            port.reach = Some(reach);
             subnet.set_port_guid(here, info.port_guid());
             self.ask(ReadTarget::Port(here), PortInfo::ID, here.port.0.into());
         }
@@ -391,7 +391,7 @@ impl Walk {
     fn on_node_info_again(&mut self, subnet: &mut Subnet, id: NodeId, info: &NodeInfo) {
         let Some(node) = subnet.node(id) else { return };
         let (before, now) = (node.info.node_guid(), info.node_guid());
-        let (path, via) = (node.path, node.found_via);
+        let (path, via) = (node.reach.path, node.found_via);
         if now != before {
             subnet.distrust(id);
             self.findings.push_back(Finding::GuidChanged {
@@ -514,6 +514,7 @@ impl Walk {
         }
         if is_restarted_switch && let Some(switch) = subnet.switch_mut(port.node) {
             switch.forget_tables();
+            switch.is_start = false;
             if let Some(node) = subnet.node_mut(port.node) {
                 node.ports.iter_mut().for_each(crate::Port::forget_tables);
             }
@@ -674,14 +675,14 @@ impl Walk {
             self.outcome.marked.extend(around);
         }
     }
+}
 
-    /// The route of a read that was answered, even if the read would not be sent any more.
-    fn path_asked(&self, subnet: &Subnet, target: ReadTarget) -> Option<DrPath> {
-        match target {
-            ReadTarget::OwnNode => Some(DrPath::OWN_NODE),
-            ReadTarget::Port(port) => subnet.path(port),
-            ReadTarget::Behind(port) => subnet.path(port)?.then(port.port),
-        }
+/// The route of a read that was answered, even if the read would not be sent any more.
+fn reach_asked(subnet: &Subnet, target: ReadTarget) -> Option<Reach> {
+    match target {
+        ReadTarget::OwnNode => Some(Reach::default()),
+        ReadTarget::Port(port) => subnet.reach(port),
+        ReadTarget::Behind(port) => subnet.reach_behind(port),
     }
 }
 

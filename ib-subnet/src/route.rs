@@ -1,0 +1,83 @@
+//! The route of an SMP: directed from end to end, or LID-routed to a switch and directed from there (IBA vol. 1,
+//! 14.2.2).
+//!
+//! A directed route has 63 hops at most. What is further away is reached from a switch whose LID and forwarding tables
+//! are in place: the SMP goes there as any packet does, and its directed part begins there. Pitfall: such a route
+//! exists only while the tables between the own port and that switch lead there and back.
+
+use ib_mad::{AttributeId, Mad, MadAddress, Method};
+use ib_smp::{DrPath, SmpDirected};
+use ib_wire::{Lid, MKey};
+
+use crate::NodeId;
+
+/// The route of an SMP from the own port to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmpRoute {
+    /// The LID-routed part with which the route begins; `None` if it is directed from end to end.
+    lid_part: Option<LidPart>,
+    /// The directed part: the whole route, or what follows the LID-routed part.
+    path: DrPath,
+}
+
+/// The LID-routed part of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LidPart {
+    /// LID of the own port, to which the response returns.
+    pub(crate) own: Lid,
+    /// LID of the switch where the directed part begins.
+    pub(crate) switch: Lid,
+}
+
+impl SmpRoute {
+    pub(crate) const fn new(lid_part: Option<LidPart>, path: DrPath) -> Self {
+        Self { lid_part, path }
+    }
+
+    /// The directed part, from the own node or from the switch to which the LID-routed part leads.
+    #[must_use]
+    pub const fn path(&self) -> &DrPath {
+        &self.path
+    }
+
+    /// The LID of the switch where the directed part begins; `None` if it begins at the own node.
+    #[must_use]
+    pub fn start(&self) -> Option<Lid> {
+        self.lid_part.map(|part| part.switch)
+    }
+
+    /// A request along this route, without data.
+    #[must_use]
+    pub fn request(
+        &self,
+        method: Method,
+        attribute_id: AttributeId,
+        attribute_modifier: u32,
+        m_key: MKey,
+    ) -> SmpDirected {
+        let mut smp = SmpDirected::new(method, attribute_id, attribute_modifier, &self.path);
+        smp.set_m_key(m_key);
+        if let Some(part) = self.lid_part {
+            smp.set_dr_slid(part.own);
+        }
+        smp
+    }
+
+    /// The datagram of a request along this route.
+    #[must_use]
+    pub fn datagram(&self, request: &SmpDirected) -> Mad {
+        request.to(match self.lid_part {
+            Some(part) => MadAddress::smi(part.switch),
+            None => MadAddress::DIRECTED,
+        })
+    }
+}
+
+/// A route as it is stored: the switch where the directed part begins by its number, because its LID may change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// The switch where the directed part begins; `None`: the own node.
+    pub(crate) start: Option<NodeId>,
+    /// The directed part.
+    pub(crate) path: DrPath,
+}
