@@ -4,9 +4,7 @@
 
 use alloc::{collections::VecDeque, vec::Vec};
 
-use ib_mad::{
-    Engine, FailureReason, Input, Instant, Mad, MadMatch, TransactionWindow, WindowConfig,
-};
+use ib_mad::{Engine, FailureReason, Input, Instant, Mad, TransactionWindow, WindowConfig};
 
 /// The outcome of one request of a batch: the response, or the reason why there is none.
 pub type BatchOutcome = Result<Mad, FailureReason>;
@@ -76,14 +74,8 @@ impl Engine for Batch {
     type Event = ();
 
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
-        match input {
-            Input::Mad(mad) => {
-                if let MadMatch::Answer(answer) = self.window.handle_mad(now, mad) {
-                    self.end(answer.context, Ok(*mad));
-                }
-            }
-            Input::SendFailed(mad) => self.window.handle_send_failed(mad),
-            Input::Returned(mad) => self.window.handle_returned(mad),
+        if let Some((context, mad)) = self.window.handle_answer(now, input) {
+            self.end(context, Ok(*mad));
         }
         self.run();
     }

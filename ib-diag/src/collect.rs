@@ -15,9 +15,9 @@ use alloc::{
 };
 
 use ib_mad::{
-    Call, CallError, ClassPortInfo, Engine, InFlight, Input, Instant, Mad, MadAddress, MadMatch,
-    Method, MgmtClass, PortCounters, PortCountersExtended, RequestOptions, TransactionWindow,
-    WindowConfig, WindowCounters,
+    Call, CallError, ClassPortInfo, Engine, InFlight, Input, Instant, Mad, MadAddress, Method,
+    MgmtClass, PortCounters, PortCountersExtended, RequestOptions, TransactionWindow, WindowConfig,
+    WindowCounters,
 };
 use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{
@@ -582,15 +582,8 @@ impl Engine for Collector {
             discovery.handle_input(now, input);
             return;
         }
-        match input {
-            Input::Mad(mad) => {
-                if let MadMatch::Answer(answer) = self.window.handle_mad(now, mad) {
-                    let (agent, get) = answer.context;
-                    self.on_answer(agent, get, mad);
-                }
-            }
-            Input::SendFailed(mad) => self.window.handle_send_failed(mad),
-            Input::Returned(mad) => self.window.handle_returned(mad),
+        if let Some(((agent, get), mad)) = self.window.handle_answer(now, input) {
+            self.on_answer(agent, get, mad);
         }
         self.run();
     }

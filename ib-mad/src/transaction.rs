@@ -179,6 +179,21 @@ impl<C> TransactionWindow<C> {
         }
     }
 
+    /// Takes in any input. The result is the context of the request that a datagram answers, with the datagram.
+    ///
+    /// It is for engines that only ask: datagrams that answer no request, such as traps, are passed over.
+    pub fn handle_answer<'a>(&mut self, now: Instant, input: Input<'a>) -> Option<(C, &'a Mad)> {
+        match input {
+            Input::Mad(mad) => match self.handle_mad(now, mad) {
+                MadMatch::Answer(answer) => return Some((answer.context, mad)),
+                MadMatch::Pending | MadMatch::Unsolicited | MadMatch::Stale => {}
+            },
+            Input::SendFailed(mad) => self.handle_send_failed(mad),
+            Input::Returned(mad) => self.handle_returned(mad),
+        }
+        None
+    }
+
     /// Ends a request that was answered by other means: by a message of many datagrams, which has been
     /// put together.
     pub fn complete(

@@ -19,7 +19,7 @@ use core::fmt;
 use ib_mad::{
     Attribute, AttributeId, CaCongestionSetting, Call, CallError, CongestionControlMad,
     CongestionControlTable, CongestionInfo, Engine, InFlight, Input, Instant, Mad, MadAddress,
-    MadMatch, MadStatus, MgmtClass, SwitchCongestionSetting, TransactionWindow, WindowConfig,
+    MadStatus, MgmtClass, SwitchCongestionSetting, TransactionWindow, WindowConfig,
 };
 use ib_smp::NodeType;
 use ib_subnet::{PortAt, Subnet};
@@ -415,15 +415,8 @@ impl Engine for CongestionManager {
     type Event = CongestionEvent;
 
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
-        match input {
-            Input::Mad(mad) => {
-                if let MadMatch::Answer(answer) = self.window.handle_mad(now, mad) {
-                    let (index, step) = answer.context;
-                    self.on_answer(index, step, mad);
-                }
-            }
-            Input::SendFailed(mad) => self.window.handle_send_failed(mad),
-            Input::Returned(mad) => self.window.handle_returned(mad),
+        if let Some(((index, step), mad)) = self.window.handle_answer(now, input) {
+            self.on_answer(index, step, mad);
         }
         self.run();
     }

@@ -12,8 +12,7 @@ use alloc::{
 };
 
 use ib_mad::{
-    Engine, InFlight, Input, Instant, Mad, MadMatch, RequestOptions, TransactionWindow,
-    WindowConfig,
+    Engine, InFlight, Input, Instant, Mad, RequestOptions, TransactionWindow, WindowConfig,
 };
 use ib_smp::DrPath;
 use ib_wire::{Guid, MKey, PortNum};
@@ -245,16 +244,8 @@ impl Engine for Discovery {
     type Event = DiscoveryEvent;
 
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
-        match input {
-            Input::Mad(mad) => match self.window.handle_mad(now, mad) {
-                MadMatch::Answer(answer) => {
-                    self.walk
-                        .handle_answer(&mut self.subnet, answer.context, mad);
-                }
-                MadMatch::Unsolicited | MadMatch::Pending | MadMatch::Stale => {}
-            },
-            Input::SendFailed(mad) => self.window.handle_send_failed(mad),
-            Input::Returned(mad) => self.window.handle_returned(mad),
+        if let Some((context, mad)) = self.window.handle_answer(now, input) {
+            self.walk.handle_answer(&mut self.subnet, context, mad);
         }
         self.run();
     }

@@ -79,6 +79,27 @@ fn an_answer_brings_the_context_back() {
 }
 
 #[test]
+fn one_call_takes_in_any_input_and_returns_what_was_answered() {
+    let mut window = window();
+    window.request(&get(1), 7).unwrap();
+    window.request(&get(2), 8).unwrap();
+    let requests = sent(&mut window, at(0));
+    let response = answer(&requests[0], MadStatus::OK);
+    let answered = window.handle_answer(at(3), Input::Mad(&response));
+    assert_eq!(answered, Some((7, &response)));
+    // It comes twice, and a trap comes: neither answers anything that is open.
+    assert_eq!(window.handle_answer(at(4), Input::Mad(&response)), None);
+    assert_eq!(window.handle_answer(at(4), Input::Mad(&get(3))), None);
+    // The second request could not be sent, so it is sent again at once.
+    assert_eq!(
+        window.handle_answer(at(5), Input::SendFailed(&requests[1])),
+        None
+    );
+    assert_eq!(sent(&mut window, at(5)), [requests[1]]);
+    assert_eq!(window.in_flight(), 1);
+}
+
+#[test]
 fn an_error_status_is_an_answer() {
     let mut window = window();
     window.request(&get(1), 7).unwrap();
