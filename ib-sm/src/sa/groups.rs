@@ -301,10 +301,12 @@ impl Groups {
         let group = self.by_mgid.get_mut(&mgid).ok_or(SaStatus::REQ_INVALID)?;
         let member = group.members.get_mut(&port).ok_or(SaStatus::REQ_INVALID)?;
         let may = is_requester || member.proxy_join;
-        if !may || !member.states.intersects(wanted.join_state()) {
+        // A state that the member does not have makes the whole request invalid (o15-0.1.14).
+        let ended = wanted.join_state();
+        if !may || ended.is_empty() || !member.states.contains(ended) {
             return Err(SaStatus::REQ_INVALID);
         }
-        member.states.remove(wanted.join_state());
+        member.states.remove(ended);
         let member = *member;
         let record = group.record_of(port, member);
         if member.states.is_empty() {

@@ -267,6 +267,31 @@ fn a_cut_cable_of_a_tree_is_replaced() {
     assert_eq!(heard.len(), members.len() - 1);
 }
 
+/// A leave that names a join state which the member does not have changes nothing (IBA vol. 1, o15-0.1.14).
+#[test]
+fn a_leave_names_only_states_that_the_member_has() {
+    let mut client = Client::new("gen-ring-5");
+    let own = hosts(&client)[0].1;
+    let mgid = 0xff12_a01c_fe80_0000_0000_0000_1234_5678;
+    let with = |state| {
+        let mut record = member(mgid, own);
+        record.set_join_state(state);
+        record
+    };
+    let full = JoinState::FULL_MEMBER;
+    let (non_member, send_only) = (JoinState::NON_MEMBER, JoinState::SEND_ONLY_NON_MEMBER);
+    client.set(&with(full), create_bits()).unwrap();
+    client.set(&with(non_member), join_bits()).unwrap();
+
+    let invalid = Err(MadStatus::from_sa(SaStatus::REQ_INVALID));
+    for state in [non_member | send_only, send_only, JoinState::empty()] {
+        let refused = client.delete(&with(state), join_bits());
+        assert_eq!(refused, invalid, "{state:?}");
+    }
+    let left = client.delete(&with(non_member), join_bits());
+    assert_eq!(left.map(|left| left.join_state()), Ok(full));
+}
+
 /// Any port may join another one, by proxy, and end that membership; only the port itself can end one that it
 /// requested itself.
 #[test]
