@@ -11,6 +11,7 @@ mod discover;
 mod dissect;
 mod handover;
 mod map;
+mod osmtest;
 mod peers;
 mod query;
 mod simulated;

@@ -28,7 +28,7 @@ impl Drop for Directory {
 }
 
 /// Runs `ib sim OPTIONS -- bash -c SCRIPT` in a directory of its own; the status, stdout and stderr.
-fn simulated(options: &[&str], script: &str) -> (Option<i32>, String, String) {
+pub(crate) fn simulated(options: &[&str], script: &str) -> (Option<i32>, String, String) {
     let directory = Directory::new();
     let output = Command::new(env!("CARGO_BIN_EXE_ib"))
         .arg("sim")
@@ -56,7 +56,7 @@ fn simulated(options: &[&str], script: &str) -> (Option<i32>, String, String) {
 }
 
 /// OpenSM in the background until the subnet is up.
-const WITH_OPENSM: &str = r#"
+pub(crate) const WITH_OPENSM: &str = r#"
     opensm -f osm.log >osm.out 2>&1 & SM=$!
     trap 'kill $SM; wait $SM' EXIT
     for try in $(seq 300); do
