@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ib_wire::Guid;
 
 use crate::{
-    algo::frontiers,
+    algo::{bfs, frontiers},
     fabric::{Fabric, PortRef},
     index::{IdxVec, SwitchIdx},
     lid::LidMap,
@@ -41,6 +41,30 @@ pub fn named_roots(fabric: &Fabric, guids: &[Guid]) -> Vec<SwitchIdx> {
     roots.sort_unstable();
     roots.dedup();
     roots
+}
+
+/// The switches without CAs that are farther from the CAs than all their neighbours, or as far: the tops of a tree
+/// whose leaves are of different depths.
+#[must_use]
+pub fn tops(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
+    let has_ca = |&switch: &SwitchIdx| {
+        lids.at_switch(switch)
+            .any(|destination| !destination.is_switch())
+    };
+    let leaves: Vec<SwitchIdx> = fabric.switches().indices().filter(has_ca).collect();
+    let mut height = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
+    bfs::spread_out(fabric, &leaves, &mut height);
+    let mut is_top: IdxVec<SwitchIdx, bool> = height
+        .iter()
+        .map(|&height| height > 0 && height != bfs::UNREACHED)
+        .collect();
+    for channel in fabric.channels().iter() {
+        if height[channel.to] > height[channel.from] {
+            is_top[channel.from] = false;
+        }
+    }
+    let switches = fabric.switches().indices();
+    switches.filter(|&switch| is_top[switch]).collect()
 }
 
 /// Switches that more than nine tenths of all CA ports are equally far from, with less than one in

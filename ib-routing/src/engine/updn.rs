@@ -2,8 +2,9 @@
 //!
 //! Works on any fabric and needs one virtual lane: routes between CAs close no cycle of channels, as all of
 //! them go up first and then down. Roots come from the options (a CA's GUID names its switch), else they
-//! are found: the switches that nearly all CAs are equally far from, as in a fat tree, else, per part of
-//! the fabric, the switch with the smallest LID. Of two switches of one rank the one with the smaller id is
+//! are found: the switches that nearly all CAs are equally far from, as in a fat tree, else those that are
+//! farthest from all CAs, as in a tree whose leaves are of different depths, else, per part of the fabric,
+//! the switch with the smallest LID. Of two switches of one rank the one with the smaller id is
 //! the upper, its GUID where `ids` has none. Time as minhop. Sources: Schroeder et al., "Autonet", 1991;
 //! OpenSM's root histogram; the ranks by LID of NCM-IB (Huang and Chen).
 
@@ -16,7 +17,7 @@ use ib_wire::Lid;
 use crate::{
     algo::{
         bfs,
-        roots::{find_roots, named_roots, roots},
+        roots::{find_roots, named_roots, tops},
         up_down,
     },
     engine::{self, Guarantees, PathRule, RoutingEngine},
@@ -68,7 +69,7 @@ impl RoutingEngine for UpDown {
             }
             return route_from(fabric, lids, options, &roots);
         }
-        let found = find_roots(fabric, lids);
+        let found = found_roots(fabric, lids);
         match route_from(fabric, lids, options, &found) {
             // Roots with CAs of their own do not reach each other: one root does.
             Err(RouteError::NoPath { .. }) if !found.is_empty() => {
@@ -76,6 +77,15 @@ impl RoutingEngine for UpDown {
             }
             routes => routes,
         }
+    }
+}
+
+/// The roots that the tree shows, else its tops: below one root alone, the root's links would carry most routes.
+fn found_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
+    let found = find_roots(fabric, lids);
+    match found.is_empty() {
+        true => tops(fabric, lids),
+        false => found,
     }
 }
 
@@ -105,7 +115,10 @@ pub(crate) fn possible_ranks(
     lids: &LidMap,
     options: &RouteOptions,
 ) -> [IdxVec<SwitchIdx, u16>; 2] {
-    let roots = roots(fabric, lids, options);
+    let roots = match options.roots.is_empty() {
+        true => found_roots(fabric, lids),
+        false => named_roots(fabric, &options.roots),
+    };
     [ranks(fabric, lids, &roots), ranks(fabric, lids, &[])]
 }
 

@@ -480,3 +480,64 @@ fn direct_networks_carry_at_most_half_of_what_opensm_adds_to_the_mean() {
         assert!(load - mean <= (opensm - mean) / 2, "{spec}: {load}");
     }
 }
+
+/// Spines, leaves with CAs below all of them, and below some leaves a further switch with CAs.
+fn tree_of_two_depths(spines: u64, leaves: u64, deep: u64, cas: u64) -> Fabric {
+    let mut builder = FabricBuilder::default();
+    let mut next = 0u64;
+    let mut add = |builder: &mut FabricBuilder, type_: NodeType, ports: u8| {
+        next += 0x10;
+        let guid = Guid(next);
+        let node = NewNode {
+            type_,
+            guid,
+            num_ports: ports,
+            ..NewNode::default()
+        };
+        builder.add_node(node).unwrap()
+    };
+    let mut used = std::collections::BTreeMap::<NodeIdx, u8>::new();
+    let mut link = |builder: &mut FabricBuilder, a: NodeIdx, b: NodeIdx| {
+        let mut port = |node| {
+            let port = used.entry(node).or_insert(0);
+            *port += 1;
+            PortRef {
+                node,
+                port: PortNum(*port),
+            }
+        };
+        builder.add_link(port(a), port(b)).unwrap();
+    };
+    let tops: Vec<NodeIdx> = (0..spines)
+        .map(|_| add(&mut builder, NodeType::SWITCH, 36))
+        .collect();
+    for number in 0..leaves {
+        let leaf = add(&mut builder, NodeType::SWITCH, 36);
+        for &top in &tops {
+            link(&mut builder, leaf, top);
+        }
+        let mut with_cas = vec![leaf];
+        if number < deep {
+            let below = add(&mut builder, NodeType::SWITCH, 36);
+            link(&mut builder, leaf, below);
+            with_cas.push(below);
+        }
+        for at in with_cas {
+            for _ in 0..cas {
+                let ca = add(&mut builder, NodeType::CA, 1);
+                link(&mut builder, ca, at);
+            }
+        }
+    }
+    builder.build()
+}
+
+#[test]
+fn updn_balances_a_tree_whose_leaves_have_different_depths() {
+    for (spines, leaves, deep, cas) in [(4, 6, 2, 4), (4, 8, 3, 2), (2, 5, 1, 3)] {
+        let fabric = tree_of_two_depths(spines, leaves, deep, cas);
+        let load = |engine: &SharedEngine| route(engine, &fabric).unwrap().link_load.max;
+        let (updn, minhop) = (load(&engine::UPDN), load(&engine::MINHOP));
+        assert!(updn <= minhop, "updn {updn}, minhop {minhop}");
+    }
+}
