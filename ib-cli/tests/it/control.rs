@@ -502,7 +502,8 @@ fn files_that_cannot_be_written_are_tried_again() {
     ] {
         running.wait_for(name, |_| file(name).exists());
     }
-    assert!(is_up(&running));
+    // A sweep may be going on, and on a busy machine a device may seem silent for a moment.
+    running.wait_for("up as before", is_up);
 }
 
 #[test]
