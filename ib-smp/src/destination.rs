@@ -2,7 +2,7 @@
 
 use core::{fmt, str::FromStr};
 
-use ib_mad::{AttributeId, Mad, MadAddress, Method};
+use ib_mad::{AttributeId, Mad, MadAddress, Method, MgmtClass};
 use ib_wire::{Gid, Guid, Lid, addr::BadAddress};
 
 use crate::{DrPath, SmpDirected, SmpLidRouted};
@@ -35,6 +35,15 @@ pub enum Destination {
 }
 
 impl Destination {
+    /// Where a datagram goes: along its directed route if it has one, else to its LID.
+    #[must_use]
+    pub fn of(mad: &Mad) -> Self {
+        let is_directed = mad.header().mgmt_class() == MgmtClass::SUBN_DIRECTED;
+        let smp = SmpDirected::parse(&mad.bytes, 0).ok();
+        let path = smp.filter(|_| is_directed).and_then(|(smp, _)| smp.path());
+        path.map_or(Self::Lid(mad.address.lid), Self::Route)
+    }
+
     /// An SMP to the port, whose data and key are still zeros. `None` for a GUID or a GID: only subnet
     /// administration knows the LID.
     #[must_use]
@@ -108,6 +117,9 @@ mod tests {
         ] {
             assert_eq!(text.parse(), Ok(destination), "{text}");
             assert_eq!(destination.to_string(), text);
+            if let Some(mad) = destination.smp(Method::GET, NodeInfo::ID, 0) {
+                assert_eq!(Destination::of(&mad), destination);
+            }
         }
         assert_eq!("0x11".parse(), Ok(Destination::Lid(Lid(17))));
         assert_eq!("0x12345".parse(), Ok(Destination::Guid(Guid(0x12345))));

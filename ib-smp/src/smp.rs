@@ -8,7 +8,7 @@ use ib_mad::{
     Attribute, AttributeId, Mad, MadAddress, MadStatus, Method, MgmtClass, TransactionId,
     mad_format,
 };
-use ib_wire::{Lid, MKey, code_points, table::padded, wire_struct};
+use ib_wire::{Lid, MKey, PortNum, code_points, table::padded, wire_struct};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::DrPath;
@@ -147,6 +147,17 @@ impl SmpDirected {
             .set_hop_count(path.hop_count())
             .set_initial_path(path.initial_path());
         smp
+    }
+
+    /// The directed route; `None` for more than 63 hops.
+    #[must_use]
+    pub fn path(&self) -> Option<DrPath> {
+        let hops = self.initial_path().iter().skip(1);
+        let mut ports = hops
+            .take(self.hop_count().into())
+            .map(|&port| PortNum(port));
+        let path = ports.try_fold(DrPath::OWN_NODE, DrPath::then)?;
+        (path.hop_count() == self.hop_count()).then_some(path)
     }
 
     /// The datagram for a path that is a directed route from end to end.

@@ -10,8 +10,8 @@ use std::io::{self, Write as _};
 
 use clap::ValueEnum;
 use ib_mad::{
-    Attribute as _, AttributeEntry, AttributeId, CallError, ClassTable, Client, ClientConfig, Mad,
-    Method, MgmtClass, Response, SmKey,
+    Attribute as _, AttributeEntry, AttributeId, CallError, ClassTable, Client, ClientConfig,
+    FailureReason, Mad, Method, MgmtClass, Response, SmKey,
 };
 use ib_smp::{Destination, DrPath, PortInfo, SmpLidRouted};
 use ib_transport::{MonotonicClock, ask};
@@ -24,7 +24,7 @@ use crate::{
     error::{CliError, Verdict},
     output::{json, stderr},
 };
-use ib_text::plain;
+use ib_text::{meaning, plain};
 
 /// Read one attribute of a node, or records of subnet administration.
 ///
@@ -223,7 +223,25 @@ type QueryResult<T> = Result<T, String>;
 impl Asker {
     /// Sends a request and waits for its answer, of however many datagrams.
     fn ask(&mut self, mad: Mad) -> Result<QueryResult<Response>, CliError> {
-        Ok(self.request(mad)?.map_err(|reason| reason.to_string()))
+        let is_smp = mad.header().mgmt_class() != MgmtClass::PERF;
+        let asked = match Destination::of(&mad) {
+            Destination::Route(path) => format!("the node at {path}"),
+            _ => format!("LID {}", mad.address.lid),
+        };
+        Ok(self.request(mad)?.map_err(|error| match error {
+            // An agent that a key protects drops what has another one.
+            CallError::Unanswered(FailureReason::TimedOut) if is_smp => format!(
+                "no answer from {asked}: nothing is there, the device is silent, or it demands its M_Key (--m-key)"
+            ),
+            CallError::Unanswered(FailureReason::TimedOut) => format!(
+                "no answer from {asked}: no port has this LID, or the device has no agent for counters"
+            ),
+            CallError::Refused { status } => {
+                let text = meaning::of("", "status").and_then(|meaning| meaning(status.0.into()));
+                format!("{error} ({})", text.unwrap_or_default())
+            }
+            error => error.to_string(),
+        }))
     }
 
     /// The same, with the reason as the client gives it.

@@ -7,9 +7,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ib_mad::{Instant, Mad, Method, MgmtClass, TransactionId};
 use ib_sm::Event;
-use ib_smp::{DrPath, SmpDirected};
+use ib_smp::Destination;
 use ib_text::dissect::attribute_name;
-use ib_wire::PortNum;
 use tracing::{Level, Span};
 
 /// The module of the log that has one line for each datagram of a transaction.
@@ -191,31 +190,15 @@ fn span_of(mad: &Mad, is_sent: bool) -> Span {
     let header = mad.header();
     let (class, id) = (header.mgmt_class(), header.attribute_id());
     let attribute = attribute_name(class, id).map_or_else(|| id.to_string(), str::to_owned);
-    let peer = match class {
-        MgmtClass::SUBN_DIRECTED => route(mad),
-        _ => None,
-    };
-    let peer = peer.unwrap_or_else(|| mad.address.lid.to_string());
     tracing::trace_span!(
         target: TRANSACTION, "transaction",
         id = %header.transaction_id(),
         from = if is_sent { "here" } else { "there" },
-        peer,
+        peer = %Destination::of(mad),
         method = %header.method(),
         attribute,
         modifier = header.attribute_modifier(),
     )
-}
-
-/// The directed route of a datagram.
-fn route(mad: &Mad) -> Option<String> {
-    let (smp, _) = SmpDirected::parse(&mad.bytes, 0).ok()?;
-    let hops = smp.initial_path().iter().skip(1);
-    let ports: Vec<_> = hops
-        .take(smp.hop_count().into())
-        .map(|&port| PortNum(port))
-        .collect();
-    DrPath::try_new(&ports).map(|path| path.to_string())
 }
 
 fn micros(now: Instant, began: Instant) -> u64 {
