@@ -858,6 +858,7 @@ const fn next_stage(stage: Stage) -> Option<Stage> {
         | Stage::Addresses
         | Stage::LowerTops
         | Stage::GroupTops
-        | Stage::AliasGuids => return None,
+        | Stage::AliasGuids
+        | Stage::LaneTables => return None,
     })
 }

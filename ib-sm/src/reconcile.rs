@@ -67,6 +67,8 @@ pub enum Stage {
     GroupTops,
     /// Alias GUIDs that hosts asked for.
     AliasGuids,
+    /// Reads of SLtoVL and VL arbitration tables that a query named and that were not known. Nothing is written.
+    LaneTables,
 }
 
 /// One change of the content of a device.
@@ -127,7 +129,9 @@ pub(crate) fn steps(
             steps
         }
         Stage::Activate => ports(at, |port| links::is_ready(at, port)),
-        Stage::LanesAhead | Stage::Detour | Stage::Move | Stage::AliasGuids => VecDeque::new(),
+        Stage::LanesAhead | Stage::Detour | Stage::Move | Stage::AliasGuids | Stage::LaneTables => {
+            VecDeque::new()
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 mod answer;
 pub(crate) mod groups;
 mod guids;
+mod lane_tables;
 mod limits;
 mod multi_path;
 mod path;
@@ -34,11 +35,13 @@ use ib_mad::{
     RmppError, RmppEvent, SaStatus, TrapNumber, WindowConfig,
 };
 use ib_sa::{SaMad, Table};
+use ib_subnet::Subnet;
 use ib_wire::{Gid, Guid};
 
 use self::{
     answer::{Answered, SaResponse, reply},
     groups::{GroupChange, Groups},
+    lane_tables::LaneTables,
     queue::{QueueItem, RequestQueue, TableWork},
     services::Services,
     subscriptions::Subscriptions,
@@ -56,6 +59,7 @@ use crate::registrations::Registrations;
 pub(crate) struct SubnetAdministrator {
     pub(crate) groups: Groups,
     pub(crate) guids: AliasGuids,
+    pub(crate) lane_tables: LaneTables,
     services: Services,
     subscriptions: Subscriptions,
     queue: RequestQueue,
@@ -97,6 +101,7 @@ impl SubnetAdministrator {
         Self {
             groups: Groups::default(),
             guids: AliasGuids::default(),
+            lane_tables: LaneTables::default(),
             services: Services::default(),
             subscriptions: Subscriptions::new(window),
             queue: RequestQueue::new(),
@@ -175,6 +180,14 @@ impl SubnetAdministrator {
         }
     }
 
+    /// Notes that the part of the SLtoVL and VL arbitration tables which was to be read is read, or given up. The
+    /// requests that waited for the last part are served.
+    pub(crate) fn end_lane_tables(&mut self, now: Instant, subnet: &Subnet) {
+        for request in self.lane_tables.end_part(subnet) {
+            self.handle_request(now, &request);
+        }
+    }
+
     /// Reports a device's notice to its subscribers.
     pub(crate) fn forward(&mut self, view: View<'_>, notice: &Notice) {
         self.subscriptions
@@ -212,6 +225,7 @@ impl SubnetAdministrator {
     /// back, unless `drop_event_subscriptions` is set or there is little room left.
     pub(crate) fn retain_ports(&mut self, view: View<'_>, keep: impl Fn(Guid) -> bool) {
         self.version = self.version.wrapping_add(1);
+        self.lane_tables.forget_missing();
         let drop_all = view.config.drop_event_subscriptions;
         if drop_all || self.services.is_half_full() {
             self.services.retain_ports(&keep);
@@ -294,6 +308,13 @@ impl SubnetAdministrator {
         };
         if let Some(table) = key.as_ref().and_then(|key| self.tables.get(key)) {
             return self.send(context, Ok(SaResponse::Table(table)));
+        }
+        if let QueueItem::Request(mad) = &work {
+            let unknown = self.lane_tables.unknown(context);
+            if !unknown.is_empty() {
+                let waits = self.lane_tables.read_for(mad, unknown);
+                return (!waits).then(|| refuse(mad, MadStatus::BUSY)).flatten();
+            }
         }
         let answered = match &work {
             QueueItem::Request(_) => self.answered(context),

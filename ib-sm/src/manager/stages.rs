@@ -103,6 +103,10 @@ impl SubnetManager {
             Stage::LowerTops => self.end_sweep(now),
             Stage::GroupTops => self.end_regroup(),
             Stage::AliasGuids => self.mode = Mode::Idle,
+            Stage::LaneTables => {
+                self.mode = Mode::Idle;
+                self.sa.end_lane_tables(now, &self.subnet);
+            }
             _ => match next_stage(stage) {
                 Some(next) => self.start_stage(now, next),
                 None => self.mode = Mode::Idle,
@@ -230,8 +234,8 @@ impl SubnetManager {
         }
     }
 
-    /// Writes the trees of groups that changed, or alias GUIDs that hosts requested, if this manager is the
-    /// master. Returns whether there is something to write.
+    /// Writes the trees of groups that changed, or alias GUIDs that hosts requested, or reads tables that hosts asked
+    /// for, if this manager is the master. Returns whether there is something to do.
     pub(super) fn begin_small_stage(&mut self, now: Instant) -> bool {
         if !self.history.served
             || self.state() != SmState::MASTER
@@ -245,7 +249,7 @@ impl SubnetManager {
             return true;
         }
         if !self.sa.guids.have_unwritten() {
-            return false;
+            return self.begin_lane_tables();
         }
         let blocks = self.sa.guids.take_unwritten().into_iter();
         // A port that is gone gets its alias GUIDs when it comes back.
@@ -259,6 +263,17 @@ impl SubnetManager {
             self.mode = Mode::Applying(apply);
         }
         is_some
+    }
+
+    /// Begins to read SLtoVL and VL arbitration tables that queries named. Returns whether there are any.
+    fn begin_lane_tables(&mut self) -> bool {
+        let blocks = self.sa.lane_tables.take_part();
+        if blocks.is_empty() {
+            return false;
+        }
+        let steps = blocks.into_iter().map(Step::Read).collect();
+        self.mode = Mode::Applying(Apply::of_steps(Stage::LaneTables, steps));
+        true
     }
 
     fn end_regroup(&mut self) {
@@ -292,8 +307,13 @@ impl SubnetManager {
         }
         let is_suppressed = self.config.suppress_sl2vl_mad_status_errors
             && block.attribute == SlToVlMappingTable::ID;
+        // A query finds no record of a table that a device does not give.
+        let is_asked_for = matches!(
+            &self.mode,
+            Mode::Applying(apply) if apply.stage() == Stage::LaneTables
+        );
         // A device that lacks the vendor's attribute keeps its speed.
-        if is_suppressed || block.attribute == MlnxExtPortInfo::ID {
+        if is_suppressed || is_asked_for || block.attribute == MlnxExtPortInfo::ID {
             return;
         }
         self.note_error();
@@ -340,7 +360,7 @@ impl SubnetManager {
             }
         }
         let differs = match request {
-            StageRequest::Read(block) => {
+            StageRequest::Read(block) if stage != Stage::LaneTables => {
                 let at = self.situation();
                 reconcile::desired(at, stage, block) != self.subnet.block(block)
             }

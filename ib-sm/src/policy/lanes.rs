@@ -17,7 +17,7 @@ use ib_routing::{
     update::heal::{HealedEntry, Healing},
 };
 use ib_smp::{
-    LinearForwardingTable, SlToVlMappingTable, SlToVlModifier, VlArbitrationEntry,
+    LinearForwardingTable, PortInfo, SlToVlMappingTable, SlToVlModifier, VlArbitrationEntry,
     VlArbitrationHalf, VlArbitrationTable, VlCap,
 };
 use ib_subnet::{NodeId, PortId};
@@ -193,20 +193,32 @@ pub(crate) fn arbitration_halves(at: Situation<'_>, port: PortId) -> Vec<VlArbit
     let Some(info) = info.filter(|info| info.vl_cap() > VlCap::VL0) else {
         return Vec::new();
     };
+    // Only long lists need the second half of a table.
+    let enabled = at.config().qos.enabled;
+    let is_first = |half| {
+        matches!(
+            half,
+            VlArbitrationHalf::LowFirst | VlArbitrationHalf::HighFirst
+        )
+    };
+    let halves = halves_with_room(info);
+    halves.filter(|&half| enabled || is_first(half)).collect()
+}
+
+/// The halves of the VL arbitration table that a port has entries for.
+pub(crate) fn halves_with_room(info: &PortInfo) -> impl Iterator<Item = VlArbitrationHalf> + use<> {
     let (low, high) = (
         info.vl_arbitration_low_cap(),
         info.vl_arbitration_high_cap(),
     );
-    // Only long lists need the second half of a table.
-    let enabled = at.config().qos.enabled;
     let halves = [
         (VlArbitrationHalf::LowFirst, low > 0),
-        (VlArbitrationHalf::LowSecond, low > 32 && enabled),
+        (VlArbitrationHalf::LowSecond, low > 32),
         (VlArbitrationHalf::HighFirst, high > 0),
-        (VlArbitrationHalf::HighSecond, high > 32 && enabled),
+        (VlArbitrationHalf::HighSecond, high > 32),
     ];
     let halves = halves.into_iter().filter(|(_, has_room)| *has_room);
-    halves.map(|(half, _)| half).collect()
+    halves.map(|(half, _)| half)
 }
 
 /// A half of a port's VL arbitration table: the configured one if there is one. Otherwise the low-priority table

@@ -1,5 +1,7 @@
 //! Records made from attributes that devices reported (IBA vol. 1, 15.2.5), one at a time on request.
 
+use alloc::vec::Vec;
+
 use ib_mad::SmKey;
 use ib_sa::{
     GuidInfoRecord, LinearForwardingTableRecord, LinkRecord, MulticastForwardingTableRecord,
@@ -9,15 +11,16 @@ use ib_sa::{
 };
 use ib_smp::{
     GuidInfo, LinearForwardingTable, MulticastForwardingTable, PartitionKeyTable,
-    VlArbitrationTable,
+    SlToVlMappingTable, VlArbitrationTable,
 };
 use ib_wire::{Lid, PortNum, addr::LidRange};
 
 use super::{AliasGuids, View, scope::QueryScope};
-use ib_subnet::{Node, NodeId, Port, PortId};
+use crate::policy::lanes;
+use ib_subnet::{Node, NodeId, Port, PortId, arbitration_block};
 
 /// End ports that have LIDs and that the requester may access, with their nodes.
-fn may_access_end_ports<'a>(
+pub(super) fn may_access_end_ports<'a>(
     view: View<'a>,
     scope: QueryScope<'a>,
 ) -> impl Iterator<Item = (PortId, &'a Node, LidRange)> {
@@ -58,13 +61,13 @@ pub(super) fn ports<'a>(
     view: View<'a>,
     scope: QueryScope<'a>,
 ) -> impl Iterator<Item = PortInfoRecord> {
-    all_ports(view, scope).filter_map(|(port, lid, entry)| {
+    all_ports(view, scope).filter_map(|(at, lid, entry)| {
         let mut info = *entry.info()?;
         info.set_m_key(ib_wire::MKey(0));
         let mut record = PortInfoRecord::default();
         record
             .set_endport_lid(lid)
-            .set_port_num(port)
+            .set_port_num(at.port)
             .set_port_info(&info);
         Some(record)
     })
@@ -162,7 +165,8 @@ pub(super) fn multicast_tables<'a>(
     })
 }
 
-/// The SLtoVL tables that were read or written, for a switch by input and output port.
+/// The SLtoVL tables that are known, for a switch by input and output port. Packets to port 0 of a switch are on no
+/// lane but 0, unless it is an enhanced one: its tables are empty, as with OpenSM 3.3.23.
 pub(super) fn sl_to_vl_tables<'a>(
     view: View<'a>,
     scope: QueryScope<'a>,
@@ -175,8 +179,18 @@ pub(super) fn sl_to_vl_tables<'a>(
             .into_iter()
             .flat_map(|switch| switch.sl_to_vl());
         let all = of_switch.map(|(&ports, &table)| (ports, table));
+        let plain = node.switch().filter(|switch| {
+            let info = switch.info();
+            info.is_some_and(|info| !info.enhanced_port0())
+        });
+        let to_port_0 = plain.into_iter().flat_map(move |switch| {
+            let pairs = node.ports().map(|(input, _)| (input, PortNum(0)));
+            let unwritten = pairs.filter(|pair| !switch.sl_to_vl().contains_key(pair));
+            unwritten.map(|pair| (pair, SlToVlMappingTable::default()))
+        });
         own.into_iter()
             .chain(all)
+            .chain(to_port_0)
             .map(move |((input, output), table)| {
                 let mut record = SlToVlMappingTableRecord::default();
                 record
@@ -189,8 +203,8 @@ pub(super) fn sl_to_vl_tables<'a>(
     })
 }
 
-/// The VL arbitration tables that were read or written, by block. Port 0 of a switch has no lanes to arbitrate:
-/// its blocks are empty, as with OpenSM 3.3.23.
+/// The VL arbitration tables that are known, by block. Blocks for which a port has no room are empty, as with OpenSM
+/// 3.3.23, and so are those of port 0 of a switch, which has no lanes to arbitrate.
 pub(super) fn vl_arbitration_tables<'a>(
     view: View<'a>,
     scope: QueryScope<'a>,
@@ -201,10 +215,15 @@ pub(super) fn vl_arbitration_tables<'a>(
     let empty = switches.flat_map(|(at, _, lids)| {
         (0..BLOCKS).map(move |block| (at.port, lids.base(), block, [0; 64]))
     });
-    let known = all_ports(view, scope).filter(|&(port, ..)| port != PortNum(0));
-    let known = known.flat_map(|(port, lid, entry)| {
-        let blocks = entry.vl_arbitration().blocks();
-        blocks.map(move |(block, &bytes)| (port, lid, block, bytes))
+    let known = all_ports(view, scope).filter(|(at, ..)| at.port != PortNum(0));
+    let known = known.flat_map(|(at, lid, entry)| {
+        let halves = entry.info().into_iter().flat_map(lanes::halves_with_room);
+        let has_room: Vec<u16> = halves.map(arbitration_block).collect();
+        (0..BLOCKS).filter_map(move |block| {
+            let bytes = entry.vl_arbitration().block(block).copied();
+            let empty = (!has_room.contains(&block)).then_some([0; 64]);
+            Some((at.port, lid, block, bytes.or(empty)?))
+        })
     });
     empty.chain(known).map(|(port, lid, block, bytes)| {
         let mut record = VlArbitrationTableRecord::default();
@@ -223,13 +242,13 @@ pub(super) fn p_key_tables<'a>(
     view: View<'a>,
     scope: QueryScope<'a>,
 ) -> impl Iterator<Item = PKeyTableRecord> {
-    all_ports(view, scope).flat_map(|(port, lid, entry)| {
+    all_ports(view, scope).flat_map(|(at, lid, entry)| {
         entry.p_key_table().blocks().map(move |(block, &bytes)| {
             let mut record = PKeyTableRecord::default();
             record
                 .set_lid(lid)
                 .set_block_num(block)
-                .set_port_num(port)
+                .set_port_num(at.port)
                 .set_p_key_table(&PartitionKeyTable::from_bytes(bytes));
             record
         })
@@ -258,14 +277,17 @@ pub(super) fn guid_infos<'a>(
 }
 
 /// All ports that the requester may access, including external ports of switches, with their LIDs.
-fn all_ports<'a>(
+pub(super) fn all_ports<'a>(
     view: View<'a>,
     scope: QueryScope<'a>,
-) -> impl Iterator<Item = (PortNum, Lid, &'a Port)> {
+) -> impl Iterator<Item = (PortId, Lid, &'a Port)> {
     scope.nodes(view).flat_map(move |(index, node)| {
         let ports = node.ports();
         let seen = ports.filter(move |&(port, _)| view.may_access(end_port(node, index, port)));
-        seen.filter_map(move |(port, entry)| Some((port, port_lid(view, index, port)?, entry)))
+        seen.filter_map(move |(port, entry)| {
+            let at = PortId { node: index, port };
+            Some((at, port_lid(view, index, port)?, entry))
+        })
     })
 }
 

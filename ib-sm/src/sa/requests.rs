@@ -11,8 +11,8 @@ use ib_sa::{
     MulticastForwardingTableRecord, NodeRecord, PKeyTableRecord, PathRecord,
     PortInfoExtendedRecord, PortInfoRecord, RandomForwardingTableRecord, Record, SaMad,
     ServiceAssociationComponents, ServiceAssociationRecord, ServiceRecord,
-    SlToVlMappingTableRecord, SmInfoRecord, SwitchInfoRecord, TraceRecord,
-    VlArbitrationTableComponents, VlArbitrationTableRecord,
+    SlToVlMappingTableComponents, SlToVlMappingTableRecord, SmInfoRecord, SwitchInfoRecord,
+    TraceRecord, VlArbitrationTableComponents, VlArbitrationTableRecord,
 };
 use ib_wire::{Lid, table::padded};
 
@@ -30,7 +30,7 @@ use super::{
 const CAPABILITIES: u16 = 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13;
 
 /// Maximum number of nodes whose records make a table in one go; a longer table is made in parts.
-const NODES_AT_ONCE: usize = 128;
+pub(super) const NODES_AT_ONCE: usize = 128;
 /// Number of nodes in a part of a table: about a millisecond of work.
 const NODES_IN_PART: usize = 64;
 
@@ -76,10 +76,18 @@ impl SubnetAdministrator {
                 MulticastForwardingTableRecord::lid,
                 records::multicast_tables,
             ),
-            SlToVlMappingTableRecord::ID => of_port(
+            SlToVlMappingTableRecord::ID => of_nodes_by(
                 context,
-                SlToVlMappingTableRecord::lid,
+                |view, template: &SlToVlMappingTableRecord, mask| {
+                    QueryScope::of(view, template.lid(), mask)
+                },
                 records::sl_to_vl_tables,
+                |record, template, mask| {
+                    let ports = SlToVlMappingTableComponents::INPUT_PORT_NUM
+                        | SlToVlMappingTableComponents::OUTPUT_PORT_NUM;
+                    let mask = without_ports_of_end_node(view, record.lid(), mask, ports.into());
+                    record.matches(template, mask)
+                },
             ),
             VlArbitrationTableRecord::ID => of_nodes_by(
                 context,
@@ -88,7 +96,8 @@ impl SubnetAdministrator {
                 },
                 records::vl_arbitration_tables,
                 |record, template, mask| {
-                    let mask = without_port_of_end_node(view, record.lid(), mask);
+                    let port = VlArbitrationTableComponents::OUTPUT_PORT_NUM;
+                    let mask = without_ports_of_end_node(view, record.lid(), mask, port.into());
                     record.matches(template, mask)
                 },
             ),
@@ -359,15 +368,20 @@ where
     })
 }
 
-/// The mask without the output port if the record's LID is not a switch's: the port of a CA follows from its LID, and
-/// OpenSM 3.3.23 does not look at the number.
-fn without_port_of_end_node(view: View<'_>, lid: Lid, mask: ComponentMask) -> ComponentMask {
+/// The mask without the components `ports` if the record's LID is not a switch's: the port of a CA follows from its LID,
+/// and OpenSM 3.3.23 does not look at the numbers.
+fn without_ports_of_end_node(
+    view: View<'_>,
+    lid: Lid,
+    mask: ComponentMask,
+    ports: ComponentMask,
+) -> ComponentMask {
     let owner = view.port_with(lid);
     let owner = owner.and_then(|port| view.subnet.node(port.node));
     if owner.is_none_or(|node| node.is_switch()) {
         return mask;
     }
-    ComponentMask(mask.0 & !VlArbitrationTableComponents::OUTPUT_PORT_NUM.bits())
+    ComponentMask(mask.0 & !ports.0)
 }
 
 /// The status for a record that does not fit in its datagram.

@@ -16,6 +16,7 @@ mod faults;
 mod forced_links;
 mod groups;
 mod guid2lid;
+mod lane_tables;
 mod lanes;
 mod limits;
 mod load;
