@@ -239,3 +239,13 @@ fn a_request_for_the_sm_info_before_the_own_port_is_known_is_answered_as_soon_as
     let own = managers.sim.with(|sim| sim.port(ports[0]).unwrap().guid());
     assert_eq!((smp.method(), info.guid()), (Method::GET_RESP, own));
 }
+
+/// A master that is cut off for a moment does not see the manager that took over: the switches show no change any more,
+/// as the other one has taken note of it. Its own port tells: it serves another master.
+#[test]
+fn a_master_that_was_cut_off_finds_the_one_that_took_over() {
+    let script = [
+        0, 0, 0, 0, 126, 0, 0, 27, 12, 185, 41, 167, 88, 209, 81, 149, 39, 183, 85, 43, 0, 77, 213,
+    ];
+    ib_testkit::lab::properties::any_managers_agree_on_one_master(&script);
+}

@@ -648,14 +648,20 @@ impl Walk {
     }
 
     /// Marks a port if its state has changed, or if it has lost its LID: the device was restarted then.
+    ///
+    /// If the port serves another master, that one has configured the subnet meanwhile, and nothing that is known need
+    /// hold.
     fn compare_port(&mut self, subnet: &Subnet, port: PortId, info: &PortInfo) {
         let known = subnet.port(port);
-        let has_lost_lid = info.lid() == Lid(0)
-            && known
-                .and_then(|port| port.info())
-                .is_some_and(|known| known.lid() != Lid(0));
+        let before = known.and_then(|port| port.info());
+        let had_lid = before.is_some_and(|before| before.lid() != Lid(0));
+        let has_lost_lid = had_lid && info.lid() == Lid(0);
         if has_lost_lid || known.map(crate::Port::state) != Some(info.port_state()) {
             self.outcome.marked.insert(port);
+        }
+        let master = before.map(|before| before.master_sm_lid());
+        if had_lid && !has_lost_lid && master != Some(info.master_sm_lid()) {
+            self.outcome.inconsistent = true;
         }
     }
 
