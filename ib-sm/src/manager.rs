@@ -22,6 +22,7 @@
 //! computed anew and working entries moved. Requests for a sweep that arrive meanwhile are noted in `Pending`. A
 //! mark during Planning or Settling aborts these, because the fabric that they work for has changed.
 
+mod accessors;
 mod command;
 mod invariants;
 mod observe;
@@ -31,10 +32,11 @@ mod port_states;
 mod replicas;
 mod service;
 mod stages;
+mod sweeps;
 
 use alloc::{
     boxed::Box,
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeSet, VecDeque},
     sync::Arc,
     vec::Vec,
 };
@@ -44,12 +46,10 @@ use ib_mad::{
     Attribute as _, Engine, InFlight, Input, Instant, Mad, MadMatch, Overflow, RequestOptions,
     TransactionWindow, WindowConfig,
 };
-use ib_routing::{
-    Fabric, LidMap, LidPolicy, LowestFree, Routes, VerifyReport, format::mcfdbs::MulticastTables,
-};
-use ib_smp::{SlToVlMappingTable, SlToVlModifier, SmInfo, SmState};
-use ib_subnet::{MKeys, PortAt, PortId, Read, Subnet, Walk};
-use ib_wire::{Guid, Lid};
+use ib_routing::{LidPolicy, LowestFree};
+use ib_smp::{SlToVlMappingTable, SlToVlModifier, SmInfo};
+use ib_subnet::{PortAt, PortId, Read, Subnet, Walk};
+use ib_wire::Guid;
 
 pub use self::invariants::InvariantError;
 use self::port_states::NotActivePorts;
@@ -61,8 +61,8 @@ use crate::{
     SmConfig,
     apply::{self, Apply},
     election::Election,
-    event::{Event, MadCounts, Phase, Summary, SweepCause, SweepKind},
-    plan::{Installed, Plan},
+    event::{Event, MadCounts, Phase, Summary, SweepCause},
+    plan::Plan,
     policy::Situation,
     reconcile::{
         Stage,
@@ -341,152 +341,6 @@ impl SubnetManager {
         self
     }
 
-    /// Whether the last sweep ended with every port configured.
-    #[must_use]
-    pub fn is_up(&self) -> bool {
-        self.history.up
-    }
-
-    /// The manager's state in the election.
-    #[must_use]
-    pub fn state(&self) -> SmState {
-        self.election.state()
-    }
-
-    /// The options.
-    #[must_use]
-    pub fn config(&self) -> &SmConfig {
-        &self.config
-    }
-
-    /// The observed subnet.
-    #[must_use]
-    pub fn subnet(&self) -> &Subnet {
-        &self.subnet
-    }
-
-    /// The fabric that the routes were computed for.
-    #[must_use]
-    pub fn fabric(&self) -> &Fabric {
-        self.plan.fabric()
-    }
-
-    /// The owner of each LID. In a logical cluster, LIDs of other clusters belong to virtual routers that are
-    /// attached to the transit ports.
-    #[must_use]
-    pub fn lids(&self) -> &LidMap {
-        self.plan.lids()
-    }
-
-    /// The LIDs of the ports that this manager configures: [`lids`](Self::lids) without those of other clusters.
-    #[must_use]
-    pub fn own_lids(&self) -> &LidMap {
-        self.plan.own_lids()
-    }
-
-    /// Base LIDs by port GUID, including ports that are gone. A host saves them and passes them to the next
-    /// manager as [`SmConfig::guid2lid`]. [`ib_routing::format::guid2lid`] reads and writes OpenSM's file.
-    #[must_use]
-    pub fn guid2lid(&self) -> &BTreeMap<Guid, Lid> {
-        self.plan.remembered()
-    }
-
-    /// M_Keys by port GUID, including ports that are gone, and the cables. A host saves them and passes them to
-    /// the next manager as [`SmConfig::m_keys`].
-    #[must_use]
-    pub fn m_keys(&self) -> MKeys {
-        self.subnet.m_keys()
-    }
-
-    /// The installed routes.
-    #[must_use]
-    pub fn routes(&self) -> Option<&Routes> {
-        self.plan.routes()
-    }
-
-    /// The installed routes with their fabric and their LIDs; `None` before the first ones.
-    #[must_use]
-    pub fn installed(&self) -> Option<&Installed> {
-        self.plan.installed()
-    }
-
-    /// The output ports of each multicast group's tree, by multicast LID and switch.
-    #[must_use]
-    pub fn multicast(&self) -> &MulticastTables {
-        self.plan.trees()
-    }
-
-    /// The verifier's report on the routes.
-    #[must_use]
-    pub fn report(&self) -> Option<&VerifyReport> {
-        self.plan.installed().map(|installed| installed.report())
-    }
-
-    /// The engine that computed the installed routes.
-    #[must_use]
-    pub fn engine(&self) -> Option<&'static str> {
-        self.routes().map(|routes| routes.engine().name())
-    }
-
-    /// The results of the last completed sweep; before the first one has ended, the results so far.
-    #[must_use]
-    pub fn summary(&self) -> &Summary {
-        match self.history.swept {
-            true => &self.summary,
-            false => &self.sweep.summary,
-        }
-    }
-
-    /// Datagrams since the start.
-    #[must_use]
-    pub fn mads(&self) -> MadCounts {
-        let counters = self.window.counters();
-        MadCounts {
-            sent: counters.sent.saturating_add(self.answers_sent),
-            received: counters.received,
-            retried: counters.retried,
-            timed_out: counters.failed,
-        }
-    }
-
-    /// Whether a sweep, heavy or light, or a write that follows from it is running.
-    pub(crate) fn is_sweeping(&self) -> bool {
-        !matches!(self.mode, Mode::Idle)
-    }
-
-    /// The phase of the running sweep.
-    pub(crate) const fn phase(&self) -> Phase {
-        self.sweep.phase
-    }
-
-    /// When the running sweep began, or the last one if none is running.
-    pub(crate) const fn sweep_started(&self) -> Instant {
-        self.sweep.summary.started
-    }
-
-    /// Requests that have not been sent or answered yet.
-    pub(crate) fn num_requests(&self) -> usize {
-        let queued = match &self.mode {
-            Mode::Observing(walk) => walk.len(),
-            Mode::Applying(apply) => apply.len(),
-            Mode::Idle | Mode::Planning(_) | Mode::Settling(_) => 0,
-        };
-        self.window.len().saturating_add(queued)
-    }
-
-    /// The other managers that the last discovery found, each with its port.
-    pub(crate) fn others(&self) -> &[(PortId, SmInfo)] {
-        &self.others
-    }
-
-    pub(crate) const fn administrator(&self) -> &SubnetAdministrator {
-        &self.sa
-    }
-
-    pub(crate) const fn election(&self) -> &Election {
-        &self.election
-    }
-
     fn situation(&self) -> Situation<'_> {
         Situation::new(&self.config, &self.subnet, &self.plan)
     }
@@ -572,112 +426,6 @@ impl SubnetManager {
                 Some((Purpose::Apply(request), mad))
             }
             Mode::Idle | Mode::Planning(_) | Mode::Settling(_) => None,
-        }
-    }
-
-    /// Begins a sweep over everything.
-    fn begin_sweep(&mut self, now: Instant, cause: SweepCause) {
-        let options = self.walk_options();
-        self.pending.everything = None;
-        self.pending.marked.clear();
-        self.others.clear();
-        self.begin(now, cause, SweepKind::Heavy);
-        self.mode = Mode::Observing(Box::new(Walk::everything(&mut self.subnet, options)));
-    }
-
-    fn begin(&mut self, now: Instant, cause: SweepCause, kind: SweepKind) {
-        // The requests in flight belong to a sweep that ends here.
-        self.window
-            .retain(|purpose| matches!(purpose, Purpose::Peer(_)));
-        self.keep_unwritten_alias_guids();
-        self.next_sweep = None;
-        self.tables = TableUpdate::default();
-        self.sweep = SweepRecord {
-            summary: Summary {
-                started: now,
-                ..Summary::default()
-            },
-            out_of_reach: BTreeSet::new(),
-            phase: Phase::Discover,
-            phase_started: now,
-            mads_before: self.mads(),
-        };
-        self.events.push_back(Event::SweepStarted { kind, cause });
-        self.events.push_back(Event::PhaseStarted(Phase::Discover));
-    }
-
-    /// Begins the sweep that was requested meanwhile, if any. Returns whether there was one.
-    fn begin_pending(&mut self, now: Instant) -> bool {
-        if let Some(cause) = self.pending.everything {
-            self.begin_sweep(now, cause);
-            return true;
-        }
-        if self.pending.marked.is_empty() {
-            return false;
-        }
-        if self.reads_parts() {
-            self.begin_partial_sweep(now, SweepCause::Trap);
-        } else {
-            self.begin_sweep(now, SweepCause::Trap);
-        }
-        true
-    }
-
-    /// Enters the next phase and records the duration of the previous one.
-    fn enter_phase(&mut self, now: Instant, phase: Phase) {
-        let before = core::mem::replace(&mut self.sweep.phase, phase);
-        if before != phase {
-            self.close_phase(now, before);
-            self.events.push_back(Event::PhaseStarted(phase));
-        }
-    }
-
-    fn close_phase(&mut self, now: Instant, phase: Phase) {
-        let took = now.since(self.sweep.phase_started);
-        self.sweep.summary.phases.add(phase, took);
-        self.sweep.phase_started = now;
-    }
-
-    fn note_error(&mut self) {
-        self.sweep.summary.errors = self.sweep.summary.errors.saturating_add(1);
-    }
-
-    fn end_sweep(&mut self, now: Instant) {
-        self.close_phase(now, self.sweep.phase);
-        self.mode = Mode::Idle;
-        let fabric = self.plan.topology().counts();
-        let mads = self.mads().since(self.sweep.mads_before);
-        let ports = self.report_port_states();
-        let engine = self.engine();
-        let summary = &mut self.sweep.summary;
-        summary.fabric = fabric;
-        summary.engine = engine;
-        summary.ports = ports;
-        summary.mads = mads;
-        self.serve_what_was_found();
-        self.history.swept = true;
-        self.summary = self.sweep.summary.clone();
-        let summary = Box::new(self.summary.clone());
-        let failed = summary.errors > 0;
-        self.history.up = !failed;
-        // One node that refuses a Set must not deprive all others of the administrator.
-        self.history.served |= self.plan.installed().is_some();
-        self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));
-        if failed {
-            if let Some(left) = self.history.quick_retries_left.checked_sub(1) {
-                self.history.quick_retries_left = left;
-                self.next_sweep = Some(now);
-            }
-            self.name_out_of_reach();
-            self.events.push_back(Event::SweepFailed(summary));
-        } else {
-            self.history.quick_retries_left = QUICK_RETRIES;
-            self.changed = Changed::default();
-            let goes_on = self.goes_on_further();
-            self.name_out_of_reach();
-            if !goes_on {
-                self.events.push_back(Event::SubnetUp(summary));
-            }
         }
     }
 
