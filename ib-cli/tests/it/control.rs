@@ -53,9 +53,11 @@ impl Running {
                 .args(options)
                 .spawn()
                 .unwrap();
-            let wait = Instant::now();
-            // If the server does not listen yet, the manager ends at once.
-            while wait.elapsed() < Duration::from_millis(500) && sm.try_wait().unwrap().is_none() {
+            // If the server does not listen yet, the manager ends at once; else its socket soon listens.
+            let socket = folder.join("socket");
+            let listens = || UnixStream::connect(&socket).is_ok();
+            while sm.try_wait().unwrap().is_none() && !listens() {
+                assert!(begun.elapsed() < PATIENCE, "the manager does not start");
                 std::thread::sleep(Duration::from_millis(20));
             }
             if sm.try_wait().unwrap().is_none() {
