@@ -2,7 +2,7 @@
 //!
 //! In process, in virtual time: the figures are processor time of the manager's calls and of the work that it hands
 //! out, on one core. The simulator's time is left out. The healing ends with the answer to the last forwarding block.
-//! Beside OpenSM, see [`outage`](crate::outage).
+//! Beside OpenSM, see [`outage`].
 
 use std::{collections::BTreeMap, env, time::Duration};
 
