@@ -158,7 +158,7 @@ impl Default for ConformOptions {
     }
 }
 
-/// What the cases of one run found out about the peer: later cases skip what cannot be tested on it.
+/// Findings of the cases of one run about the peer. Later cases skip tests that the peer cannot take.
 ///
 /// Every run begins with the default, which knows nothing.
 #[derive(Clone, Debug, Default)]

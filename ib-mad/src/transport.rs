@@ -203,7 +203,7 @@ pub fn receive<T: MadTransport, C: Clock>(
     }
 }
 
-/// What ended a wait.
+/// The event that ended a wait.
 struct Turn {
     /// When: at the deadline at the latest.
     at: Instant,

@@ -96,17 +96,17 @@ impl<'a> Trees<'a> {
     /// The tree that joins `members`: ports of CAs, or port 0 of switches.
     pub fn tree(&mut self, members: &[PortRef]) -> Tree {
         let mut tree = Tree::default();
-        // Where each member sits: its switch, and the port there.
-        let mut seats: BTreeMap<SwitchIdx, PortSet> = BTreeMap::new();
+        // The switch and the port at which each member is attached.
+        let mut attachments: BTreeMap<SwitchIdx, PortSet> = BTreeMap::new();
         let mut owners: Vec<(SwitchIdx, PortRef)> = Vec::new();
         for &member in members {
-            let seat = match self.fabric.switch_of(member.node) {
+            let attachment = match self.fabric.switch_of(member.node) {
                 Some(switch) => Some((switch, PortNum::MANAGEMENT)),
                 None => self.fabric.attachment(member),
             };
-            match seat.filter(|(switch, _)| !self.without.contains(switch)) {
+            match attachment.filter(|(switch, _)| !self.without.contains(switch)) {
                 Some((switch, port)) => {
-                    seats.entry(switch).or_default().insert(port);
+                    attachments.entry(switch).or_default().insert(port);
                     owners.push((switch, member));
                 }
                 None => tree.left_out.push(member),
@@ -118,7 +118,7 @@ impl<'a> Trees<'a> {
         let distance = self.distances(root);
         tree.root = Some(root);
         let mut open: BTreeSet<(u16, SwitchIdx)> = BTreeSet::new();
-        for (&switch, &ports) in &seats {
+        for (&switch, &ports) in &attachments {
             if distance[switch] <= MAX_DEPTH {
                 tree.depth = tree.depth.max(distance[switch]);
                 tree.ports.insert(switch, ports);

@@ -19,7 +19,7 @@ use crate::{
 /// Entries of a linear forwarding table in one block.
 const BLOCK: usize = 64;
 
-/// What the blocks with one number of a switch's linear forwarding table hold: the entries in use, and those that
+/// The contents of one block of a switch's linear forwarding table: the entries in use, and those that
 /// will be. `None` where there are none or where they are not known.
 pub type Blocks<'a> = [Option<&'a [u8; BLOCK]>; 2];
 
@@ -40,7 +40,7 @@ pub struct ChangedEntry {
 #[derive(Clone, Debug)]
 pub struct PortPairs<'a> {
     fabric: &'a Fabric,
-    /// Where the inputs of a switch begin in `outputs`, port 0 first.
+    /// Index in `outputs` of the first input of each switch, which is port 0.
     first: IdxVec<SwitchIdx, u32>,
     /// By input port: the output ports that are joined to it.
     outputs: Vec<PortSet>,

@@ -431,11 +431,11 @@ fn tables() -> [&'static [OptionInfo]; 7] {
 pub struct ConfigError {
     /// Line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The fault of the line.
     pub problem: ConfigProblem,
 }
 
-/// What is wrong with a line of an option file. Keys and values are cut to a length that fits an error.
+/// The fault of a line of an option file. Keys and values are cut to a length that fits an error.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigProblem {

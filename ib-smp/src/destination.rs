@@ -35,7 +35,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Where a datagram goes: along its directed route if it has one, else to its LID.
+    /// The destination of a datagram: the end of its directed route if it has one, else its LID.
     #[must_use]
     pub fn of(mad: &Mad) -> Self {
         let is_directed = mad.header().mgmt_class() == MgmtClass::SUBN_DIRECTED;

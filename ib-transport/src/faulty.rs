@@ -70,7 +70,7 @@ impl<T: MadTransport> Faulty<T> {
         self.transport
     }
 
-    /// When the first of the delayed datagrams arrives.
+    /// Time at which the first of the delayed datagrams arrives.
     fn next_due(&self) -> Option<Instant> {
         self.late.iter().map(|(due, _)| *due).min()
     }

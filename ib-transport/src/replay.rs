@@ -111,7 +111,7 @@ impl Replay {
         }
     }
 
-    /// When the engine sends, if it sends now.
+    /// Time at which the engine sends, if it sends now.
     fn sending(&self) -> Instant {
         let next = self.records.front();
         let next = next.filter(|record| record.direction == Direction::Sent);

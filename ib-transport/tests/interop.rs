@@ -145,7 +145,7 @@ fn killed_manager(server: &str, node: &str) {
 }
 
 #[test]
-fn the_seat_of_a_manager_that_was_killed_is_taken() {
+fn a_manager_that_was_killed_is_replaced() {
     let ibsim = Ibsim::start(&fabric("gen-line-2")).unwrap();
     let node = "H-0010000000000000";
     let options = IbsimOptions {

@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ConformArgs {
-    /// What is tested: sm, the master manager; sa, its subnet administrator; sma, the agents of the devices; sim, a
+    /// Part to test: sm, the master manager; sa, its subnet administrator; sma, the agents of the devices; sim, a
     /// simulator's fabric
     #[arg(value_name = "SUBJECT")]
     subject: Subject,

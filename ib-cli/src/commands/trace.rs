@@ -21,10 +21,10 @@ mod sa_path;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TraceArgs {
-    /// Where the packet starts: a node or NODE:PORT, where NODE is a name, GUID, LID, GID or directed route
+    /// Start of the packet: a node or NODE:PORT, where NODE is a name, GUID, LID, GID or directed route
     #[arg(value_name = "A")]
     start: String,
-    /// Where it goes, in the same form; not needed with --mlid
+    /// Destination of the packet, in the same form; not needed with --mlid
     #[arg(value_name = "B", required_unless_present = "mlid")]
     to: Option<String>,
     /// Service level of the packet, 0 to 15

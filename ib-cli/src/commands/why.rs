@@ -20,10 +20,10 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WhyArgs {
-    /// Where the packet starts: a node or NODE:PORT, where NODE is a name, GUID, LID, GID or directed route
+    /// Start of the packet: a node or NODE:PORT, where NODE is a name, GUID, LID, GID or directed route
     #[arg(value_name = "A")]
     start: String,
-    /// Where it goes, in the same form
+    /// Destination of the packet, in the same form
     #[arg(value_name = "B")]
     to: String,
     /// Service level of the packet, 0 to 15

@@ -53,7 +53,7 @@ pub struct WakeablePort {
     port: Option<DevicePort>,
     /// Without it an error of the port ends the program.
     reopen: Option<Reopen>,
-    /// When a port that is gone is tried again.
+    /// Time at which a port that is gone is tried again.
     retry_at: Instant,
     /// Set when a port that was gone is back.
     is_back: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! What a line of the log belongs to: a sweep of the manager, a phase of it, a transaction.
+//! The spans of a log line: the sweep of the manager, the phase of it, or the transaction that the line belongs to.
 //!
 //! Each is a span of `tracing`. A line has the names and fields of the spans that it is in, so one sweep or one
 //! transaction can be picked out of the log.
@@ -78,10 +78,10 @@ pub struct Transactions {
     open: BTreeMap<Key, Open>,
 }
 
-/// What a request and its response have in common.
+/// The fields that a request and its response have in common.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    /// Whether this host sent the request.
+    /// True if this host sent the request.
     ours: bool,
     class: MgmtClass,
     id: TransactionId,
@@ -92,12 +92,12 @@ struct Key {
 struct Open {
     span: Span,
     began: Instant,
-    /// How often the request was seen.
+    /// Number of times that the request was seen.
     attempts: u32,
 }
 
 impl Transactions {
-    /// Whether the log wants them; otherwise each datagram costs this question alone.
+    /// Returns true if transactions are logged. If not, this check is the only cost of a datagram.
     fn are_logged() -> bool {
         tracing::enabled!(target: TRANSACTION, Level::TRACE)
     }

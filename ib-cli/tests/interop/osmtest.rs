@@ -14,7 +14,7 @@ const WITH_IB_SM: &str = concat!(
 "#
 );
 
-/// What `show` prints after osmtest has run a flow against OpenSM, and against `ib sm`.
+/// The output of `show` after osmtest has run a flow against OpenSM, and against `ib sm`.
 fn after(flow: &str, show: &str) -> [String; 2] {
     [WITH_OPENSM, WITH_IB_SM].map(|manager| {
         let script = format!(

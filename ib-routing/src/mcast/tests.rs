@@ -112,21 +112,23 @@ fn the_root_has_the_least_mean_hops_of_all_switches() {
     for seed in 0..1000 {
         let (fabric, members, without) = random_case(seed);
         let hops = all_hops(&fabric, &without);
-        let seats: Vec<SwitchIdx> = members
+        let switches: Vec<SwitchIdx> = members
             .iter()
             .filter_map(|&member| Some(fabric.attachment(member)?.0))
             .filter(|switch| !without.contains(switch))
             .collect();
         let judge = |root: &SwitchIdx| {
-            let near = seats.iter().filter_map(|&seat| hops.get(&(*root, seat)));
-            let far = seats.len() - near.clone().count();
+            let near = switches
+                .iter()
+                .filter_map(|&switch| hops.get(&(*root, switch)));
+            let far = switches.len() - near.clone().count();
             (far, near.sum::<u64>())
         };
         let roots = fabric
             .switches()
             .indices()
             .filter(|root| !without.contains(root));
-        let best = roots.min_by_key(judge).filter(|_| !seats.is_empty());
+        let best = roots.min_by_key(judge).filter(|_| !switches.is_empty());
         let tree = Trees::new(&fabric, without).tree(&members);
         assert_eq!(tree.root, best, "seed {seed}");
     }

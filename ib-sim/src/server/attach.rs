@@ -38,7 +38,7 @@ impl Server {
         message
     }
 
-    /// Takes a client's slot away: nothing is delivered to it any more, and IsSM is cleared if it had the seat.
+    /// Takes a client's slot away: nothing is delivered to it any more, and IsSM is cleared if the client had announced a manager.
     pub(super) fn free_slot(&mut self, slot: usize) {
         let Some(client) = self.clients.get_mut(slot).and_then(Option::take) else {
             return;
@@ -77,7 +77,7 @@ impl Server {
 
     /// Returns whether a client other than that of `slot` is the subnet manager of a node. A manager that is gone loses its slot
     /// here.
-    fn seat_is_taken(&mut self, node: NodeIdx, slot: Option<usize>) -> bool {
+    fn manager_is_announced(&mut self, node: NodeIdx, slot: Option<usize>) -> bool {
         let holder = self.clients.iter().enumerate().position(|(other, client)| {
             let client = client.as_ref().filter(|client| client.is_sm);
             Some(other) != slot && client.is_some_and(|client| client.port.node == node)
@@ -92,7 +92,7 @@ impl Server {
         let is_sm = info.issm.get() != 0;
         let id = info.id.get();
         self.free_slots_of(id, &owner);
-        if is_sm && self.seat_is_taken(port.node, None) {
+        if is_sm && self.manager_is_announced(port.node, None) {
             return None;
         }
         let slot = self.vacant_slot()?;
@@ -181,7 +181,7 @@ impl Server {
             .first_chunk()
             .map(|word| i32::from_ne_bytes(*word) != 0)?;
         let port = self.clients.get(slot)?.as_ref()?.port;
-        if on && self.seat_is_taken(port.node, Some(slot)) {
+        if on && self.manager_is_announced(port.node, Some(slot)) {
             return None;
         }
         self.clients.get_mut(slot)?.as_mut()?.is_sm = on;

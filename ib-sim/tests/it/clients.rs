@@ -20,14 +20,17 @@ fn is_sm(client: &RawClient) -> bool {
 }
 
 #[test]
-fn the_seat_of_a_killed_manager_is_free_for_the_next_one() {
+fn the_place_of_a_killed_manager_is_free_for_the_next_one() {
     let server = Running::start("");
     let killed = server.raw(1_000_001, "H", true).unwrap();
-    assert!(server.try_attach("H", true).is_err(), "the seat is taken");
+    assert!(
+        server.try_attach("H", true).is_err(),
+        "a manager is announced there"
+    );
     drop(killed);
     let mut next = server.try_attach("H", true).unwrap();
     assert_eq!(next.guid(&[1]), Some(Guid(0x200)));
-    // A client that is attached already may take a seat as well.
+    // A client that is attached already may announce a manager as well.
     let other = server.raw(1_000_002, "T", false).unwrap();
     let killed = server.raw(1_000_003, "T", true).unwrap();
     let on = 1u32.to_ne_bytes();
@@ -84,7 +87,7 @@ fn a_client_has_no_say_over_the_slot_of_another_one() {
             );
         }
     }
-    assert!(is_sm(&thief), "the seat is still taken");
+    assert!(is_sm(&thief), "the manager is still announced");
     assert_eq!(victim.guid(&[1]), Some(Guid(0x200)));
     assert!(thief.ask(control_type::GET_PORT, own, &[]).is_some());
     assert!(thief.ask(control_type::DISCONNECT, own, &[]).is_some());

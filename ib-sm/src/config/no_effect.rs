@@ -6,7 +6,7 @@ use ib_wire::addr;
 
 use super::table::{OptionGroup, OptionInfo, TakesEffect};
 
-/// What becomes of a key of OpenSM that has no effect here.
+/// Treatment of a key of OpenSM that has no effect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoEffect {
     /// The value in OpenSM's template.

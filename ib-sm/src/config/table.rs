@@ -15,7 +15,7 @@ pub struct OptionInfo {
     pub(super) doc: &'static [&'static str],
     pub(super) expected: fn() -> String,
     pub(super) change: TakesEffect,
-    /// What becomes of it, for an option without effect.
+    /// Treatment of the key, for an option without effect.
     pub(super) no_effect: Option<NoEffect>,
     pub(super) read: fn(&mut SmConfig, &str) -> bool,
     pub(super) write: fn(&SmConfig) -> String,

@@ -1,4 +1,4 @@
-//! What the manager knows, for its host and for the other parts of the crate.
+//! Accessors to the manager's state, for its host and for the other parts of the crate.
 
 use alloc::collections::BTreeMap;
 
@@ -136,7 +136,7 @@ impl SubnetManager {
         self.sweep.phase
     }
 
-    /// When the running sweep began, or the last one if none is running.
+    /// Time at which the running sweep began, or the last one if none is running.
     pub(crate) const fn sweep_started(&self) -> Instant {
         self.sweep.summary.started
     }

@@ -161,10 +161,10 @@ proptest! {
         }
         confined.run_for(Duration::from_secs(30));
         confined.assert_confined();
-        let seat = confined.managers[failing].1.at;
+        let manager_port = confined.managers[failing].1.at;
         let is_cut_off = pulled.iter().any(|&cable| {
             let peer = confined.fabric.port(cable).and_then(|port| port.peer);
-            cable == seat || peer == Some(seat)
+            cable == manager_port || peer == Some(manager_port)
         });
         if !is_cut_off && is_connected(&confined.fabric, &cluster_of, failing, &pulled) {
             assert_whole(&confined, &pulled);

@@ -122,7 +122,7 @@ fn hosts(fabric: &Fabric) -> Vec<PortRef> {
 /// without a manager.
 fn inner_cable(confined: &Confined, cluster: usize) -> PortRef {
     let fabric = &confined.fabric;
-    let seats: Vec<_> = confined
+    let manager_ports: Vec<_> = confined
         .managers
         .iter()
         .map(|(_, transport)| transport.at.node)
@@ -132,7 +132,9 @@ fn inner_cable(confined: &Confined, cluster: usize) -> PortRef {
     let (one, _) = links
         .find(|(one, other)| {
             let both_inside = inside(one.node) && inside(other.node);
-            both_inside && !seats.contains(&one.node) && !seats.contains(&other.node)
+            both_inside
+                && !manager_ports.contains(&one.node)
+                && !manager_ports.contains(&other.node)
         })
         .unwrap();
     one
@@ -460,13 +462,13 @@ fn ask_sa<R: ib_sa::Record>(
 
 /// A host without a manager.
 fn client(confined: &Confined, cluster: usize) -> PortRef {
-    let seats: Vec<_> = confined
+    let manager_ports: Vec<_> = confined
         .managers
         .iter()
         .map(|(_, transport)| transport.at)
         .collect();
     let mut ends = hosts(&confined.fabric).into_iter();
-    ends.find(|at| !seats.contains(at) && confined.cluster_of(at.node) == Some(cluster))
+    ends.find(|at| !manager_ports.contains(at) && confined.cluster_of(at.node) == Some(cluster))
         .unwrap()
 }
 
@@ -571,13 +573,13 @@ fn multicast_trees_are_joined_over_the_boundary() {
     for (fabric, configs) in [(triangle, configs), (chain, columns)] {
         let mut confined = Confined::up(fabric, configs);
         // A manager receives the packets that arrive at its own port.
-        let seats: Vec<_> = confined
+        let manager_ports: Vec<_> = confined
             .managers
             .iter()
             .map(|(_, transport)| transport.at)
             .collect();
         let mut members = hosts(&confined.fabric);
-        members.retain(|at| !seats.contains(at));
+        members.retain(|at| !manager_ports.contains(at));
         members.sort();
         let mlids: Vec<Lid> = members
             .iter()

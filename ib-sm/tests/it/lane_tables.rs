@@ -23,7 +23,7 @@ fn table() -> SlToVlMappingTable {
     SlToVlMappingTable::from_bytes([0x01, 0x23, 0x45, 0x67, 0x76, 0x54, 0x32, 0x10])
 }
 
-/// How often the manager has read an attribute.
+/// Number of reads of an attribute by the manager.
 fn reads(client: &Client, attribute: AttributeId) -> usize {
     let gets = client.running.transport.sent_with(Method::GET);
     let of_attribute = gets.iter().filter(|get| get.attribute_id() == attribute);

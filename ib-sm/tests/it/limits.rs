@@ -1,4 +1,4 @@
-//! What a manager cannot do, and says: a link that is down, a key that changes, a sweep that runs.
+//! Limits that a manager reports: a link that is down, a key that changes, a sweep that runs.
 
 use std::time::Duration;
 

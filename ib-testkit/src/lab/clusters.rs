@@ -71,7 +71,7 @@ impl Counted {
 
 /// The port for the manager of a cluster: that of the first CA with a cable, otherwise a switch's.
 #[must_use]
-pub fn seat(fabric: &Fabric, clusters: &Clusters, index: usize) -> PortRef {
+pub fn manager_port(fabric: &Fabric, clusters: &Clusters, index: usize) -> PortRef {
     let own = clusters.views()[index].own();
     let host = own.first_host().map(|at| (own.node(at.node).guid, at.port));
     let (guid, port) = host.unwrap_or_else(|| (own.switch_guid(SwitchIdx(0)), PortNum(0)));
@@ -102,7 +102,7 @@ impl Confined {
                 ..SmConfig::default()
             };
             change(index, &mut config);
-            let at = seat(&fabric, &clusters, index);
+            let at = manager_port(&fabric, &clusters, index);
             let inner = sim.attach(at).unwrap();
             sim.with(|sim| sim.set_is_sm(at, true).unwrap());
             let sent = Vec::new();

@@ -109,9 +109,9 @@ impl IbsimPort {
             }))
         };
         let mut granted = connect(options.announce_sm)?;
-        // A manager that was killed keeps its seat. Who announces none is granted a slot all the same.
-        let is_seat_taken = granted.is_none() && options.announce_sm;
-        if is_seat_taken {
+        // ibsim keeps the registration of a manager that was killed, and grants a slot to a client that announces none.
+        let is_refused_as_manager = granted.is_none() && options.announce_sm;
+        if is_refused_as_manager {
             granted = connect(false)?;
         }
         let node = match options.node.as_str() {
@@ -135,7 +135,7 @@ impl IbsimPort {
         port.data
             .connect_addr(&slot)
             .map_err(io_error("connect to the slot's socket"))?;
-        if is_seat_taken && !port.vacate_seat()? {
+        if is_refused_as_manager && !port.unregister_dead_manager()? {
             return Err(refused(format!(
                 "the simulator `{server}` refuses a second subnet manager on {node}: one sits there and is alive"
             )));
@@ -146,10 +146,10 @@ impl IbsimPort {
         Ok(port)
     }
 
-    /// Asks for the SMInfo of the own node. The server passes that on to the manager that sits there, and frees the
-    /// seat if the manager's socket is gone: ibsim notices only then that a client was killed. Returns whether the seat
-    /// is free.
-    fn vacate_seat(&mut self) -> Result<bool, TransportError> {
+    /// Asks for the SMInfo of the own node. The server passes that on to the manager that is registered there, and
+    /// ends the registration if the manager's socket is gone: ibsim notices only then that a client was killed. Returns
+    /// true if no manager is registered any more.
+    fn unregister_dead_manager(&mut self) -> Result<bool, TransportError> {
         let mut request = Mad::new(MadAddress::DIRECTED);
         request
             .header_mut()

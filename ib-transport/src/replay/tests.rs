@@ -23,7 +23,7 @@ fn mad(number: u8) -> Mad {
 /// An engine that sends datagrams of these numbers, each at its first poll after its cue, and writes down what happens.
 #[derive(Default)]
 struct Script {
-    /// What is sent next, and after how many calls.
+    /// The next datagram to send, and the number of calls until then.
     sends: VecDeque<(usize, u8)>,
     /// Its timers.
     timers: VecDeque<u64>,

@@ -53,7 +53,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// What one healing took.
+/// Cost of one healing.
 struct Healing {
     /// Processor time of the manager.
     milliseconds: f64,
@@ -216,7 +216,7 @@ impl<T: MadTransport<Error = ib_transport::TransportError>, C: Clock> Manager<T,
     }
 }
 
-/// Whether a datagram writes a forwarding block, or answers such a write.
+/// True if a datagram writes a forwarding block, or answers such a write.
 fn is_block(header: &MadHeader, method: Method) -> bool {
     header.method() == method && header.attribute_id() == LinearForwardingTable::ID
 }

@@ -71,7 +71,7 @@ pub(crate) fn rows(only: &str) -> Vec<Row> {
     measure(&ib).unwrap_or_else(|error| missing(format!("failed: {error}")))
 }
 
-/// What a failure cost.
+/// Cost of a failure.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     milliseconds: f64,
@@ -244,7 +244,7 @@ impl Subnet {
         Err("the manager does not come to rest".into())
     }
 
-    /// What the manager spends on a failure; `None` if it changes no forwarding block.
+    /// The manager's time and datagrams for a failure; `None` if it changes no forwarding block.
     fn fail(&mut self, command: &str) -> Result<Option<Cost>, Box<dyn Error>> {
         self.sent
             .lock()
@@ -273,7 +273,7 @@ impl Drop for Subnet {
     }
 }
 
-/// Whether a datagram writes a forwarding block with another content than the last one to the same place. A place is a
+/// True if a datagram writes a forwarding block with another content than the last one to the same place. A place is a
 /// directed route and the number of a block, so a block that is written by a new route counts as a change.
 pub(crate) fn changes_a_block(mad: &Mad, tables: &mut BTreeMap<([u8; 64], u32), [u8; 64]>) -> bool {
     let header = mad.header();

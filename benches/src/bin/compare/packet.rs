@@ -129,6 +129,7 @@ fn udp_frame(index: u8) -> Vec<u8> {
         .ipv4([10, 0, 0, index], [10, 0, 0, 1], 64)
         .udp(0xc000, 4791);
     let payload = [index; 256];
+    // A vector takes every byte, and 256 bytes fit into the length of a datagram.
     builder
         .write(&mut frame, &payload)
         .unwrap_or_else(|error| unreachable!("in memory: {error}"));

@@ -72,7 +72,7 @@ struct Managed<T> {
     sim: SharedSim,
     clusters: Clusters,
     /// The port of each cluster's manager.
-    seats: Vec<PortRef>,
+    manager_ports: Vec<PortRef>,
     managers: Vec<(SubnetManager, T)>,
 }
 
@@ -95,13 +95,13 @@ pub fn run(
     let mut recording = Recording::create(args.sm.pcap.as_deref(), Duration::ZERO)?;
     let shared = RefCell::new(&mut recording);
     let mut managed = Managed {
-        seats: Vec::new(),
+        manager_ports: Vec::new(),
         managers: Vec::new(),
         clusters,
         sim,
     };
     for index in 0..files.configs().len() {
-        let at = managed.seat(fabric, index)?;
+        let at = managed.manager_port(fabric, index)?;
         let failed = |error| CliError::at("the simulator", error);
         let transport = managed.sim.attach(at).map_err(failed)?;
         managed
@@ -115,7 +115,7 @@ pub fn run(
             cluster: files.role(index, &predefined),
             ..config.clone()
         };
-        managed.seats.push(at);
+        managed.manager_ports.push(at);
         let sm = SubnetManager::new(config, managed.sim.now());
         managed.managers.push((sm, tap));
     }
@@ -191,7 +191,7 @@ pub fn run(
 
 impl<T: MadTransport<Error = TransportError>> Managed<T> {
     /// The port of a cluster's manager: the first CA port with a link, or port 0 of the first switch if there is none.
-    fn seat(&self, fabric: &Fabric, index: usize) -> Result<PortRef, CliError> {
+    fn manager_port(&self, fabric: &Fabric, index: usize) -> Result<PortRef, CliError> {
         let own = self.clusters.views().get(index).map(ClusterView::own);
         let found = own.and_then(|own| {
             let first = own.switches().iter().next();
@@ -331,8 +331,8 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
 
     fn reports(&self) -> Vec<ClusterReport> {
         let views = self.clusters.views().iter();
-        let managers = self.managers.iter().zip(&self.seats);
-        let both = views.zip(managers).map(|(view, ((sm, _), &seat))| {
+        let managers = self.managers.iter().zip(&self.manager_ports);
+        let both = views.zip(managers).map(|(view, ((sm, _), &manager_port))| {
             let (config, counts) = (view.config(), sm.summary().fabric);
             let boundary: BTreeSet<_> = config
                 .boundary
@@ -344,7 +344,7 @@ impl<T: MadTransport<Error = TransportError>> Managed<T> {
                     let node = sim.find_guid(switch)?;
                     Some(sim.smps_through(PortRef { node, port }))
                 });
-                (sim.smps_sent(seat), ports.sum())
+                (sim.smps_sent(manager_port), ports.sum())
             };
             let (smps, beyond_boundary) = self.sim.with(beyond);
             ClusterReport {
