@@ -16,7 +16,7 @@ use ib_testkit::{
 };
 use serde_json::Value;
 
-use crate::peers::{first_ca, ib, printed};
+use crate::peers::{first_ca, ib, printed, printed_by_peer};
 
 const FABRICS: [&str; 4] = [
     "seed-dualstar",
@@ -51,7 +51,7 @@ fn tables_hold_what_ibroute_reads() {
         let ours = lfts::read(&ours, &topology).unwrap();
         for switch in nodes["nodes"].as_array().unwrap() {
             let lid = switch["lid"].to_string();
-            let theirs = printed(ibsim.client("ibroute", &node).arg(&lid));
+            let theirs = printed_by_peer(ibsim.client("ibroute", &node).arg(&lid));
             let theirs = lfts::read(&theirs, &topology).unwrap();
             let guid = switch["node_guid"].as_str().unwrap().parse().unwrap();
             let index = topology.switch_by_guid(guid).unwrap();
@@ -76,7 +76,7 @@ fn a_trace_passes_the_switches_that_ibtracert_passes() {
             .collect();
         let from = &lids[0];
         for to in lids.iter().skip(1).step_by(5) {
-            let theirs = printed(ibsim.client("ibtracert", &node).args([from, to]));
+            let theirs = printed_by_peer(ibsim.client("ibtracert", &node).args([from, to]));
             // "[1] -> switch port {0x00000000000000f4}[2] lid 3-3 ...": the GUID of each node that is entered.
             let theirs: Vec<&str> = theirs
                 .lines()
@@ -107,7 +107,7 @@ fn perf_has_the_error_counters_that_perfquery_reads() {
     let (ibsim, node) = brought_up(&file);
     let nodes = json(&ibsim, &node, &["nodes", "--switches"]);
     let lid = nodes["nodes"][0]["lid"].to_string();
-    let theirs = printed(ibsim.client("perfquery", &node).args([&lid, "1"]));
+    let theirs = printed_by_peer(ibsim.client("perfquery", &node).args([&lid, "1"]));
     let ours = json(&ibsim, &node, &["perf", &format!("{lid}:1")]);
     let counters = ours["ports"][0]["counters"].as_object().unwrap();
     let mut compared = 0;
@@ -133,7 +133,7 @@ fn links_are_those_of_iblinkinfo() {
     for name in FABRICS {
         let file = fabric(name);
         let (ibsim, node) = brought_up(&file);
-        let theirs = printed(ibsim.client("iblinkinfo", &node).arg("--line"));
+        let theirs = printed_by_peer(ibsim.client("iblinkinfo", &node).arg("--line"));
         let nodes = json(&ibsim, &node, &["nodes", "--switches"]);
         let switches: Vec<&str> = nodes["nodes"]
             .as_array()
@@ -177,7 +177,7 @@ fn own_ports_are_those_of_ibstat() {
     for name in FABRICS {
         let file = fabric(name);
         let (ibsim, node) = brought_up(&file);
-        let theirs = printed(&mut ibsim.client("ibstat", &node));
+        let theirs = printed_by_peer(&mut ibsim.client("ibstat", &node));
         let ours = json(&ibsim, &node, &["ports"]);
         let (mut of_node, mut of_port) = (Vec::new(), None);
         let mut compared = 0;

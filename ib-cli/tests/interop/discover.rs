@@ -13,7 +13,7 @@ use ib_testkit::{
 };
 use serde_json::Value;
 
-use crate::peers::{fabrics, first_ca, ib, printed};
+use crate::peers::{fabrics, first_ca, ib, printed, printed_by_peer};
 
 /// The text without the comments that name the program and the time.
 fn topology(text: &str) -> Vec<&str> {
@@ -25,7 +25,7 @@ fn discover_prints_what_ibnetdiscover_prints() {
     for file in fabrics() {
         let ibsim = Ibsim::start(&file).unwrap();
         let node = first_ca(&file);
-        let theirs = printed(&mut ibsim.client("ibnetdiscover", &node));
+        let theirs = printed_by_peer(&mut ibsim.client("ibnetdiscover", &node));
         let ours = ib(&ibsim, &node, &["discover"]);
         assert_eq!(topology(&ours), topology(&theirs), "{}", file.display());
     }
@@ -36,7 +36,7 @@ fn discover_works_under_the_preloaded_library() {
     let file = fabric("real-edr-102");
     let ibsim = Ibsim::start(&file).unwrap();
     let node = first_ca(&file);
-    let theirs = printed(&mut ibsim.client("ibnetdiscover", &node));
+    let theirs = printed_by_peer(&mut ibsim.client("ibnetdiscover", &node));
     let ours = printed(
         ibsim
             .client(env!("CARGO_BIN_EXE_ib"), &node)
@@ -135,7 +135,7 @@ fn lists_hold_what_those_of_ibnetdiscover_hold() {
         let ibsim = Ibsim::start(&file).unwrap();
         let node = first_ca(&file);
         for option in ["-l", "-H", "-S", "-R", "-p"] {
-            let theirs = printed(ibsim.client("ibnetdiscover", &node).arg(option));
+            let theirs = printed_by_peer(ibsim.client("ibnetdiscover", &node).arg(option));
             let ours = ib(&ibsim, &node, &["discover", option]);
             assert_eq!(sorted(&ours), sorted(&theirs), "{name} {option}");
         }

@@ -13,7 +13,7 @@ use std::{
 
 use ib_testkit::{data::fabric_file, ibsim::Ibsim};
 
-use crate::peers::{first_ca, ib, printed};
+use crate::peers::{first_ca, ib, printed, printed_by_peer};
 
 /// Longest duration of a handover after the new master has appeared.
 const HANDOVER: Duration = Duration::from_secs(2);
@@ -52,7 +52,7 @@ impl Drop for Running {
 
 /// The LID of a node's port.
 fn lid(ibsim: &Ibsim, node: &str) -> String {
-    let text = printed(ibsim.client("smpquery", node).args(["-D", "portinfo", "0"]));
+    let text = printed_by_peer(ibsim.client("smpquery", node).args(["-D", "portinfo", "0"]));
     let line = text.lines().find(|line| line.starts_with("Lid:"));
     let line = line.expect("smpquery prints the LID");
     line.replace("Lid:", "").replace('.', "")

@@ -2,11 +2,15 @@
 
 use std::{
     fs,
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
 use ib_testkit::{data::fabric_file as fabric, ibsim::Ibsim};
+
+/// How often a peer is started at most when signals kill it.
+const RUNS: usize = 3;
 
 /// The fabric files.
 pub(crate) fn fabrics() -> Vec<PathBuf> {
@@ -36,15 +40,36 @@ pub(crate) fn first_ca(file: &Path) -> String {
 
 /// The output of a program that succeeds.
 pub(crate) fn printed(command: &mut Command) -> String {
+    let output = command.output().expect("the program is installed");
+    text_of(command, output)
+}
+
+/// The output of a peer on ibsim that succeeds. A peer under the library that attaches it to ibsim can die of a signal,
+/// without a word, on a loaded machine. Such a run says nothing about `ib`, and the peer is started again.
+pub(crate) fn printed_by_peer(peer: &mut Command) -> String {
+    let mut runs = 0;
+    let output = loop {
+        let output = peer.output().expect("the peer is installed");
+        runs += 1;
+        if output.status.signal().is_none() || runs == RUNS {
+            break output;
+        }
+    };
+    text_of(peer, output)
+}
+
+/// The text that a command printed. Panics if the command failed.
+fn text_of(command: &Command, output: Output) -> String {
     let Output {
         status,
         stdout,
         stderr,
-    } = command.output().expect("the program is installed");
+    } = output;
     assert!(
         status.success(),
-        "{command:?}: {}",
-        String::from_utf8_lossy(&stderr)
+        "{command:?}: {status}: {}{}",
+        String::from_utf8_lossy(&stderr),
+        String::from_utf8_lossy(&stdout)
     );
     String::from_utf8(stdout).expect("it prints text")
 }

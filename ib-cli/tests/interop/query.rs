@@ -22,7 +22,7 @@ use ib_transport::{
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, Sl, table::Text};
 use serde_json::{Map, Value};
 
-use crate::peers::{first_ca, ib, number, printed};
+use crate::peers::{first_ca, ib, number, printed_by_peer};
 
 /// The address of OpenSM.
 const MANAGER: MadAddress = MadAddress::gsi(Lid(1), Sl::ZERO);
@@ -119,7 +119,7 @@ impl Subnet {
     fn tool(&self, words: &str) -> String {
         let mut words = words.split_whitespace();
         let program = words.next().expect("a program");
-        let text = printed(self.ibsim.client(program, &self.node).args(words));
+        let text = printed_by_peer(self.ibsim.client(program, &self.node).args(words));
         // The data after the first record of a table that came without RMPP are undefined.
         let is_record =
             |line: &&str| line.ends_with("dump:") && !line.starts_with(char::is_whitespace);
@@ -815,7 +815,7 @@ fn ports_of_every_kind_say_what_smpquery_says() {
             &PORT_INFO,
         );
     }
-    let theirs = printed(&mut subnet.ibsim.client("ibnetdiscover", &subnet.node));
+    let theirs = printed_by_peer(&mut subnet.ibsim.client("ibnetdiscover", &subnet.node));
     let ours = ib(&subnet.ibsim, &subnet.node, &["discover"]);
     let topology = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
