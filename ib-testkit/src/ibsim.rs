@@ -111,7 +111,14 @@ pub fn client(
 /// Whether a server listens under the socket name.
 #[must_use]
 pub fn is_listening(name: &str) -> bool {
-    let needle = format!("@{name}:ctl@");
+    is_bound(name, "ctl")
+}
+
+/// Whether the server of that name, or a client of it, holds a socket: `ctl` is the server's for control messages,
+/// `inN` and `ctlN` are those of the client N.
+#[must_use]
+pub fn is_bound(name: &str, socket: &str) -> bool {
+    let needle = format!("@{name}:{socket}@");
     fs::read_to_string("/proc/net/unix").is_ok_and(|sockets| sockets.contains(&needle))
 }
 

@@ -10,6 +10,7 @@ use std::{
     path::PathBuf,
     process::{Command, Output},
     sync::OnceLock,
+    thread,
     time::Duration,
 };
 
@@ -17,7 +18,7 @@ use ib_mad::{Attribute, Instant, Mad, MadAddress, Method, MgmtClass, Transaction
 use ib_smp::{NodeInfo, SmpDirected};
 use ib_testkit::{
     data::fabric_file as fabric,
-    ibsim::{Ibsim, unique_name},
+    ibsim::{Ibsim, is_bound, unique_name},
 };
 use ib_transport::{
     Direction, Record, RecordWriter,
@@ -130,7 +131,7 @@ fn killed_manager(server: &str, node: &str) {
     // No process has this number.
     let id = 1_u32 << 30;
     let control = UnixDatagram::bind_addr(&address(&format!("ctl{id}"))).unwrap();
-    let _data = UnixDatagram::bind_addr(&address(&format!("in{id}"))).unwrap();
+    let data = UnixDatagram::bind_addr(&address(&format!("in{id}"))).unwrap();
     control.connect_addr(&address("ctl")).unwrap();
     let mut info = ClientInfo::new_zeroed();
     info.id = id.into();
@@ -142,6 +143,11 @@ fn killed_manager(server: &str, node: &str) {
     control.recv(&mut reply).unwrap();
     let reply = Control::parse(&reply).unwrap();
     assert_eq!(reply.type_.get(), control_type::CONNECT);
+    drop((control, data));
+    // A test beside this one that is just starting a server holds copies of the sockets until the server runs.
+    while is_bound(server, &format!("in{id}")) {
+        thread::yield_now();
+    }
 }
 
 #[test]
