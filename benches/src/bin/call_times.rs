@@ -2,7 +2,9 @@
 //! `call_times [SPEC [ROUNDS]]`, by default once on a three-level tree of 3,456 hosts. Work that the engine hands out is not
 //! counted, because a host runs it on another thread.
 
-use std::{cmp::Reverse, collections::BTreeMap, env, error::Error, time::Duration, time::Instant};
+use std::{
+    cmp::Reverse, collections::BTreeMap, env, error::Error, rc::Rc, time::Duration, time::Instant,
+};
 
 use ib_mad::{Engine, Input};
 use ib_routing::{Fabric, NodeType, PortRef, engine, generate::FabricSpec};
@@ -17,8 +19,9 @@ const LONGEST: usize = 12;
 /// The longest calls, each with its name and the event that came before it.
 #[derive(Default)]
 struct Calls {
-    times: Vec<(Duration, &'static str, String)>,
-    last_event: String,
+    times: Vec<(Duration, &'static str, Rc<str>)>,
+    // Shared by the calls after it: to free a text for each call would be part of the next measurement.
+    last_event: Rc<str>,
 }
 
 impl Calls {
@@ -26,7 +29,7 @@ impl Calls {
         let start = Instant::now();
         let result = call();
         self.times
-            .push((start.elapsed(), name, self.last_event.clone()));
+            .push((start.elapsed(), name, Rc::clone(&self.last_event)));
         result
     }
 
@@ -117,7 +120,7 @@ fn until_up(
         while let Some(event) = sm.poll_event() {
             up |= matches!(event, Event::SubnetUp(_));
             let text = format!("{event:?}");
-            calls.last_event = text.chars().take(40).collect();
+            calls.last_event = text.chars().take(40).collect::<String>().into();
         }
         if up {
             return Ok(());
