@@ -9,7 +9,7 @@ use ib_routing::{
     Fabric, LidMap, NodeType, PortRef, Routes, SwitchIdx, VerifyReport, cluster::ClusterView,
     mcast::PortSet,
 };
-use ib_subnet::{FabricIndex, NodeId};
+use ib_subnet::{FabricIndex, NodeId, PortId};
 use ib_wire::{Guid, Lid, PortNum};
 
 use crate::event::FabricCounts;
@@ -242,6 +242,11 @@ impl Plan {
     /// A switch by its number in the routes in force.
     pub(crate) fn switch(&self, node: NodeId) -> Option<SwitchIdx> {
         self.installed.as_ref()?.topology.index.switch(node)
+    }
+
+    /// The port at the other end of a cable for which the routes in force were computed.
+    pub(crate) fn peer(&self, here: PortId) -> Option<PortId> {
+        self.installed.as_ref()?.topology.index.peer(here)
     }
 
     /// Virtual lanes that the routes in force use.

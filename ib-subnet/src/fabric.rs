@@ -5,7 +5,9 @@ use alloc::{
     vec::Vec,
 };
 
-use ib_routing::{Fabric, FabricBuilder, LinkSpeed, NewNode, NodeIdx, PortRef, SwitchIdx};
+use ib_routing::{
+    Fabric, FabricBuilder, LinkSpeed, NewNode, NodeIdx, PortRef, SwitchIdx, index::Idx as _,
+};
 use ib_smp::{CapabilityMask, NodeDescription, NodeInfo, NodeType};
 use ib_wire::{Guid, PortNum};
 
@@ -16,6 +18,8 @@ use crate::{Node, NodeId, PortId, Subnet, link_speed::active_speed};
 pub struct FabricIndex {
     fabric: Fabric,
     nodes: Vec<Option<NodeIdx>>,
+    /// The numbers in the subnet of the fabric's nodes, in the order of their indices.
+    ids: Vec<NodeId>,
 }
 
 impl FabricIndex {
@@ -28,12 +32,15 @@ impl FabricIndex {
         is_link: impl Fn(PortId) -> bool,
     ) -> Self {
         let mut builder = FabricBuilder::new();
-        let mut nodes = Vec::new();
+        let (mut nodes, mut ids) = (Vec::new(), Vec::new());
         for (id, node) in subnet.nodes() {
             nodes.resize(id.index().saturating_add(1), None);
             if let (true, Some(slot)) = (takes_part(id, node), nodes.last_mut()) {
                 // A subnet contains each GUID only once.
                 *slot = builder.add_node(new_node(node)).ok();
+                if slot.is_some() {
+                    ids.push(id);
+                }
             }
         }
         let place = |port: PortId| {
@@ -66,6 +73,7 @@ impl FabricIndex {
         Self {
             fabric: builder.build(),
             nodes,
+            ids,
         }
     }
 
@@ -91,6 +99,16 @@ impl FabricIndex {
     #[must_use]
     pub fn switch(&self, id: NodeId) -> Option<SwitchIdx> {
         self.fabric.switch_of(self.node(id)?)
+    }
+
+    /// The port at the other end of the cable that the fabric has at this port.
+    #[must_use]
+    pub fn peer(&self, here: PortId) -> Option<PortId> {
+        let peer = self.fabric.port(self.port(here)?)?.peer?;
+        Some(PortId {
+            node: *self.ids.get(peer.node.at())?,
+            port: peer.port,
+        })
     }
 
     /// A port in the fabric, if its node takes part.

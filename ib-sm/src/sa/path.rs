@@ -298,10 +298,9 @@ pub(super) fn walk(
         if hop.node == destination.at.node && (hop.entry.0 != 0 || source.at == destination.at) {
             return pass(hop);
         }
-        let node = view.subnet.node(hop.node)?;
         // From the source, a CA sends by its cable, a switch by its table.
-        hop.exit = match node.switch() {
-            Some(_) => routes.port(view.plan.switch(hop.node)?, dlid),
+        hop.exit = match view.plan.switch(hop.node) {
+            Some(switch) => routes.port(switch, dlid),
             None if hop.entry.0 == 0 => source.at.port,
             None => return None,
         };
@@ -309,7 +308,10 @@ pub(super) fn walk(
             return (hop.node == destination.at.node).then(|| pass(hop))?;
         }
         pass(hop)?;
-        let peer = node.port(hop.exit)?.peer()?;
+        let peer = view.peer(PortId {
+            node: hop.node,
+            port: hop.exit,
+        })?;
         hop = Hop {
             node: peer.node,
             entry: peer.port,
@@ -330,7 +332,10 @@ fn path(
     let same = source.at == destination.at;
     let mut limits = Limits::default();
     walk(view, source, destination, dlid, |hop| {
-        let node = view.subnet.node(hop.node)?;
+        // A node that is gone while its routes are in force limits no path: a repair leads round it.
+        let Some(node) = view.subnet.node(hop.node) else {
+            return Some(());
+        };
         for port in [hop.entry, hop.exit] {
             if port.0 != 0 {
                 limits.pass(node.port(port)?.info()?);

@@ -64,6 +64,13 @@ impl<'a> View<'a> {
         self.subnet.port(port)?.lids().map(|_| port)
     }
 
+    /// The port at the other end of a cable. Where none is observed it is the cable of the routes in force: while a
+    /// failure is repaired, the paths that it broke are answered as they were, because the repair keeps their LIDs.
+    pub(super) fn peer(self, here: PortId) -> Option<PortId> {
+        let observed = self.subnet.port(here).and_then(Port::peer);
+        observed.or_else(|| self.plan.peer(here))
+    }
+
     /// The GID of a port.
     pub(crate) fn gid(self, port: &Port) -> Gid {
         Gid::new(self.config.subnet_prefix, port.guid())

@@ -3,8 +3,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ib_mad::{Attribute, Engine, Input, Mad, Method};
+use ib_mad::{Attribute, Engine, Input, Instant, Mad, MadAddress, MadStatus, Method};
 use ib_routing::{NodeIdx, PortRef};
+use ib_sa::{PathComponents, PathRecord, SaMad};
 use ib_sim::Sim;
 use ib_sm::{Event, SweepKind};
 use ib_smp::{LinearForwardingTable, MlnxExtPortInfo, PortState, SwitchInfo};
@@ -13,7 +14,7 @@ use ib_testkit::{
     lab::{Lab, Running},
 };
 use ib_transport::{Clock, MadTransport, Received, receive};
-use ib_wire::{Guid, Lid, PortNum};
+use ib_wire::{Guid, Lid, PortNum, Sl};
 use proptest::prelude::*;
 
 /// A port by its node's GUID and its number.
@@ -242,6 +243,68 @@ fn detours_need_no_new_routes() {
     let left = watch(&mut running, Duration::from_millis(200));
     assert_eq!(left, 0);
     assert!(running.sm.poll_work().is_some(), "routes are waited for");
+}
+
+/// The status of the administrator's answer to a query for a path. The query reaches it at once, and nothing else does.
+fn status_of_path(running: &mut Running, now: Instant, from: Lid, to: Lid) -> MadStatus {
+    let mut template = PathRecord::default();
+    template.set_slid(from).set_dlid(to).set_numb_path(1);
+    let mask = PathComponents::SLID | PathComponents::DLID | PathComponents::NUMB_PATH;
+    let mut request = Mad::new(MadAddress::gsi(from, Sl::ZERO));
+    request.bytes = *SaMad::query(Method::GET, &template, mask).as_bytes();
+    running.sm.handle_input(now, Input::Mad(&request));
+    let sent = core::iter::from_fn(|| running.sm.poll_transmit(now));
+    let mut answers = sent.filter(|mad| {
+        mad.header().method() == Method::GET_RESP && !mad.header().mgmt_class().is_smp()
+    });
+    answers.next().expect("an answer").header().status()
+}
+
+#[test]
+fn every_path_is_answered_while_a_failure_is_repaired() {
+    for is_switch in [false, true] {
+        // The host takes the work but never runs it, so the repair does not end.
+        let mut running = Lab::new("gen-torus-4x4x4").up();
+        running.sm.hand_out_work();
+        let cable = running.sim.with(|sim| {
+            let cable = switch_cables(sim)[90];
+            match is_switch {
+                false => sim.unlink(cable).unwrap(),
+                true => sim.power_off(cable.node),
+            }
+            cable
+        });
+        running.run_for(Duration::from_millis(100));
+        assert!(running.sm.poll_work().is_some(), "routes are needed");
+        let hosts: Vec<Lid> = running.sim.with(|sim| {
+            let ends = running.sm.lids().destinations().iter();
+            let hosts = ends.filter(|end| !end.is_switch());
+            let is_off = |lid| {
+                let mut nodes = sim.nodes().iter_enumerated();
+                nodes.any(|(node, _)| {
+                    let mut ports = sim.ports_of(node);
+                    ports.any(|port| port.info().lid() == lid && !port.is_link_up())
+                })
+            };
+            hosts
+                .map(|end| end.range.base())
+                .filter(|&lid| !is_off(lid))
+                .collect()
+        });
+        assert!(hosts.len() > 60, "{cable:?}");
+        let mut now = running.sim.now();
+        for &from in &hosts {
+            for &to in hosts.iter().step_by(7) {
+                // A requester has a bounded share of the administrator's time.
+                now = now + Duration::from_millis(1);
+                let status = status_of_path(&mut running, now, from, to);
+                assert!(
+                    status.is_ok(),
+                    "{from} to {to}, switch: {is_switch}: {status:?}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

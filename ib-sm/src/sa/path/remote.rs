@@ -84,7 +84,7 @@ fn limits_to_boundary(
     let mut at = source.at;
     if !view.subnet.node(at.node)?.is_switch() {
         limits.pass(source.port.info()?);
-        at = source.port.peer()?;
+        at = view.peer(source.at)?;
     }
     for _ in 0..=MAX_HOPS {
         let node = view.subnet.node(at.node)?;
@@ -100,7 +100,7 @@ fn limits_to_boundary(
         if role.ends_at(node.info().node_guid(), exit.port) {
             return Some(limits);
         }
-        at = port.peer()?;
+        at = view.peer(exit)?;
     }
     None
 }
