@@ -11,6 +11,9 @@ use ib_sm::{Done, SubnetManager, Work};
 
 use super::Waker;
 
+/// How much lower the priority of a computation is than that of the manager, which has clients that wait: a nice value.
+const NICE: i32 = 5;
+
 /// At most one computation at a time, and the thread that runs it.
 pub struct Worker {
     waker: Waker,
@@ -51,6 +54,9 @@ impl Worker {
         let waker = self.waker.clone();
         let thread = thread::Builder::new().name("routing".to_owned());
         let started = thread.spawn(move || {
+            // On Linux this holds for the calling thread and those that it starts. If it fails, only the answers of
+            // the manager come later.
+            let _ = rustix::process::nice(NICE);
             if let Ok(work) = receive.recv() {
                 let _ = sender.send(work.run());
                 waker.wake();
