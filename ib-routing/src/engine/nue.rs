@@ -6,8 +6,10 @@
 //! dependency graph: a channel is taken only if the graph admits the dependency on the next one;
 //! destinations are dealt to the lanes in turn. Every lane begins with the dependencies of a spanning
 //! tree: these are the escape paths, and because of them the topological order always has a rising path
-//! from every switch to every other. Where the search for short paths gets stuck, a destination takes
-//! rising paths alone. In the end the busiest channels are relieved as far as the graphs admit it.
+//! from every switch to every other. Where a switch finds no path, a neighbour takes another one; only where
+//! that does not help, a destination takes rising paths alone. Where shortest paths would close cycles, one tree
+//! per switch is sketched before, in two orders of the switches: the better sketch leaves its dependencies and its
+//! loads to the trees of the LIDs. In the end the busiest channels are relieved as far as the graphs admit it.
 //! Time O(LIDs * channels) and a repair of the order per new dependency. Source: Domke, Hoefler and
 //! Matsuoka, "Routing on the Dependency Graph: A New Approach to Deadlock-Free High-Performance
 //! Routing", 2016.
@@ -19,7 +21,10 @@ use alloc::{vec, vec::Vec};
 
 use ib_wire::{Sl, random::SplitMix64};
 
-use self::{escape::Escape, paths::Paths};
+use self::{
+    escape::Escape,
+    paths::{Paths, Sketch},
+};
 use crate::{
     algo::{
         balance::{is_even, max_load, rounds},
@@ -33,7 +38,7 @@ use crate::{
     engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::{Routes, SlTable},
@@ -83,7 +88,7 @@ impl RoutingEngine for Nue {
         routes.set_exits(lids);
         let dag = ShortestPathDag::new(fabric, options);
         let demands = Demands::new(fabric, lids, false);
-        let found = arrange(fabric, &dag, &demands, vls);
+        let found = arrange(fabric, lids, &dag, &demands, vls);
         found
             .choices
             .install(fabric, &dag, &demands.trees, &mut routes);
@@ -105,6 +110,9 @@ impl RoutingEngine for Nue {
 /// One in so many trees may leave the shortest paths before another order is tried.
 const PATIENCE: usize = 256;
 
+/// Sketches in a round, of which the best is taken.
+const SKETCHES: usize = 2;
+
 /// No channel.
 const NONE: ChannelIdx = ChannelIdx(u32::MAX);
 
@@ -116,25 +124,60 @@ struct Arrangement {
     lanes: Vec<u8>,
 }
 
+/// A switch that paths lead to.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    switch: SwitchIdx,
+    /// The number of the target.
+    number: usize,
+    /// The first of the trees to it, and the end of them.
+    first: usize,
+    end: usize,
+    /// LIDs of CAs there.
+    weight: u64,
+}
+
+/// All targets of the trees, by number.
+fn targets(demands: &Demands) -> Vec<Target> {
+    let mut first = 0;
+    let trees = demands
+        .trees
+        .chunk_by(|one, next| one.target == next.target);
+    let targets = trees.enumerate().filter_map(|(number, trees)| {
+        let begin = first;
+        first += trees.len();
+        trees.first().map(|tree| Target {
+            switch: tree.target,
+            number,
+            first: begin,
+            end: first,
+            weight: trees.iter().map(|tree| tree.weight).sum(),
+        })
+    });
+    targets.collect()
+}
+
 /// Finds paths in several orders of the destinations, as many as there is time for, and takes the
 /// best. The order decides which dependencies are admitted: where cycles are met, targets that are
 /// neighbours, one after the other, leave the last of them little. So does the root of the escape
-/// paths, and every other round has another one.
-fn arrange(fabric: &Fabric, dag: &ShortestPathDag, demands: &Demands, vls: u8) -> Arrangement {
+/// paths. Both are chosen by a [sketch](Sketch) in every round but the first.
+fn arrange(
+    fabric: &Fabric,
+    lids: &LidMap,
+    dag: &ShortestPathDag,
+    demands: &Demands,
+    vls: u8,
+) -> Arrangement {
     let layout = DependencyLayout::new(fabric);
     let roots = escape::roots(fabric, &demands.senders);
-    let mut targets = Vec::new();
-    let mut first = 0;
-    for trees in demands
-        .trees
-        .chunk_by(|one, next| one.target == next.target)
-    {
-        targets.push((first, first + trees.len()));
-        first += trees.len();
-    }
-    // Trees to switches without CAs stay last: they carry next to nothing.
-    let to_cas = demands.trees.partition_point(|tree| tree.weight > 0);
-    let to_cas = targets.partition_point(|&(first, _)| first < to_cas);
+    let sketcher = Sketcher {
+        fabric,
+        layout: &layout,
+        demands: Demands::new(fabric, lids, true),
+        roots: &roots,
+        vls,
+    };
+    let mut targets = targets(demands);
     let rounds = rounds(demands.trees.len() * fabric.num_switches());
     let mut random = SplitMix64::new(1);
     let mut best: Option<Arrangement> = None;
@@ -145,22 +188,17 @@ fn arrange(fabric: &Fabric, dag: &ShortestPathDag, demands: &Demands, vls: u8) -
         } else {
             usize::MAX
         };
-        if let (1.., Some(targets)) = (round, targets.get_mut(..to_cas)) {
-            random.shuffle(targets);
-        }
-        let mut roots = roots.clone();
-        if round % 2 == 1 {
-            let other = random.below(roots.len());
-            roots.swap(0, other);
-        }
-        let escape = Escape::new(fabric, &roots);
-        // Up is towards the root, so that neither escape paths nor up*/down* paths contradict the order.
-        let order = channels_up_and_down(fabric, &escape.order);
-        let mut lane = ChannelGraph::new(&layout, &order);
-        escape.admit(fabric, &mut lane);
-        let mut lanes = vec![lane; usize::from(vls)];
+        let sketched = match round {
+            0 => None,
+            _ => sketcher.best(dag, &mut targets, &mut random),
+        };
+        let (sketch, mut lanes) = match sketched {
+            Some((sketch, lanes)) => (Some(sketch), lanes),
+            None => (None, begin(fabric, &layout, &roots, vls)),
+        };
         let paths = Paths::new(fabric, demands);
-        let Some(found) = paths.find_all(dag, &targets, &mut lanes, patience) else {
+        let found = paths.find_all(dag, &targets, sketch.as_ref(), &mut lanes, patience);
+        let Some(found) = found else {
             continue;
         };
         let enough = is_even(&found.load) || patience < usize::MAX;
@@ -179,4 +217,63 @@ fn arrange(fabric: &Fabric, dag: &ShortestPathDag, demands: &Demands, vls: u8) -
         load: IdxVec::new(),
         lanes: Vec::new(),
     })
+}
+
+/// Makes sketches.
+struct Sketcher<'a> {
+    fabric: &'a Fabric,
+    layout: &'a DependencyLayout,
+    /// One tree for all CAs at a switch.
+    demands: Demands,
+    roots: &'a [SwitchIdx],
+    vls: u8,
+}
+
+impl<'a> Sketcher<'a> {
+    /// The sketch with the least loaded busiest channel, the lanes with its dependencies, and `targets` in its
+    /// order.
+    fn best(
+        &self,
+        dag: &ShortestPathDag,
+        targets: &mut [Target],
+        random: &mut SplitMix64,
+    ) -> Option<(Sketch, Vec<ChannelGraph<'a>>)> {
+        let mut best: Option<(Sketch, Vec<ChannelGraph<'a>>)> = None;
+        // Trees to switches without CAs stay last: they carry next to nothing.
+        let to_cas = targets.partition_point(|target| target.weight > 0);
+        for number in 0..SKETCHES {
+            let mut order = targets.to_vec();
+            if let Some(to_cas) = order.get_mut(..to_cas) {
+                random.shuffle(to_cas);
+            }
+            let mut roots = self.roots.to_vec();
+            if number % 2 == 1 {
+                let other = random.below(roots.len());
+                roots.swap(0, other);
+            }
+            let mut lanes = begin(self.fabric, self.layout, &roots, self.vls);
+            let limit = best.as_ref().map_or(u64::MAX, |(best, _)| best.max);
+            let paths = Paths::new(self.fabric, &self.demands);
+            if let Some(sketch) = paths.sketch(dag, &order, &mut lanes, limit) {
+                best = Some((sketch, lanes));
+                targets.copy_from_slice(&order);
+            }
+        }
+        best
+    }
+}
+
+/// Lanes that admit escape paths towards the first of `roots`.
+fn begin<'l>(
+    fabric: &Fabric,
+    layout: &'l DependencyLayout,
+    roots: &[SwitchIdx],
+    vls: u8,
+) -> Vec<ChannelGraph<'l>> {
+    let escape = Escape::new(fabric, roots);
+    // Up is towards the root, so that neither escape paths nor up*/down* paths contradict the order.
+    let order = channels_up_and_down(fabric, &escape.order);
+    let mut lane = ChannelGraph::new(layout, &order);
+    escape.admit(fabric, &mut lane);
+    vec![lane; usize::from(vls)]
 }

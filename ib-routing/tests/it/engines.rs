@@ -409,6 +409,16 @@ fn load_of_nue_on_one_lane_is_at_most_opensms() {
     }
 }
 
+/// The load is that of OpenSM 3.3.23's tables, the least of three recordings.
+#[test]
+fn nue_on_one_lane_carries_less_than_opensm_on_a_dragonfly_of_a_thousand_hosts() {
+    let spec = "dragonfly:a=8,p=4,h=4".parse::<FabricSpec>().unwrap();
+    let report = route(&engine::NUE, &spec.build().unwrap()).unwrap();
+    assert!(report.is_clean() && report.all_deadlock_free);
+    let load = report.link_load.max;
+    assert!(load <= 6188, "{load}");
+}
+
 #[test]
 fn lash_refuses_to_begin_at_a_lane_that_there_is_not() {
     let fabric = fabric("gen-ring-8");

@@ -1,8 +1,12 @@
 //! The search for paths in the channel dependency graphs of the lanes, one destination after the other.
 
+mod backtrack;
+mod sketch;
+
 use alloc::{vec, vec::Vec};
 
-use super::{Arrangement, NONE};
+pub(super) use self::sketch::Sketch;
+use super::{Arrangement, NONE, Target};
 use crate::{
     algo::{
         balance::{is_even, room},
@@ -55,30 +59,39 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Finds the paths to all `targets`: ranges of trees, each to one switch. `None` if more trees to
-    /// CAs than `patience` have paths that are not shortest.
+    /// Finds the paths to all `targets`, where a `sketch` of them is there in its lanes and by its loads.
+    /// `None` if more trees to CAs than `patience` have paths that are not shortest.
     pub(super) fn find_all(
         mut self,
         dag: &ShortestPathDag,
-        targets: &[(usize, usize)],
+        targets: &[Target],
+        sketch: Option<&Sketch>,
         lanes: &mut [ChannelGraph<'_>],
         mut patience: usize,
     ) -> Option<Arrangement> {
         let (fabric, demands) = (self.fabric, self.demands);
         let mut choices = Choices::new(fabric, &demands.trees);
         let mut lane_of = vec![0; demands.trees.len()];
-        for (turn, &(first, end)) in targets.iter().enumerate() {
+        if let Some(sketch) = sketch {
+            self.load.clone_from(&sketch.load);
+        }
+        for (turn, target) in targets.iter().enumerate() {
             let number = turn % lanes.len().max(1);
-            let trees = demands.trees.get(first..end).unwrap_or_default();
+            let trees = demands.trees.get(target.first..target.end);
             let Some(lane) = lanes.get_mut(number) else {
                 break;
             };
-            for (tree, demand) in (first..).zip(trees) {
+            if let Some(sketch) = sketch {
+                self.take_back(sketch, target);
+            }
+            for (tree, demand) in (target.first..).zip(trees.unwrap_or_default()) {
                 let shortest = self.find(dag.towards(demand.target), lane, demand);
                 if !shortest && demand.weight > 0 {
                     patience = patience.checked_sub(1)?;
                 }
-                self.add_load(demand.weight);
+                if demand.weight > 0 {
+                    self.change_load(|load, routes| *load += routes * demand.weight);
+                }
                 for &switch in self.settled.iter().skip(1) {
                     choices.set(tree, switch, self.channel[switch]);
                 }
@@ -138,7 +151,7 @@ impl<'a> Paths<'a> {
         let freed = self.free_stuck(|paths, switch| {
             paths.take_lightest(switch, channels_from(fabric, switch), lane)
         });
-        if !freed {
+        if !freed && !self.backtrack(lane, target) {
             self.climb(lane, target);
         }
         shortest
@@ -306,16 +319,14 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Sends the routes of all CAs to `lids` LIDs, the farthest switch first.
-    fn add_load(&mut self, lids: u64) {
-        if lids == 0 {
-            return;
-        }
+    /// Lets the paths of a tree `change` the load of each channel by the routes of all CAs to one LID that pass
+    /// it, the farthest switch first.
+    fn change_load(&mut self, change: impl Fn(&mut u64, u64)) {
         self.flow.refill(self.demands.senders.iter().copied());
         for &switch in self.settled.iter().skip(1).rev() {
             let channel = self.channel[switch];
             let routes = self.flow[switch];
-            self.load[channel] += routes * lids;
+            change(&mut self.load[channel], routes);
             self.flow[self.fabric.channel(channel).to] += routes;
         }
     }
