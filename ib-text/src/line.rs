@@ -39,6 +39,11 @@ impl Line {
         self.len = 0;
     }
 
+    /// Forgets what has been written after the first `len` bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// Appends the bytes at `range` of the line once more.
     #[inline]
     pub fn repeat(&mut self, range: Range<usize>) {
