@@ -113,3 +113,29 @@ fn optional_attributes_are_there_where_the_masks_say_so() {
     set(&mut sma, NodeDescription::ID, 0, description.as_bytes()).unwrap();
     assert_eq!(sma.node_description(), &description);
 }
+
+#[test]
+fn the_vendors_speeds_are_read_and_set_where_the_device_has_them() {
+    let read = |sma: &mut Sma, port| {
+        let data = get(sma, MlnxExtPortInfo::ID, port)?;
+        Ok::<_, MadStatus>(MlnxExtPortInfo::from_bytes(data))
+    };
+    assert_eq!(
+        read(&mut ca(), 1),
+        Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE)
+    );
+    let mut speeds = MlnxExtPortInfo::default();
+    speeds.set_link_speed_supported(VendorLinkSpeeds::FDR10);
+    let port = |number: u64| SmaPort::new(port_info(), Guid(0x10 + number));
+    let ports = [port(1), port(2).with_mlnx_ext_port_info(speeds)];
+    let mut sma = Sma::new(node_info(NodeType::CA), NodeDescription::default(), ports);
+    // One port of the device has them, so that the attribute exists for the other one too.
+    assert_eq!(read(&mut sma, 1), Ok(MlnxExtPortInfo::default()));
+    assert_eq!(read(&mut sma, 2), Ok(speeds));
+    let mut wanted = speeds;
+    wanted.set_link_speed_enabled(VendorLinkSpeeds::FDR10);
+    let refused = set(&mut sma, MlnxExtPortInfo::ID, 1, wanted.as_bytes());
+    assert_eq!(refused, Err(MadStatus::INVALID_FIELD_VALUE));
+    set(&mut sma, MlnxExtPortInfo::ID, 2, wanted.as_bytes()).unwrap();
+    assert_eq!(read(&mut sma, 2), Ok(wanted));
+}

@@ -172,3 +172,40 @@ fn the_first_guid_is_the_ports_own() {
         Err(MadStatus::INVALID_FIELD_VALUE)
     );
 }
+
+#[test]
+fn blocks_of_a_random_table_end_at_its_capacity() {
+    let mut sma = switch();
+    assert_eq!(
+        get(&mut sma, RandomForwardingTable::ID, 0),
+        Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE)
+    );
+    let mut info = SwitchInfo::default();
+    info.set_random_fdb_cap(32);
+    let mut port0 = port_info();
+    port0.set_port_state(PortState::ACTIVE);
+    let mut sma = Sma::new_switch(
+        node_info(NodeType::SWITCH),
+        NodeDescription::default(),
+        info,
+        SmaPort::new(port0, Guid(0x10)),
+        [SmaPort::new(port_info(), Guid::NONE)],
+    );
+    let mut entry = LidPortBlock::default();
+    entry.set_lid(Lid(9)).set_valid(true).set_port(PortNum(1));
+    let mut block = RandomForwardingTable::default();
+    block.set_lid_port_block(15, &entry);
+    set(
+        &mut sma,
+        RandomForwardingTable::ID,
+        1,
+        &block.as_bytes()[..],
+    )
+    .unwrap();
+    let held = |sma: &mut Sma, modifier| get(sma, RandomForwardingTable::ID, modifier);
+    assert_eq!(held(&mut sma, 0), Ok([0; 64]));
+    assert_eq!(held(&mut sma, 1), Ok(*block.as_bytes()));
+    for beyond in [2, 0x1000, u32::MAX] {
+        assert_eq!(held(&mut sma, beyond), Err(MadStatus::INVALID_FIELD_VALUE));
+    }
+}
