@@ -60,7 +60,9 @@ fn sent(window: &mut TransactionWindow<u32>, now: Instant) -> Vec<Mad> {
 fn an_answer_brings_the_context_back() {
     let mut window = window();
     window.request(&get(1), 7).unwrap();
+    assert!(!window.is_empty());
     let request = window.poll_transmit(at(0)).unwrap();
+    assert!(!window.is_empty());
     assert_eq!(window.poll_timeout(), Some(at(10)));
     let MadMatch::Answer(got) = window.handle_mad(at(3), &answer(&request, MadStatus::OK)) else {
         panic!("not an answer");

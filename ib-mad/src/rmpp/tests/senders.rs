@@ -188,3 +188,49 @@ fn the_last_segment_says_how_long_it_is() {
         assert_eq!(segment_of(&segment).2, last, "{len} bytes");
     }
 }
+
+#[test]
+fn a_transfer_is_repeated_for_its_request_only_while_nobody_acknowledges() {
+    for (peers_acknowledge, acknowledged, may_replace) in [
+        (false, false, true),
+        (false, true, false),
+        (true, false, false),
+        (true, true, false),
+    ] {
+        let mut rmpp = Rmpp::new(RmppConfig {
+            peers_acknowledge,
+            ..config()
+        });
+        let template = table_to(1, 1);
+        rmpp.send(at(0), &template, data(2000)).unwrap();
+        assert_eq!(sent(&mut rmpp, at(0)).first(), Some(&(1, 1)));
+        if acknowledged {
+            assert!(rmpp.handle_mad(at(1), &ack(1, 1, 1, 4)));
+        }
+        let again = rmpp.send(at(2), &template, data(2000));
+        let expected = match may_replace {
+            true => Ok(RmppKey::of_data(&template)),
+            false => Err(RmppError::Duplicate),
+        };
+        assert_eq!(again, expected, "{peers_acknowledge} {acknowledged}");
+    }
+}
+
+#[test]
+fn a_message_shows_its_class_header_and_goes_to_user_space_with_the_headers_once() {
+    let mut first = template(Method::GET_TABLE_RESP);
+    for (at, byte) in first.bytes[36..].iter_mut().enumerate() {
+        *byte = at as u8;
+    }
+    let message = RmppMessage {
+        first,
+        data: data(500),
+    };
+    // The administrator's class header has 20 bytes: SM_Key, AttributeOffset, reserved, ComponentMask.
+    let expected: Vec<u8> = (0..20).collect();
+    assert_eq!(message.class_header(), expected);
+    let umad = message.to_umad();
+    assert_eq!(umad.len(), 56 + 500);
+    assert_eq!(umad[..56], first.bytes[..56]);
+    assert_eq!(umad[56..], data(500)[..]);
+}
