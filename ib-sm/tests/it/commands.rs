@@ -5,7 +5,7 @@ use std::time::Duration;
 use ib_mad::{Attribute as _, Method, MgmtClass};
 use ib_routing::engine;
 use ib_sa::{ComponentMask, McMemberRecord};
-use ib_sm::{Event, Partitions, SweepCause, SweepKind};
+use ib_sm::{Event, Partitions, Phase, SweepCause, SweepKind};
 use ib_smp::{NodeType, PartitionKeyTable, PortState};
 use ib_subnet::PortSummary;
 use ib_testkit::lab::{Lab, Running, client::Client};
@@ -196,4 +196,28 @@ fn a_tally_counts_every_port_and_names_those_that_could_do_better() {
     let parts = parts.map(|kind| PortSummary::of(subnet, Some(kind)).ports);
     assert_eq!(parts.iter().sum::<usize>(), all.ports);
     assert!(all.disabled.is_empty() && all.unanswered.is_empty());
+}
+
+#[test]
+fn during_a_heavy_sweep_the_summary_is_that_of_the_last_complete_one() {
+    let mut running = Lab::new("gen-ring-5").up();
+    let complete = running.sm.summary().clone();
+    assert_ne!(complete.fabric.links, 0);
+    let now = running.sim.now();
+    running.sm.resweep(now);
+    let mut phases = Vec::new();
+    for _ in 0..10_000 {
+        running.run_for_at_most(Duration::from_secs(1), 1);
+        let Some(phase) = running.sm.status().phase else {
+            break;
+        };
+        let shown = running.sm.summary();
+        assert_eq!(shown.fabric, complete.fabric, "{phase:?}");
+        assert_eq!(shown.ports, complete.ports, "{phase:?}");
+        if phases.last() != Some(&phase) {
+            phases.push(phase);
+        }
+    }
+    assert!(phases.contains(&Phase::Discover), "{phases:?}");
+    assert_eq!(running.sm.status().phase, None);
 }
