@@ -551,3 +551,15 @@ fn updn_balances_a_tree_whose_leaves_have_different_depths() {
         assert!(updn <= minhop, "updn {updn}, minhop {minhop}");
     }
 }
+
+/// `dor` takes the first neighbour that leads nearer, so it does not balance spines: only so is a mesh free of deadlock. The
+/// loads of `dor` are those of OpenSM 3.3.23's tables for the same fabrics on ibsim.
+#[test]
+fn dor_loads_a_tree_as_opensms_does() {
+    for (tree, opensm) in [((4, 6, 2, 4), 192), ((4, 8, 3, 2), 72), ((2, 5, 1, 3), 72)] {
+        let (spines, leaves, deep, cas) = tree;
+        let fabric = tree_of_two_depths(spines, leaves, deep, cas);
+        let dor = route(&engine::DOR, &fabric).unwrap().link_load.max;
+        assert_eq!(dor, opensm, "{tree:?}");
+    }
+}
