@@ -7,6 +7,8 @@
     reason = "a property that does not hold panics: that is how tests and fuzzers learn of it"
 )]
 
+mod changes;
+
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
 use arbitrary::Unstructured;
@@ -25,6 +27,8 @@ use crate::{
     update::heal::{Changes, Healing, HealingProgress, detour, heal},
     verify::{certificate, verify_on},
 };
+
+pub use self::changes::any_changes_are_followed;
 
 /// Any text is a fabric or an error with a line; a fabric that is written is read again as it was.
 pub fn any_text_is_a_fabric_or_an_error(bytes: &[u8]) {

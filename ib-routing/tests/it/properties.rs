@@ -53,6 +53,11 @@ proptest! {
     }
 
     #[test]
+    fn any_changes_are_followed(bytes in vec(any::<u8>(), 0..240)) {
+        properties::any_changes_are_followed(&bytes);
+    }
+
+    #[test]
     fn any_text_is_tables_or_an_error(text in "(Unicast lids|H |P |0x|cluster a\n|lids 1 9\n|transit |Switch: guid 0xf2\n|Switch 0xf2\n|0xC00[0-9] : 0x001 |[{] SW |dump_ucast_routes: Switch 0xf2\n|[0-9a-f :#\n]){0,60}") {
         properties::any_text_is_tables_or_an_error(text.as_bytes());
     }
