@@ -214,6 +214,7 @@ fn during_a_heavy_sweep_the_summary_is_that_of_the_last_complete_one() {
         let shown = running.sm.summary();
         assert_eq!(shown.fabric, complete.fabric, "{phase:?}");
         assert_eq!(shown.ports, complete.ports, "{phase:?}");
+        assert!(running.sm.status().up, "{phase:?}");
         if phases.last() != Some(&phase) {
             phases.push(phase);
         }
