@@ -738,6 +738,66 @@ fn a_running_manager_says_once_why_it_installs_no_routes() {
     assert_eq!(said.matches("--allow-deadlock").count(), 1, "{said}");
 }
 
+/// Ends a manager and returns what it wrote to the standard error stream.
+fn said_until_its_end(sm: &mut Child) -> String {
+    let sent = Command::new("kill")
+        .args(["-s", "INT", &sm.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let mut said = String::new();
+    let mut stderr = sm.stderr.take().unwrap();
+    stderr.read_to_string(&mut said).unwrap();
+    sm.wait().unwrap();
+    said
+}
+
+#[test]
+fn managers_say_when_they_stand_by_and_take_over() {
+    let polls = ["sminfo_polling_timeout=100", "polling_retry_number=1"];
+    let polls = polls.map(|option| ["--set", option]).concat();
+    let mut running = Running::start(
+        "states",
+        &[&polls[..], &["--set", "sm_priority=5"]].concat(),
+        &[],
+    );
+    running.wait_for("up", is_up);
+    let mut other = Command::new(env!("CARGO_BIN_EXE_ib"));
+    other.args(["sm", "--control", "other", "--set", "sm_priority=4"]);
+    other
+        .args(&polls)
+        .args(["--device", &format!("sim:{}", running.server)]);
+    other.args(["--node", "H-0010000000000030"]);
+    other.current_dir(&running.folder).stdout(Stdio::null());
+    let mut other = other.stderr(Stdio::piped()).spawn().unwrap();
+    let state = || {
+        let mut stream = UnixStream::connect(running.folder.join("other")).ok()?;
+        writeln!(stream, "json status").ok()?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).ok()?;
+        let status: serde_json::Value = serde_json::from_str(&line).ok()?;
+        status["state"].as_str().map(ToOwned::to_owned)
+    };
+    let until = |wanted: &str| {
+        let begun = Instant::now();
+        while state().as_deref() != Some(wanted) {
+            assert!(begun.elapsed() < PATIENCE, "never {wanted}: {:?}", state());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    until("Standby");
+    let first = said_until_its_end(&mut running.sm);
+    assert!(first.contains("state Discovering -> Master"), "{first}");
+    until("Master");
+    let second = said_until_its_end(&mut other);
+    for line in [
+        "state Discovering -> Standby",
+        "standing by: the master is at port 0x",
+        "state Discovering -> Master: ",
+    ] {
+        assert!(second.contains(line), "{line}: {second}");
+    }
+}
+
 #[test]
 fn the_performance_manager_adds_up_counters_and_congestion_control_reaches_the_devices() {
     let config = "perfmgr TRUE\nperfmgr_sweep_time_s 1\nevent_db_dump_file totals\n\
