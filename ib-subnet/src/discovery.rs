@@ -39,6 +39,10 @@ pub struct DiscoveryConfig {
     pub tables: bool,
     /// Whether to read SMInfo of ports with a subnet manager; false by default.
     pub managers: bool,
+    /// Whether PortInfo is read at only one end of a cable between switches; the other end then has no PortInfo, and
+    /// its width and speed in the fabric are those of the end that was read. Saves a sixth of the datagrams in a fat
+    /// tree of 3,456 hosts, and less in small fabrics; false by default.
+    pub one_end: bool,
     /// Time-outs, repetitions, requests in flight and first transaction ID of the requests.
     pub window: WindowConfig,
 }
@@ -52,6 +56,7 @@ impl Default for DiscoveryConfig {
             vendor_speeds: true,
             tables: false,
             managers: false,
+            one_end: false,
             window: WindowConfig {
                 in_flight: InFlight::Adaptive { min: 4, max: 64 },
                 per_destination: 8,
@@ -117,6 +122,7 @@ impl Discovery {
             vendor_speeds: config.vendor_speeds,
             tables: config.tables,
             managers: config.managers,
+            one_end: config.one_end,
             boundary: config.boundary,
         };
         Self {
@@ -163,7 +169,7 @@ impl Discovery {
         while let Some(failure) = self.window.poll_failure() {
             self.walk.handle_failure(&mut self.subnet, failure.context);
         }
-        while self.window.room() > 0 {
+        while self.has_room() {
             let Some((read, mad)) = self.walk.next_read(&self.subnet) else {
                 break;
             };
@@ -181,6 +187,15 @@ impl Discovery {
             self.done = true;
             self.events.push_back(DiscoveryEvent::Done);
         }
+    }
+
+    /// Whether the window takes one more read. A read that waits in the walk takes less memory, and is left out if its
+    /// result becomes known otherwise. Some wait in the window, as those for one switch hold each other up.
+    fn has_room(&self) -> bool {
+        let in_flight = usize::try_from(self.window.in_flight()).unwrap_or(usize::MAX);
+        let limit = usize::try_from(self.window.limit()).unwrap_or(usize::MAX);
+        let waiting = self.window.len().saturating_sub(in_flight);
+        self.window.room() > 0 && waiting < limit.saturating_mul(4)
     }
 
     fn report(&mut self, finding: Finding) {

@@ -6,7 +6,8 @@ use alloc::{
 };
 
 use ib_routing::{
-    Fabric, FabricBuilder, LinkSpeed, NewNode, NodeIdx, PortRef, SwitchIdx, index::Idx as _,
+    Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, NodeIdx, PortRef, SwitchIdx,
+    index::Idx as _,
 };
 use ib_smp::{CapabilityMask, NodeDescription, NodeInfo, NodeType};
 use ib_wire::{Guid, PortNum};
@@ -55,15 +56,13 @@ impl FabricIndex {
                 if record.guid() != Guid::NONE {
                     entry.guid = record.guid();
                 }
-                if let Some(info) = record.info() {
-                    if !node.is_switch() || here.port == PortNum::MANAGEMENT {
-                        (entry.lid, entry.lmc) = (info.lid(), info.lmc());
-                    }
-                    let speed = active_speed(info, has_extended_speeds(node, here.port));
-                    let speed = speed.filter(|_| !record.is_fdr10());
-                    entry.width = info.width();
-                    entry.speed = speed.or(record.is_fdr10().then_some(LinkSpeed::Fdr10));
+                let has_lid = !node.is_switch() || here.port == PortNum::MANAGEMENT;
+                if let Some(info) = record.info().filter(|_| has_lid) {
+                    (entry.lid, entry.lmc) = (info.lid(), info.lmc());
                 }
+                // The other end speaks for one whose PortInfo was not read.
+                let far = record.peer().filter(|_| record.info().is_none());
+                (entry.width, entry.speed) = link_of(subnet, far.unwrap_or(here));
             }
             if let Some(peer) = record.peer().filter(|_| is_link(here)).and_then(place) {
                 // A cable is visited from both ends; the second visit changes nothing.
@@ -119,6 +118,22 @@ impl FabricIndex {
             port: port.port,
         })
     }
+}
+
+/// Width and speed of the link of a port, as the port reports them.
+fn link_of(subnet: &Subnet, at: PortId) -> (Option<LinkWidth>, Option<LinkSpeed>) {
+    let record = subnet.port(at);
+    let Some((node, record)) = subnet.node(at.node).zip(record) else {
+        return (None, None);
+    };
+    let Some(info) = record.info() else {
+        return (None, None);
+    };
+    let speed = match record.is_fdr10() {
+        true => Some(LinkSpeed::Fdr10),
+        false => active_speed(info, has_extended_speeds(node, at.port)),
+    };
+    (info.width(), speed)
 }
 
 fn new_node(node: &Node) -> NewNode {

@@ -44,6 +44,9 @@ pub struct WalkOptions {
     pub tables: bool,
     /// Whether to read SMInfo of ports with a subnet manager; false by default.
     pub managers: bool,
+    /// Whether PortInfo of a switch port is left out if its cable has become known from the other end before: width and
+    /// speed of a link are the same at both. For a user that only draws cables; false by default.
+    pub one_end: bool,
 }
 
 impl Default for WalkOptions {
@@ -55,6 +58,7 @@ impl Default for WalkOptions {
             vendor_speeds: false,
             tables: false,
             managers: false,
+            one_end: false,
         }
     }
 }
@@ -396,6 +400,9 @@ impl Walk {
             if !asks_again && (node.silent || !subnet.is_steady(port.node)) {
                 return None;
             }
+            if read.attribute == PortInfo::ID && self.is_known_from_other_end(subnet, port) {
+                return None;
+            }
             if read.attribute == PortInfo::ID {
                 modifier = PortInfoModifier {
                     port: port.port,
@@ -411,6 +418,15 @@ impl Walk {
         };
         let smp = route.request(Method::GET, read.attribute, modifier, m_key);
         Some(route.datagram(&smp))
+    }
+
+    /// Whether PortInfo of a port is left out, because the other end of its cable has told everything that is wanted.
+    fn is_known_from_other_end(&self, subnet: &Subnet, port: PortId) -> bool {
+        self.options.one_end
+            && !subnet.is_end_port(port)
+            && subnet.port(port).is_some_and(|record| {
+                record.peer.is_some() && record.linked_in == self.number && record.info.is_none()
+            })
     }
 
     /// The route of a read. `None` for an unknown device that has been identified meanwhile, and for a

@@ -66,6 +66,48 @@ fn every_file_is_found_as_far_as_cables_lead() {
 }
 
 #[test]
+fn one_end_of_a_cable_tells_the_same_fabric_by_fewer_datagrams() {
+    for file in fabric_files() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let fabric = ibnetdiscover::read(&text).unwrap().fabric;
+        let sim = Sim::new(&fabric, SimOptions::default()).share();
+        let from = fabric.first_host().unwrap();
+        let found_with = |one_end| {
+            let config = DiscoveryConfig {
+                one_end,
+                ..DiscoveryConfig::default()
+            };
+            let mut transport = sim.attach(from).unwrap();
+            discover_by(config, &mut transport, &sim).0
+        };
+        let (both, one) = (found_with(false), found_with(true));
+        let name = file.display();
+        // The list has the nodes in an order that depends on the cables alone, and width and speed of each port.
+        let printed = |found: &Discovered| {
+            ibnetdiscover::write_nodes(&found.fabric, found.from, found.listed())
+        };
+        assert!(printed(&both) == printed(&one), "{name}");
+        let left_out = both.counters.sent - one.counters.sent;
+        let between_switches = both.fabric.num_links() - hosts_with_links(&both.fabric);
+        // Both ends are read of some cables: each was asked before the cable was known. The cable of the own host is known
+        // before its switch is read.
+        assert!(left_out <= between_switches as u64 + 1, "{name}");
+        if between_switches > 100 {
+            assert!(left_out > 0, "{name}");
+        }
+    }
+}
+
+/// The number of ports of CAs and routers with a cable.
+fn hosts_with_links(fabric: &Fabric) -> usize {
+    let hosts = fabric.nodes().iter().filter(|node| !node.type_.is_switch());
+    hosts
+        .flat_map(|node| node.ports())
+        .filter(|(_, port)| port.peer.is_some())
+        .count()
+}
+
+#[test]
 fn a_silent_node_is_listed_with_the_way_to_it() {
     let fabric = fabric("gen-ring-5");
     let sim = Sim::new(&fabric, SimOptions::default()).share();

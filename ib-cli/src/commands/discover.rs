@@ -148,6 +148,7 @@ impl DiscoverArgs {
         let mut config = DiscoveryConfig {
             m_key: self.m_key,
             max_hops: self.max_hops,
+            one_end: true,
             ..DiscoveryConfig::default()
         };
         self.timeout.apply(&mut config.window);
