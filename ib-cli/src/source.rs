@@ -144,16 +144,21 @@ pub fn read_snapshot(file: &std::path::Path) -> Result<Snapshot, CliError> {
 impl Source {
     /// Reads the subnet. A file must hold what the contents name.
     pub fn snapshot(&self, contents: Contents) -> Result<Snapshot, CliError> {
-        self.snapshot_with(contents, LaneTables::All)
+        self.snapshot_with(contents, |_| {})
     }
 
     /// As [`snapshot`](Self::snapshot), but without the SLtoVL tables of pairs of ports that no packet passes: a device
     /// has up to twice as many.
     pub fn snapshot_of_routes(&self, contents: Contents) -> Result<Snapshot, CliError> {
-        self.snapshot_with(contents, LaneTables::Routed)
+        self.snapshot_with(contents, |config| config.lanes = LaneTables::Routed)
     }
 
-    fn snapshot_with(&self, contents: Contents, lanes: LaneTables) -> Result<Snapshot, CliError> {
+    /// As [`snapshot`](Self::snapshot), with other settings of the reading. A file has all that it has.
+    pub fn snapshot_with(
+        &self,
+        contents: Contents,
+        adjust: impl FnOnce(&mut CollectorConfig),
+    ) -> Result<Snapshot, CliError> {
         let mut snapshot = match &self.from {
             From::File(snapshot) => {
                 let missing = contents - snapshot.contents;
@@ -165,7 +170,7 @@ impl Source {
                 }
                 (**snapshot).clone()
             }
-            From::Live(live) => live.collect(contents, lanes)?,
+            From::Live(live) => live.collect(contents, adjust)?,
         };
         snapshot.rename(&self.names);
         Ok(snapshot)
@@ -188,14 +193,19 @@ impl Source {
 }
 
 impl Live {
-    fn collect(&self, contents: Contents, lanes: LaneTables) -> Result<Snapshot, CliError> {
+    fn collect(
+        &self,
+        contents: Contents,
+        adjust: impl FnOnce(&mut CollectorConfig),
+    ) -> Result<Snapshot, CliError> {
         let taken_at = SystemTime::now().duration_since(UNIX_EPOCH);
         let taken_at = taken_at.unwrap_or(Duration::ZERO).as_millis();
-        let mut collector = Collector::new(CollectorConfig {
+        let mut config = CollectorConfig {
             contents,
-            lanes,
             ..self.config.clone()
-        });
+        };
+        adjust(&mut config);
+        let mut collector = Collector::new(config);
         let progress = Progress::new("reading", 0);
         let mut nodes = 0;
         self.run(&mut collector, |event| match event {

@@ -25,7 +25,7 @@ use ib_smp::{
     SlToVlMappingTable, SmInfo, SmpDirected, VlArbitrationTable,
 };
 use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent, Subnet};
-use ib_wire::{Guid, MKey, Sl};
+use ib_wire::{Guid, MKey, PortNum, Sl};
 
 use self::{
     agents::{Agent, AgentIdx, Agents},
@@ -47,6 +47,11 @@ pub struct CollectorConfig {
     pub m_key: MKey,
     /// The largest distance in hops at which nodes are read; `None` reads as far as directed routes reach.
     pub max_hops: Option<u8>,
+    /// Leaves out PortInfo of a switch port whose cable has become known from the other end before. The port then has no
+    /// PortInfo in the snapshot. Default `false`.
+    pub one_end: bool,
+    /// The ports whose counters are read, if `contents` has [`Contents::COUNTERS`].
+    pub counters: CounterScope,
     /// Reads the counters of CAs and routers too. If `false`, only those of switches are read.
     pub counters_of_hosts: bool,
     /// Reads the ClassPortInfo of each agent for performance management. If `false`, only PortCounters is read.
@@ -63,6 +68,8 @@ impl Default for CollectorConfig {
             lanes: LaneTables::All,
             m_key: MKey(0),
             max_hops: None,
+            one_end: false,
+            counters: CounterScope::All,
             counters_of_hosts: true,
             class_port_info: true,
             window: WindowConfig {
@@ -82,6 +89,16 @@ pub enum LaneTables {
     /// Those of the pairs that packets pass by the forwarding tables, which are read before. Without
     /// [`Contents::FORWARDING`] the same as `All`.
     Routed,
+}
+
+/// The ports whose counters are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterScope {
+    /// All ports.
+    All,
+    /// The ports of devices that have counted an error; those of other devices have no counters in the snapshot. One
+    /// request tells it of a CA, and of a switch that can select all its ports at once.
+    Errors,
 }
 
 /// An event of a collector while it reads.
@@ -142,6 +159,7 @@ impl Collector {
         let discovery = Discovery::new(DiscoveryConfig {
             m_key: config.m_key,
             max_hops: config.max_hops,
+            one_end: config.one_end,
             window: config.window,
             ..DiscoveryConfig::default()
         });
@@ -392,8 +410,18 @@ impl Collector {
                             port.perf_class_port_info = Some(*info);
                         }
                     }
-                    plan::counter_gets(&self.snapshot, get.port, info)
+                    match self.config.counters {
+                        CounterScope::Errors if plan::sums_ports(get.port, info) => {
+                            let what = What::ErrorSum;
+                            Vec::from([Get { what, ..get }])
+                        }
+                        _ => plan::counter_gets(&self.snapshot, get.port, info),
+                    }
                 })
+            }
+            What::ErrorSum => {
+                let answer = Call::<PortCounters>::get(MgmtClass::PERF, 0).answer(mad);
+                answer.map(|counters| plan::gets_after_sum(&self.snapshot, get.port, counters))
             }
             What::PortCounters => {
                 let answer = Call::<PortCounters>::get(MgmtClass::PERF, 0).answer(mad);
@@ -421,7 +449,7 @@ impl Collector {
             Err(CallError::Refused { .. }) if get.what == What::PerfClassPortInfo => {
                 plan::counter_gets(&self.snapshot, get.port, &ClassPortInfo::default())
             }
-            Err(_) if get.what == What::PerfClassPortInfo => {
+            Err(_) if matches!(get.what, What::PerfClassPortInfo | What::ErrorSum) => {
                 self.mark_unread(get.port, UnreadReason::Refused);
                 Vec::new()
             }
@@ -469,9 +497,12 @@ impl Collector {
         let has_lid = port.is_some_and(|port| port.lid().is_unicast());
         if has_lid && (is_switch || port.is_some_and(SnapshotPort::is_link_up)) {
             if self.counted.insert(at) {
-                let what = What::PerfClassPortInfo;
+                let first = |what| Vec::from([Get { port: at, what }]);
                 let gets = match self.config.class_port_info {
-                    true => Vec::from([Get { port: at, what }]),
+                    _ if self.config.counters == CounterScope::Errors && !is_switch => {
+                        first(What::ErrorSum)
+                    }
+                    true => first(What::PerfClassPortInfo),
                     false => plan::counter_gets(&self.snapshot, at, &ClassPortInfo::default()),
                 };
                 self.agents.add(Agent::Perf(at), gets);
@@ -549,6 +580,7 @@ impl Collector {
             }
             What::Behind
             | What::PerfClassPortInfo
+            | What::ErrorSum
             | What::PortCounters
             | What::PortCountersExtended => {}
         }
@@ -561,6 +593,15 @@ fn perf_request(get: &Get, address: MadAddress) -> Mad {
         What::PortCounters => {
             let mut select = PortCounters::default();
             select.set_port_select(get.port.port.0);
+            Call::<PortCounters>::get(MgmtClass::PERF, 0).request_with(address, &select)
+        }
+        What::ErrorSum => {
+            let mut select = PortCounters::default();
+            select.set_port_select(match get.port.port {
+                // A switch is asked at port 0.
+                PortNum::MANAGEMENT => plan::ALL_PORTS,
+                port => port.0,
+            });
             Call::<PortCounters>::get(MgmtClass::PERF, 0).request_with(address, &select)
         }
         What::PortCountersExtended => {

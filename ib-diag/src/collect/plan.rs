@@ -47,6 +47,8 @@ pub(super) enum What {
     VlArbitration(VlArbitrationHalf),
     SmInfo,
     PerfClassPortInfo,
+    /// PortCounters of all ports of a switch together, or of a port of another device: has it counted an error?
+    ErrorSum,
     PortCounters,
     PortCountersExtended,
 }
@@ -56,7 +58,10 @@ impl What {
     pub(super) const fn is_perf(self) -> bool {
         matches!(
             self,
-            Self::PerfClassPortInfo | Self::PortCounters | Self::PortCountersExtended
+            Self::PerfClassPortInfo
+                | Self::ErrorSum
+                | Self::PortCounters
+                | Self::PortCountersExtended
         )
     }
 
@@ -92,7 +97,7 @@ impl What {
             }
             Self::SmInfo => (SmInfo::ID, 0),
             Self::PerfClassPortInfo => (ClassPortInfo::ID, 0),
-            Self::PortCounters => (PortCounters::ID, 0),
+            Self::PortCounters | Self::ErrorSum => (PortCounters::ID, 0),
             Self::PortCountersExtended => (PortCountersExtended::ID, 0),
         }
     }
@@ -358,6 +363,40 @@ pub(super) fn ports_of(snapshot: &Snapshot, at: PortRef) -> Vec<PortRef> {
             external.map(|port| PortRef { port, ..at }).collect()
         }
         false => Vec::from([at]),
+    }
+}
+
+/// PortSelect of all ports of a switch together.
+pub(super) const ALL_PORTS: u8 = 255;
+
+/// Whether the agent at a port is that of a switch, and announces that PortSelect 255 selects all its ports.
+pub(super) fn sums_ports(at: PortRef, info: &ClassPortInfo) -> bool {
+    let can = PerfCapabilities::from_bits_retain(info.capability_mask().bits());
+    at.port == PortNum::MANAGEMENT && can.contains(PerfCapabilities::ALL_PORT_SELECT)
+}
+
+/// The requests that follow from the counters of all ports of a switch together, or of a port of another device: none if
+/// no error has been counted.
+pub(super) fn gets_after_sum(
+    snapshot: &Snapshot,
+    at: PortRef,
+    counters: &PortCounters,
+) -> Vec<Get> {
+    let sum = CounterReadings {
+        classic: Some(*counters),
+        ..CounterReadings::default()
+    };
+    if sum.values(None).errors() == 0 {
+        return Vec::new();
+    }
+    let first = ports_of(snapshot, at).first().copied();
+    let known = first.and_then(|port| snapshot.port(port)?.perf_class_port_info);
+    match known {
+        Some(info) => counter_gets(snapshot, at, &info),
+        None => Vec::from([Get {
+            port: at,
+            what: What::PerfClassPortInfo,
+        }]),
     }
 }
 

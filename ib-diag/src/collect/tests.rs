@@ -8,7 +8,7 @@ use ib_smp::NodeType;
 use ib_testkit::lab::Lab;
 use ib_wire::{PortNum, Sl};
 
-use super::{CollectorConfig, LaneTables};
+use super::{CollectorConfig, CounterScope, LaneTables};
 use crate::{
     counters::UnreadReason,
     snapshot::{Contents, Snapshot},
@@ -103,6 +103,65 @@ fn silent_devices_together_cost_the_time_outs_of_one_request() {
     let (snapshot, took) = collect(&sim, at, config);
     assert_eq!(snapshot.silent.len(), hosts.len());
     assert!(took < one * 2, "{took:?} for {} silent hosts", hosts.len());
+}
+
+#[test]
+fn ports_with_errors_are_found_by_two_requests_a_switch_and_one_a_host() {
+    let fabric = fabric("gen-ft-oversub2-144");
+    for profile in [DeviceProfile::Specified, DeviceProfile::Ibsim] {
+        let mut lab = Lab::of(fabric.clone());
+        lab.options.profile = profile;
+        let sim = lab.up().sim;
+        let at = first_host(&fabric);
+        let far = |wanted: NodeType| {
+            let mut nodes = fabric.nodes().iter_enumerated();
+            let found = nodes.rfind(|(_, node)| node.type_ == wanted);
+            let (node, _) = found.expect("one of each type");
+            PortRef {
+                node,
+                port: PortNum(1),
+            }
+        };
+        let broken = [far(NodeType::SWITCH), far(NodeType::CA)];
+        sim.with(|sim| {
+            for port in broken {
+                let set = sim.set_counter(port, "PortCounters", "SymbolErrorCounter", 7);
+                assert_eq!(set, Some(7));
+            }
+        });
+        let read = |contents, counters| {
+            let config = CollectorConfig {
+                contents,
+                counters,
+                one_end: true,
+                ..CollectorConfig::default()
+            };
+            let before = sim.with(|sim| sim.stats().sent);
+            let (snapshot, _) = collect(&sim, at, config);
+            let sent = sim.with(|sim| sim.stats().sent) - before;
+            (snapshot, sent)
+        };
+        let errors = |snapshot: &Snapshot| {
+            let with_errors = snapshot.ports().filter_map(|(_, node, port)| {
+                let errors = port.counters.values(port.perf_class_port_info.as_ref());
+                (errors.errors() > 0).then(|| (node.guid(), errors))
+            });
+            with_errors
+                .map(|(guid, errors)| (guid, errors.get("symbol_error_counter")))
+                .collect::<Vec<_>>()
+        };
+        let (_, walked) = read(Contents::empty(), CounterScope::All);
+        let (all, _) = read(Contents::COUNTERS, CounterScope::All);
+        let (found, sent) = read(Contents::COUNTERS, CounterScope::Errors);
+        assert_eq!(errors(&found).len(), broken.len(), "{profile:?}");
+        assert_eq!(errors(&found), errors(&all), "{profile:?}");
+        let switches = fabric.num_switches();
+        let hosts = fabric.nodes().len() - switches;
+        let ports = usize::from(fabric.node(broken[0].node).num_ports());
+        // The broken host is asked for its abilities and counters, the broken switch for those of all its ports.
+        let most = 2 * switches + hosts + 3 + 2 * ports;
+        assert!(sent - walked <= most as u64, "{sent} {walked} {most}");
+    }
 }
 
 #[test]
