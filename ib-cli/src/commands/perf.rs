@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ib_diag::{Contents, CounterReadings, CounterValues, Named, Snapshot, SnapshotPort};
+use ib_diag::{
+    Contents, CounterReadings, CounterScope, CounterValues, Named, Snapshot, SnapshotPort,
+    UnreadReason,
+};
 use ib_routing::PortRef;
 use serde_json::{Map, Value, json};
 
@@ -73,6 +76,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 struct Reading<'a> {
     snapshot: &'a Snapshot,
     ports: Vec<(PortRef, &'a SnapshotPort)>,
+    /// Ports that were asked for and whose counters could not be read, whatever is shown of the others.
+    unread: Vec<(PortRef, UnreadReason)>,
 }
 
 pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
@@ -84,7 +89,14 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
         return watch(&args, &source, interval, as_json);
     }
     let began = Instant::now();
-    let snapshot = source.snapshot(Contents::COUNTERS)?;
+    let snapshot = source.snapshot_with(Contents::COUNTERS, |config| {
+        // The exporter's text has facts of the ports too.
+        config.one_end = !args.prometheus;
+        // What is not shown need not be read.
+        if args.errors {
+            config.counters = CounterScope::Errors;
+        }
+    })?;
     let mut out = io::stdout().lock();
     if args.prometheus {
         if as_json {
@@ -106,20 +118,14 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
     if args.reset {
         reset(source.live("--reset")?, &reading)?;
     }
-    for (at, port) in &reading.ports {
-        if let Some(reason) = port.counters.unread {
-            let place = place::text(&snapshot, *at);
-            stderr::warn(format_args!(
-                "{place}: counters not read: {}",
-                reason.text()
-            ));
-        }
+    for (at, reason) in &reading.unread {
+        let place = place::text(&snapshot, *at);
+        stderr::warn(format_args!(
+            "{place}: counters not read: {}",
+            reason.text()
+        ));
     }
-    let unread = reading
-        .ports
-        .iter()
-        .any(|(_, port)| port.counters.unread.is_some());
-    Ok(Verdict::of(!unread))
+    Ok(Verdict::of(reading.unread.is_empty()))
 }
 
 fn verdict(snapshot: &Snapshot) -> Verdict {
@@ -205,6 +211,10 @@ impl<'a> Reading<'a> {
         let errors = |at, port: &SnapshotPort| sum(&CounterReadings::counts_errors, at, port);
         let traffic =
             |at, port: &SnapshotPort| sum(&|name: &str| name.ends_with("_data"), at, port);
+        let unread = ports
+            .iter()
+            .filter_map(|(at, port)| Some((*at, port.counters.unread?)));
+        let unread = unread.collect();
         if args.errors {
             ports.retain(|(at, port)| errors(*at, port) > 0);
         }
@@ -218,7 +228,11 @@ impl<'a> Reading<'a> {
             });
             ports.truncate(top);
         }
-        Ok(Self { snapshot, ports })
+        Ok(Self {
+            snapshot,
+            ports,
+            unread,
+        })
     }
 
     fn document(&self) -> Value {

@@ -1,56 +1,115 @@
 //! Aligned columns: a head line, numbers to the right, text to the left, two or more blanks between.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 /// Blanks between two columns.
 const GAP: usize = 3;
 
+/// The same in a table that has to fit into a terminal.
+const NARROW_GAP: usize = 2;
+
 /// A table that is collected, then printed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Table {
-    rows: Vec<Vec<String>>,
+    rows: Vec<Row>,
+    gap: usize,
+    /// Columns of the terminal that it has to fit into, if it is to fit into one.
+    width: Option<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Row {
+    cells: Vec<String>,
+    /// A line below the row; empty: none.
+    note: String,
 }
 
 impl Table {
     /// A table with these heads.
     pub fn new<'h>(heads: impl IntoIterator<Item = &'h str>) -> Self {
         Self {
-            rows: vec![heads.into_iter().map(str::to_owned).collect()],
+            rows: vec![Row {
+                cells: heads.into_iter().map(str::to_owned).collect(),
+                note: String::new(),
+            }],
+            gap: GAP,
+            width: None,
+        }
+    }
+
+    /// The same with less room between the columns, and with the cells of the first column cut so that no row is wider
+    /// than a terminal of `width` columns, unless the other columns are.
+    pub fn fitting(self, width: usize) -> Self {
+        Self {
+            gap: NARROW_GAP,
+            width: Some(width),
+            ..self
         }
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) -> &mut Self {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(Row {
+            cells: cells.into_iter().collect(),
+            note: String::new(),
+        });
         self
+    }
+
+    /// Adds a line below the row that was added last, unless it is empty.
+    pub fn note(&mut self, note: String) -> &mut Self {
+        if let Some(row) = self.rows.last_mut() {
+            row.note = note;
+        }
+        self
+    }
+
+    /// Columns of the widest row.
+    pub fn width(&self) -> usize {
+        let widths = self.widths();
+        let gaps = widths.len().saturating_sub(1).saturating_mul(self.gap);
+        widths.iter().sum::<usize>().saturating_add(gaps)
+    }
+
+    fn column(&self, index: usize) -> impl Iterator<Item = &String> {
+        self.rows.iter().filter_map(move |row| row.cells.get(index))
+    }
+
+    fn columns(&self) -> usize {
+        let lengths = self.rows.iter().map(|row| row.cells.len());
+        lengths.max().unwrap_or(0)
+    }
+
+    /// The width of the widest cell of each column.
+    fn widths(&self) -> Vec<usize> {
+        let of = |index| {
+            let widths = self.column(index).map(|cell| cell.chars().count());
+            widths.max().unwrap_or(0)
+        };
+        (0..self.columns()).map(of).collect()
     }
 
     /// Prints the rows; a column whose cells below the head are all numbers is aligned to the right.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let column = |index| {
-            self.rows
-                .iter()
-                .filter_map(move |row: &Vec<String>| row.get(index))
-        };
-        let widths: Vec<usize> = (0..columns)
-            .map(|index| {
-                column(index)
-                    .map(|cell| cell.chars().count())
-                    .max()
-                    .unwrap_or(0)
-            })
+        let numbers: Vec<bool> = (0..self.columns())
+            .map(|index| self.column(index).skip(1).all(|cell| is_number(cell)))
             .collect();
-        let numbers: Vec<bool> = (0..columns)
-            .map(|index| column(index).skip(1).all(|cell| is_number(cell)))
-            .collect();
+        let mut widths = self.widths();
+        if let (Some(width), Some(first)) = (self.width, widths.first_mut()) {
+            let excess = self.width().saturating_sub(width);
+            *first = first.saturating_sub(excess).max(NARROWEST).min(*first);
+        }
         // One write for the whole table: standard output would write each line by itself.
         let mut text = String::new();
         for row in &self.rows {
             // Blanks that wait for a cell after them: a line does not end in blanks.
             let mut blanks = 0;
-            for (index, cell) in row.iter().enumerate() {
+            for (index, cell) in row.cells.iter().enumerate() {
                 let width = widths.get(index).copied().unwrap_or(0);
+                let cell = shortened(cell, width);
                 let padding = width.saturating_sub(cell.chars().count());
                 let is_number = numbers.get(index).copied().unwrap_or(false);
                 let (before, after) = match is_number {
@@ -60,15 +119,37 @@ impl Table {
                 blanks += before;
                 if !cell.is_empty() {
                     text.extend(std::iter::repeat_n(' ', blanks));
-                    text.push_str(cell);
+                    text.push_str(&cell);
                     blanks = 0;
                 }
-                blanks += after + GAP;
+                blanks += after + self.gap;
             }
             text.push('\n');
+            if !row.note.is_empty() {
+                text.extend(["    ", &row.note, "\n"]);
+            }
         }
         out.write_all(text.as_bytes())
     }
+}
+
+/// The first column keeps this many characters.
+const NARROWEST: usize = 12;
+
+/// Characters that stay at the end of a cell that is cut: of a port, its number.
+const END: usize = 5;
+
+/// A cell in this many characters: what is cut out of its middle is `…`.
+fn shortened(cell: &str, width: usize) -> Cow<'_, str> {
+    let count = cell.chars().count();
+    if count <= width {
+        return Cow::Borrowed(cell);
+    }
+    let end = END.min(width.saturating_sub(1));
+    let front = width.saturating_sub(end).saturating_sub(1);
+    let front = cell.chars().take(front);
+    let end = cell.chars().skip(count.saturating_sub(end));
+    Cow::Owned(front.chain(['…']).chain(end).collect())
 }
 
 fn is_number(cell: &str) -> bool {
@@ -76,11 +157,77 @@ fn is_number(cell: &str) -> bool {
         && cell
             .bytes()
             .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b'%'))
+        || is_scaled(cell)
+}
+
+/// Whether a cell is what [`scaled`] prints of a large number.
+fn is_scaled(cell: &str) -> bool {
+    let number = cell.strip_suffix(|last| SCALES.contains(&last));
+    number.is_some_and(|number| number.parse::<f64>().is_ok())
+}
+
+/// Thousands, millions and so on.
+const SCALES: [char; 6] = ['k', 'M', 'G', 'T', 'P', 'E'];
+
+/// A number in at most six characters: three digits of a large one, with the letter of its thousands.
+pub fn scaled(number: u64) -> String {
+    let mut rest = number as f64;
+    let mut scale = None;
+    if number > 99_999 {
+        for letter in SCALES {
+            rest /= 1000.0;
+            scale = Some(letter);
+            if rest < 999.5 {
+                break;
+            }
+        }
+    }
+    match scale {
+        None => number.to_string(),
+        Some(letter) if rest < 9.995 => format!("{rest:.2}{letter}"),
+        Some(letter) if rest < 99.95 => format!("{rest:.1}{letter}"),
+        Some(letter) => format!("{rest:.0}{letter}"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_number_has_three_digits_and_a_letter() {
+        let numbers = [
+            (0, "0"),
+            (99_999, "99999"),
+            (100_000, "100k"),
+            (999_499, "999k"),
+            (999_500, "1.00M"),
+            (12_345_678, "12.3M"),
+            (u64::MAX, "18.4E"),
+        ];
+        for (number, expected) in numbers {
+            assert_eq!(scaled(number), expected);
+            assert!(is_number(expected), "{expected}");
+        }
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_has_its_first_column_cut_in_the_middle() {
+        let mut table = Table::new(["port", "bytes"]);
+        table.row(["a name that nobody should give:17".into(), "12".into()]);
+        table.note("saturated".into());
+        table.row(["leaf:1".into(), "7".into()]);
+        assert_eq!(table.width(), 41);
+        let mut out = Vec::new();
+        table.fitting(25).print(&mut out).unwrap();
+        let expected = "\
+port                bytes
+a name that …ve:17     12
+    saturated
+leaf:1                  7
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
 
     #[test]
     fn numbers_stand_right_and_text_left() {

@@ -269,6 +269,69 @@ fn counters_are_cleared_when_told_to_and_never_otherwise() {
 }
 
 #[test]
+fn errors_alone_show_what_all_counters_show_and_say_what_was_not_read() {
+    let mut fabric = Fabric::start("gen-ring-5");
+    let links = fabric.json(0, &["links"]);
+    let links = links["links"].as_array().unwrap();
+    let between = links.iter().find(|link| {
+        let is_switch = |end: &Value| end["type"] == "switch";
+        is_switch(&link["a"]) && is_switch(&link["b"])
+    });
+    let end = &between.unwrap()["a"];
+    let guid = end["node_guid"].as_str().unwrap();
+    let id = format!("S-{}", guid.trim_start_matches("0x"));
+    let port = &end["port"];
+    writeln!(
+        fabric.console,
+        "PerformanceSet \"{id}\"[{port}] PortCounters.SymbolErrorCounter=77"
+    )
+    .unwrap();
+    let with_errors = |document: &Value| -> Vec<Value> {
+        let ports = document["ports"].as_array().unwrap().iter();
+        ports
+            .filter(|port| port["counters"]["symbol_error_counter"] != 0)
+            .map(|port| serde_json::json!([port["node_guid"], port["port"]]))
+            .collect()
+    };
+    let patience = Instant::now() + Duration::from_secs(20);
+    let all = loop {
+        let all = with_errors(&fabric.json(0, &["perf"]));
+        if !all.is_empty() {
+            break all;
+        }
+        assert!(Instant::now() < patience, "the console is not read");
+    };
+    assert_eq!(all, [serde_json::json!([guid, port])]);
+    let only = fabric.json(0, &["perf", "--errors"]);
+    assert_eq!(with_errors(&only), all);
+    assert_eq!(only["ports"].as_array().unwrap().len(), 1);
+
+    // A device that does not answer ClassPortInfo has no error to show.
+    let nodes = fabric.json(0, &["nodes", "--switches"]);
+    let own = fabric.json(0, &["ports"]);
+    let own_switch = fabric.json(
+        0,
+        &["links", own["ports"][0]["node_guid"].as_str().unwrap()],
+    );
+    let own_switch = &own_switch["links"][0];
+    let mut others = nodes["nodes"].as_array().unwrap().iter().filter(|node| {
+        let is_near = |end: &Value| end["node_guid"] == node["node_guid"];
+        !is_near(&own_switch["a"]) && !is_near(&own_switch["b"])
+    });
+    let far = others.next().unwrap()["node_guid"].as_str().unwrap();
+    let far = format!("S-{}", far.trim_start_matches("0x"));
+    writeln!(fabric.console, "Error \"{far}\" 100 1").unwrap();
+    let silent = loop {
+        let output = fabric.run(&["perf", "--errors"]);
+        if output.status.code() == Some(1) {
+            break String::from_utf8(output.stderr).unwrap();
+        }
+        assert!(Instant::now() < patience, "the console is not read");
+    };
+    assert!(silent.contains("counters not read: no answer"), "{silent}");
+}
+
+#[test]
 fn a_name_that_fits_none_or_several_is_bad_usage() {
     let fabric = Fabric::start("gen-ring-5");
     let nodes = fabric.json(0, &["nodes"]);

@@ -7,7 +7,11 @@ use ib_mad::CounterDelta;
 use ib_routing::PortRef;
 
 use super::{Reading, values};
-use crate::output::{place, table::Table};
+use crate::output::{
+    place,
+    table::{Table, scaled},
+    terminal,
+};
 
 /// Increments of counters since an earlier reading.
 pub(super) struct Rates<'a> {
@@ -86,28 +90,51 @@ pub(super) fn one(
     Ok(())
 }
 
-/// Traffic and errors of all ports, a line each.
+/// Traffic and errors of all ports, a line each. A terminal that is too narrow gets large numbers with three digits, and
+/// notes below their ports.
 pub(super) fn all(out: &mut impl Write, reading: &Reading<'_>, errors: bool) -> io::Result<()> {
-    if errors {
-        return with_errors(out, reading);
+    print_fitting(out, |is_narrow| match errors {
+        true => with_errors(reading, is_narrow),
+        false => traffic(reading, is_narrow),
+    })
+}
+
+/// Prints the table that `table(false)` gives, or `table(true)` on a terminal that is too narrow for it.
+fn print_fitting(out: &mut impl Write, table: impl Fn(bool) -> Table) -> io::Result<()> {
+    let wide = table(false);
+    match terminal::of_stdout().width {
+        Some(width) if width < wide.width() => table(true).fitting(width).print(out),
+        _ => wide.print(out),
     }
-    let mut table = Table::new([
-        "port",
-        "xmit bytes",
-        "rcv bytes",
-        "xmit pkts",
-        "rcv pkts",
-        "xmit wait",
-        "errors",
-        "note",
-    ]);
+}
+
+fn traffic(reading: &Reading<'_>, is_narrow: bool) -> Table {
+    let mut table = match is_narrow {
+        true => Table::new([
+            "port", "xmit B", "rcv B", "x pkts", "r pkts", "x wait", "errors",
+        ]),
+        false => Table::new([
+            "port",
+            "xmit bytes",
+            "rcv bytes",
+            "xmit pkts",
+            "rcv pkts",
+            "xmit wait",
+            "errors",
+            "note",
+        ]),
+    };
+    let number = |value: u64| match is_narrow {
+        true => scaled(value),
+        false => value.to_string(),
+    };
     for (at, port) in &reading.ports {
         let values = values(port);
         let get = |name: &str| values.get(name).map(|counter| counter.value);
-        let text =
-            |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
+        let text = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), number);
         let bytes = |name| text(get(name).map(|words| words.saturating_mul(4)));
-        table.row([
+        let note = note(port, &values);
+        let mut cells = vec![
             place::text(reading.snapshot, *at),
             bytes("port_xmit_data"),
             bytes("port_rcv_data"),
@@ -115,10 +142,15 @@ pub(super) fn all(out: &mut impl Write, reading: &Reading<'_>, errors: bool) -> 
             text(get("port_rcv_pkts")),
             text(get("port_xmit_wait")),
             text((!values.is_empty()).then(|| values.errors())),
-            note(port, &values),
-        ]);
+        ];
+        if is_narrow {
+            table.row(cells).note(note);
+        } else {
+            cells.push(note);
+            table.row(cells);
+        }
     }
-    table.print(out)
+    table
 }
 
 /// Remarks on a port: why nothing was read, or which counters are at their highest value.
@@ -134,8 +166,12 @@ fn note(port: &SnapshotPort, values: &CounterValues) -> String {
 }
 
 /// The error counters above 0 of all ports, a line each.
-fn with_errors(out: &mut impl Write, reading: &Reading<'_>) -> io::Result<()> {
-    let mut table = Table::new(["port", "counter", "value", "other end"]);
+fn with_errors(reading: &Reading<'_>, is_narrow: bool) -> Table {
+    let heads: &[&str] = match is_narrow {
+        true => &["port", "counter", "value"],
+        false => &["port", "counter", "value", "other end"],
+    };
+    let mut table = Table::new(heads.iter().copied());
     for (at, port) in &reading.ports {
         let peer = port
             .peer
@@ -143,16 +179,17 @@ fn with_errors(out: &mut impl Write, reading: &Reading<'_>) -> io::Result<()> {
         for (name, counter) in values(port).iter() {
             if counter.value > 0 && CounterReadings::counts_errors(name) {
                 let place = place::text(reading.snapshot, *at);
-                table.row([
-                    place,
-                    name.to_owned(),
-                    counter.value.to_string(),
-                    peer.clone(),
-                ]);
+                let mut cells = vec![place, name.to_owned(), counter.value.to_string()];
+                if is_narrow && !peer.is_empty() {
+                    table.row(cells).note(format!("other end: {peer}"));
+                } else {
+                    cells.push(peer.clone());
+                    table.row(cells);
+                }
             }
         }
     }
-    table.print(out)
+    table
 }
 
 /// Rates per second; on a terminal they replace the last table.
@@ -166,15 +203,27 @@ pub(super) fn rates(
         // To the first line and column, and everything below is cleared.
         write!(out, "\u{1b}[H\u{1b}[J")?;
     }
-    let mut table = Table::new([
-        "port",
-        "xmit MB/s",
-        "rcv MB/s",
-        "xmit pkts/s",
-        "rcv pkts/s",
-        "xmit wait/s",
-        "errors/s",
-    ]);
+    print_fitting(out, |is_narrow| {
+        rates_table(reading, rates, errors, is_narrow)
+    })?;
+    out.flush()
+}
+
+fn rates_table(reading: &Reading<'_>, rates: &Rates<'_>, errors: bool, is_narrow: bool) -> Table {
+    let mut table = Table::new(match is_narrow {
+        true => [
+            "port", "x MB/s", "r MB/s", "x pk/s", "r pk/s", "wait/s", "err/s",
+        ],
+        false => [
+            "port",
+            "xmit MB/s",
+            "rcv MB/s",
+            "xmit pkts/s",
+            "rcv pkts/s",
+            "xmit wait/s",
+            "errors/s",
+        ],
+    });
     for (at, port) in &reading.ports {
         let values = rates.per_second(*at, reading.snapshot, port);
         let get = |name: &str| {
@@ -183,9 +232,11 @@ pub(super) fn rates(
                 .find(|(known, _)| *known == name)
                 .map(|(_, value)| *value)
         };
-        let text = |value: Option<f64>| {
-            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
+        let number = |value: f64| match is_narrow && value >= 10_000.0 {
+            true => scaled(value as u64),
+            false => format!("{value:.1}"),
         };
+        let text = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
         let megabytes = |name| text(get(name).map(|words| words * 4.0 / 1e6));
         let sum: f64 = values
             .iter()
@@ -205,6 +256,5 @@ pub(super) fn rates(
             text((!values.is_empty()).then_some(sum)),
         ]);
     }
-    table.print(out)?;
-    out.flush()
+    table
 }
