@@ -29,10 +29,10 @@ const REPETITIONS: usize = 3;
 /// One host of so many is silent where hosts are.
 const SILENT: usize = 100;
 
-/// A case: its name, our command, the peer's program, and what it does.
+/// A case: its name, our command and its options, the peer's program, and what it does.
 type Case = (&'static str, &'static str, &'static str, &'static str);
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 5] = [
     (
         "discover",
         "discover",
@@ -48,6 +48,14 @@ const CASES: [Case; 4] = [
     (
         "perf",
         "perf",
+        "ibqueryerrors",
+        "ibqueryerrors on the same server",
+    ),
+    // ibqueryerrors reads the counters of all ports of a device together, and those of single ports only where there are
+    // errors; `ib perf` alone reads all of them.
+    (
+        "errors",
+        "perf --errors",
         "ibqueryerrors",
         "ibqueryerrors on the same server",
     ),
@@ -154,7 +162,8 @@ impl Subnet<'_> {
     /// Our command on the server's socket.
     fn ours(&self, command: &str) -> Command {
         let mut program = Command::new(self.ib);
-        program.args([command, "--node", self.own, "--device"]);
+        program.args(command.split(' '));
+        program.args(["--node", self.own, "--device"]);
         program
             .arg(format!("sim:{}", self.name))
             .stdin(Stdio::null());
