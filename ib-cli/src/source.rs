@@ -14,7 +14,7 @@ use ib_diag::{
     Batch, BatchOutcome, Collector, CollectorConfig, CollectorEvent, Contents, LaneTables, Named,
     NodeNameMap, Snapshot,
 };
-use ib_mad::{Engine, Input, Mad, MgmtClass};
+use ib_mad::{Client, ClientConfig, Engine, Input, Mad, MgmtClass, Request, transport::ask};
 use ib_transport::{MonotonicClock, drive};
 use ib_wire::MKey;
 
@@ -237,6 +237,16 @@ impl Live {
         let mut batch = Batch::new(self.config.window, requests);
         self.run(&mut batch, |()| ControlFlow::Break(()))?;
         Ok(batch.finish())
+    }
+
+    /// Sends one request and reads its response, of however many datagrams.
+    pub fn ask<R: Request>(&self, request: R) -> Result<Result<R::Output, R::Error>, CliError> {
+        let mut client = Client::new(ClientConfig {
+            window: self.config.window,
+            ..ClientConfig::default()
+        });
+        let mut port = self.port.borrow_mut();
+        ask(&mut client, request, &mut *port, &self.clock).map_err(CliError::input)
     }
 
     /// Drives an engine over the device until its events break.

@@ -17,6 +17,7 @@ mod routes;
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 use ib_routing::{Fabric, LidMap, PairSls, PortRef, Routes, SlTable, mcast::Tree};
+use ib_sa::McMemberRecord;
 use ib_wire::{Lid, Sl};
 
 pub use self::finding::{Check, Finding, Location, Severity, Value};
@@ -34,6 +35,9 @@ pub struct CheckOptions {
     pub expected: Option<Fabric>,
     /// The service level of each pair of LIDs. If `None`, all packets are assumed to have service level 0.
     pub sls: Option<PairSls>,
+    /// The multicast groups that subnet administration knows, with their members if it shows them to the asker; `None` if
+    /// it was not asked.
+    pub groups: Option<Vec<McMemberRecord>>,
 }
 
 /// Result of the checks.
@@ -139,6 +143,12 @@ impl<'a> Checker<'a> {
     /// The place of a port in a finding.
     fn place(&self, at: PortRef) -> Location {
         Location::of(self.snapshot, at)
+    }
+
+    /// The place of findings that concern no device: the own port.
+    fn own_place(&self) -> Location {
+        let own = self.snapshot.own_port;
+        own.map_or_else(Location::default, |own| self.place(own))
     }
 
     /// A port as text.

@@ -10,18 +10,21 @@ use std::{
 use ib_diag::{
     CheckOptions, Contents, Finding, Report, Severity, Snapshot, Thresholds, Value, check,
 };
+use ib_mad::{MadAddress, SmKey};
 use ib_routing::{
     LidMap,
     format::{ibnetdiscover, sls},
 };
+use ib_sa::{McMemberComponents, McMemberRecord, TableCall};
 use ib_wire::Sl;
 use serde_json::{Map, json};
 
 use crate::{
+    commands::query::sm_key,
     error::{CliError, Verdict},
     files,
-    output::{count, json},
-    source::{SourceArgs, read_snapshot},
+    output::{count, json, stderr},
+    source::{Source, SourceArgs, read_snapshot},
 };
 
 /// Check a subnet: identities, links, counters, managers, routes, lanes, groups, devices.
@@ -47,6 +50,10 @@ pub struct HealthArgs {
     /// Service level of every pair of CA ports, for the check of deadlock [default: 0 for all]
     #[arg(long, value_name = "FILE")]
     sls: Option<PathBuf>,
+    /// SM_Key, decimal or 0x: with the right one subnet administration shows the members of multicast groups, and those that
+    /// get no packets are found
+    #[arg(long, value_name = "KEY", default_value = "0", value_parser = sm_key)]
+    sm_key: SmKey,
     /// Also print notes: findings that need no action
     #[arg(long)]
     notes: bool,
@@ -93,6 +100,7 @@ pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
     if let Some(file) = &args.sls {
         options.sls = Some(read_sls(file, &snapshot)?);
     }
+    options.groups = groups(&source, &snapshot, args.sm_key)?;
     let report = check(&snapshot, earlier.as_ref(), &options);
     let mut out = io::stdout().lock();
     if as_json {
@@ -101,6 +109,38 @@ pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
         print(&mut out, &report, &snapshot, args.notes)?;
     }
     Ok(Verdict::of(report.count(Severity::Error) == 0))
+}
+
+/// The multicast groups that subnet administration knows; `None` if there is none to ask.
+fn groups(
+    source: &Source,
+    snapshot: &Snapshot,
+    sm_key: SmKey,
+) -> Result<Option<Vec<McMemberRecord>>, CliError> {
+    // After its manager has gone, the own port still knows the LID: to ask there would take as long as a silent device.
+    let mut ports = snapshot.ports();
+    let is_managed = ports.any(|(_, _, port)| port.sm_info.is_some());
+    let own = snapshot.own_port.and_then(|own| snapshot.port(own)?.info);
+    let manager = own.map(|info| (info.master_sm_lid(), info.master_sm_sl()));
+    let Some((lid, sl)) = manager.filter(|(lid, _)| lid.is_unicast() && is_managed) else {
+        return Ok(None);
+    };
+    if !source.is_live() {
+        return Ok(None);
+    }
+    let address = MadAddress::gsi(lid, sl);
+    let template = McMemberRecord::default();
+    let mut call = TableCall::get(address, &template, McMemberComponents::empty());
+    call.request.set_sm_key(sm_key);
+    match source.live("subnet administration")?.ask(call)? {
+        Ok(groups) => Ok(Some(groups)),
+        Err(error) => {
+            stderr::warn(format_args!(
+                "subnet administration does not list the multicast groups: {error}"
+            ));
+            Ok(None)
+        }
+    }
 }
 
 fn read_sls(file: &std::path::Path, snapshot: &Snapshot) -> Result<ib_routing::PairSls, CliError> {

@@ -300,7 +300,8 @@ pub fn m_key(text: &str) -> Result<MKey, String> {
     number(text).map(MKey)
 }
 
-fn sm_key(text: &str) -> Result<SmKey, String> {
+/// An SM_Key from the command line.
+pub fn sm_key(text: &str) -> Result<SmKey, String> {
     number(text).map(SmKey)
 }
 

@@ -5,7 +5,7 @@ use alloc::{format, string::ToString as _, vec::Vec};
 use ib_routing::PortRef;
 use ib_smp::{SmInfo, SmState};
 
-use super::{Check, Checker, Finding, Location, Severity};
+use super::{Check, Checker, Finding, Severity};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     let ports = checker.snapshot.ports();
@@ -17,10 +17,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     let is_master = |(_, info): &&(PortRef, SmInfo)| info.sm_state() == SmState::MASTER;
     let masters: Vec<&(PortRef, SmInfo)> = managers.iter().filter(is_master).collect();
     if masters.is_empty() {
-        let place = match checker.snapshot.own_port {
-            Some(own) => checker.place(own),
-            None => Location::default(),
-        };
+        let place = checker.own_place();
         let message = format!(
             "no subnet manager is master, of {} that respond",
             managers.len()

@@ -1,4 +1,5 @@
-//! Multicast groups as the switches forward them: members that cannot reach each other, loops, empty groups.
+//! Multicast groups as the switches forward them and as subnet administration knows them: members that cannot reach each
+//! other or get no packets, loops, groups without members, groups that only one of the two sides knows.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +9,8 @@ use alloc::{
 };
 
 use ib_routing::{PortRef, SwitchIdx, mcast::Tree};
-use ib_wire::{Lid, PortNum};
+use ib_sa::{JoinState, McMemberRecord};
+use ib_wire::{Gid, Guid, Lid, PortNum};
 
 use super::{Check, Checker, Finding, Severity};
 
@@ -21,7 +23,96 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         checker.looked_at(Check::Multicast, 1);
         group(checker, mlid, tree);
     }
+    if let Some(records) = &checker.options.groups {
+        compare(checker, &trees, records);
+    }
     checker.trees = trees;
+}
+
+/// Compares the groups of subnet administration with those that the switches forward. Groups may share a multicast LID.
+fn compare(checker: &mut Checker<'_>, trees: &BTreeMap<Lid, Tree>, records: &[McMemberRecord]) {
+    let mut groups: BTreeMap<Lid, Vec<&McMemberRecord>> = BTreeMap::new();
+    for record in records {
+        groups.entry(record.mlid()).or_default().push(record);
+    }
+    let ports = checker.snapshot.ports();
+    let ends = ports.filter(|(at, node, _)| node.managing_port(at.port) == at.port);
+    let by_guid: BTreeMap<Guid, PortRef> = ends.map(|(at, _, port)| (port.guid, at)).collect();
+    for (&mlid, records) in &groups {
+        let tree = trees.get(&mlid);
+        if tree.is_none() {
+            checker.looked_at(Check::Multicast, 1);
+        }
+        let served = tree.map_or_else(Vec::new, |tree| {
+            checker.snapshot.members(&checker.fabric, tree)
+        });
+        not_served(checker, records, &served, &by_guid);
+    }
+    for (&mlid, tree) in trees {
+        if groups.contains_key(&mlid) {
+            continue;
+        }
+        let message = format!(
+            "{} switches forward group {mlid:#}, which subnet administration does not know",
+            tree.ports.len()
+        );
+        let place = checker.own_place();
+        let finding = Finding::new(Check::Multicast, Severity::Warning, place, message, ACTION);
+        checker.add(finding.value(mlid.to_string()));
+    }
+}
+
+/// The members of the groups of one multicast LID that the switches do not serve, and the groups without members.
+fn not_served(
+    checker: &mut Checker<'_>,
+    records: &[&McMemberRecord],
+    served: &[PortRef],
+    by_guid: &BTreeMap<Guid, PortRef>,
+) {
+    // Subnet administration hides the members from askers without the SM_Key.
+    let members: BTreeSet<Gid> = records.iter().map(|record| record.port_gid()).collect();
+    let members = members.into_iter().filter(|gid| gid.guid() != Guid::NONE);
+    let members: Vec<Gid> = members.collect();
+    let of = |record: &McMemberRecord| {
+        let (mgid, mlid) = (record.mgid(), record.mlid());
+        format!("group {mgid} (LID {mlid:#})")
+    };
+    if members.is_empty() && served.is_empty() {
+        for record in records {
+            let message = format!("{} has no member that a switch forwards to", of(record));
+            let action = "nothing, if hosts are yet to join it";
+            let place = checker.own_place();
+            let finding = Finding::new(Check::Multicast, Severity::Info, place, message, action);
+            checker.add(finding.value(record.mlid().to_string()));
+        }
+    }
+    // Packets of a group with one member go nowhere else.
+    for record in records.iter().filter(|_| members.len() > 1) {
+        let receives = JoinState::FULL_MEMBER | JoinState::NON_MEMBER;
+        let guid = record.port_gid().guid();
+        if guid == Guid::NONE || !record.join_state().intersects(receives) {
+            continue;
+        }
+        let (place, message) = match by_guid.get(&guid) {
+            Some(at) if served.contains(at) => continue,
+            Some(&at) => (
+                checker.place(at),
+                format!(
+                    "the port is a member of {} and gets none of its packets",
+                    of(record)
+                ),
+            ),
+            None => (
+                checker.own_place(),
+                format!(
+                    "port {guid}, a member of {}, is not in the subnet",
+                    of(record)
+                ),
+            ),
+        };
+        let finding = Finding::new(Check::Multicast, Severity::Error, place, message, ACTION);
+        checker.add(finding.value(record.mgid().to_string()));
+    }
 }
 
 fn group(checker: &mut Checker<'_>, mlid: Lid, tree: &Tree) {

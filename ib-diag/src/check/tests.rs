@@ -7,11 +7,12 @@ use std::{
 
 use ib_mad::PortCounters;
 use ib_routing::{NodeIdx, PortRef, format::ibnetdiscover};
+use ib_sa::{JoinState, McMemberRecord};
 use ib_smp::{
     DrPath, LinkWidthActive, MftModifier, MulticastForwardingTable, PartitionKeyTable, PortState,
     SmInfo, SmState,
 };
-use ib_wire::{Guid, Lid, Mtu, PKey, PortNum, Vl};
+use ib_wire::{Gid, GidPrefix, Guid, Lid, Mtu, PKey, PortNum, Vl};
 
 use super::{Check, CheckOptions, Finding, Severity, check};
 use crate::{
@@ -370,15 +371,97 @@ fn members_of_a_group_that_no_tree_joins_are_an_error() {
     let mut snapshot = clean();
     let (a, b) = hosts(&snapshot);
     for host in [a, b] {
-        let leaf = snapshot.port(host).unwrap().peer.unwrap();
-        let mut block = MulticastForwardingTable::default();
-        let position = leaf.port.0 / 16;
-        block.set_port_mask_block(0, 1 << (leaf.port.0 % 16));
-        let node = snapshot.nodes.find_mut(leaf.node).unwrap();
-        node.mft.insert(MftModifier { position, block: 0 }, block);
+        serve(&mut snapshot, host);
     }
     let found = only(&snapshot, Check::Multicast);
     assert_eq!((found.len(), found[0].severity), (1, Severity::Error));
+}
+
+/// The switch of a host sends it the packets of the first group.
+fn serve(snapshot: &mut Snapshot, host: PortRef) {
+    let leaf = snapshot.port(host).unwrap().peer.unwrap();
+    let mut block = MulticastForwardingTable::default();
+    let position = leaf.port.0 / 16;
+    block.set_port_mask_block(0, 1 << (leaf.port.0 % 16));
+    let node = snapshot.nodes.find_mut(leaf.node).unwrap();
+    node.mft.insert(MftModifier { position, block: 0 }, block);
+}
+
+/// What subnet administration says of a member of the first group; of the group alone if the GUID is 0.
+fn member(guid: Guid, join_state: JoinState) -> McMemberRecord {
+    let mut record = McMemberRecord::default();
+    record
+        .set_mlid(Lid::MULTICAST_MIN)
+        .set_mgid("ff12:401b:ffff::ffff:ffff".parse().unwrap())
+        .set_port_gid(Gid::new(GidPrefix::default(), guid))
+        .set_join_state(join_state);
+    record
+}
+
+fn of_groups(snapshot: &Snapshot, groups: Vec<McMemberRecord>) -> Vec<(Severity, Option<Guid>)> {
+    let options = CheckOptions {
+        groups: Some(groups),
+        ..CheckOptions::default()
+    };
+    let report = check(snapshot, None, &options);
+    assert!(report.checked[&Check::Multicast] <= 1);
+    let found = report.findings.into_iter();
+    found
+        .filter(|finding| finding.check == Check::Multicast)
+        .map(|finding| (finding.severity, finding.place.node_guid))
+        .collect()
+}
+
+#[test]
+fn members_that_subnet_administration_knows_and_no_switch_serves_are_errors() {
+    let mut snapshot = clean();
+    let (a, b) = hosts(&snapshot);
+    let guid = |at| snapshot.port(at).unwrap().guid;
+    let (first, second) = (guid(a), guid(b));
+    let node = snapshot.node(b.node).unwrap().guid();
+    let full = JoinState::FULL_MEMBER;
+    // A group that is there before its members is a note, and one with a single member is none.
+    let own = snapshot
+        .node(snapshot.own_port.unwrap().node)
+        .unwrap()
+        .guid();
+    let empty = of_groups(
+        &snapshot,
+        Vec::from([member(Guid::NONE, JoinState::empty())]),
+    );
+    assert_eq!(empty, [(Severity::Info, Some(own))]);
+    assert_eq!(of_groups(&snapshot, Vec::from([member(first, full)])), []);
+    // One of two members is served.
+    serve(&mut snapshot, a);
+    let both = Vec::from([member(first, full), member(second, full)]);
+    assert_eq!(of_groups(&snapshot, both), [(Severity::Error, Some(node))]);
+    // Who only sends gets none of the packets.
+    let sender = member(second, JoinState::SEND_ONLY_NON_MEMBER);
+    assert_eq!(
+        of_groups(&snapshot, Vec::from([member(first, full), sender])),
+        []
+    );
+    // A member that has left the subnet without leaving the group.
+    let gone = Vec::from([member(first, full), member(Guid(0xdead), full)]);
+    assert_eq!(of_groups(&snapshot, gone), [(Severity::Error, Some(own))]);
+}
+
+#[test]
+fn a_group_that_only_the_switches_know_is_a_warning() {
+    let mut snapshot = clean();
+    let (a, _) = hosts(&snapshot);
+    serve(&mut snapshot, a);
+    let own = snapshot
+        .node(snapshot.own_port.unwrap().node)
+        .unwrap()
+        .guid();
+    assert_eq!(
+        of_groups(&snapshot, Vec::new()),
+        [(Severity::Warning, Some(own))]
+    );
+    // Its members are hidden from an asker without the SM_Key: there is nothing to compare.
+    let hidden = Vec::from([member(Guid::NONE, JoinState::empty())]);
+    assert_eq!(of_groups(&snapshot, hidden), []);
 }
 
 #[test]
