@@ -274,6 +274,34 @@ fn torus_2qos_passes_broken_links_and_names_a_switch_without_place() {
     );
 }
 
+/// OpenSM 3.3.23 without a torus-2QoS.conf reports `ERR 4E11: Opening /etc/opensm/torus-2QoS.conf` and configures min-hop.
+#[test]
+fn torus_2qos_without_a_configuration_leaves_the_fabric_to_the_next_engine() {
+    let fabric = fabric("gen-torus-5x5");
+    let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+    let by = |no_fallback| {
+        let chain = [engine::TORUS_2QOS.clone()];
+        engine::chain::route(
+            &chain,
+            no_fallback,
+            &fabric,
+            &lids,
+            &RouteOptions::default(),
+        )
+    };
+    let chosen = by(false).unwrap();
+    assert_eq!(chosen.routes.engine().name(), "minhop");
+    let [(failed, error)] = &chosen.failed[..] else {
+        panic!("{:?}", chosen.failed);
+    };
+    assert_eq!(failed.name(), "torus-2QoS");
+    assert!(
+        error.to_string().contains("torus_config is missing"),
+        "{error}"
+    );
+    assert_eq!(by(true).unwrap_err().to_string(), error.to_string());
+}
+
 /// OpenSM 3.3.23 with the same files: routes on the busiest link by sssp and dfsssp, which share their
 /// paths; by lash, and its VLs; and by nue on one VL.
 const OPENSM: &[(&str, u64, u64, u8, u64)] = &[
