@@ -29,7 +29,6 @@ mod engine_args;
 mod error;
 mod fabric_spec;
 mod files;
-mod hex;
 mod interrupt;
 mod log;
 mod nearest;

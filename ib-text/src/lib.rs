@@ -4,7 +4,7 @@
 //! [`dissect`] names the structures of a management datagram, by the tables of the crates below. A structure is
 //! described by its [`Layout`](ib_wire::table::Layout); [`FieldPrinter`] prints all of its fields as JSON,
 //! [`Columns`] a few chosen ones, [`ReadablePrinter`] names and units beside the numbers. All of them append to a
-//! [`Line`], which is as fast as memory.
+//! [`Line`], which is as fast as memory. [`Encoder`] makes bytes of the JSON again.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -21,15 +21,21 @@ mod constant;
 mod cursor;
 mod digits;
 pub mod dissect;
+mod encode;
 mod field_name;
 mod fields;
+pub mod hex;
 mod line;
 pub mod meaning;
+#[cfg(feature = "arbitrary")]
+#[doc(hidden)]
+pub mod properties;
 mod readable;
 
 pub use columns::Columns;
 pub use constant::Constant;
 pub use cursor::Cursor;
+pub use encode::{EncodeError, Encoder};
 pub use field_name::{FieldName, FieldNameError, plain};
 pub use fields::{FieldFormat, FieldPrinter, Style};
 pub use line::Line;

@@ -6,10 +6,11 @@ use std::{
     path::Path,
 };
 
+use ib_text::hex;
 use ib_transport::capture::CaptureReader;
 use ib_wire::Start;
 
-use crate::{error::CliError, files::without_mark, hex, output::stderr};
+use crate::{error::CliError, files::without_mark, output::stderr};
 
 /// How many bytes of cases make a batch: with their text they stay in the processor's cache.
 const BATCH: usize = 1 << 15;
