@@ -6,13 +6,14 @@ use std::{
 };
 
 use ib_routing::{
-    Fabric, PortRef, SwitchIdx,
+    Fabric, NodeIdx, PortRef, SwitchIdx,
     cluster::{self, ClusterConfig, Clusters},
     generate::FabricSpec,
     index::IdxVec,
     verify,
     verify::Permission,
 };
+use ib_sim::Sim;
 use ib_testkit::lab::clusters::Confined;
 use ib_wire::Lid;
 use proptest::{collection::vec, prelude::*, sample::Index};
@@ -76,6 +77,66 @@ fn inner_cables(
     };
     let cables = fabric.links().filter(is_inside);
     cables.map(|(one, _)| one).collect()
+}
+
+/// What fails inside a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Failure {
+    /// The cable at this port is pulled.
+    Cable(PortRef),
+    /// The node loses its power.
+    Node(NodeIdx),
+}
+
+/// The cables of a cluster, and its nodes all of whose cables are inside: a node at the boundary takes links of the
+/// neighbours down with it. The manager's own host stays on.
+fn failures(
+    fabric: &Fabric,
+    cluster_of: &IdxVec<SwitchIdx, usize>,
+    cluster: usize,
+    manager: NodeIdx,
+) -> Vec<Failure> {
+    let inner = inner_cables(fabric, cluster_of, cluster);
+    let is_inner =
+        |&(end, other): &(PortRef, PortRef)| inner.contains(&end) || inner.contains(&other);
+    let nodes = inner.iter().flat_map(|&cable| {
+        let peer = fabric.port(cable).and_then(|port| port.peer);
+        [Some(cable.node), peer.map(|peer| peer.node)]
+    });
+    let nodes: BTreeSet<NodeIdx> = nodes.flatten().filter(|&node| node != manager).collect();
+    let nodes = nodes
+        .into_iter()
+        .filter(|&node| cables_of(fabric, node).all(|cable| is_inner(&cable)));
+    let cables = inner.iter().copied().map(Failure::Cable);
+    cables.chain(nodes.map(Failure::Node)).collect()
+}
+
+/// The cables of a node: its own end, then the other.
+fn cables_of(fabric: &Fabric, node: NodeIdx) -> impl Iterator<Item = (PortRef, PortRef)> {
+    fabric.links().filter_map(move |(one, other)| match node {
+        _ if one.node == node => Some((one, other)),
+        _ if other.node == node => Some((other, one)),
+        _ => None,
+    })
+}
+
+/// The cables that carry nothing after these failures, by one end.
+fn dead_cables(fabric: &Fabric, failed: &BTreeSet<Failure>) -> BTreeSet<PortRef> {
+    let cables = failed.iter().flat_map(|failure| match *failure {
+        Failure::Cable(cable) => vec![cable],
+        Failure::Node(node) => cables_of(fabric, node).map(|(own, _)| own).collect(),
+    });
+    cables.collect()
+}
+
+/// Lets a failure happen, or ends it.
+fn apply(sim: &mut Sim, failure: Failure, is_over: bool) {
+    match (failure, is_over) {
+        (Failure::Cable(cable), false) => sim.unlink(cable).unwrap(),
+        (Failure::Cable(cable), true) => assert!(sim.relink(cable).unwrap()),
+        (Failure::Node(node), false) => sim.power_off(node),
+        (Failure::Node(node), true) => sim.power_on(node),
+    }
 }
 
 /// Whether the switches of a cluster are connected inside it, without these cables.
@@ -145,23 +206,22 @@ proptest! {
         confined.settle();
         assert_whole(&confined, &BTreeSet::new());
         confined.forget();
-        let cables = inner_cables(&confined.fabric, &cluster_of, failing);
-        let mut pulled = BTreeSet::new();
-        for (cable, pause) in script {
-            let cable = *cable.get(&cables);
-            confined.sim.with(|sim| match pulled.remove(&cable) {
-                true => assert!(sim.relink(cable).unwrap()),
-                false => {
-                    sim.unlink(cable).unwrap();
-                    pulled.insert(cable);
-                }
-            });
+        let manager_port = confined.managers[failing].1.at;
+        let failures = failures(&confined.fabric, &cluster_of, failing, manager_port.node);
+        let mut failed = BTreeSet::new();
+        for (failure, pause) in script {
+            let failure = *failure.get(&failures);
+            let is_over = failed.remove(&failure);
+            if !is_over {
+                failed.insert(failure);
+            }
+            confined.sim.with(|sim| apply(sim, failure, is_over));
             confined.run_for(Duration::from_millis(pause));
             confined.assert_confined();
         }
+        let pulled = dead_cables(&confined.fabric, &failed);
         confined.run_for(Duration::from_secs(30));
         confined.assert_confined();
-        let manager_port = confined.managers[failing].1.at;
         let is_cut_off = pulled.iter().any(|&cable| {
             let peer = confined.fabric.port(cable).and_then(|port| port.peer);
             cable == manager_port || peer == Some(manager_port)
@@ -170,8 +230,8 @@ proptest! {
             assert_whole(&confined, &pulled);
         }
         confined.sim.with(|sim| {
-            for &cable in &pulled {
-                assert!(sim.relink(cable).unwrap());
+            for &failure in &failed {
+                apply(sim, failure, true);
             }
         });
         confined.settle();
