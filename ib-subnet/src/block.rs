@@ -79,7 +79,7 @@ impl Subnet {
                 if let (Ok((info, _)), Some(switch)) =
                     (SwitchInfo::parse(data, 0), self.switch_mut(of.port.node))
                 {
-                    switch.info = Some(*info);
+                    switch.set_info(*info);
                 }
             }
             PortInfo::ID => {
@@ -89,26 +89,24 @@ impl Subnet {
             }
             MlnxExtPortInfo::ID => {
                 if let Some(port) = self.port_mut(of.port) {
-                    port.vendor_speeds = Some(MlnxExtPortInfo::from_bytes(*data));
+                    port.set_vendor_speeds(MlnxExtPortInfo::from_bytes(*data));
                 }
             }
             LinearForwardingTable::ID => {
                 if let Some(switch) = self.switch_mut(of.port.node) {
-                    switch.lft.set(low_half(of.modifier), *data);
+                    switch.lft_mut().set(low_half(of.modifier), *data);
                 }
             }
             MulticastForwardingTable::ID => {
                 if let Some(switch) = self.switch_mut(of.port.node) {
-                    switch
-                        .mft
-                        .insert(MftModifier::from_bits(of.modifier), *data);
+                    switch.set_mft_block(MftModifier::from_bits(of.modifier), *data);
                 }
             }
             PartitionKeyTable::ID => {
                 if let (Some(modifier), Some(port)) =
                     (PKeyModifier::from_bits(of.modifier), self.port_mut(of.port))
                 {
-                    port.p_key_table.set(modifier.block, *data);
+                    port.p_key_table_mut().set(modifier.block, *data);
                 }
             }
             SlToVlMappingTable::ID => {
@@ -124,7 +122,7 @@ impl Subnet {
                     VlArbitrationModifier::from_bits(of.modifier),
                     self.port_mut(of.port),
                 ) {
-                    port.vl_arbitration
+                    port.vl_arbitration_mut()
                         .set(arbitration_block(modifier.half), *data);
                 }
             }
@@ -137,23 +135,20 @@ impl Subnet {
         match of.attribute {
             LinearForwardingTable::ID => {
                 if let Some(switch) = self.switch_mut(of.port.node) {
-                    switch.lft.forget(low_half(of.modifier));
+                    switch.lft_mut().forget(low_half(of.modifier));
                 }
             }
             MulticastForwardingTable::ID => {
                 if let Some(switch) = self.switch_mut(of.port.node) {
-                    switch.mft.remove(&MftModifier::from_bits(of.modifier));
-                    switch.is_fresh = false;
+                    switch.forget_mft_block(MftModifier::from_bits(of.modifier));
                 }
             }
             SlToVlMappingTable::ID => {
                 if let Some(switch) = self.switch_mut(of.port.node) {
                     let all = of.modifier == SlToVlModifier::All.bits();
-                    switch
-                        .sl_to_vl
-                        .retain(|&(_, output), _| !all && output != of.port.port);
+                    switch.forget_sl_to_vl((!all).then_some(of.port.port));
                 } else if let Some(port) = self.port_mut(of.port) {
-                    port.sl_to_vl = None;
+                    port.set_sl_to_vl(None);
                 }
             }
             VlArbitrationTable::ID => {
@@ -161,14 +156,15 @@ impl Subnet {
                     VlArbitrationModifier::from_bits(of.modifier),
                     self.port_mut(of.port),
                 ) {
-                    port.vl_arbitration.forget(arbitration_block(modifier.half));
+                    port.vl_arbitration_mut()
+                        .forget(arbitration_block(modifier.half));
                 }
             }
             PartitionKeyTable::ID => {
                 if let (Some(modifier), Some(port)) =
                     (PKeyModifier::from_bits(of.modifier), self.port_mut(of.port))
                 {
-                    port.p_key_table.forget(modifier.block);
+                    port.p_key_table_mut().forget(modifier.block);
                 }
             }
             _ => {}
@@ -184,27 +180,26 @@ impl Subnet {
         let Some(node) = self.node_mut(port.node) else {
             return;
         };
-        let num_ports = node.info.num_ports();
-        match (&mut node.switch, modifier) {
+        let num_ports = node.info().num_ports();
+        match (node.switch_mut(), modifier) {
             (Some(switch), SlToVlModifier::Pair { input, output }) => {
-                switch.sl_to_vl.insert((input, output), *table);
+                switch.set_sl_to_vl(input, output, *table);
             }
             (Some(switch), SlToVlModifier::AllInputs { output }) => {
                 for input in (0..=num_ports).map(PortNum) {
-                    switch.sl_to_vl.insert((input, output), *table);
+                    switch.set_sl_to_vl(input, output, *table);
                 }
             }
             (Some(switch), SlToVlModifier::All) => {
                 for input in (0..=num_ports).map(PortNum) {
-                    let outputs = (0..=num_ports).map(PortNum);
-                    switch
-                        .sl_to_vl
-                        .extend(outputs.map(|output| ((input, output), *table)));
+                    for output in (0..=num_ports).map(PortNum) {
+                        switch.set_sl_to_vl(input, output, *table);
+                    }
                 }
             }
             (None, SlToVlModifier::Pair { .. }) => {
                 if let Some(port) = self.port_mut(port) {
-                    port.sl_to_vl = Some(*table);
+                    port.set_sl_to_vl(Some(*table));
                 }
             }
             _ => {}

@@ -120,7 +120,7 @@ impl Subnet {
 
     /// The M_Key that a port's device showed when it was read last.
     fn shown_m_key(&self, port: PortId) -> Option<MKey> {
-        let key = self.port(self.guarding(port)?)?.info.as_ref()?.m_key();
+        let key = self.port(self.guarding(port)?)?.info()?.m_key();
         (key != MKey(0)).then_some(key)
     }
 
@@ -129,7 +129,7 @@ impl Subnet {
     /// `own`.
     #[must_use]
     pub fn m_key_behind(&self, port: PortId, own: MKey) -> MKey {
-        let shown = || self.shown_m_key(self.port(port)?.peer?);
+        let shown = || self.shown_m_key(self.port(port)?.peer()?);
         let kept = || {
             let (guid, _) = self.m_keys.neighbors.get(&self.cable_end(port)?)?;
             self.m_keys.by_port.get(guid).copied()

@@ -1,34 +1,35 @@
 //! Nodes and ports of a subnet, as far as they are known.
 
-use alloc::{collections::BTreeMap, vec, vec::Vec};
+mod port;
+mod switch;
 
-use ib_smp::{
-    DrPath, MftModifier, MlnxExtPortInfo, NodeDescription, NodeInfo, NodeType, PortInfo, PortState,
-    SlToVlMappingTable, SwitchInfo,
-};
-use ib_wire::{Guid, PKey, PortNum, addr::LidRange};
+use alloc::{vec, vec::Vec};
 
-use crate::{KnownTable, PortId, route::Reach};
+use ib_smp::{DrPath, NodeDescription, NodeInfo, NodeType};
+use ib_wire::PortNum;
+
+pub use self::{port::Port, switch::Switch};
+use crate::{PortId, route::Reach};
 
 /// One node of a subnet.
 #[derive(Clone, Debug)]
 pub struct Node {
-    pub(crate) info: NodeInfo,
-    pub(crate) description: NodeDescription,
-    pub(crate) switch: Option<Switch>,
-    pub(crate) reach: Reach,
-    pub(crate) found_via: Option<PortId>,
-    pub(crate) trust: Trust,
-    pub(crate) all_speeds: AllSpeeds,
-    pub(crate) silent: bool,
+    info: NodeInfo,
+    description: NodeDescription,
+    switch: Option<Switch>,
+    reach: Reach,
+    found_via: Option<PortId>,
+    trust: Trust,
+    all_speeds: AllSpeeds,
+    silent: bool,
     /// Number of the walk in which the node was last read.
-    pub(crate) read_in: u32,
-    pub(crate) ports: Vec<Port>,
+    read_in: u32,
+    ports: Vec<Port>,
 }
 
 /// Whether a node's GUID can be trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Trust {
+enum Trust {
     /// No answer contradicts the GUID.
     #[default]
     Given,
@@ -43,7 +44,7 @@ pub(crate) enum Trust {
 ///
 /// Older devices refuse the bit, so it is set only for those that announce such speeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum AllSpeeds {
+enum AllSpeeds {
     /// The device has announced no such speeds; the bit is not set.
     #[default]
     Unasked,
@@ -53,70 +54,7 @@ pub(crate) enum AllSpeeds {
     Refused,
 }
 
-/// SwitchInfo and tables of a switch.
-#[derive(Clone, Debug, Default)]
-pub struct Switch {
-    pub(crate) info: Option<SwitchInfo>,
-    pub(crate) lft: KnownTable,
-    pub(crate) mft: BTreeMap<MftModifier, [u8; 64]>,
-    pub(crate) is_fresh: bool,
-    /// Whether routes to nodes further away may begin with a LID-routed part to this switch.
-    pub(crate) is_start: bool,
-    /// Whether PortStateChange was cleared after the ports were read: a change in between has left no mark.
-    pub(crate) ports_unsure: bool,
-    pub(crate) sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
-}
-
-impl Switch {
-    /// Makes the content of all tables unknown.
-    pub(crate) fn forget_tables(&mut self) {
-        self.lft = KnownTable::default();
-        self.mft.clear();
-        self.sl_to_vl.clear();
-    }
-}
-
-/// One port of a node.
-#[derive(Clone, Debug, Default)]
-pub struct Port {
-    pub(crate) info: Option<PortInfo>,
-    pub(crate) guid: Guid,
-    pub(crate) peer: Option<PortId>,
-    pub(crate) reach: Option<Reach>,
-    pub(crate) neighbor_silent: bool,
-    pub(crate) lids: Option<LidRange>,
-    pub(crate) reregistered: bool,
-    pub(crate) was_active: bool,
-    pub(crate) fdr10: bool,
-    pub(crate) vendor_speeds: Option<MlnxExtPortInfo>,
-    pub(crate) sl_to_vl: Option<SlToVlMappingTable>,
-    pub(crate) vl_arbitration: KnownTable,
-    pub(crate) p_key_table: KnownTable,
-    /// Number of the walk in which PortInfo was last read.
-    pub(crate) read_in: u32,
-    /// Number of the walk in which PortInfo was last requested.
-    pub(crate) asked_in: u32,
-    /// Number of the walk in which the cable was last confirmed.
-    pub(crate) linked_in: u32,
-}
-
 impl Node {
-    pub(crate) fn new(info: NodeInfo, reach: Reach) -> Self {
-        let is_switch = info.node_type() == NodeType::SWITCH;
-        Self {
-            switch: is_switch.then(Switch::default),
-            ports: vec![Port::default(); usize::from(info.num_ports()).saturating_add(1)],
-            description: NodeDescription::default(),
-            info,
-            reach,
-            found_via: None,
-            trust: Trust::Given,
-            all_speeds: AllSpeeds::Unasked,
-            silent: false,
-            read_in: 0,
-        }
-    }
-
     /// NodeInfo as the first port that answered reported it.
     #[must_use]
     pub const fn info(&self) -> &NodeInfo {
@@ -178,168 +116,124 @@ impl Node {
     }
 }
 
-impl Switch {
-    /// SwitchInfo; `None` until it is known.
-    #[must_use]
-    pub const fn info(&self) -> Option<&SwitchInfo> {
-        self.info.as_ref()
+/// Changes by [`Subnet`](crate::Subnet) and [`Walk`](crate::Walk).
+impl Node {
+    /// A node that answered along a route, by the cable at the port `found_via`.
+    pub(crate) fn new(info: NodeInfo, reach: Reach, found_via: Option<PortId>) -> Self {
+        let is_switch = info.node_type() == NodeType::SWITCH;
+        Self {
+            switch: is_switch.then(Switch::default),
+            ports: vec![Port::default(); usize::from(info.num_ports()).saturating_add(1)],
+            description: NodeDescription::default(),
+            info,
+            reach,
+            found_via,
+            trust: Trust::Given,
+            all_speeds: AllSpeeds::Unasked,
+            silent: false,
+            read_in: 0,
+        }
     }
 
-    /// The known blocks of the switch's linear forwarding table.
-    #[must_use]
-    pub const fn lft(&self) -> &KnownTable {
-        &self.lft
+    /// Begins a walk: a silent node is asked again. A walk of everything also trusts its GUID again.
+    pub(crate) const fn begin_walk(&mut self, everything: bool) {
+        self.silent = false;
+        if everything {
+            self.trust = Trust::Given;
+            self.all_speeds = AllSpeeds::Unasked;
+        }
     }
 
-    /// The known blocks of the switch's multicast forwarding table, by block and position.
-    #[must_use]
-    pub const fn mft(&self) -> &BTreeMap<MftModifier, [u8; 64]> {
-        &self.mft
+    /// Records that the walk reads the node.
+    pub(crate) const fn note_read(&mut self, walk: u32) {
+        self.read_in = walk;
     }
 
-    /// Whether the switch had just been started when it was first seen: blocks that have not been written since
-    /// are empty then.
-    #[must_use]
-    pub const fn is_fresh(&self) -> bool {
-        self.is_fresh
+    /// Whether the walk reads the node.
+    pub(crate) const fn is_read_in(&self, walk: u32) -> bool {
+        self.read_in == walk
     }
 
-    /// The known SLtoVL tables by input and output port.
-    #[must_use]
-    pub const fn sl_to_vl(&self) -> &BTreeMap<(PortNum, PortNum), SlToVlMappingTable> {
-        &self.sl_to_vl
-    }
-}
-
-impl Port {
-    /// PortInfo; `None` until it is known. ClientReregister is cleared in it, because devices return the bit as
-    /// it was written.
-    #[must_use]
-    pub const fn info(&self) -> Option<&PortInfo> {
-        self.info.as_ref()
+    pub(crate) const fn set_info(&mut self, info: NodeInfo) {
+        self.info = info;
     }
 
-    /// The port's GUID; zero for the external ports of a switch.
-    #[must_use]
-    pub const fn guid(&self) -> Guid {
-        self.guid
+    pub(crate) const fn set_description(&mut self, description: NodeDescription) {
+        self.description = description;
     }
 
-    /// The port at the other end of the cable, if it is known.
-    #[must_use]
-    pub const fn peer(&self) -> Option<PortId> {
-        self.peer
+    /// Whether another answer under the same GUID can come from this node: its type and number of ports are the same.
+    pub(crate) fn is_same_kind(&self, info: &NodeInfo) -> bool {
+        self.info.node_type() == info.node_type() && self.info.num_ports() == info.num_ports()
     }
 
-    /// Whether the link is up although the node at its other end does not answer.
-    #[must_use]
-    pub const fn is_neighbor_silent(&self) -> bool {
-        self.neighbor_silent
+    /// The stored route to the node.
+    pub(crate) const fn reach(&self) -> Reach {
+        self.reach
     }
 
-    /// The LIDs that were assigned to an end port.
-    #[must_use]
-    pub const fn lids(&self) -> Option<LidRange> {
-        self.lids
+    /// Records the route to the node. Returns whether it is another one than before.
+    pub(crate) fn set_reach(&mut self, reach: Reach, found_via: Option<PortId>) -> bool {
+        self.found_via = found_via;
+        core::mem::replace(&mut self.reach, reach) != reach
     }
 
-    /// Whether the host on the port has been asked to subscribe and join again since the port came up.
-    #[must_use]
-    pub const fn is_reregistered(&self) -> bool {
-        self.reregistered
+    /// Records that a request was not answered. Returns whether it is the first one since the last walk began.
+    pub(crate) const fn note_silence(&mut self) -> bool {
+        !core::mem::replace(&mut self.silent, true)
     }
 
-    /// Whether the port was Active when it was first seen: a manager has configured it before, so its tables are
-    /// worth reading.
-    #[must_use]
-    pub const fn was_active(&self) -> bool {
-        self.was_active
+    /// Whether no second answer contradicts the node's GUID.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trust != Trust::Lost
     }
 
-    /// Whether the link runs at FDR10 by the vendor's attribute; PortInfo shows FDR10 as QDR.
-    #[must_use]
-    pub const fn is_fdr10(&self) -> bool {
-        self.fdr10
+    /// Records that an answer contradicts the node's GUID. Returns whether it is the first one, after which the node is
+    /// asked again.
+    pub(crate) fn suspect(&mut self) -> bool {
+        let is_first = self.trust == Trust::Given;
+        if is_first {
+            self.trust = Trust::Checked;
+        }
+        is_first
     }
 
-    /// The vendor's attribute with FDR10; `None` if it was not read.
-    #[must_use]
-    pub const fn vendor_speeds(&self) -> Option<&MlnxExtPortInfo> {
-        self.vendor_speeds.as_ref()
+    /// Records that the node answered under another GUID.
+    pub(crate) const fn distrust(&mut self) {
+        self.trust = Trust::Lost;
     }
 
-    /// The SLtoVL table of a CA or router port; `None` if it is unknown.
-    #[must_use]
-    pub const fn sl_to_vl(&self) -> Option<&SlToVlMappingTable> {
-        self.sl_to_vl.as_ref()
+    /// Records that the device announces speeds beyond HDR. Returns whether it is asked for them from now on.
+    pub(crate) fn ask_all_speeds(&mut self) -> bool {
+        let is_first = self.all_speeds == AllSpeeds::Unasked;
+        if is_first {
+            self.all_speeds = AllSpeeds::Asked;
+        }
+        is_first
     }
 
-    /// The known blocks of the VL arbitration table: 0 and 1 are the low-priority halves, 2 and 3 the
-    /// high-priority halves.
-    #[must_use]
-    pub const fn vl_arbitration(&self) -> &KnownTable {
-        &self.vl_arbitration
+    /// Records that the device refuses to be asked for speeds beyond HDR.
+    pub(crate) const fn refuse_all_speeds(&mut self) {
+        self.all_speeds = AllSpeeds::Refused;
     }
 
-    /// The known blocks of the P_Key table.
-    #[must_use]
-    pub const fn p_key_table(&self) -> &KnownTable {
-        &self.p_key_table
+    /// Makes the tables unknown that a switch loses when it is restarted.
+    pub(crate) fn note_restart(&mut self) {
+        if let Some(switch) = &mut self.switch {
+            switch.note_restart();
+        }
+        self.ports.iter_mut().for_each(Port::forget_tables);
     }
 
-    /// Records PortInfo. A port that is not Active may have been restarted, so its tables become unknown.
-    pub(crate) fn set_info(&mut self, mut info: PortInfo) {
-        info.set_client_reregister(false);
-        self.info = Some(info);
+    pub(crate) const fn switch_mut(&mut self) -> Option<&mut Switch> {
+        self.switch.as_mut()
     }
 
-    /// Makes all values unknown that a restart of the port changes.
-    pub(crate) fn forget_tables(&mut self) {
-        self.reregistered = false;
-        self.was_active = false;
-        self.sl_to_vl = None;
-        self.vl_arbitration = KnownTable::default();
-        self.p_key_table = KnownTable::default();
+    pub(crate) fn port_mut(&mut self, port: PortNum) -> Option<&mut Port> {
+        self.ports.get_mut(usize::from(port.0))
     }
 
-    /// The keys of the partitions of the port. A table that was never read counts as holding the default key, as
-    /// after a reset.
-    pub fn p_keys(&self) -> impl Iterator<Item = PKey> + '_ {
-        let blocks = self.p_key_table.blocks();
-        let known = blocks.flat_map(|(_, bytes)| bytes.as_chunks().0);
-        let known = known.map(|&key| PKey(u16::from_be_bytes(key)));
-        let default = self.p_key_table.is_empty().then_some(PKey::DEFAULT_FULL);
-        known.filter(|key| key.base() != 0).chain(default)
-    }
-
-    /// Whether the port is a full or limited member of the partition of a key.
-    #[must_use]
-    pub fn has_p_key(&self, p_key: PKey) -> bool {
-        self.p_keys().any(|own| own.base() == p_key.base())
-    }
-
-    /// The key by which packets pass between two ports: that of the partition of `wanted` if one is given,
-    /// otherwise the first that both ports have. The membership bit is that of this port.
-    #[must_use]
-    pub fn shared_p_key(&self, other: &Self, wanted: Option<PKey>) -> Option<PKey> {
-        self.p_keys().find(|own| {
-            wanted.is_none_or(|wanted| wanted.base() == own.base())
-                && other.p_keys().any(|key| key.matches(*own))
-        })
-    }
-
-    /// Logical state as it was last seen; Down if PortInfo is unknown.
-    #[must_use]
-    pub fn state(&self) -> PortState {
-        self.info.map_or(PortState::DOWN, |info| info.port_state())
-    }
-
-    /// Whether the link is up: Initialize, Armed or Active.
-    #[must_use]
-    pub fn is_up(&self) -> bool {
-        matches!(
-            self.state(),
-            PortState::INITIALIZE | PortState::ARMED | PortState::ACTIVE
-        )
+    pub(crate) fn ports_mut(&mut self) -> impl Iterator<Item = &mut Port> {
+        self.ports.iter_mut()
     }
 }

@@ -18,7 +18,6 @@ use ib_wire::{Guid, Lid, PortNum, addr::LidRange};
 use crate::{
     MKeys, Node, Port, SmpRoute, Switch,
     looks::Looks,
-    node::{AllSpeeds, Trust},
     route::{LidPart, Reach},
 };
 
@@ -150,7 +149,7 @@ impl Subnet {
     /// All switches with their numbers, in the order of the numbers.
     pub fn switches(&self) -> impl Iterator<Item = (NodeId, &Switch)> {
         self.nodes()
-            .filter_map(|(id, node)| Some((id, node.switch.as_ref()?)))
+            .filter_map(|(id, node)| Some((id, node.switch()?)))
     }
 
     /// All ports with their nodes, in order; they include port 0 of a CA, which does not exist.
@@ -177,7 +176,7 @@ impl Subnet {
     /// SwitchInfo and tables of the switch with this number.
     #[must_use]
     pub fn switch(&self, id: NodeId) -> Option<&Switch> {
-        self.node(id)?.switch.as_ref()
+        self.node(id)?.switch()
     }
 
     /// Whether a port has LIDs: a port of a CA or router, or port 0 of a switch.
@@ -198,7 +197,7 @@ impl Subnet {
     /// forwarding tables that lead there and back must be in place. The permission ends when the switch restarts.
     pub fn continue_from(&mut self, switch: NodeId) {
         if let Some(switch) = self.switch_mut(switch) {
-            switch.is_start = true;
+            switch.permit_start();
         }
     }
 
@@ -206,9 +205,9 @@ impl Subnet {
     /// [`continue_from`](Self::continue_from) helps.
     pub fn ends_of_reach(&self) -> impl Iterator<Item = PortId> {
         let unknown = self.ports().filter(|(id, node, port)| {
-            let is_last = node.reach.path.hop_count() == DrPath::MAX_HOPS;
+            let is_last = node.path().hop_count() == DrPath::MAX_HOPS;
             let is_external = node.is_switch() && id.port != PortNum::MANAGEMENT;
-            is_last && is_external && port.is_up() && port.peer.is_none()
+            is_last && is_external && port.is_up() && port.peer().is_none()
         });
         let ends = unknown.filter(|&(port, ..)| self.reach_behind(port).is_none());
         ends.map(|(port, ..)| port)
@@ -217,9 +216,9 @@ impl Subnet {
     /// The stored route to a port's agent.
     pub(crate) fn reach(&self, port: PortId) -> Option<Reach> {
         let node = self.node(port.node)?;
-        match node.switch {
-            Some(_) => Some(node.reach),
-            None => node.port(port.port)?.reach,
+        match node.switch() {
+            Some(_) => Some(node.reach()),
+            None => node.port(port.port)?.reach(),
         }
     }
 
@@ -229,7 +228,7 @@ impl Subnet {
         if let Some(path) = here.path.then(port.port) {
             return Some(Reach { path, ..here });
         }
-        let may_start = self.switch(port.node)?.is_start;
+        let may_start = self.switch(port.node)?.is_start();
         may_start.then_some(Reach {
             start: Some(port.node),
             path: DrPath::OWN_NODE.then(port.port)?,
@@ -248,7 +247,7 @@ impl Subnet {
     }
 
     fn lid_of(&self, port: PortId) -> Option<Lid> {
-        let lid = self.port(port)?.info.as_ref()?.lid();
+        let lid = self.port(port)?.info()?.lid();
         lid.is_unicast().then_some(lid)
     }
 
@@ -258,7 +257,7 @@ impl Subnet {
         PortAt {
             node_guid: self
                 .node(port.node)
-                .map_or(Guid::NONE, |node| node.info.node_guid()),
+                .map_or(Guid::NONE, |node| node.info().node_guid()),
             port_num: port.port,
         }
     }
@@ -268,7 +267,7 @@ impl Subnet {
     pub fn is_link(&self, port: PortId) -> bool {
         let ends = || {
             let here = self.port(port)?;
-            Some(here.is_up() && self.port(here.peer?)?.is_up())
+            Some(here.is_up() && self.port(here.peer()?)?.is_up())
         };
         ends().unwrap_or(false)
     }
@@ -281,23 +280,21 @@ impl Subnet {
             return true;
         }
         let first = self.node(id);
-        let route = core::iter::successors(first, |node| self.node(node.found_via?.node));
-        route
-            .take(self.nodes.len())
-            .all(|node| node.trust != Trust::Lost)
+        let route = core::iter::successors(first, |node| self.node(node.found_via()?.node));
+        route.take(self.nodes.len()).all(Node::is_trusted)
     }
 
     /// Records the LIDs that an end port was assigned.
     pub fn assign_lids(&mut self, port: PortId, lids: Option<LidRange>) {
         if let Some(port) = self.port_mut(port) {
-            port.lids = lids;
+            port.set_lids(lids);
         }
     }
 
     /// Records whether the host on a port was asked to subscribe and join again, or need not be asked.
     pub fn set_reregistered(&mut self, port: PortId) {
         if let Some(port) = self.port_mut(port) {
-            port.reregistered = true;
+            port.set_reregistered(true);
         }
     }
 
@@ -305,7 +302,7 @@ impl Subnet {
     /// the next [walk for changes](crate::Walk::changes) compares the states of its ports.
     pub fn set_ports_unsure(&mut self, switch: NodeId) {
         if let Some(switch) = self.switch_mut(switch) {
-            switch.ports_unsure = true;
+            switch.set_ports_unsure(true);
         }
     }
 
@@ -313,14 +310,14 @@ impl Subnet {
     /// [walk for changes](crate::Walk::changes) asks whether it answers.
     pub(crate) fn expect_neighbor(&mut self, port: PortId) {
         if let Some(port) = self.port_mut(port) {
-            port.neighbor_silent = port.is_up();
+            port.set_neighbor_silent(port.is_up());
         }
     }
 
     pub(crate) fn clear_ports_unsure(&mut self) {
         for node in self.nodes.iter_mut().flatten() {
-            if let Some(switch) = &mut node.switch {
-                switch.ports_unsure = false;
+            if let Some(switch) = node.switch_mut() {
+                switch.set_ports_unsure(false);
             }
         }
     }
@@ -330,8 +327,8 @@ impl Subnet {
     pub fn forget_registrations(&mut self) {
         self.note_change();
         let ports = self.nodes.iter_mut().flatten();
-        for port in ports.flat_map(|node| &mut node.ports) {
-            port.reregistered = false;
+        for port in ports.flat_map(Node::ports_mut) {
+            port.set_reregistered(false);
         }
     }
 
@@ -339,13 +336,13 @@ impl Subnet {
     /// began: one time-out is evidence enough about a node.
     pub fn set_silent(&mut self, id: NodeId) -> bool {
         let node = self.node_mut(id);
-        node.is_some_and(|node| !core::mem::replace(&mut node.silent, true))
+        node.is_some_and(Node::note_silence)
     }
 
     /// Reserves memory for the blocks of a switch's linear table up to `last`.
     pub fn reserve_lft(&mut self, id: NodeId, last: u16) {
         if let Some(switch) = self.switch_mut(id) {
-            switch.lft.reserve(last);
+            switch.lft_mut().reserve(last);
         }
     }
 
@@ -374,7 +371,7 @@ impl Subnet {
             let cables: Vec<(PortNum, PortId)> = node
                 .ports()
                 .filter(|&(port, _)| forwards || (id == own.node && port == own.port))
-                .filter_map(|(port, record)| Some((port, record.peer?)))
+                .filter_map(|(port, record)| Some((port, record.peer()?)))
                 .collect();
             for (port, peer) in cables {
                 let via = PortId { node: id, port };
@@ -388,16 +385,14 @@ impl Subnet {
                 };
                 if !far.is_switch()
                     && peer.node != own.node
-                    && let Some(port) = far.ports.get_mut(usize::from(peer.port.0))
+                    && let Some(port) = far.port_mut(peer.port)
                 {
-                    port.reach = Some(next);
+                    port.set_reach(next);
                 }
                 if !first {
                     continue;
                 }
-                far.found_via = Some(via);
-                if far.reach != next {
-                    far.reach = next;
+                if far.set_reach(next, Some(via)) {
                     changes.moved.push(peer.node);
                 }
                 queue.push_back(peer.node);
@@ -414,11 +409,7 @@ impl Subnet {
         self.walk = self.walk.wrapping_add(1);
         self.note_change();
         for node in self.nodes.iter_mut().flatten() {
-            node.silent = false;
-            if everything {
-                node.trust = Trust::Given;
-                node.all_speeds = AllSpeeds::Unasked;
-            }
+            node.begin_walk(everything);
         }
         if everything {
             self.distrusts = false;
@@ -432,7 +423,12 @@ impl Subnet {
 
     /// Adds an unknown node, or replaces a known one that reports another type or number of ports under the same
     /// GUID.
-    pub(crate) fn add(&mut self, info: NodeInfo, reach: Reach) -> NodeId {
+    pub(crate) fn add(
+        &mut self,
+        info: NodeInfo,
+        reach: Reach,
+        found_via: Option<PortId>,
+    ) -> NodeId {
         let guid = info.node_guid();
         let remembered = self.by_guid.get(&guid).copied();
         let id = remembered.unwrap_or_else(|| self.free_number());
@@ -443,7 +439,7 @@ impl Subnet {
         self.by_guid.insert(guid, id);
         self.note_change();
         if let Some(slot) = self.nodes.get_mut(id.index()) {
-            *slot = Some(Node::new(info, reach));
+            *slot = Some(Node::new(info, reach, found_via));
         }
         id
     }
@@ -464,7 +460,7 @@ impl Subnet {
 
     /// Forgets all facts about a node except its number.
     pub(crate) fn remove(&mut self, id: NodeId) {
-        if let Some(guid) = self.node(id).map(|node| node.info.node_guid()) {
+        if let Some(guid) = self.node(id).map(|node| node.info().node_guid()) {
             self.remove_at(id);
             self.gone.push_back(guid);
         }
@@ -477,13 +473,13 @@ impl Subnet {
         self.note_change();
         for (port, record) in node.ports() {
             let here = PortId { node: id, port };
-            if self.by_port_guid.get(&record.guid) == Some(&here) {
-                self.by_port_guid.remove(&record.guid);
+            if self.by_port_guid.get(&record.guid()) == Some(&here) {
+                self.by_port_guid.remove(&record.guid());
             }
-            if let Some(peer) = record.peer.and_then(|peer| self.port_mut(peer))
-                && peer.peer == Some(here)
+            if let Some(peer) = record.peer().and_then(|peer| self.port_mut(peer))
+                && peer.peer() == Some(here)
             {
-                peer.peer = None;
+                peer.disconnect();
             }
         }
         self.paths_stale = true;
@@ -498,8 +494,8 @@ impl Subnet {
             let Some(port) = self.port(here) else {
                 return false;
             };
-            match port.peer {
-                Some(peer) if peer != other && port.linked_in == walk => {
+            match port.peer() {
+                Some(peer) if peer != other && port.is_cable_confirmed_in(walk) => {
                     return false;
                 }
                 Some(peer) if peer != other => stale.push(here),
@@ -511,9 +507,7 @@ impl Subnet {
         }
         for (port, other) in [(a, b), (b, a)] {
             if let Some(port) = self.port_mut(port) {
-                port.peer = Some(other);
-                port.linked_in = walk;
-                port.neighbor_silent = false;
+                port.connect(other, walk);
             }
         }
         true
@@ -523,20 +517,20 @@ impl Subnet {
     pub(crate) fn has_older_cable(&self, a: PortId, b: PortId) -> bool {
         let other = |here, there| {
             let port: Option<&Port> = self.port(here);
-            port.is_some_and(|port| port.peer.is_some_and(|peer| peer != there))
+            port.is_some_and(|port| port.peer().is_some_and(|peer| peer != there))
         };
         other(a, b) || other(b, a)
     }
 
     /// Removes the cable at a port, from both its ends.
     pub(crate) fn unlink(&mut self, port: PortId) {
-        let peer = self.port_mut(port).and_then(|record| record.peer.take());
+        let peer = self.port_mut(port).and_then(Port::disconnect);
         let Some(peer) = peer else { return };
         self.paths_stale = true;
         if let Some(there) = self.port_mut(peer)
-            && there.peer == Some(port)
+            && there.peer() == Some(port)
         {
-            there.peer = None;
+            there.disconnect();
         }
     }
 
@@ -545,7 +539,7 @@ impl Subnet {
         let Some(port) = self.port_mut(at) else {
             return;
         };
-        let before = core::mem::replace(&mut port.guid, port_guid);
+        let before = port.set_guid(port_guid);
         if before != port_guid && self.by_port_guid.get(&before) == Some(&at) {
             self.by_port_guid.remove(&before);
         }
@@ -557,7 +551,7 @@ impl Subnet {
     pub(crate) fn distrust(&mut self, id: NodeId) {
         self.distrusts = true;
         if let Some(node) = self.node_mut(id) {
-            node.trust = Trust::Lost;
+            node.distrust();
         }
     }
 
@@ -572,11 +566,10 @@ impl Subnet {
     }
 
     pub(crate) fn switch_mut(&mut self, id: NodeId) -> Option<&mut Switch> {
-        self.node_mut(id)?.switch.as_mut()
+        self.node_mut(id)?.switch_mut()
     }
 
     pub(crate) fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
-        let node = self.node_mut(port.node)?;
-        node.ports.get_mut(usize::from(port.port.0))
+        self.node_mut(port.node)?.port_mut(port.port)
     }
 }

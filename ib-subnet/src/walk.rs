@@ -13,6 +13,10 @@
 //! state makes a partial walk [inconsistent](WalkOutcome::inconsistent); a walk of everything has to follow.
 
 mod answers;
+mod changes;
+mod node_info;
+mod port_info;
+mod tables;
 
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -23,7 +27,9 @@ use ib_mad::{Attribute, AttributeId, Mad, MadStatus, Method};
 use ib_smp::{DrPath, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, SwitchInfo};
 use ib_wire::{Guid, MKey, PortNum};
 
-use crate::{NodeId, PortAt, PortId, Read, ReadTarget, SmpRoute, Subnet, route::Reach};
+use crate::{
+    NodeId, Port, PortAt, PortId, Read, ReadTarget, SmpRoute, Subnet, Switch, route::Reach,
+};
 
 /// Options of a walk.
 #[derive(Clone, Debug)]
@@ -213,7 +219,7 @@ impl Walk {
             walk.ask(target, SwitchInfo::ID, 0);
         }
         for (port, node, _) in subnet.ports() {
-            let is_unsure = node.switch().is_some_and(|switch| switch.ports_unsure);
+            let is_unsure = node.switch().is_some_and(Switch::are_ports_unsure);
             if is_unsure {
                 walk.ask(ReadTarget::Port(port), PortInfo::ID, port.port.0.into());
             }
@@ -226,10 +232,10 @@ impl Walk {
         }
         // A type that no specification defines may be a passing fault of the device.
         for (id, node) in subnet.nodes() {
-            if !is_defined(node.info.node_type()) {
+            if !is_defined(node.info().node_type()) {
                 let here = PortId {
                     node: id,
-                    port: node.info.local_port_num(),
+                    port: node.info().local_port_num(),
                 };
                 walk.ask(ReadTarget::Port(here), NodeInfo::ID, 0);
             }
@@ -291,7 +297,7 @@ impl Walk {
         let ReadTarget::Behind(port) = read.target else {
             return;
         };
-        let is_known = subnet.port(port).is_some_and(|port| port.peer.is_some());
+        let is_known = subnet.port(port).is_some_and(|port| port.peer().is_some());
         let is_last = subnet.reach(port).is_some() && subnet.reach_behind(port).is_none();
         if is_last && !is_known && self.options.max_hops.is_none() {
             let at = subnet.port_at(port);
@@ -324,8 +330,8 @@ impl Walk {
         self.refresh_paths(subnet);
         let mut gone: Vec<NodeId> = Vec::new();
         for (id, node) in subnet.nodes() {
-            let missed = self.scope == Scope::Everything && node.read_in != self.number;
-            if missed || self.outcome.unreachable.contains(&node.info.node_guid()) {
+            let missed = self.scope == Scope::Everything && !node.is_read_in(self.number);
+            if missed || self.outcome.unreachable.contains(&node.info().node_guid()) {
                 gone.push(id);
             }
         }
@@ -333,13 +339,13 @@ impl Walk {
         gone.retain(|&id| {
             subnet
                 .node(id)
-                .is_none_or(|node| node.read_in != self.number)
+                .is_none_or(|node| !node.is_read_in(self.number))
         });
         for id in gone {
             let mut peers = Vec::new();
             if let Some(node) = subnet.node(id) {
-                self.outcome.vanished.push(node.info.node_guid());
-                peers.extend(node.ports().filter_map(|(_, port)| port.peer));
+                self.outcome.vanished.push(node.info().node_guid());
+                peers.extend(node.ports().filter_map(|(_, port)| port.peer()));
                 self.outcome
                     .changed
                     .extend(peers.iter().map(|peer| peer.node));
@@ -364,7 +370,7 @@ impl Walk {
 
     /// Removes the cable at a port.
     fn unlink(&mut self, subnet: &mut Subnet, port: PortId) {
-        let peer = subnet.port(port).and_then(|port| port.peer);
+        let peer = subnet.port(port).and_then(Port::peer);
         self.outcome.changed.insert(port.node);
         self.outcome.changed.extend(peer.map(|peer| peer.node));
         subnet.unlink(port);
@@ -375,16 +381,16 @@ impl Walk {
         let Some(node) = subnet.node_mut(id) else {
             return;
         };
-        node.read_in = self.number;
-        if let Some(switch) = &mut node.switch {
-            switch.ports_unsure = false;
+        node.note_read(self.number);
+        if let Some(switch) = node.switch_mut() {
+            switch.set_ports_unsure(false);
         }
-        let num_ports = node.info.num_ports();
+        let num_ports = node.info().num_ports();
         self.ask(ReadTarget::Port(PortId::management(id)), SwitchInfo::ID, 0);
         for port in (0..=num_ports).map(PortNum) {
             let port = PortId { node: id, port };
             if let Some(record) = subnet.port_mut(port) {
-                record.asked_in = self.number;
+                record.note_asked(self.number);
             }
             self.ask(ReadTarget::Port(port), PortInfo::ID, port.port.0.into());
         }
@@ -397,7 +403,7 @@ impl Walk {
             let node = subnet.node(port.node)?;
             // One time-out is evidence enough about a node.
             let asks_again = read.attribute == NodeInfo::ID;
-            if !asks_again && (node.silent || !subnet.is_steady(port.node)) {
+            if !asks_again && (node.is_silent() || !subnet.is_steady(port.node)) {
                 return None;
             }
             if read.attribute == PortInfo::ID && self.is_known_from_other_end(subnet, port) {
@@ -425,7 +431,9 @@ impl Walk {
         self.options.one_end
             && !subnet.is_end_port(port)
             && subnet.port(port).is_some_and(|record| {
-                record.peer.is_some() && record.linked_in == self.number && record.info.is_none()
+                record.peer().is_some()
+                    && record.is_cable_confirmed_in(self.number)
+                    && record.info().is_none()
             })
     }
 
@@ -437,7 +445,7 @@ impl Walk {
             ReadTarget::Port(port) => subnet.route(port),
             ReadTarget::Behind(port) => {
                 let record = subnet.port(port)?;
-                let is_known = record.peer.is_some() && record.linked_in == self.number;
+                let is_known = record.peer().is_some() && record.is_cable_confirmed_in(self.number);
                 let at = subnet.port_at(port);
                 let is_outside = self.options.boundary.contains(&(at.node_guid, at.port_num));
                 if is_known || is_outside || !subnet.is_steady(port.node) {
