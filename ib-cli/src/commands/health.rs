@@ -227,7 +227,7 @@ fn print(
 fn print_finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
     writeln!(
         out,
-        "{:<7}   {:<16}   {}",
+        "{:<7}   {:<17}   {}",
         finding.severity, finding.check, finding.place
     )?;
     if let Some(peer) = &finding.place.peer {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     error::{CliError, Verdict},
-    output::{json, place, table::Table},
+    output::{json, place, stderr, table::Table},
     source::{SourceArgs, find},
 };
 
@@ -68,6 +68,10 @@ pub fn run(args: LinksArgs, as_json: bool) -> Result<Verdict, CliError> {
     if as_json {
         let links: Vec<Value> = links.iter().map(|link| document(&snapshot, link)).collect();
         json::print(&mut out, &json!({ "links": links }))?;
+        return Ok(Verdict::Holds);
+    }
+    if links.is_empty() {
+        stderr::info("no link is as asked for");
         return Ok(Verdict::Holds);
     }
     let mut table = Table::new(["from", "to", "state", "width", "speed", "could"]);
