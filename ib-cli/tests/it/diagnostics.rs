@@ -332,6 +332,45 @@ fn errors_alone_show_what_all_counters_show_and_say_what_was_not_read() {
 }
 
 #[test]
+fn health_reads_the_groups_of_the_manager_that_runs() {
+    let fabric = Fabric::start("gen-ring-5");
+    let of_groups = |document: &Value| -> Vec<Value> {
+        let findings = document["findings"].as_array().unwrap().iter();
+        findings
+            .filter(|finding| finding["check"] == "multicast")
+            .cloned()
+            .collect()
+    };
+    // The manager that brought the subnet up has gone: there is nobody to ask.
+    let alone = fabric.json(0, &["health"]);
+    assert_eq!(alone["checked"]["multicast"], 0);
+    let manager = Command::new(env!("CARGO_BIN_EXE_ib"))
+        .args(["sm", "--device", &format!("sim:{}", fabric.name)])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut manager = manager.unwrap();
+    let patience = Instant::now() + Duration::from_secs(20);
+    let served = loop {
+        let served = fabric.run(&["health", "--json"]);
+        let served: Value = serde_json::from_slice(&served.stdout).unwrap();
+        if served["checked"]["multicast"] != 0 || Instant::now() > patience {
+            break served;
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    let _ = manager.kill();
+    let _ = manager.wait();
+    // The manager keeps the broadcast group of the default partition, which nobody has joined.
+    let found = of_groups(&served);
+    assert_eq!(found.len(), 1, "{served}");
+    assert_eq!(found[0]["severity"], "info");
+    let message = found[0]["message"].as_str().unwrap();
+    assert!(message.contains("ff12:401b:ffff::ffff:ffff"), "{message}");
+}
+
+#[test]
 fn a_name_that_fits_none_or_several_is_bad_usage() {
     let fabric = Fabric::start("gen-ring-5");
     let nodes = fabric.json(0, &["nodes"]);
