@@ -31,6 +31,22 @@ pub(super) struct Group {
     pub(super) weight: u64,
 }
 
+/// An even share of routes for each of `count` next hops.
+#[inline(always)]
+fn share(routes: u64, count: usize) -> u64 {
+    /// Bits of a reciprocal: enough for the 254 ports of a switch.
+    const BITS: u32 = 24;
+    match count {
+        1 => routes,
+        2 => routes >> 1,
+        _ => {
+            // A switch without next hops is not listed.
+            let reciprocal = (1_u32 << BITS).checked_div(count as u32);
+            (routes * u64::from(reciprocal.unwrap_or_default())) >> BITS
+        }
+    }
+}
+
 /// Groups the trees of each target: so many, and [`SIDE_BY_SIDE`] at most.
 pub(super) fn groups(trees: &[Demand], side_by_side: usize) -> Vec<Group> {
     let mut groups = Vec::new();
@@ -64,6 +80,9 @@ pub(super) struct TreeChooser {
     flow: IdxVec<SwitchIdx, [u64; SIDE_BY_SIDE]>,
     /// Expected routes that pass each switch, with [`FRACTION`] bits behind the point.
     expected: IdxVec<SwitchIdx, u64>,
+    /// Routes on each channel beyond those that it would have if all trees so far were split evenly, with
+    /// [`FRACTION`] bits behind the point.
+    ahead: IdxVec<ChannelIdx, i64>,
     /// Load along the lightest path from each switch.
     weight: IdxVec<SwitchIdx, u64>,
     keys: Vec<u64>,
@@ -82,6 +101,7 @@ impl TreeChooser {
             senders: senders.iter().map(|&senders| senders as u32).collect(),
             flow: IdxVec::filled(switches, [0; SIDE_BY_SIDE]),
             expected: IdxVec::filled(switches, 0),
+            ahead: IdxVec::filled(fabric.channels().len(), 0),
             weight: IdxVec::filled(switches, 0),
             keys: Vec::new(),
             meeting: if is_direct { u64::MAX } else { 0 },
@@ -108,6 +128,11 @@ impl TreeChooser {
         self.split_evenly(group, towards, |load, more| *load -= more);
     }
 
+    /// Takes back what was expected of all trees, where none is chosen yet.
+    pub(super) fn forget_all(&mut self) {
+        self.load.fill(0);
+    }
+
     #[inline]
     fn split_evenly(
         &mut self,
@@ -115,30 +140,81 @@ impl TreeChooser {
         towards: DagTo<'_>,
         mut change: impl FnMut(&mut u64, u64),
     ) {
-        /// Bits of a reciprocal: enough for the 254 ports of a switch.
-        const BITS: u32 = 24;
         let routes = group.weight * group.count as u64;
         if routes == 0 {
             return;
         }
-        let Self {
-            load,
-            senders,
-            expected,
-            ..
-        } = self;
-        for (expected, &senders) in expected.iter_mut().zip(senders.iter()) {
-            *expected = (routes * u64::from(senders)) << FRACTION;
-        }
+        self.expect_senders(routes);
+        let Self { load, expected, .. } = self;
         for node in towards.nodes().rev() {
             let next_hops = towards.next_hops(node);
-            // A switch without next hops is not listed.
-            let reciprocal = (1_u32 << BITS).checked_div(next_hops.len() as u32);
-            let reciprocal = u64::from(reciprocal.unwrap_or_default());
-            let part = (expected[node.switch] * reciprocal) >> BITS;
+            let part = share(expected[node.switch], next_hops.len());
             for next_hop in next_hops {
                 change(&mut load[next_hop.channel], part);
                 expected[next_hop.to] += part;
+            }
+        }
+    }
+
+    /// Expects so many routes from each sender.
+    fn expect_senders(&mut self, routes: u64) {
+        let entries = self.expected.iter_mut().zip(self.senders.iter());
+        for (expected, &senders) in entries {
+            *expected = (routes * u64::from(senders)) << FRACTION;
+        }
+    }
+
+    /// Chooses the trees of a group in one pass, the farthest switches first: each takes the channel that is the
+    /// least ahead of an even split of all trees so far, those that pass the next switch in the same tree included.
+    ///
+    /// This is for fabrics where an even split loads all channels alike, and needs no look at the loads behind.
+    pub(super) fn choose_evenly(
+        &mut self,
+        group: Group,
+        towards: DagTo<'_>,
+        mut choices: Block<'_>,
+    ) {
+        self.begin(group);
+        self.expect_senders(group.weight * group.count as u64);
+        for node in towards.nodes().rev() {
+            let places = choices.of(node.switch);
+            // The lengths that are common on grids are known in advance, so that no loop is left of them.
+            match *towards.next_hops(node) {
+                [only] => self.take_least_ahead(node, &[only], places),
+                [one, two] => self.take_least_ahead(node, &[one, two], places),
+                [one, two, three] => self.take_least_ahead(node, &[one, two, three], places),
+                ref next_hops => self.take_least_ahead(node, next_hops, places),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn take_least_ahead(&mut self, node: DagNode, next_hops: &[NextHop], places: &mut [u8]) {
+        let routes = self.flow[node.switch];
+        let part = share(self.expected[node.switch], next_hops.len());
+        for next_hop in next_hops {
+            // Fewer than 2^48 routes, and their fraction.
+            self.ahead[next_hop.channel] -= part as i64;
+            self.expected[next_hop.to] += part;
+        }
+        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
+            let key = |next_hop: &NextHop| {
+                let passing = self.flow[next_hop.to].get(tree).copied();
+                self.ahead[next_hop.channel] + passing.unwrap_or_default() as i64
+            };
+            let mut keys = next_hops.iter().map(|next_hop| (key(next_hop), *next_hop));
+            let Some(mut best) = keys.next() else {
+                return;
+            };
+            for other in keys {
+                best = if other.0 < best.0 { other } else { best };
+            }
+            let (_, next_hop) = best;
+            self.ahead[next_hop.channel] += routes as i64;
+            self.load[next_hop.channel] += routes;
+            *place = node.place_of(next_hop.channel);
+            if let Some(flow) = self.flow[next_hop.to].get_mut(tree) {
+                *flow += routes;
             }
         }
     }
