@@ -45,7 +45,7 @@ use crate::{
     options::RouteOptions,
     routes::Routes,
     verify::{
-        highest_lane,
+        PathCounts, highest_lane,
         survey::{Survey, survey},
         verify_on,
     },
@@ -147,7 +147,7 @@ pub fn repair(
 ) -> Result<Repair, RouteError> {
     let remapped = remap::remap(old, fabric, lids);
     let before = remapped.routes.clone();
-    match attempt(old, remapped, fabric, lids, options, rebalance) {
+    match attempt(old, None, remapped, fabric, lids, options, rebalance) {
         Ok((routes, rebalanced)) => Ok(Repair {
             rebalanced,
             ..of(old, fabric, lids, before, routes)
@@ -164,17 +164,21 @@ pub fn repair(
 
 /// As [`repair`] without a rebalance, but nothing is computed anew: for callers that then ask other engines.
 ///
+/// `counts` are the path counts of the old routes, if there are any: then only the paths that lost a cable are followed
+/// to find out what is left. The result is the same.
+///
 /// # Errors
 /// The reason why the routes cannot be repaired.
 pub fn try_repair(
     old: Installed<'_>,
+    counts: Option<&PathCounts>,
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
 ) -> Result<Repair, RepairError> {
     let remapped = remap::remap(old, fabric, lids);
     let before = remapped.routes.clone();
-    let (routes, _) = attempt(old, remapped, fabric, lids, options, 0)?;
+    let (routes, _) = attempt(old, counts, remapped, fabric, lids, options, 0)?;
     Ok(of(old, fabric, lids, before, routes))
 }
 
@@ -205,6 +209,7 @@ pub fn has_grown(old: &Fabric, fabric: &Fabric) -> bool {
 
 fn attempt(
     old: Installed<'_>,
+    counts: Option<&PathCounts>,
     remapped: Remapped,
     fabric: &Fabric,
     lids: &LidMap,
@@ -216,7 +221,19 @@ fn attempt(
     }
     let used = highest_lane(old.routes).max(highest_lane(&remapped.routes)) + 1;
     let threads = options.threads;
-    let kept = survey(threads, fabric, lids, &remapped.routes, used, |_| true);
+    let now = Installed {
+        fabric,
+        lids,
+        routes: &remapped.routes,
+    };
+    let counted = counts.and_then(|counts| counts.kept(old, now));
+    let (kept, known) = match counted {
+        Some((kept, before)) => (kept, Some(before)),
+        None => {
+            let kept = survey(threads, fabric, lids, &remapped.routes, used, |_| true);
+            (kept, None)
+        }
+    };
     let rules = Rule::of(old, &remapped, fabric, lids, options, &kept.graphs[0]).rules;
     let repairer = |rule| Repairer::new(&remapped, &kept.load, fabric, lids, options, rule);
     let layout = DependencyLayout::new(fabric);
@@ -234,7 +251,8 @@ fn attempt(
         }
         return Err(last);
     }
-    let [between_cas, all] = before(old, &remapped, &kept, lids, used, threads);
+    let [between_cas, all] =
+        known.unwrap_or_else(|| before(old, &remapped, &kept, lids, used, threads));
     let lanes = |dependencies, protected| Lanes::new(&layout, &order, dependencies, protected);
     let old_all = lanes(&all, Protected::All);
     let old_cas = lanes(&between_cas, Protected::BetweenCas);

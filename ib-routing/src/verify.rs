@@ -9,6 +9,7 @@ pub mod certificate;
 mod deadlock;
 mod dropped;
 mod multicast;
+mod path_counts;
 mod reach;
 pub mod spread;
 pub(crate) mod survey;
@@ -29,6 +30,7 @@ use self::{
 pub use self::{
     deadlock::Traffic,
     multicast::Group,
+    path_counts::PathCounts,
     verdict::{Defect, Permission, Verdict},
 };
 use crate::{

@@ -40,11 +40,9 @@ struct Pairs {
     base: IdxVec<ChannelIdx, u32>,
 }
 
-impl DependencyGraph {
-    /// A graph without edges, for `lanes` lanes (0 counts as 1).
-    #[must_use]
-    pub fn new(fabric: &Fabric, lanes: u8) -> Self {
-        let lanes = usize::from(lanes.max(1));
+impl Pairs {
+    /// The pairs of a fabric, and their number.
+    fn new(fabric: &Fabric) -> (Self, usize) {
         let to = fabric.channels().iter().map(|channel| channel.to);
         let heads: IdxVec<_, _> = to.map(|switch| fabric.channel_range(switch)).collect();
         let mut pairs = 0u32;
@@ -54,11 +52,26 @@ impl DependencyGraph {
             base
         });
         let base = base.collect();
-        let size = pairs as usize * lanes * lanes;
+        (Self { heads, base }, pairs as usize)
+    }
+
+    /// The number of a pair.
+    #[inline]
+    fn number(&self, from: ChannelIdx, to: ChannelIdx) -> usize {
+        self.base[from].wrapping_add(to.0) as usize
+    }
+}
+
+impl DependencyGraph {
+    /// A graph without edges, for `lanes` lanes (0 counts as 1).
+    #[must_use]
+    pub fn new(fabric: &Fabric, lanes: u8) -> Self {
+        let lanes = usize::from(lanes.max(1));
+        let (pairs, size) = Pairs::new(fabric);
         Self {
             lanes,
-            pairs: Arc::new(Pairs { heads, base }),
-            bits: vec![0; size.div_ceil(64)],
+            pairs: Arc::new(pairs),
+            bits: vec![0; (size * lanes * lanes).div_ceil(64)],
         }
     }
 
@@ -69,7 +82,7 @@ impl DependencyGraph {
                 .contains(&to.channel),
             "channels that do not meet"
         );
-        let pair = self.pairs.base[from.channel].wrapping_add(to.channel.0) as usize;
+        let pair = self.pairs.number(from.channel, to.channel);
         (pair * self.lanes + usize::from(from.lane)) * self.lanes + usize::from(to.lane)
     }
 
@@ -261,5 +274,115 @@ impl DependencyGraph {
         }
         cycle.reverse();
         cycle
+    }
+}
+
+/// The dependencies of paths that keep their lane, each with the number of packets' paths that use it.
+///
+/// Unlike a [`DependencyGraph`] it says, when a path is taken away, which dependencies nobody uses any more.
+#[derive(Clone, Debug)]
+pub(crate) struct DependencyCounts {
+    lanes: usize,
+    pairs: Arc<Pairs>,
+    counts: Vec<u32>,
+    used: usize,
+}
+
+impl DependencyCounts {
+    /// Counts without paths, for `lanes` lanes (0 counts as 1).
+    pub(crate) fn new(fabric: &Fabric, lanes: u8) -> Self {
+        let lanes = usize::from(lanes.max(1));
+        let (pairs, size) = Pairs::new(fabric);
+        Self {
+            lanes,
+            pairs: Arc::new(pairs),
+            counts: vec![0; size * lanes],
+            used: 0,
+        }
+    }
+
+    /// Empty counts of the same fabric and lanes.
+    pub(crate) fn empty(&self) -> Self {
+        Self {
+            lanes: self.lanes,
+            pairs: Arc::clone(&self.pairs),
+            counts: vec![0; self.counts.len()],
+            used: 0,
+        }
+    }
+
+    #[inline]
+    fn at(&self, from: ChannelIdx, to: ChannelIdx, lane: u8) -> usize {
+        self.pairs.number(from, to) * self.lanes + usize::from(lane)
+    }
+
+    /// Adds `count` paths to a dependency, and returns whether it is new. `to` must leave the switch that `from` leads
+    /// to.
+    #[inline]
+    pub(crate) fn add(&mut self, from: ChannelIdx, to: ChannelIdx, lane: u8, count: u32) -> bool {
+        let at = self.at(from, to, lane);
+        let Some(entry) = self.counts.get_mut(at).filter(|_| count > 0) else {
+            return false;
+        };
+        let is_new = *entry == 0;
+        *entry += count;
+        self.used += usize::from(is_new);
+        is_new
+    }
+
+    /// Takes `count` paths away from a dependency.
+    pub(crate) fn remove(&mut self, from: ChannelIdx, to: ChannelIdx, lane: u8, count: u32) {
+        let at = self.at(from, to, lane);
+        if let Some(entry) = self.counts.get_mut(at).filter(|entry| **entry > 0) {
+            *entry = entry.saturating_sub(count);
+            self.used -= usize::from(*entry == 0);
+        }
+    }
+
+    /// Whether any path uses a dependency.
+    pub(crate) fn contains(&self, from: ChannelIdx, to: ChannelIdx, lane: u8) -> bool {
+        let count = self.counts.get(self.at(from, to, lane));
+        count.is_some_and(|&count| count > 0)
+    }
+
+    /// Number of dependencies in use.
+    pub(crate) const fn num_used(&self) -> usize {
+        self.used
+    }
+
+    /// The dependencies in use: the channels, and the lane.
+    fn edges(&self) -> impl Iterator<Item = (ChannelIdx, ChannelIdx, u8, u32)> + '_ {
+        let heads = self.pairs.heads.iter_enumerated();
+        heads.flat_map(move |(from, &(first, end))| {
+            let row = self.at(from, first, 0)..self.at(from, end, 0);
+            let row = self.counts.get(row).unwrap_or_default();
+            let used = row.iter().enumerate().filter(|(_, count)| **count > 0);
+            used.map(move |(at, &count)| {
+                let to = ChannelIdx(first.0 + (at / self.lanes) as u32);
+                (from, to, (at % self.lanes) as u8, count)
+            })
+        })
+    }
+
+    /// Adds the dependencies in use to a graph of the same fabric and lanes.
+    pub(crate) fn add_to(&self, graph: &mut DependencyGraph) {
+        for (from, to, lane, _) in self.edges() {
+            let vertex = |channel| Vertex { channel, lane };
+            graph.add(vertex(from), vertex(to));
+        }
+    }
+
+    /// The counts by the channels of another fabric, whose counts are `into`: `channels` says which channel of it each
+    /// one is, if any.
+    pub(crate) fn renumber(
+        &self,
+        channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
+        into: &mut Self,
+    ) {
+        for (from, to, lane, count) in self.edges() {
+            if let (Some(&Some(from)), Some(&Some(to))) = (channels.find(from), channels.find(to)) {
+                into.add(from, to, lane, count);
+            }
+        }
     }
 }

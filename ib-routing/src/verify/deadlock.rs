@@ -320,7 +320,7 @@ fn changing<const LIDS: usize>(
     }
 }
 
-fn lanes_of(cycle: Vec<Vertex>) -> Vec<(ChannelIdx, Vl)> {
+pub(super) fn lanes_of(cycle: Vec<Vertex>) -> Vec<(ChannelIdx, Vl)> {
     cycle
         .into_iter()
         .map(|vertex| (vertex.channel, Vl::try_new(vertex.lane).unwrap_or_default()))
@@ -366,7 +366,7 @@ fn lane_mask(lanes: &mut [[u16; 16]; 2], kind: usize, sl: Sl) -> Option<&mut u16
 }
 
 /// The lane of a service level where one table serves all ports.
-fn uniform_lane(routes: &Routes, sl: Sl) -> u8 {
+pub(super) fn uniform_lane(routes: &Routes, sl: Sl) -> u8 {
     let table = routes.vl_map().injection();
     table.get(usize::from(sl.bits())).map_or(0, |vl| vl.bits())
 }

@@ -298,7 +298,7 @@ impl ReachCounts {
     }
 }
 
-fn link_load(by_channel: IdxVec<ChannelIdx, u64>) -> LinkLoad {
+pub(super) fn link_load(by_channel: IdxVec<ChannelIdx, u64>) -> LinkLoad {
     let count = by_channel.len().max(1) as f64;
     let max = by_channel.iter().copied().max().unwrap_or(0);
     let mean = by_channel.iter().sum::<u64>() as f64 / count;

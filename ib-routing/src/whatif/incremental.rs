@@ -36,7 +36,7 @@ use crate::{
         highest_lane,
         survey::survey,
         verify_on,
-        walk::{Columns, NO_CHANNEL, PortTable},
+        walk::{Columns, NO_CHANNEL, PortTable, add_upstream},
     },
 };
 
@@ -227,15 +227,9 @@ impl<'a, 'g> Base<'a, 'g> {
 
     /// Adds the switches whose path to a LID passes one of `found`, in an order in which each follows its next hop.
     fn add_upstream(&self, lid: Lid, found: &mut Vec<SwitchIdx>) {
-        let mut at = 0;
-        while let Some(&switch) = found.get(at) {
-            at += 1;
-            for (_, channel) in self.fabric.channels_from(switch) {
-                if self.next(channel.to, lid) == channel.reverse {
-                    found.push(channel.to);
-                }
-            }
-        }
+        add_upstream(self.fabric, found, |channel| {
+            self.next(channel.to, lid) == channel.reverse
+        });
     }
 
     /// Whether CAs at other switches than `except` (in order, with all upstream) send to a LID by this

@@ -5,6 +5,7 @@ mod heal;
 mod judge;
 mod loads;
 mod opensm;
+mod path_counts;
 mod properties;
 mod repair;
 mod suite;
