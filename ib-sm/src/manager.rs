@@ -244,6 +244,8 @@ struct SweepRecord {
 struct WorkSlot {
     /// Whether the host takes work by `poll_work`.
     handed_out: bool,
+    /// The version of the routes whose path counts were handed out last.
+    counted: u64,
     /// Number of the latest work; a result with another number is outdated and ignored.
     number: u64,
 }

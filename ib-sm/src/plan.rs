@@ -7,7 +7,7 @@ use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use ib_routing::{
     Fabric, LidMap, NodeType, PortRef, Routes, SwitchIdx, VerifyReport, cluster::ClusterView,
-    mcast::PortSet,
+    mcast::PortSet, repair, verify::PathCounts,
 };
 use ib_subnet::{FabricIndex, NodeId, PortId};
 use ib_wire::{Guid, Lid, PortNum};
@@ -119,6 +119,8 @@ pub struct Installed {
     topology: Arc<Topology>,
     routes: Arc<Routes>,
     report: VerifyReport,
+    /// The counts by which repaired routes are verified without following all paths; `None` until they are made.
+    counts: Option<Arc<PathCounts>>,
     version: u64,
 }
 
@@ -127,12 +129,41 @@ impl Installed {
         topology: Arc<Topology>,
         routes: Arc<Routes>,
         report: VerifyReport,
+        counts: Option<Arc<PathCounts>>,
     ) -> Self {
         Self {
             topology,
             routes,
             report,
+            counts,
             version: 0,
+        }
+    }
+
+    /// Number of LIDs whose paths were followed to verify the routes: those that a repair touched, if the routes in
+    /// force before had been counted by a host that takes [`Work`](crate::Work), and otherwise all.
+    #[must_use]
+    pub fn examined(&self) -> usize {
+        let all = self.lids().num_lids();
+        self.counts.as_ref().map_or(all, |counts| counts.examined())
+    }
+
+    /// The path counts of the routes, if they are made.
+    pub(crate) const fn counts(&self) -> Option<&Arc<PathCounts>> {
+        self.counts.as_ref()
+    }
+
+    /// Makes the path counts of the routes; `None` if there are none for such routes.
+    pub(crate) fn count(&self) -> Option<PathCounts> {
+        PathCounts::new(self.fabric(), self.lids(), &self.routes, &self.report)
+    }
+
+    /// The routes with what they were made for, as the input of a repair.
+    pub(crate) fn as_input(&self) -> repair::Installed<'_> {
+        repair::Installed {
+            fabric: self.fabric(),
+            lids: self.lids(),
+            routes: &self.routes,
         }
     }
 
@@ -208,6 +239,14 @@ impl Plan {
             version: self.installs,
             ..installed
         });
+    }
+
+    /// Adds the path counts of the routes of a version, unless others are in force.
+    pub(crate) fn set_counts(&mut self, version: u64, counts: Arc<PathCounts>) {
+        let installed = self.installed.as_mut();
+        if let Some(installed) = installed.filter(|installed| installed.version == version) {
+            installed.counts = Some(counts);
+        }
     }
 
     /// The routes in force.

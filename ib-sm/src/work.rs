@@ -1,11 +1,12 @@
 //! Work: computations that take longer than one call of an engine may, as data that the host runs where it likes.
 
-use alloc::sync::Arc;
+use alloc::{boxed::Box, sync::Arc};
 
-use ib_routing::VerifyReport;
+use ib_routing::{VerifyReport, verify::PathCounts};
 
 use crate::{
     decision::{Decided, Decision},
+    plan::Installed,
     policy::routing::{RoutingResult, RoutingTask},
     reconcile::tables::{MovePlan, MoveTask},
 };
@@ -38,19 +39,29 @@ pub(crate) enum Task {
     Move(Arc<MoveTask>),
     /// Makes a decision about the whole subnet.
     Decide(Arc<Decision>),
+    /// Counts the paths of the routes in force, so that a repair of them is verified quickly.
+    Count(Box<Installed>),
 }
 
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Routed(RoutingResult),
-    Verified(VerifyReport),
+    Verified(VerifyReport, Option<Arc<PathCounts>>),
     Ordered(MovePlan),
     Decided(Decided),
+    /// The path counts of the routes of a version.
+    Counted(u64, Option<Arc<PathCounts>>),
 }
 
 impl Work {
     pub(crate) const fn new(number: u64, task: Task) -> Self {
         Self { number, task }
+    }
+
+    /// Whether the manager does not wait for the result, so that a host should take other work meanwhile.
+    #[must_use]
+    pub const fn is_in_background(&self) -> bool {
+        matches!(self.task, Task::Count(_))
     }
 
     /// Runs the work and returns its result.
@@ -60,9 +71,15 @@ impl Work {
             number: self.number,
             outcome: match self.task {
                 Task::Route(task, tried) => Outcome::Routed(task.route(tried)),
-                Task::Verify(task, routes) => Outcome::Verified(task.verify(&routes)),
+                Task::Verify(task, routes) => {
+                    let (report, counts) = task.verify_repair(&routes);
+                    Outcome::Verified(report, counts)
+                }
                 Task::Move(task) => Outcome::Ordered(task.run()),
                 Task::Decide(decision) => Outcome::Decided(decision.run()),
+                Task::Count(installed) => {
+                    Outcome::Counted(installed.version(), installed.count().map(Arc::new))
+                }
             },
         }
     }

@@ -14,10 +14,12 @@ use super::Waker;
 /// How much lower the priority of a computation is than that of the manager, which has clients that wait: a nice value.
 const NICE: i32 = 5;
 
-/// At most one computation at a time, and the thread that runs it.
+/// At most one computation that the manager waits for and one that it does not wait for, and the threads that run them.
 pub struct Worker {
     waker: Waker,
     running: Option<Receiver<Done>>,
+    /// Work that the manager does not wait for.
+    background: Option<Receiver<Done>>,
 }
 
 impl Worker {
@@ -26,22 +28,17 @@ impl Worker {
         Self {
             waker,
             running: None,
+            background: None,
         }
     }
 
-    /// Passes an available result to the manager, and starts the computation that the manager waits for.
+    /// Passes available results to the manager, and starts the computations that it offers.
     pub fn run(&mut self, sm: &mut SubnetManager, now: Instant) {
         loop {
-            if let Some(results) = &self.running {
-                match results.try_recv() {
-                    Ok(done) => {
-                        self.running = None;
-                        sm.handle_done(now, done);
-                    }
-                    Err(TryRecvError::Empty) => return,
-                    // The thread ended without a result. The next sweep requests the computation again.
-                    Err(TryRecvError::Disconnected) => self.running = None,
-                }
+            take_in(&mut self.background, sm, now);
+            take_in(&mut self.running, sm, now);
+            if self.running.is_some() {
+                return;
             }
             let Some(work) = sm.poll_work() else { return };
             self.start(work, sm, now);
@@ -52,6 +49,7 @@ impl Worker {
         let (sender, results) = sync_channel(1);
         let (handover, receive) = sync_channel::<Work>(1);
         let waker = self.waker.clone();
+        let is_in_background = work.is_in_background();
         let thread = thread::Builder::new().name("routing".to_owned());
         let started = thread.spawn(move || {
             // On Linux this holds for the calling thread and those that it starts. If it fails, only the answers of
@@ -66,10 +64,28 @@ impl Worker {
             Ok(_) => {
                 // The thread waits for this message.
                 let _ = handover.send(work);
-                self.running = Some(results);
+                let slot = match is_in_background {
+                    true => &mut self.background,
+                    false => &mut self.running,
+                };
+                *slot = Some(results);
             }
             // No thread could be started, so the computation runs here.
             Err(_) => sm.handle_done(now, work.run()),
         }
+    }
+}
+
+/// Passes a result to the manager, if it is available.
+fn take_in(running: &mut Option<Receiver<Done>>, sm: &mut SubnetManager, now: Instant) {
+    let Some(results) = running else { return };
+    match results.try_recv() {
+        Ok(done) => {
+            *running = None;
+            sm.handle_done(now, done);
+        }
+        Err(TryRecvError::Empty) => {}
+        // The thread ended without a result. The next sweep requests the computation again.
+        Err(TryRecvError::Disconnected) => *running = None,
     }
 }

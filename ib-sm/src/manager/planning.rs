@@ -1,10 +1,10 @@
 //! Planning: routes are repaired or computed, then verified, then the order of their writes is determined. Each
 //! step is [`Work`], which runs in place or wherever the host runs it.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
 
 use ib_mad::{AttributeId, Instant};
-use ib_routing::{Routes, VerifyReport};
+use ib_routing::{Routes, VerifyReport, verify::PathCounts};
 
 use super::{Conduct, Mode, SMALL_SUBNET, SubnetManager};
 use crate::{
@@ -73,8 +73,10 @@ impl SubnetManager {
     /// The work that the manager waits for, handed out once; `None` if there is none or if it was taken already.
     #[must_use]
     pub fn poll_work(&mut self) -> Option<Work> {
-        let Mode::Planning(planning) = &mut self.mode else {
-            return None;
+        let planning = match &mut self.mode {
+            Mode::Planning(planning) => planning,
+            Mode::Idle => return self.uncounted(),
+            _ => return None,
         };
         if core::mem::replace(&mut planning.taken, true) {
             return None;
@@ -88,6 +90,20 @@ impl SubnetManager {
             Awaited::Move(task) => Task::Move(Arc::clone(task)),
             Awaited::Decide(decision) => Task::Decide(Arc::clone(decision)),
         };
+        Some(Work::new(self.work.number, task))
+    }
+
+    /// The count of the paths of the routes in force, handed out once for each of their versions, and only to a host that
+    /// takes work: it is not worth a pause.
+    fn uncounted(&mut self) -> Option<Work> {
+        let installed = self.plan.installed().filter(|_| self.work.handed_out)?;
+        let version = installed.version();
+        if installed.counts().is_some() || self.work.counted == version {
+            return None;
+        }
+        let task = Task::Count(Box::new(installed.clone()));
+        self.work.counted = version;
+        self.work.number = self.work.number.wrapping_add(1);
         Some(Work::new(self.work.number, task))
     }
 
@@ -113,7 +129,15 @@ impl SubnetManager {
     }
 
     fn take_in(&mut self, now: Instant, done: Done) {
-        let (number, outcome) = done.into_parts();
+        let (number, outcome) = match done.into_parts() {
+            (_, Outcome::Counted(version, counts)) => {
+                if let Some(counts) = counts {
+                    self.plan.set_counts(version, counts);
+                }
+                return;
+            }
+            awaited => awaited,
+        };
         let is_awaited = match &self.mode {
             Mode::Planning(planning) => planning.taken && number == self.work.number,
             _ => false,
@@ -136,8 +160,8 @@ impl SubnetManager {
                     tried,
                     routes,
                 },
-                Outcome::Verified(report),
-            ) => self.on_report(now, &task, tried, routes, report),
+                Outcome::Verified(report, counts),
+            ) => self.on_report(now, &task, tried, routes, (report, counts)),
             (Awaited::Move(_), Outcome::Ordered(plan)) => self.on_order(now, plan),
             (Awaited::Decide(decision), Outcome::Decided(decided)) => {
                 drop(decision);
@@ -290,7 +314,9 @@ impl SubnetManager {
                 self.note_error();
                 self.program(now);
             }
-            (Some(routes), Some(report)) => self.on_report(now, &task, tried, routes, report),
+            (Some(routes), Some(report)) => {
+                self.on_report(now, &task, tried, routes, (report, None));
+            }
             (Some(routes), None) => self.wait_for(
                 now,
                 Awaited::Verify {
@@ -308,7 +334,7 @@ impl SubnetManager {
         task: &Arc<RoutingTask>,
         tried: usize,
         routes: Arc<Routes>,
-        report: VerifyReport,
+        (report, counts): (VerifyReport, Option<Arc<PathCounts>>),
     ) {
         let engine = routes.engine().name();
         let verdict = task.verdict(&report, tried);
@@ -320,7 +346,7 @@ impl SubnetManager {
         });
         if installed {
             let topology: &Arc<Topology> = &task.topology;
-            let installed = Installed::new(Arc::clone(topology), routes, report);
+            let installed = Installed::new(Arc::clone(topology), routes, report, counts);
             self.plan.install(installed);
             self.program(now);
         } else if task.has_more(tried) {

@@ -17,7 +17,7 @@ use ib_routing::{
     repair::{Installed as Before, RepairError, has_grown, try_repair},
     update::difference,
     verify,
-    verify::{Defect, Permission, Verdict},
+    verify::{Defect, PathCounts, Permission, Verdict},
 };
 use ib_smp::VlCap;
 use thiserror::Error;
@@ -169,7 +169,7 @@ impl RoutingTask {
             lids,
             routes: in_place,
         };
-        let kept = match try_repair(before, fabric, lids, &self.options) {
+        let kept = match try_repair(before, None, fabric, lids, &self.options) {
             Ok(repair) => repair.routes,
             Err(reason) => return Some(Err(NotKept::Unrepairable(reason))),
         };
@@ -215,6 +215,25 @@ impl RoutingTask {
         verify(self.topology.fabric(), self.topology.lids(), routes)
     }
 
+    /// Verifies routes that may be a repair of those in force: by the path counts of these where it has them, so that
+    /// only what the repair changed is followed. The counts of the new routes come with the report then.
+    pub(crate) fn verify_repair(&self, routes: &Routes) -> (VerifyReport, Option<Arc<PathCounts>>) {
+        let now = Before {
+            fabric: self.topology.fabric(),
+            lids: self.topology.lids(),
+            routes,
+        };
+        let installed = self.installed.as_ref();
+        let updated = installed.and_then(|installed| {
+            let counts = installed.counts()?;
+            counts.updated(installed.as_input(), now)
+        });
+        match updated {
+            Some(counts) => (counts.report(), Some(Arc::new(counts))),
+            None => (self.verify(routes), None),
+        }
+    }
+
     /// Whether verified routes may be installed by the rule of [`VerifyReport::verdict`]. Routes that miss a pair
     /// may be installed if no engine is left.
     pub(crate) fn verdict(&self, report: &VerifyReport, tried: usize) -> Verdict {
@@ -235,16 +254,13 @@ impl RoutingTask {
             return false;
         };
         let (fabric, lids) = (self.topology.fabric(), self.topology.lids());
-        let before = Before {
-            fabric: installed.topology().fabric(),
-            lids: installed.topology().lids(),
-            routes: installed.routes(),
-        };
+        let before = installed.as_input();
         let grown = has_grown(before.fabric, fabric);
         if before.routes.vls() > self.options.vls() || (grown && !loses(before, fabric, lids)) {
             return false;
         }
-        match try_repair(before, fabric, lids, &self.options) {
+        let counts = installed.counts().map(|counts| &**counts);
+        match try_repair(before, counts, fabric, lids, &self.options) {
             Ok(repaired) => {
                 result.repaired = Some((repaired.broken, repaired.moved));
                 result.routes = Some(Arc::new(repaired.routes));

@@ -2,9 +2,9 @@
 //! queries and other managers meanwhile. The work is counted, not timed.
 
 use ib_mad::{Attribute as _, Engine, Input, Mad, MadAddress, MadStatus, Method, TransactionId};
-use ib_routing::{Fabric, NodeType, PortRef, generate::FabricSpec};
+use ib_routing::{Fabric, NodeType, PortRef, VerifyReport, generate::FabricSpec, verify};
 use ib_sa::{PathComponents, PathRecord, SaMad};
-use ib_sim::{Sim, SimOptions, SimTransport};
+use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_smp::{SmInfo, SmpLidRouted};
 use ib_transport::{Clock, MadTransport, Received, receive};
@@ -117,13 +117,11 @@ fn cable(fabric: &Fabric) -> PortRef {
     }
 }
 
-#[test]
-fn a_call_looks_at_each_node_a_few_times_at_most_and_queries_are_answered_while_work_runs() {
-    let spec: FabricSpec = "fat-tree:radix=12,levels=3".parse().unwrap();
-    let fabric = spec.build().unwrap();
+/// A simulated fabric with a manager that hands out its work and has brought the subnet up.
+fn up(fabric: &Fabric) -> (SharedSim, Bench<SharedSim>) {
     let mut nodes = fabric.nodes().iter_enumerated();
     let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
-    let sim = Sim::new(&fabric, SimOptions::default()).share();
+    let sim = Sim::new(fabric, SimOptions::default()).share();
     let port = PortNum(1);
     let config = SmConfig {
         sweep_interval: None,
@@ -138,6 +136,40 @@ fn a_call_looks_at_each_node_a_few_times_at_most_and_queries_are_answered_while_
         most: 0,
     };
     bench.until_up(|_| {});
+    (sim, bench)
+}
+
+#[test]
+fn a_repair_is_verified_by_the_lids_that_it_touched() {
+    let spec: FabricSpec = "fat-tree:radix=12,levels=3".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    let (sim, mut bench) = up(&fabric);
+    let is_switch = |end: PortRef| fabric.switch_of(end.node).is_some();
+    let mut between = fabric
+        .links()
+        .filter(|&(a, b)| is_switch(a) && is_switch(b));
+    let all = bench.sm.installed().unwrap().examined();
+    assert_eq!(all, bench.sm.lids().num_lids());
+    for _ in 0..2 {
+        let (cable, _) = between.next().unwrap();
+        sim.with(|sim| sim.unlink(cable).unwrap());
+        bench.until_up(|_| {});
+        let installed = bench.sm.installed().unwrap();
+        let examined = installed.examined();
+        assert!(examined < all / 2, "{examined} of {all} LIDs");
+        let report = verify(installed.fabric(), installed.lids(), installed.routes());
+        let facts =
+            |report: &VerifyReport| (report.is_clean(), report.dependencies, report.max_hops);
+        assert_eq!(facts(installed.report()), facts(&report));
+        assert_eq!(installed.report().link_load, report.link_load);
+    }
+}
+
+#[test]
+fn a_call_looks_at_each_node_a_few_times_at_most_and_queries_are_answered_while_work_runs() {
+    let spec: FabricSpec = "fat-tree:radix=12,levels=3".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    let (sim, mut bench) = up(&fabric);
     // Before the first sweep has ended nothing is answered, so only later calls are bounded.
     bench.most = 0;
     let (mut works, mut answered, mut polled) = (0, 0, 0);
