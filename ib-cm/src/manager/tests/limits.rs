@@ -85,3 +85,22 @@ fn other_classes_and_methods_are_not_ours() {
     assert!(lab.sides[B].poll_transmit(lab.now).is_none());
     assert_eq!(lab.state(A, a), Some(ConnectionState::Established));
 }
+
+#[test]
+fn numbers_of_connections_wrap_around_and_leave_zero_out() {
+    let last = CmConfig {
+        first_communication_id: u32::MAX,
+        ..config(A)
+    };
+    let mut lab = Lab::with([last, config(B)]);
+    let mut ids = Vec::new();
+    for qpn in 1..=3 {
+        let mut req = req();
+        req.set_local_qpn(Qpn::try_new(qpn).unwrap());
+        lab.sides[A].connect(address(), &req, options()).unwrap();
+        let sent = lab.sides[A].poll_transmit(lab.now).unwrap();
+        let (sent, _) = Req::parse(&sent.bytes[24..], 24).unwrap();
+        ids.push(sent.local_communication_id());
+    }
+    assert_eq!(ids, [u32::MAX, 1, 2]);
+}
