@@ -18,10 +18,12 @@ use serde_json::Value;
 
 use crate::peers::{first_ca, ib, printed, printed_by_peer};
 
-const FABRICS: [&str; 4] = [
+const FABRICS: [&str; 6] = [
     "seed-dualstar",
     "gen-karyn-4-2",
     "gen-torus-5x5",
+    "gen-dragonfly-4-2-2",
+    "gen-ft-48-broken10",
     "real-sdr-2007-6",
 ];
 
