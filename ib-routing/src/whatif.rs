@@ -4,7 +4,6 @@
 //! [`fail`] computes the effects of one failure as a manager would: it repairs the routes of the remaining fabric, and
 //! verifies all of them. [`fail_each`] does so for many failures, with the same results. It reads the routes once, and
 //! for the failure of a cable between switches examines only the LIDs whose routes use it.
-//! routes once, and for the failure of a cable between switches looks only at the LIDs whose routes use it.
 
 mod incremental;
 
