@@ -18,10 +18,12 @@ const MOST: usize = 256;
 
 /// Runs `work` where `threads` threads help it, so that each of its parallel steps finds them awake:
 /// 1 means the caller's alone, 0 all that there are, as in [`RouteOptions`](crate::RouteOptions).
-pub fn install<R: Send>(threads: usize, fabric: &Fabric, work: impl FnOnce() -> R + Send) -> R {
+pub fn install<R: Send>(threads: usize, fabric: &Fabric, work: impl Fn() -> R + Sync) -> R {
     #[cfg(feature = "std")]
     if threads != 1 && fabric.num_switches() >= FEW {
-        return on_threads(threads, work);
+        let mut result = None;
+        on_threads(threads, &mut || result = Some(work()));
+        return result.unwrap_or_else(work);
     }
     let _ = (threads, fabric);
     work()
@@ -36,7 +38,11 @@ pub fn map<T: Send>(
     #[cfg(feature = "std")]
     if threads != 1 && count > 1 {
         use rayon::prelude::*;
-        return on_threads(threads, || (0..count).into_par_iter().map(&work).collect());
+        let mut results = Vec::new();
+        on_threads(threads, &mut || {
+            results = (0..count).into_par_iter().map(&work).collect();
+        });
+        return results;
     }
     let _ = threads;
     (0..count).map(work).collect()
@@ -47,7 +53,9 @@ pub fn map<T: Send>(
 pub fn workers(threads: usize, items: usize) -> usize {
     #[cfg(feature = "std")]
     if threads != 1 && items >= FEW {
-        return on_threads(threads, rayon::current_num_threads);
+        let mut workers = 1;
+        on_threads(threads, &mut || workers = rayon::current_num_threads());
+        return workers;
     }
     let _ = (threads, items);
     1
@@ -69,7 +77,7 @@ pub fn rows<S: Send, T: Send, W>(
     #[cfg(feature = "std")]
     if threads != 1 && items.len() >= FEW {
         use rayon::prelude::*;
-        return on_threads(threads, || {
+        return on_threads(threads, &mut || {
             // Each part has its own space: more than a few a thread would cost more than they even out.
             let part = items.len() / (PARTS * rayon::current_num_threads()).max(1);
             let rows = items
@@ -88,9 +96,11 @@ pub fn rows<S: Send, T: Send, W>(
     }
 }
 
-/// Runs on a pool of `threads`, or on the global one for 0; where that is already the case, at once.
+/// Runs `work` once, on a pool of `threads`, or on the global one for 0; where that is already the case, at once.
+///
+/// It is compiled once for all kinds of work, because rayon's code for a pool is longer than most of them.
 #[cfg(feature = "std")]
-fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+fn on_threads(threads: usize, work: &mut (dyn FnMut() + Send)) {
     let threads = threads.min(MOST);
     let here = rayon::current_thread_index().is_some();
     if here && (threads == 0 || threads == rayon::current_num_threads()) {

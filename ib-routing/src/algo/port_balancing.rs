@@ -171,7 +171,7 @@ fn retry(
     inputs: &Inputs<'_>,
     best: &mut Attempt,
     routes: &mut Routes,
-    search: &(impl Fn(&[SwitchIdx]) -> Result<Frontiers, RouteError> + Sync),
+    search: &Search<'_>,
 ) -> Result<Attempt, RouteError> {
     let mut other = Routes::new(routes.engine(), inputs.fabric, inputs.lids);
     let found = attempt(inputs, &mut other, search)?;
@@ -182,11 +182,15 @@ fn retry(
     Ok(found)
 }
 
+/// What finds the candidates of some destination switches. It is called once for many routes, and the rest is compiled
+/// once for all engines.
+type Search<'a> = dyn Fn(&[SwitchIdx]) -> Result<Frontiers, RouteError> + Sync + 'a;
+
 /// Routes all destinations.
 fn attempt(
     inputs: &Inputs<'_>,
     routes: &mut Routes,
-    search: &(impl Fn(&[SwitchIdx]) -> Result<Frontiers, RouteError> + Sync),
+    search: &Search<'_>,
 ) -> Result<Attempt, RouteError> {
     let (threads, row_len) = (inputs.options.threads, routes.row_len());
     let (mut loads, mut sent) = (inputs.initial_load.clone(), vec![0; inputs.out_ports.len()]);
