@@ -112,6 +112,8 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
         json::print(&mut out, &reading.document())?;
     } else if let ([(at, port)], false) = (reading.ports.as_slice(), args.of.is_empty()) {
         table::one(&mut out, &snapshot, *at, port)?;
+    } else if args.errors && reading.ports.is_empty() {
+        stderr::info("no port has an error counter above 0");
     } else {
         table::all(&mut out, &reading, args.errors)?;
     }

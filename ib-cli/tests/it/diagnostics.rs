@@ -271,6 +271,16 @@ fn counters_are_cleared_when_told_to_and_never_otherwise() {
 #[test]
 fn errors_alone_show_what_all_counters_show_and_say_what_was_not_read() {
     let mut fabric = Fabric::start("gen-ring-5");
+    let clean = fabric.run(&["perf", "--errors"]);
+    assert_eq!(
+        (clean.status.code(), clean.stdout.as_slice()),
+        (Some(0), &[][..])
+    );
+    let said = String::from_utf8(clean.stderr).unwrap();
+    assert!(
+        said.contains("no port has an error counter above 0"),
+        "{said}"
+    );
     let links = fabric.json(0, &["links"]);
     let links = links["links"].as_array().unwrap();
     let between = links.iter().find(|link| {
