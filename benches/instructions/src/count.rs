@@ -13,7 +13,7 @@ use crate::{
     paths::{self, Path, Work},
 };
 
-/// What valgrind calls [`counted`].
+/// The name under which valgrind knows [`counted`].
 const COUNTED: &str = "*instructions::count::counted*";
 
 /// The counts of the paths, by their names; as many processes as processors at a time.

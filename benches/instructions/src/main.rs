@@ -15,7 +15,7 @@ use clap::Parser;
 use baseline::{Baseline, Verdict};
 use paths::Path;
 
-/// What `rustc --version` says of the compiler that built this program.
+/// The compiler that built this program, as `rustc --version` prints it.
 const COMPILER: &str = env!("COMPILER");
 
 type Error = Box<dyn error::Error + Send + Sync>;

@@ -8,7 +8,7 @@ mod text;
 
 use crate::Error;
 
-/// What is counted: it checks its own result, because an error is found in few instructions.
+/// The code whose instructions are counted: it checks its own result, because an error is found in few instructions.
 pub(crate) type Work = Box<dyn FnMut() -> Result<(), Error>>;
 
 /// A path.

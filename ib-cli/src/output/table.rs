@@ -160,7 +160,7 @@ fn is_number(cell: &str) -> bool {
         || is_scaled(cell)
 }
 
-/// Whether a cell is what [`scaled`] prints of a large number.
+/// Returns true if a cell is a text that [`scaled`] prints of a large number.
 fn is_scaled(cell: &str) -> bool {
     let number = cell.strip_suffix(|last| SCALES.contains(&last));
     number.is_some_and(|number| number.parse::<f64>().is_ok())

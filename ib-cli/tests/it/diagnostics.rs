@@ -351,7 +351,7 @@ fn health_reads_the_groups_of_the_manager_that_runs() {
             .cloned()
             .collect()
     };
-    // The manager that brought the subnet up has gone: there is nobody to ask.
+    // The manager that brought the subnet up has ended, so no manager can be asked.
     let alone = fabric.json(0, &["health"]);
     assert_eq!(alone["checked"]["multicast"], 0);
     let manager = Command::new(env!("CARGO_BIN_EXE_ib"))
@@ -372,7 +372,7 @@ fn health_reads_the_groups_of_the_manager_that_runs() {
     };
     let _ = manager.kill();
     let _ = manager.wait();
-    // The manager keeps the broadcast group of the default partition, which nobody has joined.
+    // The manager keeps the broadcast group of the default partition, which no port has joined.
     let found = of_groups(&served);
     assert_eq!(found.len(), 1, "{served}");
     assert_eq!(found[0]["severity"], "info");

@@ -387,7 +387,7 @@ fn serve(snapshot: &mut Snapshot, host: PortRef) {
     node.mft.insert(MftModifier { position, block: 0 }, block);
 }
 
-/// What subnet administration says of a member of the first group; of the group alone if the GUID is 0.
+/// The administrator's record of a member of the first group; of the group alone if the GUID is 0.
 fn member(guid: Guid, join_state: JoinState) -> McMemberRecord {
     let mut record = McMemberRecord::default();
     record

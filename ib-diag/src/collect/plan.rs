@@ -369,7 +369,7 @@ pub(super) fn ports_of(snapshot: &Snapshot, at: PortRef) -> Vec<PortRef> {
 /// PortSelect of all ports of a switch together.
 pub(super) const ALL_PORTS: u8 = 255;
 
-/// Whether the agent at a port is that of a switch, and announces that PortSelect 255 selects all its ports.
+/// Returns true if the agent at a port is that of a switch, and announces that PortSelect 255 selects all its ports.
 pub(super) fn sums_ports(at: PortRef, info: &ClassPortInfo) -> bool {
     let can = PerfCapabilities::from_bits_retain(info.capability_mask().bits());
     at.port == PortNum::MANAGEMENT && can.contains(PerfCapabilities::ALL_PORT_SELECT)

@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// Where an even split loads all channels alike, whole trees come close to it.
+    /// Whole trees come close to an even split if that split loads all channels alike.
     #[test]
     fn no_channel_of_a_torus_is_three_per_cent_above_the_mean() {
         let spec = "torus:8x8x8,hosts=2".parse::<FabricSpec>().unwrap();

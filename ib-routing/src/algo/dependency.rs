@@ -279,7 +279,7 @@ impl DependencyGraph {
 
 /// The dependencies of paths that keep their lane, each with the number of packets' paths that use it.
 ///
-/// Unlike a [`DependencyGraph`] it says, when a path is taken away, which dependencies nobody uses any more.
+/// Unlike a [`DependencyGraph`] it says, when a path is taken away, which dependencies no path uses any more.
 #[derive(Clone, Debug)]
 pub(crate) struct DependencyCounts {
     lanes: usize,
@@ -339,7 +339,7 @@ impl DependencyCounts {
         }
     }
 
-    /// Whether any path uses a dependency.
+    /// Returns true if any path uses a dependency.
     pub(crate) fn contains(&self, from: ChannelIdx, to: ChannelIdx, lane: u8) -> bool {
         let count = self.counts.get(self.at(from, to, lane));
         count.is_some_and(|&count| count > 0)

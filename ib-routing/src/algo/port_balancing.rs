@@ -182,7 +182,7 @@ fn retry(
     Ok(found)
 }
 
-/// What finds the candidates of some destination switches. It is called once for many routes, and the rest is compiled
+/// The search for the candidates of some destination switches. It is called once for many routes, and the rest is compiled
 /// once for all engines.
 type Search<'a> = dyn Fn(&[SwitchIdx]) -> Result<Frontiers, RouteError> + Sync + 'a;
 

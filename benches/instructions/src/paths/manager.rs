@@ -117,7 +117,7 @@ struct Administrator {
 }
 
 impl Administrator {
-    /// Timers beyond this wait for somebody who does not answer.
+    /// Timers beyond this number belong to requests without an answer.
     const SOON: Duration = Duration::from_micros(1);
 
     fn new(fabric: &Fabric) -> Result<Self, Error> {

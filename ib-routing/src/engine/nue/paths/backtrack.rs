@@ -51,7 +51,7 @@ impl Paths<'_> {
         fitting.is_some()
     }
 
-    /// Whether a channel may follow all those on which paths lead to a switch.
+    /// Returns true if a channel may follow all those on which paths lead to a switch.
     fn follows_all(
         &self,
         channel: ChannelIdx,
@@ -66,7 +66,7 @@ impl Paths<'_> {
         })
     }
 
-    /// Whether the path from a switch passes another one.
+    /// Returns true if the path from a switch passes another one.
     fn passes(&self, mut switch: SwitchIdx, other: SwitchIdx) -> bool {
         while switch != other && self.channel[switch] != NONE {
             switch = self.fabric.channel(self.channel[switch]).to;
