@@ -89,7 +89,7 @@ impl Sim {
             return self.drop_frame(arrival, frame, DropReason::NodeDown);
         }
         if self.nodes[node].behaviour == Behaviour::Silent {
-            return self.drop_frame(arrival, frame, DropReason::NoAnswer);
+            return self.drop_frame(arrival, frame, DropReason::Silent);
         }
         let answered = if smp {
             self.answer_smp(arrival, frame)

@@ -88,8 +88,10 @@ pub enum DropReason {
     Lost,
     /// A bit error that the CRC detected.
     BitError,
-    /// The agent does not answer: it is silent, the M_Key is wrong, or the method asks for none.
+    /// The agent does not answer: the M_Key is wrong, or the method asks for none.
     NoAnswer,
+    /// The node is silent: see [`Behaviour::Silent`](crate::Behaviour::Silent).
+    Silent,
     /// No host is attached to the port.
     NoListener,
 }

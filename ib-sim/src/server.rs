@@ -13,6 +13,7 @@ mod console;
 mod input;
 mod options;
 mod poller;
+mod silence;
 mod socket;
 
 use std::fmt;
@@ -26,7 +27,7 @@ use ib_transport::ibsim::{Control, Datagram};
 use ib_transport::{Clock, MonotonicClock};
 use thiserror::Error;
 
-use crate::event::{Delivery, Notification};
+use crate::event::{Delivery, DropReason, Notification};
 use crate::sim::Sim;
 
 pub use options::{Listen, ServerOptions};
@@ -34,6 +35,7 @@ pub use options::{Listen, ServerOptions};
 use client::Client;
 use console::{Console, Outcome};
 use poller::{Poller, Ready};
+use silence::Silence;
 use socket::{Credentials, Sent, Socket};
 
 /// Datagrams read from one client before the others get their turn.
@@ -100,6 +102,7 @@ pub struct Server {
     asleep_until: Option<Instant>,
     /// Time at which all clients were probed last.
     probed_at: Instant,
+    silence: Silence,
     observer: Option<Observer>,
 }
 
@@ -133,6 +136,7 @@ impl Server {
             clock: MonotonicClock::start(),
             asleep_until: None,
             probed_at: Instant::ZERO,
+            silence: Silence::default(),
             observer: None,
         })
     }
@@ -209,9 +213,10 @@ impl Server {
         }
     }
 
-    /// The longest time that the server may wait for its sockets: until the fabric's next timer, or [`MAX_WAIT`].
+    /// The longest time that the server may wait for its sockets: until the next timer, or [`MAX_WAIT`].
     fn longest_wait(&self) -> Duration {
-        let next = self.sim.poll_timeout();
+        let timers = [self.sim.poll_timeout(), self.silence.poll_timeout()];
+        let next = timers.into_iter().flatten().min();
         let wait = next.map(|next| next.since(self.clock.now()));
         wait.unwrap_or(MAX_WAIT).min(MAX_WAIT)
     }
@@ -304,9 +309,19 @@ impl Server {
                 self.hand_out(&delivery);
             }
             while let Some(event) = self.sim.poll_event() {
-                if let Notification::Dropped { mad, .. } = event {
-                    self.return_to_sender(&mad);
+                match event {
+                    Notification::Dropped {
+                        reason: DropReason::Silent,
+                        at,
+                        mad,
+                        ..
+                    } => self.silence.take(now, at.node, mad),
+                    Notification::Dropped { mad, .. } => self.return_to_sender(&mad),
+                    Notification::PortState { .. } => {}
                 }
+            }
+            while let Some(mad) = self.silence.poll(now) {
+                self.return_to_sender(&mad);
             }
             if idle && self.sim.poll_timeout().is_none_or(|next| next > now) {
                 return;

@@ -338,7 +338,11 @@ impl Sim {
             self.stats.delivered = self.stats.delivered.wrapping_add(1);
             self.outbox.push_back((port, frame));
         } else {
-            self.drop_frame(port, frame, DropReason::NoListener);
+            let reason = match self.nodes[self.ports[port].node].behaviour {
+                Behaviour::Silent => DropReason::Silent,
+                _ => DropReason::NoListener,
+            };
+            self.drop_frame(port, frame, reason);
         }
     }
 

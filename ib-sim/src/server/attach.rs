@@ -43,6 +43,7 @@ impl Server {
         let Some(client) = self.clients.get_mut(slot).and_then(Option::take) else {
             return;
         };
+        self.silence.forget(slot);
         let mut others = self.clients.iter().flatten();
         if !others.any(|other| other.port == client.port) {
             self.sim.detach(client.port);

@@ -1,4 +1,4 @@
-//! The console: ibsim's commands, one a line, names in any case.
+//! The console: ibsim's commands, one a line, names in any case, and `Silent`, which ibsim does not have.
 //!
 //! The output of a command has ibsim's columns, for scripts that read it. An error is a line that begins with `#`; a
 //! comment is printed as it is.
@@ -36,6 +36,8 @@ ReLink \"id\"[[port]]                        plug pulled cables in again
 Clear \"id\"[[port]]                         pull cables and forget LIDs
 Guid \"id\"[[port]] GUID                     change a GUID
 Error \"id\"[[port]] PERCENT [ATTRIBUTE]     drop requests to the agents
+Silent \"id\" [off|MILLISECONDS]             leave requests to a node unanswered; they come back as timed
+                                           out after so long, or never
 PerformanceSet \"id\"[port] ATTRIBUTE.FIELD=VALUE
                                            set a counter
 Baselid \"id\"[port] LID [LMC]               change a LID
@@ -156,6 +158,7 @@ impl Console {
             "clear" => admin::clear(sim, &mut words),
             "guid" => admin::guid(sim, &mut words),
             "error" => admin::error(sim, &mut words),
+            "silent" => admin::silent(server, &mut words),
             "performanceset" => admin::performance_set(sim, &mut words, &mut text),
             "baselid" => admin::base_lid(sim, &mut words),
             "attached" => attached(server, &mut text),

@@ -1,15 +1,19 @@
 //! The console: what its commands do, and what input it survives.
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead, Cursor, Read};
+use std::io::{BufRead, BufReader, Cursor, Read, Write as _};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use ib_mad::{Attribute, Mad, MadAddress, Method};
+use ib_smp::{NodeInfo, SmpDirected};
+use ib_transport::{Clock, MadTransport, Received, receive};
 use ib_wire::Guid;
 
-use ib_testkit::worked_traces::fabric;
-use ib_testkit::worked_traces::server::Running;
+use ib_testkit::worked_traces::server::{Client, Running};
+use ib_testkit::worked_traces::{fabric, path};
 
 #[test]
 fn the_console_changes_the_fabric_and_says_what_is_wrong() {
@@ -31,6 +35,81 @@ fn the_console_changes_the_fabric_and_says_what_is_wrong() {
         "# Link: nodeid \"S2\" has no port 9",
         "# Error: 101: expected a percentage from 0 to 100",
         "From node \"H\" port 1 lid 7",
+    ] {
+        assert!(output.contains(line), "{line:?} is not in {output:?}");
+    }
+}
+
+#[test]
+fn a_silent_node_neither_answers_nor_returns_what_it_gets() {
+    let (mut console, input) = UnixStream::pair().unwrap();
+    let server = Running::with_console(Box::new(BufReader::new(input)));
+    let refused = "Silent \"nobody\"\nSilent \"S2\"[5]\nSilent \"S2\" maybe\n";
+    write!(console, "{refused}Silent \"T\"\n").unwrap();
+    let mut client = server.attach("H");
+    // The silent node is asked before the switch in front of it: whatever the server sent for it would come first.
+    let ask = |client: &mut Client, route: &[u8]| {
+        let mut mad = Mad::new(MadAddress::DIRECTED);
+        let smp = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(route));
+        mad.bytes = *smp.as_bytes();
+        client.port.send(client.clock.now(), &mad).unwrap();
+    };
+    let first_answer = |client: &mut Client| {
+        ask(client, &[1, 7, 5]);
+        ask(client, &[1, 7]);
+        let received = receive(&mut client.port, &client.clock, None).unwrap().1;
+        match received {
+            Some(Received::Mad(mad)) => {
+                let smp = SmpDirected::from_bytes(mad.bytes);
+                NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap()).node_guid()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    // The console's lines are read by a thread of its own.
+    let mut turns = 0;
+    while first_answer(&mut client) == Guid(0x400) {
+        // The answer of the switch.
+        let _ = receive(&mut client.port, &client.clock, None).unwrap();
+        turns += 1;
+        assert!(turns < 500, "the node still answers");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    for _ in 0..3 {
+        assert_eq!(first_answer(&mut client), Guid(0x300));
+    }
+    // With a time the requests come back as timed out, as the kernel returns them to a program that waits for that.
+    writeln!(console, "Silent \"T\" 1").unwrap();
+    let mut turns = 0;
+    loop {
+        ask(&mut client, &[1, 7, 5]);
+        let soon = client.clock.now() + Duration::from_millis(200);
+        let returned = receive(&mut client.port, &client.clock, Some(soon))
+            .unwrap()
+            .1;
+        if let Some(Received::Returned(mad)) = returned {
+            let smp = SmpDirected::from_bytes(mad.bytes);
+            assert_eq!(smp.hop_count(), 3);
+            break;
+        }
+        turns += 1;
+        assert!(turns < 100, "nothing comes back");
+    }
+    writeln!(console, "silent \"T\" OFF").unwrap();
+    for turns in 0.. {
+        ask(&mut client, &[1, 7, 5]);
+        let received = receive(&mut client.port, &client.clock, None).unwrap().1;
+        if let Some(Received::Mad(_)) = received {
+            break;
+        }
+        assert!(turns < 500, "the node is still silent");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = server.end();
+    for line in [
+        "# Silent: nodeid \"nobody\" not found",
+        "# Silent: port 5: expected a node",
+        "# Silent: maybe: expected off, or milliseconds",
     ] {
         assert!(output.contains(line), "{line:?} is not in {output:?}");
     }

@@ -1,14 +1,17 @@
 //! Commands that change the fabric.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use ib_mad::AttributeId;
 use ib_routing::PortRef;
 use ib_wire::{Guid, Lid, Lmc, PortNum};
 
 use crate::event::SimError;
+use crate::fault::Behaviour;
 use crate::sim::Sim;
 
+use super::Server;
 use super::words::{Words, number};
 use super::{Refusal, print};
 
@@ -81,6 +84,27 @@ pub(super) fn error(sim: &mut Sim, words: &mut Words<'_>) -> Result<(), Refusal>
         sim.set_drop_rate(port, share, attribute.map(AttributeId))
             .map_err(refused)?;
     }
+    Ok(())
+}
+
+/// Sets whether the agents of a node answer. A command of ours: ibsim has none, as it returns at once what it drops.
+pub(super) fn silent(server: &mut Server, words: &mut Words<'_>) -> Result<(), Refusal> {
+    let (node, port) = words.node(&server.sim)?;
+    if let Some(port) = port {
+        return Err(format!(
+            "port {port}: expected a node, whose agents serve all its ports"
+        ));
+    }
+    let (behaviour, after) = match words.next() {
+        None => (Behaviour::Silent, None),
+        Some(word) if word.eq_ignore_ascii_case("off") => (Behaviour::Honest, None),
+        word => {
+            let after = number(word, "off, or milliseconds until requests come back")?;
+            (Behaviour::Silent, Some(Duration::from_millis(after)))
+        }
+    };
+    server.sim.set_behaviour(node, behaviour);
+    server.silence.set(node, after);
     Ok(())
 }
 
