@@ -32,7 +32,7 @@ use self::{
     plan::{Get, What},
 };
 use crate::{
-    counters::UnreadReason,
+    counters::{CounterReadings, UnreadReason},
     snapshot::{Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotPort},
 };
 
@@ -134,6 +134,8 @@ pub struct Collector {
     lanes_later: BTreeMap<NodeIdx, AgentIdx>,
     /// Whether NodeInfo is read from the devices that the walk could not place.
     asks_unknown: bool,
+    /// The ports whose counters are read; `None` reads those of all ports.
+    counted_ports: Option<BTreeSet<PortRef>>,
     /// Ports whose agent for performance management has been added.
     counted: BTreeSet<PortRef>,
     snapshot: Snapshot,
@@ -174,6 +176,7 @@ impl Collector {
             agents: Agents::new(config.window.per_destination.max(1)),
             lanes_later: BTreeMap::new(),
             asks_unknown: true,
+            counted_ports: None,
             counted: BTreeSet::new(),
             phase: Phase::Walking(Box::new(discovery)),
             window,
@@ -197,6 +200,36 @@ impl Collector {
         collector.phase = Phase::Reading;
         collector.asks_unknown = false;
         collector.read(subnet);
+        collector
+    }
+
+    /// A collector for counters alone: those of these ports of a snapshot, or of all its ports if `ports` is `None`.
+    /// Nothing is walked, and what the snapshot has of agents for performance management is not asked for again. The
+    /// result is the snapshot with only the counters that were read here.
+    #[must_use]
+    pub fn of_counters(
+        config: CollectorConfig,
+        mut snapshot: Snapshot,
+        ports: Option<BTreeSet<PortRef>>,
+    ) -> Self {
+        let mut collector = Self::new(CollectorConfig {
+            contents: Contents::COUNTERS,
+            ..config
+        });
+        let all: Vec<PortRef> = snapshot.ports().map(|(at, _, _)| at).collect();
+        for &at in &all {
+            if let Some(port) = snapshot.port_mut(at) {
+                port.counters = CounterReadings::default();
+            }
+        }
+        snapshot.contents |= Contents::COUNTERS;
+        collector.snapshot = snapshot;
+        collector.phase = Phase::Reading;
+        collector.asks_unknown = false;
+        collector.counted_ports = ports;
+        for at in all {
+            collector.add_agents_at(at);
+        }
         collector
     }
 
@@ -362,9 +395,18 @@ impl Collector {
         }
     }
 
+    /// Whether the counters of a port are read.
+    fn counts(&self, port: PortRef) -> bool {
+        let ports = self.counted_ports.as_ref();
+        ports.is_none_or(|ports| ports.contains(&port))
+    }
+
     /// Marks the counters of the agent at a port as missing.
     fn mark_unread(&mut self, at: PortRef, reason: UnreadReason) {
         for port in plan::ports_of(&self.snapshot, at) {
+            if !self.counts(port) {
+                continue;
+            }
             if let Some(port) = self.snapshot.port_mut(port) {
                 port.counters.unread.get_or_insert(reason);
             }
@@ -393,7 +435,8 @@ impl Collector {
     fn on_answer(&mut self, agent: AgentIdx, get: Get, mad: &Mad) {
         self.end(agent);
         if get.what.is_perf() {
-            let follow_ups = self.on_perf(get, mad);
+            let mut follow_ups = self.on_perf(get, mad);
+            follow_ups.retain(|get| self.is_wanted(get));
             self.agents.extend(agent, follow_ups);
         } else {
             self.on_smp(agent, get, mad);
@@ -410,13 +453,7 @@ impl Collector {
                             port.perf_class_port_info = Some(*info);
                         }
                     }
-                    match self.config.counters {
-                        CounterScope::Errors if plan::sums_ports(get.port, info) => {
-                            let what = What::ErrorSum;
-                            Vec::from([Get { what, ..get }])
-                        }
-                        _ => plan::counter_gets(&self.snapshot, get.port, info),
-                    }
+                    plan::first_counter_gets(&self.snapshot, get.port, info, self.config.counters)
                 })
             }
             What::ErrorSum => {
@@ -462,6 +499,12 @@ impl Collector {
         }
     }
 
+    /// Whether a request is one for an agent, or one for the counters of a port that are to be read.
+    fn is_wanted(&self, get: &Get) -> bool {
+        let is_of_port = matches!(get.what, What::PortCounters | What::PortCountersExtended);
+        !is_of_port || self.counts(get.port)
+    }
+
     fn on_smp(&mut self, agent: AgentIdx, get: Get, mad: &Mad) {
         let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
             return;
@@ -490,7 +533,10 @@ impl Collector {
         let port = node.port(at.port);
         let is_new = port.is_some_and(|port| port.counters.unread.is_none());
         let is_wanted = self.config.contents.contains(Contents::COUNTERS)
-            && (is_switch || self.config.counters_of_hosts);
+            && (is_switch || self.config.counters_of_hosts)
+            && plan::ports_of(&self.snapshot, at)
+                .iter()
+                .any(|&port| self.counts(port));
         if !is_end_port || !is_new || !is_wanted {
             return;
         }
@@ -498,13 +544,20 @@ impl Collector {
         if has_lid && (is_switch || port.is_some_and(SnapshotPort::is_link_up)) {
             if self.counted.insert(at) {
                 let first = |what| Vec::from([Get { port: at, what }]);
-                let gets = match self.config.class_port_info {
+                let known = plan::known_class_port_info(&self.snapshot, at);
+                let mut gets = match (known, self.config.class_port_info) {
                     _ if self.config.counters == CounterScope::Errors && !is_switch => {
                         first(What::ErrorSum)
                     }
-                    true => first(What::PerfClassPortInfo),
-                    false => plan::counter_gets(&self.snapshot, at, &ClassPortInfo::default()),
+                    (Some(info), _) => {
+                        plan::first_counter_gets(&self.snapshot, at, &info, self.config.counters)
+                    }
+                    (None, true) => first(What::PerfClassPortInfo),
+                    (None, false) => {
+                        plan::counter_gets(&self.snapshot, at, &ClassPortInfo::default())
+                    }
                 };
+                gets.retain(|get| self.is_wanted(get));
                 self.agents.add(Agent::Perf(at), gets);
             }
         } else {

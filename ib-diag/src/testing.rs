@@ -34,8 +34,12 @@ pub(crate) fn collect(
     at: PortRef,
     config: CollectorConfig,
 ) -> (Snapshot, Duration) {
+    run(sim, at, Collector::new(config))
+}
+
+/// What a collector at a port reads, and the virtual time that it takes.
+pub(crate) fn run(sim: &SharedSim, at: PortRef, mut collector: Collector) -> (Snapshot, Duration) {
     let mut transport = sim.attach(at).unwrap();
-    let mut collector = Collector::new(config);
     let began: Instant = sim.now();
     let done = drive(
         &mut collector,

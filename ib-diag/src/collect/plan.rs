@@ -15,7 +15,7 @@ use ib_smp::{
 use ib_subnet::{Node, NodeId, PortId, Subnet};
 use ib_wire::{Lid, PortNum};
 
-use super::{LaneTables, agents::Agent};
+use super::{CounterScope, LaneTables, agents::Agent};
 use crate::{
     counters::CounterReadings,
     snapshot::{Contents, SilentDevice, Snapshot, SnapshotNode},
@@ -369,8 +369,28 @@ pub(super) fn ports_of(snapshot: &Snapshot, at: PortRef) -> Vec<PortRef> {
 /// PortSelect of all ports of a switch together.
 pub(super) const ALL_PORTS: u8 = 255;
 
+/// ClassPortInfo of the agent for performance management at a port, if it was read before.
+pub(super) fn known_class_port_info(snapshot: &Snapshot, at: PortRef) -> Option<ClassPortInfo> {
+    let first = ports_of(snapshot, at).first().copied()?;
+    snapshot.port(first)?.perf_class_port_info
+}
+
+/// The first requests for counters to an agent whose ClassPortInfo is known.
+pub(super) fn first_counter_gets(
+    snapshot: &Snapshot,
+    at: PortRef,
+    info: &ClassPortInfo,
+    scope: CounterScope,
+) -> Vec<Get> {
+    if scope == CounterScope::Errors && sums_ports(at, info) {
+        let what = What::ErrorSum;
+        return Vec::from([Get { port: at, what }]);
+    }
+    counter_gets(snapshot, at, info)
+}
+
 /// Returns true if the agent at a port is that of a switch, and announces that PortSelect 255 selects all its ports.
-pub(super) fn sums_ports(at: PortRef, info: &ClassPortInfo) -> bool {
+fn sums_ports(at: PortRef, info: &ClassPortInfo) -> bool {
     let can = PerfCapabilities::from_bits_retain(info.capability_mask().bits());
     at.port == PortNum::MANAGEMENT && can.contains(PerfCapabilities::ALL_PORT_SELECT)
 }
@@ -389,9 +409,7 @@ pub(super) fn gets_after_sum(
     if sum.values(None).errors() == 0 {
         return Vec::new();
     }
-    let first = ports_of(snapshot, at).first().copied();
-    let known = first.and_then(|port| snapshot.port(port)?.perf_class_port_info);
-    match known {
+    match known_class_port_info(snapshot, at) {
         Some(info) => counter_gets(snapshot, at, &info),
         None => Vec::from([Get {
             port: at,

@@ -1,6 +1,6 @@
 //! The collector on simulated fabrics, in virtual time.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use ib_routing::PortRef;
 use ib_sim::{Behaviour, DeviceProfile};
@@ -8,11 +8,11 @@ use ib_smp::NodeType;
 use ib_testkit::lab::Lab;
 use ib_wire::{PortNum, Sl};
 
-use super::{CollectorConfig, CounterScope, LaneTables};
+use super::{Collector, CollectorConfig, CounterScope, LaneTables};
 use crate::{
     counters::UnreadReason,
     snapshot::{Contents, Snapshot},
-    testing::{brought_up, collect, fabric, first_host, simulated},
+    testing::{brought_up, collect, fabric, first_host, run, simulated},
 };
 
 #[test]
@@ -162,6 +162,81 @@ fn ports_with_errors_are_found_by_two_requests_a_switch_and_one_a_host() {
         let most = 2 * switches + hosts + 3 + 2 * ports;
         assert!(sent - walked <= most as u64, "{sent} {walked} {most}");
     }
+}
+
+#[test]
+fn counters_alone_are_read_of_the_ports_that_are_named() {
+    let fabric = fabric("gen-ft-oversub2-144");
+    let sim = simulated(&fabric, true);
+    let at = first_host(&fabric);
+    let config = || CollectorConfig::default();
+    let walk = CollectorConfig {
+        contents: Contents::empty(),
+        ..config()
+    };
+    let (walked, _) = collect(&sim, at, walk);
+    let read = |snapshot: &Snapshot, ports: Option<&[PortRef]>| {
+        let ports = ports.map(|ports| ports.iter().copied().collect::<BTreeSet<_>>());
+        let sent = || sim.with(|sim| sim.stats().sent);
+        let before = sent();
+        let collector = Collector::of_counters(config(), snapshot.clone(), ports);
+        let (snapshot, _) = run(&sim, at, collector);
+        (snapshot, sent() - before)
+    };
+    let mut ports = walked.ports().map(|(at, node, _)| (at, node.is_switch()));
+    let (of_host, _) = ports.find(|(_, is_switch)| !is_switch).unwrap();
+    let (of_switch, _) = ports
+        .find(|(at, is_switch)| *is_switch && at.port == PortNum(3))
+        .unwrap();
+    let named = [of_host, of_switch];
+    // ClassPortInfo and PortCountersExtended of each.
+    let (read_once, sent) = read(&walked, Some(&named));
+    assert_eq!(sent, 4);
+    let with_counters = |snapshot: &Snapshot| -> Vec<PortRef> {
+        let ports = snapshot.ports();
+        let read = ports.filter(|(_, _, port)| !port.counters.is_empty());
+        read.map(|(at, ..)| at).collect()
+    };
+    let mut expected = named.to_vec();
+    expected.sort_unstable();
+    assert_eq!(with_counters(&read_once), expected);
+    assert!(read_once.contents.contains(Contents::COUNTERS));
+    // What is known of the agents is not read again.
+    let (_, sent) = read(&read_once, Some(&named));
+    assert_eq!(sent, 2);
+    // All counters a second time: one request a port and none of subnet management.
+    let (all, _) = collect(&sim, at, config());
+    sim.with(|sim| sim.set_counter(at, "PortCounters", "SymbolErrorCounter", 9));
+    let (later, sent) = read(&all, None);
+    assert_eq!(sent, with_counters(&all).len() as u64);
+    assert_eq!(with_counters(&later), with_counters(&all));
+    assert_eq!(later.nodes.as_slice()[0].lft, all.nodes.as_slice()[0].lft);
+    let own = later.port(later.own_port.unwrap()).unwrap();
+    let values = own.counters.values(own.perf_class_port_info.as_ref());
+    assert_eq!(values.get("symbol_error_counter").unwrap().value, 9);
+}
+
+#[test]
+fn a_device_that_fell_silent_has_no_counters_in_the_second_reading() {
+    let fabric = fabric("gen-ring-5");
+    let sim = simulated(&fabric, true);
+    let at = first_host(&fabric);
+    let (first, _) = collect(&sim, at, CollectorConfig::default());
+    let (gone, node) = first
+        .nodes
+        .iter_enumerated()
+        .find(|(index, node)| !node.is_switch() && first.own_port.unwrap().node != *index)
+        .unwrap();
+    sim.with(|sim| {
+        let device = sim.find_guid(node.guid()).unwrap();
+        sim.set_behaviour(device, Behaviour::Silent);
+    });
+    let config = CollectorConfig::default();
+    let collector = Collector::of_counters(config, first.clone(), None);
+    let (second, _) = run(&sim, at, collector);
+    let (_, port) = second.node(gone).unwrap().ports().next().unwrap();
+    assert!(port.counters.is_empty());
+    assert_eq!(port.counters.unread, Some(UnreadReason::NoAnswer));
 }
 
 #[test]
