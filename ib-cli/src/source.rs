@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    collections::BTreeSet,
     fs, io,
     io::Read as _,
     ops::ControlFlow,
@@ -11,10 +12,14 @@ use std::{
 
 use clap::Args;
 use ib_diag::{
-    Batch, BatchOutcome, Collector, CollectorConfig, CollectorEvent, Contents, LaneTables, Named,
-    NodeNameMap, Snapshot,
+    Batch, BatchOutcome, Collector, CollectorConfig, CollectorEvent, Contents, CounterScope,
+    LaneTables, Named, NodeNameMap, Snapshot,
 };
-use ib_mad::{Client, ClientConfig, Engine, Input, Mad, MgmtClass, Request, transport::ask};
+use ib_mad::{
+    Client, ClientConfig, Engine, Input, Mad, MadAddress, MgmtClass, Request, SmKey, transport::ask,
+};
+use ib_routing::PortRef;
+use ib_sa::{McMemberComponents, McMemberRecord, TableCall};
 use ib_transport::{MonotonicClock, drive};
 use ib_wire::MKey;
 
@@ -23,7 +28,7 @@ use crate::{
     device::{DeviceArgs, DevicePort, TimeoutArgs},
     error::CliError,
     files, nearest,
-    output::{count, progress::Progress},
+    output::{count, progress::Progress, stderr},
 };
 
 /// The options of every command that reads a subnet.
@@ -176,6 +181,28 @@ impl Source {
         Ok(snapshot)
     }
 
+    /// Adds the multicast groups that subnet administration knows, if a manager runs. A refusal is a warning.
+    pub fn add_groups(&self, snapshot: &mut Snapshot, sm_key: SmKey) -> Result<(), CliError> {
+        // After its manager has gone, the own port still knows the LID: to ask there would take as long as a silent device.
+        let is_managed = snapshot.ports().any(|(_, _, port)| port.sm_info.is_some());
+        let own = snapshot.own_port.and_then(|own| snapshot.port(own)?.info);
+        let manager = own.map(|info| (info.master_sm_lid(), info.master_sm_sl()));
+        let Some((lid, sl)) = manager.filter(|(lid, _)| lid.is_unicast() && is_managed) else {
+            return Ok(());
+        };
+        let template = McMemberRecord::default();
+        let address = MadAddress::gsi(lid, sl);
+        let mut call = TableCall::get(address, &template, McMemberComponents::empty());
+        call.request.set_sm_key(sm_key);
+        match self.live("subnet administration")?.ask(call)? {
+            Ok(groups) => snapshot.set_groups(groups),
+            Err(error) => stderr::warn(format_args!(
+                "subnet administration does not list the multicast groups: {error}"
+            )),
+        }
+        Ok(())
+    }
+
     /// The device; an error for a snapshot, which nothing can be sent to.
     pub fn live(&self, what: &str) -> Result<&Live, CliError> {
         match &self.from {
@@ -198,14 +225,38 @@ impl Live {
         contents: Contents,
         adjust: impl FnOnce(&mut CollectorConfig),
     ) -> Result<Snapshot, CliError> {
-        let taken_at = SystemTime::now().duration_since(UNIX_EPOCH);
-        let taken_at = taken_at.unwrap_or(Duration::ZERO).as_millis();
         let mut config = CollectorConfig {
             contents,
             ..self.config.clone()
         };
         adjust(&mut config);
-        let mut collector = Collector::new(config);
+        let snapshot = self.finish(Collector::new(config))?;
+        if snapshot.own_port.is_none() {
+            return Err(CliError::input(
+                "the own node does not respond, expected a port that answers subnet management",
+            ));
+        }
+        Ok(snapshot)
+    }
+
+    /// Reads the counters of these ports of a snapshot, or of all its ports. The snapshot that comes back has no others.
+    pub fn counters(
+        &self,
+        snapshot: Snapshot,
+        ports: Option<BTreeSet<PortRef>>,
+        scope: CounterScope,
+    ) -> Result<Snapshot, CliError> {
+        let config = CollectorConfig {
+            counters: scope,
+            ..self.config.clone()
+        };
+        self.finish(Collector::of_counters(config, snapshot, ports))
+    }
+
+    /// Drives a collector to its end.
+    fn finish(&self, mut collector: Collector) -> Result<Snapshot, CliError> {
+        let taken_at = SystemTime::now().duration_since(UNIX_EPOCH);
+        let taken_at = taken_at.unwrap_or(Duration::ZERO).as_millis();
         let progress = Progress::new("reading", 0);
         let mut nodes = 0;
         self.run(&mut collector, |event| match event {
@@ -224,11 +275,6 @@ impl Live {
         let mut snapshot = collector.finish();
         snapshot.taken_at = u64::try_from(taken_at).unwrap_or(u64::MAX);
         snapshot.tools = vec![("ib".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
-        if snapshot.own_port.is_none() {
-            return Err(CliError::input(
-                "the own node does not respond, expected a port that answers subnet management",
-            ));
-        }
         Ok(snapshot)
     }
 

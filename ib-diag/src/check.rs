@@ -17,7 +17,6 @@ mod routes;
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 use ib_routing::{Fabric, LidMap, PairSls, PortRef, Routes, SlTable, mcast::Tree};
-use ib_sa::McMemberRecord;
 use ib_wire::{Lid, Sl};
 
 pub use self::finding::{Check, Finding, Location, Severity, Value};
@@ -35,9 +34,6 @@ pub struct CheckOptions {
     pub expected: Option<Fabric>,
     /// The service level of each pair of LIDs. If `None`, all packets are assumed to have service level 0.
     pub sls: Option<PairSls>,
-    /// The multicast groups that subnet administration knows, with their members if it shows them to the asker; `None` if
-    /// it was not asked.
-    pub groups: Option<Vec<McMemberRecord>>,
 }
 
 /// Result of the checks.

@@ -11,12 +11,13 @@
 use alloc::vec::Vec;
 
 use ib_routing::{NodeIdx, PortRef, index::IdxVec};
+use ib_sa::McMemberRecord;
 use ib_smp::{DrPath, NodeInfo, PortInfo, PortPhysicalState, PortState};
 use ib_wire::{Guid, Lid, NodeType, PortNum};
 
 use crate::{
     CheckOptions, check, difference,
-    snapshot::{Snapshot, SnapshotNode},
+    snapshot::{Snapshot, SnapshotNode, VERSION},
 };
 
 /// Any bytes are a snapshot file, or yield an error with the position of the first difference.
@@ -35,7 +36,7 @@ pub fn any_body_can_be_judged(bytes: &[u8]) {
         let at = usize::from(u16::from_be_bytes([edit[0], edit[1]])) % body.len();
         body[at] = edit[2];
     }
-    if let Ok(snapshot) = Snapshot::from_body(&body) {
+    if let Ok(snapshot) = Snapshot::from_body(&body, VERSION) {
         survives(&snapshot);
     }
 }
@@ -79,6 +80,7 @@ fn example() -> Snapshot {
     }
     let mut snapshot = Snapshot {
         nodes,
+        groups: Some(Vec::from([McMemberRecord::default()])),
         ..Snapshot::default()
     };
     for (node, port, peer, peer_port) in ends {

@@ -1,7 +1,7 @@
 //! A snapshot: the state of the devices of a subnet at one time.
 //!
 //! Attributes are kept as they came from the wire. A value that was not read is `None` or absent, which is not the same
-//! as zero. M_Keys and SM_Keys are left out because people pass snapshots on. Nodes are in the order of their GUIDs, so
+//! as zero. M_Keys, SM_Keys and Q_Keys are left out because people pass snapshots on. Nodes are in the order of their GUIDs, so
 //! two snapshots of one subnet list them in the same order.
 
 mod binary;
@@ -17,14 +17,17 @@ use alloc::{
 use bitflags::bitflags;
 use ib_mad::ClassPortInfo;
 use ib_routing::{NodeIdx, NodeType, PortRef, index::IdxVec};
+use ib_sa::McMemberRecord;
 use ib_smp::{
     DrPath, LinearForwardingTable, MftModifier, MulticastForwardingTable, NodeDescription,
     NodeInfo, PartitionKeyTable, PortInfo, PortPhysicalState, PortState, SlToVlMappingTable,
     SmInfo, SwitchInfo, VlArbitrationHalf, VlArbitrationTable,
 };
-use ib_wire::{Guid, Lid, PKey, PortNum, addr::LidRange};
+use ib_wire::{Guid, Lid, PKey, PortNum, QKey, addr::LidRange};
 
 pub use self::file::SnapshotError;
+#[cfg(any(test, feature = "arbitrary"))]
+pub(crate) use self::file::VERSION;
 use crate::counters::CounterReadings;
 
 bitflags! {
@@ -61,6 +64,9 @@ pub struct Snapshot {
     pub silent: Vec<SilentDevice>,
     /// Devices that claim the GUID of another device, or a new GUID with each answer.
     pub duplicates: Vec<DuplicateGuid>,
+    /// The multicast groups that subnet administration knows, with their members if it shows them to the asker; `None` if
+    /// it was not asked or did not answer. A collector does not ask it: see [`set_groups`](Self::set_groups).
+    pub groups: Option<Vec<McMemberRecord>>,
 }
 
 /// A device that left requests unanswered.
@@ -180,6 +186,14 @@ impl Snapshot {
             // A port that is its own peer has a loopback plug.
             (here <= peer).then_some((here, peer))
         })
+    }
+
+    /// Adds what subnet administration answered to a query for all its multicast groups, without the Q_Keys.
+    pub fn set_groups(&mut self, mut records: Vec<McMemberRecord>) {
+        for record in &mut records {
+            record.set_q_key(QKey(0));
+        }
+        self.groups = Some(records);
     }
 
     /// The name of a node; empty if the index is not in this snapshot.

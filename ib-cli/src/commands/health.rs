@@ -8,14 +8,14 @@ use std::{
 };
 
 use ib_diag::{
-    CheckOptions, Contents, Finding, Report, Severity, Snapshot, Thresholds, Value, check,
+    CheckOptions, Contents, CounterScope, Finding, Report, Severity, Snapshot, Thresholds, Value,
+    check,
 };
-use ib_mad::{MadAddress, SmKey};
+use ib_mad::SmKey;
 use ib_routing::{
     LidMap,
     format::{ibnetdiscover, sls},
 };
-use ib_sa::{McMemberComponents, McMemberRecord, TableCall};
 use ib_wire::Sl;
 use serde_json::{Map, json};
 
@@ -23,8 +23,8 @@ use crate::{
     commands::query::sm_key,
     error::{CliError, Verdict},
     files,
-    output::{count, json, stderr},
-    source::{Source, SourceArgs, read_snapshot},
+    output::{count, json},
+    source::{SourceArgs, read_snapshot},
 };
 
 /// Check a subnet: identities, links, counters, managers, routes, lanes, groups, devices.
@@ -34,7 +34,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct HealthArgs {
-    /// Judge error counters by how much they grow in this many seconds, instead of by their totals
+    /// Judge error counters by how much they grow in this many seconds, instead of by their totals: counters are read a second
+    /// time, all else once
     #[arg(long, value_name = "SECONDS", conflicts_with = "since")]
     interval: Option<f64>,
     /// Judge error counters by how much they grew since this snapshot
@@ -85,22 +86,24 @@ pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
         false => Contents::empty(),
     };
     let mut snapshot = source.snapshot_of_routes(contents)?;
+    if source.is_live() {
+        source.add_groups(&mut snapshot, args.sm_key)?;
+    }
     let mut earlier = earlier;
     if let Some(seconds) = args.interval {
-        source.live("--interval")?;
         let seconds = Duration::try_from_secs_f64(seconds).map_err(|_| {
             CliError::input(format_args!(
                 "--interval: {seconds} s, expected a time above 0"
             ))
         })?;
         thread::sleep(seconds);
-        let later = source.snapshot_of_routes(contents)?;
+        let live = source.live("--interval")?;
+        let later = live.counters(snapshot.clone(), None, CounterScope::All)?;
         earlier = Some(std::mem::replace(&mut snapshot, later));
     }
     if let Some(file) = &args.sls {
         options.sls = Some(read_sls(file, &snapshot)?);
     }
-    options.groups = groups(&source, &snapshot, args.sm_key)?;
     let report = check(&snapshot, earlier.as_ref(), &options);
     let mut out = io::stdout().lock();
     if as_json {
@@ -109,38 +112,6 @@ pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
         print(&mut out, &report, &snapshot, args.notes)?;
     }
     Ok(Verdict::of(report.count(Severity::Error) == 0))
-}
-
-/// The multicast groups that subnet administration knows; `None` if there is none to ask.
-fn groups(
-    source: &Source,
-    snapshot: &Snapshot,
-    sm_key: SmKey,
-) -> Result<Option<Vec<McMemberRecord>>, CliError> {
-    // After its manager has gone, the own port still knows the LID: to ask there would take as long as a silent device.
-    let mut ports = snapshot.ports();
-    let is_managed = ports.any(|(_, _, port)| port.sm_info.is_some());
-    let own = snapshot.own_port.and_then(|own| snapshot.port(own)?.info);
-    let manager = own.map(|info| (info.master_sm_lid(), info.master_sm_sl()));
-    let Some((lid, sl)) = manager.filter(|(lid, _)| lid.is_unicast() && is_managed) else {
-        return Ok(None);
-    };
-    if !source.is_live() {
-        return Ok(None);
-    }
-    let address = MadAddress::gsi(lid, sl);
-    let template = McMemberRecord::default();
-    let mut call = TableCall::get(address, &template, McMemberComponents::empty());
-    call.request.set_sm_key(sm_key);
-    match source.live("subnet administration")?.ask(call)? {
-        Ok(groups) => Ok(Some(groups)),
-        Err(error) => {
-            stderr::warn(format_args!(
-                "subnet administration does not list the multicast groups: {error}"
-            ));
-            Ok(None)
-        }
-    }
 }
 
 fn read_sls(file: &std::path::Path, snapshot: &Snapshot) -> Result<ib_routing::PairSls, CliError> {

@@ -9,8 +9,8 @@ use std::{
 };
 
 use ib_diag::{
-    Contents, CounterReadings, CounterScope, CounterValues, Named, Snapshot, SnapshotPort,
-    UnreadReason,
+    CollectorConfig, Contents, CounterReadings, CounterScope, CounterValues, Named, Snapshot,
+    SnapshotPort, UnreadReason,
 };
 use ib_routing::PortRef;
 use serde_json::{Map, Value, json};
@@ -89,14 +89,12 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
         return watch(&args, &source, interval, as_json);
     }
     let began = Instant::now();
-    let snapshot = source.snapshot_with(Contents::COUNTERS, |config| {
-        // The exporter's text has facts of the ports too.
-        config.one_end = !args.prometheus;
-        // What is not shown need not be read.
-        if args.errors {
-            config.counters = CounterScope::Errors;
-        }
-    })?;
+    // What is not shown need not be read.
+    let scope = match args.errors {
+        true => CounterScope::Errors,
+        false => CounterScope::All,
+    };
+    let snapshot = read(&args, &source, scope)?;
     let mut out = io::stdout().lock();
     if args.prometheus {
         if as_json {
@@ -130,6 +128,34 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
     Ok(Verdict::of(reading.unread.is_empty()))
 }
 
+/// Reads the counters of the ports that are named, or of all ports if none is.
+fn read(args: &PerfArgs, source: &Source, scope: CounterScope) -> Result<Snapshot, CliError> {
+    let adjust = |config: &mut CollectorConfig| {
+        // The exporter's text has facts of the ports too.
+        config.one_end = !args.prometheus;
+        config.counters = scope;
+    };
+    if args.of.is_empty() || !source.is_live() {
+        return source.snapshot_with(Contents::COUNTERS, adjust);
+    }
+    let walked = source.snapshot_with(Contents::empty(), adjust)?;
+    let named = named(&walked, args)?;
+    let ports = walked.ports().map(|(at, _, _)| at);
+    let ports = ports.filter(|at| is_named(&named, *at)).collect();
+    source.live("NODE")?.counters(walked, Some(ports), scope)
+}
+
+/// What the arguments name.
+fn named(snapshot: &Snapshot, args: &PerfArgs) -> Result<Vec<Named>, CliError> {
+    args.of.iter().map(|text| find(snapshot, text)).collect()
+}
+
+fn is_named(named: &[Named], at: PortRef) -> bool {
+    let fits =
+        |named: &Named| named.node == at.node && named.port.is_none_or(|port| port == at.port);
+    named.iter().any(fits)
+}
+
 fn verdict(snapshot: &Snapshot) -> Verdict {
     Verdict::of(
         snapshot
@@ -145,12 +171,12 @@ fn watch(
     interval: Duration,
     as_json: bool,
 ) -> Result<Verdict, CliError> {
-    let mut before = (Instant::now(), source.snapshot(Contents::COUNTERS)?);
+    let mut before = (Instant::now(), read(args, source, CounterScope::All)?);
     let mut rounds = args.count.unwrap_or(u64::MAX);
     while rounds > 0 {
         rounds -= 1;
         thread::sleep(interval.saturating_sub(before.0.elapsed()));
-        let now = (Instant::now(), source.snapshot(Contents::COUNTERS)?);
+        let now = (Instant::now(), read(args, source, CounterScope::All)?);
         let seconds = now.0.duration_since(before.0).as_secs_f64();
         let rates = Rates::new(&before.1, seconds);
         let reading = Reading::new(&now.1, args, Some(&rates))?;
@@ -172,17 +198,8 @@ impl<'a> Reading<'a> {
         args: &PerfArgs,
         rates: Option<&Rates<'_>>,
     ) -> Result<Self, CliError> {
-        let wanted: Vec<Named> = args
-            .of
-            .iter()
-            .map(|text| find(snapshot, text))
-            .collect::<Result<_, _>>()?;
-        let is_wanted = |at: PortRef| {
-            let fits = |named: &Named| {
-                named.node == at.node && named.port.is_none_or(|port| port == at.port)
-            };
-            wanted.is_empty() || wanted.iter().any(fits)
-        };
+        let named = named(snapshot, args)?;
+        let is_wanted = |at: PortRef| named.is_empty() || is_named(&named, at);
         let mut ports: Vec<(PortRef, &SnapshotPort)> = Vec::new();
         for (index, node) in place::by_name(snapshot) {
             for (number, port) in node.ports().filter(|(number, _)| number.0 > 0) {

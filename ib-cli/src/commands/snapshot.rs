@@ -7,16 +7,18 @@ use std::{
 };
 
 use ib_diag::Contents;
+use ib_mad::SmKey;
 use serde_json::json;
 
 use crate::{
+    commands::query::sm_key,
     error::{CliError, Verdict},
     files,
     output::{count, json},
     source::{SourceArgs, elapsed},
 };
 
-/// Write nodes, cables, attributes, tables and counters of a subnet to one file.
+/// Write nodes, cables, attributes, tables, counters and multicast groups of a subnet to one file.
 ///
 /// Only reads: it may run beside any subnet manager, and clears nothing. Every command that reads a subnet takes
 /// the file by --from. Status 1 if a device does not respond.
@@ -26,6 +28,9 @@ pub struct SnapshotArgs {
     /// File to write
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// SM_Key, decimal or 0x: with the right one subnet administration shows the members of multicast groups
+    #[arg(long, value_name = "KEY", default_value = "0", value_parser = sm_key)]
+    sm_key: SmKey,
     #[command(flatten)]
     source: SourceArgs,
 }
@@ -38,7 +43,11 @@ Examples:
 
 pub fn run(args: SnapshotArgs, as_json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
-    let snapshot = args.source.snapshot(Contents::all())?;
+    let source = args.source.open()?;
+    let mut snapshot = source.snapshot(Contents::all())?;
+    if source.is_live() {
+        source.add_groups(&mut snapshot, args.sm_key)?;
+    }
     let bytes = snapshot.to_bytes();
     files::write_bytes(&args.file, &bytes)?;
     let switches = snapshot

@@ -4,13 +4,25 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Output, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use crate::common;
-use ib_testkit::data::fabric_file;
+use ib_mad::{Client, ClientConfig, MadAddress, MgmtClass};
+use ib_routing::{NodeType, format::ibnetdiscover};
+use ib_sa::{JoinState, McMemberComponents, McMemberRecord, RecordCall};
+use ib_sim::server::{Listen, Server, ServerOptions};
+use ib_testkit::data::{fabric_file, fabric_text};
+use ib_transport::{
+    MonotonicClock, ask,
+    ibsim::{IbsimOptions, IbsimPort},
+};
+use ib_wire::{Gid, GidPrefix, Lid, Sl};
 use serde_json::Value;
 
 /// A served fabric that a manager has brought up.
@@ -55,6 +67,39 @@ impl Fabric {
             String::from_utf8_lossy(&up.stderr)
         );
         fabric
+    }
+
+    /// Lets the first port of a node join the group of all IPoIB nodes, as soon as a manager serves it.
+    fn join(&self, node: &str) {
+        let clock = MonotonicClock::start();
+        let options = IbsimOptions {
+            server: self.name.clone(),
+            node: node.to_owned(),
+            announce_sm: false,
+        };
+        let mut port = IbsimPort::attach(&options).unwrap();
+        let mut client = Client::new(ClientConfig::default());
+        let own = document(&self.run(&["ports", "--json", "--node", node]), 0);
+        let own = &own["ports"][0];
+        let guid = own["port_guid"].as_str().unwrap();
+        let manager = Lid(own["sm_lid"].as_u64().unwrap().try_into().unwrap());
+        let mut member = McMemberRecord::default();
+        member
+            .set_mgid("ff12:401b:ffff::ffff:ffff".parse().unwrap())
+            .set_port_gid(Gid::new(GidPrefix::DEFAULT, guid.parse().unwrap()))
+            .set_join_state(JoinState::FULL_MEMBER);
+        let components = McMemberComponents::MGID
+            | McMemberComponents::PORT_GID
+            | McMemberComponents::JOIN_STATE;
+        let patience = Instant::now() + Duration::from_secs(20);
+        loop {
+            let call = RecordCall::set(MadAddress::gsi(manager, Sl::ZERO), &member, components);
+            match ask(&mut client, call, &mut port, &clock).unwrap() {
+                Ok(_) => return,
+                Err(error) => assert!(Instant::now() < patience, "{error}"),
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -378,6 +423,162 @@ fn health_reads_the_groups_of_the_manager_that_runs() {
     assert_eq!(found[0]["severity"], "info");
     let message = found[0]["message"].as_str().unwrap();
     assert!(message.contains("ff12:401b:ffff::ffff:ffff"), "{message}");
+}
+
+/// A manager that ends with its test.
+struct Manager(Child);
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The manager's SM_Key if nothing else is set.
+const SM_KEY: &str = "1";
+
+#[test]
+fn a_broken_group_is_found_in_a_snapshot_as_it_is_live() {
+    let fabric = Fabric::start("gen-ring-5");
+    let manager = Command::new(env!("CARGO_BIN_EXE_ib"))
+        .args(["sm", "--device", &format!("sim:{}", fabric.name)])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let _manager = Manager(manager.unwrap());
+    let hosts = fabric.json(0, &["nodes", "--cas"]);
+    let names: Vec<&str> = hosts["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|host| host["name"].as_str().unwrap())
+        .collect();
+    for name in &names[1..4] {
+        fabric.join(name);
+    }
+    let health = |arguments: &[&str]| {
+        let mut all = vec!["health", "--notes", "--json"];
+        all.extend(arguments);
+        let output = match arguments.contains(&"--from") {
+            true => common::ib(&all, ""),
+            false => fabric.run(&all),
+        };
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), document)
+    };
+    let errors = |document: &Value| {
+        let findings = document["findings"].as_array().unwrap().iter();
+        let errors = findings
+            .filter(|finding| finding["check"] == "multicast" && finding["severity"] == "error");
+        errors.count()
+    };
+    let live = || health(&["--sm-key", SM_KEY]);
+    // The manager joins them to a tree.
+    let patience = Instant::now() + Duration::from_secs(20);
+    while errors(&live().1) > 0 {
+        assert!(Instant::now() < patience, "{:?}", live());
+        thread::sleep(Duration::from_millis(50));
+    }
+    // Somebody overwrites the table of the switch of a member.
+    let leaf = fabric.json(0, &["trace", names[0], names[2]]);
+    let hops = leaf["hops"].as_array().unwrap();
+    let leaf = hops[hops.len() - 2]["node_guid"].as_str().unwrap();
+    let overwritten = fabric.run(&[
+        "send",
+        leaf,
+        "--class",
+        "1",
+        "--method",
+        "2",
+        "--attribute",
+        "0x1b",
+    ]);
+    assert!(overwritten.status.success(), "{overwritten:?}");
+
+    let file = temporary("groups");
+    let path = file.to_str().unwrap();
+    fabric.json(0, &["snapshot", "--sm-key", SM_KEY, path]);
+    let (status, found) = live();
+    assert_eq!(status, Some(1), "{found}");
+    assert!(errors(&found) > 0, "{found}");
+    assert_eq!(health(&["--from", path]), (status, found));
+    // Without the key the members are hidden, in the file as live.
+    fabric.json(0, &["snapshot", path]);
+    assert_eq!(health(&["--from", path]), health(&[]));
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn perf_and_the_second_sample_of_health_read_only_what_they_show() {
+    let topology = ibnetdiscover::read(&fabric_text("gen-karyn-4-2")).unwrap();
+    let topology = topology.fabric;
+    let name = format!("diag-{}-observed", std::process::id());
+    let options = ServerOptions::new(Listen::Unix(name.clone()));
+    let mut server = Server::bind(&topology, &options).unwrap();
+    let seen = Arc::new(Mutex::new((0, 0)));
+    let counted = Arc::clone(&seen);
+    server.observe(move |mad| {
+        let (smps, gmps) = &mut *counted.lock().unwrap();
+        match mad.header().mgmt_class() {
+            MgmtClass::SUBN_DIRECTED | MgmtClass::SUBN_LID => *smps += 1,
+            _ => *gmps += 1,
+        }
+    });
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let thread = thread::spawn(move || server.run(None, &mut std::io::sink(), &stopped));
+    let device = format!("sim:{name}");
+    // The numbers of datagrams of subnet management and of other classes that a command sends.
+    let sent = |arguments: &[&str]| {
+        *seen.lock().unwrap() = (0, 0);
+        let mut all = arguments.to_vec();
+        all.extend(["--device", &device]);
+        let output = common::ib(&all, "");
+        assert!(output.status.success(), "{output:?}");
+        *seen.lock().unwrap()
+    };
+    sent(&["sm", "--once"]);
+    let (walk, none) = sent(&["links"]);
+    assert!(walk > 0);
+    assert_eq!(none, 0);
+    let hosts = topology
+        .nodes()
+        .iter()
+        .filter(|node| node.type_ == NodeType::CA);
+    let switches = topology
+        .nodes()
+        .iter()
+        .filter(|node| node.type_ == NodeType::SWITCH);
+    let ports: usize = hosts
+        .map(|_| 1)
+        .chain(
+            switches
+                .clone()
+                .map(|switch| usize::from(switch.num_ports())),
+        )
+        .sum();
+    // A port has two attributes with counters, as those of errors are not in the extended one of ibsim's devices.
+    let counters = 2 * ports;
+    // ClassPortInfo and the counters of one port; of two ports of one switch; of all ports.
+    let switch = switches.clone().next().unwrap().guid;
+    let (smps, gmps) = sent(&["perf", &format!("{switch}:1")]);
+    assert!(smps <= walk);
+    assert_eq!(gmps, 3);
+    let (_, gmps) = sent(&["perf", &format!("{switch}:1"), &format!("{switch}:2")]);
+    assert_eq!(gmps, 5);
+    let (_, all) = sent(&["perf"]);
+    assert_eq!(all, counters + topology.nodes().len());
+    // The second sample of health: the counters alone, and not what its agents can do.
+    let (smps, gmps) = sent(&["health"]);
+    assert_eq!(gmps, all);
+    assert_eq!(
+        sent(&["health", "--interval", "0.01"]),
+        (smps, gmps + counters)
+    );
+    stop.store(true, Ordering::Relaxed);
+    thread.join().unwrap().unwrap();
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         checker.looked_at(Check::Multicast, 1);
         group(checker, mlid, tree);
     }
-    if let Some(records) = &checker.options.groups {
+    if let Some(records) = &checker.snapshot.groups {
         compare(checker, &trees, records);
     }
     checker.trees = trees;

@@ -399,11 +399,9 @@ fn member(guid: Guid, join_state: JoinState) -> McMemberRecord {
 }
 
 fn of_groups(snapshot: &Snapshot, groups: Vec<McMemberRecord>) -> Vec<(Severity, Option<Guid>)> {
-    let options = CheckOptions {
-        groups: Some(groups),
-        ..CheckOptions::default()
-    };
-    let report = check(snapshot, None, &options);
+    let mut snapshot = snapshot.clone();
+    snapshot.set_groups(groups);
+    let report = check(&snapshot, None, &CheckOptions::default());
     assert!(report.checked[&Check::Multicast] <= 1);
     let found = report.findings.into_iter();
     found

@@ -5,27 +5,30 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | `IBSNAP\r\n`: a transfer that changes line ends destroys it |
-//! | 4 | version of the format: 1 |
+//! | 4 | version of the format: 2; version 1 is read too |
 //! | 8 | length of the body after decompression |
 //! | 8 | length of the compressed body |
 //! | n | the body, compressed as a raw DEFLATE stream (RFC 1951) |
 //! | 4 | CRC-32 (as in gzip) of everything before it |
 //!
 //! The body is the time (8 bytes, milliseconds since 1970), the tools (a list of two texts each), the contents
-//! (2 bytes), the own port, the nodes, the silent devices, the devices with the GUID of another, and the ports
-//! whose counters were not read. A list has a count of 4 bytes before it, a text is a list of UTF-8 bytes, an
-//! optional value has a byte 0 or 1 before it, a directed route is its number of hops and their ports, a port is
-//! the number of its node (4 bytes, from 0) and its own (1 byte).
+//! (2 bytes), the own port (optional), the nodes, the silent devices, the devices with the GUID of another, and from
+//! version 2 on the multicast groups (an optional list of MCMemberRecords, 52 bytes each). A list
+//! has a count of 4 bytes before it, a text is a list of UTF-8 bytes, an optional value has a byte 0 or 1 before it, a
+//! directed route is its number of hops and their ports, a port is the number of its node (4 bytes, from 0) and its
+//! own (1 byte).
 //!
-//! A node is its route, NodeInfo (40 bytes), its ports and its blocks. A port is its number, GUID, a byte 1 for
-//! FDR10, and optionally its peer. A block is one attribute of a port: port (1), management class (1), attribute
-//! (2), modifier (4), and the bytes of the attribute as a list.
+//! A node is its route, NodeInfo (40 bytes), its ports from number 0 on and its blocks. A port is its GUID, a byte 1 for
+//! FDR10, optionally its peer, and optionally the reason why its counters were not read (1 byte). A block is one
+//! attribute of a port: port (1), management class (1), attribute (2), modifier (4), and the bytes of the attribute as
+//! a list.
 
 mod blocks;
 
 use alloc::{string::String, vec::Vec};
 
 use ib_routing::index::IdxVec;
+use ib_sa::McMemberRecord;
 use ib_smp::NodeInfo;
 use ib_wire::PortNum;
 use thiserror::Error;
@@ -40,7 +43,9 @@ use crate::counters::UnreadReason;
 /// The first bytes of every snapshot file.
 const MAGIC: &[u8; 8] = b"IBSNAP\r\n";
 /// The version that this library writes, and the highest that it reads.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
+/// The first version whose body has the multicast groups.
+const WITH_GROUPS: u32 = 2;
 /// Bytes before the body.
 const HEAD: usize = 28;
 /// Bytes after the body.
@@ -180,7 +185,7 @@ impl Snapshot {
         let size = size.ok_or_else(|| bad.clone())?;
         let body = miniz_oxide::inflate::decompress_to_vec_with_limit(body, size);
         let body = body.ok().filter(|body| body.len() == size).ok_or(bad)?;
-        Self::from_body(&body)
+        Self::from_body(&body, version)
     }
 
     pub(crate) fn body(&self) -> Vec<u8> {
@@ -213,10 +218,13 @@ impl Snapshot {
             out.option(duplicate.behind, Writer::port);
             out.option(duplicate.before, |out, guid| out.u64(guid.0));
         });
+        out.option(self.groups.as_ref(), |out, groups| {
+            out.list(groups.iter(), |out, record| out.0.extend(record.as_bytes()));
+        });
         out.0
     }
 
-    pub(crate) fn from_body(body: &[u8]) -> Result<Self, SnapshotError> {
+    pub(crate) fn from_body(body: &[u8], version: u32) -> Result<Self, SnapshotError> {
         let mut from = Reader::new(body);
         let taken_at = from.u64("the time is cut")?;
         let tools = from.list("the tools are cut", |from| {
@@ -242,6 +250,16 @@ impl Snapshot {
                 before: from.option("a GUID is cut", |from| from.guid("a GUID is cut"))?,
             })
         })?;
+        let groups = match version >= WITH_GROUPS {
+            true => from.option("the multicast groups are cut", |from| {
+                from.list("the multicast groups are cut", |from| {
+                    let record: [u8; McMemberRecord::LEN] =
+                        from.array("a multicast group is cut")?;
+                    Ok(McMemberRecord::from_bytes(record))
+                })
+            })?,
+            false => None,
+        };
         if !from.is_at_end() {
             return Err(from.bad("bytes behind the end, expected none"));
         }
@@ -253,6 +271,7 @@ impl Snapshot {
             nodes: IdxVec::from(nodes),
             silent,
             duplicates,
+            groups,
         };
         match snapshot.is_consistent() {
             true => Ok(snapshot),
