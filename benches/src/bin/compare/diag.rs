@@ -1,7 +1,8 @@
 //! The diagnostics beside infiniband-diags and ibutils: whole processes on one `ib sim` server.
 //!
 //! A manager of ours has brought the subnet up before and runs on, as ibqueryerrors asks an administrator for a path.
-//! Where hosts are silent, the simulator drops every datagram to them.
+//! Where hosts are silent, the simulator leaves requests to them unanswered. The peers leave time-outs to the kernel, which
+//! the simulator stands for: it gives their requests back when the kernel would.
 
 use std::{
     error::Error,
@@ -28,6 +29,10 @@ const REPETITIONS: usize = 3;
 
 /// One host of so many is silent where hosts are.
 const SILENT: usize = 100;
+
+/// Milliseconds after which the kernel gives a request of libibnetdisc back: its default time-out of 1000 ms, four times,
+/// as its default is three repetitions.
+const GIVEN_UP: u32 = 4000;
 
 /// A case: its name, our command and its options, the peer's program, and what it does.
 type Case = (&'static str, &'static str, &'static str, &'static str);
@@ -137,7 +142,7 @@ fn measure(ib: &Path, name: &str, spec: &str) -> Result<Vec<Row>, Box<dyn Error>
         .collect();
     // Every hundredth host, and not the one that the programs sit on.
     for host in hosts.iter().skip(SILENT / 2).step_by(SILENT) {
-        server.console(&format!("Error \"{host}\" 100"))?;
+        server.console(&format!("Silent \"{host}\" {GIVEN_UP}"))?;
     }
     let silent = SILENT_CASES.iter();
     rows.extend(silent.map(|case| subnet.row(case, format!("{}-{name}-silent", case.0))));
