@@ -169,7 +169,7 @@ fn counters_alone_are_read_of_the_ports_that_are_named() {
     let fabric = fabric("gen-ft-oversub2-144");
     let sim = simulated(&fabric, true);
     let at = first_host(&fabric);
-    let config = || CollectorConfig::default();
+    let config = CollectorConfig::default;
     let walk = CollectorConfig {
         contents: Contents::empty(),
         ..config()

@@ -45,7 +45,7 @@ fn a_silent_node_neither_answers_nor_returns_what_it_gets() {
     let (mut console, input) = UnixStream::pair().unwrap();
     let server = Running::with_console(Box::new(BufReader::new(input)));
     let refused = "Silent \"nobody\"\nSilent \"S2\"[5]\nSilent \"S2\" maybe\n";
-    write!(console, "{refused}Silent \"T\"\n").unwrap();
+    writeln!(console, "{refused}Silent \"T\"").unwrap();
     let mut client = server.attach("H");
     // The silent node is asked before the switch in front of it: whatever the server sent for it would come first.
     let ask = |client: &mut Client, route: &[u8]| {
