@@ -7,7 +7,12 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     error::{CliError, Verdict},
-    output::{json, place, stderr, table::Table},
+    output::{
+        json,
+        place::{self, LinkState, shown},
+        stderr,
+        table::Table,
+    },
     source::{SourceArgs, find},
 };
 
@@ -117,36 +122,20 @@ fn document(snapshot: &Snapshot, link: &LinkView) -> Value {
     json!({
         "a": end(snapshot, &link.a),
         "b": link.b.as_ref().map(|far| end(snapshot, far)),
-        "width": link.width.map(|width| width.to_string()),
-        "speed": link.speed.map(|speed| speed.to_string()),
+        "width": shown(link.width),
+        "speed": shown(link.speed),
         "could": could(link),
     })
 }
 
 fn end(snapshot: &Snapshot, end: &LinkEnd) -> Map<String, Value> {
     let mut map = place::port(snapshot, end.port);
-    let port = snapshot.port(end.port);
     let members = [
-        ("state", json!(end.state.map(|state| state.to_string()))),
-        (
-            "physical_state",
-            json!(end.physical_state.map(|state| state.to_string())),
-        ),
-        (
-            "width_supported",
-            json!(end.width.map(|width| width.to_string())),
-        ),
-        (
-            "speed_supported",
-            json!(end.speed.map(|speed| speed.to_string())),
-        ),
-        (
-            "mtu",
-            json!(
-                port.and_then(|port| port.info)
-                    .map(|info| info.neighbor_mtu().to_string())
-            ),
-        ),
+        ("state", shown(end.state)),
+        ("physical_state", shown(end.physical_state)),
+        ("width_supported", shown(end.width)),
+        ("speed_supported", shown(end.speed)),
+        ("mtu", LinkState::of(snapshot, end.port).mtu),
     ];
     map.extend(members.map(|(name, value)| (name.to_owned(), value)));
     map

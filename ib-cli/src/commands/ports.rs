@@ -9,7 +9,11 @@ use serde_json::{Value, json};
 
 use crate::{
     error::{CliError, Verdict},
-    output::{json, place, table::Table},
+    output::{
+        json,
+        place::{self, LinkState, shown},
+        table::Table,
+    },
     source::SourceArgs,
 };
 
@@ -88,51 +92,27 @@ fn document(snapshot: &Snapshot, at: PortRef) -> Value {
     let node = snapshot.node(at.node);
     let port = snapshot.port(at);
     let info = port.and_then(|port| port.info);
-    let link = snapshot.link_at(at);
+    let link = LinkState::of(snapshot, at);
     let guid = port.map(|port| port.guid).unwrap_or_default();
     let prefix = info.map_or(GidPrefix(0), |info| info.gid_prefix());
     let members = [
         ("port_guid", json!(guid.to_string())),
-        (
-            "gid",
-            json!(info.map(|_| Gid::new(prefix, guid).to_string())),
-        ),
-        (
-            "state",
-            json!(info.map(|info| info.port_state().to_string())),
-        ),
-        (
-            "physical_state",
-            json!(info.map(|info| info.port_physical_state().to_string())),
-        ),
-        (
-            "width",
-            json!(
-                link.and_then(|link| link.width)
-                    .map(|width| width.to_string())
-            ),
-        ),
-        (
-            "speed",
-            json!(
-                link.and_then(|link| link.speed)
-                    .map(|speed| speed.to_string())
-            ),
-        ),
+        ("gid", shown(info.map(|_| Gid::new(prefix, guid)))),
+        ("state", link.state),
+        ("physical_state", link.physical_state),
+        ("width", link.width),
+        ("speed", link.speed),
         ("lmc", json!(info.map(|info| info.lmc().bits()))),
         ("sm_lid", json!(info.map(|info| info.master_sm_lid().0))),
         ("sm_sl", json!(info.map(|info| info.master_sm_sl().bits()))),
-        (
-            "mtu",
-            json!(info.map(|info| info.neighbor_mtu().to_string())),
-        ),
+        ("mtu", link.mtu),
         (
             "capability_mask",
             json!(info.map(|info| info.capability_mask().bits())),
         ),
         (
             "system_image_guid",
-            json!(node.map(|node| node.info.system_image_guid().to_string())),
+            shown(node.map(|node| node.info.system_image_guid())),
         ),
         ("device_id", json!(node.map(|node| node.info.device_id()))),
     ];

@@ -10,7 +10,10 @@ use serde_json::{Map, Value, json};
 use crate::{
     commands::trace::{service_level, target},
     error::{CliError, Verdict},
-    output::{json, place},
+    output::{
+        json,
+        place::{self, LinkState},
+    },
     source::{SourceArgs, find},
 };
 
@@ -83,7 +86,7 @@ fn hop_document(snapshot: &Snapshot, path: &Path, hop: &ib_diag::Hop) -> Map<Str
     let node = snapshot.node(hop.input.node);
     let port = snapshot.port(leaving);
     let info = port.and_then(|port| port.info);
-    let link = snapshot.link_at(leaving);
+    let link = LinkState::of(snapshot, leaving);
     let is_switch = node.is_some_and(|node| node.is_switch());
     let entry = is_switch.then(|| {
         let (block, index) = ib_smp::LinearForwardingTable::block_of(path.dlid);
@@ -104,28 +107,10 @@ fn hop_document(snapshot: &Snapshot, path: &Path, hop: &ib_diag::Hop) -> Map<Str
     let members = [
         ("entry", json!(entry)),
         ("vl", json!(hop.vl.map(|vl| vl.bits()))),
-        (
-            "state",
-            json!(info.map(|info| info.port_state().to_string())),
-        ),
-        (
-            "mtu",
-            json!(info.map(|info| info.neighbor_mtu().to_string())),
-        ),
-        (
-            "width",
-            json!(
-                link.and_then(|link| link.width)
-                    .map(|width| width.to_string())
-            ),
-        ),
-        (
-            "speed",
-            json!(
-                link.and_then(|link| link.speed)
-                    .map(|speed| speed.to_string())
-            ),
-        ),
+        ("state", link.state),
+        ("mtu", link.mtu),
+        ("width", link.width),
+        ("speed", link.speed),
         (
             "operational_vls",
             json!(info.and_then(|info| info.operational_vls().count())),

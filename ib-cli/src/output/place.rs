@@ -30,6 +30,34 @@ pub fn port(snapshot: &Snapshot, at: PortRef) -> Map<String, Value> {
     }
 }
 
+/// The state of a port and its link as documents print it; null is what the snapshot does not know.
+pub struct LinkState {
+    pub state: Value,
+    pub physical_state: Value,
+    pub mtu: Value,
+    pub width: Value,
+    pub speed: Value,
+}
+
+impl LinkState {
+    pub fn of(snapshot: &Snapshot, at: PortRef) -> Self {
+        let info = snapshot.port(at).and_then(|port| port.info);
+        let link = snapshot.link_at(at);
+        Self {
+            state: shown(info.map(|info| info.port_state())),
+            physical_state: shown(info.map(|info| info.port_physical_state())),
+            mtu: shown(info.map(|info| info.neighbor_mtu())),
+            width: shown(link.and_then(|link| link.width)),
+            speed: shown(link.and_then(|link| link.speed)),
+        }
+    }
+}
+
+/// A value as documents print it: as text, or null.
+pub fn shown(value: Option<impl ToString>) -> Value {
+    json!(value.map(|value| value.to_string()))
+}
+
 /// A port as one piece of text: `NAME:PORT`.
 pub fn text(snapshot: &Snapshot, at: PortRef) -> String {
     format!("{}:{}", snapshot.name(at.node), at.port)
