@@ -18,6 +18,7 @@ pub mod subnet_list;
 pub mod svg;
 
 use alloc::string::String;
+use core::fmt;
 
 use ib_wire::text::shorten;
 
@@ -30,6 +31,14 @@ pub struct Warning {
     pub line: usize,
     /// What is unusual about the line.
     pub what: String,
+}
+
+/// The text that `write` gives.
+fn written(write: impl FnOnce(&mut String) -> fmt::Result) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = write(&mut out);
+    out
 }
 
 pub(crate) fn bad(

@@ -352,6 +352,12 @@ impl LidMap {
             .map(|&destination| &self.destinations[destination])
     }
 
+    /// Port 0 of `switch` with its LIDs; `None` if it has none.
+    #[must_use]
+    pub fn switch_port(&self, switch: SwitchIdx) -> Option<&Destination> {
+        self.at_switch(switch).find(|port| port.is_switch())
+    }
+
     /// The owner of a LID; `None` if no port has it.
     #[must_use]
     pub fn owner(&self, lid: Lid) -> Option<&Destination> {

@@ -18,6 +18,13 @@ pub fn distances(fabric: &Fabric, target: SwitchIdx) -> IdxVec<SwitchIdx, u16> {
     distance
 }
 
+/// Hops between all switches: first by target, then by the switch from which they are counted.
+#[must_use]
+pub fn all_distances(fabric: &Fabric) -> IdxVec<SwitchIdx, IdxVec<SwitchIdx, u16>> {
+    let targets = fabric.switches().indices();
+    targets.map(|target| distances(fabric, target)).collect()
+}
+
 /// Hops to the nearest of `targets`, for all switches whose entry is [`UNREACHED`] and that a path of
 /// such switches joins to one of them.
 pub fn spread_out(fabric: &Fabric, targets: &[SwitchIdx], distance: &mut IdxVec<SwitchIdx, u16>) {

@@ -13,7 +13,7 @@ use crate::{
     error::RouteError,
     fabric::Fabric,
     index::SwitchIdx,
-    lid::{Destination, LidMap},
+    lid::LidMap,
     lid_matrix::LidMatrix,
     options::RouteOptions,
     routes::Routes,
@@ -97,7 +97,7 @@ fn follow(
     let mut used = [0u32; 256];
     for destination in lids.destinations().iter() {
         let target = destination.switch.filter(|&target| target != switch);
-        let Some(own) = target.and_then(|target| own_port(lids, target)) else {
+        let Some(own) = target.and_then(|target| lids.switch_port(target)) else {
             continue;
         };
         let ports = matrix.best_ports(guid, own.range.base());
@@ -116,9 +116,4 @@ fn follow(
             }
         }
     }
-}
-
-/// Port 0 of a switch, by whose LID the matrix knows it.
-fn own_port(lids: &LidMap, switch: SwitchIdx) -> Option<&Destination> {
-    lids.at_switch(switch).find(|port| port.is_switch())
 }

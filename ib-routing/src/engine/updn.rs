@@ -129,9 +129,7 @@ fn ranks(fabric: &Fabric, lids: &LidMap, roots: &[SwitchIdx]) -> IdxVec<SwitchId
         .switches()
         .indices()
         .map(|switch| {
-            let own = lids
-                .at_switch(switch)
-                .find(|destination| destination.is_switch());
+            let own = lids.switch_port(switch);
             (own.map_or(Lid::PERMISSIVE, |own| own.range.base()), switch)
         })
         .collect();

@@ -20,11 +20,7 @@ use crate::{
 /// Writes `opensm.fdbs`.
 #[must_use]
 pub fn write(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> String {
-    let distances: IdxVec<SwitchIdx, _> = fabric
-        .switches()
-        .indices()
-        .map(|target| bfs::distances(fabric, target))
-        .collect();
+    let distances = bfs::all_distances(fabric);
     let mut out = String::new();
     // Writing to a string does not fail.
     for switch in fabric.switches().indices() {

@@ -11,7 +11,7 @@ use core::fmt::Write;
 
 use ib_wire::{Guid, Lid, Lmc, PortNum, addr::LidRange};
 
-use super::{Warning, bad};
+use super::{Warning, bad, written};
 use crate::{
     engine,
     error::TopologyError,
@@ -34,10 +34,7 @@ pub struct Tables {
 /// Writes `opensm-lfts.dump`.
 #[must_use]
 pub fn write(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> String {
-    let mut out = String::new();
-    // Writing to a string does not fail.
-    let _ = write_to(&mut out, fabric, lids, routes);
-    out
+    written(|out| write_to(out, fabric, lids, routes))
 }
 
 fn write_to(
@@ -64,9 +61,7 @@ fn write_to(
         .collect();
     for switch in fabric.switches().indices() {
         let node = fabric.switch(switch);
-        let own = lids
-            .at_switch(switch)
-            .find(|destination| destination.is_switch());
+        let own = lids.switch_port(switch);
         let lid = own.map_or(Lid::NONE, |own| own.range.base());
         let (max, guid) = (lids.max_lid(), node.guid);
         writeln!(

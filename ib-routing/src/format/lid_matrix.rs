@@ -6,14 +6,7 @@ use core::fmt::Write;
 use ib_wire::Lid;
 
 use super::{Warning, bad, number};
-use crate::{
-    algo::bfs,
-    error::TopologyError,
-    fabric::Fabric,
-    index::{IdxVec, SwitchIdx},
-    lid::LidMap,
-    lid_matrix::LidMatrix,
-};
+use crate::{algo::bfs, error::TopologyError, fabric::Fabric, lid::LidMap, lid_matrix::LidMatrix};
 
 /// Reads a matrix for the switches of `fabric`; tables of others are passed over with a warning.
 ///
@@ -73,11 +66,7 @@ fn row(line: &str) -> Option<(Lid, Vec<u8>)> {
 /// Writes the matrix of shortest paths.
 #[must_use]
 pub fn write(fabric: &Fabric, lids: &LidMap) -> String {
-    let distances: IdxVec<SwitchIdx, _> = fabric
-        .switches()
-        .indices()
-        .map(|target| bfs::distances(fabric, target))
-        .collect();
+    let distances = bfs::all_distances(fabric);
     let mut out = String::new();
     // Writing to a string does not fail.
     for switch in fabric.switches().indices() {

@@ -5,7 +5,7 @@ use core::fmt::Write;
 
 use ib_wire::{Guid, Lid, PortNum, Vl};
 
-use super::{Warning, bad};
+use super::{Warning, bad, written};
 use crate::{
     error::TopologyError,
     fabric::Fabric,
@@ -18,10 +18,7 @@ use crate::{
 /// Writes the tables of all cabled ports.
 #[must_use]
 pub fn write(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> String {
-    let mut out = String::new();
-    // Writing to a string does not fail.
-    let _ = write_to(&mut out, fabric, lids, routes);
-    out
+    written(|out| write_to(out, fabric, lids, routes))
 }
 
 fn write_to(
@@ -33,9 +30,7 @@ fn write_to(
     let head = "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n#--------------------------------------------------------";
     for switch in fabric.switches().indices() {
         let node = fabric.switch(switch);
-        let own = lids
-            .at_switch(switch)
-            .find(|destination| destination.is_switch());
+        let own = lids.switch_port(switch);
         let lid = own.map_or(Lid::NONE, |own| own.range.base());
         writeln!(
             out,

@@ -202,10 +202,7 @@ fn write_end(out: &mut String, fabric: &Fabric, lids: &LidMap, end: PortRef) -> 
     };
     let guid = fabric.port(end).map_or(node.guid, |port| port.guid);
     let owner = match fabric.switch_of(end.node) {
-        Some(switch) => lids
-            .at_switch(switch)
-            .find(|destination| destination.is_switch())
-            .copied(),
+        Some(switch) => lids.switch_port(switch).copied(),
         None => fabric.attachment(end).and_then(|(switch, exit)| {
             lids.at_switch(switch)
                 .find(|destination| destination.exit == exit)

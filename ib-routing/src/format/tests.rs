@@ -288,13 +288,7 @@ fn hops_of_a_file_count_more_than_those_of_the_cables() {
     // On a ring of four, switch 0 shall reach switch 1 the longer way round: by port 3, not by port 2.
     let (fabric, lids, routes) = routed("ring:switches=4,hosts=1", 0);
     let [from, to] = [0, 1].map(crate::SwitchIdx);
-    let own = |at| {
-        lids.at_switch(at)
-            .find(|port| port.is_switch())
-            .expect("a LID")
-            .range
-            .base()
-    };
+    let own = |at| lids.switch_port(at).expect("a LID").range.base();
     let short = routes.port(from, own(to));
     let other = fabric
         .channels_from(from)
