@@ -4,20 +4,8 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use ib_benches::SLICE16;
 use ib_wire::crc::{Coverage, icrc, icrc_and_vcrc, vcrc};
-
-/// The VCRC in the notation of CRC catalogues.
-const VCRC: crc::Algorithm<u16> = crc::Algorithm {
-    width: 16,
-    poly: 0x100b,
-    init: 0xffff,
-    refin: true,
-    refout: true,
-    xorout: 0xffff,
-    check: 0x0a3d,
-    residue: 0,
-};
-static SLICE16: crc::Crc<u16, crc::Table<16>> = crc::Crc::<u16, crc::Table<16>>::new(&VCRC);
 
 fn crcs(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("crc");

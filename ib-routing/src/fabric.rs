@@ -308,6 +308,13 @@ impl Fabric {
         })
     }
 
+    /// Every cable between two switches once, as [`links`](Self::links) gives it.
+    pub fn switch_links(&self) -> impl Iterator<Item = (PortRef, PortRef)> {
+        let is_switch = |end: PortRef| self.switch_of(end.node).is_some();
+        let links = self.links();
+        links.filter(move |&(one, other)| is_switch(one) && is_switch(other))
+    }
+
     /// The part of the fabric that each switch is in, numbered from 0 by their first switches.
     #[must_use]
     pub fn parts(&self) -> IdxVec<SwitchIdx, u32> {

@@ -16,11 +16,7 @@ use alloc::vec::Vec;
 use ib_wire::random::SplitMix64;
 
 use self::wiring::Wiring;
-use crate::{
-    error::TopologyError,
-    fabric::{Fabric, PortRef},
-    format::ibnetdiscover,
-};
+use crate::{error::TopologyError, fabric::Fabric, format::ibnetdiscover};
 
 /// A topology and its numbers.
 ///
@@ -166,11 +162,7 @@ fn read(text: &str) -> Result<Fabric, TopologyError> {
 /// rounded to the nearest number.
 #[must_use]
 pub fn remove_links(fabric: &Fabric, percent: f64, seed: u64) -> Fabric {
-    let between = |end: &PortRef| fabric.switch_of(end.node).is_some();
-    let mut links: Vec<_> = fabric
-        .links()
-        .filter(|(one, other)| between(one) && between(other))
-        .collect();
+    let mut links: Vec<_> = fabric.switch_links().collect();
     let share = if percent.is_finite() {
         percent.clamp(0.0, 100.0) / 100.0
     } else {

@@ -1,6 +1,6 @@
 //! The fabric files as graphs.
 
-use ib_routing::{Fabric, format::ibnetdiscover};
+use ib_routing::{Fabric, PortRef, format::ibnetdiscover, generate::FabricSpec};
 
 use crate::data;
 
@@ -8,6 +8,23 @@ use crate::data;
 #[must_use]
 pub fn fabric(name: &str) -> Fabric {
     parse(&data::fabric_text(name))
+}
+
+/// The fabric of a specification: `fat-tree:radix=4,levels=2`.
+#[must_use]
+pub fn generated(spec: &str) -> Fabric {
+    let spec: FabricSpec = spec.parse().expect("a specification");
+    spec.build().expect("a fabric")
+}
+
+/// The fabric without the cables at these ports.
+#[must_use]
+pub fn without(fabric: &Fabric, ends: &[PortRef]) -> Fabric {
+    let mut builder = fabric.to_builder();
+    for &end in ends {
+        builder.remove_link(end);
+    }
+    builder.build()
 }
 
 /// All fabrics with their names, by name.

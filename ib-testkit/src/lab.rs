@@ -4,17 +4,19 @@ pub mod client;
 pub mod clusters;
 pub mod managers;
 pub mod properties;
+pub mod recorder;
 pub mod schedule;
 
 use std::{ops::ControlFlow, time::Duration};
 
-use ib_mad::{Engine, Input, Instant, Mad, MadHeader, Method};
+use ib_mad::{Engine, Input, Instant, Mad};
 use ib_routing::{Fabric, NodeIdx, PortRef, SharedEngine};
-use ib_sim::{SharedSim, Sim, SimNode, SimOptions, SimTransport};
+use ib_sim::{SharedSim, Sim, SimNode, SimOptions};
 use ib_sm::{Event, SmConfig, SubnetManager, Summary};
-use ib_transport::{Clock, MadTransport, Received, TransportError, drive, receive};
+use ib_transport::{Clock, MadTransport, Received, drive, receive};
 use ib_wire::PortNum;
 
+pub use self::recorder::Recorder;
 use crate::fabrics::fabric;
 
 /// A fabric with a manager that has not started yet.
@@ -39,30 +41,6 @@ pub struct Running {
     pub sim: SharedSim,
     /// Every event so far.
     pub events: Vec<Event>,
-}
-
-/// Forwards every call and keeps the datagrams that were sent.
-pub struct Recorder {
-    inner: SimTransport,
-    /// Every datagram so far.
-    pub sent: Vec<Mad>,
-}
-
-impl MadTransport for Recorder {
-    type Error = TransportError;
-
-    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
-        self.sent.push(*mad);
-        self.inner.send(now, mad)
-    }
-
-    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
-        self.inner.recv(now)
-    }
-
-    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
-        self.inner.wait(now, until)
-    }
 }
 
 /// A manager whose invariants are checked after every call.
@@ -106,14 +84,6 @@ impl Engine for Checked<'_> {
 
     fn poll_event(&mut self) -> Option<Event> {
         self.0.poll_event()
-    }
-}
-
-impl Recorder {
-    /// Headers of the sent datagrams with this method.
-    pub fn sent_with(&self, method: Method) -> Vec<MadHeader> {
-        let headers = self.sent.iter().map(Mad::header);
-        headers.filter(|header| header.method() == method).collect()
     }
 }
 
@@ -173,10 +143,7 @@ impl Lab {
         let sim = Sim::new(&self.fabric, self.options).share();
         Running {
             sm: SubnetManager::new(self.config, sim.now()),
-            transport: Recorder {
-                inner: sim.attach(at).unwrap(),
-                sent: Vec::new(),
-            },
+            transport: Recorder::new(&sim, at),
             sim,
             events: Vec::new(),
         }
@@ -269,7 +236,7 @@ impl Running {
 
     /// Ends the manager and starts another one on another port.
     pub fn restart_at(&mut self, port: PortRef, config: SmConfig) {
-        self.transport.inner = self.sim.attach(port).expect("a port for a host");
+        self.transport.move_to(&self.sim, port);
         self.restart(config);
     }
 

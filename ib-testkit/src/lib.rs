@@ -10,6 +10,8 @@ pub mod ibsim;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod properties;
+#[cfg(feature = "fabrics")]
+pub mod routed;
 pub mod spec;
 #[cfg(feature = "vectors")]
 pub mod vectors;

@@ -3,21 +3,17 @@
 use infiniband::{
     GetError, Port,
     mad::{CallError, MadStatus},
-    routing::{NodeType, PortRef, generate::FabricSpec},
+    routing::{NodeType, generate::FabricSpec},
     sim::{SharedSim, Sim, SimOptions, SimTransport},
     smp::{Destination, NodeInfo, PortInfo, SwitchInfo},
-    wire::PortNum,
 };
 
 /// The port of the first CA of a ring.
 fn port() -> Port<SimTransport, SharedSim> {
     let fabric = "ring:switches=5,hosts=1".parse::<FabricSpec>().unwrap();
     let fabric = fabric.build().unwrap();
-    let mut nodes = fabric.nodes().iter_enumerated();
-    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
     let sim = Sim::new(&fabric, SimOptions::default()).share();
-    let port = PortNum(1);
-    let transport = sim.attach(PortRef { node, port }).unwrap();
+    let transport = sim.attach(fabric.first_host().unwrap()).unwrap();
     Port::new(transport, sim)
 }
 

@@ -7,11 +7,10 @@ use std::{
 };
 
 use ib_mad::{Engine, Input};
-use ib_routing::{Fabric, NodeType, PortRef, engine, generate::FabricSpec};
+use ib_routing::{engine, generate::FabricSpec};
 use ib_sim::{Sim, SimOptions};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_transport::{Clock, MadTransport, Received, receive};
-use ib_wire::PortNum;
 
 /// Number of calls that are printed.
 const LONGEST: usize = 12;
@@ -58,14 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .unwrap_or("fat-tree:radix=24,levels=3")
         .parse()?;
     let fabric = spec.build()?;
-    let mut nodes = fabric.nodes().iter_enumerated();
-    let (node, _) = nodes
-        .find(|(_, node)| node.type_ == NodeType::CA)
-        .ok_or("no CA")?;
-    let port = PortRef {
-        node,
-        port: PortNum(1),
-    };
+    let port = fabric.first_host().ok_or("no CA")?;
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let mut transport = sim.attach(port)?;
     let config = SmConfig {
@@ -78,7 +70,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     sm.hand_out_work();
     until_up(&mut sm, &mut transport, &sim, &mut calls)?;
     calls.print("bring-up");
-    let cable = cable(&fabric).ok_or("no cable between switches")?;
+    let mut cables = fabric.switch_links();
+    let (cable, _) = cables.next().ok_or("no cable between switches")?;
     let rounds = env::args().nth(2).map_or(Ok(1), |rounds| rounds.parse())?;
     for _ in 0..rounds {
         sim.with(|sim| sim.unlink(cable))?;
@@ -89,16 +82,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         calls.print("cable put back");
     }
     Ok(())
-}
-
-/// A cable between switches.
-fn cable(fabric: &Fabric) -> Option<PortRef> {
-    let (switch, _) = fabric.switches().iter_enumerated().next()?;
-    let (_, channel) = fabric.channels_from(switch).next()?;
-    Some(PortRef {
-        node: fabric.switches()[switch],
-        port: channel.port,
-    })
 }
 
 /// Drives the manager until it reports that the subnet is up.

@@ -3,11 +3,10 @@
 
 use std::{env, error::Error, ops::ControlFlow, time::Instant};
 
-use ib_routing::{NodeType, PortRef, engine, generate::FabricSpec};
+use ib_routing::{engine, generate::FabricSpec};
 use ib_sim::{Sim, SimOptions};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_transport::{Clock, drive};
-use ib_wire::PortNum;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
@@ -22,14 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let fabric = spec.build()?;
     println!("generated in {:.1?}", start.elapsed());
-    let mut nodes = fabric.nodes().iter_enumerated();
-    let (node, _) = nodes
-        .find(|(_, node)| node.type_ == NodeType::CA)
-        .ok_or("no CA")?;
-    let host = PortRef {
-        node,
-        port: PortNum(1),
-    };
+    let host = fabric.first_host().ok_or("no CA")?;
     for _ in 0..times {
         let start = Instant::now();
         let sim = Sim::new(&fabric, SimOptions::default()).share();

@@ -5,7 +5,7 @@
 use std::{env, error::Error, ops::ControlFlow, time::Instant};
 
 use ib_mad::{Engine, Input, Mad, MadAddress, Method};
-use ib_routing::{NodeType, PortRef, engine, generate::FabricSpec};
+use ib_routing::{engine, generate::FabricSpec};
 use ib_sa::{
     ComponentMask, McMemberComponents, McMemberRecord, NodeComponents, NodeRecord, PathComponents,
     PathRecord, PortInfoComponents, PortInfoRecord, Record, SaMad,
@@ -13,7 +13,7 @@ use ib_sa::{
 use ib_sim::{Sim, SimOptions};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_transport::{Clock, drive};
-use ib_wire::{Gid, GidPrefix, PortNum, Sl};
+use ib_wire::{Gid, GidPrefix, Sl};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let spec = env::args().nth(1);
@@ -22,15 +22,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .unwrap_or("fat-tree:radix=24,levels=3")
         .parse()?;
     let fabric = spec.build()?;
-    let mut nodes = fabric.nodes().iter_enumerated();
-    let (node, _) = nodes
-        .find(|(_, node)| node.type_ == NodeType::CA)
-        .ok_or("no CA")?;
+    let host = fabric.first_host().ok_or("no CA")?;
     let sim = Sim::new(&fabric, SimOptions::default()).share();
-    let mut transport = sim.attach(PortRef {
-        node,
-        port: PortNum(1),
-    })?;
+    let mut transport = sim.attach(host)?;
     let config = SmConfig {
         routing_engines: vec![engine::MINHOP.clone()],
         sweep_interval: None,

@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 
 use ib_routing::{
     Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, NodeType, PortRef, RouteOptions,
-    SharedEngine, VerifyReport, engine,
-    format::ibnetdiscover,
-    generate::{FabricSpec, remove_links},
-    verify,
+    SharedEngine, VerifyReport, engine, format::ibnetdiscover, generate::remove_links, verify,
 };
 use ib_testkit::{
     data::torus_2qos_config,
-    fabrics::{fabric, fabrics},
+    fabrics::{fabric, fabrics, generated},
 };
 use ib_wire::{Guid, PortNum};
 
@@ -82,8 +79,7 @@ fn no_shift_of_all_hosts_loads_a_link_of_a_whole_tree_twice() {
         "fat-tree:radix=12,levels=2,parallel=2,pods=6",
         "fat-tree:radix=4,levels=4",
     ] {
-        let spec: ib_routing::generate::FabricSpec = spec.parse().unwrap();
-        let fabric = spec.build().unwrap();
+        let fabric = generated(spec);
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
         let routes = engine::FTREE
             .route(&fabric, &lids, &RouteOptions::default())
@@ -96,9 +92,7 @@ fn no_shift_of_all_hosts_loads_a_link_of_a_whole_tree_twice() {
 #[test]
 fn ftree_shares_links_out_among_compute_nodes_first() {
     // Eight hosts on a leaf, four links up; every other host is an I/O node.
-    let spec: ib_routing::generate::FabricSpec =
-        "fat-tree:radix=12,levels=2,oversub=2".parse().unwrap();
-    let fabric = spec.build().unwrap();
+    let fabric = generated("fat-tree:radix=12,levels=2,oversub=2");
     let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
     let cas = lids.destinations().iter().filter(|end| !end.is_switch());
     let compute: Vec<_> = cas.step_by(2).collect();
@@ -124,9 +118,8 @@ fn ftree_shares_links_out_among_compute_nodes_first() {
 
 /// A tree of three levels, and two CAs on roots with no neighbour in common.
 fn tree_with_cas_on_roots() -> (Fabric, [Guid; 2]) {
-    let spec: ib_routing::generate::FabricSpec = "fat-tree:radix=8,levels=3".parse().unwrap();
     // Every switch gets a port for a CA.
-    let text = ibnetdiscover::write(&spec.build().unwrap(), None);
+    let text = ibnetdiscover::write(&generated("fat-tree:radix=8,levels=3"), None);
     let text = text.replace("Switch\t8 ", "Switch\t9 ");
     let fabric = ibnetdiscover::read(&text).unwrap().fabric;
     let below = |root: NodeIdx| -> BTreeSet<NodeIdx> {
@@ -219,8 +212,7 @@ fn ftree_names_the_switch_that_breaks_the_tree() {
 
 #[test]
 fn layers_suffice_on_a_torus_of_eight() {
-    let spec: ib_routing::generate::FabricSpec = "torus:8x8x8,hosts=1".parse().unwrap();
-    let fabric = spec.build().unwrap();
+    let fabric = generated("torus:8x8x8,hosts=1");
     for engine in [&engine::DFSSSP, &engine::LASH] {
         let report = route(engine, &fabric).unwrap();
         assert!(
@@ -401,7 +393,7 @@ fn beside_opensm() -> impl Iterator<Item = (String, Fabric, u64, u64, u8, u64)> 
         .iter()
         .map(|&(damaged, sssp, lash, vls, nue)| {
             let (spec, percent, seed) = damaged;
-            let whole = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+            let whole = generated(spec);
             let fabric = remove_links(&whole, percent, seed);
             (format!("{damaged:?}"), fabric, sssp, lash, vls, nue)
         });
@@ -440,8 +432,7 @@ fn load_of_nue_on_one_lane_is_at_most_opensms() {
 /// The load is that of OpenSM 3.3.23's tables, the least of three recordings.
 #[test]
 fn nue_on_one_lane_carries_less_than_opensm_on_a_dragonfly_of_a_thousand_hosts() {
-    let spec = "dragonfly:a=8,p=4,h=4".parse::<FabricSpec>().unwrap();
-    let report = route(&engine::NUE, &spec.build().unwrap()).unwrap();
+    let report = route(&engine::NUE, &generated("dragonfly:a=8,p=4,h=4")).unwrap();
     assert!(report.is_clean() && report.all_deadlock_free);
     let load = report.link_load.max;
     assert!(load <= 6188, "{load}");
@@ -509,7 +500,7 @@ fn direct_networks_carry_at_most_half_of_what_opensm_adds_to_the_mean() {
         ("dragonfly:a=8,p=4,h=4", 1028, 1960),
         ("torus:8x8x8,hosts=2", 2048, 3832),
     ] {
-        let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+        let fabric = generated(spec);
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
         let routes = engine::MINHOP
             .route(&fabric, &lids, &RouteOptions::default())

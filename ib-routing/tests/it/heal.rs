@@ -1,26 +1,18 @@
 //! Healing: what a failure broke is written first, near to far, and nothing else is touched.
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SwitchIdx, engine,
-    generate::FabricSpec,
+    Fabric, LidMap, LidOptions, PortRef, Routes, SharedEngine, SwitchIdx, engine,
     update::{
         difference,
         heal::{Changes, Healing, HealingProgress, detour, heal},
     },
     verify,
 };
+use ib_testkit::{fabrics::generated, routed::one_thread};
 use ib_wire::{Lid, PortNum};
 
-fn build(spec: &str) -> Fabric {
-    spec.parse::<FabricSpec>().unwrap().build().unwrap()
-}
-
 fn route(engine: &SharedEngine, fabric: &Fabric, lids: &LidMap) -> Routes {
-    let options = RouteOptions {
-        threads: 1,
-        ..RouteOptions::default()
-    };
-    engine.route(fabric, lids, &options).unwrap()
+    engine.route(fabric, lids, &one_thread()).unwrap()
 }
 
 /// A fabric before and after cables were taken out, and the healing.
@@ -36,7 +28,7 @@ struct Case {
 
 impl Case {
     fn new(spec: &str, engine: &SharedEngine, lost: impl Fn(&Fabric) -> Vec<PortRef>) -> Self {
-        let whole = build(spec);
+        let whole = generated(spec);
         let lids = LidMap::assign(&whole, &LidOptions::default()).unwrap();
         let installed = route(engine, &whole, &lids);
         let mut builder = whole.to_builder();
@@ -215,7 +207,7 @@ fn detours_round_a_spine_are_short_and_share_the_other_spines() {
 
 #[test]
 fn a_host_that_moved_is_healed_everywhere_without_being_named() {
-    let fabric = build("fat-tree:radix=4,levels=2");
+    let fabric = generated("fat-tree:radix=4,levels=2");
     let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
     let new = route(&engine::FTREE, &fabric, &lids);
     let mut installed = new.clone();
@@ -238,7 +230,7 @@ fn a_host_that_moved_is_healed_everywhere_without_being_named() {
 
 #[test]
 fn tables_that_arrive_need_no_healing_though_the_new_ones_differ() {
-    let fabric = build("torus:4x4,hosts=1");
+    let fabric = generated("torus:4x4,hosts=1");
     let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
     let [old, new] = [&engine::UPDN, &engine::DOR].map(|engine| route(engine, &fabric, &lids));
     let all: Vec<SwitchIdx> = fabric.switches().indices().collect();

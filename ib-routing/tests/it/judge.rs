@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use ib_routing::{
     Destination, Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SlTable,
     SwitchIdx, VlMap, engine,
-    generate::FabricSpec,
     mcast::{Tree, Trees},
     verify::{
         Group, RouteEnd,
@@ -13,7 +12,7 @@ use ib_routing::{
         certificate, verify_on, verify_with,
     },
 };
-use ib_testkit::fabrics::fabric;
+use ib_testkit::fabrics::{fabric, generated};
 use ib_wire::{Lid, Lmc, PortNum, Sl, Vl, random::SplitMix64};
 
 /// A switch's output port, by the switch and the port.
@@ -85,10 +84,10 @@ fn nets(engines: &[&SharedEngine], lmc: u8) -> Vec<Net> {
     let mut nets = Vec::new();
     for seed in 0..4 {
         let spec = format!("random:switches=6,links=10,hosts=2,seed={seed}");
-        let spec: FabricSpec = spec.parse().unwrap();
+        let fabric = generated(&spec);
         for &engine in engines {
             let name = format!("random {seed}");
-            nets.push(Net::new(&name, spec.build().unwrap(), engine, lmc));
+            nets.push(Net::new(&name, fabric.clone(), engine, lmc));
         }
     }
     for name in [
@@ -393,8 +392,12 @@ fn trees_and_routes_deadlock_together_where_brute_force_says_so() {
 
 #[test]
 fn groups_round_a_ring_deadlock_on_its_lane_and_not_on_another() {
-    let spec: FabricSpec = "ring:switches=5,hosts=1".parse().unwrap();
-    let net = Net::new("ring", spec.build().unwrap(), &engine::UPDN, 0);
+    let net = Net::new(
+        "ring",
+        generated("ring:switches=5,hosts=1"),
+        &engine::UPDN,
+        0,
+    );
     let ports: Vec<PortRef> = net.cas().iter().map(|&(end, ..)| end).collect();
     let tree_of = |members: &[usize]| {
         let members: Vec<PortRef> = members.iter().map(|&at| ports[at % 5]).collect();
@@ -428,8 +431,12 @@ fn groups_round_a_ring_deadlock_on_its_lane_and_not_on_another() {
 
 #[test]
 fn a_proof_with_two_channels_exchanged_is_refused() {
-    let spec: FabricSpec = "ring:switches=5,hosts=1".parse().unwrap();
-    let net = Net::new("ring", spec.build().unwrap(), &engine::UPDN, 0);
+    let net = Net::new(
+        "ring",
+        generated("ring:switches=5,hosts=1"),
+        &engine::UPDN,
+        0,
+    );
     let members: Vec<PortRef> = net.cas().iter().take(3).map(|&(end, ..)| end).collect();
     let trees = [Trees::new(&net.fabric, BTreeSet::new()).tree(&members)];
     let groups = groups(&trees, Sl::try_new(1).unwrap());

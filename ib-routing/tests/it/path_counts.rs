@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, VerifyReport, engine,
-    generate::FabricSpec,
-    repair::{Installed, repair, try_repair},
+    Fabric, VerifyReport, engine,
+    repair::{repair, try_repair},
     verify::{PathCounts, certificate, verify_on},
+};
+use ib_testkit::{
+    fabrics::{generated, without},
+    routed::{Routed, one_thread},
 };
 use ib_wire::{Lid, random::SplitMix64};
 
@@ -19,57 +22,23 @@ const FABRICS: [&str; 6] = [
     "ring:switches=5,hosts=2",
 ];
 
-/// A fabric with its LIDs and routes.
-#[derive(Clone)]
-struct Net {
-    fabric: Fabric,
-    lids: LidMap,
-    routes: Routes,
+fn verify(net: &Routed) -> VerifyReport {
+    verify_on(1, &net.fabric, &net.lids, &net.routes)
 }
 
-impl Net {
-    fn installed(&self) -> Installed<'_> {
-        Installed {
-            fabric: &self.fabric,
-            lids: &self.lids,
-            routes: &self.routes,
-        }
-    }
-
-    fn verify(&self) -> VerifyReport {
-        verify_on(1, &self.fabric, &self.lids, &self.routes)
-    }
-
-    fn count(&self, report: &VerifyReport) -> Option<PathCounts> {
-        PathCounts::new(&self.fabric, &self.lids, &self.routes, report)
-    }
-
-    /// This net after its cables became those of another fabric, repaired.
-    fn repaired(&self, fabric: Fabric) -> Option<Self> {
-        let ranges = self.lids.destinations().iter();
-        let lids = LidMap::of_ranges(&fabric, ranges.map(|port| (port.end, port.range)));
-        let repair = repair(self.installed(), &fabric, &lids, &options(), 0).ok()?;
-        Some(Self {
-            routes: repair.routes,
-            fabric,
-            lids,
-        })
-    }
+fn count(net: &Routed, report: &VerifyReport) -> Option<PathCounts> {
+    PathCounts::new(&net.fabric, &net.lids, &net.routes, report)
 }
 
-fn options() -> RouteOptions {
-    RouteOptions {
-        threads: 1,
-        ..RouteOptions::default()
-    }
-}
-
-fn cables(fabric: &Fabric) -> Vec<(PortRef, PortRef)> {
-    let is_switch = |end: PortRef| fabric.switch_of(end.node).is_some();
-    let links = fabric.links();
-    links
-        .filter(|&(one, other)| is_switch(one) && is_switch(other))
-        .collect()
+/// The net after its cables became those of another fabric, repaired.
+fn repaired(net: &Routed, fabric: Fabric) -> Option<Routed> {
+    let lids = net.lids_on(&fabric);
+    let repair = repair(net.installed(), &fabric, &lids, &one_thread(), 0).ok()?;
+    Some(Routed {
+        routes: repair.routes,
+        fabric,
+        lids,
+    })
 }
 
 /// The report without the fields of which several values are correct.
@@ -83,27 +52,19 @@ fn comparable(report: &VerifyReport) -> VerifyReport {
 }
 
 /// Fails or returns a cable, or leads one entry elsewhere.
-fn change(whole: &Fabric, net: &Net, random: &mut SplitMix64) -> Option<Net> {
+fn change(whole: &Fabric, net: &Routed, random: &mut SplitMix64) -> Option<Routed> {
     match random.below(4) {
         0 | 1 => {
-            let mut cables = cables(&net.fabric);
+            let mut cables: Vec<_> = net.fabric.switch_links().collect();
             random.shuffle(&mut cables);
-            let mut builder = net.fabric.to_builder();
-            builder.remove_link(cables.first()?.0);
-            net.repaired(builder.build())
+            repaired(net, without(&net.fabric, &[cables.first()?.0]))
         }
         2 => {
-            let present: BTreeSet<_> = cables(&net.fabric).into_iter().collect();
-            let mut gone: Vec<_> = cables(whole)
-                .into_iter()
-                .filter(|at| !present.contains(at))
-                .collect();
+            let present: BTreeSet<_> = net.fabric.switch_links().collect();
+            let gone = whole.switch_links().filter(|at| !present.contains(at));
+            let mut gone: Vec<_> = gone.map(|(end, _)| end).collect();
             random.shuffle(&mut gone);
-            let mut builder = whole.to_builder();
-            for &(end, _) in gone.iter().skip(1) {
-                builder.remove_link(end);
-            }
-            net.repaired(builder.build())
+            repaired(net, without(whole, gone.get(1..).unwrap_or_default()))
         }
         _ => {
             let mut net = net.clone();
@@ -124,14 +85,14 @@ fn change(whole: &Fabric, net: &Net, random: &mut SplitMix64) -> Option<Net> {
 }
 
 /// A repair that is told the path counts is that of one that surveys the routes.
-fn assert_same_repair(net: &Net, counts: &PathCounts, next: &Net, context: &str) {
+fn assert_same_repair(net: &Routed, counts: &PathCounts, next: &Routed, context: &str) {
     let repair = |counts| {
         let repair = try_repair(
             net.installed(),
             counts,
             &next.fabric,
             &next.lids,
-            &options(),
+            &one_thread(),
         );
         repair.map(|repair| (repair.routes, repair.before, repair.broken, repair.moved))
     };
@@ -141,7 +102,7 @@ fn assert_same_repair(net: &Net, counts: &PathCounts, next: &Net, context: &str)
 #[test]
 fn an_updated_report_equals_that_of_a_full_verification() {
     for (seed, spec) in (1..).zip(FABRICS) {
-        let whole = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+        let whole = generated(spec);
         for engine in [
             &engine::MINHOP,
             &engine::UPDN,
@@ -149,23 +110,17 @@ fn an_updated_report_equals_that_of_a_full_verification() {
             &engine::DFSSSP,
             &engine::NUE,
         ] {
-            let lids = LidMap::assign(&whole, &LidOptions::default()).unwrap();
-            let Ok(routes) = engine.route(&whole, &lids, &options()) else {
+            let Some(mut net) = Routed::new(engine, whole.clone()) else {
                 continue;
             };
-            let mut net = Net {
-                fabric: whole.clone(),
-                lids,
-                routes,
-            };
             let mut random = SplitMix64::new(seed);
-            let mut counts = net.count(&net.verify());
+            let mut counts = count(&net, &verify(&net));
             let mut updated = 0;
             for step in 0..12 {
                 let Some(next) = change(&whole, &net, &mut random) else {
                     continue;
                 };
-                let full = next.verify();
+                let full = verify(&next);
                 let context = format!("{spec} {engine} step {step}");
                 if let Some(counts) = &counts {
                     assert_same_repair(&net, counts, &next, &context);
@@ -185,7 +140,7 @@ fn an_updated_report_equals_that_of_a_full_verification() {
                 }
                 // A change that breaks a path is taken back.
                 if is_complete {
-                    counts = more.or_else(|| next.count(&full));
+                    counts = more.or_else(|| count(&next, &full));
                     net = next;
                 }
             }
@@ -199,24 +154,11 @@ fn an_updated_report_equals_that_of_a_full_verification() {
 
 #[test]
 fn only_the_lids_whose_entries_changed_are_examined() {
-    let fabric = "fat-tree:radix=8,levels=3"
-        .parse::<FabricSpec>()
-        .unwrap()
-        .build()
-        .unwrap();
-    let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
-    let routes = engine::MINHOP.route(&fabric, &lids, &options()).unwrap();
-    let net = Net {
-        fabric,
-        lids,
-        routes,
-    };
-    let counts = net.count(&net.verify()).unwrap();
+    let net = Routed::new(&engine::MINHOP, generated("fat-tree:radix=8,levels=3")).unwrap();
+    let counts = count(&net, &verify(&net)).unwrap();
     assert_eq!(counts.examined(), net.lids.num_lids());
-    for (end, _) in cables(&net.fabric).into_iter().step_by(11) {
-        let mut builder = net.fabric.to_builder();
-        builder.remove_link(end);
-        let next = net.repaired(builder.build()).unwrap();
+    for (end, _) in net.fabric.switch_links().step_by(11) {
+        let next = repaired(&net, without(&net.fabric, &[end])).unwrap();
         let owned = net
             .lids
             .destinations()

@@ -4,16 +4,18 @@
 use std::collections::BTreeMap;
 
 use ib_routing::{
-    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, NodeType, PortRef, RouteOptions,
-    Routes, SharedEngine, SwitchIdx,
+    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, PortRef, SharedEngine, SwitchIdx,
     algo::bfs,
     engine,
-    repair::{Installed, Repair, RepairError, repair},
+    repair::{Repair, RepairError, repair},
     update::difference,
     verify,
     verify::certificate,
 };
-use ib_testkit::fabrics::fabric as fixture;
+use ib_testkit::{
+    fabrics::{fabric as fixture, without},
+    routed::{Routed, one_thread},
+};
 use ib_wire::{PortNum, random::SplitMix64};
 
 const FABRICS: [&str; 8] = [
@@ -27,64 +29,14 @@ const FABRICS: [&str; 8] = [
     "gen-jellyfish-30-5",
 ];
 
-/// A fabric with its LIDs and routes.
-#[derive(Clone)]
-struct Net {
-    fabric: Fabric,
-    lids: LidMap,
-    routes: Routes,
-}
-
-impl Net {
-    fn new(engine: &SharedEngine, fabric: Fabric) -> Option<Self> {
-        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
-        let routes = engine.route(&fabric, &lids, &options()).ok()?;
-        Some(Self {
-            fabric,
-            lids,
-            routes,
-        })
-    }
-
-    /// LIDs of the ports that `fabric` still has; those of new ports come from `known`.
-    fn lids_on(&self, fabric: &Fabric) -> LidMap {
-        let ranges = self.lids.destinations().iter();
-        LidMap::of_ranges(fabric, ranges.map(|port| (port.end, port.range)))
-    }
-
-    fn repaired(&self, fabric: &Fabric, lids: &LidMap, budget: usize) -> Repair {
-        let old = Installed {
-            fabric: &self.fabric,
-            lids: &self.lids,
-            routes: &self.routes,
-        };
-        repair(old, fabric, lids, &options(), budget).unwrap()
-    }
-}
-
-fn options() -> RouteOptions {
-    RouteOptions {
-        threads: 1,
-        ..RouteOptions::default()
-    }
-}
-
-fn without(fabric: &Fabric, ends: &[PortRef]) -> Fabric {
-    let mut builder = fabric.to_builder();
-    for &end in ends {
-        builder.remove_link(end);
-    }
-    builder.build()
+/// The repair after the cables became those of `fabric`, whose ports have the LIDs `lids`.
+fn repair_net(net: &Routed, fabric: &Fabric, lids: &LidMap, budget: usize) -> Repair {
+    repair(net.installed(), fabric, lids, &one_thread(), budget).unwrap()
 }
 
 /// All cables of a switch, a few cables between switches, or a host's, by turns.
 fn failure(fabric: &Fabric, turn: u64, random: &mut SplitMix64) -> Vec<PortRef> {
-    let is_switch = |end: PortRef| fabric.switch_of(end.node).is_some();
-    let mut cables: Vec<_> = fabric
-        .links()
-        .filter(|&(one, other)| is_switch(one) && is_switch(other))
-        .map(|(one, _)| one)
-        .collect();
+    let mut cables: Vec<_> = fabric.switch_links().map(|(one, _)| one).collect();
     random.shuffle(&mut cables);
     match turn % 3 {
         0 => cables.into_iter().take(1).collect(),
@@ -116,7 +68,7 @@ fn apart(fabric: &Fabric, lids: &LidMap) -> u64 {
 }
 
 /// Entries that have to change so that all paths are shortest, and there are paths at all.
-fn least_moves(old: &Net, fabric: &Fabric, lids: &LidMap) -> u64 {
+fn least_moves(old: &Routed, fabric: &Fabric, lids: &LidMap) -> u64 {
     let mut count = 0;
     for target in lids.destinations().iter() {
         let lid = target.range.base();
@@ -148,7 +100,7 @@ fn least_moves(old: &Net, fabric: &Fabric, lids: &LidMap) -> u64 {
     count
 }
 
-fn is_sound(name: &str, old: &Net, fabric: &Fabric, lids: &LidMap, repair: &Repair) {
+fn is_sound(name: &str, old: &Routed, fabric: &Fabric, lids: &LidMap, repair: &Repair) {
     let report = verify(fabric, lids, &repair.routes);
     assert_eq!(
         (report.unreachable, report.loops),
@@ -168,7 +120,7 @@ fn is_sound(name: &str, old: &Net, fabric: &Fabric, lids: &LidMap, repair: &Repa
 }
 
 /// Entries whose paths led over cables that are gone: no other has a reason to move.
-fn cut_off(old: &Net, fabric: &Fabric) -> u64 {
+fn cut_off(old: &Routed, fabric: &Fabric) -> u64 {
     let mut count = 0;
     for lid in old
         .lids
@@ -193,7 +145,7 @@ fn cut_off(old: &Net, fabric: &Fabric) -> u64 {
 fn failures_are_repaired(engine: &SharedEngine, most: impl Fn(u64, u64) -> u64) {
     let (mut tried, mut recomputed) = (0, 0);
     for name in FABRICS {
-        let Some(whole) = Net::new(engine, fixture(name)) else {
+        let Some(whole) = Routed::new(engine, fixture(name)) else {
             continue;
         };
         let mut random = SplitMix64::new(11);
@@ -201,7 +153,7 @@ fn failures_are_repaired(engine: &SharedEngine, most: impl Fn(u64, u64) -> u64) 
             let name = format!("{engine} {name} {turn}");
             let fabric = without(&whole.fabric, &failure(&whole.fabric, turn, &mut random));
             let lids = whole.lids_on(&fabric);
-            let repaired = whole.repaired(&fabric, &lids, 0);
+            let repaired = repair_net(&whole, &fabric, &lids, 0);
             is_sound(&name, &whole, &fabric, &lids, &repaired);
             assert_eq!(repaired.rebalanced, 0, "{name}");
             tried += 1;
@@ -320,21 +272,21 @@ fn switches_that_leave_and_come_back_are_known_by_their_guids() {
         &engine::NUE,
     ] {
         for name in ["gen-karyn-4-3", "gen-jellyfish-30-5", "gen-torus-4x4x4"] {
-            let whole = Net::new(engine, fixture(name)).unwrap();
+            let whole = Routed::new(engine, fixture(name)).unwrap();
             for gone in [0, 7, 15] {
                 let gone = whole.fabric.switches()[SwitchIdx(gone)];
                 let fabric = without_node(&whole.fabric, gone);
                 let lids = lids_by_guid(&whole.lids, &fabric);
                 let name = format!("{engine} {name} without {gone:?}");
-                let repaired = whole.repaired(&fabric, &lids, 0);
+                let repaired = repair_net(&whole, &fabric, &lids, 0);
                 is_sound(&name, &whole, &fabric, &lids, &repaired);
-                let broken = Net {
+                let broken = Routed {
                     fabric,
                     lids,
                     routes: repaired.routes,
                 };
                 let lids = lids_by_guid(&whole.lids, &whole.fabric);
-                let back = broken.repaired(&whole.fabric, &lids, 0);
+                let back = repair_net(&broken, &whole.fabric, &lids, 0);
                 is_sound(&name, &broken, &whole.fabric, &lids, &back);
             }
         }
@@ -343,29 +295,27 @@ fn switches_that_leave_and_come_back_are_known_by_their_guids() {
 
 #[test]
 fn a_host_that_comes_back_costs_one_entry() {
-    let whole = Net::new(&engine::MINHOP, fixture("gen-karyn-4-3")).unwrap();
-    let mut nodes = whole.fabric.nodes().iter_enumerated();
-    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
-    let port = PortNum(1);
-    let fabric = without(&whole.fabric, &[PortRef { node, port }]);
+    let whole = Routed::new(&engine::MINHOP, fixture("gen-karyn-4-3")).unwrap();
+    let host = whole.fabric.first_host().unwrap();
+    let fabric = without(&whole.fabric, &[host]);
     let others = whole.lids.destinations().iter();
-    let others = others.filter(|port| port.end.node != node);
+    let others = others.filter(|port| port.end.node != host.node);
     let lids = LidMap::of_ranges(&fabric, others.map(|port| (port.end, port.range)));
-    let left = whole.repaired(&fabric, &lids, 0);
+    let left = repair_net(&whole, &fabric, &lids, 0);
     assert_eq!((left.broken, left.moved), (0, 0));
-    let broken = Net {
+    let broken = Routed {
         fabric,
         lids,
         routes: left.routes,
     };
-    let back = broken.repaired(&whole.fabric, &whole.lids, 0);
+    let back = repair_net(&broken, &whole.fabric, &whole.lids, 0);
     assert_eq!((back.broken, back.moved), (1, 1));
     assert_eq!(back.routes, whole.routes);
 }
 
 #[test]
 fn links_that_come_back_get_as_many_routes_as_asked() {
-    let whole = Net::new(&engine::UPDN, fixture("gen-karyn-4-3")).unwrap();
+    let whole = Routed::new(&engine::UPDN, fixture("gen-karyn-4-3")).unwrap();
     // A switch that has no hosts: others pass through it.
     let is_idle = |&switch: &SwitchIdx| whole.lids.at_switch(switch).count() == 1;
     let idle = whole.fabric.switches().indices().find(is_idle).unwrap();
@@ -377,10 +327,10 @@ fn links_that_come_back_get_as_many_routes_as_asked() {
         .filter(|(port, _)| port.0 > 0);
     let ends: Vec<_> = ports.map(|(port, _)| PortRef { node, port }).collect();
     let fabric = without(&whole.fabric, &ends);
-    let broken = Net::new(&engine::UPDN, fabric).unwrap();
+    let broken = Routed::new(&engine::UPDN, fabric).unwrap();
     let lids = broken.lids_on(&whole.fabric);
     let load = |budget| {
-        let back = broken.repaired(&whole.fabric, &lids, budget);
+        let back = repair_net(&broken, &whole.fabric, &lids, budget);
         is_sound("back", &broken, &whole.fabric, &lids, &back);
         assert_eq!(back.recomputed, None);
         assert!(back.rebalanced <= budget as u64);
@@ -402,14 +352,14 @@ fn links_that_come_back_get_as_many_routes_as_asked() {
 #[test]
 fn an_engine_without_a_rule_left_says_why_it_computes_all_anew() {
     // The root of a mesh loses a neighbour: the old ranks leave that one no path up.
-    let whole = Net::new(&engine::UPDN, fixture("gen-mesh-6x4")).unwrap();
+    let whole = Routed::new(&engine::UPDN, fixture("gen-mesh-6x4")).unwrap();
     let mut random = SplitMix64::new(11);
     let mut reasons = Vec::new();
     for turn in 0..6 {
         let fabric = without(&whole.fabric, &failure(&whole.fabric, turn, &mut random));
         let lids = whole.lids_on(&fabric);
-        let repaired = whole.repaired(&fabric, &lids, 0);
-        let full = engine::UPDN.route(&fabric, &lids, &options()).unwrap();
+        let repaired = repair_net(&whole, &fabric, &lids, 0);
+        let full = engine::UPDN.route(&fabric, &lids, &one_thread()).unwrap();
         if let Some(reason) = repaired.recomputed {
             assert_eq!(repaired.routes, full);
             assert!(matches!(reason, RepairError::NoPath { .. }), "{reason}");

@@ -8,12 +8,12 @@ use ib_routing::{
     Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeType, PathRule, PortRef, RouteError,
     RouteOptions, Routes, SharedEngine, engine,
     format::lfts,
-    generate::{FabricSpec, remove_links},
+    generate::remove_links,
     verify,
     verify::{certificate, verify_on},
     whatif,
 };
-use ib_testkit::fabrics::fabric as fixture;
+use ib_testkit::fabrics::{fabric as fixture, generated};
 use ib_wire::{Guid, Lid, Lmc, PortNum, random::SplitMix64};
 
 fn assign(fabric: &Fabric, lmc: u8) -> LidMap {
@@ -249,8 +249,7 @@ fn is_clean(engine: &SharedEngine, name: &str, fabric: &Fabric, lmc: u8) -> bool
 
 /// Two parts without a cable between them, a host that hangs on nothing, and broken links.
 fn in_parts(seed: u64) -> Fabric {
-    let spec = format!("random:switches=9,links=14,hosts=2,seed={seed}");
-    let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+    let fabric = generated(&format!("random:switches=9,links=14,hosts=2,seed={seed}"));
     let mut builder = fabric.to_builder();
     let apart = |end: PortRef| fabric.switch_of(end.node).map(|switch| switch.0 % 2);
     for (one, other) in fabric.links() {
@@ -258,10 +257,7 @@ fn in_parts(seed: u64) -> Fabric {
             builder.remove_link(one);
         }
     }
-    let mut hosts = fabric.nodes().iter_enumerated();
-    let (node, _) = hosts.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
-    let port = PortNum(1);
-    builder.remove_link(PortRef { node, port });
+    builder.remove_link(fabric.first_host().unwrap());
     builder.build()
 }
 
@@ -296,7 +292,7 @@ macro_rules! suite {
             fn degraded() {
                 let mut routed = 0;
                 for (at, spec) in ["fat-tree:radix=8,levels=3", "torus:4x4", "dragonfly:a=4,p=2,h=2"].iter().enumerate() {
-                    let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+                    let fabric = generated(spec);
                     for seed in 0..3 {
                         let broken = remove_links(&fabric, 15.0, seed + 10 * at as u64);
                         let name = format!("{spec} {seed}");

@@ -1,32 +1,28 @@
 //! From old routes to new ones: every plan is simulated by a checker of its own.
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SwitchIdx, engine,
-    repair::{Installed, repair},
+    Fabric, LidMap, LidOptions, RouteOptions, Routes, SharedEngine, SwitchIdx, engine,
+    repair::repair,
     update::{
         check::{self, Accident},
         transition::{self, DrainReason, Safety, Transition},
     },
 };
-use ib_testkit::fabrics::fabric as fixture;
+use ib_testkit::{
+    fabrics::{fabric as fixture, without},
+    routed::{Routed, one_thread},
+};
 use ib_wire::{Lid, random::SplitMix64};
 
 fn assign(fabric: &Fabric) -> LidMap {
     LidMap::assign(fabric, &LidOptions::default()).unwrap()
 }
 
-fn options() -> RouteOptions {
-    RouteOptions {
-        threads: 1,
-        ..RouteOptions::default()
-    }
-}
-
 /// Up*/down* from one given root.
 fn rooted(fabric: &Fabric, lids: &LidMap, root: u32) -> Routes {
     let options = RouteOptions {
         roots: vec![fabric.switch_guid(SwitchIdx(root))],
-        ..options()
+        ..one_thread()
     };
     engine::UPDN.route(fabric, lids, &options).unwrap()
 }
@@ -93,7 +89,7 @@ fn engines_with_lanes_change_places() {
     ] {
         let fabric = fixture(name);
         let lids = assign(&fabric);
-        let by = |engine: &SharedEngine| engine.route(&fabric, &lids, &options()).unwrap();
+        let by = |engine: &SharedEngine| engine.route(&fabric, &lids, &one_thread()).unwrap();
         let (lash, dfsssp) = (by(&engine::LASH), by(&engine::DFSSSP));
         let nue = by(&engine::NUE);
         for (old, new) in [(&lash, &dfsssp), (&nue, &lash)] {
@@ -106,7 +102,7 @@ fn engines_with_lanes_change_places() {
 fn what_can_deadlock_already_is_said() {
     let fabric = fixture("gen-torus-5x5");
     let lids = assign(&fabric);
-    let by = |engine: &SharedEngine| engine.route(&fabric, &lids, &options()).unwrap();
+    let by = |engine: &SharedEngine| engine.route(&fabric, &lids, &one_thread()).unwrap();
     let (minhop, updn) = (by(&engine::MINHOP), by(&engine::UPDN));
     let plan = planned("minhop first", &fabric, &lids, &minhop, &updn);
     assert!(matches!(plan.safety, Safety::OldDeadlock(_)));
@@ -133,26 +129,13 @@ fn a_repair_drains_nothing_on_a_tree_and_less_than_a_full_computation_elsewhere(
         (&engine::DFSSSP, "gen-irregular-20"),
     ] {
         let fabric = fixture(name);
-        let lids = assign(&fabric);
-        let routes = engine.route(&fabric, &lids, &options()).unwrap();
-        let between = |end: PortRef| fabric.switch_of(end.node).is_some();
-        let mut cables: Vec<_> = fabric
-            .links()
-            .filter(|&(one, other)| between(one) && between(other))
-            .collect();
+        let net = Routed::new(engine, fabric).unwrap();
+        let mut cables: Vec<_> = net.fabric.switch_links().collect();
         SplitMix64::new(3).shuffle(&mut cables);
         for &(end, _) in cables.iter().take(2) {
-            let mut builder = fabric.to_builder();
-            builder.remove_link(end);
-            let broken = builder.build();
-            let left = lids.destinations().iter();
-            let left = LidMap::of_ranges(&broken, left.map(|port| (port.end, port.range)));
-            let old = Installed {
-                fabric: &fabric,
-                lids: &lids,
-                routes: &routes,
-            };
-            let repaired = repair(old, &broken, &left, &options(), 0).unwrap();
+            let broken = without(&net.fabric, &[end]);
+            let left = net.lids_on(&broken);
+            let repaired = repair(net.installed(), &broken, &left, &one_thread(), 0).unwrap();
             let before = &repaired.before;
             let drained = |name: &str, new: &Routes| {
                 let plan = planned(name, &broken, &left, before, new);
@@ -167,7 +150,7 @@ fn a_repair_drains_nothing_on_a_tree_and_less_than_a_full_computation_elsewhere(
             let drain = drained(&name, &repaired.routes);
             assert!(drain == 0 || !name.contains("karyn"), "{name}: {drain}");
             if repaired.recomputed.is_none() {
-                let full = engine.route(&broken, &left, &options()).unwrap();
+                let full = engine.route(&broken, &left, &one_thread()).unwrap();
                 by_repair += drain;
                 in_full += drained(&name, &full);
             }

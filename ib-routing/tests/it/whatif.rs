@@ -5,9 +5,9 @@ use std::fs;
 use ib_routing::{
     Fabric, LidMap, LidOptions, RouteOptions, SharedEngine, engine,
     format::ibnetdiscover,
-    generate::FabricSpec,
     whatif::{self, Loss, Outcome},
 };
+use ib_testkit::{fabrics::generated, routed::one_thread};
 use ib_wire::Lmc;
 
 fn fixture(name: &str) -> Fabric {
@@ -37,10 +37,7 @@ fn equals_recomputing(
     engine: &SharedEngine,
 ) -> Option<usize> {
     let lids = assign(fabric, lmc);
-    let options = RouteOptions {
-        threads: 1,
-        ..RouteOptions::default()
-    };
+    let options = one_thread();
     let before = engine.route(fabric, &lids, &options).ok()?;
     let all: Vec<Loss> = whatif::links(fabric, true)
         .chain(whatif::switches(fabric))
@@ -107,8 +104,7 @@ fn rows_with_several_lids_a_port_are_those_of_recomputing() {
 
 #[test]
 fn the_rows_do_not_depend_on_threads() {
-    let fabric = "fat-tree:radix=6,levels=3".parse::<FabricSpec>().unwrap();
-    let fabric = fabric.build().unwrap();
+    let fabric = generated("fat-tree:radix=6,levels=3");
     let lids = assign(&fabric, 0);
     let losses: Vec<Loss> = whatif::links(&fabric, false).collect();
     let rows = |threads| {

@@ -2,13 +2,13 @@
 //! queries and other managers meanwhile. The work is counted, not timed.
 
 use ib_mad::{Attribute as _, Engine, Input, Mad, MadAddress, MadStatus, Method, TransactionId};
-use ib_routing::{Fabric, NodeType, PortRef, VerifyReport, generate::FabricSpec, verify};
+use ib_routing::{Fabric, PortRef, VerifyReport, generate::FabricSpec, verify};
 use ib_sa::{PathComponents, PathRecord, SaMad};
 use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_smp::{SmInfo, SmpLidRouted};
 use ib_transport::{Clock, MadTransport, Received, receive};
-use ib_wire::{Lid, PortNum, Sl};
+use ib_wire::{Lid, Sl};
 
 /// How often a call may look at each node of the subnet. Switches of this fabric have 12 ports, and a stage that
 /// looked at all ports within a call would look at each node more often.
@@ -119,10 +119,7 @@ fn cable(fabric: &Fabric) -> PortRef {
 
 /// A simulated fabric with a manager that hands out its work and has brought the subnet up.
 fn up(fabric: &Fabric) -> (SharedSim, Bench<SharedSim>) {
-    let mut nodes = fabric.nodes().iter_enumerated();
-    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA).unwrap();
     let sim = Sim::new(fabric, SimOptions::default()).share();
-    let port = PortNum(1);
     let config = SmConfig {
         sweep_interval: None,
         ..SmConfig::default()
@@ -131,7 +128,7 @@ fn up(fabric: &Fabric) -> (SharedSim, Bench<SharedSim>) {
     sm.hand_out_work();
     let mut bench = Bench {
         sm,
-        transport: sim.attach(PortRef { node, port }).unwrap(),
+        transport: sim.attach(fabric.first_host().unwrap()).unwrap(),
         clock: sim.clone(),
         most: 0,
     };

@@ -7,12 +7,14 @@ use ib_routing::{
     Fabric, PortRef, VerifyReport,
     cluster::{self, ClusterConfig},
     engine,
-    generate::FabricSpec,
 };
 use ib_sa::{JoinState, McMemberRecord, PathComponents, PathRecord, SaMad};
 use ib_sm::Event;
 use ib_smp::{DrPath, SmInfo, SmState, SmpDirected};
-use ib_testkit::lab::clusters::{Confined, divided};
+use ib_testkit::{
+    fabrics::generated,
+    lab::clusters::{Confined, divided},
+};
 use ib_transport::{Clock as _, MadTransport as _, Received};
 use ib_wire::{
     Bth, Deth, Gid, GidPrefix, Grh, GrhNxtHdr, Guid, Lid, Lmc, Lrh, Mtu, OpCode, PKey,
@@ -21,12 +23,8 @@ use ib_wire::{
 
 const MCSM: &str = include_str!("../../../ib-routing/testdata/clusters/mcsm.conf");
 
-fn fabric(spec: &str) -> Fabric {
-    spec.parse::<FabricSpec>().unwrap().build().unwrap()
-}
-
 fn mcsm() -> (Fabric, Vec<ClusterConfig>) {
-    (fabric("mcsm"), cluster::read(MCSM).unwrap())
+    (generated("mcsm"), cluster::read(MCSM).unwrap())
 }
 
 /// Checks that every pair has a route in the switches' tables, and that no route loops.
@@ -74,7 +72,7 @@ fn three_managers_bring_three_clusters_up_and_the_union_holds() {
 
 #[test]
 fn each_cluster_is_routed_by_its_own_engine() {
-    let fabric = fabric("mesh:6x4,hosts=2");
+    let fabric = generated("mesh:6x4,hosts=2");
     let mut configs = divided(&fabric, 3, 100);
     let engines = [&engine::UPDN, &engine::LASH, &engine::DOR];
     for (config, engine) in configs.iter_mut().zip(engines) {
@@ -142,7 +140,7 @@ fn inner_cable(confined: &Confined, cluster: usize) -> PortRef {
 
 #[test]
 fn a_failure_in_one_cluster_sends_no_mad_in_another() {
-    let fabric = fabric("mesh:6x4,hosts=2");
+    let fabric = generated("mesh:6x4,hosts=2");
     let configs = divided(&fabric, 3, 100);
     let mut confined = Confined::up(fabric, configs);
     for cluster in 0..3 {
@@ -401,7 +399,7 @@ fn assert_delivered(confined: &Confined) {
 #[test]
 fn data_packets_cross_all_boundaries() {
     let (triangle, configs) = mcsm();
-    let chain = fabric("mesh:6x2,hosts=2");
+    let chain = generated("mesh:6x2,hosts=2");
     let columns = divided(&chain, 3, 100);
     for (fabric, configs) in [(triangle, configs), (chain, columns)] {
         for lmc in [0, 1] {
@@ -568,7 +566,7 @@ fn assert_flooded(confined: &Confined, members: &[PortRef], mlid: Lid) {
 #[test]
 fn multicast_trees_are_joined_over_the_boundary() {
     let (triangle, configs) = mcsm();
-    let chain = fabric("mesh:6x2,hosts=2");
+    let chain = generated("mesh:6x2,hosts=2");
     let columns = divided(&chain, 3, 100);
     for (fabric, configs) in [(triangle, configs), (chain, columns)] {
         let mut confined = Confined::up(fabric, configs);
@@ -594,7 +592,7 @@ fn multicast_trees_are_joined_over_the_boundary() {
 #[test]
 fn five_clusters_with_all_lids_of_the_subnet() {
     // A chain: the ends are reached through the three between them, over two cables each.
-    let fabric = fabric("mesh:10x2,hosts=1");
+    let fabric = generated("mesh:10x2,hosts=1");
     let count = fabric.num_switches();
     let cluster_of = (0..count).map(|at| at * 5 / count).collect();
     let configs = cluster::plan(&fabric, &cluster_of);
@@ -621,7 +619,7 @@ fn five_clusters_with_all_lids_of_the_subnet() {
 
 #[test]
 fn a_manager_sits_on_a_switch_of_a_cluster_without_hosts() {
-    let fabric = fabric("ring:switches=6,hosts=1");
+    let fabric = generated("ring:switches=6,hosts=1");
     let mut builder = fabric.to_builder();
     // The last two switches lose their hosts.
     for at in hosts(&fabric).into_iter().rev().take(2) {

@@ -3,13 +3,16 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use ib_mad::{MadStatus, SaStatus};
-use ib_routing::{PortRef, generate::FabricSpec};
+use ib_routing::PortRef;
 use ib_sa::{
     ComponentMask, JoinState, McMemberComponents as C, McMemberRecord,
     MulticastForwardingTableRecord, PathComponents, PathRecord, Selector,
 };
 use ib_smp::SlToVlMappingTable;
-use ib_testkit::lab::{Lab, client::Client};
+use ib_testkit::{
+    fabrics::generated,
+    lab::{Lab, client::Client},
+};
 use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, QKey, Rate, Sl, Vl};
 
 /// IPoIB's broadcast group of the default partition.
@@ -135,8 +138,8 @@ fn every_member_hears_every_other_exactly_once() {
 /// are written.
 #[test]
 fn trees_pass_only_pairs_of_ports_whose_lanes_are_written() {
-    let spec = "jellyfish:switches=16,degree=9,hosts=3,seed=1".parse::<FabricSpec>();
-    let lab = Lab::of(spec.unwrap().build().unwrap()).config(|config| config.qos.enabled = true);
+    let fabric = generated("jellyfish:switches=16,degree=9,hosts=3,seed=1");
+    let lab = Lab::of(fabric).config(|config| config.qos.enabled = true);
     let dropping = SlToVlMappingTable::from_bytes([0xff; 8]);
     let lab = lab.options(|options| options.initial_sl_to_vl = Some(dropping));
     let mut client = Client::of(lab.up());

@@ -3,11 +3,14 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use ib_mad::{Attribute, Instant, Mad, Method};
-use ib_routing::{Fabric, NodeIdx, PortPairs, PortRef, engine, generate::FabricSpec};
+use ib_routing::{Fabric, NodeIdx, PortPairs, PortRef, engine};
 use ib_sim::{SharedSim, Sim};
 use ib_sm::Event;
 use ib_smp::{LinearForwardingTable, SlToVlMappingTable, VlArbitrationHalf, VlArbitrationTable};
-use ib_testkit::lab::{Lab, Recorder, Running};
+use ib_testkit::{
+    fabrics::{generated, without},
+    lab::{Lab, Recorder, Running},
+};
 use ib_transport::{MadTransport, Received, TransportError, drive};
 use ib_wire::{PortNum, Sl};
 
@@ -106,17 +109,7 @@ fn change(running: &mut Running, fabric: &Fabric, change: impl FnOnce(&mut Sim))
 
 /// The cables between switches, by the end that comes first.
 fn cables(fabric: &Fabric) -> Vec<PortRef> {
-    let is_switch = |end: PortRef| fabric.switch_of(end.node).is_some();
-    let between = fabric
-        .links()
-        .filter(|&(a, b)| is_switch(a) && is_switch(b));
-    between.map(|(a, _)| a).collect()
-}
-
-fn without(fabric: &Fabric, cable: PortRef) -> Fabric {
-    let mut builder = fabric.to_builder();
-    builder.remove_link(cable);
-    builder.build()
+    fabric.switch_links().map(|(end, _)| end).collect()
 }
 
 #[test]
@@ -135,7 +128,7 @@ fn every_pair_of_ports_that_routes_join_has_their_lanes_at_every_moment() {
         let mut fabric = whole;
         for cable in [3, 41] {
             let end = cables(&fabric)[cable];
-            fabric = without(&fabric, end);
+            fabric = without(&fabric, &[end]);
             let looks = change(&mut running, &fabric, |sim| sim.unlink(end).unwrap());
             assert!(looks > 0, "no entry changed");
             running.run_for(Duration::from_secs(1));
@@ -149,8 +142,8 @@ fn every_pair_of_ports_that_routes_join_has_their_lanes_at_every_moment() {
 
 #[test]
 fn tables_of_pairs_that_no_route_joins_are_not_written() {
-    let spec = "jellyfish:switches=16,degree=9,hosts=3,seed=1".parse::<FabricSpec>();
-    let lab = Lab::of(spec.unwrap().build().unwrap()).routing(&engine::MINHOP);
+    let fabric = generated("jellyfish:switches=16,degree=9,hosts=3,seed=1");
+    let lab = Lab::of(fabric).routing(&engine::MINHOP);
     let running = lab.config(|config| config.qos.enabled = true).up();
     let fabric = running.sm.fabric();
     let joined = PortPairs::of_routes(fabric, running.sm.routes().unwrap());

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use ib_routing::{Fabric, PortRef, engine, generate::FabricSpec, verify::Permission};
+use ib_routing::{Fabric, PortRef, engine, verify::Permission};
 use ib_sm::{Conduct, Event};
 use ib_smp::PortState;
-use ib_testkit::lab::{Lab, Running};
-
-fn fabric(spec: &str) -> Fabric {
-    spec.parse::<FabricSpec>().unwrap().build().unwrap()
-}
+use ib_testkit::{
+    fabrics::generated,
+    lab::{Lab, Running},
+};
 
 fn ring(switches: u32) -> Fabric {
-    fabric(&format!("ring:switches={switches},hosts=1"))
+    generated(&format!("ring:switches={switches},hosts=1"))
 }
 
 fn named(running: &Running) -> usize {
@@ -73,7 +72,7 @@ fn directed_routes_reach_63_hops() {
 fn nodes_beyond_63_hops_are_managed() {
     // A line of switches from the manager on: one stage, two, three.
     for (switches, stages) in [(61, 1), (70, 2), (140, 3)] {
-        let fabric = fabric(&format!("mesh:{switches}x1,hosts=1"));
+        let fabric = generated(&format!("mesh:{switches}x1,hosts=1"));
         let running = Lab::of(fabric.clone()).up();
         assert_eq!(running.sm.summary().fabric.switches, switches);
         assert_eq!(named(&running), 0);

@@ -6,17 +6,19 @@ use std::{
     time::Duration,
 };
 
-use ib_mad::{Instant, Mad, MgmtClass};
+use ib_mad::{Mad, MgmtClass};
 use ib_routing::{
     Fabric, LidMap, NodeIdx, PortRef, Routes, SwitchIdx, VerifyReport,
     cluster::{ClusterConfig, Clusters},
     verify,
 };
-use ib_sim::{SharedSim, Sim, SimOptions, SimTransport, drive_all};
+use ib_sim::{SharedSim, Sim, SimOptions, drive_all};
 use ib_sm::{ClusterRole, Event, SmConfig, SubnetManager};
 use ib_smp::SmpDirected;
-use ib_transport::{Clock as _, MadTransport, Received, TransportError};
+use ib_transport::Clock as _;
 use ib_wire::{Guid, Lid, PortNum};
+
+use super::Recorder;
 
 /// A fabric divided into clusters, each with a manager.
 pub struct Confined {
@@ -27,46 +29,9 @@ pub struct Confined {
     /// The simulator.
     pub sim: SharedSim,
     /// The managers with their transports: one for each configuration, then those that were [added](Self::add).
-    pub managers: Vec<(SubnetManager, Counted)>,
+    pub managers: Vec<(SubnetManager, Recorder)>,
     /// Events by manager.
     pub events: Vec<Vec<Event>>,
-}
-
-/// A transport that keeps the datagrams that it sends.
-pub struct Counted {
-    /// The port of the transport.
-    pub at: PortRef,
-    inner: SimTransport,
-    /// Every datagram that was sent.
-    pub sent: Vec<Mad>,
-}
-
-impl MadTransport for Counted {
-    type Error = TransportError;
-
-    fn send(&mut self, now: Instant, mad: &Mad) -> Result<(), TransportError> {
-        self.sent.push(*mad);
-        self.inner.send(now, mad)
-    }
-
-    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
-        self.inner.recv(now)
-    }
-
-    fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
-        self.inner.wait(now, until)
-    }
-}
-
-impl Counted {
-    /// The sent datagrams that are not answers.
-    #[must_use]
-    pub fn num_requests(&self) -> usize {
-        let requests = self.sent.iter();
-        requests
-            .filter(|mad| !mad.header().method().is_response())
-            .count()
-    }
 }
 
 /// The port for the manager of a cluster: that of the first CA with a cable, otherwise a switch's.
@@ -103,10 +68,8 @@ impl Confined {
             };
             change(index, &mut config);
             let at = manager_port(&fabric, &clusters, index);
-            let inner = sim.attach(at).unwrap();
             sim.with(|sim| sim.set_is_sm(at, true).unwrap());
-            let sent = Vec::new();
-            let transport = Counted { at, inner, sent };
+            let transport = Recorder::new(&sim, at);
             (SubnetManager::new(config, sim.now()), transport)
         });
         let managers: Vec<_> = managers.collect();
@@ -144,11 +107,10 @@ impl Confined {
     pub fn add(&mut self, at: PortRef, index: usize, change: impl FnOnce(&mut SmConfig)) {
         let mut config = self.managers[index].0.config().clone();
         change(&mut config);
-        let inner = self.sim.attach(at).unwrap();
         self.sim.with(|sim| sim.set_is_sm(at, true).unwrap());
-        let sent = Vec::new();
         let manager = SubnetManager::new(config, self.sim.now());
-        self.managers.push((manager, Counted { at, inner, sent }));
+        let transport = Recorder::new(&self.sim, at);
+        self.managers.push((manager, transport));
         self.events.push(Vec::new());
     }
 

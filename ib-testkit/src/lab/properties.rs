@@ -8,7 +8,7 @@ use std::{
 };
 
 use ib_mad::{AttributeId, Method};
-use ib_routing::{Fabric, LidMap, LidOptions, PortRef, RouteOptions, engine, generate::FabricSpec};
+use ib_routing::{LidMap, LidOptions, PortRef, RouteOptions, engine};
 use ib_sa::{ComponentMask, NodeRecord, SaMad};
 use ib_sim::{
     FaultSpec,
@@ -18,14 +18,12 @@ use ib_sm::SmConfig;
 use ib_smp::SmState;
 use ib_transport::{MadTransport as _, capture::CaptureReader};
 
+use crate::fabrics::generated;
+
 use super::{Lab, client::Client, managers::Managers, schedule::Schedule};
 
 /// Most steps of a script.
 const MAX_STEPS: usize = 64;
-
-fn fabric(text: &str) -> Fabric {
-    text.parse::<FabricSpec>().unwrap().build().unwrap()
-}
 
 /// Whatever fails and comes back: three sweeps later the subnet is whole.
 pub fn any_schedule_leaves_the_subnet_whole(bytes: &[u8]) {
@@ -52,7 +50,7 @@ pub fn any_requests_leave_the_administrator_sane(script: &[u8]) {
     let mut next = || bytes.next().unwrap_or(0);
     let text = CONFIGURATIONS[usize::from(next()) % CONFIGURATIONS.len()];
     let (config, _) = SmConfig::parse(text).unwrap();
-    let lab = Lab::of(fabric("ring:switches=3,hosts=1")).config(|to| {
+    let lab = Lab::of(generated("ring:switches=3,hosts=1")).config(|to| {
         let interval = Some(Duration::from_secs(1));
         *to = SmConfig {
             sweep_interval: interval,
@@ -203,7 +201,7 @@ pub fn any_file_is_read_or_refused(bytes: &[u8]) {
             }
         }
         1 => {
-            let fabric = fabric("torus:3x3,hosts=1");
+            let fabric = generated("torus:3x3,hosts=1");
             let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
             let options = RouteOptions {
                 torus_config: Some(text.into_owned()),
@@ -231,7 +229,7 @@ pub fn any_messages_leave_the_server_running(bytes: &[u8]) {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("ib-properties-{}-{number}", std::process::id());
     let options = ServerOptions::new(Listen::Unix(name.clone()));
-    let mut server = Server::bind(&fabric("ring:switches=3,hosts=1"), &options).unwrap();
+    let mut server = Server::bind(&generated("ring:switches=3,hosts=1"), &options).unwrap();
     let client = UnixDatagram::unbound().unwrap();
     client.set_nonblocking(true).unwrap();
     let mut parts = bytes.split(|&byte| byte == 0xff);

@@ -6,12 +6,13 @@ use ib_mad::{
     Attribute, Engine, Input, Instant, Mad, MadAddress, Method, RmppConfig, RmppReceiver,
     TransactionId,
 };
-use ib_routing::{Fabric, generate::FabricSpec};
+use ib_routing::Fabric;
 use ib_sa::{NodeComponents, NodeRecord, PathComponents, PathRecord, SaMad};
 use ib_sim::{Sim, SimOptions};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_smp::{DrPath, NodeInfo, SmpDirected};
 use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent};
+use ib_testkit::fabrics::generated;
 use ib_transport::{Clock, MadTransport, Received, drive, receive};
 use ib_wire::{Gid, GidPrefix, Lid, PortNum, Sl};
 
@@ -40,13 +41,9 @@ pub(super) const PATHS: &[Path] = &[
     },
 ];
 
-fn fabric() -> Result<Fabric, Error> {
-    Ok(FAT_TREE.parse::<FabricSpec>()?.build()?)
-}
-
 /// The simulator answers 64 Get(NodeInfo) of the switch next to the host.
 fn get_node_info() -> Result<Work, Error> {
-    let fabric = fabric()?;
+    let fabric = generated(FAT_TREE);
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let mut transport = sim.attach(fabric.first_host().ok_or("no host")?)?;
     let path = DrPath::try_new(&[PortNum(1)]).unwrap_or_default();
@@ -65,7 +62,7 @@ fn get_node_info() -> Result<Work, Error> {
 
 /// Reads all nodes and cables, the simulator included.
 fn discover() -> Result<Work, Error> {
-    let fabric = fabric()?;
+    let fabric = generated(FAT_TREE);
     let host = fabric.first_host().ok_or("no host")?;
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let mut transport = sim.attach(host)?;
@@ -105,7 +102,7 @@ fn manager(fabric: &Fabric) -> Result<SubnetManager, Error> {
 
 /// Brings the subnet up, the simulator included.
 fn bring_up() -> Result<Work, Error> {
-    let fabric = fabric()?;
+    let fabric = generated(FAT_TREE);
     Ok(Box::new(move || manager(&fabric).map(drop)))
 }
 
@@ -152,7 +149,7 @@ impl Administrator {
 
 /// The administrator answers 32 requests of hosts for the path to another.
 fn path_records() -> Result<Work, Error> {
-    let mut administrator = Administrator::new(&fabric()?)?;
+    let mut administrator = Administrator::new(&generated(FAT_TREE))?;
     let ends = administrator.sm.lids().destinations().iter();
     let hosts: Vec<_> = ends.filter(|end| !end.is_switch()).cloned().collect();
     Ok(Box::new(move || {
@@ -175,7 +172,7 @@ fn path_records() -> Result<Work, Error> {
 
 /// The administrator sends a host the NodeRecords of the whole subnet.
 fn node_table() -> Result<Work, Error> {
-    let mut administrator = Administrator::new(&fabric()?)?;
+    let mut administrator = Administrator::new(&generated(FAT_TREE))?;
     let ends = administrator.sm.lids().destinations();
     let from = ends.iter().last().ok_or("no port")?.range.base();
     let records = ends.len();

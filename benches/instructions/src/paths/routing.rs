@@ -3,11 +3,14 @@
 use std::hint::black_box;
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, RouteOptions, Routes, SharedEngine, engine,
-    generate::FabricSpec,
-    repair::{Installed, repair},
+    SharedEngine, engine,
+    repair::repair,
     verify,
     whatif::{self, Loss},
+};
+use ib_testkit::{
+    fabrics::generated,
+    routed::{Routed, one_thread},
 };
 
 use super::{Error, Path, Work, ensure};
@@ -52,52 +55,26 @@ pub(super) const PATHS: &[Path] = &[
     },
 ];
 
-/// A fabric with its routes.
-struct Routed {
-    fabric: Fabric,
-    lids: LidMap,
-    options: RouteOptions,
-    routes: Routes,
-}
-
-impl Routed {
-    fn new(engine: &SharedEngine, spec: &str) -> Result<Self, Error> {
-        let fabric = spec.parse::<FabricSpec>()?.build()?;
-        let lids = LidMap::assign(&fabric, &LidOptions::default())?;
-        let options = RouteOptions {
-            threads: 1,
-            ..RouteOptions::default()
-        };
-        let routes = engine.route(&fabric, &lids, &options)?;
-        Ok(Self {
-            fabric,
-            lids,
-            options,
-            routes,
-        })
-    }
-
-    /// The cables between switches.
-    fn cables(&self) -> impl Iterator<Item = Loss> {
-        whatif::links(&self.fabric, false)
-    }
+fn routed(engine: &SharedEngine, spec: &str) -> Result<Routed, Error> {
+    Ok(Routed::new(engine, generated(spec)).ok_or("the engine refuses the fabric")?)
 }
 
 /// Computes all routes.
 fn route(engine: &'static SharedEngine, spec: &str) -> Result<Work, Error> {
-    let routed = Routed::new(engine, spec)?;
+    let routed = routed(engine, spec)?;
     let report = verify(&routed.fabric, &routed.lids, &routed.routes);
     ensure(report.unreachable == 0, "a pair of ports has no route")?;
+    let options = one_thread();
     Ok(Box::new(move || {
         let fabric = black_box(&routed.fabric);
-        black_box(engine.route(fabric, &routed.lids, &routed.options)?);
+        black_box(engine.route(fabric, &routed.lids, &options)?);
         Ok(())
     }))
 }
 
 /// Proves that all ports reach each other, and that no deadlock can occur.
 fn verify_routes() -> Result<Work, Error> {
-    let routed = Routed::new(&engine::UPDN, FAT_TREE)?;
+    let routed = routed(&engine::UPDN, FAT_TREE)?;
     Ok(Box::new(move || {
         let report = verify(black_box(&routed.fabric), &routed.lids, &routed.routes);
         ensure(report.deadlock_free, "the routes can deadlock")
@@ -106,18 +83,14 @@ fn verify_routes() -> Result<Work, Error> {
 
 /// Repairs the routes after a cable between switches has failed.
 fn repair_routes() -> Result<Work, Error> {
-    let routed = Routed::new(&engine::UPDN, FAT_TREE)?;
-    let loss = routed.cables().next().ok_or("no cable between switches")?;
+    let routed = routed(&engine::UPDN, FAT_TREE)?;
+    let mut cables = whatif::links(&routed.fabric, false);
+    let loss = cables.next().ok_or("no cable between switches")?;
     let broken = whatif::without(&routed.fabric, loss);
-    let ranges = routed.lids.destinations().iter();
-    let left = LidMap::of_ranges(&broken, ranges.map(|port| (port.end, port.range)));
+    drop(cables);
+    let (left, options) = (routed.lids_on(&broken), one_thread());
     Ok(Box::new(move || {
-        let old = Installed {
-            fabric: black_box(&routed.fabric),
-            lids: &routed.lids,
-            routes: &routed.routes,
-        };
-        let repaired = repair(old, &broken, &left, &routed.options, 0)?;
+        let repaired = repair(black_box(&routed).installed(), &broken, &left, &options, 0)?;
         ensure(
             repaired.recomputed.is_none(),
             "the routes were not repaired",
@@ -127,14 +100,15 @@ fn repair_routes() -> Result<Work, Error> {
 
 /// Fails eight cables in turn.
 fn fail_cables() -> Result<Work, Error> {
-    let routed = Routed::new(&engine::UPDN, FAT_TREE)?;
-    let cables = routed.cables().count();
-    let losses: Vec<Loss> = routed.cables().step_by(cables.div_ceil(8).max(1)).collect();
+    let routed = routed(&engine::UPDN, FAT_TREE)?;
+    let cables = || whatif::links(&routed.fabric, false);
+    let step = cables().count().div_ceil(8).max(1);
+    let losses: Vec<Loss> = cables().step_by(step).collect();
     ensure(losses.len() == 8, "another number of cables")?;
+    let options = one_thread();
     Ok(Box::new(move || {
         let (fabric, lids) = (black_box(&routed.fabric), &routed.lids);
-        let (options, routes) = (&routed.options, &routed.routes);
-        let outcomes = whatif::fail_each(fabric, lids, options, routes, &losses, &|| {});
+        let outcomes = whatif::fail_each(fabric, lids, &options, &routed.routes, &losses, &|| {});
         let all = outcomes.iter().all(|outcome| outcome.report.is_ok());
         ensure(all, "a failure has no report")
     }))

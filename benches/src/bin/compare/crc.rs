@@ -2,25 +2,10 @@
 
 use std::hint::black_box;
 
+use ib_benches::SLICE16;
 use ib_wire::crc::{Coverage, icrc, vcrc};
 
 use crate::{measure::by_turns, row::Row};
-
-/// The VCRC in the notation of CRC catalogues.
-pub(crate) const VCRC: crc::Algorithm<u16> = crc::Algorithm {
-    width: 16,
-    poly: 0x100b,
-    init: 0xffff,
-    refin: true,
-    refout: true,
-    xorout: 0xffff,
-    check: 0x0a3d,
-    residue: 0,
-};
-
-/// Sixteen bytes at a time.
-pub(crate) static SLICE16: crc::Crc<u16, crc::Table<16>> =
-    crc::Crc::<u16, crc::Table<16>>::new(&VCRC);
 
 /// Measures every case.
 pub(crate) fn rows() -> Vec<Row> {

@@ -2,13 +2,14 @@
 
 use std::{hint::black_box, io::Write as _};
 
+use ib_benches::SLICE16;
 use ib_wire::{
     Bth, Ethernet, Ipv4, Lid, Lrh, OpCode, Packet, PacketBuilder, Psn, Qpn, Reth,
     roce::{Udp, flow_label},
 };
 
 use crate::{
-    crc::{SLICE16, bytes},
+    crc::bytes,
     dissect::{CASES, Dissection},
     measure::by_turns,
     row::Row,

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ib_mad::{Attribute, Mad, MadAddress, Method};
-use ib_routing::{Fabric, NodeType, PortRef};
+use ib_routing::{Fabric, PortRef};
 use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_sim::{Sim, SimOptions};
 use ib_smp::{DrPath, NodeInfo, SmpDirected};
@@ -59,7 +59,7 @@ pub(crate) fn rows() -> Vec<Row> {
 fn programs() -> Result<Vec<Row>, Failure> {
     let ib = program_ib().ok_or("`ib` is not built: cargo build --profile dist --bin ib")?;
     let cluster = fabric(CLUSTER);
-    let port = host(&cluster).ok_or("the fabric has no host")?;
+    let port = cluster.first_host().ok_or("the fabric has no host")?;
     let node = cluster.nodes()[port.node].name.as_str();
     let cases: [(&str, &str, &str, &[&str], &str); 2] = [
         (
@@ -113,7 +113,7 @@ fn seconds(mut command: Command, arguments: &[&str]) -> Result<f64, Failure> {
 
 fn measure() -> Result<Vec<Row>, Failure> {
     let fabric = fabric(FABRIC);
-    let port = host(&fabric).ok_or("the fabric has no host")?;
+    let port = fabric.first_host().ok_or("the fabric has no host")?;
     let in_process = || in_process(&fabric, port).unwrap_or(f64::NAN);
     let ours = OurServer::start(&fabric)?;
     let over_ours = || over_socket(&ours.name, 20_000).unwrap_or(f64::NAN);
@@ -134,14 +134,6 @@ fn measure() -> Result<Vec<Row>, Failure> {
     let (ours, peer) = figures_by_turns(REPETITIONS, over_ours, over_theirs);
     rows.push(Row::rates("sim", second, PEER, UNIT, &ours, &peer));
     Ok(rows)
-}
-
-/// The first port of the first CA.
-fn host(fabric: &Fabric) -> Option<PortRef> {
-    let mut nodes = fabric.nodes().iter_enumerated();
-    let (node, _) = nodes.find(|(_, node)| node.type_ == NodeType::CA)?;
-    let port = PortNum(1);
-    Some(PortRef { node, port })
 }
 
 fn request(id: u32) -> Mad {
