@@ -84,7 +84,7 @@ pub struct ManagedSm {
     worker: Option<Worker>,
     /// The options that the routes in place override, as they were said last.
     overridden: Option<String>,
-    /// When something happened last.
+    /// The time that the last call gave.
     now: Instant,
 }
 
@@ -181,7 +181,7 @@ impl ManagedSm {
         self.keep(now);
     }
 
-    /// What a command acts on.
+    /// The object of a command.
     fn host(&mut self, now: Instant) -> Host<'_> {
         Host {
             sm: &mut self.sm,
@@ -192,7 +192,7 @@ impl ManagedSm {
         }
     }
 
-    /// The subnet is up: the files that describe it are due, and its devices hear of congestion control.
+    /// The subnet is up: the files that describe it are due, and congestion control is written to its devices.
     pub fn subnet_is_up(&mut self, now: Instant) {
         self.companions.subnet_is_up(&self.sm);
         let overridden = warning::of_overridden(&self.sm);

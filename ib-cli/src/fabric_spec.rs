@@ -129,7 +129,7 @@ fn included(fabric: &str, name: &str) -> Result<String, String> {
     read_text(&file.display().to_string()).map_err(|error| error.to_string())
 }
 
-/// How each generator is called.
+/// The names and parameters of the generators.
 const USAGES: [&str; 10] = [
     "fat-tree:radix=R,levels=L",
     "torus:4x4x4",
@@ -143,7 +143,7 @@ const USAGES: [&str; 10] = [
     "mcsm",
 ];
 
-/// How the generator of this kind is called.
+/// The name and parameters of the generator of this kind.
 fn usage(wanted: &str) -> Option<&'static str> {
     USAGES.into_iter().find(|usage| kind(usage) == wanted)
 }

@@ -48,7 +48,7 @@ pub struct SmArgs {
 }
 
 impl SmArgs {
-    /// How to route, with the files that the configuration names where the command line names none.
+    /// The routing options, with the files that the configuration names where the command line names none.
     fn route_files(&self, named: &OptionFiles) -> RouteArgs {
         let mut route = self.route.clone();
         let RouteArgs {

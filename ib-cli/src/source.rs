@@ -1,4 +1,4 @@
-//! Where diagnostics read a subnet from: a live device, or a snapshot file.
+//! The source from which diagnostics read a subnet: a live device, or a snapshot file.
 
 use std::{
     cell::RefCell,
@@ -90,7 +90,7 @@ impl SourceArgs {
         self.open()?.snapshot(contents)
     }
 
-    /// Where the subnet is read from, for a person.
+    /// The source of the subnet, as text for a person.
     pub fn describe(&self) -> String {
         match (&self.from, &self.device.device) {
             (Some(file), _) => file.display().to_string(),

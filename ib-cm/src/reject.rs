@@ -87,7 +87,7 @@ pub enum RejInformation<'a> {
     Other(&'a [u8]),
 }
 
-/// Which information a reason or a status goes with.
+/// The additional information that belongs to a reason or a status.
 #[derive(Clone, Copy)]
 enum Kind {
     CaGuid,

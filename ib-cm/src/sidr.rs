@@ -6,7 +6,7 @@ use super::SidrStatus;
 use ib_mad::{Attribute, AttributeId};
 
 wire_struct! {
-    /// Which queue pair has the service?
+    /// Asks for the queue pair of a service (SIDR_REQ).
     ///
     /// Source: IBA vol. 1, 12.6; `attributes.csv`, struct `SIDR_REQ`.
     pub struct SidrReq("SIDR_REQ", 232 bytes) {

@@ -56,7 +56,7 @@ pub enum CreditError {
 struct Lane {
     /// Blocks sent (FCTBS).
     sent: u16,
-    /// How far `sent` may go (the peer's FCCL); `None` until the first flow control packet.
+    /// The credit limit of `sent` (the peer's FCCL); `None` until the first flow control packet.
     limit: Option<u16>,
     /// Blocks received, as adjusted by the peer's count (ABR).
     received: u16,

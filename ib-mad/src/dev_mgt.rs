@@ -65,7 +65,7 @@ wire_struct! {
         subsystem_vendor_id,        set_subsystem_vendor_id:        u32                  = 160, 24;
         #[doc(hidden)]
         reserved3,                  set_reserved3:                  u8                   = 184, 8;
-        /// That vendor's number.
+        /// Subsystem number of that vendor.
         subsystem_id,               set_subsystem_id:               u32                  = 192, 32;
         /// Class of I/O.
         io_class,                   set_io_class:                   u16                  = 224, 16;

@@ -88,7 +88,7 @@ fn is_counter(name: &str) -> bool {
         && !matches!(name, "op_code" | "port_check_rate")
 }
 
-/// Where a counter of `bits` bits stays; `None` for more than 64.
+/// The maximum at which a counter of `bits` bits stays; `None` for more than 64.
 fn ones(bits: usize) -> Option<u64> {
     u64::MAX.checked_shr(64u32.checked_sub(u32::try_from(bits).ok()?)?)
 }

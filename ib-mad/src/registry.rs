@@ -51,7 +51,7 @@ impl ClassTable {
     }
 }
 
-/// How the bytes of a datagram read.
+/// The format of a datagram's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
     /// The whole datagram.
@@ -60,8 +60,7 @@ pub struct Description {
     pub attribute: Option<(&'static Layout, usize)>,
 }
 
-/// How the datagram that begins with `header` reads, by these tables. The first table with the class
-/// counts.
+/// The format of the datagram that begins with `header`, by the first of these tables that has its class.
 ///
 /// `bytes` is the whole datagram; a congestion log is read further to learn which of two it is.
 #[must_use]

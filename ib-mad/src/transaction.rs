@@ -77,7 +77,7 @@ pub struct TransactionWindow<C> {
     limit: Limit,
     /// On the wire, or about to be sent again.
     in_flight: u32,
-    /// When the last new request was sent or answered, for [`Overflow`].
+    /// The time at which the last new request was sent or answered, for [`Overflow`].
     progress_at: Instant,
     /// Counted in `in_flight`, to be sent again.
     resend: Fifo,

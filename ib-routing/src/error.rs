@@ -74,7 +74,7 @@ pub enum TopologyErrorKind {
     /// More nodes than a subnet can have.
     #[error("more than {most} nodes, expected at most one for each unicast LID of a subnet")]
     TooManyNodes {
-        /// How many there can be.
+        /// The largest possible number.
         most: u16,
     },
     /// Two nodes with one GUID.
@@ -256,7 +256,7 @@ pub enum RouteError {
         engine: &'static str,
         /// The switch that breaks the rule.
         switch: Guid,
-        /// Which rule, and how it is broken.
+        /// The rule, and the way in which it is broken.
         what: String,
     },
     /// More virtual lanes are needed than there are.

@@ -60,9 +60,9 @@ pub struct Fabric {
     by_guid: BTreeMap<Guid, NodeIdx>,
     switches: IdxVec<SwitchIdx, NodeIdx>,
     channels: IdxVec<ChannelIdx, Channel>,
-    /// Where each switch's channels begin; one entry more than switches.
+    /// The position of each switch's first channel; one entry more than switches.
     first_channel: IdxVec<SwitchIdx, ChannelIdx>,
-    /// Where each switch's ports begin in `port_channel`; one entry more than switches.
+    /// The position of each switch's first port in `port_channel`; one entry more than switches.
     first_port: IdxVec<SwitchIdx, u32>,
     /// The channel that leaves by a port, or [`NO_CHANNEL`].
     port_channel: Vec<ChannelIdx>,
@@ -149,7 +149,7 @@ impl Fabric {
         &self.nodes[node]
     }
 
-    /// Which node has this node GUID.
+    /// The node with this node GUID.
     #[must_use]
     pub fn node_by_guid(&self, guid: Guid) -> Option<NodeIdx> {
         self.by_guid.get(&guid).copied()
@@ -160,7 +160,7 @@ impl Fabric {
         self.by_guid.values().copied()
     }
 
-    /// Which port has this port GUID; the first by node GUID where a file names it twice.
+    /// The port with this port GUID; the first by node GUID where a file names it twice.
     #[must_use]
     pub fn port_by_guid(&self, guid: Guid) -> Option<PortRef> {
         self.nodes_by_guid().find_map(|node| {
@@ -203,14 +203,14 @@ impl Fabric {
         self.switch(switch).guid
     }
 
-    /// Which switch a node is.
+    /// The switch index of a node; `None` if the node is no switch.
     #[inline]
     #[must_use]
     pub fn switch_of(&self, node: NodeIdx) -> Option<SwitchIdx> {
         self.nodes[node].switch
     }
 
-    /// Which switch has this node GUID.
+    /// The switch with this node GUID.
     #[must_use]
     pub fn switch_by_guid(&self, guid: Guid) -> Option<SwitchIdx> {
         self.switch_of(self.node_by_guid(guid)?)

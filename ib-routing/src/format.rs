@@ -29,7 +29,7 @@ use crate::error::{TopologyError, TopologyErrorKind};
 pub struct Warning {
     /// Line of the file, from 1.
     pub line: usize,
-    /// What is unusual about the line.
+    /// The reason why it was passed over.
     pub what: String,
 }
 

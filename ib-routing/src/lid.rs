@@ -49,7 +49,7 @@ impl Destination {
     }
 }
 
-/// How LIDs are handed out.
+/// Options of the assignment of LIDs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LidOptions {
     /// LMC of CA and router ports.
@@ -142,7 +142,7 @@ pub struct LidMap {
     destinations: IdxVec<DestinationIdx, Destination>,
     /// The owner's index plus one by LID; 0 for a LID without an owner.
     owner: Vec<u32>,
-    /// Where each switch's destinations begin in `at_switch`; one entry more than switches.
+    /// The position of each switch's first destination in `at_switch`; one entry more than switches.
     first_at: IdxVec<SwitchIdx, u32>,
     at_switch: Vec<DestinationIdx>,
 }

@@ -61,7 +61,7 @@ impl PortSet {
 /// The tree of one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// Where it hangs; `None` without members.
+    /// The switch of its root; `None` without members.
     pub root: Option<SwitchIdx>,
     /// Output ports by switch: what its multicast forwarding table gets for the group.
     pub ports: BTreeMap<SwitchIdx, PortSet>,

@@ -415,7 +415,7 @@ fn written_in_any_order(
     outcomes
 }
 
-/// Where packets from each switch to each LID end.
+/// The end of the route from each switch to each LID.
 struct Outcomes {
     arriving: BTreeSet<(Lid, SwitchIdx)>,
     looping: BTreeSet<(Lid, SwitchIdx)>,

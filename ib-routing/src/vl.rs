@@ -22,7 +22,7 @@ pub struct VlMap {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PerPort {
-    /// Where a switch's tables begin, and how many ports it has with port 0.
+    /// The position of a switch's first table, and its number of ports, port 0 included.
     switches: IdxVec<SwitchIdx, (u32, u32)>,
     tables: Vec<SlToVl>,
 }

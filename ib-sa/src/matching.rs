@@ -1,4 +1,4 @@
-//! Which records answer a query (IBA vol. 1, 15.4.4).
+//! Selection of the records that answer a query (IBA vol. 1, 15.4.4).
 //!
 //! The template and the mask of a query choose: every component whose bit is set must be equal. MTU,
 //! rate and packet life time have a selector beside them and compare by it.

@@ -28,7 +28,7 @@ pub enum QueryError {
     OtherAttribute {
         /// The attribute found.
         found: ib_mad::AttributeId,
-        /// That of the record.
+        /// The attribute ID of the record.
         expected: ib_mad::AttributeId,
     },
     /// No answer came, or another than was asked for.

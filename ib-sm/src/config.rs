@@ -1,4 +1,4 @@
-//! What the operator decides: keys, LIDs, timers, limits. Names follow OpenSM's options.
+//! Configuration of the manager: keys, LIDs, timers, limits. Names follow OpenSM's options.
 //!
 //! A [`SmConfig`] is plain data with OpenSM's defaults; change the fields that matter and hand it to
 //! [`SubnetManager::new`](crate::SubnetManager::new). [`SmConfig::parse`] reads OpenSM's option
@@ -178,7 +178,7 @@ options! {
             /// Milliseconds until a request without an answer is sent again.
             transaction_timeout: Duration = Duration::from_millis(200),
                 Timing "transaction_timeout" Millis(1), Restart;
-            /// How often a request is sent again.
+            /// The number of repetitions of a request without an answer.
             transaction_retries: u8 = 3, Timing "transaction_retries" Int(0, 255), Restart;
             /// Milliseconds until a request that takes a device long is sent again: SLtoVL tables for all input ports. It is not
             /// shorter than transaction_timeout.
@@ -255,7 +255,7 @@ options! {
             cluster: Option<ClusterRole> = None;
             /// Routers by the subnets that they lead to; the host reads `prefix_routes_file`.
             prefix_routes: PrefixRoutes = PrefixRoutes::default();
-            /// Which ports may talk to which; the host reads `partition_config_file`.
+            /// Partitions: the ports that may exchange packets. The host reads `partition_config_file`.
             partitions: Partitions = Partitions::default();
             /// Base LIDs that ports had before this manager, by port GUID: the host keeps
             /// [`SubnetManager::guid2lid`](crate::SubnetManager::guid2lid) and gives it back here after a restart.
@@ -288,7 +288,7 @@ options! {
             route_options.port_shifting => Routing "port_shifting" Flag, Live;
             /// Chooses among equal ports at random, by this seed; 0 does not.
             route_options.scatter_ports => Routing "scatter_ports" Seed, Live;
-            /// How often a route to an I/O node may go down and up again; 0 sets no limit (ftree).
+            /// The number of times that a route to an I/O node may go down and up again; 0 sets no limit (ftree).
             route_options.max_reverse_hops => Routing "max_reverse_hops" Int(0, 255), Live;
             /// Counts routes to switches in the balance.
             route_options.port_profile_switch_nodes => Routing "port_profile_switch_nodes" Flag, Live;
@@ -479,7 +479,7 @@ pub struct UnknownOption {
 impl SmConfig {
     /// Reads OpenSM's option file on top of the defaults.
     ///
-    /// Keys that nobody knows are returned as well, so that the host can name them.
+    /// Unknown keys are returned as well, so that the host can name them.
     ///
     /// # Errors
     /// [`ConfigError`] at the first line whose value is missing, does not fit its key, or is refused.

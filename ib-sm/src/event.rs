@@ -376,7 +376,7 @@ pub struct Summary {
     pub fabric: FabricCounts,
     /// The engine that computed the installed routes.
     pub engine: Option<&'static str>,
-    /// When the sweep began.
+    /// The time at which the sweep began.
     pub started: Instant,
     /// Duration of each phase, by the host's clock.
     pub phases: PhaseTimes,

@@ -140,7 +140,7 @@ pub struct SubnetManager {
     plan: Shared<Plan>,
     mode: Mode,
     pending: Pending,
-    /// When the next sweep begins without another cause.
+    /// The time at which the next sweep begins without another cause.
     next_sweep: Option<Instant>,
     history: History,
     sweep: SweepRecord,

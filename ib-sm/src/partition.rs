@@ -51,7 +51,7 @@ pub struct RankedMembership {
     pub membership: Membership,
 }
 
-/// Which ports a rule is about.
+/// The ports to which a rule applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberKind {
     /// All end ports (`ALL`).
@@ -66,7 +66,7 @@ pub enum MemberKind {
     Own,
 }
 
-/// How a port is a member.
+/// The kind of a port's membership.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Membership {
     /// It talks to full members only.
@@ -111,7 +111,7 @@ impl Default for GroupOptions {
     }
 }
 
-/// Where switches enforce partitions (`part_enforce`).
+/// The directions in which switches enforce partitions (`part_enforce`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Enforcement {
     /// On what comes in from a host and on what goes out to it.

@@ -207,7 +207,7 @@ impl Installed {
 pub(crate) struct Plan {
     topology: Arc<Topology>,
     installed: Option<Installed>,
-    /// How many times routes have been installed.
+    /// The number of installations of routes so far.
     installs: u64,
     /// Base LIDs by port GUID, including ports that are gone: a port that comes back gets its own again.
     remembered: BTreeMap<Guid, Lid>,

@@ -1,4 +1,4 @@
-//! Which router leads to which subnet: OpenSM's `prefix-routes.conf`.
+//! Routers by the subnet that they lead to: OpenSM's `prefix-routes.conf`.
 //!
 //! A line is a subnet prefix and the GUID of a router's port, both in hexadecimal; `*` in place of the prefix is any
 //! subnet, in place of the GUID any router. The first line that fits and names a router of the fabric counts.

@@ -113,7 +113,7 @@ pub(crate) struct Replication {
     sequence: u64,
     /// The version of the registrations from which the state was made.
     version: Option<u64>,
-    /// When the state is to be updated.
+    /// The time at which the state is to be updated.
     due: Option<Instant>,
     transfers: u32,
     replica: Option<Replica>,

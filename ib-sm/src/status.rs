@@ -29,7 +29,7 @@ pub struct Status {
     pub phase: Option<Phase>,
     /// Number of requests that are queued or in flight.
     pub requests: usize,
-    /// When the running sweep began, or the last one if none is running.
+    /// The time at which the running sweep began, or the last one if none is running.
     pub sweep_started: Instant,
     /// The engine that computed the installed routes.
     pub engine: Option<&'static str>,

@@ -56,7 +56,7 @@ wire_struct! {
         d, set_d: DrDirection = 32, 1;
         /// Status of a response, without the D bit.
         status, set_status: MadStatus = 33, 15;
-        /// Where on the directed part the SMP is: 0 at its start, `hop_count` + 1 at its end.
+        /// Position of the SMP on the directed part: 0 at its start, `hop_count` + 1 at its end.
         hop_pointer, set_hop_pointer: u8 = 48, 8;
         /// Hops of the directed part: 0..=63.
         hop_count, set_hop_count: u8 = 56, 8;

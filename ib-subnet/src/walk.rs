@@ -426,7 +426,7 @@ impl Walk {
         Some(route.datagram(&smp))
     }
 
-    /// Whether PortInfo of a port is left out, because the other end of its cable has told everything that is wanted.
+    /// Whether PortInfo of a port is left out, because the other end of its cable has given all that is needed.
     fn is_known_from_other_end(&self, subnet: &Subnet, port: PortId) -> bool {
         self.options.one_end
             && !subnet.is_end_port(port)

@@ -19,7 +19,7 @@ pub struct Columns {
     wanted: Vec<Wanted>,
     /// The layouts that were seen, and which of `wanted` they are.
     known: Vec<(&'static Layout, Option<usize>)>,
-    /// Where the search for the next layout starts: headers come in the same order again and again.
+    /// The position at which the search for the next layout starts: headers come in the same order again and again.
     next: usize,
     /// Text before the first value of a case, and after the last one.
     around: [Constant; 2],
@@ -47,7 +47,7 @@ struct Column {
 /// Columns of one structure.
 #[derive(Debug)]
 struct Run {
-    /// Which of [`Columns::wanted`] it is.
+    /// Its index in [`Columns::wanted`].
     wanted: usize,
     /// Prints the values, each after its text.
     format: FieldFormat,

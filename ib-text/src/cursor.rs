@@ -35,7 +35,7 @@ impl<'a> Cursor<'a> {
     /// Room that a decimal number may touch.
     pub const DECIMAL: usize = 28;
 
-    /// How much has been written.
+    /// The number of bytes that have been written.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len

@@ -1,4 +1,4 @@
-//! Which structures a management datagram holds: the format of its class, and the attribute.
+//! The structures of a management datagram: the format of its class, and the attribute.
 //!
 //! Composed of the tables of the crates, each of which knows its classes and their attributes.
 
@@ -14,7 +14,7 @@ use ib_wire::table::Layout;
 /// Length of every datagram.
 pub const MAD_LEN: usize = ib_mad::Mad::LEN;
 
-/// Where the records of subnet administration start.
+/// The offset of the records of subnet administration.
 const SA_DATA: usize = SaMad::DATA_OFFSET;
 
 /// The classes of all layers.

@@ -12,7 +12,7 @@ use ib_wire::table::Layout;
 use crate::{Constant, Cursor, Line};
 pub use format::FieldFormat;
 
-/// How fields look.
+/// The format of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// `{"lid":4,...}`
@@ -26,7 +26,7 @@ pub enum Style {
 pub struct FieldPrinter {
     style: Style,
     headers: Vec<HeaderPrinter>,
-    /// Where the search for the next layout starts: headers come in the same order again and again.
+    /// The position at which the search for the next layout starts: headers come in the same order again and again.
     next: usize,
 }
 

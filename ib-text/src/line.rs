@@ -23,7 +23,7 @@ impl Line {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
-    /// How much has been written.
+    /// The number of bytes that have been written.
     #[inline]
     pub fn len(&self) -> usize {
         self.len

@@ -16,7 +16,7 @@ use crate::Line;
 /// Width that names of structures are filled to.
 const NAME: usize = 9;
 
-/// How wide lines are, and whether there are colours.
+/// The width of lines, and whether there are colours.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     /// Columns; `None`: lines are not wrapped.

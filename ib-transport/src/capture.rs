@@ -188,7 +188,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// How many frames have been read.
+    /// The number of frames that have been read.
     #[must_use]
     pub fn frames(&self) -> u64 {
         self.frames

@@ -14,7 +14,7 @@ use crate::{
     umad::{AgentClass, PortSelector, UmadOptions, UmadPort},
 };
 
-/// Which port to open, and how.
+/// The port to open, and the options for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortOptions {
     /// Adapter, as `mlx5_0`; or the GUID of its port, as `0x0002c90300001234`; or `sim:NAME`, the

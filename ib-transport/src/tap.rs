@@ -26,7 +26,7 @@ pub enum Direction {
 /// One datagram that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When it passed.
+    /// The time at which it passed.
     pub at: Instant,
     /// Its direction.
     pub direction: Direction,

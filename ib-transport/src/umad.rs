@@ -50,7 +50,7 @@ pub struct Message {
     pub bytes: Vec<u8>,
 }
 
-/// How an adapter's port is opened.
+/// Options for opening an adapter's port.
 #[derive(Clone, Debug)]
 pub struct UmadOptions {
     /// The port; the first Active one where nothing is named.

@@ -61,7 +61,7 @@ pub struct Operation {
     pub op_code: OpCode,
     /// Headers after the BTH, in wire order.
     pub headers: &'static [Eth],
-    /// How much payload it carries.
+    /// The rule for the length of its payload.
     pub payload: PayloadRule,
     /// Position of the packet in its message.
     pub position: Position,
@@ -228,7 +228,7 @@ impl OpCode {
         }
     }
 
-    /// Where `eth` starts, counted from the end of the BTH; `None` where the operation has none.
+    /// The offset of `eth` from the end of the BTH; `None` where the operation has none.
     #[inline]
     #[must_use]
     pub const fn offset_of(self, eth: Eth) -> Option<usize> {

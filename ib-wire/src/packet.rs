@@ -123,7 +123,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         }
     }
 
-    /// How the packet is addressed: by LRH alone, by GRH, by IP, or not at all as far as it goes.
+    /// The network layer of the packet: LRH alone, GRH, IP, or none as far as it was decoded.
     #[inline]
     #[must_use]
     pub fn network(&self) -> Network {

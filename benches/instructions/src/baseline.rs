@@ -30,7 +30,7 @@ struct Row {
     tolerance: u32,
 }
 
-/// How a count compares with the baseline.
+/// The comparison of a count with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Not further from the baseline than the tolerance.

@@ -1,4 +1,4 @@
-//! How much memory a simulated fabric takes: `sim_memory [SPEC]`, by default 46,080 hosts on a three-level tree of radix 64.
+//! Memory of a simulated fabric: `sim_memory [SPEC]`, by default 46,080 hosts on a three-level tree of radix 64.
 
 use std::error::Error;
 use std::{env, fs};

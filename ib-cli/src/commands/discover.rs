@@ -83,7 +83,7 @@ Examples:
   ib discover --format slurm > topology.conf
   ib discover --device sim:NAME              of what `ib sim --socket NAME` or ibsim serves";
 
-/// What is printed of a fabric.
+/// The forms in which a fabric is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// What ibnetdiscover prints

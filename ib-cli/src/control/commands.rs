@@ -30,7 +30,7 @@ pub struct ConsoleCommand {
     pub name: &'static str,
     /// The values that follow, for people.
     pub values: &'static str,
-    /// What it does.
+    /// One sentence on its effect.
     pub help: &'static str,
 }
 

@@ -66,7 +66,7 @@ pub fn serve(
     Ok(bound)
 }
 
-/// What the page may load: its own parts.
+/// The content policy of the page: it may load its own parts only.
 const POLICY: &str = "default-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
 /// The manager's answer to a command.

@@ -44,7 +44,7 @@ pub fn write_bytes(file: &Path, bytes: &[u8]) -> Result<(), CliError> {
         .map_err(|error| CliError::file(file.display(), "written", &error))
 }
 
-/// Who may read a file.
+/// The permissions of a file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Whoever could before; a new file whoever the umask permits.

@@ -11,7 +11,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::output::stderr;
 
-/// How the file is written.
+/// Options of the log file.
 #[derive(Clone, Debug, Default)]
 pub struct FileOptions {
     /// Bytes after which the file is renamed to FILE.1 and begun anew; 0 sets no limit.

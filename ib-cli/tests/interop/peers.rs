@@ -9,7 +9,7 @@ use std::{
 
 use ib_testkit::{data::fabric_file as fabric, ibsim::Ibsim};
 
-/// How often a peer is started at most when signals kill it.
+/// The largest number of starts of a peer that signals kill.
 const RUNS: usize = 3;
 
 /// The fabric files.

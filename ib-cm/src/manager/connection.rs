@@ -36,7 +36,7 @@ pub enum ConnectionState {
     TimeWait,
 }
 
-/// Which side of a connection we are.
+/// Our side of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// We sent the REQ.

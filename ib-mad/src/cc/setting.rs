@@ -1,11 +1,11 @@
-//! How switches mark packets and how CAs slow down (IBA vol. 1, A10.4.3.6 to A10.4.3.9).
+//! Congestion settings: the marking of packets by switches, and the injection rate of CAs (IBA vol. 1, A10.4.3.6 to A10.4.3.9).
 
 use ib_wire::{table::Layout, wire_struct};
 
 use crate::{Attribute, AttributeId};
 
 wire_struct! {
-    /// When a switch marks packets.
+    /// Rules by which a switch marks packets.
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `SwitchCongestionSetting`.
     pub struct SwitchCongestionSetting("SwitchCongestionSetting", 76 bytes) {
@@ -15,7 +15,7 @@ wire_struct! {
         victim_mask,     set_victim_mask:     [bytes; 32] = 32, 256;
         /// Ports where packets are marked although credits are short: one bit each.
         credit_mask,     set_credit_mask:     [bytes; 32] = 288, 256;
-        /// How early congestion is detected: 0 never, 15 at the least backlog.
+        /// Threshold of congestion, 0 to 15: 0 detects none, 15 detects it at the smallest backlog.
         threshold,       set_threshold:       u8          = 544, 4;
         #[doc(hidden)]
         reserved1,       set_reserved1:       u8          = 548, 4;
@@ -38,7 +38,7 @@ impl Attribute for SwitchCongestionSetting {
 }
 
 wire_struct! {
-    /// When each of 32 ports of a switch marks packets. The modifier is the block.
+    /// Rules by which each of 32 ports of a switch marks packets. The modifier is the block.
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `SwitchPortCongestionSetting`.
     pub struct SwitchPortCongestionSetting("SwitchPortCongestionSetting", 128 bytes) {
@@ -53,7 +53,7 @@ impl Attribute for SwitchPortCongestionSetting {
 }
 
 wire_struct! {
-    /// When one port marks packets.
+    /// Rules by which one port marks packets.
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `SwitchPortCongestionSettingElement`.
     pub struct SwitchPortCongestionSettingElement("SwitchPortCongestionSettingElement", 4 bytes) {
@@ -63,7 +63,7 @@ wire_struct! {
         control_type,           set_control_type:           bool = 1, 1;
         #[doc(hidden)]
         reserved1,              set_reserved1:              u8   = 2, 2;
-        /// How early congestion is detected: 0 never, 15 at the least backlog.
+        /// Threshold of congestion, 0 to 15: 0 detects none, 15 detects it at the smallest backlog.
         threshold,              set_threshold:              u8   = 4, 4;
         /// Packets shorter than this many units of 64 bytes are not marked.
         packet_size,            set_packet_size:            u8   = 8, 8;
@@ -73,7 +73,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// How a CA reacts to notifications.
+    /// The reaction of a CA to notifications of congestion.
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `CACongestionSetting`.
     pub struct CaCongestionSetting("CACongestionSetting", 132 bytes) {
@@ -92,7 +92,7 @@ impl Attribute for CaCongestionSetting {
 }
 
 wire_struct! {
-    /// How a CA reacts to notifications on one service level.
+    /// The reaction of a CA to notifications of congestion on one service level.
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `CACongestionEntry`.
     pub struct CaCongestionEntry("CACongestionEntry", 8 bytes) {

@@ -61,7 +61,7 @@ impl Bytewise {
 }
 
 impl Request for Bytewise {
-    /// How long the table is, whose bytes were right.
+    /// The length of the table, whose bytes were right.
     type Output = usize;
     type Error = CallError;
 

@@ -9,7 +9,7 @@ use zerocopy::FromBytes;
 use super::mlnx_attribute;
 
 code_points! {
-    /// How ConfigSpaceAccess finds its words.
+    /// The addressing of ConfigSpaceAccess.
     pub struct MlnxConfigSpaceMode(u8) {
         /// Words in a row from the modifier's address, which has 24 bits.
         ROW     = 0 => "Row",
@@ -23,7 +23,7 @@ code_points! {
 pub struct MlnxConfigSpaceModifier {
     /// Addressing of the words.
     pub mode: MlnxConfigSpaceMode,
-    /// How many words or records: 0..=63.
+    /// Number of words or records: 0..=63.
     pub count: u8,
     /// Address of the first word in mode 0, 24 bits; else 0.
     pub address: u32,

@@ -20,7 +20,7 @@ use crate::Attribute;
 pub struct CounterName {
     /// Name of the field in the specification's tables.
     pub field: &'static str,
-    /// Which element, where there is one for each lane or level.
+    /// The index of the element, where there is one for each lane or level.
     pub element: Option<usize>,
 }
 

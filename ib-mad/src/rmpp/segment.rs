@@ -87,7 +87,7 @@ impl RmppSender {
         Ok(sender)
     }
 
-    /// How the transfer ended; `None` while it goes on.
+    /// The result of the transfer; `None` while it goes on.
     #[must_use]
     pub fn outcome(&self) -> Option<Result<(), RmppError>> {
         self.outcome

@@ -41,7 +41,7 @@ impl<C> TransactionWindow<C> {
         Some(index)
     }
 
-    /// When a request beyond the limit may be sent; `None` if none may, or none waits.
+    /// The time at which a request beyond the limit may be sent; `None` if none may, or none waits.
     pub(super) fn overflow_at(&self) -> Option<Instant> {
         let overflow = self.config.overflow?;
         let is_full = self.in_flight >= self.limit.get();

@@ -11,7 +11,7 @@ pub struct WindowConfig {
     pub timeout: Duration,
     /// Number of times to repeat a request that is not answered.
     pub retries: u32,
-    /// How the time-out grows with the attempts.
+    /// The growth of the time-out with the attempts.
     pub backoff: Backoff,
     /// Time to wait after the first answer BUSY; twice as long after each further one.
     pub busy_wait: Duration,
@@ -23,7 +23,7 @@ pub struct WindowConfig {
     pub max_redirects: u32,
     /// Largest number of requests on the wire.
     pub in_flight: InFlight,
-    /// How far the window exceeds [`in_flight`](Self::in_flight) while nothing is answered; `None`: not at all.
+    /// The growth of the window beyond [`in_flight`](Self::in_flight) while nothing is answered; `None`: no growth.
     pub overflow: Option<Overflow>,
     /// Largest number of requests to one destination on the wire.
     pub per_destination: u32,
@@ -76,7 +76,7 @@ pub struct Overflow {
     pub max: u32,
 }
 
-/// How the time-out grows from attempt to attempt.
+/// The growth of the time-out from attempt to attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// Each time-out is 2^`doublings` times the one before; 0: all are equal.

@@ -37,7 +37,7 @@ const FEW_ROUNDS: usize = 4;
 /// Choices of a large fabric, where one round must do.
 const LARGE: usize = 1 << 16;
 
-/// How many rounds of so many choices there is time for.
+/// The number of rounds of so many choices that there is time for.
 #[must_use]
 pub fn rounds(choices: usize) -> usize {
     if choices > LARGE {

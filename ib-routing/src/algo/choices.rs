@@ -23,7 +23,7 @@ pub struct Choices {
     first: IdxVec<SwitchIdx, ChannelIdx>,
 }
 
-/// Where the choices of a tree lie.
+/// The positions of a tree's choices.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     /// The place of the first switch.

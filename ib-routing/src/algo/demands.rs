@@ -1,4 +1,4 @@
-//! Which trees of paths a fabric asks for, and who sends along them.
+//! The trees of paths that a fabric needs, and the ports that send along them.
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ use crate::{
 /// The trees that are asked for.
 #[derive(Clone, Debug)]
 pub struct Demands {
-    /// How many ports at each switch send to each LID.
+    /// The number of ports at each switch that send to each LID.
     pub senders: IdxVec<SwitchIdx, u64>,
     /// The trees towards CAs, target by target, and then those towards switches without CAs.
     pub trees: Vec<Demand>,
@@ -25,7 +25,7 @@ pub struct Demands {
 pub struct Demand {
     /// The switch that its paths lead to.
     pub target: SwitchIdx,
-    /// How many LIDs of CAs (or routers) share it.
+    /// The number of LIDs of CAs (or routers) that share it.
     pub weight: u64,
     /// All LIDs that share it. The LIDs of a switch itself share the first tree of its CAs.
     pub lids: Vec<Lid>,

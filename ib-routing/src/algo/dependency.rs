@@ -30,7 +30,7 @@ pub struct DependencyGraph {
     bits: Vec<u64>,
 }
 
-/// Which channels can follow which.
+/// For each channel the channels that can follow it.
 #[derive(Debug)]
 struct Pairs {
     /// Per channel: the first of the channels that can follow it, and the end of their range.
@@ -172,7 +172,7 @@ impl DependencyGraph {
         self.lanes as u8
     }
 
-    /// Where the edges out of a vertex lead.
+    /// The targets of the edges out of a vertex.
     pub fn successors(&self, from: Vertex) -> impl Iterator<Item = Vertex> + '_ {
         let (first, end) = self.pairs.heads[from.channel];
         let lanes = self.lanes as u8;

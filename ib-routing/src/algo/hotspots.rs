@@ -25,7 +25,7 @@ pub struct Hotspots<'r> {
     pub dag: &'r ShortestPathDag,
     /// The trees, and the number of senders at each switch.
     pub demands: &'r Demands,
-    /// How much longer than before a path may become.
+    /// The largest growth of a path's length.
     pub slack: u32,
     /// Reroutes to try, at most.
     pub room: usize,

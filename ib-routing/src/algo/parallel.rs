@@ -48,7 +48,7 @@ pub fn map<T: Send>(
     (0..count).map(work).collect()
 }
 
-/// How many threads work on [`rows`] at the same time, at most.
+/// The largest number of threads that work on [`rows`] at the same time.
 #[must_use]
 pub fn workers(threads: usize, items: usize) -> usize {
     #[cfg(feature = "std")]

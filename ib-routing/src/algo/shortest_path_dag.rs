@@ -329,7 +329,7 @@ impl Tree {
         self.channel[switch] = channel;
     }
 
-    /// Where all paths lead.
+    /// The destination of all paths.
     #[must_use]
     pub fn target(&self) -> SwitchIdx {
         self.target

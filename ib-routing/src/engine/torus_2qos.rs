@@ -220,7 +220,7 @@ impl LftRow<'_> {
     }
 }
 
-/// What a switch does with packets that have to move along one axis to one coordinate.
+/// A switch's action for packets that have to move along one axis to one coordinate.
 #[derive(Clone, Copy, Debug, Default)]
 enum Move {
     /// Nothing: it is there, or the switch there has failed and is next to this one, so that another

@@ -149,7 +149,7 @@ impl FabricBuilder {
         self.nodes.find_mut(node)
     }
 
-    /// Which node has this GUID.
+    /// The node with this GUID.
     #[must_use]
     pub fn node_by_guid(&self, guid: Guid) -> Option<NodeIdx> {
         self.by_guid.get(&guid).copied()

@@ -68,7 +68,7 @@ pub struct Node {
     pub name: String,
     /// Whether port 0 of the switch is enhanced.
     pub enhanced_port_0: bool,
-    /// Which switch it is.
+    /// Its switch index; `None` if it is no switch.
     pub(super) switch: Option<SwitchIdx>,
     pub(super) ports: Vec<Port>,
 }

@@ -124,7 +124,7 @@ fn connected(count: u32, cables: &BTreeSet<(u32, u32)>) -> bool {
     parts.left <= 1
 }
 
-/// Which switches hang together: union by path halving.
+/// The connected components of switches: union by path halving.
 struct Parts {
     parent: Vec<u32>,
     left: u32,

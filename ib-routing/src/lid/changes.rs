@@ -1,4 +1,4 @@
-//! How an assignment differs from the LIDs that ports had: the three lists of the thesis.
+//! Differences between an assignment and the LIDs that ports had: the three lists of the thesis.
 //!
 //! A port comes with no LID (*unassigned*), with one that its manager does not know (*foreign*: another
 //! manager gave it), or with one that it cannot keep (*conflict*: the LMC is too big for it, or it is

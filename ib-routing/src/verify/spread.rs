@@ -1,4 +1,4 @@
-//! How evenly one switch spreads routes over its ports: what OpenSM's console prints as `switchbalance` and `lidbalance`.
+//! The balance of one switch's routes over its ports: what OpenSM's console prints as `switchbalance` and `lidbalance`.
 //!
 //! Both count LIDs of CAs and routers; LIDs of switches carry management traffic only. Two counts that differ by one are as even
 //! as an odd number of routes permits.

@@ -84,7 +84,7 @@ fn change(whole: &Fabric, net: &Routed, random: &mut SplitMix64) -> Option<Route
     }
 }
 
-/// A repair that is told the path counts is that of one that surveys the routes.
+/// A repair with given path counts equals a repair that surveys the routes.
 fn assert_same_repair(net: &Routed, counts: &PathCounts, next: &Routed, context: &str) {
     let repair = |counts| {
         let repair = try_repair(

@@ -47,13 +47,13 @@ wire_struct! {
         packet_life_time, set_packet_life_time: u8 = 98, 6;
         /// Highest byte of the service ID.
         service_id_8msb, set_service_id_8msb: u8 = 104, 8;
-        /// How independent the paths are to be of each other.
+        /// The independence that the paths are to have of each other.
         independence_selector, set_independence_selector: u8 = 112, 2;
         #[doc(hidden)]
         reserved2, set_reserved2: u8 = 114, 6;
-        /// How many source GIDs.
+        /// Number of source GIDs.
         sgid_count, set_sgid_count: u8 = 120, 8;
-        /// How many destination GIDs.
+        /// Number of destination GIDs.
         dgid_count, set_dgid_count: u8 = 128, 8;
         /// The other bytes of the service ID.
         service_id_56lsb, set_service_id_56lsb: u64 = 136, 56;

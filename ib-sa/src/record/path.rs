@@ -9,7 +9,7 @@ use ib_wire::{Gid, Lid, Mtu, PKey, Rate, Sl, table::Layout, wire_struct};
 use crate::{Record, Selector, components};
 
 wire_struct! {
-    /// How to reach one port from another.
+    /// A path from one port to another: LIDs, service level, MTU, rate and packet lifetime.
     ///
     /// Source: IBA vol. 1, 15.2.5.16; `attributes.csv`, struct `PathRecord`.
     pub struct PathRecord("PathRecord", 64 bytes) {

@@ -18,7 +18,7 @@ pub(crate) struct Running {
     pub(crate) host: String,
     pub(crate) stop: Arc<AtomicBool>,
     peer: Option<Child>,
-    /// Where it listens, if that is UDP.
+    /// The address on which it listens, if that is UDP.
     pub(crate) port: Option<u16>,
 }
 

@@ -1,4 +1,4 @@
-//! How the value of an option is read from text, and written so that OpenSM reads it too.
+//! Codecs of option values: each reads a value from text, and writes it so that OpenSM reads it too.
 //!
 //! A codec is a small value that stands in the row of its option: `Int(0, 15)`, `Flag`, `Millis(1)`. What it cannot
 //! read is refused with [`expected`](Describe::expected), which names the range.
@@ -14,10 +14,10 @@ use ib_wire::{GidPrefix, Guid, Lmc, MKey, Sl, addr};
 
 use crate::partition::Enforcement;
 
-/// Text of a value that nobody has set, as OpenSM's template writes it.
+/// Text of a value that is not set, as OpenSM's template writes it.
 pub(super) const UNSET: &str = "(null)";
 
-/// What values a codec takes, for people.
+/// The values that a codec accepts, as text for people.
 pub(super) trait Describe {
     fn expected(&self) -> String;
 }

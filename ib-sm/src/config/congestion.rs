@@ -19,7 +19,7 @@ use super::{
 /// Entries that a congestion control table has at most, as in OpenSM.
 const MAX_ENTRIES: usize = 128;
 
-/// What switches and CAs are told about congestion. Sources: IBA vol. 1, A10.4.3, and OpenSM's template.
+/// Congestion settings of switches and CAs. Sources: IBA vol. 1, A10.4.3, and OpenSM's template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CongestionOptions {
@@ -50,7 +50,7 @@ impl Default for CongestionOptions {
     }
 }
 
-/// When switches mark packets.
+/// Rules by which switches mark packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SwitchCongestion {
@@ -61,11 +61,11 @@ pub struct SwitchCongestion {
     pub victim_mask: PortMask,
     /// Ports to which credit starvation applies (`cc_sw_cong_setting_credit_mask`).
     pub credit_mask: PortMask,
-    /// How early congestion is detected: 0 never, 15 at the least backlog (`cc_sw_cong_setting_threshold`).
+    /// Threshold of congestion, 0 to 15: 0 detects none, 15 detects it at the smallest backlog (`cc_sw_cong_setting_threshold`).
     pub threshold: u8,
     /// Packets shorter than this many credits of 64 bytes are not marked (`cc_sw_cong_setting_packet_size`).
     pub packet_size: u8,
-    /// How early credit starvation is detected, 0 to 15 (`cc_sw_cong_setting_credit_starvation_threshold`).
+    /// Threshold of credit starvation, 0 to 15: a higher value detects it earlier (`cc_sw_cong_setting_credit_starvation_threshold`).
     pub credit_starvation_threshold: u8,
     /// Time after which starved credits return (`cc_sw_cong_setting_credit_starvation_return_delay`).
     pub return_delay: Delay,
@@ -73,7 +73,7 @@ pub struct SwitchCongestion {
     pub marking_rate: u16,
 }
 
-/// How CAs slow down.
+/// The reaction of CAs to notifications of congestion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CaCongestion {
@@ -85,7 +85,7 @@ pub struct CaCongestion {
     pub levels: [LevelCongestion; 16],
 }
 
-/// How CAs slow down on one service level.
+/// The reaction of CAs to notifications of congestion on one service level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LevelCongestion {

@@ -8,7 +8,7 @@ use super::{
     table::{OptionGroup, OptionInfo, TakesEffect, row},
 };
 
-/// Which counters are read, how often, and what is reported of them.
+/// Options of the performance manager: the counters that it reads, the period, and what is reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PerformanceOptions {

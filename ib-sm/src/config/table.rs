@@ -22,7 +22,7 @@ pub struct OptionInfo {
     pub(super) copy: fn(&mut SmConfig, &SmConfig),
 }
 
-/// When another value takes effect.
+/// The time at which another value takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TakesEffect {
     /// While the manager runs.
@@ -105,7 +105,7 @@ impl OptionInfo {
         self.group
     }
 
-    /// What it means, in one line.
+    /// Its meaning, in one line.
     #[must_use]
     pub fn meaning(&self) -> String {
         let mut text = String::new();

@@ -9,7 +9,7 @@ use ib_wire::Guid;
 
 use super::{Event, NotActive, NotKept, PortAt, SweepCause, SweepKind, Unresponsive};
 
-/// How serious an event is, for hosts that filter what they show.
+/// The severity of an event, for hosts that filter what they show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The subnet does not work as configured until an operator acts.

@@ -24,7 +24,7 @@ const GUIDS: u8 = 5;
 pub(super) struct Entry {
     /// The record and the data that belong to it, without the lease.
     pub(super) body: Vec<u8>,
-    /// When the lease of a service ends; `None` if it does not end.
+    /// The time at which the lease of a service ends; `None` if it does not end.
     pub(super) until: Option<Instant>,
 }
 

@@ -38,7 +38,7 @@ struct Service {
     record: ServiceRecord,
     /// The port whose request registered it first, if a quota counts it.
     maker: Guid,
-    /// When the lease ends; `None` if it does not end.
+    /// The time at which the lease ends; `None` if it does not end.
     until: Option<Instant>,
 }
 
@@ -172,7 +172,7 @@ impl Services {
         }
     }
 
-    /// When the next lease ends.
+    /// The time at which the next lease ends.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.ends.first().map(|&(at, _)| at)
     }

@@ -45,7 +45,7 @@ enum Access {
     Port(PortId),
 }
 
-/// What a table depends on.
+/// The inputs of a table: it is valid as long as they do not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TableKey {
     /// Version of the observed subnet.

@@ -218,7 +218,7 @@ impl Sma {
         self.trap_attempts = Some(attempts);
     }
 
-    /// When [`poll_transmit`](ib_mad::Engine::poll_transmit) has a trap next.
+    /// The time at which [`poll_transmit`](ib_mad::Engine::poll_transmit) has a trap next.
     #[inline]
     #[must_use]
     pub fn next_trap(&self) -> Option<Instant> {

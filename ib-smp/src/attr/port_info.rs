@@ -67,7 +67,7 @@ code_points! {
 }
 
 code_points! {
-    /// How far a port's M_Key guards it.
+    /// The protection of a port by its M_Key.
     pub struct MKeyProtect(u8) {
         /// Get needs no key and shows it.
         GET_OPEN            = 0 => "GetOpen",
@@ -141,7 +141,7 @@ wire_struct! {
         port_physical_state, set_port_physical_state: PortPhysicalState = 264, 4;
         /// State of the physical layer after the link goes down.
         link_down_default_state, set_link_down_default_state: LinkDownDefaultState = 268, 4;
-        /// How far the key guards.
+        /// The level of protection.
         m_key_protect_bits, set_m_key_protect_bits: MKeyProtect = 272, 2;
         #[doc(hidden)]
         reserved1, set_reserved1: u8 = 274, 3;

@@ -21,9 +21,9 @@ wire_struct! {
         linear_fdb_top, set_linear_fdb_top: Lid = 48, 16;
         /// Random tables: where packets to an unknown LID go.
         default_port, set_default_port: PortNum = 64, 8;
-        /// Where multicast without an entry goes, unless it came from there; 255 drops it.
+        /// Port for multicast packets without an entry, unless they came in by it; 255 drops them.
         default_multicast_primary_port, set_default_multicast_primary_port: PortNum = 72, 8;
-        /// Where multicast without an entry goes that came from the primary port; 255 drops it.
+        /// Port for multicast packets without an entry that came in by the primary port; 255 drops them.
         default_multicast_not_primary_port, set_default_multicast_not_primary_port: PortNum = 80, 8;
         /// Time for which a packet may stay: 4.096 us * 2^n; above 19 without limit.
         life_time_value, set_life_time_value: u8 = 88, 5;

@@ -53,7 +53,7 @@ pub struct Schedule {
 pub struct ScheduledFault {
     /// When it begins, from the start of the first manager.
     pub at: Duration,
-    /// How long it lasts.
+    /// Its duration.
     pub lasts: Duration,
     /// What fails.
     pub kind: FaultKind,

@@ -27,7 +27,7 @@ pub(super) struct ReadableField {
     meanings: Meanings,
 }
 
-/// How a value is written.
+/// The notation of a value.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Decimal,
@@ -45,7 +45,7 @@ enum Form {
     },
 }
 
-/// What the values of a field mean.
+/// The meaning of a field's values.
 #[derive(Debug)]
 enum Meanings {
     None,

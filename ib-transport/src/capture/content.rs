@@ -1,4 +1,4 @@
-//! Where the packet starts in a captured frame (tcpdump's registry of link types).
+//! The start of the packet in a captured frame (tcpdump's registry of link types).
 
 use std::{borrow::Cow, time::Duration};
 
@@ -10,7 +10,7 @@ use pcap_file::DataLink;
 
 use crate::Direction;
 
-/// Which link the frames of a capture come from: the number of the tcpdump registry.
+/// The link type of a capture's frames: the number of the tcpdump registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
 
@@ -51,7 +51,7 @@ impl LinkType {
 pub struct Frame<'a> {
     /// The link it comes from.
     pub link: LinkType,
-    /// When it was captured, since 1970.
+    /// The time at which it was captured, since 1970.
     pub timestamp: Duration,
     /// Its length on the link; more than `data` where the capture kept the first bytes only.
     pub original_len: u32,
@@ -88,7 +88,7 @@ pub(super) fn check_sequence_len(link: DataLink) -> u32 {
     }
 }
 
-/// Where the packet in a frame starts.
+/// The start of the packet in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// At the LRH.
@@ -131,7 +131,7 @@ impl Frame<'_> {
         self.content().and_then(packet)
     }
 
-    /// Where the packet starts; `None` if this link's frames, or this frame, cannot carry InfiniBand.
+    /// The offset of the packet; `None` if this link's frames, or this frame, cannot carry InfiniBand.
     ///
     /// A trailer or padding of the link stays: the packet's own lengths mark its end.
     #[must_use]

@@ -32,7 +32,7 @@ use crate::{MadTransport, Received, TransportError};
 /// SMInfo (IBA vol. 1, 14.2.5.13).
 const SM_INFO: AttributeId = AttributeId(0x0020);
 
-/// How a simulated port is attached to.
+/// Options of the attachment to a simulated port.
 #[derive(Clone, Debug)]
 pub struct IbsimOptions {
     /// The server's socket name (`IBSIM_SOCKNAME`).
@@ -358,7 +358,7 @@ fn complete(bytes: &mut [u8; Mad::LEN], length: usize) {
     }
 }
 
-/// Where a message came from.
+/// The source of a message.
 fn sender(message: &Datagram) -> MadAddress {
     match message.sqp.get() {
         0 => MadAddress::smi(message.slid.into()),

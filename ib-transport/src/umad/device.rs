@@ -11,7 +11,7 @@ use ib_wire::{Gid, Guid, Lid, Lmc, PKey, Sl, addr::number};
 
 use super::sys::{list, read_text};
 
-/// Where the kernel shows its classes of devices.
+/// The folder in which the kernel shows its classes of devices.
 const CLASSES: &str = "/sys/class";
 const DEVICES: &str = "infiniband";
 const MAD_DEVICES: &str = "infiniband_mad";
@@ -60,7 +60,7 @@ pub struct DevicePort {
     pub phys_state: Option<u8>,
     /// Base LID; 0 before a subnet manager gave one. Stale under ibsim: ask PortInfo.
     pub lid: Option<Lid>,
-    /// How many low bits of a destination LID the port ignores.
+    /// The number of low bits of a destination LID that the port ignores.
     pub lmc: Option<Lmc>,
     /// LID of the master subnet manager.
     pub sm_lid: Option<Lid>,

@@ -1,4 +1,4 @@
-//! Which port to open, and what to say where there is none.
+//! Selection of the port to open, and the error if there is none.
 
 use ib_wire::{Guid, Qpn};
 

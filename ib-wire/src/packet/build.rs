@@ -424,7 +424,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
 
 /// A header that may follow the BTH.
 pub trait ExtendedHeader: sealed::Sealed {
-    /// Which one.
+    /// The kind of the header.
     const ETH: Eth;
 
     /// Its bytes on the wire.

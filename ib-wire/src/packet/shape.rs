@@ -117,7 +117,7 @@ impl From<Shape> for Decoded {
     }
 }
 
-/// Where decoding stopped, and at what.
+/// The offset at which decoding stopped, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stop {
     pub(super) kind: FaultKind,

@@ -107,7 +107,7 @@ impl Visitor<'_> for FieldName {
     }
 }
 
-/// Where one value goes.
+/// The place to which one value is written.
 struct ValueMut<'a> {
     layout: &'static Layout,
     name: &'static str,

@@ -57,7 +57,7 @@ pub(crate) fn by_turns<A, B>(ours: impl FnMut() -> A, peer: impl FnMut() -> B) -
     figures_by_turns(SHORT_REPETITIONS, timed(ours), timed(peer))
 }
 
-/// How many repetitions of 0.2 ms give a figure.
+/// The number of repetitions of 0.2 ms that give a figure.
 pub(crate) const SHORT_REPETITIONS: usize = 301;
 
 /// One repetition of `function` a call: nanoseconds a call of it.
@@ -91,7 +91,7 @@ pub(crate) fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-/// How many calls last about 0.2 ms.
+/// The number of calls that last about 0.2 ms.
 fn calls<T>(function: &mut impl FnMut() -> T) -> u32 {
     let mut calls = 1;
     loop {

@@ -16,7 +16,7 @@ use crate::{quality::Quality, setup};
 
 type Error = Box<dyn std::error::Error>;
 
-/// What one run of OpenSM measured.
+/// The figures of one run of OpenSM.
 pub(crate) struct Run {
     /// Processor time of each repetition.
     pub(crate) milliseconds: Vec<f64>,

@@ -32,7 +32,7 @@ const SOURCE: &str = include_str!("../../../peers/sa-load.c");
 /// The fabric: 114 switches and 342 hosts.
 const FABRIC: &str = "dragonfly:a=6,p=3,h=3";
 
-/// How long a manager may take until it serves the subnet.
+/// The longest time that a manager may take until it serves the subnet.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A load: the name of the case, the client's mode, the number of requests, and how many are under way at once.
@@ -48,7 +48,7 @@ const LOADS: [Load; 3] = [
 const GAP: &str = "path-record-gap";
 const GAP_WINDOW: u32 = 8;
 
-/// How often a cable is pulled and put back while the client asks, and the time between two changes.
+/// The number of times that a cable is pulled and put back while the client asks, and the time between two changes.
 const FLAPS: u32 = 3;
 const BETWEEN_CHANGES: Duration = Duration::from_millis(1500);
 

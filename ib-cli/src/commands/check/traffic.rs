@@ -1,4 +1,4 @@
-//! How traffic patterns meet on links under the routes, and what the paths of one pair have in common.
+//! Traffic patterns on the links: the load that they give under the routes, and the links that the paths of one pair share.
 
 use std::io::{self, Write};
 

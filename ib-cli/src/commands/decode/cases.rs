@@ -1,4 +1,4 @@
-//! Where the cases come from: an argument, lines of hexadecimal text, or a capture.
+//! The source of the cases: an argument, lines of hexadecimal text, or a capture.
 
 use std::{
     fs::File,
@@ -12,7 +12,7 @@ use ib_wire::Start;
 
 use crate::{error::CliError, files::without_mark, output::stderr};
 
-/// How many bytes of cases make a batch: with their text they stay in the processor's cache.
+/// Bytes of cases in a batch: with their text they stay in the processor's cache.
 const BATCH: usize = 1 << 15;
 
 /// Cases that are decoded together.
@@ -20,7 +20,7 @@ const BATCH: usize = 1 << 15;
 pub struct Batch {
     /// The cases, and room that was theirs in another batch: it is not cleared for the next.
     bytes: Vec<u8>,
-    /// Where each case ends, and where its bytes start in the packet.
+    /// The end of each case, and the start of its bytes in the packet.
     ends: Vec<(usize, Start)>,
 }
 

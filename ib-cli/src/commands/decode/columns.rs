@@ -27,7 +27,7 @@ pub struct MadColumns {
     depth: Depth,
 }
 
-/// How far into a management datagram the fields reach: what lies deeper need not be found.
+/// The depth of the fields in a management datagram: the search for structures ends there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Depth {
     /// No field is one of a datagram.

@@ -21,7 +21,7 @@ pub struct Routed {
 }
 
 impl Routed {
-    /// What a running manager has installed.
+    /// The tables that a running manager has installed.
     pub fn of_manager(installed: &Installed) -> Self {
         Self {
             fabric: installed.fabric().clone(),

@@ -41,7 +41,7 @@ pub(super) struct RecordQuery {
     kind: &'static RecordInfo,
     /// The record to compare with.
     template: Vec<u8>,
-    /// Which of its components count.
+    /// The components that the query compares.
     mask: ComponentMask,
 }
 

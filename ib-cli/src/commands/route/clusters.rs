@@ -27,7 +27,7 @@ pub struct ClusterReport {
     transit: Vec<TransitReport>,
 }
 
-/// How many LIDs of other clusters leave by a port.
+/// The number of LIDs of other clusters whose packets leave by a port.
 #[derive(Debug, Serialize)]
 struct TransitReport {
     switch: String,

@@ -142,7 +142,7 @@ fn preload(library: &Path) -> OsString {
     preload
 }
 
-/// Where umad2sim is: the variable UMAD2SIM, else below the system's library directories.
+/// The path of umad2sim: the variable UMAD2SIM, else below the system's library directories.
 fn library() -> Result<PathBuf, CliError> {
     if let Some(file) = env::var_os("UMAD2SIM").map(PathBuf::from) {
         return match file.is_file() {

@@ -25,7 +25,7 @@ pub(super) struct Group {
     pub(super) target: SwitchIdx,
     /// The number of the first tree.
     pub(super) first: usize,
-    /// How many trees there are.
+    /// The number of trees.
     pub(super) count: usize,
     /// Routes from a sender to each tree; 0 for trees to switches alone.
     pub(super) weight: u64,
@@ -73,7 +73,7 @@ pub(super) struct TreeChooser {
     /// Routes on each channel, with [`FRACTION`] bits behind the point.
     load: IdxVec<ChannelIdx, u64>,
     to: IdxVec<ChannelIdx, SwitchIdx>,
-    /// How many ports at each switch send to each LID.
+    /// The number of ports at each switch that send to each LID.
     senders: IdxVec<SwitchIdx, u32>,
     /// Routes that pass each switch in each tree of the group at hand, with [`FRACTION`] bits
     /// behind the point. Whole clusters of LIDs behind one switch need more than 32 bits.

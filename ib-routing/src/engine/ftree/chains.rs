@@ -1,4 +1,4 @@
-//! Which root each LID's packets go up to, and over which links they come down from there.
+//! Roots of the LIDs: the root to which each LID's packets go up, and the links by which they come down.
 
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 use core::ops::Range;

@@ -86,7 +86,7 @@ impl<'a> Tree<'a> {
         is_leaf(a) && is_leaf(b) && above(a).eq(above(b))
     }
 
-    /// How high a switch is above the leaves.
+    /// The height of a switch above the leaves, in hops.
     pub(super) fn level(&self, switch: SwitchIdx) -> u16 {
         self.level[switch]
     }
@@ -97,7 +97,7 @@ impl<'a> Tree<'a> {
         (hops + self.level[to]).saturating_sub(self.level[from]) / 2
     }
 
-    /// Where a channel ends.
+    /// The end of a channel.
     #[inline]
     pub(super) fn to(&self, channel: ChannelIdx) -> SwitchIdx {
         self.fabric.channel(channel).to

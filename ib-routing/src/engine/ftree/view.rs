@@ -9,7 +9,7 @@ use crate::index::{ChannelIdx, IdxVec, SwitchIdx};
 /// Hops of a switch that no path up and then down joins to the target.
 const ILLEGAL: u16 = u16::MAX;
 
-/// Where a switch sends packets to the targets.
+/// The next hop of a switch for packets to the targets.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Move {
     /// Nothing: it is the target, or nothing leads there.

@@ -23,7 +23,7 @@ pub(super) struct Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seed {
     pub(super) links: Vec<SeedLink>,
-    /// How far the origin is from the switch.
+    /// The distance of the origin from the switch.
     pub(super) datelines: [i32; AXES],
 }
 

@@ -12,9 +12,9 @@ use alloc::{
 
 use crate::error::{TopologyError, TopologyErrorKind as Kind};
 
-/// How deep files may include each other, as in ibsim.
+/// The largest depth of files that include each other, as in ibsim.
 const DEPTH: usize = 9;
-/// How many may be included: files that include each other several times would grow without end.
+/// The largest number of included files: files that include each other several times would grow without end.
 const FILES: usize = 4096;
 
 /// All lines in the order in which they count.

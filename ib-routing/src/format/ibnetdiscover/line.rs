@@ -75,7 +75,7 @@ pub(super) struct PortLine {
     pub(super) width: Option<LinkWidth>,
     pub(super) speed: Option<LinkSpeed>,
     pub(super) enabled: Enabled,
-    /// What is unusual about the line, for a warning.
+    /// The reason for a warning about the line.
     pub(super) odd: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What differs between two states of a fabric with its routes: entries, and the paths that they affect.
+//! The differences between two states of a fabric with its routes: entries, and the paths that they affect.
 
 use alloc::vec::Vec;
 use core::mem;
