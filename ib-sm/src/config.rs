@@ -11,7 +11,7 @@ mod congestion;
 mod files;
 mod host;
 mod links;
-mod no_effect;
+mod refused;
 mod performance;
 mod qos;
 mod table;
@@ -421,7 +421,7 @@ fn tables() -> [&'static [OptionInfo]; 7] {
         qos::ROWS,
         performance::ROWS,
         congestion::ROWS,
-        no_effect::ROWS,
+        refused::ROWS,
     ]
 }
 

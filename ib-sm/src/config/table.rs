@@ -6,7 +6,7 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use super::{SmConfig, no_effect::NoEffect};
+use super::{SmConfig, refused::NoEffect};
 
 /// An option of OpenSM's configuration file.
 pub struct OptionInfo {
