@@ -39,6 +39,9 @@ pub struct RouteOptions {
     pub scatter_ports: Option<u64>,
     /// Port GUIDs to route first, in this order (`guid_routing_order_file`).
     pub guid_routing_order: Vec<Guid>,
+    /// Routes to `guid_routing_order` do not choose at random, but by the order of ports; `scatter_ports` holds for
+    /// all others (`guid_routing_order_no_scatter`).
+    pub guid_routing_order_no_scatter: bool,
     /// Count routes to switches in the balance too (`port_profile_switch_nodes`).
     pub port_profile_switch_nodes: bool,
     /// lash: the first service level to use.
@@ -47,6 +50,8 @@ pub struct RouteOptions {
     pub do_mesh_analysis: bool,
     /// nue: virtual lanes to use; 0 counts as 1, OpenSM's default.
     pub nue_max_num_vls: u8,
+    /// nue: routes to switches count in the balance as those to CAs do (`nue_include_switches`).
+    pub nue_include_switches: bool,
     /// torus-2QoS: text of its configuration file.
     pub torus_config: Option<String>,
     /// file: the tables to load; what they do not cover comes from the matrix, else from minhop.

@@ -25,8 +25,10 @@ pub struct Demands {
 pub struct Demand {
     /// The switch that its paths lead to.
     pub target: SwitchIdx,
-    /// The number of LIDs of CAs (or routers) that share it.
+    /// The number of LIDs that share it and count: those of CAs and routers, and after [`Demands::count_switches`] all.
     pub weight: u64,
+    /// Whether LIDs of CAs or routers share it.
+    pub is_to_cas: bool,
     /// All LIDs that share it. The LIDs of a switch itself share the first tree of its CAs.
     pub lids: Vec<Lid>,
 }
@@ -48,6 +50,7 @@ impl Demands {
             trees.extend(of_cas.chunks(share.max(1)).map(|lids| Demand {
                 target,
                 weight: lids.len() as u64,
+                is_to_cas: true,
                 lids: lids.to_vec(),
             }));
             match trees.get_mut(first) {
@@ -55,6 +58,7 @@ impl Demands {
                 None => rest.push(Demand {
                     target,
                     weight: 0,
+                    is_to_cas: false,
                     lids: of(true).collect(),
                 }),
             }
@@ -63,6 +67,13 @@ impl Demands {
         Self {
             senders: senders(fabric, lids),
             trees,
+        }
+    }
+
+    /// Counts the LIDs of switches too.
+    pub fn count_switches(&mut self) {
+        for demand in &mut self.trees {
+            demand.weight = demand.lids.len() as u64;
         }
     }
 

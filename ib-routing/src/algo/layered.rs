@@ -61,6 +61,8 @@ pub struct LayeredConfig {
     pub objective: Objective,
     /// Paths from and to switches must fit too: they cannot share a lane with a cycle.
     pub with_switches: bool,
+    /// Routes to switches count in the balance.
+    pub count_switches: bool,
     /// The first service level (and lane) to use.
     pub first_lane: u8,
     /// Number of lanes from there on.
@@ -77,7 +79,10 @@ pub fn route(
     options: &RouteOptions,
     config: LayeredConfig,
 ) -> Result<Routes, RouteError> {
-    let demands = Demands::new(fabric, lids, config.tree_per_switch);
+    let mut demands = Demands::new(fabric, lids, config.tree_per_switch);
+    if config.count_switches {
+        demands.count_switches();
+    }
     let run = Run {
         config,
         fabric,
@@ -167,7 +172,7 @@ impl Run<'_> {
         // Trees in which a switch without CAs has no lane yet.
         let mut open = Vec::new();
         for (number, demand) in demands.trees.iter().enumerate() {
-            let to_ca = demand.weight > 0;
+            let to_ca = demand.is_to_cas;
             let fits = if let Some(balance) = &balance {
                 balance.read(number, &mut tree);
                 lanes.layer(&tree, |switch| !to_ca || demands.senders[switch] > 0)

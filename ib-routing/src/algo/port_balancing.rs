@@ -34,6 +34,7 @@ mod bundle;
 mod candidate_queue;
 mod choice;
 mod flows;
+mod listed_first;
 mod packed;
 mod port_balancer;
 mod scratch;
@@ -114,6 +115,14 @@ pub fn route(
     routes: &mut Routes,
     search: impl Fn(&[SwitchIdx]) -> Result<Frontiers, RouteError> + Sync,
 ) -> Result<(), RouteError> {
+    if options.guid_routing_order_no_scatter
+        && options.scatter_ports.is_some()
+        && !options.guid_routing_order.is_empty()
+    {
+        listed_first::route(fabric, lids, options, classes, routes, &search)?;
+        routes.set_exits(lids);
+        return Ok(());
+    }
     let mut inputs = Inputs::new(fabric, lids, options, classes, routes.engine());
     let mut best = attempt(&inputs, routes, &search)?;
     // Switches that choose without regard to the next ones can leave a channel far above the mean.
@@ -147,10 +156,13 @@ pub fn route(
     Ok(())
 }
 
-/// Number of routes on each channel after an attempt, in the order of [`Inputs::out_ports`].
+/// What an attempt gave each channel, in the order of [`Inputs::out_ports`].
 #[derive(Clone)]
 struct Attempt {
+    /// Routes that pass.
     sent: Vec<u64>,
+    /// Load at the end.
+    loads: Vec<u64>,
 }
 
 impl Attempt {
@@ -222,7 +234,8 @@ fn attempt(
             }
         }
     }
-    Ok(Attempt { sent })
+    drop(balancers);
+    Ok(Attempt { sent, loads })
 }
 
 /// A channel as its switch sees it.
@@ -235,6 +248,16 @@ struct OutPort {
     ignored: bool,
 }
 
+/// The ports that one pass routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    All,
+    /// Those of `guid_routing_order`.
+    Listed,
+    /// All but those.
+    Others,
+}
+
 /// Inputs of all batches.
 struct Inputs<'a> {
     fabric: &'a Fabric,
@@ -244,6 +267,8 @@ struct Inputs<'a> {
     order: Vec<SwitchIdx>,
     /// The ports of `options.guid_routing_order` with their places.
     guid_order: BTreeMap<Guid, usize>,
+    /// The ports that are routed.
+    share: Share,
     /// LIDs of CAs at each switch: the sources of routes.
     sources: IdxVec<SwitchIdx, u16>,
     /// The channels of each switch, in the order in which equally loaded ones are tried: by class first,
@@ -306,6 +331,7 @@ impl<'a> Inputs<'a> {
                 .copied()
                 .zip(0..)
                 .collect(),
+            share: Share::All,
             sources,
             initial_load: vec![0; out_ports.len()],
             out_ports,
@@ -331,6 +357,15 @@ impl<'a> Inputs<'a> {
     fn place_in_order(&self, port: &Destination) -> usize {
         let place = self.guid_order.get(&port.guid);
         place.copied().unwrap_or(usize::MAX)
+    }
+
+    /// Whether the LIDs of a port are routed.
+    fn is_routed(&self, port: &Destination) -> bool {
+        match self.share {
+            Share::All => true,
+            Share::Listed => self.guid_order.contains_key(&port.guid),
+            Share::Others => !self.guid_order.contains_key(&port.guid),
+        }
     }
 
     /// The channels of a switch.

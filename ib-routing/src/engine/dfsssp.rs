@@ -50,6 +50,7 @@ impl RoutingEngine for Dfsssp {
             ],
             objective: Objective::Load,
             with_switches: false,
+            count_switches: false,
             first_lane: 0,
             lanes: options.vls(),
         };

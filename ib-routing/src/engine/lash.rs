@@ -77,6 +77,7 @@ impl RoutingEngine for Lash {
             strategies: [strategies, &[]],
             objective,
             with_switches: false,
+            count_switches: false,
             first_lane: first,
             lanes: available - first,
         };

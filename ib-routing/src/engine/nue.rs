@@ -77,6 +77,7 @@ impl RoutingEngine for Nue {
                 strategies: [&[TreeStrategy::Balanced], &[]],
                 objective: Objective::Load,
                 with_switches: true,
+                count_switches: options.nue_include_switches,
                 first_lane: 0,
                 lanes: vls,
             };
@@ -87,8 +88,15 @@ impl RoutingEngine for Nue {
         let mut routes = Routes::new(&engine::NUE, fabric, lids);
         routes.set_exits(lids);
         let dag = ShortestPathDag::new(fabric, options);
-        let demands = Demands::new(fabric, lids, false);
-        let found = arrange(fabric, lids, &dag, &demands, vls);
+        let demands = |tree_per_switch| {
+            let mut demands = Demands::new(fabric, lids, tree_per_switch);
+            if options.nue_include_switches {
+                demands.count_switches();
+            }
+            demands
+        };
+        let (sketched, demands) = (demands(true), demands(false));
+        let found = arrange(fabric, &dag, sketched, &demands, vls);
         found
             .choices
             .install(fabric, &dag, &demands.trees, &mut routes);
@@ -133,7 +141,7 @@ struct Target {
     /// The first of the trees to it, and the end of them.
     first: usize,
     end: usize,
-    /// LIDs of CAs there.
+    /// LIDs there that count.
     weight: u64,
 }
 
@@ -160,11 +168,12 @@ fn targets(demands: &Demands) -> Vec<Target> {
 /// Finds paths in several orders of the destinations, as many as there is time for, and takes the
 /// best. The order decides which dependencies are admitted: where cycles are met, targets that are
 /// neighbours, one after the other, leave the last of them little. So does the root of the escape
-/// paths. Both are chosen by a [sketch](Sketch) in every round but the first.
+/// paths. Both are chosen by a [sketch](Sketch) of `sketched`, with one tree per switch, in every round but the
+/// first.
 fn arrange(
     fabric: &Fabric,
-    lids: &LidMap,
     dag: &ShortestPathDag,
+    sketched: Demands,
     demands: &Demands,
     vls: u8,
 ) -> Arrangement {
@@ -173,7 +182,7 @@ fn arrange(
     let sketcher = Sketcher {
         fabric,
         layout: &layout,
-        demands: Demands::new(fabric, lids, true),
+        demands: sketched,
         roots: &roots,
         vls,
     };
@@ -239,7 +248,7 @@ impl<'a> Sketcher<'a> {
         random: &mut SplitMix64,
     ) -> Option<(Sketch, Vec<ChannelGraph<'a>>)> {
         let mut best: Option<(Sketch, Vec<ChannelGraph<'a>>)> = None;
-        // Trees to switches without CAs stay last: they carry next to nothing.
+        // Trees to switches that do not count stay last: they carry next to nothing.
         let to_cas = targets.partition_point(|target| target.weight > 0);
         for number in 0..SKETCHES {
             let mut order = targets.to_vec();

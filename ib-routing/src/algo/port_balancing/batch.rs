@@ -50,7 +50,7 @@ impl<'a> Batch<'a> {
                 inputs
                     .lids
                     .at_switch(target)
-                    .filter(|port| !port.is_switch()),
+                    .filter(|port| !port.is_switch() && inputs.is_routed(port)),
             );
             if !inputs.guid_order.is_empty() {
                 ports.sort_by_key(|port| inputs.place_in_order(port));
@@ -67,7 +67,7 @@ impl<'a> Batch<'a> {
             for port in inputs
                 .lids
                 .at_switch(target)
-                .filter(|port| port.is_switch())
+                .filter(|port| port.is_switch() && inputs.is_routed(port))
             {
                 columns.add(port);
             }
