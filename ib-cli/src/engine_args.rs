@@ -50,6 +50,9 @@ pub struct EngineArgs {
     /// Port GUIDs to route first, in this order
     #[arg(long, value_name = "FILE")]
     pub guid_routing_order_file: Option<PathBuf>,
+    /// Do not choose at random for the ports of --guid-routing-order-file, but by the order of ports
+    #[arg(long)]
+    guid_routing_order_no_scatter: bool,
     /// First service level to use, 0 to 15 [default: 0] (lash)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=15))]
     lash_start_vl: Option<u8>,
@@ -59,6 +62,9 @@ pub struct EngineArgs {
     /// Number of virtual lanes to use, 1 to 15 [default: 1] (nue)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15))]
     nue_max_num_vls: Option<u8>,
+    /// Count routes to switches when routes are balanced (nue)
+    #[arg(long)]
+    nue_include_switches: bool,
 }
 
 impl EngineArgs {
@@ -91,6 +97,8 @@ impl EngineArgs {
         options.connect_roots |= self.connect_roots;
         options.port_shifting |= self.port_shifting;
         options.do_mesh_analysis |= self.do_mesh_analysis;
+        options.guid_routing_order_no_scatter |= self.guid_routing_order_no_scatter;
+        options.nue_include_switches |= self.nue_include_switches;
         options.scatter_ports = self.scatter_ports.or(options.scatter_ports);
         for (given, option) in [
             (self.max_vls, &mut options.max_vls),

@@ -11,9 +11,9 @@ mod congestion;
 mod files;
 mod host;
 mod links;
-mod refused;
 mod performance;
 mod qos;
+mod refused;
 mod table;
 
 use alloc::{
@@ -298,6 +298,8 @@ options! {
             route_options.lash_start_vl => Routing "lash_start_vl" Int(0, 15), Live;
             /// Virtual lanes to use (nue).
             route_options.nue_max_num_vls => Routing "nue_max_num_vls" AtLeastOne(15), Live;
+            /// Counts routes to switches in the balance as those to CAs (nue).
+            route_options.nue_include_switches => Routing "nue_include_switches" Flag, Live;
             /// File with the GUIDs of root switches (updn, dnup, ftree).
             files.root_guid_file => Routing "root_guid_file" Text, Live;
             /// File with the port GUIDs of compute nodes (ftree, dfsssp).
@@ -308,6 +310,9 @@ options! {
             files.ids_guid_file => Routing "ids_guid_file" Text, Live;
             /// File with port GUIDs to route first, in this order.
             files.guid_routing_order_file => Routing "guid_routing_order_file" Text, Live;
+            /// Takes the ports of `guid_routing_order_file` out of `scatter_ports`: equal ports are chosen for them in the
+            /// order of their numbers.
+            route_options.guid_routing_order_no_scatter => Routing "guid_routing_order_no_scatter" Flag, Live;
             /// File with the hops that links count.
             files.hop_weights_file => Routing "hop_weights_file" Text, Live;
             /// File with the order in which ports of switches are tried.
@@ -342,7 +347,7 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
         ],
         expected: || ENGINES.to_owned(),
         change: TakesEffect::Live,
-        no_effect: None,
+        refusal: None,
         read: |config, text| {
             let Some(engines) = engines(text) else {
                 return false;
@@ -378,7 +383,7 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
         doc: &["The old spelling of `part_enforce off`."],
         expected: || Flag.expected(),
         change: TakesEffect::Live,
-        no_effect: None,
+        refusal: None,
         read: |config, text| match Flag.read(text) {
             Some(off) => {
                 if off {
@@ -397,7 +402,7 @@ static SPECIAL_ROWS: &[OptionInfo] = &[
         doc: &["The old spelling of `port_search_ordering_file`."],
         expected: || Text.expected(),
         change: TakesEffect::Live,
-        no_effect: None,
+        refusal: None,
         read: |config, text| match Text.read(text) {
             Some(file) => {
                 if file.is_some() {
@@ -521,10 +526,11 @@ impl OptionInfo {
     /// Gives an option this value.
     fn apply(&self, config: &mut SmConfig, value: &str) -> Result<(), ConfigProblem> {
         let (key, found) = (self.key, shorten(value));
-        if let Some(no_effect) = &self.no_effect {
-            return match no_effect.refuses(value) {
-                Some(reason) => Err(ConfigProblem::Refused { key, found, reason }),
-                None => Ok(()),
+        if let Some(refusal) = &self.refusal {
+            let reason = refusal.reason;
+            return match refusal.refuses(value) {
+                true => Err(ConfigProblem::Refused { key, found, reason }),
+                false => Ok(()),
             };
         }
         if (self.read)(config, value) {

@@ -324,7 +324,7 @@ impl Host<'_> {
 /// The configuration in effect.
 fn configuration(sm: &SubnetManager) -> Reply {
     let mut options = serde_json::Map::new();
-    for option in SmConfig::options().filter(|option| option.no_effect().is_none()) {
+    for option in SmConfig::options().filter(|option| option.refused().is_none()) {
         options.insert(option.key().to_owned(), option.value(sm.config()).into());
     }
     Reply {

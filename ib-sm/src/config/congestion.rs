@@ -210,7 +210,7 @@ macro_rules! level_row {
             doc: &[$doc],
             expected: || format!("a service level and a number from 0 to {}", $max),
             change: TakesEffect::Live,
-            no_effect: None,
+            refusal: None,
             read: |config, text| {
                 let entry = of_level(text, $max);
                 let level = entry.and_then(|(level, value)| {

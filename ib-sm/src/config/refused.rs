@@ -1,4 +1,4 @@
-//! Keys of OpenSM without effect here: each with OpenSM's default and the reason.
+//! Keys of OpenSM that are refused: each with OpenSM's default, which is taken, and the reason.
 
 use alloc::string::String;
 
@@ -6,40 +6,24 @@ use ib_wire::addr;
 
 use super::table::{OptionGroup, OptionInfo, TakesEffect};
 
-/// Treatment of a key of OpenSM that has no effect here.
+/// Treatment of a key of OpenSM that nothing here can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoEffect {
-    /// The value in OpenSM's template.
+pub(super) struct Refusal {
+    /// The value in OpenSM's template, the only one that is taken.
     pub(super) default: &'static str,
-    /// Why the key has no effect, and what to use instead.
+    /// Why the key is not followed, and what to use instead.
     pub(super) reason: &'static str,
-    values: Values,
 }
 
-/// The values that a key without effect takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Values {
-    /// OpenSM's default alone: another value asks for something that does not happen.
-    Default,
-    /// All, because what the key asks for holds in any case, or because it belongs to a key that is refused.
-    All,
-}
-
-impl NoEffect {
-    /// The reason why this value is refused, if it is.
-    pub(super) fn refuses(&self, value: &str) -> Option<&'static str> {
-        let is_taken = self.values == Values::All || is_default(value, self.default);
-        (!is_taken).then_some(self.reason)
-    }
-
-    /// Whether values other than OpenSM's default are refused.
-    pub(super) fn is_refused(&self) -> bool {
-        self.values == Values::Default
+impl Refusal {
+    /// Whether this value is refused.
+    pub(super) fn refuses(&self, value: &str) -> bool {
+        !is_default(value, self.default)
     }
 }
 
-macro_rules! no_effect {
-    ($($group:ident $key:literal $default:literal takes $values:ident: $reason:literal;)*) => {
+macro_rules! refused {
+    ($($group:ident $key:literal $default:literal: $reason:literal;)*) => {
         /// Their rows.
         pub(super) static ROWS: &[OptionInfo] = &[$(
             OptionInfo {
@@ -48,10 +32,9 @@ macro_rules! no_effect {
                 doc: &[],
                 expected: String::new,
                 change: TakesEffect::Live,
-                no_effect: Some(NoEffect {
+                refusal: Some(Refusal {
                     default: $default,
                     reason: $reason,
-                    values: Values::$values,
                 }),
                 read: |_, _| true,
                 write: |_| String::from($default),
@@ -61,22 +44,18 @@ macro_rules! no_effect {
     };
 }
 
-no_effect! {
-    Routing "guid_routing_order_no_scatter" "FALSE" takes Default:
-        "`scatter_ports` chooses an order of ports for each switch, which all destinations share; leave one of the two out";
-    Routing "quasi_ftree_indexing" "FALSE" takes All:
-        "`ftree` orders ports by what is behind them and not by their numbers, so switches may be cabled in any order";
-    Routing "nue_include_switches" "FALSE" takes All:
-        "`nue` always keeps routes to switches free of deadlock, as the verifier demands it of all routes";
-    Host "console" "off" takes Default:
+refused! {
+    Routing "quasi_ftree_indexing" "FALSE":
+        "`ftree` orders the ports of a switch by what is behind them, with or without a regular tree: leave it out";
+    Host "console" "off":
         "use `--control SOCKET` and `ib ctl`: a console on a TCP port has no credentials";
-    Host "console_port" "10000" takes All:
+    Host "console_port" "10000":
         "it belongs to `console`";
-    Host "daemon" "FALSE" takes Default:
+    Host "daemon" "FALSE":
         "a service manager such as systemd runs it in the background";
-    Host "event_plugin_name" "(null)" takes Default:
+    Host "event_plugin_name" "(null)":
         "plugins are shared objects for OpenSM; `--log-json` and `--metrics` carry the events";
-    Host "event_plugin_options" "(null)" takes All:
+    Host "event_plugin_options" "(null)":
         "it belongs to `event_plugin_name`";
 }
 

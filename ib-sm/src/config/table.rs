@@ -6,7 +6,7 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use super::{SmConfig, refused::NoEffect};
+use super::{SmConfig, refused::Refusal};
 
 /// An option of OpenSM's configuration file.
 pub struct OptionInfo {
@@ -15,8 +15,8 @@ pub struct OptionInfo {
     pub(super) doc: &'static [&'static str],
     pub(super) expected: fn() -> String,
     pub(super) change: TakesEffect,
-    /// Treatment of the key, for an option without effect.
-    pub(super) no_effect: Option<NoEffect>,
+    /// For a key that is not followed: which value is taken, and why no other.
+    pub(super) refusal: Option<Refusal>,
     pub(super) read: fn(&mut SmConfig, &str) -> bool,
     pub(super) write: fn(&SmConfig) -> String,
     pub(super) copy: fn(&mut SmConfig, &SmConfig),
@@ -130,10 +130,10 @@ impl OptionInfo {
         (self.expected)()
     }
 
-    /// The reason why it has no effect here; `None` for an option that acts.
+    /// The reason why values other than OpenSM's default are refused; `None` for an option that acts.
     #[must_use]
-    pub fn no_effect(&self) -> Option<&'static str> {
-        self.no_effect.map(|no_effect| no_effect.reason)
+    pub fn refused(&self) -> Option<&'static str> {
+        self.refusal.map(|refusal| refusal.reason)
     }
 
     /// The value in a configuration, as the option file spells it.
@@ -225,7 +225,7 @@ macro_rules! row {
             doc: &[$($doc),+],
             expected: || Describe::expected(&$codec),
             change: TakesEffect::$when,
-            no_effect: None,
+            refusal: None,
             read: |config, text| match Codec::read(&$codec, text) {
                 Some(value) => {
                     config.$($path).+ = value;
@@ -292,8 +292,11 @@ impl SmConfig {
                     comment(&mut text, &row.meaning());
                 }
                 let (key, value) = (row.key, row.value(self));
-                if let Some(reason) = row.no_effect() {
-                    comment(&mut text, &format!("No effect here: {reason}."));
+                if let Some(reason) = row.refused() {
+                    comment(
+                        &mut text,
+                        &format!("Refused if it is not the default: {reason}."),
+                    );
                     text.push_str(&format!("# {key} {value}\n"));
                     continue;
                 }
@@ -328,7 +331,7 @@ impl SmConfig {
         );
         for group in OptionGroup::ALL {
             let mut rows = Self::options()
-                .filter(|row| row.group == group && row.no_effect.is_none())
+                .filter(|row| row.group == group && row.refusal.is_none())
                 .peekable();
             if rows.peek().is_none() {
                 continue;
@@ -348,32 +351,13 @@ impl SmConfig {
                 ));
             }
         }
-        let parts = [
-            (
-                true,
-                "Refused",
-                "Only OpenSM's default is taken for these keys of OpenSM; another value ends the reading with the reason.",
-            ),
-            (
-                false,
-                "Without effect here",
-                "These keys of OpenSM take any value, and nothing depends on it.",
-            ),
-        ];
-        for (is_refused, title, what) in parts {
-            text.push_str(&format!(
-                "\n## {title}\n\n{what}\n\n| key | OpenSM's default | reason |\n|---|---|---|\n"
-            ));
-            for row in Self::options() {
-                let no_effect = row
-                    .no_effect
-                    .filter(|found| found.is_refused() == is_refused);
-                if let Some(NoEffect {
-                    default, reason, ..
-                }) = no_effect
-                {
-                    text.push_str(&format!("| `{}` | {default} | {reason} |\n", row.key));
-                }
+        text.push_str(
+            "\n## Refused\n\nOnly OpenSM's default is taken for these keys of OpenSM; another value ends the reading with \
+             the reason.\n\n| key | OpenSM's default | reason |\n|---|---|---|\n",
+        );
+        for row in Self::options() {
+            if let Some(Refusal { default, reason }) = row.refusal {
+                text.push_str(&format!("| `{}` | {default} | {reason} |\n", row.key));
             }
         }
         text
