@@ -267,6 +267,10 @@ options! {
             /// [`SubnetManager::registrations`](crate::SubnetManager::registrations) and gives it back here. They are dropped if
             /// another manager was the master meanwhile.
             registrations: Registrations = Registrations::default();
+            /// LID of a port whose administrator answers instead of this manager: requests are answered with the
+            /// redirection to its queue pair 1, except those of that port itself. `None` answers them here. It does not
+            /// change while the manager runs.
+            sa_redirect: Option<Lid> = None;
             /// Times and limits of the administrator's tables. The host says here whether clients acknowledge them:
             /// those that ibsim's library is preloaded into do not.
             rmpp: RmppConfig = RmppConfig::default();

@@ -19,6 +19,7 @@ mod quirks;
 mod quota;
 mod rates;
 mod records;
+mod redirection;
 mod requests;
 mod scope;
 mod services;
@@ -302,6 +303,9 @@ impl SubnetAdministrator {
             view: view.requested_by(work.first().address.lid, request.sm_key())?,
             part: None,
         };
+        if let Some(elsewhere) = redirection::of(context) {
+            return Some(elsewhere);
+        }
         let key = match &work {
             QueueItem::Request(_) => TableKey::of(context),
             QueueItem::Message(..) | QueueItem::Table(_) => None,

@@ -378,6 +378,7 @@ impl SmConfig {
         self.m_keys.clone_from(&now.m_keys);
         self.rmpp = now.rmpp;
         self.cluster.clone_from(&now.cluster);
+        self.sa_redirect = now.sa_redirect;
         self.registrations = crate::Registrations::default();
         names
     }

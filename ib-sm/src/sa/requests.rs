@@ -20,7 +20,7 @@ use super::{
     RequestContext, SubnetAdministrator, View,
     answer::{Answered, SaResponse, chosen, select},
     groups::Candidate,
-    multi_path, path, records,
+    multi_path, path, records, redirection,
     scope::QueryScope,
     trace,
 };
@@ -42,7 +42,7 @@ impl SubnetAdministrator {
             self.version = self.version.wrapping_add(1);
         }
         match request.attribute_id() {
-            ClassPortInfo::ID => class_port_info(request),
+            ClassPortInfo::ID => class_port_info(context),
             NodeRecord::ID => of_nodes(context, QueryScope::of_node, records::nodes),
             PortInfoRecord::ID => of_nodes_by(
                 context,
@@ -280,18 +280,25 @@ impl SubnetAdministrator {
     }
 }
 
-fn class_port_info(request: &SaMad) -> Answered {
+fn class_port_info(context: RequestContext<'_>) -> Answered {
+    let RequestContext { request, view, .. } = context;
     if request.method() != Method::GET {
         return Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
     }
+    let mut response = request.refuse(MadStatus::OK);
+    response.set_data(&padded(own_class_port_info(view).as_bytes()));
+    Ok(SaResponse::Single(response))
+}
+
+/// The administrator's ClassPortInfo, with the port that answers instead of it.
+pub(super) fn own_class_port_info(view: View<'_>) -> ClassPortInfo {
     let mut info = ClassPortInfo::default();
     info.set_base_version(1)
         .set_class_version(SaMad::CLASS_VERSION)
         .set_capability_mask(ClassCapabilities::from_bits_retain(CAPABILITIES))
         .set_resp_time_value(RespTime::from_bits(16));
-    let mut response = request.refuse(MadStatus::OK);
-    response.set_data(&padded(info.as_bytes()));
-    Ok(SaResponse::Single(response))
+    redirection::name(view, &mut info);
+    info
 }
 
 pub(super) fn multi_path(context: RequestContext<'_>, data: &[u8]) -> Answered {

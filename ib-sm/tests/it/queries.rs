@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ib_mad::{AttributeId, MadStatus, Method, SaStatus};
+use ib_mad::{Attribute as _, AttributeId, ClassPortInfo, MadStatus, Method, SaStatus};
 use ib_routing::engine;
 use ib_sa::{
     ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoComponents,
@@ -11,7 +11,7 @@ use ib_sa::{
 };
 use ib_testkit::lab::{Lab, client::Client};
 use ib_wire::{Gid, GidPrefix, Lid};
-use ib_wire::{Lmc, PortNum, Sl};
+use ib_wire::{Lmc, PortNum, QKey, Qpn, Sl};
 
 #[test]
 fn a_table_of_all_nodes_has_each_end_port_once() {
@@ -253,4 +253,51 @@ fn the_port_number_of_a_ca_is_not_looked_at_in_arbitration_tables() {
     let own = blocks(&mut client, 1);
     assert!(own > 0);
     assert_eq!(blocks(&mut client, 0), own);
+}
+
+#[test]
+fn clients_are_sent_to_the_administrator_that_answers_instead() {
+    const ELSEWHERE: Lid = Lid(2);
+    let running = Lab::new("gen-ring-5")
+        .config(|config| config.sa_redirect = Some(ELSEWHERE))
+        .up();
+    let mut client = Client::of(running);
+    let request = SaMad::query(Method::GET_TABLE, &NodeRecord::default(), ComponentMask(0));
+    client.send(&request);
+    let answer = client.receive().unwrap();
+    let (header, _) = SaMad::parse(&answer.bytes, 0).unwrap();
+    assert_eq!(header.status(), MadStatus::REDIRECT);
+    let address = ib_mad::redirect_address(&answer).unwrap();
+    assert_eq!((address.lid, address.qpn), (ELSEWHERE, Qpn::GSI));
+    assert_eq!(address.qkey, QKey::GSI);
+    // The ClassPortInfo, which anyone may read, names the port too.
+    let answer = client.exchange(&SaMad::new(Method::GET, ClassPortInfo::ID));
+    let (info, _) = ClassPortInfo::parse(answer.data(), 0).unwrap();
+    let gid = client.running.sim.with(|sim| {
+        let mut ports = sim
+            .nodes()
+            .iter_enumerated()
+            .flat_map(|(node, _)| sim.end_ports(node));
+        ports
+            .find(|port| port.info().lid() == ELSEWHERE)
+            .unwrap()
+            .guid()
+    });
+    assert_eq!(info.redirect_gid(), Gid::new(GidPrefix::DEFAULT, gid));
+    assert_eq!(info.redirect_lid(), ELSEWHERE);
+    assert!(answer.status().is_ok());
+}
+
+#[test]
+fn the_port_that_answers_instead_is_answered_itself() {
+    let mut client = Client::new("gen-ring-5");
+    let own = client.lid();
+    let running = Lab::new("gen-ring-5")
+        .config(|config| config.sa_redirect = Some(own))
+        .up();
+    client = Client::of(running);
+    assert_eq!(client.lid(), own);
+    let nodes = client.table(&NodeRecord::default(), ComponentMask(0));
+    let lids = client.running.sm.lids();
+    assert_eq!(nodes.len(), lids.destinations().len());
 }
