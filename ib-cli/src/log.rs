@@ -184,6 +184,13 @@ impl Log {
         }
     }
 
+    /// Logs what the host refused or could not do.
+    pub fn warning(&self, text: &str) {
+        if self.0.is_some() {
+            tracing::warn!(target: "control", "{text}");
+        }
+    }
+
     /// Logs a command of the console.
     pub fn command(&self, line: &str) {
         if self.0.is_some() {
@@ -228,6 +235,22 @@ impl Log {
             .reload(filter)
             .map_err(|error| error.to_string())?;
         *inner.level.lock().unwrap_or_else(PoisonError::into_inner) = spec.to_owned();
+        Ok(())
+    }
+
+    /// Reads the files that a new configuration names for the log, as the next start does: a running manager refuses
+    /// what that start would refuse.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a line of it is wrong.
+    pub fn check(&self, host: &HostOptions) -> Result<(), CliError> {
+        let Some(inner) = &self.0 else {
+            return Ok(());
+        };
+        NodeNames::open(host.node_name_map_name.as_deref())?;
+        if inner.by_flags.is_some() {
+            modules::levels(host.per_module_logging_file.as_deref())?;
+        }
         Ok(())
     }
 

@@ -33,8 +33,8 @@ struct Open {
     options: FileOptions,
     file: File,
     bytes: u64,
-    /// The last write failed, and that was said.
-    failed: bool,
+    /// Lines lost since the last one that could be written.
+    lost: u64,
 }
 
 impl LogFile {
@@ -50,7 +50,7 @@ impl LogFile {
             options,
             file,
             bytes,
-            failed: false,
+            lost: 0,
         }))))
     }
 
@@ -70,7 +70,8 @@ impl LogFile {
     /// The system's; the file that was open stays in use.
     pub fn reopen(&self) -> io::Result<()> {
         let mut open_file = self.lock();
-        open_file.file.sync_data()?;
+        // The old file may be on a disk that is full or gone: that is why another one is opened.
+        let _ = open_file.file.sync_data();
         open_file.file = open(&open_file.path, true)?;
         open_file.bytes = open_file.file.metadata()?.len();
         Ok(())
@@ -115,19 +116,30 @@ impl Open {
 }
 
 impl Write for LogFile {
-    /// Takes a whole line. One that cannot be written is lost; the first of them is said.
+    /// Takes a whole line. One that cannot be written is lost; the first of them is said, and their number when lines can
+    /// be written again.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut file = self.lock();
         let written = file.write_line(line);
-        if let Err(error) = &written
-            && !file.failed
-        {
-            let path = file.path.display();
-            stderr::warn(format_args!(
-                "log file {path}: {error}; lines are lost until it can be written"
-            ));
+        let path = file.path.display();
+        match written {
+            Err(error) => {
+                if file.lost == 0 {
+                    stderr::warn(format_args!(
+                        "log file {path}: {error}; lines are lost until it can be written"
+                    ));
+                }
+                file.lost = file.lost.saturating_add(1);
+            }
+            Ok(()) if file.lost != 0 => {
+                let lost = file.lost;
+                stderr::info(format_args!(
+                    "log file {path}: written again, {lost} lines were lost"
+                ));
+                file.lost = 0;
+            }
+            Ok(()) => {}
         }
-        file.failed = written.is_err();
         Ok(line.len())
     }
 
@@ -177,6 +189,28 @@ mod tests {
         log.reopen().unwrap();
         log.write_all(b"third\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "sm1 third\n");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn on_a_full_disk_lines_are_counted_and_another_file_can_be_opened() {
+        let folder = folder("full");
+        let path = folder.join("sm.log");
+        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+        let options = FileOptions {
+            append: true,
+            ..FileOptions::default()
+        };
+        let mut log = LogFile::open(path.clone(), options).unwrap();
+        for _ in 0..3 {
+            log.write_all(b"lost\n").unwrap();
+        }
+        assert_eq!(log.lock().lost, 3);
+        fs::remove_file(&path).unwrap();
+        log.reopen().unwrap();
+        log.write_all(b"kept\n").unwrap();
+        assert_eq!(log.lock().lost, 0);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "kept\n");
         fs::remove_dir_all(&folder).unwrap();
     }
 }
