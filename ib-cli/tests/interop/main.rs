@@ -15,3 +15,4 @@ mod osmtest;
 mod peers;
 mod query;
 mod simulated;
+mod status_page;

@@ -82,7 +82,7 @@ impl Page {
         );
         let file = self.file.with_extension("acted.html");
         fs::write(&file, self.html.replace("</body>", &script)).unwrap();
-        let document = chromium(&file, &["--dump-dom"]);
+        let document = chromium(&url(&file), &["--dump-dom"]);
         let result = document.split("<pre>").nth(1).expect("a result");
         let result = decoded(result.split("</pre>").next().expect("an end"));
         let seen: Value = serde_json::from_str(&result).expect("one JSON document");
@@ -94,13 +94,17 @@ impl Page {
     fn screenshot(&self) -> Vec<u8> {
         let picture = self.file.with_extension("png");
         let option = format!("--screenshot={}", picture.display());
-        chromium(&self.file, &["--hide-scrollbars", &option]);
+        chromium(&url(&self.file), &["--hide-scrollbars", &option]);
         fs::read(picture).unwrap()
     }
 }
 
-/// The output of Chromium for a file. As root, Chromium runs only without its sandbox.
-fn chromium(file: &Path, options: &[&str]) -> String {
+fn url(file: &Path) -> String {
+    format!("file://{}", file.display())
+}
+
+/// The output of Chromium for a page. As root, Chromium runs only without its sandbox.
+pub(crate) fn chromium(url: &str, options: &[&str]) -> String {
     let mut command = Command::new("chromium");
     command.args([
         "--headless",
@@ -109,11 +113,7 @@ fn chromium(file: &Path, options: &[&str]) -> String {
         "--window-size=1600,1000",
         "--virtual-time-budget=5000",
     ]);
-    printed(
-        command
-            .args(options)
-            .arg(format!("file://{}", file.display())),
-    )
+    printed(command.args(options).arg(url))
 }
 
 /// Text as encodeURIComponent encoded it.
