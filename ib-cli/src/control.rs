@@ -160,7 +160,16 @@ impl ManagedSm {
         }
         if self.reload.swap(false, Ordering::Relaxed) {
             self.log.reopen();
-            stderr::info(self.host(now).reload());
+            match self.host(now).reload() {
+                Ok(text) => {
+                    stderr::info(&text);
+                    self.log.decision(&text);
+                }
+                Err(reason) => {
+                    stderr::warn(&reason);
+                    self.log.warning(&reason);
+                }
+            }
         }
         if self.dump.swap(false, Ordering::Relaxed) {
             self.log.reopen();

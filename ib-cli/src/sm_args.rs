@@ -17,6 +17,8 @@ use crate::{
 
 /// The file of partitions in OpenSM's template.
 const PARTITIONS: &str = "/etc/opensm/partitions.conf";
+/// The template's torus.
+const TORUS: &str = "/etc/opensm/torus-2QoS.conf";
 /// The template's QoS policy.
 const QOS_POLICY: &str = "/etc/opensm/qos-policy.conf";
 /// The template's routers; most subnets have none.
@@ -58,7 +60,7 @@ impl SmArgs {
             ..
         } = &mut route;
         let torus = named.torus_config.as_ref();
-        let torus = torus.filter(|file| Path::new(file.as_str()).exists());
+        let torus = torus.filter(|file| *file != TORUS || Path::new(file.as_str()).exists());
         for (given, named) in [
             (roots, named.root_guid_file.as_ref()),
             (torus_config, torus),

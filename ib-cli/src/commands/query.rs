@@ -306,7 +306,7 @@ pub fn sm_key(text: &str) -> Result<SmKey, String> {
 }
 
 /// A LID in the notation of [`Destination`].
-fn lid(text: &str) -> Result<Lid, String> {
+pub fn lid(text: &str) -> Result<Lid, String> {
     match text.parse() {
         Ok(Destination::Lid(lid)) => Ok(lid),
         _ => Err(format!("{text} is no LID of a port, expected 1 to 0xbfff")),

@@ -14,9 +14,10 @@ use std::{
 use ib_mad::{Instant, Method, MgmtClass};
 use ib_sm::{Conduct, Event, REPLICATION_CLASS, REPLICATION_CLASS_VERSION, SubnetManager};
 use ib_transport::{Clock as _, MonotonicClock, Record, Tap, drive};
-use ib_wire::Guid;
+use ib_wire::{Guid, Lid};
 
 use crate::{
+    commands::query,
     control::{KeptFiles, KeptKind, KeptText, ManagedSm, SaDb, WakeablePort, metrics},
     device::DeviceArgs,
     error::{CliError, Verdict},
@@ -76,6 +77,10 @@ pub struct SmCommand {
     /// Only watch: send no Set of any kind and take no part in the election. It may run beside any manager
     #[arg(long, conflicts_with_all = ["once", "dry_run"])]
     observe: bool,
+    /// Send the clients of the subnet administrator to the administrator at this LID (ClassPortInfo redirection). Only
+    /// requests from that LID are answered here
+    #[arg(long, value_name = "LID", value_parser = query::lid, conflicts_with = "once")]
+    sa_redirect: Option<Lid>,
     /// Print every change that the manager would make, one a line, and exit without making it
     #[arg(long, conflicts_with = "once")]
     dry_run: bool,
@@ -119,6 +124,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let (clock, epoch) = (MonotonicClock::start(), SystemTime::now());
     let mut config = args.sm.config()?;
     config.takeover = args.takeover;
+    config.sa_redirect = args.sa_redirect;
     if args.print_config {
         io::stdout().lock().write_all(config.to_text().as_bytes())?;
         return Ok(Verdict::Holds);

@@ -7,6 +7,7 @@ mod balance;
 mod partition;
 mod perf;
 mod ports;
+mod reload;
 mod status;
 
 use std::{fmt::Display, path::Path, time::Duration};
@@ -171,7 +172,10 @@ impl Host<'_> {
                 Reply::said("a heavy sweep begins, which reads the descriptions of all nodes")
             }
             ("partition", values) => partition::answer(sm, now, values),
-            ("reload", "") => Reply::said(self.reload()),
+            ("reload", "") => match self.reload() {
+                Ok(text) => Reply::said(text),
+                Err(reason) => Reply::refused(reason),
+            },
             ("perfmgr" | "pm", command) => perf::answer(self.companions, sm, now, command),
             ("priority", "") => {
                 let priority = sm.status().priority;
@@ -263,46 +267,6 @@ impl Host<'_> {
         let seconds = interval.map(|interval| interval.as_secs());
         let json = json!({ "message": text, "sweep_interval": seconds, "sweep_on_trap": on_trap });
         Reply { text, json }
-    }
-
-    /// Reads the configuration file again. If it cannot be read, the configuration does not change.
-    pub fn reload(&mut self) -> String {
-        match self.args.config() {
-            Ok(config) => self.take_over(config),
-            Err(error) => format!("nothing changes: {error}"),
-        }
-    }
-
-    /// Applies a configuration, and says what differs and what needs a restart.
-    fn take_over(&mut self, config: SmConfig) -> String {
-        let before = self.sm.config();
-        let options = before.changes(&config).into_iter().map(|change| {
-            let restart = if change.is_live {
-                ""
-            } else {
-                " (needs a restart)"
-            };
-            format!("{} {} -> {}{restart}", change.key, change.from, change.to)
-        });
-        let files = [
-            ("partitions", config.partitions != before.partitions),
-            ("QoS policy", config.qos_policy != before.qos_policy),
-            (
-                "prefix routes",
-                config.prefix_routes != before.prefix_routes,
-            ),
-        ];
-        let files = files.into_iter().filter(|(_, differs)| *differs);
-        let files = files.map(|(name, _)| format!("{name} changed"));
-        let changed: Vec<String> = options.chain(files).collect();
-        self.sm.reconfigure(self.now, config);
-        self.companions.reconfigure(self.sm.config(), self.now);
-        self.log.follow(self.sm.config().host.log_flags);
-        let what = match changed.as_slice() {
-            [] => "no option differs".to_owned(),
-            changed => changed.join(", "),
-        };
-        format!("the configuration was read again: {what}; a heavy sweep begins")
     }
 
     /// Writes the dump files, if the command line or the configuration names a directory for them.

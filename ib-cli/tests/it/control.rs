@@ -10,45 +10,63 @@ use std::{
 };
 
 /// Time within which every expected event happens, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A served fabric, a manager on it, and a folder for both.
-struct Running {
+pub(crate) struct Running {
     /// The name of the simulator's sockets.
     server: String,
     sim: Child,
-    sm: Child,
-    folder: PathBuf,
+    pub(crate) sm: Child,
+    pub(crate) folder: PathBuf,
 }
 
 impl Running {
     /// Starts both; `options` of the manager may name files of the folder as `@name`.
-    fn start(name: &str, options: &[&str], files: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(name: &str, options: &[&str], files: &[(&str, &str)]) -> Self {
         Self::start_on("ring:switches=4,hosts=1", name, options, files)
+    }
+
+    /// As [`start`](Self::start), where a shell does `before` in the process that becomes the manager.
+    pub(crate) fn start_after(before: &str, name: &str, options: &[&str]) -> Self {
+        Self::start_by(before, "ring:switches=4,hosts=1", name, options, &[])
     }
 
     /// As [`start`](Self::start), on another fabric.
     fn start_on(fabric: &str, name: &str, options: &[&str], files: &[(&str, &str)]) -> Self {
+        Self::start_by("", fabric, name, options, files)
+    }
+
+    fn start_by(
+        before: &str,
+        fabric: &str,
+        name: &str,
+        options: &[&str],
+        files: &[(&str, &str)],
+    ) -> Self {
         let folder = std::env::temp_dir().join(format!("ib-control-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         for (file, text) in files {
             fs::write(folder.join(file), text).unwrap();
         }
         let server = format!("control-{name}-{}", std::process::id());
-        let ib = || {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_ib"));
+        let ib = |before: &str| {
+            let program = env!("CARGO_BIN_EXE_ib");
+            let mut command = Command::new("sh");
+            let script = format!("{before}\nexec \"$0\" \"$@\"");
+            command.args(["-c", &script, program]);
             command.stdin(Stdio::piped()).stderr(Stdio::piped());
             command.stdout(Stdio::piped()).current_dir(&folder);
             command
         };
-        let mut sim = ib()
+        let mut sim = ib("")
             .args(["sim", "--fabric", fabric, "--socket", &server])
             .spawn()
             .unwrap();
         let device = format!("sim:{server}");
         let begun = Instant::now();
         let sm = loop {
-            let mut sm = ib()
+            let mut sm = ib(before)
                 .args(["sm", "--control", "socket", "--device", &device])
                 .args(options)
                 .spawn()
@@ -79,7 +97,7 @@ impl Running {
     }
 
     /// The answer to one command after `json `.
-    fn ask(&self, order: &str) -> serde_json::Value {
+    pub(crate) fn ask(&self, order: &str) -> serde_json::Value {
         let mut stream = UnixStream::connect(self.socket()).unwrap();
         writeln!(stream, "json {order}").unwrap();
         let mut line = String::new();
@@ -87,7 +105,7 @@ impl Running {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{order}: {error}: {line}"))
     }
 
-    fn wait_for(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+    pub(crate) fn wait_for(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !holds(self) {
             assert!(
@@ -99,7 +117,7 @@ impl Running {
         }
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.sm.id().to_string();
         let sent = Command::new("kill").args(["-s", name, &pid]).status();
         assert!(sent.unwrap().success());
@@ -116,7 +134,7 @@ impl Drop for Running {
     }
 }
 
-fn is_up(running: &Running) -> bool {
+pub(crate) fn is_up(running: &Running) -> bool {
     let status = running.ask("status");
     status["up"] == true && status["phase"] == "waiting"
 }
@@ -187,6 +205,7 @@ fn hangup_reads_the_configuration_again_and_usr1_writes_the_dump_files() {
         message.contains("nothing changes: opensm.conf:1"),
         "{message}"
     );
+    assert_eq!(refused["refused"], true);
     write("sm_priority 7\ndump_files_dir dump\n");
     running.signal("HUP");
     running.wait_for("priority 7", |running| {

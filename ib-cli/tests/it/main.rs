@@ -9,5 +9,6 @@ mod diagnostics;
 mod files;
 mod golden;
 mod input;
+mod mishaps;
 mod reports;
 mod shell;
