@@ -39,6 +39,9 @@ use crate::registrations::Registrations;
 const DELAY: Duration = Duration::from_millis(100);
 /// Pause before the master asks a standby again that stopped answering or was not ready.
 const PAUSE: Duration = Duration::from_secs(2);
+/// Time for which a standby keeps the state of the master before its present one. The present one needs a sweep until it
+/// replicates; if it dies before, the older state is what is left.
+const KEPT_FOR: Duration = Duration::from_secs(60);
 /// Number of consecutive failures after which a standby counts as one that does not support the class.
 const MAX_FAILURES: u8 = 5;
 /// Maximum number of entries that a standby holds; a larger update is discarded.
@@ -96,6 +99,8 @@ struct Replica {
     epoch: u64,
     sequence: u64,
     entries: BTreeMap<Key, Entry>,
+    /// When it is discarded, if another manager is the master now that has sent nothing yet.
+    expires: Option<Instant>,
 }
 
 /// Replication, both as master and as standby.
@@ -229,10 +234,22 @@ impl Replication {
         }
     }
 
-    /// This manager is no longer the master: transfers continue, but no new one begins.
-    pub(crate) fn retire(&mut self) {
+    /// This manager is no longer the master: transfers continue, but no new one begins. What it told its standby managers
+    /// it keeps itself for a while, in case the next master dies before it has sent anything.
+    pub(crate) fn retire(&mut self, now: Instant) {
         self.peers.clear();
-        self.slots.clear();
+        let slots = core::mem::take(&mut self.slots).into_iter();
+        let entries: BTreeMap<Key, Entry> = slots
+            .filter_map(|(key, slot)| Some((key, slot.entry?)))
+            .collect();
+        if !entries.is_empty() {
+            self.replica = Some(Replica {
+                master: Guid::NONE,
+                entries,
+                expires: Some(now.saturating_add(KEPT_FOR)),
+                ..Replica::default()
+            });
+        }
         self.removed = 0;
         self.version = None;
         self.due = None;
@@ -258,21 +275,28 @@ impl Replication {
         self.last_master
     }
 
-    /// The registrations that the last master sent before this manager took over; `None` if it sent none.
+    /// The registrations that the last master sent before this manager took over, or the master before it if the last
+    /// one had no time to; `None` if there are none.
     pub(crate) fn take_replica(&mut self, now: Instant) -> Option<Registrations> {
         self.last_master = None;
+        self.expire(now);
         let replica = self.replica.take()?;
         Some(entry::registrations(replica.entries.values(), now))
     }
 
-    /// Discards the replica of another master.
-    pub(crate) fn stand_by_for(&mut self, master: Guid) {
+    /// Takes updates from this master. The replica of another one is kept for a while.
+    pub(crate) fn stand_by_for(&mut self, now: Instant, master: Guid) {
         self.last_master = Some(master);
-        if self
-            .replica
-            .as_ref()
-            .is_some_and(|held| held.master != master)
-        {
+        if let Some(held) = self.replica.as_mut().filter(|held| held.master != master) {
+            held.expires.get_or_insert(now.saturating_add(KEPT_FOR));
+        }
+        self.expire(now);
+    }
+
+    /// Discards a replica that is too old.
+    fn expire(&mut self, now: Instant) {
+        let expires = self.replica.as_ref().and_then(|held| held.expires);
+        if expires.is_some_and(|expires| expires <= now) {
             self.replica = None;
         }
     }
@@ -300,6 +324,7 @@ impl Replication {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant, own: Own, master: Option<Guid>) {
+        self.expire(now);
         self.window.handle_timeout(now);
         self.rmpp.handle_timeout(now);
         self.on_transfers(now, own, master);
@@ -496,6 +521,14 @@ impl Replication {
             return;
         };
         if header.sm_key() != own.sm_key || header.master() != master {
+            return;
+        }
+        // Before a handover two updates are on their way at once, and the older one may arrive last.
+        let is_older = self.replica.as_ref().is_some_and(|held| {
+            (held.master, held.epoch) == (master, header.epoch())
+                && held.sequence > header.sequence()
+        });
+        if is_older {
             return;
         }
         let mut replica = match self.replica.take() {

@@ -409,7 +409,7 @@ impl SubnetManager {
     }
 
     fn stand_by(&mut self, now: Instant, master: Guid) {
-        self.replication.stand_by_for(master);
+        self.replication.stand_by_for(now, master);
         let mut others = self.others.iter();
         let known = others.find(|(_, info)| info.guid() == master);
         let port = known.map(|&(port, _)| port);

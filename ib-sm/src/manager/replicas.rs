@@ -68,7 +68,7 @@ impl SubnetManager {
             self.replication.update(now, own, version, &all);
             self.replication.flush(now, own, to);
         }
-        self.replication.retire();
+        self.replication.retire(now);
     }
 
     /// Applies the registrations that the previous master replicated, before any table is written. Hosts are

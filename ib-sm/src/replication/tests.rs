@@ -1,5 +1,7 @@
 //! Two engines that the test connects by passing their datagrams.
 
+mod interleavings;
+
 use ib_mad::MadAddress;
 use ib_sa::{JoinState, McMemberRecord, ServiceRecord};
 use ib_wire::{Gid, Lid, Sl};
@@ -63,7 +65,7 @@ impl Pair {
             sent: 0,
             spoil: |_, mad| Some(mad),
         };
-        pair.standby.stand_by_for(MASTER);
+        pair.standby.stand_by_for(pair.now, MASTER);
         let address = MadAddress::gsi(Lid(2), Sl::ZERO);
         pair.master
             .set_peers(pair.now, &BTreeMap::from([(STANDBY, address)]));
@@ -256,4 +258,18 @@ fn any_bytes_are_refused_or_taken_without_a_panic() {
         assert!(cut.is_err(), "{length}");
     }
     assert!(message::read(&whole, Instant::ZERO).is_ok());
+}
+
+#[test]
+fn the_state_of_the_master_before_is_kept_for_a_minute() {
+    const NEXT: Guid = Guid(3);
+    for (seconds, held) in [(59, Some(members(3))), (60, None)] {
+        let mut pair = Pair::new();
+        pair.tell(1, &members(3));
+        pair.run(Duration::from_secs(5));
+        pair.standby.stand_by_for(pair.now, NEXT);
+        // The new master dies before it has sent anything.
+        pair.now = pair.now.saturating_add(Duration::from_secs(seconds));
+        assert_eq!(pair.held(), held);
+    }
 }
