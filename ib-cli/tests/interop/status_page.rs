@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A served fabric, a manager with a status page, and the address of the page.
 struct Site {
     sim: Child,
-    sm: Child,
+    sm: Option<Child>,
     address: String,
 }
 
@@ -33,7 +33,11 @@ impl Site {
             command
         };
         let serve = ["sim", "--fabric", fabric, "--socket", &name];
-        let sim = ib().args(serve).spawn().expect("ib runs");
+        let mut site = Self {
+            sim: ib().args(serve).spawn().expect("ib runs"),
+            sm: None,
+            address: String::new(),
+        };
         let device = format!("sim:{name}");
         let begun = Instant::now();
         loop {
@@ -46,7 +50,7 @@ impl Site {
             if let Some(address) = address {
                 // What else it says is read to the end, so that it never waits for a reader.
                 thread::spawn(move || lines.for_each(drop));
-                let site = Self { sim, sm, address };
+                (site.sm, site.address) = (Some(sm), address);
                 site.wait_for(|status| status["up"] == true && status["phase"] == "waiting");
                 return site;
             }
@@ -81,7 +85,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        for child in [&mut self.sm, &mut self.sim] {
+        for child in self.sm.iter_mut().chain([&mut self.sim]) {
             let _ = child.kill();
             let _ = child.wait();
         }
