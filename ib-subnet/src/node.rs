@@ -22,6 +22,8 @@ pub struct Node {
     trust: Trust,
     all_speeds: AllSpeeds,
     silent: bool,
+    /// Whether no cables led to the node when the routes were derived last.
+    cut_off: bool,
     /// Number of the walk in which the node was last read.
     read_in: u32,
     ports: Vec<Port>,
@@ -131,6 +133,7 @@ impl Node {
             trust: Trust::Given,
             all_speeds: AllSpeeds::Unasked,
             silent: false,
+            cut_off: false,
             read_in: 0,
         }
     }
@@ -176,6 +179,15 @@ impl Node {
     pub(crate) fn set_reach(&mut self, reach: Reach, found_via: Option<PortId>) -> bool {
         self.found_via = found_via;
         core::mem::replace(&mut self.reach, reach) != reach
+    }
+
+    /// Whether no cables led to the node when the routes were derived last: the stored route is broken.
+    pub(crate) const fn is_cut_off(&self) -> bool {
+        self.cut_off
+    }
+
+    pub(crate) const fn set_cut_off(&mut self, cut_off: bool) {
+        self.cut_off = cut_off;
     }
 
     /// Records that a request was not answered. Returns whether it is the first one since the last walk began.

@@ -346,8 +346,8 @@ impl Subnet {
         }
     }
 
-    /// Derives the directed routes from the cables again if a cable was removed since the last time,
-    /// breadth-first from the own node, ports in order.
+    /// Derives the directed routes from the cables again if a cable was removed since the last time, or if a node was
+    /// connected to which no cables led, breadth-first from the own node, ports in order.
     pub fn refresh_paths(&mut self) -> PathChanges {
         if !core::mem::take(&mut self.paths_stale) {
             return PathChanges::default();
@@ -398,9 +398,14 @@ impl Subnet {
                 queue.push_back(peer.node);
             }
         }
-        let nodes = self.nodes();
-        let unreachable = nodes.filter(|(id, _)| reached.get(id.index()) == Some(&false));
-        changes.unreachable = unreachable.map(|(id, _)| id).collect();
+        for ((id, node), reached) in (0..).map(NodeId).zip(&mut self.nodes).zip(reached) {
+            if let Some(node) = node {
+                node.set_cut_off(!reached);
+                if !reached {
+                    changes.unreachable.push(id);
+                }
+            }
+        }
         changes
     }
 
@@ -509,6 +514,8 @@ impl Subnet {
             if let Some(port) = self.port_mut(port) {
                 port.connect(other, walk);
             }
+            // Its route is the one by the cable that it had before.
+            self.paths_stale |= self.node(port.node).is_some_and(Node::is_cut_off);
         }
         true
     }

@@ -310,7 +310,7 @@ impl Walk {
         self.queue.push_front(read);
     }
 
-    /// Derives the directed routes again if a cable was removed. Reads in flight to the returned nodes were sent
+    /// Derives the directed routes again if a cable was removed, or if one leads again to a node that was cut off. Reads in flight to the returned nodes were sent
     /// along a route that has changed: they have to be [read again](Self::read_again).
     pub fn refresh_paths(&mut self, subnet: &mut Subnet) -> Vec<NodeId> {
         let changes = subnet.refresh_paths();
@@ -330,17 +330,12 @@ impl Walk {
         self.refresh_paths(subnet);
         let mut gone: Vec<NodeId> = Vec::new();
         for (id, node) in subnet.nodes() {
-            let missed = self.scope == Scope::Everything && !node.is_read_in(self.number);
-            if missed || self.outcome.unreachable.contains(&node.info().node_guid()) {
+            // A node that was cut off for a while and connected again by another cable is not gone.
+            let missed = self.scope == Scope::Everything || node.is_cut_off();
+            if missed && !node.is_read_in(self.number) {
                 gone.push(id);
             }
         }
-        // A node that was cut off for a while and connected again has been read anew.
-        gone.retain(|&id| {
-            subnet
-                .node(id)
-                .is_none_or(|node| !node.is_read_in(self.number))
-        });
         for id in gone {
             let mut peers = Vec::new();
             if let Some(node) = subnet.node(id) {
