@@ -172,11 +172,13 @@ fn a_guid_that_two_nodes_have_hides_nobody_else() {
     let (fabric, sim, thief) = with_odd_host("gen-ring-5", |sim, node| {
         sim.set_guid(node, guid).unwrap();
     });
-    let (found, _) = discover(&sim, fabric.first_host().unwrap());
+    let (found, events) = discover(&sim, fabric.first_host().unwrap());
     for (index, node) in fabric.nodes().iter_enumerated() {
         let is_there = found.fabric.node_by_guid(node.guid).is_some();
         assert!(is_there || index == thief, "{}", node.name);
     }
+    assert_eq!(found.duplicate_guids, [guid]);
+    assert!(events.contains(&DiscoveryEvent::DuplicateGuid { node_guid: guid }));
 }
 
 #[test]
