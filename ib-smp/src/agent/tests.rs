@@ -1,5 +1,6 @@
 //! Requests to the agents of a CA and of a switch; fixtures that the tests share.
 
+mod device;
 mod engine;
 mod links;
 mod m_key;

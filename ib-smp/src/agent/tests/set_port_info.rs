@@ -230,3 +230,160 @@ fn external_switch_ports_have_a_link_but_no_addresses() {
     wanted.set_lmc(Lmc::ZERO);
     assert_eq!(set_port(&mut sma, 0, &wanted).unwrap().lid(), Lid(8));
 }
+
+#[test]
+fn a_range_of_lids_begins_at_a_lid() {
+    let mut sma = ca();
+    let mut wanted = unchanged(&port_info());
+    wanted.set_lid(Lid(0)).set_lmc(Lmc::try_new(2).unwrap());
+    assert_eq!(
+        set_port(&mut sma, 0, &wanted),
+        Err(MadStatus::INVALID_FIELD_VALUE)
+    );
+}
+
+#[test]
+fn an_active_port_in_defer_stays_there() {
+    let defer = PortState::ACTIVE_DEFER;
+    assert_eq!(set_port_state(defer, PortState::ACTIVE), Ok(defer));
+    assert!(set_port_state(defer, PortState::ARMED).is_err());
+}
+
+#[test]
+fn violations_are_reset_by_zero_and_kept_by_anything_else() {
+    type Fields = [u16; 3];
+    let fields = |info: &PortInfo| -> Fields {
+        [
+            info.m_key_violations(),
+            info.p_key_violations(),
+            info.q_key_violations(),
+        ]
+    };
+    let counted = [7, 8, 9];
+    for zeroed in 0..8u8 {
+        let mut sma = ca();
+        let info = sma.port_info_mut(PortNum(1)).unwrap();
+        info.set_m_key_violations(7)
+            .set_p_key_violations(8)
+            .set_q_key_violations(9);
+        let written: Fields = [0, 1, 2].map(|at| if zeroed >> at & 1 == 1 { 0 } else { 0xffff });
+        let mut wanted = unchanged(&port_info());
+        wanted
+            .set_m_key_violations(written[0])
+            .set_p_key_violations(written[1])
+            .set_q_key_violations(written[2]);
+        let shown = set_port(&mut sma, 0, &wanted).unwrap();
+        let expected = [0, 1, 2].map(|at| if written[at] == 0 { 0 } else { counted[at] });
+        assert_eq!(fields(&shown), expected);
+    }
+}
+
+#[test]
+fn an_external_port_enforces_what_the_switch_can() {
+    let external = |inbound, outbound, raw_in, raw_out| PortKind::SwitchExternal {
+        inbound_enforcement: inbound,
+        outbound_enforcement: outbound,
+        filter_raw_inbound: raw_in,
+        filter_raw_outbound: raw_out,
+    };
+    for able in 0..16u8 {
+        let bit = |at: u8| able >> at & 1 == 1;
+        for asked in [false, true] {
+            let mut wanted = unchanged(&port_info());
+            wanted
+                .set_partition_enforcement_inbound(asked)
+                .set_partition_enforcement_outbound(asked)
+                .set_filter_raw_inbound(asked)
+                .set_filter_raw_outbound(asked);
+            let kind = external(bit(0), bit(1), bit(2), bit(3));
+            let new = crate::set_port_info(&port_info(), &wanted, kind, true).unwrap();
+            let shown = [
+                new.partition_enforcement_inbound(),
+                new.partition_enforcement_outbound(),
+                new.filter_raw_inbound(),
+                new.filter_raw_outbound(),
+            ];
+            assert_eq!(shown, [0, 1, 2, 3].map(|at| asked && bit(at)), "{able:04b}");
+        }
+    }
+}
+
+#[test]
+fn speeds_beyond_ndr_are_left_chosen_or_all() {
+    let mut now = port_info();
+    now.set_link_speed_ext_supported2(LinkSpeedsExt2::XDR)
+        .set_link_speed_ext_enabled2(LinkSpeedsExt2::XDR);
+    let set_to = |speed: LinkSpeedsExt2, before: LinkSpeedsExt2| {
+        let mut now = now;
+        now.set_link_speed_ext_enabled2(before);
+        let mut wanted = unchanged(&now);
+        wanted.set_link_speed_ext_enabled2(speed);
+        crate::set_port_info(&now, &wanted, PortKind::EndPort, true)
+            .map(|new| new.link_speed_ext_enabled2())
+    };
+    let (none, xdr) = (LinkSpeedsExt2::empty(), LinkSpeedsExt2::XDR);
+    assert_eq!(set_to(none, xdr), Ok(xdr));
+    assert_eq!(set_to(none, none), Ok(none));
+    assert_eq!(set_to(xdr, none), Ok(xdr));
+    assert_eq!(set_to(LinkSpeedsExt2::SET_TO_SUPPORTED, none), Ok(xdr));
+    assert!(set_to(LinkSpeedsExt2::from_bits_retain(2), none).is_err());
+}
+
+#[test]
+fn all_data_lanes_of_a_port_may_be_in_use() {
+    let mut wanted = unchanged(&port_info());
+    wanted.set_operational_vls(VlCap::VL0_7);
+    let shown = set_port(&mut ca(), 0, &wanted).unwrap();
+    assert_eq!(shown.operational_vls(), VlCap::VL0_7);
+}
+
+#[test]
+fn a_link_that_is_set_down_falls_into_its_default_state() {
+    for (default, expected) in [
+        (LinkDownDefaultState::SLEEP, PortPhysicalState::SLEEP),
+        (LinkDownDefaultState::POLLING, PortPhysicalState::POLLING),
+    ] {
+        let mut wanted = unchanged(&port_info());
+        wanted
+            .set_link_down_default_state(default)
+            .set_port_state(PortState::DOWN);
+        let shown = set_port(&mut ca(), 0, &wanted).unwrap();
+        assert_eq!(shown.port_physical_state(), expected);
+    }
+}
+
+#[test]
+fn extended_speeds_are_hidden_from_who_does_not_know_them() {
+    for hides in [false, true] {
+        let mut sma = ca();
+        if hides {
+            sma = sma.with_hidden_extended_speeds();
+        }
+        for knows in [false, true] {
+            let modifier = PortInfoModifier {
+                port: PortNum(1),
+                extended_speeds: knows,
+            };
+            let info = get(&mut sma, PortInfo::ID, modifier.bits()).unwrap();
+            let info = PortInfo::from_bytes(info);
+            let shown = !info.link_speed_ext_supported().is_empty();
+            assert_eq!(shown, knows || !hides, "{hides} {knows}");
+            assert_eq!(!info.link_speed_ext_enabled().is_empty(), shown);
+        }
+    }
+}
+
+#[test]
+fn only_the_management_port_of_a_switch_has_addresses() {
+    let mut sma = switch();
+    let mut wanted = unchanged(&port_info());
+    wanted.set_lid(Lid(40)).set_client_reregister(true);
+    assert_eq!(set_port(&mut sma, 0, &wanted).unwrap().lid(), Lid(40));
+    let port = PortNum::MANAGEMENT;
+    let told = [SmaEvent::Lid { port }, SmaEvent::ClientReregister { port }];
+    assert_eq!(events(&mut sma), told);
+    wanted.set_lid(Lid(41));
+    let shown = set_port(&mut sma, 3, &wanted).unwrap();
+    assert_eq!((shown.lid(), shown.client_reregister()), (Lid(5), false));
+    assert_eq!(events(&mut sma), []);
+}

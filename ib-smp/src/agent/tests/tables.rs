@@ -209,3 +209,211 @@ fn blocks_of_a_random_table_end_at_its_capacity() {
         assert_eq!(held(&mut sma, beyond), Err(MadStatus::INVALID_FIELD_VALUE));
     }
 }
+
+#[test]
+fn the_top_itself_is_forwarded_and_the_last_block_can_be_cleared() {
+    let mut sma = switch();
+    let id = LinearForwardingTable::ID;
+    set(&mut sma, id, 1, &[4; 64]).unwrap();
+    let mut info = *sma.switch().unwrap().info();
+    info.set_linear_fdb_top(Lid(100));
+    set(&mut sma, SwitchInfo::ID, 0, info.as_bytes()).unwrap();
+    assert_eq!(
+        sma.switch().unwrap().unicast_port(Lid(100)),
+        Some(PortNum(4))
+    );
+    assert_eq!(set(&mut sma, id, 1, &[255; 64]), Ok([255; 64]));
+    assert_eq!(sma.switch().unwrap().unicast_port(Lid(100)), None);
+}
+
+#[test]
+fn no_block_of_the_linear_table_is_for_multicast_lids() {
+    let mut info = SwitchInfo::default();
+    info.set_linear_fdb_cap(u16::MAX);
+    let mut sma = Sma::new_switch(
+        node_info(NodeType::SWITCH),
+        NodeDescription::default(),
+        info,
+        SmaPort::new(port_info(), Guid(0x10)),
+        [SmaPort::new(port_info(), Guid::NONE)],
+    );
+    let id = LinearForwardingTable::ID;
+    assert!(get(&mut sma, id, 767).is_ok());
+    assert_eq!(get(&mut sma, id, 768), Err(MadStatus::INVALID_FIELD_VALUE));
+}
+
+#[test]
+fn values_of_switch_info_are_checked() {
+    let mut sma = switch();
+    let invalid = Err(MadStatus::INVALID_FIELD_VALUE);
+    let before = *sma.switch().unwrap().info();
+    let mut set_info = |edit: fn(&mut SwitchInfo)| {
+        let mut info = before;
+        edit(&mut info);
+        set(&mut sma, SwitchInfo::ID, 0, info.as_bytes()).map(|_| ())
+    };
+    let cases: [(bool, fn(&mut SwitchInfo)); 9] = [
+        (true, |info| _ = info.set_multicast_fdb_top(Lid(0))),
+        (true, |info| _ = info.set_multicast_fdb_top(Lid(0xbfff))),
+        (true, |info| _ = info.set_multicast_fdb_top(Lid(0xc0ff))),
+        (false, |info| _ = info.set_multicast_fdb_top(Lid(0xc100))),
+        (false, |info| _ = info.set_multicast_fdb_top(Lid(0xbffe))),
+        (true, |info| _ = info.set_default_port(PortNum(20))),
+        (true, |info| _ = info.set_default_port(PortNum(255))),
+        (false, |info| _ = info.set_default_port(PortNum(21))),
+        (false, |info| {
+            _ = info.set_default_multicast_primary_port(PortNum(21));
+        }),
+    ];
+    for (index, (is_legal, edit)) in cases.into_iter().enumerate() {
+        let expected = if is_legal {
+            Ok(())
+        } else {
+            invalid.map(|_: ()| ())
+        };
+        assert_eq!(set_info(edit), expected, "{index}");
+    }
+}
+
+#[test]
+fn a_switch_without_optimised_forms_takes_pairs_alone() {
+    let mut info = SwitchInfo::default();
+    info.set_linear_fdb_cap(64);
+    let ports = (0..2).map(|_| SmaPort::new(port_info(), Guid::NONE));
+    let mut sma = Sma::new_switch(
+        node_info(NodeType::SWITCH),
+        NodeDescription::default(),
+        info,
+        SmaPort::new(port_info(), Guid(0x10)),
+        ports,
+    );
+    let (input, output) = (PortNum(1), PortNum(2));
+    let id = SlToVlMappingTable::ID;
+    let pair = SlToVlModifier::Pair { input, output }.bits();
+    assert!(set(&mut sma, id, pair, &[0x11; 8]).is_ok());
+    for optimised in [
+        SlToVlModifier::AllInputs { output },
+        SlToVlModifier::AllOutputs { input },
+        SlToVlModifier::All,
+    ] {
+        let done = set(&mut sma, id, optimised.bits(), &[0x11; 8]);
+        assert_eq!(done, Err(MadStatus::INVALID_FIELD_VALUE), "{optimised:?}");
+    }
+}
+
+#[test]
+fn arbitration_tables_have_the_halves_that_their_capacities_fill() {
+    use VlArbitrationHalf as H;
+    for (low, high, expected) in [
+        (0, 0, [false, false, false, false]),
+        (1, 32, [true, false, true, false]),
+        (32, 33, [true, false, true, true]),
+        (33, 0, [true, true, false, false]),
+        (64, 64, [true, true, true, true]),
+    ] {
+        let mut sma = ca();
+        let info = sma.port_info_mut(PortNum(1)).unwrap();
+        info.set_vl_arbitration_low_cap(low)
+            .set_vl_arbitration_high_cap(high);
+        let halves = [H::LowFirst, H::LowSecond, H::HighFirst, H::HighSecond];
+        let port = PortNum(0);
+        let answered = halves.map(|half| {
+            let modifier = VlArbitrationModifier { half, port };
+            get(&mut sma, VlArbitrationTable::ID, modifier.bits()).is_ok()
+        });
+        assert_eq!(answered, expected, "{low} {high}");
+    }
+}
+
+#[test]
+fn arbitration_begins_with_lane_0_before_the_others() {
+    let sma = ca();
+    let port = sma.port(PortNum(1)).unwrap();
+    let weights = |half| -> Vec<(u8, u8)> {
+        let table = port.vl_arbitration(half);
+        let entries = (0..16).filter_map(|at| table.vl_weight_block(at));
+        entries
+            .map(|entry| (entry.vl().bits(), entry.weight()))
+            .collect()
+    };
+    let (low, high) = (
+        weights(VlArbitrationHalf::LowFirst),
+        weights(VlArbitrationHalf::HighFirst),
+    );
+    assert_eq!((low[0], high[0]), ((0, 0), (0, 4)));
+    for vl in 1..15 {
+        assert_eq!(
+            (low[usize::from(vl)], high[usize::from(vl)]),
+            ((vl, 4), (vl, 0))
+        );
+    }
+    assert_eq!((low[15], high[15]), ((0, 0), (0, 0)));
+}
+
+#[test]
+fn keys_of_port_0_are_as_many_as_the_node_holds() {
+    let mut sma = switch();
+    let id = PartitionKeyTable::ID;
+    let at = |port, block| {
+        let port = PortNum(port);
+        PKeyModifier { port, block }.bits()
+    };
+    // The node holds 40 keys, an external port 8.
+    assert!(get(&mut sma, id, at(0, 1)).is_ok());
+    assert!(get(&mut sma, id, at(5, 0)).is_ok());
+    for beyond in [at(0, 2), at(5, 1)] {
+        assert_eq!(
+            get(&mut sma, id, beyond),
+            Err(MadStatus::INVALID_FIELD_VALUE)
+        );
+    }
+}
+
+#[test]
+fn the_guids_of_a_port_end_at_its_capacity() {
+    let mut sma = ca();
+    for (capacity, answered) in [(8, [true, false]), (9, [true, true]), (0, [false, false])] {
+        sma.port_info_mut(PortNum(1))
+            .unwrap()
+            .set_guid_cap(capacity);
+        let blocks = [0, 1].map(|block| get(&mut sma, GuidInfo::ID, block).is_ok());
+        assert_eq!(blocks, answered, "{capacity}");
+    }
+}
+
+#[test]
+fn a_request_by_one_port_of_an_adapter_names_the_other() {
+    let mut sma = ca();
+    for (number, lid) in [(1, 5), (2, 9)] {
+        let info = sma.port_info_mut(PortNum(number)).unwrap();
+        info.set_lid(Lid(lid));
+    }
+    for (modifier, lid) in [(0, 5), (1, 5), (2, 9)] {
+        let info = PortInfo::from_bytes(get(&mut sma, PortInfo::ID, modifier).unwrap());
+        assert_eq!(info.lid(), Lid(lid), "{modifier}");
+    }
+    assert_eq!(
+        get(&mut sma, PortInfo::ID, 3),
+        Err(MadStatus::INVALID_FIELD_VALUE)
+    );
+}
+
+#[test]
+fn attributes_that_a_port_does_not_announce_are_unsupported() {
+    let mut sma = ca();
+    let unsupported = Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
+    assert_eq!(get(&mut sma, HierarchyInfo::ID, 0), unsupported);
+    assert_eq!(set(&mut sma, NoticeSm::ID, 0, &[0; 64]), unsupported);
+    assert_eq!(get(&mut sma, NoticeSm::ID, 0), unsupported);
+    assert!(get(&mut sma, VendorDiag::ID, 0).is_ok());
+    assert_eq!(
+        get(&mut sma, VendorDiag::ID, 1),
+        Err(MadStatus::INVALID_FIELD_VALUE)
+    );
+    let info = sma.port_info_mut(PortNum(1)).unwrap();
+    info.set_capability_mask(CapabilityMask::IS_HIERARCHY_INFO_SUPPORTED);
+    assert_eq!(get(&mut sma, HierarchyInfo::ID, 1), Ok([0; 64]));
+    assert_eq!(set(&mut sma, HierarchyInfo::ID, 1, &[3; 64]), Ok([3; 64]));
+    assert_eq!(get(&mut sma, HierarchyInfo::ID, 1), Ok([3; 64]));
+    assert_eq!(get(&mut sma, HierarchyInfo::ID, 2), Ok([0; 64]));
+}

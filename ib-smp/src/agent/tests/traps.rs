@@ -152,3 +152,67 @@ fn traps_that_nobody_represses_stay_few() {
     }
     assert_eq!(std::iter::from_fn(|| sma.poll_transmit(T0)).count(), 8);
 }
+
+#[test]
+fn a_trap_goes_on_the_service_level_of_the_master_as_often_as_it_may() {
+    let mut sma = switch();
+    sma.limit_traps(3);
+    let info = sma.port_info_mut(PortNum::MANAGEMENT).unwrap();
+    info.set_master_sm_sl(Sl::from_low_bits(6));
+    let mut notice = NoticeSm::default();
+    notice.set_trap_number(0x1234).set_issuer_lid(Lid(5));
+    sma.raise(T0, PortNum::MANAGEMENT, &notice);
+    sma.link_down(T0, PortNum(4));
+    let mut now = T0;
+    let mut sent = Vec::new();
+    while let Some(at) = sma.poll_timeout() {
+        assert!(sent.len() < 10, "{sent:?}");
+        now = now.max(at);
+        while let Some(trap) = sma.poll_transmit(now) {
+            assert_eq!(trap.mad.address.sl, Sl::from_low_bits(6));
+            sent.push(trap_of(&trap).0);
+        }
+    }
+    let (own, link) = (TrapNumber(0x1234), TrapNumber::LINK_STATE_CHANGE);
+    assert_eq!(sent, [own, link, own, link, own, link]);
+}
+
+#[test]
+fn traps_name_who_they_are_from() {
+    for (type_, producer) in [
+        (NodeType::CA, ProducerType::CA),
+        (NodeType::ROUTER, ProducerType::ROUTER),
+    ] {
+        let ports = [SmaPort::new(port_info(), Guid(0x11))];
+        let mut sma = Sma::new(node_info(type_), NodeDescription::default(), ports);
+        let port = PortNum(1);
+        let packet = KeyViolation {
+            slid: Lid(2),
+            dlid: Lid(5),
+            sl: Sl::ZERO,
+            source_qp: Qpn::try_new(7).unwrap(),
+            dest_qp: Qpn::try_new(8).unwrap(),
+            gids: None,
+        };
+        sma.p_key_violation(T0, port, PKey(0x8001), &packet);
+        let (number, notice, _) = trap_of(&sma.poll_transmit(T0).unwrap());
+        assert_eq!(number, TrapNumber::BAD_P_KEY);
+        assert_eq!(notice.producer_type(), producer.bits());
+        assert_eq!(notice.type_(), NoticeType::SECURITY);
+    }
+}
+
+#[test]
+fn a_port_without_a_lid_or_a_master_sends_no_trap() {
+    let cases: [fn(&mut PortInfo); 3] = [
+        |info| _ = info.set_lid(Lid(0)),
+        |info| _ = info.set_master_sm_lid(Lid(0)),
+        |info| _ = info.set_capability_mask(CapabilityMask::empty()),
+    ];
+    for (index, edit) in cases.into_iter().enumerate() {
+        let mut sma = switch();
+        edit(sma.port_info_mut(PortNum::MANAGEMENT).unwrap());
+        sma.link_down(T0, PortNum(4));
+        assert_eq!(sma.poll_transmit(T0), None, "{index}");
+    }
+}
