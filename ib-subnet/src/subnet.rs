@@ -580,3 +580,6 @@ impl Subnet {
         self.node_mut(port.node)?.port_mut(port.port)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,6 +116,23 @@ fn guids_name_nodes_and_end_ports() {
 }
 
 #[test]
+fn what_node_info_says_is_what_it_said_last() {
+    let mut lab = walked_line();
+    lab.edit(|_, smp| {
+        change(smp, |info: &mut NodeInfo| {
+            info.set_revision(0x77);
+        });
+        true
+    });
+    lab.everything();
+    assert!(
+        lab.subnet
+            .nodes()
+            .all(|(_, node)| node.info().revision() == 0x77)
+    );
+}
+
+#[test]
 fn a_changed_port_guid_is_found_and_the_old_one_is_not() {
     let mut lab = walked_line();
     let at = lab.real("host00001 HCA-1", 1);
@@ -237,6 +254,9 @@ fn a_silent_device_is_reported_once_and_asked_again_by_the_next_walk() {
         .filter(|(read, _)| read.target.port().map(|port| port.node) == Some(t1));
     let asked: Vec<_> = asked.map(|(read, _)| read.attribute).collect();
     assert!(!asked.contains(&PortInfo::ID), "{asked:?}");
+    // Its hosts may be there, so each walk for changes asks behind its ports.
+    assert!(lab.record("t1", 3).is_neighbor_silent());
+    assert!(!lab.record("t1", 1).is_neighbor_silent());
     lab.honest();
     // Its hosts were not found.
     let found = lab.everything().findings;

@@ -449,6 +449,17 @@ fn two_nodes_of_one_guid_are_reported_and_the_first_is_kept() {
     let asked = lab.reads(NodeInfo::ID);
     assert!(asked.contains(&(ReadTarget::Port(t1), 0)), "{asked:?}");
     assert!(lab.subnet.is_steady(t1.node));
+    // One such question is enough, however many such hosts there are.
+    let third = lab.real("host00003 HCA-1", 1);
+    lab.sim.with(|sim| sim.set_guid(third.node, guid).unwrap());
+    lab.everything();
+    let asked = lab.reads(NodeInfo::ID).into_iter();
+    assert_eq!(
+        asked
+            .filter(|read| *read == (ReadTarget::Port(t1), 0))
+            .count(),
+        1
+    );
     // A partial walk leaves that to a walk of everything.
     let walked = lab.ports(&[before.0]);
     assert!(walked.outcome.inconsistent);
