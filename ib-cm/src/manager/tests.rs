@@ -9,3 +9,4 @@ mod lab;
 mod limits;
 mod peer;
 mod resolve;
+mod strangers;
