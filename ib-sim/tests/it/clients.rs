@@ -3,13 +3,19 @@
 
 use std::time::Duration;
 
-use ib_mad::{MadHeader, Method, MgmtClass, RmppData, RmppType};
-use ib_smp::{CapabilityMask, PortInfo};
+use ib_mad::{Attribute, MadHeader, MadStatus, Method, MgmtClass, RmppData, RmppType};
+use ib_smp::{
+    CapabilityMask, LinearForwardingTable, MftModifier, MulticastForwardingTable, PortInfo,
+    SmpDirected, SwitchInfo,
+};
 use ib_transport::ibsim::{Control, Datagram, control_type};
 use ib_wire::{Guid, Lid};
 use zerocopy::FromZeros;
 
-use ib_testkit::worked_traces::server::{RawClient, Running};
+use ib_testkit::worked_traces::{
+    path,
+    server::{RawClient, Running},
+};
 
 /// Whether the port that a client is attached to says that a subnet manager is there.
 fn is_sm(client: &RawClient) -> bool {
@@ -183,5 +189,42 @@ fn a_receiver_learns_the_length_of_an_answer() {
             told,
             "{last} {payload_length} {said}"
         );
+    }
+}
+
+#[test]
+fn all_lids_can_be_forwarded_over_the_socket() {
+    // As `sized_for` sets them for a fabric that needs them.
+    let server = Running::with(|options| {
+        options.sim.linear_fdb_cap = 0xc000;
+        options.sim.multicast_fdb_cap = 0x3fff;
+    });
+    let mut client = server.attach("H");
+    let to_switch = path(&[1]);
+    let mut get = |id, modifier| {
+        let request = SmpDirected::new(Method::GET, id, modifier, &to_switch);
+        client.ask(&request).unwrap()
+    };
+    let info = get(SwitchInfo::ID, 0);
+    let (info, _) = SwitchInfo::parse(info.smp_data(), 0).unwrap();
+    assert_eq!(
+        (info.linear_fdb_cap(), info.multicast_fdb_cap()),
+        (0xc000, 0x3fff)
+    );
+    let refused = get(LinearForwardingTable::ID, 768).status();
+    assert_eq!(refused, MadStatus::INVALID_FIELD_VALUE);
+    let last_group = MftModifier {
+        position: 0,
+        block: 511,
+    };
+    for (id, modifier) in [
+        (LinearForwardingTable::ID, 767),
+        (MulticastForwardingTable::ID, last_group.bits()),
+    ] {
+        let mut request = SmpDirected::new(Method::SET, id, modifier, &to_switch);
+        request.set_smp_data(&[1; 64]);
+        assert!(client.ask(&request).unwrap().status().is_ok(), "{id}");
+        let request = SmpDirected::new(Method::GET, id, modifier, &to_switch);
+        assert_eq!(client.ask(&request).unwrap().smp_data(), &[1; 64], "{id}");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ib_mad::{Attribute, Mad, MadAddress, Method};
+use ib_mad::{Attribute, Mad, Method};
 use ib_routing::Fabric;
 use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_smp::{NodeInfo, SmpDirected};
@@ -220,20 +220,20 @@ pub struct Client {
 impl Client {
     /// The GUID of the node at the end of a route.
     pub fn guid(&mut self, ports: &[u8]) -> Option<Guid> {
-        let mut mad = Mad::new(MadAddress::DIRECTED);
-        mad.bytes = *SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(ports)).as_bytes();
+        let request = SmpDirected::new(Method::GET, NodeInfo::ID, 0, &path(ports));
+        let smp = self.ask(&request)?;
+        let info = NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap());
+        Some(info.node_guid())
+    }
+
+    /// The answer to a request; `None`: the server returned it.
+    pub fn ask(&mut self, request: &SmpDirected) -> Option<SmpDirected> {
         let now = self.clock.now();
-        self.port.send(now, &mad).unwrap();
+        self.port.send(now, &request.to_mad()).unwrap();
         let deadline = now + Duration::from_secs(2);
-        match receive(&mut self.port, &self.clock, Some(deadline))
-            .unwrap()
-            .1?
-        {
-            Received::Mad(mad) => {
-                let smp = SmpDirected::from_bytes(mad.bytes);
-                let info = NodeInfo::from_bytes(*smp.smp_data().first_chunk().unwrap());
-                Some(info.node_guid())
-            }
+        let received = receive(&mut self.port, &self.clock, Some(deadline)).unwrap();
+        match received.1? {
+            Received::Mad(mad) => Some(SmpDirected::from_bytes(mad.bytes)),
             Received::Returned(_) => None,
         }
     }
