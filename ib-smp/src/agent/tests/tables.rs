@@ -252,7 +252,8 @@ fn values_of_switch_info_are_checked() {
         edit(&mut info);
         set(&mut sma, SwitchInfo::ID, 0, info.as_bytes()).map(|_| ())
     };
-    let cases: [(bool, fn(&mut SwitchInfo)); 9] = [
+    type Case = (bool, fn(&mut SwitchInfo));
+    let cases: [Case; 9] = [
         (true, |info| _ = info.set_multicast_fdb_top(Lid(0))),
         (true, |info| _ = info.set_multicast_fdb_top(Lid(0xbfff))),
         (true, |info| _ = info.set_multicast_fdb_top(Lid(0xc0ff))),
