@@ -3,7 +3,8 @@
 //! Linux with Debian's packages `ibsim-utils` and `libumad2sim0`; a missing one fails the test.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -25,16 +26,39 @@ impl Ibsim {
     /// # Errors
     /// If it is not installed or does not come up within 15 seconds; the error holds what it printed.
     pub fn start(file: &Path) -> io::Result<Self> {
+        Self::launch(file, &["-s", "-n"], Stdio::null())
+    }
+
+    /// As [`start`](Self::start), with a [`console`](Self::console).
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with_console(file: &Path) -> io::Result<Self> {
+        Self::launch(file, &["-s"], Stdio::piped())
+    }
+
+    /// Gives the console a line; it is carried out some time later.
+    ///
+    /// # Errors
+    /// If there is no console, or it does not read.
+    pub fn console(&mut self, line: &str) -> io::Result<()> {
+        let console = self.child.stdin.as_mut();
+        let console = console.ok_or_else(|| io::Error::other("started without a console"))?;
+        writeln!(console, "{line}")
+    }
+
+    fn launch(file: &Path, options: &[&str], console: Stdio) -> io::Result<Self> {
         let name = unique_name();
         let directory = std::env::temp_dir().join(&name);
         fs::create_dir_all(&directory)?;
         let log = directory.join("ibsim.log");
         let child = Command::new("ibsim")
-            .args(["-s", "-n", "-N", "16384", "-S", "4096", "-P", "262144"])
+            .args(options)
+            .args(["-N", "16384", "-S", "4096", "-P", "262144"])
             .arg(file)
             .env("IBSIM_SOCKNAME", &name)
             .current_dir(&directory)
-            .stdin(Stdio::null())
+            .stdin(console)
             .stdout(fs::File::create(&log)?)
             .stderr(Stdio::null())
             .spawn()

@@ -1,9 +1,14 @@
 //! The diagnostics beside infiniband-diags on every fabric, each on an ibsim and under an OpenSM of its own.
 //!
 //! The subnet is read once, into a snapshot, from which `ib` answers; what depends on the port that a program sits on is
-//! read live. ibnetdiscover is compared in `discover`, ibqueryerrors in `diag`, every attribute and record in `query`.
+//! read live. ibnetdiscover is compared in `discover`, every attribute and record in `query`.
 
-use std::{collections::BTreeSet, path::Path, process::Command};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use ib_routing::format::{ibnetdiscover, lfts};
 use ib_testkit::data::fabric_file as fabric;
@@ -11,6 +16,7 @@ use ib_wire::PortNum;
 use serde_json::Value;
 
 use crate::{
+    diag,
     peers::{fabrics, ib, printed, printed_by_peer},
     query::{NODE_INFO, PORT_INFO},
     subnet::{PATIENCE, Subnet, line},
@@ -35,6 +41,7 @@ fn compare_each<'a>(files: impl Iterator<Item = &'a std::path::PathBuf>) {
         taken.links();
         taken.own_ports();
         taken.counters();
+        taken.errors();
         taken.attributes();
         taken.records();
     }
@@ -63,11 +70,44 @@ struct Taken {
     /// Name of the fabric, for messages.
     name: String,
     nodes: Vec<Value>,
+    /// What ibqueryerrors prints.
+    errors: String,
+}
+
+/// Makes ports of the first and the last switch count errors. Returns what ibqueryerrors says of them.
+fn count_errors(subnet: &mut Subnet, file: &Path) -> String {
+    let topology = std::fs::read_to_string(file).expect("the file is text");
+    let topology = ibnetdiscover::read(&topology).expect("a fabric").fabric;
+    let switches = topology
+        .nodes()
+        .iter()
+        .filter(|node| node.type_.is_switch());
+    let names: Vec<&str> = switches.map(|node| node.name.as_str()).collect();
+    let ends = [
+        (names.first(), "SymbolErrorCounter=1200"),
+        (names.last(), "LinkDownedCounter=25"),
+    ];
+    for (switch, counter) in ends {
+        let switch = switch.expect("every fabric has a switch");
+        let line = format!("PerformanceSet \"{switch}\"[1] PortCounters.{counter}");
+        subnet.ibsim.console(&line).expect("it reads its console");
+    }
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        // Status 1 says that there are errors.
+        let output = subnet.ibsim.client("ibqueryerrors", &subnet.node).output();
+        let output = output.expect("ibqueryerrors is installed");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if text.contains("LinkDownedCounter == 25") || Instant::now() > patience {
+            return text;
+        }
+    }
 }
 
 impl Taken {
     fn of(file: &Path) -> Self {
-        let subnet = Subnet::up_file(file);
+        let mut subnet = Subnet::up_file(file);
+        let errors = count_errors(&mut subnet, file);
         let path = subnet.ibsim.file("taken");
         let path = path.to_str().expect("the path is text").to_owned();
         let snapshot = ["snapshot", &path, "--timeout", PATIENCE];
@@ -76,6 +116,7 @@ impl Taken {
             subnet,
             path,
             name: file.display().to_string(),
+            errors,
             nodes: Vec::new(),
         };
         let nodes = taken.json(&["nodes"]);
@@ -325,6 +366,16 @@ impl Taken {
         assert!(compared >= 10, "{name}: {theirs}");
     }
 
+    /// The errors beside ibqueryerrors, which leaves those below its thresholds out.
+    fn errors(&self) {
+        let Self { name, errors, .. } = self;
+        let theirs = diag::errors(errors);
+        assert!(theirs.len() >= 2, "{name}: {errors}");
+        let ours = diag::counted(&self.json(&["perf", "--errors"]));
+        let missing: Vec<_> = theirs.difference(&ours).collect();
+        assert!(missing.is_empty(), "{name}: {missing:?}");
+    }
+
     /// NodeInfo and PortInfo beside smpquery and ibportstate.
     fn attributes(&self) {
         let Self { subnet, name, .. } = self;
@@ -347,7 +398,7 @@ impl Taken {
         subnet.same_text(block, tool, "portinfo 1 --direct 0,1", &PORT_INFO);
     }
 
-    /// The manager and two records beside sminfo and saquery.
+    /// The manager and a path beside sminfo and saquery.
     fn records(&self) {
         let Self { subnet, name, .. } = self;
         let own = subnet.query("portinfo");
@@ -367,26 +418,26 @@ impl Taken {
         let state = format!("state {}", ours["sm_state"]);
         assert!(text.contains(&state), "{name}: {text} {state}");
 
-        let node_record = [
-            ("sys_guid", "system_image_guid"),
-            ("port_num", "local_port_num"),
-            ("NodeDescription", "node_string"),
-            ("reserved", "reserved1"),
-        ];
         let lids = self.lids("ca");
         let (first, last) = (&lids[0], &lids[lids.len() - 1]);
-        let ours = format!("sa NodeRecord lid={last}");
-        subnet.same(&format!("saquery NR {last}"), &ours, &node_record);
-        // ibsim breaks an answer of several segments off, so one path is asked for.
-        let text = subnet.tool(&format!("saquery PR --slid {first} --dlid {last}"));
-        let field = |name: &str| {
-            let mut lines = text.lines().filter_map(line);
-            let found = lines.find(|(known, _)| *known == name);
-            found.map_or_else(|| panic!("{name}: {text}"), |(_, value)| value.to_owned())
-        };
         let path = subnet.query(&format!("sa PathRecord slid={first} dlid={last}"));
-        for key in ["slid", "dlid"] {
-            assert_eq!(path[key].to_string(), field(key), "{name}: {text}");
-        }
+        let ours = ["slid", "dlid"].map(|key| path[key].to_string());
+        assert_eq!(ours, [first.as_str(), last.as_str()], "{name}");
+        // ibsim breaks an answer of several segments off, so one path is asked for. It hands an answer that comes late to the
+        // next program in the slot, which saquery takes for its own: then it is asked again.
+        let tool = format!("saquery PR --slid {first} --dlid {last}");
+        let mut shown = (0..3).map(|_| {
+            let text = subnet.tool(&tool);
+            let fields = text.lines().filter_map(line);
+            let ends = fields.filter(|(key, _)| matches!(*key, "slid" | "dlid"));
+            let mut ends: Vec<(String, String)> = ends
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect();
+            ends.sort();
+            ends
+        });
+        let [slid, dlid] = ours;
+        let ours = [("dlid".to_owned(), dlid), ("slid".to_owned(), slid)];
+        assert!(shown.any(|theirs| theirs == ours), "{name}: {tool}");
     }
 }

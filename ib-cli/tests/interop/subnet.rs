@@ -45,7 +45,7 @@ impl Subnet {
     }
 
     pub(crate) fn up_file(file: &Path) -> Self {
-        let ibsim = Ibsim::start(file).expect("ibsim is installed");
+        let ibsim = Ibsim::start_with_console(file).expect("ibsim is installed");
         let node = first_ca(file);
         let mut opensm = ibsim.client("opensm", &node);
         opensm.args(["-f", "/dev/null"]);
