@@ -46,7 +46,7 @@ pub enum PortAction {
 /// The error for a text that names no action.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{found:?} is no action, expected enable, disable, reset, down, arm, active, speed=SPEED, width=WIDTH, vls=1|2|4|8|15 or mtu=256..4096"
+    "{found:?} is no action, expected enable, disable, reset, down, arm, active, speed=SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR, width=1x|2x|4x|8x|12x, vls=1|2|4|8|15 or mtu=256..4096"
 )]
 pub struct PortActionError {
     /// The text that was given.

@@ -173,7 +173,15 @@ impl Snapshot {
                 .node_guid
                 .map_or_else(String::new, |guid| guid.to_string());
             let path = silent.path.to_string();
-            let labels = [("guid", guid.as_str()), ("path", path.as_str())];
+            let in_front = self.in_front_of(&silent.path);
+            let name = in_front.map_or_else(String::new, |at| self.name(at.node));
+            let port = in_front.map_or_else(String::new, |at| at.port.to_string());
+            let labels = [
+                ("guid", guid.as_str()),
+                ("path", path.as_str()),
+                ("behind", name.as_str()),
+                ("behind_port", port.as_str()),
+            ];
             metrics.add(
                 "infiniband_silent_device",
                 "gauge",

@@ -188,6 +188,19 @@ impl Snapshot {
         })
     }
 
+    /// The last port on a directed route before the device at its end; `None` if the route leaves what was read, or has no
+    /// hop.
+    #[must_use]
+    pub fn in_front_of(&self, path: &DrPath) -> Option<PortRef> {
+        let mut node = self.own_port?.node;
+        let ports: Vec<PortNum> = path.ports().collect();
+        let (&last, way) = ports.split_last()?;
+        for &port in way {
+            node = self.port(PortRef { node, port })?.peer?.node;
+        }
+        Some(PortRef { node, port: last })
+    }
+
     /// Adds what subnet administration answered to a query for all its multicast groups, without the Q_Keys.
     pub fn set_groups(&mut self, mut records: Vec<McMemberRecord>) {
         for record in &mut records {

@@ -13,9 +13,10 @@ use ib_routing::{
     chassis::{self, Chassis},
     format::{dot, ibnetdiscover, node_list, port_report, slurm},
 };
+use ib_smp::DrPath;
 use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent, SilentPort};
 use ib_transport::{MonotonicClock, drive};
-use ib_wire::{Guid, MKey};
+use ib_wire::{Guid, MKey, PortNum};
 use serde::Serialize;
 
 use crate::{
@@ -127,9 +128,10 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
     }
     for silent in &found.silent {
         let path = &silent.path;
+        let behind = found.in_front_of(path).unwrap_or_default();
         match silent.node_guid {
-            Some(guid) => stderr::warn(format_args!("no answer from {guid} (at {path})")),
-            None => stderr::warn(format_args!("no answer from the node at {path}")),
+            Some(guid) => stderr::warn(format_args!("no answer from {guid} (at {path}{behind})")),
+            None => stderr::warn(format_args!("no answer from the node at {path}{behind}")),
         }
     }
     for guid in &found.duplicate_guids {
@@ -232,6 +234,20 @@ impl Found {
 
     fn text(&self) -> String {
         ibnetdiscover::write_nodes(&self.fabric, self.from, self.order.iter().copied())
+    }
+
+    /// The last port on a directed route before its end, as a part of a sentence.
+    fn in_front_of(&self, path: &DrPath) -> Option<String> {
+        let mut node = self.from?.node;
+        let ports: Vec<PortNum> = path.ports().collect();
+        let (last, way) = ports.split_last()?;
+        for &port in way {
+            node = self.fabric.port(PortRef { node, port })?.peer?.node;
+        }
+        Some(format!(
+            ", behind {}:{last}",
+            self.fabric.node(node).description
+        ))
     }
 
     fn document(&self) -> Document {

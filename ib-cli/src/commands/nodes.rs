@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     error::{CliError, Verdict},
-    output::{json, place, table::Table},
+    output::{json, place, stderr, table::Table},
     source::SourceArgs,
 };
 
@@ -76,9 +76,12 @@ pub fn run(args: NodesArgs, as_json: bool) -> Result<Verdict, CliError> {
     }
     table.print(&mut out)?;
     for silent in &snapshot.silent {
-        crate::output::stderr::warn(format_args!(
-            "the device at {} does not respond",
-            silent.path
+        let behind = snapshot.in_front_of(&silent.path);
+        let behind = behind.map(|at| format!(", behind {},", place::text(&snapshot, at)));
+        stderr::warn(format_args!(
+            "the device at {}{} does not respond",
+            silent.path,
+            behind.unwrap_or_default()
         ));
     }
     Ok(Verdict::of(snapshot.silent.is_empty()))

@@ -9,6 +9,7 @@ use std::{
 use ib_diag::{Contents, PortAction, PortChange, Snapshot};
 use ib_routing::PortRef;
 use ib_smp::PortInfo;
+use ib_subnet::active_speed;
 use ib_wire::MKey;
 use serde_json::{Map, Value, json};
 
@@ -194,6 +195,9 @@ impl Seen<'_> {
         if let Some(peer) = peer {
             writeln!(out, "other end: {}", place::text(self.snapshot, peer))?;
         }
+        let node = self.snapshot.node(self.at.node);
+        let extended = node.is_some_and(|node| node.has_extended_speeds(self.at.port));
+        let line = |info: &PortInfo| line(info, extended);
         writeln!(out, "before: {}", line(&self.before))?;
         if let Some((info, taken)) = result {
             let after = info.as_ref().map_or_else(|| "no answer".to_owned(), line);
@@ -205,8 +209,12 @@ impl Seen<'_> {
     }
 }
 
-/// States and width in a line.
-fn line(info: &PortInfo) -> String {
+/// States, width and speed in a line.
+fn line(info: &PortInfo, extended: bool) -> String {
     let (state, physical) = (info.port_state(), info.port_physical_state());
-    format!("{state}/{physical}, width {}", info.link_width_active())
+    let width = info.link_width_active();
+    let speed = active_speed(info, extended);
+    let speed = speed.map(|speed| format!(", speed {speed}"));
+    let speed = speed.unwrap_or_default();
+    format!("{state}/{physical}, width {width}{speed}")
 }

@@ -805,12 +805,28 @@ fn links_could_do_what_their_devices_can() {
 fn a_host_that_is_silent_is_said_where_it_is_missed() {
     let mut fabric = Fabric::start("gen-karyn-4-2");
     let console = &mut fabric.console;
-    writeln!(console, "Error \"H-0010000000000070\" 100").unwrap();
+    writeln!(console, "Silent \"H-0010000000000070\"").unwrap();
     let patience = Instant::now() + Duration::from_secs(20);
     while fabric.run(&["nodes"]).status.code() != Some(1) {
         assert!(Instant::now() < patience, "the console is not read");
         thread::sleep(Duration::from_millis(50));
     }
+    // Where to look: the port in front of the host.
+    let of_port = |key: &str| fabric.json(1, &["health"])["findings"][0][key].clone();
+    let behind = format!("{}:{}", of_port("name").as_str().unwrap(), of_port("port"));
+    for command in ["nodes", "discover"] {
+        let output = fabric.run(&[command]);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            text.contains(&format!("behind {behind}")),
+            "{command}: {text}"
+        );
+    }
+    let scraped = fabric.run(&["perf", "--prometheus"]);
+    let text = String::from_utf8_lossy(&scraped.stdout).into_owned();
+    let (name, port) = behind.rsplit_once(':').unwrap();
+    let labels = format!("behind=\"{name}\",behind_port=\"{port}\"}} 1");
+    assert!(text.contains(&labels), "{labels}: {text}");
     let links = fabric.run(&["links"]);
     let text = String::from_utf8_lossy(&links.stdout).into_owned();
     assert!(text.contains("(does not respond)"), "{text}");

@@ -2,9 +2,7 @@
 
 use alloc::{collections::BTreeMap, format, string::ToString as _, vec::Vec};
 
-use ib_routing::{NodeIdx, PortRef};
-use ib_smp::DrPath;
-use ib_wire::PortNum;
+use ib_routing::NodeIdx;
 
 use super::{Check, Checker, Finding, Location, Severity};
 use crate::difference::{NodeChange, difference};
@@ -29,7 +27,8 @@ fn silent(checker: &mut Checker<'_>) {
                 format!("the device at {} stopped responding", silent.path),
             ),
             None => {
-                let place = in_front(checker, &silent.path);
+                let in_front = snapshot.in_front_of(&silent.path);
+                let place = in_front.map_or_else(Location::default, |at| checker.place(at));
                 let message = format!("the device at {} does not respond", silent.path);
                 (place, message)
             }
@@ -38,31 +37,6 @@ fn silent(checker: &mut Checker<'_>) {
         let finding = Finding::new(Check::Silent, Severity::Error, place, message, action);
         checker.add(finding.value(silent.path.to_string()));
     }
-}
-
-/// The last port on a directed route before its end.
-fn in_front(checker: &Checker<'_>, path: &DrPath) -> Location {
-    let snapshot = checker.snapshot;
-    let Some(mut here) = snapshot.own_port.map(|own| own.node) else {
-        return Location::default();
-    };
-    let ports: Vec<PortNum> = path.ports().collect();
-    let Some((&last, way)) = ports.split_last() else {
-        return Location::of_node(snapshot, here);
-    };
-    for &port in way {
-        let peer = snapshot
-            .port(PortRef { node: here, port })
-            .and_then(|port| port.peer);
-        match peer {
-            Some(peer) => here = peer.node,
-            None => return Location::default(),
-        }
-    }
-    checker.place(PortRef {
-        node: here,
-        port: last,
-    })
 }
 
 fn firmware(checker: &mut Checker<'_>) {
