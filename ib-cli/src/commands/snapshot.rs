@@ -18,10 +18,10 @@ use crate::{
     source::{SourceArgs, elapsed},
 };
 
-/// Write nodes, cables, attributes, tables, counters and multicast groups of a subnet to one file.
+/// Write nodes, cables, attributes, tables and counters of a subnet to one file.
 ///
-/// Only reads: it may run beside any subnet manager, and clears nothing. Every command that reads a subnet takes
-/// the file by --from. Status 1 if a device does not respond.
+/// It holds the multicast groups too, if a subnet manager runs. Only reads: it may run beside any subnet manager, and
+/// clears nothing. Every command that reads a subnet takes the file by --from. Status 1 if a device does not respond.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SnapshotArgs {
