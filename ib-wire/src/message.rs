@@ -231,9 +231,9 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Verdict of a receiver on a packet.
+/// Disposition of a packet by its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PacketDisposition {
     /// It is the next one: its payload belongs at `offset` of the message.
     Accept {
         /// Bytes of the message before this payload.
@@ -295,19 +295,19 @@ impl Reassembly {
     ///
     /// Where an unreliable receiver finds packets lost before a First or Only packet, a second call
     /// with the same packet accepts it: the loss and the packet are two verdicts.
-    pub fn receive(&mut self, op_code: OpCode, psn: Psn, len: usize) -> Verdict {
+    pub fn receive(&mut self, op_code: OpCode, psn: Psn, len: usize) -> PacketDisposition {
         match psn.since(self.expected) {
             0 => {}
             _ if !self.reliable => return self.out_of_sequence(op_code, psn),
             ahead @ 1.. => {
-                return Verdict::Lost {
+                return PacketDisposition::Lost {
                     missing: ahead.unsigned_abs(),
                 };
             }
-            _ => return Verdict::Duplicate,
+            _ => return PacketDisposition::Duplicate,
         }
         let Some(position) = position(op_code) else {
-            return Verdict::Invalid;
+            return PacketDisposition::Invalid;
         };
         let Ok(len) = u32::try_from(len) else {
             return self.invalid();
@@ -332,12 +332,12 @@ impl Reassembly {
         self.kind = kind;
         let completes = matches!(position, Position::Last | Position::Only);
         self.received = (!completes).then_some(received);
-        Verdict::Accept { offset, completes }
+        PacketDisposition::Accept { offset, completes }
     }
 
     /// An unreliable receiver goes on from whatever number comes: no packet is sent to it twice, and a
     /// sender that starts again may start at an earlier number (IBA vol. 1, 9.8.2.2).
-    fn out_of_sequence(&mut self, op_code: OpCode, psn: Psn) -> Verdict {
+    fn out_of_sequence(&mut self, op_code: OpCode, psn: Psn) -> PacketDisposition {
         let missing = psn.bits().wrapping_sub(self.expected.bits());
         // The rest of the current message is of no use; a new one may begin here.
         self.received = None;
@@ -345,18 +345,18 @@ impl Reassembly {
             Some(Position::First | Position::Only) => psn,
             _ => psn.add(1),
         };
-        Verdict::Lost {
+        PacketDisposition::Lost {
             missing: Psn::new(missing).bits(),
         }
     }
 
     /// A reliable receiver stays where it is, an unreliable one drops the message and goes on.
-    fn invalid(&mut self) -> Verdict {
+    fn invalid(&mut self) -> PacketDisposition {
         if !self.reliable {
             self.received = None;
             self.expected = self.expected.add(1);
         }
-        Verdict::Invalid
+        PacketDisposition::Invalid
     }
 }
 

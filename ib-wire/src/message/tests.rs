@@ -19,7 +19,7 @@ fn put_together(segments: Segments<'_>, transport: Transport, mtu: Mtu, len: usi
     let count = segments.len();
     for (index, segment) in segments.enumerate() {
         let verdict = receiver.receive(segment.op_code, segment.psn, segment.payload.len());
-        let Verdict::Accept { offset, completes } = verdict else {
+        let PacketDisposition::Accept { offset, completes } = verdict else {
             panic!("{verdict:?}");
         };
         assert_eq!(completes, index + 1 == count);
@@ -105,22 +105,31 @@ fn a_reliable_receiver_waits_for_the_packet_that_is_missing() {
     let last = OpCode::RC_SEND_LAST;
     assert_eq!(
         receiver.receive(last, Psn::new(7), 9),
-        Verdict::Lost { missing: 2 }
+        PacketDisposition::Lost { missing: 2 }
     );
     assert_eq!(
         receiver.receive(first, Psn::new(4), 256),
-        Verdict::Duplicate
+        PacketDisposition::Duplicate
     );
-    assert_eq!(receiver.receive(last, Psn::new(5), 9), Verdict::Invalid);
-    assert_eq!(receiver.receive(first, Psn::new(5), 255), Verdict::Invalid);
-    let accepted = Verdict::Accept {
+    assert_eq!(
+        receiver.receive(last, Psn::new(5), 9),
+        PacketDisposition::Invalid
+    );
+    assert_eq!(
+        receiver.receive(first, Psn::new(5), 255),
+        PacketDisposition::Invalid
+    );
+    let accepted = PacketDisposition::Accept {
         offset: 0,
         completes: false,
     };
     assert_eq!(receiver.receive(first, Psn::new(5), 256), accepted);
     let other = OpCode::RC_RDMA_WRITE_LAST;
-    assert_eq!(receiver.receive(other, Psn::new(6), 9), Verdict::Invalid);
-    let accepted = Verdict::Accept {
+    assert_eq!(
+        receiver.receive(other, Psn::new(6), 9),
+        PacketDisposition::Invalid
+    );
+    let accepted = PacketDisposition::Accept {
         offset: 256,
         completes: true,
     };
@@ -131,7 +140,7 @@ fn a_reliable_receiver_waits_for_the_packet_that_is_missing() {
 #[test]
 fn an_unreliable_receiver_drops_the_message_and_takes_the_next() {
     let mut receiver = Reassembly::try_new(Transport::UC, Mtu::MTU_256, Psn::new(5)).unwrap();
-    let accepted = Verdict::Accept {
+    let accepted = PacketDisposition::Accept {
         offset: 0,
         completes: false,
     };
@@ -139,9 +148,9 @@ fn an_unreliable_receiver_drops_the_message_and_takes_the_next() {
         receiver.receive(OpCode::UC_SEND_FIRST, Psn::new(5), 256),
         accepted
     );
-    let lost = Verdict::Lost { missing: 1 };
+    let lost = PacketDisposition::Lost { missing: 1 };
     assert_eq!(receiver.receive(OpCode::UC_SEND_LAST, Psn::new(7), 9), lost);
-    let whole = Verdict::Accept {
+    let whole = PacketDisposition::Accept {
         offset: 0,
         completes: true,
     };
@@ -155,11 +164,11 @@ fn an_unreliable_receiver_drops_the_message_and_takes_the_next() {
 fn an_unreliable_receiver_goes_on_where_its_sender_starts_again() {
     let mut receiver = Reassembly::try_new(Transport::UC, Mtu::MTU_256, Psn::new(900)).unwrap();
     let missing = (1 << 24) - 800;
-    let lost = Verdict::Lost { missing };
+    let lost = PacketDisposition::Lost { missing };
     let only = OpCode::UC_SEND_ONLY;
     assert_eq!(receiver.receive(only, Psn::new(100), 9), lost);
     for psn in [100, 101] {
-        let whole = Verdict::Accept {
+        let whole = PacketDisposition::Accept {
             offset: 0,
             completes: true,
         };

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::{
     Mtu, OpCode, Psn, Transport,
-    message::{MessageOperation, Reassembly, Segments, Verdict},
+    message::{MessageOperation, PacketDisposition, Reassembly, Segments},
 };
 
 /// A message whose packets are lost and repeated, as the bytes say, arrives whole when the sender
@@ -43,13 +43,13 @@ pub fn messages_survive_loss_and_repetition(bytes: &[u8]) {
             let times = ops.next().map_or(1, |op| op & 3);
             for _ in 0..times {
                 match receiver.receive(segment.op_code, segment.psn, segment.payload.len()) {
-                    Verdict::Accept { offset, completes } => {
+                    PacketDisposition::Accept { offset, completes } => {
                         let to = received.iter_mut().skip(offset as usize);
                         to.zip(segment.payload).for_each(|(to, from)| *to = *from);
                         complete = completes;
                     }
-                    Verdict::Duplicate | Verdict::Lost { .. } => {}
-                    Verdict::Invalid => panic!("{segment:?}"),
+                    PacketDisposition::Duplicate | PacketDisposition::Lost { .. } => {}
+                    PacketDisposition::Invalid => panic!("{segment:?}"),
                 }
             }
         }
@@ -90,7 +90,7 @@ pub fn any_packets_leave_an_unreliable_receiver_ready(bytes: &[u8]) {
         let offset = received as u32;
         received += segment.payload.len();
         let completes = received == data.len();
-        assert_eq!(verdict, Verdict::Accept { offset, completes });
+        assert_eq!(verdict, PacketDisposition::Accept { offset, completes });
     }
     assert_eq!(received, data.len());
 }
