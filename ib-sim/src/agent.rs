@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ib_mad::{Attribute, MadHeader, MadStatus, Method, MgmtClass};
 use ib_smp::SmpDirected;
-use ib_smp::{Arrival, NodeInfo, NodeType, SmInfo, Sma, Verdict};
+use ib_smp::{Arrival, NodeInfo, NodeType, SmInfo, Sma, SmpDisposition};
 use ib_wire::{Guid, Lid};
 
 use crate::event::DropReason;
@@ -144,9 +144,9 @@ impl Sim {
         };
         let agent = &mut self.nodes[node];
         let answered = match agent.sma.respond(self.now, arrival, &mut request.bytes) {
-            Verdict::Respond => true,
-            Verdict::ForManager => Sma::refuse(&mut request.bytes),
-            Verdict::Drop(_) => false,
+            SmpDisposition::Respond => true,
+            SmpDisposition::ForManager => Sma::refuse(&mut request.bytes),
+            SmpDisposition::Drop(_) => false,
         };
         if answered {
             self.nodes[node].smps_answered = self.nodes[node].smps_answered.wrapping_add(1);

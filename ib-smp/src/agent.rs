@@ -68,9 +68,9 @@ pub struct Arrival {
     pub slid: Lid,
 }
 
-/// The agent's decision on an SMP.
+/// Disposition of an SMP by the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SmpDisposition {
     /// The bytes are the response now: send them back.
     Respond,
     /// The SMP is for a subnet manager on this port: a response, a trap, SMInfo. Without a manager
@@ -216,19 +216,24 @@ impl Sma {
     }
 
     /// Answers an SMP that its SMI delivered: `bytes` become the response where the verdict is
-    /// [`Verdict::Respond`], with the D bit set for a directed route. The hop pointer stays: what
+    /// [`SmpDisposition::Respond`], with the D bit set for a directed route. The hop pointer stays: what
     /// follows is [`Smi::respond`](crate::Smi::respond).
-    pub fn respond(&mut self, now: Instant, arrival: Arrival, bytes: &mut [u8; 256]) -> Verdict {
+    pub fn respond(
+        &mut self,
+        now: Instant,
+        arrival: Arrival,
+        bytes: &mut [u8; 256],
+    ) -> SmpDisposition {
         let Ok((smp, _)) = SmpLidRouted::parse_mut(bytes, 0) else {
-            return Verdict::ForManager;
+            return SmpDisposition::ForManager;
         };
         let class = smp.mgmt_class();
         if !matches!(class, MgmtClass::SUBN_LID | MgmtClass::SUBN_DIRECTED) {
-            return Verdict::Drop(SmpDropReason::NotAnSmp(class));
+            return SmpDisposition::Drop(SmpDropReason::NotAnSmp(class));
         }
         let method = smp.method();
         if method.is_response() || method == Method::TRAP {
-            return Verdict::ForManager;
+            return SmpDisposition::ForManager;
         }
         if smp.base_version() != 1 || smp.class_version() != 1 {
             return finish(smp, BAD_VERSION);
@@ -237,18 +242,18 @@ impl Sma {
             return finish(smp, MadStatus::UNSUPPORTED_METHOD);
         }
         let Some(guard) = self.guard(arrival.port) else {
-            return Verdict::Drop(SmpDropReason::NoSuchPort(arrival.port));
+            return SmpDisposition::Drop(SmpDropReason::NoSuchPort(arrival.port));
         };
         if !self.check_m_key(now, guard, arrival, smp) {
-            return Verdict::Drop(SmpDropReason::BadMKey);
+            return SmpDisposition::Drop(SmpDropReason::BadMKey);
         }
         let (id, modifier) = (smp.attribute_id(), smp.attribute_modifier());
         if method == Method::TRAP_REPRESS {
             self.repress(smp);
-            return Verdict::Drop(SmpDropReason::Repressed);
+            return SmpDisposition::Drop(SmpDropReason::Repressed);
         }
         if id == SmInfo::ID {
-            return Verdict::ForManager;
+            return SmpDisposition::ForManager;
         }
         let request = CheckedRequest {
             arrival,
@@ -263,7 +268,7 @@ impl Sma {
             && target != guard
             && !self.check_m_key(now, target, arrival, smp)
         {
-            return Verdict::Drop(SmpDropReason::BadMKey);
+            return SmpDisposition::Drop(SmpDropReason::BadMKey);
         }
         let mut data = *smp.smp_data();
         let status = if method == Method::GET {
@@ -394,7 +399,7 @@ struct CheckedRequest {
 }
 
 /// Writes method and status of a response, and the D bit of a directed route.
-fn finish(smp: &mut SmpLidRouted, status: MadStatus) -> Verdict {
+fn finish(smp: &mut SmpLidRouted, status: MadStatus) -> SmpDisposition {
     let d = if smp.mgmt_class() == MgmtClass::SUBN_DIRECTED {
         RETURNING
     } else {
@@ -402,7 +407,7 @@ fn finish(smp: &mut SmpLidRouted, status: MadStatus) -> Verdict {
     };
     smp.set_method(Method::GET_RESP)
         .set_status(MadStatus(status.0 | d));
-    Verdict::Respond
+    SmpDisposition::Respond
 }
 
 #[cfg(test)]

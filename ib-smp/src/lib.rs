@@ -30,7 +30,7 @@ mod smp;
 #[cfg(feature = "alloc")]
 pub use agent::{
     Arrival, InvalidSet, KeyViolation, LinkMode, LinkTrouble, PortKind, Sma, SmaEvent, SmaInput,
-    SmaPort, SmaTransmit, SmpDropReason, SwitchTables, Verdict, set_port_info, set_port_state,
+    SmaPort, SmaTransmit, SmpDropReason, SwitchTables, SmpDisposition, set_port_info, set_port_state,
 };
 pub use attr::*;
 pub use destination::Destination;

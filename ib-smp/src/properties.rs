@@ -17,8 +17,8 @@ use crate::{DrDirection, DrPath, NodeInfo, NodeType, Smi, SmiAction, Smp, SmpDir
 #[cfg(feature = "alloc")]
 use {
     crate::{
-        Arrival, NodeDescription, PortInfo, PortState, Sma, SmaPort, SmpLidRouted, SwitchInfo,
-        Verdict,
+        Arrival, NodeDescription, PortInfo, PortState, Sma, SmaPort, SmpDisposition, SmpLidRouted,
+        SwitchInfo,
     },
     alloc::vec::Vec,
     core::time::Duration,
@@ -153,7 +153,7 @@ pub fn an_agent_stays_sound(bytes: &[u8]) {
         let verdict = sma.respond(now, arrival, &mut raw);
         let (old, _) = SmpLidRouted::parse(&before, 0).unwrap();
         let (new, _) = SmpLidRouted::parse(&raw, 0).unwrap();
-        if verdict == Verdict::Respond {
+        if verdict == SmpDisposition::Respond {
             assert_eq!(new.method(), Method::GET_RESP);
             assert_eq!(new.transaction_id(), old.transaction_id());
             assert_eq!(new.attribute_id(), old.attribute_id());
@@ -199,7 +199,7 @@ fn a_get_reads_what_was_set(
     let mut get = *request;
     get.set_method(Method::GET);
     let mut raw = *get.as_bytes();
-    assert_eq!(sma.respond(now, arrival, &mut raw), Verdict::Respond);
+    assert_eq!(sma.respond(now, arrival, &mut raw), SmpDisposition::Respond);
     let (read, _) = SmpLidRouted::parse(&raw, 0).unwrap();
     assert_eq!(read.smp_data(), response.smp_data(), "{request:?}");
 }

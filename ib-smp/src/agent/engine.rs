@@ -3,7 +3,7 @@
 use ib_mad::{Engine, Instant, Mad};
 use ib_wire::PortNum;
 
-use super::{Arrival, LinkMode, Sma, SmaEvent, SmaTransmit, Verdict};
+use super::{Arrival, LinkMode, Sma, SmaEvent, SmaTransmit, SmpDisposition};
 
 /// An input of a device and its agent.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +45,9 @@ impl Engine for Sma {
             SmaInput::Smp { arrival, mad } => {
                 let mut response = *mad;
                 let answered = match self.respond(now, arrival, &mut response.bytes) {
-                    Verdict::Respond => true,
-                    Verdict::ForManager => Self::refuse(&mut response.bytes),
-                    Verdict::Drop(_) => false,
+                    SmpDisposition::Respond => true,
+                    SmpDisposition::ForManager => Self::refuse(&mut response.bytes),
+                    SmpDisposition::Drop(_) => false,
                 };
                 if let Some(port) = self.guard(arrival.port).filter(|_| answered) {
                     let mad = response;

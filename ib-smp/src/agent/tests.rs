@@ -103,7 +103,7 @@ fn request(method: Method, id: AttributeId, modifier: u32, data: &[u8]) -> SmpLi
 }
 
 /// Asks port 1, and gives the verdict and what became of the SMP.
-fn ask_at(sma: &mut Sma, now: Instant, smp: SmpLidRouted) -> (Verdict, SmpLidRouted) {
+fn ask_at(sma: &mut Sma, now: Instant, smp: SmpLidRouted) -> (SmpDisposition, SmpLidRouted) {
     let mut bytes = *smp.as_bytes();
     let arrival = Arrival {
         port: PortNum(1),
@@ -115,7 +115,7 @@ fn ask_at(sma: &mut Sma, now: Instant, smp: SmpLidRouted) -> (Verdict, SmpLidRou
 
 fn ask(sma: &mut Sma, smp: SmpLidRouted) -> SmpLidRouted {
     let (verdict, response) = ask_at(sma, T0, smp);
-    assert_eq!(verdict, Verdict::Respond);
+    assert_eq!(verdict, SmpDisposition::Respond);
     assert_eq!(response.method(), Method::GET_RESP);
     assert_eq!(response.transaction_id(), TransactionId(7));
     response

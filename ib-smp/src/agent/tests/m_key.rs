@@ -25,7 +25,7 @@ fn protection_decides_who_reads_and_who_sees_the_key() {
     let shown_key = |protect, key| {
         let (verdict, smp) = ask_at(&mut guarded(protect), T0, keyed(Method::GET, key));
         let info = PortInfo::from_bytes(*smp.smp_data());
-        (verdict == Verdict::Respond).then(|| info.m_key())
+        (verdict == SmpDisposition::Respond).then(|| info.m_key())
     };
     for protect in [0, 1, 2, 3].map(MKeyProtect) {
         assert_eq!(shown_key(protect, KEY), Some(KEY));
@@ -43,13 +43,13 @@ fn a_set_with_a_wrong_key_is_dropped_and_counted() {
         for method in [Method::SET, Method::TRAP_REPRESS] {
             let before = sma.port(PortNum(1)).unwrap().info().m_key_violations();
             let (verdict, _) = ask_at(&mut sma, T0, keyed(method, WRONG));
-            assert_eq!(verdict, Verdict::Drop(SmpDropReason::BadMKey));
+            assert_eq!(verdict, SmpDisposition::Drop(SmpDropReason::BadMKey));
             let after = sma.port(PortNum(1)).unwrap().info().m_key_violations();
             assert_eq!(after, before + 1);
         }
         assert_eq!(
             ask_at(&mut sma, T0, keyed(Method::SET, KEY)).0,
-            Verdict::Respond
+            SmpDisposition::Respond
         );
     }
     let mut sma = guarded(MKeyProtect(2));
@@ -68,12 +68,12 @@ fn a_set_with_a_wrong_key_is_dropped_and_counted() {
 fn a_lease_that_runs_out_opens_the_port_for_reading() {
     let seconds = |s: u64| Instant::from_nanos(s * 1_000_000_000);
     let get = |sma: &mut Sma, at, key| ask_at(sma, seconds(at), keyed(Method::GET, key)).0;
-    let dropped = Verdict::Drop(SmpDropReason::BadMKey);
+    let dropped = SmpDisposition::Drop(SmpDropReason::BadMKey);
     let mut sma = guarded(MKeyProtect(2));
     assert_eq!(get(&mut sma, 0, WRONG), dropped);
     // Further violations do not start it anew.
     assert_eq!(get(&mut sma, 9, WRONG), dropped);
-    assert_eq!(get(&mut sma, 10, WRONG), Verdict::Respond);
+    assert_eq!(get(&mut sma, 10, WRONG), SmpDisposition::Respond);
     let port = sma.port(PortNum(1)).unwrap().info();
     assert_eq!(port.m_key_protect_bits(), MKeyProtect(0));
     assert_eq!(port.m_key(), KEY);
@@ -84,7 +84,7 @@ fn a_lease_that_runs_out_opens_the_port_for_reading() {
 
     let mut sma = guarded(MKeyProtect(2));
     assert_eq!(get(&mut sma, 0, WRONG), dropped);
-    assert_eq!(get(&mut sma, 9, KEY), Verdict::Respond);
+    assert_eq!(get(&mut sma, 9, KEY), SmpDisposition::Respond);
     assert_eq!(
         get(&mut sma, 30, WRONG),
         dropped,
@@ -103,10 +103,10 @@ fn the_other_port_of_a_ca_has_a_key_of_its_own() {
     let mut smp = request(Method::GET, PortInfo::ID, 2, &[]);
     assert_eq!(
         ask_at(&mut sma, T0, smp).0,
-        Verdict::Drop(SmpDropReason::BadMKey)
+        SmpDisposition::Drop(SmpDropReason::BadMKey)
     );
     smp.set_m_key(KEY);
-    assert_eq!(ask_at(&mut sma, T0, smp).0, Verdict::Respond);
+    assert_eq!(ask_at(&mut sma, T0, smp).0, SmpDisposition::Respond);
 }
 
 #[test]
@@ -124,10 +124,10 @@ fn the_key_of_the_other_port_guards_every_attribute_that_can_name_it() {
     ] {
         for method in [Method::GET, Method::SET] {
             let mut smp = request(method, id, modifier, &[]);
-            let dropped = Verdict::Drop(SmpDropReason::BadMKey);
+            let dropped = SmpDisposition::Drop(SmpDropReason::BadMKey);
             assert_eq!(ask_at(&mut sma, T0, smp).0, dropped, "{id} {method}");
             smp.set_m_key(KEY);
-            assert_eq!(ask_at(&mut sma, T0, smp).0, Verdict::Respond);
+            assert_eq!(ask_at(&mut sma, T0, smp).0, SmpDisposition::Respond);
         }
     }
 }

@@ -10,7 +10,10 @@ fn node_info_shows_the_port_of_arrival() {
             port: PortNum(port),
             slid: Lid(1),
         };
-        assert_eq!(ca().respond(T0, arrival, &mut bytes), Verdict::Respond);
+        assert_eq!(
+            ca().respond(T0, arrival, &mut bytes),
+            SmpDisposition::Respond
+        );
         let data = *SmpLidRouted::from_bytes(bytes).smp_data();
         let info = NodeInfo::from_bytes(*data.first_chunk().unwrap());
         assert_eq!(info.local_port_num(), PortNum(port));
@@ -33,7 +36,10 @@ fn a_directed_response_has_the_d_bit_and_keeps_its_route() {
         port: PortNum(1),
         slid: Lid::PERMISSIVE,
     };
-    assert_eq!(ca().respond(T0, arrival, &mut bytes), Verdict::Respond);
+    assert_eq!(
+        ca().respond(T0, arrival, &mut bytes),
+        SmpDisposition::Respond
+    );
     let response = SmpDirected::from_bytes(bytes);
     assert_eq!(response.d(), DrDirection::RETURNING);
     assert_eq!(response.status(), MadStatus::OK);
@@ -67,7 +73,10 @@ fn what_is_for_a_manager_goes_there_untouched() {
     let response = request(Method::GET_RESP, NodeInfo::ID, 0, &[]);
     let trap = request(Method::TRAP, AttributeId(2), 0, &[]);
     for smp in [sm_info, response, trap] {
-        assert_eq!(ask_at(&mut ca(), T0, smp), (Verdict::ForManager, smp));
+        assert_eq!(
+            ask_at(&mut ca(), T0, smp),
+            (SmpDisposition::ForManager, smp)
+        );
     }
     let mut bytes = *sm_info.as_bytes();
     assert!(Sma::refuse(&mut bytes));

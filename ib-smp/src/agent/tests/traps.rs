@@ -37,7 +37,7 @@ fn a_trap_repeats_until_it_is_repressed() {
     assert_eq!(sma.poll_transmit(again), Some(first));
     let mut repress = request(Method::TRAP_REPRESS, NoticeSm::ID, 0, notice.as_bytes());
     repress.set_transaction_id(TransactionId(id.0 + 1));
-    let repressed = Verdict::Drop(SmpDropReason::Repressed);
+    let repressed = SmpDisposition::Drop(SmpDropReason::Repressed);
     assert_eq!(ask_at(&mut sma, again, repress).0, repressed);
     assert!(sma.poll_timeout().is_some(), "another transaction");
     repress.set_transaction_id(id);
