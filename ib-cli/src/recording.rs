@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ib_transport::{Record, RecordWriter, capture::CaptureError};
+use ib_transport::{RecordWriter, RecordedMad, capture::CaptureError};
 use ib_wire::Lid;
 
 use crate::{error::CliError, interrupt, output::stderr};
@@ -64,7 +64,7 @@ impl Recording {
     }
 
     /// Writes one datagram.
-    pub fn write(&mut self, record: &Record) {
+    pub fn write(&mut self, record: &RecordedMad) {
         let mut output = lock(&self.output);
         let Output { writer, error } = &mut *output;
         if let Some(writer) = writer

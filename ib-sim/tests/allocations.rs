@@ -13,7 +13,7 @@ use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_sim::{Sim, SimOptions};
 use ib_smp::{NodeInfo, SmpDirected};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
-use ib_transport::{Clock, MadTransport, MonotonicClock, Received, Record, Tap, receive};
+use ib_transport::{Clock, MadTransport, MonotonicClock, Received, RecordedMad, Tap, receive};
 
 use ib_testkit::worked_traces::{H, at, fabric, path};
 
@@ -61,7 +61,7 @@ fn a_tap_asks_for_no_memory() {
     let sim = Sim::new(&fabric(), SimOptions::default()).share();
     let transport = sim.attach(at(H, 1)).unwrap();
     let mut seen = 0;
-    let mut tap = Tap::new(transport, |_: &Record| seen += 1);
+    let mut tap = Tap::new(transport, |_: &RecordedMad| seen += 1);
     assert_eq!(asked_for_hundred(&mut tap, &sim), 0);
     drop(tap);
     assert_eq!(seen, 400);

@@ -26,7 +26,7 @@ pub use device::{AnyPort, PortOptions};
 pub use faulty::{FaultOptions, Faulty};
 pub use ib_mad::transport::{Clock, MadTransport, Received, TransportFailure, ask, drive, receive};
 pub use replay::Replay;
-pub use tap::{Direction, Record, Tap};
+pub use tap::{Direction, RecordedMad, Tap};
 #[cfg(feature = "capture")]
 pub use tap::{RecordWriter, Recording, read_records};
 pub use transport::TransportError;

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, ops::ControlFlow};
 
 use ib_mad::{Engine, Input, Instant, Mad};
 
-use crate::{Direction, Record, TransportError};
+use crate::{Direction, RecordedMad, TransportError};
 
 /// Feeds an engine from a recording, and checks that the engine sends what was recorded.
 ///
@@ -15,7 +15,7 @@ use crate::{Direction, Record, TransportError};
 /// use core::{convert::Infallible, ops::ControlFlow};
 /// use ib_mad::{Call, Client, ClientConfig, ClientEvent, Instant, Mad, MadAddress, Method, MgmtClass, PortCounters};
 /// use ib_mad::Engine as _;
-/// use ib_transport::{Direction, Record, Replay};
+/// use ib_transport::{Direction, RecordedMad, Replay};
 /// use ib_wire::{Lid, Sl};
 ///
 /// // What a client sent, and the answer that it got.
@@ -27,8 +27,8 @@ use crate::{Direction, Record, TransportError};
 /// answer.header_mut().set_method(Method::GET_RESP);
 /// let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
 /// let mut replay = Replay::new([
-///     Record { at: at(1), direction: Direction::Sent, mad: sent },
-///     Record { at: at(3), direction: Direction::Received, mad: answer },
+///     RecordedMad { at: at(1), direction: Direction::Sent, mad: sent },
+///     RecordedMad { at: at(3), direction: Direction::Received, mad: answer },
 /// ]);
 ///
 /// let mut second = Client::new(ClientConfig::default());
@@ -42,15 +42,15 @@ use crate::{Direction, Record, TransportError};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Replay {
-    records: VecDeque<Record>,
+    records: VecDeque<RecordedMad>,
     now: Instant,
 }
 
 impl Replay {
     /// A player of `records`, which are in the order of time.
     #[must_use]
-    pub fn new(records: impl IntoIterator<Item = Record>) -> Self {
-        let records: VecDeque<Record> = records.into_iter().collect();
+    pub fn new(records: impl IntoIterator<Item = RecordedMad>) -> Self {
+        let records: VecDeque<RecordedMad> = records.into_iter().collect();
         // The recording's clock may have been running for long: time starts with it.
         let now = records.front().map_or(Instant::ZERO, |first| first.at);
         Self { records, now }
@@ -119,7 +119,7 @@ impl Replay {
     }
 
     /// Takes the next record if it is one that `fits`.
-    fn take(&mut self, fits: impl FnOnce(&Record) -> bool) -> Option<Record> {
+    fn take(&mut self, fits: impl FnOnce(&RecordedMad) -> bool) -> Option<RecordedMad> {
         let record = *self.records.front().filter(|record| fits(record))?;
         self.records.pop_front();
         Some(record)
@@ -141,7 +141,7 @@ impl Replay {
     }
 
     /// Takes the next record if it arrived until `deadline`. Where the engine sent next, its timer had run out.
-    fn play_arrival(&mut self, deadline: Option<Instant>) -> Option<Record> {
+    fn play_arrival(&mut self, deadline: Option<Instant>) -> Option<RecordedMad> {
         let until = deadline.map(|deadline| deadline.max(self.now));
         self.take(|record| {
             record.direction != Direction::Sent && until.is_none_or(|until| record.at <= until)

@@ -25,7 +25,7 @@ pub enum Direction {
 
 /// One datagram that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct RecordedMad {
     /// The time at which it passed.
     pub at: Instant,
     /// Its direction.
@@ -47,7 +47,7 @@ pub struct Tap<T, S> {
 impl<T, S> Tap<T, S>
 where
     T: MadTransport,
-    S: FnMut(&Record),
+    S: FnMut(&RecordedMad),
 {
     /// Wraps `transport`.
     pub const fn new(transport: T, sink: S) -> Self {
@@ -60,7 +60,7 @@ where
     }
 
     fn show(&mut self, at: Instant, direction: Direction, mad: &Mad) {
-        (self.sink)(&Record {
+        (self.sink)(&RecordedMad {
             at,
             direction,
             mad: *mad,
@@ -71,7 +71,7 @@ where
 impl<T, S> MadTransport for Tap<T, S>
 where
     T: MadTransport,
-    S: FnMut(&Record),
+    S: FnMut(&RecordedMad),
 {
     type Error = T::Error;
 

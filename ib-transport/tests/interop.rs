@@ -21,7 +21,7 @@ use ib_testkit::{
     ibsim::{Ibsim, is_bound, unique_name},
 };
 use ib_transport::{
-    Direction, Record, RecordWriter,
+    Direction, RecordWriter, RecordedMad,
     ibsim::{ClientInfo, Control, IbsimOptions, IbsimPort, control_type},
 };
 use ib_wire::{Lid, Sl};
@@ -202,7 +202,7 @@ fn tshark_dissects_a_recording_without_an_error() {
     let mut writer = RecordWriter::new(Vec::new(), Lid(0x0042), Duration::ZERO).unwrap();
     for (direction, mad) in [(Direction::Sent, smp), (Direction::Received, lid_routed)] {
         let at = Instant::from_nanos(1_500_000_000);
-        writer.write(&Record { at, direction, mad }).unwrap();
+        writer.write(&RecordedMad { at, direction, mad }).unwrap();
     }
     let directory = std::env::temp_dir().join(unique_name());
     fs::create_dir_all(&directory).unwrap();

@@ -13,7 +13,7 @@ use std::{
 
 use ib_mad::{Instant, Method, MgmtClass};
 use ib_sm::{Conduct, Event, REPLICATION_CLASS, REPLICATION_CLASS_VERSION, SubnetManager};
-use ib_transport::{Clock as _, MonotonicClock, Record, Tap, drive};
+use ib_transport::{Clock as _, MonotonicClock, RecordedMad, Tap, drive};
 use ib_wire::{Guid, Lid};
 
 use crate::{
@@ -186,7 +186,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     let epoch = epoch.duration_since(UNIX_EPOCH);
     let mut recording =
         Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
-    let mut transport = Tap::new(port, |record: &Record| recording.write(record));
+    let mut transport = Tap::new(port, |record: &RecordedMad| recording.write(record));
     let conduct = match only_reads {
         true => Conduct::Observe,
         false => Conduct::Manage,

@@ -16,7 +16,7 @@ use ib_routing::{
 };
 use ib_sim::{SharedSim, Sim, SimOptions};
 use ib_sm::SubnetManager;
-use ib_transport::{Clock as _, MadTransport, Record, Tap, drive};
+use ib_transport::{Clock as _, MadTransport, RecordedMad, Tap, drive};
 use ib_wire::{Guid, PortNum};
 
 pub use self::changes::ChangeReport;
@@ -108,7 +108,7 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         None => bring_up(&mut sm, &mut transport, &sim, &mut observer, then()),
         Some(file) => {
             let mut recording = Recording::create(Some(file), Duration::ZERO)?;
-            let mut tap = Tap::new(transport, |record: &Record| {
+            let mut tap = Tap::new(transport, |record: &RecordedMad| {
                 recording.write(record);
             });
             let reports = bring_up(&mut sm, &mut tap, &sim, &mut observer, then());

@@ -11,8 +11,8 @@ use ib_sim::{FaultRates, SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_transport::ibsim::{IbsimOptions, IbsimPort};
 use ib_transport::{
-    Clock, Direction, MadTransport, MonotonicClock, Received, Record, RecordWriter, Replay, Tap,
-    TransportError, drive, read_records,
+    Clock, Direction, MadTransport, MonotonicClock, Received, RecordWriter, RecordedMad, Replay,
+    Tap, TransportError, drive, read_records,
 };
 use ib_wire::Lid;
 
@@ -63,7 +63,7 @@ fn play(replay: &mut Replay) -> Run {
 }
 
 /// The events of a run on a fabric with these faults, and the recording.
-fn tapped(rates: FaultRates, seed: u64) -> (Vec<String>, Vec<Record>) {
+fn tapped(rates: FaultRates, seed: u64) -> (Vec<String>, Vec<RecordedMad>) {
     let (transport, clock) = simulated(rates, seed);
     tap(transport, clock)
 }
@@ -91,9 +91,9 @@ fn simulated(rates: FaultRates, seed: u64) -> (SimTransport, SharedSim) {
 fn tap<T: MadTransport<Error = TransportError>>(
     transport: T,
     clock: impl Clock,
-) -> (Vec<String>, Vec<Record>) {
+) -> (Vec<String>, Vec<RecordedMad>) {
     let mut records = Vec::new();
-    let mut transport = Tap::new(transport, |record: &Record| records.push(*record));
+    let mut transport = Tap::new(transport, |record: &RecordedMad| records.push(*record));
     let (events, outcome) = run(clock.now(), |sm, on_event| {
         drive(sm, &mut transport, &clock, on_event)
     });
@@ -110,7 +110,7 @@ fn without_times(event: &str) -> String {
 }
 
 /// The file of a recording.
-fn file_of(records: &[Record]) -> Vec<u8> {
+fn file_of(records: &[RecordedMad]) -> Vec<u8> {
     let mut writer = RecordWriter::new(Vec::new(), Lid(1), Duration::ZERO).unwrap();
     for record in records {
         writer.write(record).unwrap();

@@ -6,8 +6,8 @@ fn at(millis: u64) -> Instant {
     Instant::from_nanos(millis * 1_000_000)
 }
 
-fn record(millis: u64, direction: Direction, number: u8) -> Record {
-    Record {
+fn record(millis: u64, direction: Direction, number: u8) -> RecordedMad {
+    RecordedMad {
         at: at(millis),
         direction,
         mad: mad(number),
@@ -44,7 +44,7 @@ impl Script {
         self.calls.push((call, now.as_nanos() / 1_000_000, number));
     }
 
-    fn play(&mut self, records: &[Record]) -> (Result<Option<()>, TransportError>, Replay) {
+    fn play(&mut self, records: &[RecordedMad]) -> (Result<Option<()>, TransportError>, Replay) {
         let mut replay = Replay::new(records.iter().copied());
         let outcome = replay.drive(self, |_, ()| ControlFlow::Continue(()));
         (outcome, replay)

@@ -13,10 +13,10 @@ use ib_wire::{
     crc::{Coverage, icrc, vcrc},
 };
 
-use super::{Direction, Record};
+use super::{Direction, RecordedMad};
 use crate::capture::{CaptureError, CaptureReader, CaptureWriter, Content, LinkType};
 
-impl Record {
+impl RecordedMad {
     /// The packet of this datagram; `own` is the LID of our port, or [`Lid::NONE`].
     #[must_use]
     pub fn to_packet(&self, own: Lid) -> Vec<u8> {
@@ -153,7 +153,7 @@ impl<W: Write> RecordWriter<W> {
     ///
     /// # Errors
     /// The writer's.
-    pub fn write(&mut self, record: &Record) -> Result<(), CaptureError> {
+    pub fn write(&mut self, record: &RecordedMad) -> Result<(), CaptureError> {
         let timestamp = self
             .epoch
             .saturating_add(Duration::from_nanos(record.at.as_nanos()));
@@ -172,7 +172,7 @@ impl<W: Write> RecordWriter<W> {
 #[derive(Debug, Default)]
 pub struct Recording {
     /// The datagrams, in the order in which they passed: what [`Replay`](crate::Replay) plays.
-    pub records: Vec<Record>,
+    pub records: Vec<RecordedMad>,
     /// Number of frames that carry no management datagram, or have no direction.
     pub passed_over: usize,
     /// Where the file ends inside a frame, as that of a program that was killed does: all before is there.
@@ -199,7 +199,7 @@ pub fn read_records<R: Read>(reader: R) -> Result<Recording, CaptureError> {
         let nanos = u64::try_from(frame.timestamp.as_nanos()).unwrap_or(u64::MAX);
         let record = match (frame.content(), frame.direction) {
             (Some(Content::InfiniBand(packet)), Some(direction)) => {
-                Record::from_packet(Instant::from_nanos(nanos), direction, packet)
+                RecordedMad::from_packet(Instant::from_nanos(nanos), direction, packet)
             }
             _ => None,
         };
@@ -217,19 +217,19 @@ mod tests {
 
     use super::*;
 
-    fn record(direction: Direction, address: MadAddress) -> Record {
+    fn record(direction: Direction, address: MadAddress) -> RecordedMad {
         let mut mad = Mad::new(address);
         for (index, byte) in mad.bytes.iter_mut().enumerate() {
             *byte = (index * 7) as u8;
         }
-        Record {
+        RecordedMad {
             at: Instant::from_nanos(1_234_567),
             direction,
             mad,
         }
     }
 
-    fn records() -> Vec<Record> {
+    fn records() -> Vec<RecordedMad> {
         let global = MadAddress {
             grh: Some(GrhAddress {
                 gid: "fe80::2:c903:a1:b2c3".parse().unwrap(),
@@ -262,7 +262,7 @@ mod tests {
             assert_eq!(packet.validate().into_iter().count(), 0, "{record:?}");
             assert!(packet.icrc().unwrap().is_ok() && packet.vcrc().unwrap().is_ok());
             assert_eq!(
-                Record::from_packet(record.at, record.direction, &bytes),
+                RecordedMad::from_packet(record.at, record.direction, &bytes),
                 Some(record)
             );
         }
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_file_that_was_cut_anywhere_gives_all_that_is_whole() {
         let records = records();
-        let file_of = |records: &[Record]| {
+        let file_of = |records: &[RecordedMad]| {
             let mut writer = RecordWriter::new(Vec::new(), Lid(17), Duration::ZERO).unwrap();
             for record in records {
                 writer.write(record).unwrap();

@@ -17,7 +17,7 @@ use ib_routing::{
 };
 use ib_sim::{SharedSim, Sim, SimOptions, drive_all};
 use ib_sm::{Event, SmConfig, SubnetManager};
-use ib_transport::{Clock as _, MadTransport, Record, Tap, TransportError};
+use ib_transport::{Clock as _, MadTransport, RecordedMad, Tap, TransportError};
 use ib_wire::{Lid, PortNum, Sl};
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ pub fn run(
             .sim
             .with(|sim| sim.set_is_sm(at, true))
             .map_err(failed)?;
-        let tap = Tap::new(transport, |record: &Record| {
+        let tap = Tap::new(transport, |record: &RecordedMad| {
             shared.borrow_mut().write(record);
         });
         let config = SmConfig {
