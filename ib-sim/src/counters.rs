@@ -22,7 +22,7 @@ type Rare = BTreeMap<(&'static str, u8), u64>;
 
 /// Counters of traffic and errors at a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct SimCounters {
     /// Words of 32 bits sent, from the LRH to the ICRC.
     pub xmit_data: u64,
     /// Words of 32 bits received.
@@ -47,7 +47,7 @@ pub struct Counters {
     rare: Option<Box<Rare>>,
 }
 
-impl Counters {
+impl SimCounters {
     /// A counter by its name in the specification's tables, as `port_xmit_discards`; `index` is the lane or service
     /// level of those that have one, else 0. A counter that never counted is 0.
     #[must_use]

@@ -10,7 +10,7 @@ use ib_smp::{
 use ib_wire::table::Text;
 use ib_wire::{GidPrefix, Guid, Mtu, PortNum};
 
-use crate::counters::Counters;
+use crate::counters::SimCounters;
 use crate::fault::Behaviour;
 use crate::node::{PortEntry, PortIdx, SimNode};
 use crate::options::{DeviceProfile, PortGuids, SimOptions, SupportedLinks};
@@ -56,7 +56,7 @@ pub(crate) fn nodes_and_ports(
                 ),
                 hosted: false,
                 drop_rate: None,
-                counters: Counters::default(),
+                counters: SimCounters::default(),
             });
         }
         nodes.push(SimNode {

@@ -47,7 +47,7 @@ mod trace;
 mod transport;
 mod trap;
 
-pub use counters::Counters;
+pub use counters::SimCounters;
 pub use event::{Delivery, DropReason, Notification, SimError, SimStats};
 pub use fault::{Behaviour, Corruption, FaultRates, FaultSpec, FaultSpecError, parse_time};
 pub use node::{SimNode, SimPort};

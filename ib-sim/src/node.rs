@@ -7,7 +7,7 @@ use ib_smp::{
 };
 use ib_wire::{Guid, Lid, PKey, PortNum, Sl, Vl};
 
-use crate::counters::Counters;
+use crate::counters::SimCounters;
 use crate::fault::Behaviour;
 use crate::gsa::Settings;
 pub(crate) use crate::port_idx::PortIdx;
@@ -145,7 +145,7 @@ pub(crate) struct PortEntry {
     pub(crate) link: PortLink,
     /// Share of the requests to the agents that are lost at this port.
     pub(crate) drop_rate: Option<Box<DropRate>>,
-    pub(crate) counters: Counters,
+    pub(crate) counters: SimCounters,
 }
 
 /// Share of the requests to a node's agents that are lost at a port.
@@ -205,7 +205,7 @@ impl<'a> SimPort<'a> {
 
     /// Counters of traffic and errors at the port.
     #[must_use]
-    pub fn counters(&self) -> &'a Counters {
+    pub fn counters(&self) -> &'a SimCounters {
         &self.entry.counters
     }
 

@@ -14,7 +14,7 @@ use ib_mad::{
 use ib_routing::NodeIdx;
 use ib_wire::PortNum;
 
-use crate::counters::Counters;
+use crate::counters::SimCounters;
 use crate::node::PortIdx;
 use crate::sampler::{COUNTERS, Sampler};
 use crate::sim::{Event, Sim};
@@ -30,7 +30,7 @@ const COUNTER_WIDTH: u8 = 4;
 const ANY: u8 = 1;
 
 /// The count of a code of CounterSelect; 0 if there is no such code.
-fn count(counters: &Counters, select: u16) -> u64 {
+fn count(counters: &SimCounters, select: u16) -> u64 {
     match select {
         1 => counters.xmit_data,
         2 => counters.rcv_data,
