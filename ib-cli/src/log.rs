@@ -16,7 +16,7 @@ use std::{
 
 use clap::Args;
 use ib_diag::PerfManagerEvent;
-use ib_sm::{CongestionEvent, Event, HostOptions, Severity};
+use ib_sm::{CongestionEvent, Event, EventSeverity, HostOptions};
 use tracing_subscriber::{
     Layer as _, Registry, filter::Targets, fmt, layer::SubscriberExt as _, reload,
     util::SubscriberInitExt as _,
@@ -280,10 +280,10 @@ impl Inner {
             ($target:literal) => {{
                 let (name, text) = (event.name(), || self.names.annotate(&event.to_string()));
                 match event.severity() {
-                    Severity::Error => tracing::error!(target: $target, event = name, "{}", text()),
-                    Severity::Warning => tracing::warn!(target: $target, event = name, "{}", text()),
-                    Severity::Info => tracing::info!(target: $target, event = name, "{}", text()),
-                    Severity::Debug => tracing::debug!(target: $target, event = name, "{}", text()),
+                    EventSeverity::Error => tracing::error!(target: $target, event = name, "{}", text()),
+                    EventSeverity::Warning => tracing::warn!(target: $target, event = name, "{}", text()),
+                    EventSeverity::Info => tracing::info!(target: $target, event = name, "{}", text()),
+                    EventSeverity::Debug => tracing::debug!(target: $target, event = name, "{}", text()),
                 }
             }};
         }

@@ -2,7 +2,7 @@
 //!
 //! The engine logs nothing. Every decision that an operator may ask about is an [`Event`], reported in the order
 //! in which the decisions were taken. Each event has a [`Display`](fmt::Display) of one line of English and a
-//! [`Severity`], so a host does not have to phrase it. [`Event::SubnetUp`] ends a sweep after which every port
+//! [`EventSeverity`], so a host does not have to phrase it. [`Event::SubnetUp`] ends a sweep after which every port
 //! that answers is configured; it carries a [`Summary`].
 
 mod text;
@@ -16,7 +16,7 @@ use ib_smp::{PortState, SmState};
 use ib_subnet::PortAt;
 use ib_wire::{Gid, Guid, Lid};
 
-pub use self::text::Severity;
+pub use self::text::EventSeverity;
 pub use crate::policy::routing::NotKept;
 use crate::reconcile::Change;
 

@@ -47,8 +47,8 @@ pub use config::{
 };
 pub use congestion::{CongestionEvent, CongestionManager};
 pub use event::{
-    Event, FabricCounts, MadCounts, NotActive, NotKept, Phase, PhaseTimes, PortCounts, Severity,
-    Summary, SweepCause, SweepKind, Unresponsive,
+    Event, EventSeverity, FabricCounts, MadCounts, NotActive, NotKept, Phase, PhaseTimes,
+    PortCounts, Summary, SweepCause, SweepKind, Unresponsive,
 };
 pub use ib_subnet::PortAt;
 pub use manager::{Conduct, InvariantError, SubnetManager};

@@ -11,7 +11,7 @@ use super::{Event, NotActive, NotKept, PortAt, SweepCause, SweepKind, Unresponsi
 
 /// The severity of an event, for hosts that filter what they show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
+pub enum EventSeverity {
     /// The subnet does not work as configured until an operator acts.
     Error,
     /// Part of the subnet is not as configured; the manager goes on.
@@ -23,16 +23,16 @@ pub enum Severity {
 }
 
 impl Event {
-    /// Severity.
+    /// Its severity.
     #[must_use]
-    pub const fn severity(&self) -> Severity {
+    pub const fn severity(&self) -> EventSeverity {
         match self {
             Self::LidsExhausted(_)
             | Self::DuplicateGuid { .. }
             | Self::SmKeyMismatch { .. }
             | Self::OwnPortDown
             | Self::HandoverRefused { .. }
-            | Self::SweepFailed(_) => Severity::Error,
+            | Self::SweepFailed(_) => EventSeverity::Error,
             Self::Unresponsive(_)
             | Self::OutOfReach { .. }
             | Self::InvalidNodeInfo { .. }
@@ -45,13 +45,13 @@ impl Event {
             | Self::RoutingFallback { .. }
             | Self::RepairFailed(_)
             | Self::Refused { .. }
-            | Self::PortShutOff { .. } => Severity::Warning,
+            | Self::PortShutOff { .. } => EventSeverity::Warning,
             Self::SmStateChanged { .. } | Self::StandingBy { .. } | Self::SubnetUp(_) => {
-                Severity::Info
+                EventSeverity::Info
             }
             Self::RoutesVerified { defect, .. } => match defect {
-                None => Severity::Info,
-                Some(_) => Severity::Warning,
+                None => EventSeverity::Info,
+                Some(_) => EventSeverity::Warning,
             },
             Self::NodeAppeared { .. }
             | Self::NodeVanished { .. }
@@ -64,16 +64,16 @@ impl Event {
             | Self::NodesUnreachable { .. }
             | Self::ChangePlanned(_)
             | Self::PortNotActive { .. }
-            | Self::Trap { .. } => Severity::Info,
+            | Self::Trap { .. } => EventSeverity::Info,
             Self::SweepStarted { kind, .. } => match kind {
-                SweepKind::Heavy | SweepKind::Partial => Severity::Info,
-                SweepKind::Light => Severity::Debug,
+                SweepKind::Heavy | SweepKind::Partial => EventSeverity::Info,
+                SweepKind::Light => EventSeverity::Debug,
             },
             Self::LightSweepDone { changed } => match changed {
-                true => Severity::Info,
-                false => Severity::Debug,
+                true => EventSeverity::Info,
+                false => EventSeverity::Debug,
             },
-            Self::PhaseStarted(_) | Self::LidAssigned { .. } => Severity::Debug,
+            Self::PhaseStarted(_) | Self::LidAssigned { .. } => EventSeverity::Debug,
         }
     }
 
@@ -620,8 +620,11 @@ mod tests {
             at: AT,
             state: SmState::MASTER,
         };
-        assert_eq!(mismatch.severity(), Severity::Error);
-        assert_eq!(Event::PhaseStarted(Phase::Lids).severity(), Severity::Debug);
-        assert!(Severity::Error < Severity::Warning);
+        assert_eq!(mismatch.severity(), EventSeverity::Error);
+        assert_eq!(
+            Event::PhaseStarted(Phase::Lids).severity(),
+            EventSeverity::Debug
+        );
+        assert!(EventSeverity::Error < EventSeverity::Warning);
     }
 }
