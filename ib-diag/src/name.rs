@@ -8,7 +8,7 @@ use alloc::{
 };
 
 use ib_routing::{NodeIdx, PortRef};
-use ib_smp::{Destination, DrPath};
+use ib_smp::{DrPath, PortAddress};
 use ib_wire::{Guid, Lid, NodeType, PortNum, text::TextError};
 use thiserror::Error;
 
@@ -108,11 +108,11 @@ impl Snapshot {
     }
 
     fn find_whole(&self, text: &str) -> Result<Named, NameError> {
-        let by_address = match text.parse::<Destination>() {
-            Ok(Destination::Lid(lid)) => self.port_by_lid(lid).map(|at| (at, Some(lid))),
-            Ok(Destination::Route(path)) => self.port_by_path(&path).map(|at| (at, None)),
-            Ok(Destination::Guid(guid)) => return self.find_guid(text, guid),
-            Ok(Destination::Gid(gid)) => self.port_by_guid(gid.guid()).map(|at| (at, None)),
+        let by_address = match text.parse::<PortAddress>() {
+            Ok(PortAddress::Lid(lid)) => self.port_by_lid(lid).map(|at| (at, Some(lid))),
+            Ok(PortAddress::Route(path)) => self.port_by_path(&path).map(|at| (at, None)),
+            Ok(PortAddress::Guid(guid)) => return self.find_guid(text, guid),
+            Ok(PortAddress::Gid(gid)) => self.port_by_guid(gid.guid()).map(|at| (at, None)),
             Err(_) => None,
         };
         if let Some((at, lid)) = by_address {

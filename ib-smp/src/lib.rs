@@ -18,10 +18,10 @@ extern crate alloc;
 #[cfg(feature = "alloc")]
 mod agent;
 mod attr;
-mod destination;
 mod directed;
 mod dr_path;
 mod message;
+mod port_address;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
@@ -30,12 +30,13 @@ mod smp;
 #[cfg(feature = "alloc")]
 pub use agent::{
     Arrival, InvalidSet, KeyViolation, LinkMode, LinkTrouble, PortKind, Sma, SmaEvent, SmaInput,
-    SmaPort, SmaTransmit, SmpDropReason, SwitchTables, SmpDisposition, set_port_info, set_port_state,
+    SmaPort, SmaTransmit, SmpDisposition, SmpDropReason, SwitchTables, set_port_info,
+    set_port_state,
 };
 pub use attr::*;
-pub use destination::Destination;
 pub use directed::{Discard, Envelope, Smi, SmiAction, Source};
 pub use dr_path::DrPath;
 pub use ib_wire::{LinkSpeed, LinkWidth, NodeType};
 pub use message::{CLASSES, LAYOUTS, SmAttribute, Smp};
+pub use port_address::PortAddress;
 pub use smp::{DrDirection, SmpDirected, SmpLidRouted};

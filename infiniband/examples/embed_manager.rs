@@ -7,7 +7,7 @@ use infiniband::{
     routing::generate::FabricSpec,
     sim::{Sim, SimOptions},
     sm::{Event, SmConfig, SubnetManager},
-    smp::{Destination, PortInfo},
+    smp::{PortAddress, PortInfo},
     transport::{Clock, drive},
 };
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => ControlFlow::Continue(()),
     })?;
     println!("{} LIDs", up.ok_or("the subnet never came up")?);
-    let switch: Destination = "0,1".parse()?;
+    let switch: PortAddress = "0,1".parse()?;
     let info: PortInfo = Port::new(transport, sim).get(&switch, 1)?;
     println!("port 1 of the next switch is {}", info.port_state());
     Ok(())

@@ -6,7 +6,7 @@ use ib_mad::{
     Attribute, Call, CallError, Client, ClientConfig, Mad, MadAddress, Method, Response,
     transport::{Clock, MadTransport, ask},
 };
-use ib_smp::Destination;
+use ib_smp::PortAddress;
 use ib_wire::{MKey, ParseError};
 use thiserror::Error;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -26,7 +26,7 @@ pub enum GetError<E> {
     Parse(#[from] ParseError),
     /// The destination is a GUID or a GID: ask subnet administration for its LID first.
     #[error("{0} has no LID here: ask subnet administration for it first")]
-    NeedsLid(Destination),
+    NeedsLid(PortAddress),
 }
 
 /// A port of the fabric, over any transport: each call sends one request and waits for its answer.
@@ -80,7 +80,7 @@ impl<T: MadTransport, C: Clock> Port<T, C> {
     /// response or a refusal.
     pub fn get<A>(
         &mut self,
-        destination: &Destination,
+        destination: &PortAddress,
         modifier: u32,
     ) -> Result<A, GetError<T::Error>>
     where

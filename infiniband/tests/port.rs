@@ -5,7 +5,7 @@ use infiniband::{
     mad::{CallError, MadStatus},
     routing::{NodeType, generate::FabricSpec},
     sim::{SharedSim, Sim, SimOptions, SimTransport},
-    smp::{Destination, NodeInfo, PortInfo, SwitchInfo},
+    smp::{NodeInfo, PortAddress, PortInfo, SwitchInfo},
 };
 
 /// The port of the first CA of a ring.
@@ -20,7 +20,7 @@ fn port() -> Port<SimTransport, SharedSim> {
 #[test]
 fn attributes_are_got_by_a_directed_route() {
     let mut port = port();
-    let route: Destination = "0,1".parse().unwrap();
+    let route: PortAddress = "0,1".parse().unwrap();
     let switch: NodeInfo = port.get(&route, 0).unwrap();
     assert_eq!(switch.node_type(), NodeType::SWITCH);
     let info = port.get::<PortInfo>(&route, 3).unwrap();
@@ -30,7 +30,7 @@ fn attributes_are_got_by_a_directed_route() {
 
 #[test]
 fn a_refusal_is_an_error_with_its_status() {
-    let own: Destination = "0".parse().unwrap();
+    let own: PortAddress = "0".parse().unwrap();
     let refused = port().get::<SwitchInfo>(&own, 0).unwrap_err();
     let status = MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE;
     assert!(
@@ -41,7 +41,7 @@ fn a_refusal_is_an_error_with_its_status() {
 
 #[test]
 fn a_guid_needs_its_lid_first() {
-    let guid: Destination = "0x0002c90300a1b2c3".parse().unwrap();
+    let guid: PortAddress = "0x0002c90300a1b2c3".parse().unwrap();
     let error = port().get::<PortInfo>(&guid, 1).unwrap_err();
     assert!(
         matches!(error, GetError::NeedsLid(of) if of == guid),

@@ -13,7 +13,7 @@ use ib_mad::{
     Attribute as _, AttributeEntry, AttributeId, CallError, ClassTable, Client, ClientConfig,
     FailureReason, Mad, Method, MgmtClass, Response, SmKey,
 };
-use ib_smp::{Destination, DrPath, PortInfo, SmpLidRouted};
+use ib_smp::{DrPath, PortAddress, PortInfo, SmpLidRouted};
 use ib_transport::{MonotonicClock, ask};
 use ib_wire::{Lid, MKey, addr};
 use serde_json::{Value, json};
@@ -98,10 +98,10 @@ Examples:
 
 impl QueryArgs {
     /// The node that is asked.
-    fn destination(&self) -> Destination {
+    fn destination(&self) -> PortAddress {
         match self.lid {
-            Some(lid) => Destination::Lid(lid),
-            None => Destination::Route(self.direct.unwrap_or(DrPath::OWN_NODE)),
+            Some(lid) => PortAddress::Lid(lid),
+            None => PortAddress::Route(self.direct.unwrap_or(DrPath::OWN_NODE)),
         }
     }
 }
@@ -224,8 +224,8 @@ impl Asker {
     /// Sends a request and waits for its answer, of however many datagrams.
     fn ask(&mut self, mad: Mad) -> Result<QueryResult<Response>, CliError> {
         let is_smp = mad.header().mgmt_class() != MgmtClass::PERF;
-        let asked = match Destination::of(&mad) {
-            Destination::Route(path) => format!("the node at {path}"),
+        let asked = match PortAddress::of(&mad) {
+            PortAddress::Route(path) => format!("the node at {path}"),
             _ => format!("LID {}", mad.address.lid),
         };
         Ok(self.request(mad)?.map_err(|error| match error {
@@ -253,7 +253,7 @@ impl Asker {
     /// A request of subnet management, with the M_Key of the arguments.
     fn smp(
         &self,
-        destination: Destination,
+        destination: PortAddress,
         method: Method,
         attribute: AttributeId,
         modifier: u32,
@@ -269,7 +269,7 @@ impl Asker {
 
     /// PortInfo of the port that this program speaks through.
     fn own_port(&mut self) -> Result<QueryResult<PortInfo>, CliError> {
-        let here = Destination::Route(DrPath::OWN_NODE);
+        let here = PortAddress::Route(DrPath::OWN_NODE);
         let mad = self.smp(here, Method::GET, PortInfo::ID, 0)?;
         let own = match self.ask(mad)? {
             Ok(own) => own,
@@ -305,18 +305,18 @@ pub fn sm_key(text: &str) -> Result<SmKey, String> {
     number(text).map(SmKey)
 }
 
-/// A LID in the notation of [`Destination`].
+/// A LID in the notation of [`PortAddress`].
 pub fn lid(text: &str) -> Result<Lid, String> {
     match text.parse() {
-        Ok(Destination::Lid(lid)) => Ok(lid),
+        Ok(PortAddress::Lid(lid)) => Ok(lid),
         _ => Err(format!("{text} is no LID of a port, expected 1 to 0xbfff")),
     }
 }
 
-/// A directed route in the notation of [`Destination`].
+/// A directed route in the notation of [`PortAddress`].
 fn route(text: &str) -> Result<DrPath, String> {
     match text.parse() {
-        Ok(Destination::Route(path)) => Ok(path),
+        Ok(PortAddress::Route(path)) => Ok(path),
         Ok(_) => Err(format!(
             "{text:?} is no directed route, expected 0 and up to 63 ports, as 0,1,4"
         )),

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use ib_diag::Contents;
 use ib_mad::{AttributeId, Mad, MadAddress, Method, MgmtClass};
-use ib_smp::{Destination, SmpDirected};
+use ib_smp::{PortAddress, SmpDirected};
 use ib_wire::{Sl, addr::number};
 use serde_json::json;
 
@@ -94,7 +94,7 @@ pub fn run(args: SendArgs, as_json: bool) -> Result<Verdict, CliError> {
     let mut mad = match class {
         MgmtClass::SUBN_DIRECTED => {
             let path = match args.target.parse() {
-                Ok(Destination::Route(path)) => path,
+                Ok(PortAddress::Route(path)) => path,
                 _ => {
                     let snapshot = source.snapshot(Contents::empty())?;
                     let named = find(&snapshot, &args.target)?;
@@ -114,7 +114,7 @@ pub fn run(args: SendArgs, as_json: bool) -> Result<Verdict, CliError> {
         }
         _ => {
             let lid = match args.target.parse() {
-                Ok(Destination::Lid(lid)) => lid,
+                Ok(PortAddress::Lid(lid)) => lid,
                 _ => target(&source.snapshot(Contents::empty())?, &args.target)?.1,
             };
             let address = match class {

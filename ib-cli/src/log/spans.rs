@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ib_mad::{Instant, Mad, Method, MgmtClass, TransactionId};
 use ib_sm::Event;
-use ib_smp::Destination;
+use ib_smp::PortAddress;
 use ib_text::dissect::attribute_name;
 use tracing::{Level, Span};
 
@@ -194,7 +194,7 @@ fn span_of(mad: &Mad, is_sent: bool) -> Span {
         target: TRANSACTION, "transaction",
         id = %header.transaction_id(),
         from = if is_sent { "here" } else { "there" },
-        peer = %Destination::of(mad),
+        peer = %PortAddress::of(mad),
         method = %header.method(),
         attribute,
         modifier = header.attribute_modifier(),

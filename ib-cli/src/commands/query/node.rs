@@ -4,8 +4,8 @@ use ib_mad::{
     Attribute as _, AttributeEntry, AttributeId, ClassTable, Mad, MadAddress, Method, MgmtClass,
 };
 use ib_smp::{
-    Destination, GuidInfo, LinearForwardingTable, MlnxExtPortInfo, MulticastForwardingTable,
-    NodeDescription, NodeInfo, PartitionKeyTable, PortInfo, PortInfoExtended, SlToVlMappingTable,
+    GuidInfo, LinearForwardingTable, MlnxExtPortInfo, MulticastForwardingTable, NodeDescription,
+    NodeInfo, PartitionKeyTable, PortAddress, PortInfo, PortInfoExtended, SlToVlMappingTable,
     SmInfo, SwitchInfo, VlArbitrationTable,
 };
 use ib_wire::{
@@ -43,7 +43,7 @@ pub(super) struct AttributeQuery {
     id: AttributeId,
     layout: &'static Layout,
     modifier: u32,
-    destination: Destination,
+    destination: PortAddress,
 }
 
 impl AttributeQuery {

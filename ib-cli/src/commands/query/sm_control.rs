@@ -6,7 +6,7 @@
 
 use clap::ValueEnum;
 use ib_mad::{Attribute as _, Method};
-use ib_smp::{Destination, DrPath, NodeInfo, SmControl, SmInfo, SmState, SmpLidRouted};
+use ib_smp::{DrPath, NodeInfo, PortAddress, SmControl, SmInfo, SmState, SmpLidRouted};
 
 use super::{Asker, QueryArgs, QueryResult, What, structure::Structure};
 use crate::error::CliError;
@@ -62,7 +62,7 @@ impl SenderState {
 pub(super) struct OrderQuery {
     order: SmControl,
     info: SmInfo,
-    destination: Destination,
+    destination: PortAddress,
 }
 
 impl OrderQuery {
@@ -94,7 +94,7 @@ impl OrderQuery {
 
     /// Sends the order, then reads SMInfo: the response to an order may show the state before it.
     pub(super) fn ask(&self, asker: &mut Asker) -> Result<QueryResult<Vec<Structure>>, CliError> {
-        let here = Destination::Route(DrPath::OWN_NODE);
+        let here = PortAddress::Route(DrPath::OWN_NODE);
         let own = asker.smp(here, Method::GET, NodeInfo::ID, 0)?;
         let own = match asker.ask(own)? {
             Ok(own) => own,

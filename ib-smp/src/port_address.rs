@@ -13,17 +13,17 @@ use crate::{DrPath, SmpDirected, SmpLidRouted};
 /// one, is a LID; a longer one is a GUID.
 ///
 /// ```
-/// use ib_smp::{Destination, DrPath};
+/// use ib_smp::{PortAddress, DrPath};
 /// use ib_wire::{Guid, Lid, PortNum};
 ///
 /// let route = DrPath::try_new(&[PortNum(1), PortNum(4)]).expect("two hops");
-/// assert_eq!("0,1,4".parse(), Ok(Destination::Route(route)));
-/// assert_eq!("17".parse(), Ok(Destination::Lid(Lid(17))));
-/// assert_eq!("0x0002c90300a1b2c3".parse(), Ok(Destination::Guid(Guid(0x0002_c903_00a1_b2c3))));
-/// assert!(matches!("fe80::2:c903:a1:b2c3".parse(), Ok(Destination::Gid(_))));
+/// assert_eq!("0,1,4".parse(), Ok(PortAddress::Route(route)));
+/// assert_eq!("17".parse(), Ok(PortAddress::Lid(Lid(17))));
+/// assert_eq!("0x0002c90300a1b2c3".parse(), Ok(PortAddress::Guid(Guid(0x0002_c903_00a1_b2c3))));
+/// assert!(matches!("fe80::2:c903:a1:b2c3".parse(), Ok(PortAddress::Gid(_))));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Destination {
+pub enum PortAddress {
     /// At the end of a directed route: `0,1,4`.
     Route(DrPath),
     /// At a LID: `17` or `0x11`.
@@ -34,7 +34,7 @@ pub enum Destination {
     Gid(Gid),
 }
 
-impl Destination {
+impl PortAddress {
     /// The destination of a datagram: the end of its directed route if it has one, else its LID.
     #[must_use]
     pub fn of(mad: &Mad) -> Self {
@@ -59,7 +59,7 @@ impl Destination {
     }
 }
 
-impl FromStr for Destination {
+impl FromStr for PortAddress {
     type Err = BadAddress;
 
     fn from_str(text: &str) -> Result<Self, BadAddress> {
@@ -83,7 +83,7 @@ impl FromStr for Destination {
     }
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for PortAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Route(path) => path.fmt(f),
@@ -108,21 +108,21 @@ mod tests {
     fn every_destination_reads_back_from_its_text() {
         let route = DrPath::try_new(&[PortNum(1), PortNum(4)]).unwrap();
         for (text, destination) in [
-            ("0", Destination::Route(DrPath::OWN_NODE)),
-            ("0,1,4", Destination::Route(route)),
-            ("1", Destination::Lid(Lid(1))),
-            ("49151", Destination::Lid(Lid(0xbfff))),
-            ("0x0000000000000007", Destination::Guid(Guid(7))),
-            ("fe80::7", Destination::Gid("fe80::7".parse().unwrap())),
+            ("0", PortAddress::Route(DrPath::OWN_NODE)),
+            ("0,1,4", PortAddress::Route(route)),
+            ("1", PortAddress::Lid(Lid(1))),
+            ("49151", PortAddress::Lid(Lid(0xbfff))),
+            ("0x0000000000000007", PortAddress::Guid(Guid(7))),
+            ("fe80::7", PortAddress::Gid("fe80::7".parse().unwrap())),
         ] {
             assert_eq!(text.parse(), Ok(destination), "{text}");
             assert_eq!(destination.to_string(), text);
             if let Some(mad) = destination.smp(Method::GET, NodeInfo::ID, 0) {
-                assert_eq!(Destination::of(&mad), destination);
+                assert_eq!(PortAddress::of(&mad), destination);
             }
         }
-        assert_eq!("0x11".parse(), Ok(Destination::Lid(Lid(17))));
-        assert_eq!("0x12345".parse(), Ok(Destination::Guid(Guid(0x12345))));
+        assert_eq!("0x11".parse(), Ok(PortAddress::Lid(Lid(17))));
+        assert_eq!("0x12345".parse(), Ok(PortAddress::Guid(Guid(0x12345))));
     }
 
     #[test]
@@ -140,14 +140,14 @@ mod tests {
             "1,2",
             "0x10000000000000000",
         ] {
-            assert!(text.parse::<Destination>().is_err(), "{text}");
+            assert!(text.parse::<PortAddress>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn an_smp_goes_by_the_route_or_to_the_lid() {
         let smp = |text: &str| {
-            let destination: Destination = text.parse().unwrap();
+            let destination: PortAddress = text.parse().unwrap();
             destination.smp(Method::GET, NodeInfo::ID, 3)
         };
         let routed = smp("0,1,4").unwrap();
