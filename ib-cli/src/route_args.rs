@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ib_routing::{
     Fabric, LidMap, RouteError, RouteOptions, Routes, SharedEngine,
-    engine::{chain, torus_2qos},
+    engine::{self, chain, torus_2qos},
     format::{guid_list, lfts, lid_matrix},
 };
 use ib_wire::Lmc;
@@ -17,14 +17,24 @@ use crate::{
     output::stderr,
 };
 
+fn engine_help() -> String {
+    let others = engine::ALL
+        .iter()
+        .filter(|engine| **engine != &engine::AUTO);
+    let names: Vec<&str> = others.map(|engine| engine.name()).collect();
+    format!(
+        "Routing engines in the order of preference: auto (the default: the best of the others that cannot deadlock), {}. If \
+         an engine cannot route the fabric, a warning says so, and the next one is tried",
+        names.join(", ")
+    )
+}
+
 /// The options that say how to route.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Routing")]
 pub struct RouteArgs {
-    /// Routing engines in the order of preference: auto (the default: the best of the others that cannot deadlock),
-    /// minhop, updn, dnup, ftree, dor, torus-2QoS, lash, sssp, dfsssp, nue, file. If an engine cannot route the fabric,
-    /// a warning says so, and the next one is tried
-    #[arg(long, value_name = "E[,E2...]", value_delimiter = ',')]
+    /// Routing engines in the order of preference; the help lists those that there are
+    #[arg(long, value_name = "E[,E2...]", value_delimiter = ',', help = engine_help())]
     pub engine: Vec<SharedEngine>,
     /// LID mask control: 2^N LIDs for each CA port, 0 to 7 [default: 0, or what --config says]
     #[arg(long, value_name = "N", value_parser = lmc)]

@@ -24,8 +24,8 @@ pub enum RoutingError {
     Route(#[from] RouteError),
 }
 
-/// Assigns LIDs and computes routes by the engine of this name, with OpenSM's defaults: `minhop`, `updn`,
-/// `dnup`, `ftree`, `dor`, `sssp`, `dfsssp`, `lash`, `nue`, `torus-2QoS`.
+/// Assigns LIDs and computes routes by the engine of this name, with OpenSM's defaults.
+/// [`engine::ALL`](ib_routing::engine::ALL) has all engines; `minhop`, `updn` and `ftree` are some of their names.
 ///
 /// # Errors
 /// [`UnknownEngine`](RoutingError::UnknownEngine) for another name, [`Route`](RoutingError::Route) for
