@@ -161,7 +161,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sa-116",
-        "A response that nobody asked for is not answered",
+        "An unsolicited response is not answered",
         "IBA vol. 1, 13.4.5",
         |bench| {
             let request = SaMad::new(Method::GET_RESP, AttributeId(0x0011));
@@ -202,7 +202,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sa-120",
-        "Bytes behind a record are zero",
+        "Bytes after a record are zero",
         HISTORY,
         |bench| {
             let mut request = ports_node(bench)?;

@@ -202,7 +202,7 @@ pub(super) const CASES: &[Case] = &[
     }),
     case(
         "sa-217",
-        "A PortGID that nobody has does not join",
+        "A PortGID that no port has does not join",
         JOIN,
         |bench| {
             let prefix = bench.own_gid()?.prefix();

@@ -116,7 +116,7 @@ pub(super) const CASES: &[Case] = &[
     }),
     case(
         "sa-179",
-        "There is no path to a GID that nobody has",
+        "There is no path to a GID that no port has",
         PATH,
         |bench| {
             let own = bench.own_gid()?;
@@ -285,7 +285,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sa-191",
-        "There is no path to a LID that nobody has",
+        "There is no path to a LID that no port has",
         PATH,
         |bench| {
             let mut template = PathRecord::default();

@@ -157,7 +157,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sa-250",
-        "A Get of a service that nobody offers has status 0x0300",
+        "A Get of a service that is not registered has status 0x0300",
         SERVICE,
         |bench| {
             let record = service(bench, FOR_EVER)?;
@@ -171,7 +171,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sa-251",
-        "A Delete of a service that nobody offers is refused",
+        "A Delete of a service that is not registered is refused",
         SERVICE,
         |bench| {
             let record = service(bench, FOR_EVER)?;

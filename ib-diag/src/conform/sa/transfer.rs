@@ -399,7 +399,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sa-320",
-        "A transfer that nobody acknowledges ends",
+        "A transfer without acknowledgements ends",
         RETRY,
         |bench| {
             transfer(bench, |bench, id, _| {

@@ -121,7 +121,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sim-168",
-        "A response that nobody asked for is not answered",
+        "An unsolicited response is not answered",
         "IBA vol. 1, 13.4.5",
         |bench| {
             let mut request = plain(bench, ClassPortInfo::ID)?;
@@ -299,7 +299,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sim-178",
-        "Bytes behind PortCounters are zero, or those of the request",
+        "Bytes after PortCounters are zero, or those of the request",
         "IBA vol. 1, 13.4.2 (reserved fields)",
         |bench| {
             let (_, port) = target(bench)?;

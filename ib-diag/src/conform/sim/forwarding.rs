@@ -48,7 +48,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sim-122",
-        "An SMP to a LID that nobody has is not answered",
+        "An SMP to a LID that no port has is not answered",
         LINEAR,
         |bench| {
             let mad = node_info(bench, Lid(0xbffe));

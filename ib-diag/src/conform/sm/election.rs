@@ -73,7 +73,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sm-124",
-        "Reserved bits of SMInfo and the bytes behind it are zero",
+        "Reserved bits of SMInfo and the bytes after it are zero",
         SM_INFO,
         |bench| {
             let (path, _) = peer(bench)?;

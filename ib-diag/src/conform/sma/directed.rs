@@ -37,13 +37,13 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sma-383",
-        "A route of two hops reaches the node behind a switch",
+        "A route of two hops reaches the node beyond a switch",
         OUT,
         |bench| reaches(bench, 2),
     ),
     case(
         "sma-384",
-        "A route of three hops reaches the node behind two switches",
+        "A route of three hops reaches the node beyond two switches",
         OUT,
         |bench| reaches(bench, 3),
     ),

@@ -108,7 +108,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sma-168",
-        "Bytes behind NodeInfo are zero, or those of the request",
+        "Bytes after NodeInfo are zero, or those of the request",
         NODE_INFO,
         |bench| {
             let path = bench.ca()?;
@@ -117,7 +117,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sma-169",
-        "Bytes behind SwitchInfo are zero, or those of the request",
+        "Bytes after SwitchInfo are zero, or those of the request",
         "IBA vol. 1, 14.2.5.4",
         |bench| {
             let path = bench.switch()?;
@@ -126,7 +126,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sma-170",
-        "Bytes behind SLtoVLMappingTable are zero, or those of the request",
+        "Bytes after SLtoVLMappingTable are zero, or those of the request",
         "IBA vol. 1, 14.2.5.8",
         |bench| {
             let path = bench.ca()?;

@@ -308,7 +308,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "sma-153",
-        "A response that nobody asked for is not answered",
+        "An unsolicited response is not answered",
         "IBA vol. 1, 13.4.5",
         |bench| {
             let path = bench.ca()?;
