@@ -64,7 +64,7 @@ pub struct DiscoverArgs {
     /// Read what `ib snapshot` wrote, instead of a device
     #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["device", "port", "max_hops"])]
     from: Option<PathBuf>,
-    /// Ask no node that is more than this many hops away [default: as far as routes reach]
+    /// Read no node that is more than this many hops away [default: as far as routes reach]
     #[arg(long, value_name = "N")]
     max_hops: Option<u8>,
     /// M_Key of the subnet's ports, decimal or 0x; 0 is none
