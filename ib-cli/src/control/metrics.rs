@@ -157,8 +157,8 @@ pub fn text_of(sm: &SubnetManager) -> String {
         &[("", count(fabric.links))],
     );
     metric("lids", "gauge", "LIDs in use.", &[("", count(fabric.lids))]);
-    let tally = PortSummary::of(sm.subnet(), None);
-    let states: Vec<(String, u64)> = tally
+    let port_summary = PortSummary::of(sm.subnet(), None);
+    let states: Vec<(String, u64)> = port_summary
         .states
         .iter()
         .map(|(state, number)| (format!("{{state=\"{state}\"}}"), count(*number)))

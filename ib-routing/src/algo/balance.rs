@@ -200,7 +200,7 @@ impl<'a> Balance<'a> {
 
     /// Takes routes from the busiest channels, as long as paths stay shortest.
     fn relieve(&mut self, room: usize) {
-        let relief = Hotspots {
+        let hotspots = Hotspots {
             fabric: self.fabric,
             dag: self.dag,
             demands: self.demands,
@@ -208,7 +208,7 @@ impl<'a> Balance<'a> {
             room,
         };
         let mut load = self.chooser.load();
-        relief.run(&mut self.choices, &mut load, |_, _, _| true);
+        hotspots.run(&mut self.choices, &mut load, |_, _, _| true);
         self.chooser.set_load(&load);
     }
 }

@@ -358,12 +358,12 @@ impl<'a> ChannelGraph<'a> {
             place.previous = before;
         }
         if step == 0 || label > u64::MAX / 2 {
-            self.deal_labels(before);
+            self.assign_labels(before);
         }
     }
 
-    /// Deals all labels anew, with gaps; `channel` is any channel.
-    fn deal_labels(&mut self, mut channel: ChannelIdx) {
+    /// Assigns all labels again, with gaps; `channel` is any channel.
+    fn assign_labels(&mut self, mut channel: ChannelIdx) {
         while let Some(place) = self.order.find(self.order[channel].previous) {
             channel = if place.next == channel {
                 self.order[channel].previous
@@ -379,7 +379,7 @@ impl<'a> ChannelGraph<'a> {
         }
     }
 
-    /// Marks for the two sides of a search that no channel bears yet.
+    /// Marks for the two sides of a search that no channel has yet.
     fn next_round(&mut self) -> (u32, u32) {
         if self.round >= u32::MAX - 2 {
             self.seen.fill(0);

@@ -18,7 +18,7 @@ const MAX_WAITING: usize = 8192;
 /// Maximum number of queued requests of one requester; beyond it they are refused.
 const MAX_WAITING_PER_REQUESTER: usize = 1024;
 /// Number of requests that are served before input is read again.
-const TURN: usize = 64;
+const MAX_SERVED: usize = 64;
 /// Number of requests that are read in a row without serving any.
 const READ_AHEAD: usize = 256;
 /// Number of requests within [`BURST_TIME`] that are served as they arrive, as long as none is queued.
@@ -143,7 +143,7 @@ impl RequestQueue {
     }
 
     const fn begin_turn(&mut self) {
-        self.turn = TURN;
+        self.turn = MAX_SERVED;
         self.read = 0;
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         assert!(queue.poll_timeout().is_some_and(|at| at <= Instant::ZERO));
         queue.handle_timeout(Instant::ZERO);
         let turn = served(&mut queue);
-        assert_eq!(turn.len(), TURN);
+        assert_eq!(turn.len(), MAX_SERVED);
         assert_eq!(turn.iter().position(|&lid| lid == 2), Some(0));
     }
 

@@ -134,19 +134,22 @@ impl Sma {
 
     /// The link of a port has trouble: sends trap 129, 130 or 131.
     pub fn link_trouble(&mut self, now: Instant, port: PortNum, trouble: LinkTrouble) {
-        let Some(teller) = self.guard(port) else {
+        let Some(reporting_port) = self.guard(port) else {
             return;
         };
         let mut details = NoticeDetails129::default();
         details
-            .set_lidaddr(self.port(teller).map_or(Lid::NONE, |port| port.info.lid()))
+            .set_lidaddr(
+                self.port(reporting_port)
+                    .map_or(Lid::NONE, |port| port.info.lid()),
+            )
             .set_port_num(port);
         let number = match trouble {
             LinkTrouble::LocalLinkIntegrity => TrapNumber::LOCAL_LINK_INTEGRITY,
             LinkTrouble::ExcessiveBufferOverrun => TrapNumber::EXCESSIVE_BUFFER_OVERRUN,
             LinkTrouble::FlowControlUpdateWatchdog => TrapNumber::FLOW_CONTROL_UPDATE_WATCHDOG,
         };
-        self.trap(now, teller, number, details.as_bytes());
+        self.trap(now, reporting_port, number, details.as_bytes());
     }
 
     /// The host changed what a port can do (a subnet manager started on it): sends trap 144.

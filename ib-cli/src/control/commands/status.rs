@@ -112,9 +112,9 @@ pub(super) fn status(sm: &SubnetManager, now: Instant) -> Reply {
 }
 
 pub(super) fn port_status(sm: &SubnetManager, only: Option<NodeType>) -> Reply {
-    let tally = PortSummary::of(sm.subnet(), only);
+    let port_summary = PortSummary::of(sm.subnet(), only);
     let mut table = Table::new(["ports", ""]);
-    table.row(["in all".to_owned(), tally.ports.to_string()]);
+    table.row(["in all".to_owned(), port_summary.ports.to_string()]);
     let mut counts = serde_json::Map::new();
     let mut add = |kind: &str, each: Vec<(String, usize)>| {
         let mut object = serde_json::Map::new();
@@ -127,23 +127,35 @@ pub(super) fn port_status(sm: &SubnetManager, only: Option<NodeType>) -> Reply {
     let text = |count: (&dyn Display, &usize)| (count.0.to_string(), *count.1);
     add(
         "states",
-        tally.states.iter().map(|(k, v)| text((k, v))).collect(),
+        port_summary
+            .states
+            .iter()
+            .map(|(k, v)| text((k, v)))
+            .collect(),
     );
     add(
         "widths",
-        tally.widths.iter().map(|(k, v)| text((k, v))).collect(),
+        port_summary
+            .widths
+            .iter()
+            .map(|(k, v)| text((k, v)))
+            .collect(),
     );
     add(
         "speeds",
-        tally.speeds.iter().map(|(k, v)| text((k, v))).collect(),
+        port_summary
+            .speeds
+            .iter()
+            .map(|(k, v)| text((k, v)))
+            .collect(),
     );
-    counts.insert("nodes".to_owned(), tally.nodes.into());
-    counts.insert("ports".to_owned(), tally.ports.into());
+    counts.insert("nodes".to_owned(), port_summary.nodes.into());
+    counts.insert("ports".to_owned(), port_summary.ports.into());
     let lists = [
-        ("disabled", &tally.disabled),
-        ("narrow", &tally.narrow),
-        ("slow", &tally.slow),
-        ("unanswered", &tally.unanswered),
+        ("disabled", &port_summary.disabled),
+        ("narrow", &port_summary.narrow),
+        ("slow", &port_summary.slow),
+        ("unanswered", &port_summary.unanswered),
     ];
     for (kind, ports) in lists {
         let ports: Vec<String> = ports.iter().map(|at| named(sm, *at)).collect();

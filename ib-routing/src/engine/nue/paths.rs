@@ -101,7 +101,7 @@ impl<'a> Paths<'a> {
                 }
             }
         }
-        let relief = Hotspots {
+        let hotspots = Hotspots {
             fabric,
             dag,
             demands,
@@ -110,7 +110,7 @@ impl<'a> Paths<'a> {
         };
         let mut load = self.load;
         if !is_even(&load) {
-            relief.run(&mut choices, &mut load, |tree, from, to| {
+            hotspots.run(&mut choices, &mut load, |tree, from, to| {
                 let lane = lane_of.get(tree).map(|&lane| usize::from(lane));
                 let lane = lane.and_then(|lane| lanes.get_mut(lane));
                 lane.is_some_and(|lane| lane.admit(from, to))
