@@ -21,7 +21,7 @@ use crate::{
 
 /// Test a manager, an administrator, agents or a simulator against the specification.
 ///
-/// Numbered cases, over management datagrams alone, against whoever serves the subnet. A case sets back what it
+/// Numbered cases, over management datagrams alone, against the programs and devices of the subnet. A case sets back what it
 /// changes. Cases for agents and for a simulator change ports and links: run them on a subnet that was brought up and
 /// has no manager now. Status 1 if a case fails.
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ pub struct ConformArgs {
     /// Seconds that a manager may take to react to a change of the subnet
     #[arg(long, value_name = "SECONDS", default_value_t = 90)]
     patience: u64,
-    /// M_Key of the subnet's ports
+    /// M_Key of the subnet's ports, decimal or 0x; 0 is none
     #[arg(
         long,
         value_name = "KEY",
@@ -54,7 +54,7 @@ pub struct ConformArgs {
         hide_default_value = true
     )]
     m_key: MKey,
-    /// SM_Key that the subnet's managers share; a manager with another key is ignored by the others
+    /// SM_Key that the subnet's managers share, decimal or 0x; managers ignore one with another key
     #[arg(long, value_name = "KEY", default_value = "1", value_parser = sm_key)]
     sm_key: SmKey,
     #[command(flatten)]

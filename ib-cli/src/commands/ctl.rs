@@ -40,7 +40,7 @@ pub struct CtlArgs {
     /// Repeat the command every 2 seconds, until Ctrl-C
     #[arg(long = "loop")]
     repeat: bool,
-    /// The command; all of them are those of OpenSM's console and a few more
+    /// The command, as `status`; `ib ctl help` lists the commands
     #[arg(value_name = "COMMAND", value_parser = commands(), hide_possible_values = true)]
     command: String,
     /// Its values, as `5` of `priority 5`

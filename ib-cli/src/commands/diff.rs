@@ -29,7 +29,7 @@ pub struct DiffArgs {
     /// A snapshot, a topology in ibnetdiscover's format, or `live`: the subnet of --device
     #[arg(value_name = "A")]
     before: String,
-    /// The same, later
+    /// The later state, in one of the same forms
     #[arg(value_name = "B", default_value = "live")]
     after: String,
     #[command(flatten)]

@@ -29,7 +29,7 @@ const EXAMPLES: &str = "\
 Examples:
   ib decode packet --json HEX | ib encode --raw
                                              the same digits again
-  ib encode - < edited.json                  lengths, pad and CRCs anew";
+  ib encode - < edited.json                  lengths, pad and CRCs recomputed";
 
 pub fn run(args: EncodeArgs, json: bool) -> Result<Verdict, CliError> {
     refuse_json("encode", json)?;

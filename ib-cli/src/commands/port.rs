@@ -21,7 +21,7 @@ use crate::{
 
 /// Change a port: enable, disable, reset, speed, width, lanes or MTU.
 ///
-/// Says what it will do and to whom, refuses to cut off the port that it comes through, and reads the result back.
+/// Prints the change and its port first, refuses to cut off the port that it comes through, and reads the result back.
 /// Status 1 if the port did not take the change.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

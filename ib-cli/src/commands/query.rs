@@ -86,7 +86,7 @@ pub struct QueryArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  ib query nodeinfo --direct 0,1             the node behind port 1 of the own switch or adapter
+  ib query nodeinfo --direct 0,1             the node at port 1 of the own switch or adapter
   ib query portinfo 3 --lid 7                port 3 of the switch with LID 7
   ib query vlarb 0x10002 --lid 7             low table, first part, of its port 2
   ib query perf --counters PortCountersExtended --lid 7 3

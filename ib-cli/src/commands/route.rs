@@ -45,7 +45,7 @@ pub struct RouteCommand {
         conflicts_with_all = ["tables", "lid_matrix_file"]
     )]
     clusters: Vec<PathBuf>,
-    /// LIDs that ports shall have, as OpenSM keeps them in guid2lid
+    /// LIDs of ports by GUID, in the format of OpenSM's file guid2lid
     #[arg(long, value_name = "FILE")]
     guid2lid: Option<PathBuf>,
     /// Write the forwarding tables in the format of OpenSM's opensm-lfts.dump
