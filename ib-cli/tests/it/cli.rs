@@ -836,7 +836,8 @@ fn files_that_a_configuration_names_are_read_or_named() {
         "good.conf",
         &format!(
             "routing_engine updn,no_fallback\nroot_guid_file {roots}\n\
-             partition_config_file /etc/opensm/partitions.conf\ntorus_config /not/there\n"
+             partition_config_file /etc/opensm/partitions.conf\n\
+             torus_config /etc/opensm/torus-2QoS.conf\n"
         ),
     );
     let output = ib(&["up", "--fabric", "-", "--config", &config], GOOD);
