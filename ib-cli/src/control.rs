@@ -288,7 +288,7 @@ impl Engine for ManagedSm {
             // Without any timer the loop would end as soon as a command wakes it.
             Some(self.now + LONGEST_SLEEP),
         ];
-        timers.into_iter().flatten().min()
+        Instant::earliest(timers)
     }
 
     fn poll_event(&mut self) -> Option<Event> {

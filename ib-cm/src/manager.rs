@@ -347,7 +347,7 @@ impl Engine for CommunicationManager {
             self.paths.poll_timeout(),
             self.resolver.poll_timeout(),
         ];
-        timeouts.into_iter().flatten().min()
+        Instant::earliest(timeouts)
     }
 
     fn poll_event(&mut self) -> Option<CmEvent> {

@@ -390,7 +390,7 @@ impl<R: Request> Engine for Client<R> {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let timeouts = [self.window.poll_timeout(), self.rmpp.poll_timeout()];
-        timeouts.into_iter().flatten().min()
+        Instant::earliest(timeouts)
     }
 
     fn poll_event(&mut self) -> Option<ClientEvent<R>> {

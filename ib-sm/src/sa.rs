@@ -260,7 +260,7 @@ impl SubnetAdministrator {
             self.services.poll_timeout(),
             self.subscriptions.poll_timeout(),
         ];
-        timers.into_iter().flatten().min()
+        Instant::earliest(timers)
     }
 
     /// The next datagram to send. Answers are made from `view`, which is `None` until a sweep has ended.

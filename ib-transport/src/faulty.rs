@@ -135,7 +135,7 @@ impl<T: MadTransport> MadTransport for Faulty<T> {
 
     fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, T::Error> {
         let due = self.next_due();
-        let until = [until, due].into_iter().flatten().min();
+        let until = Instant::earliest([until, due]);
         Ok(self.transport.wait(now, until)? || due.is_some())
     }
 }

@@ -137,7 +137,7 @@ impl Companions {
             self.congestion.poll_timeout(),
             self.dump.due(),
         ];
-        timers.into_iter().flatten().min()
+        Instant::earliest(timers)
     }
 
     /// Starts to configure congestion control on the devices, as the subnet is up.

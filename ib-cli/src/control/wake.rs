@@ -180,7 +180,7 @@ impl MadTransport for WakeablePort {
     fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
         self.retry(now);
         let retry_at = self.port.is_none().then_some(self.retry_at);
-        let until = [until, retry_at].into_iter().flatten().min();
+        let until = Instant::earliest([until, retry_at]);
         if self.polls && self.poll(until.map(|until| until.since(now)))? {
             self.take_wake();
             return Ok(true);

@@ -338,7 +338,7 @@ impl Engine for Counted<'_> {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let timers = [self.sm.poll_timeout(), self.quiet, self.end];
-        timers.into_iter().flatten().min()
+        Instant::earliest(timers)
     }
 
     fn poll_event(&mut self) -> Option<Option<Event>> {
