@@ -198,11 +198,11 @@ impl DependencyGraph {
         let size = self.pairs.heads.len() * lanes;
         let mut waiting = vec![0u32; size];
         for from in (0..size).map(vertex) {
-            for to in self.successors(from) {
+            self.successors(from).for_each(|to| {
                 if let Some(count) = waiting.get_mut(number(to)) {
                     *count += 1;
                 }
-            }
+            });
         }
         let mut order: Vec<Vertex> = Vec::with_capacity(size);
         order.extend(
@@ -215,14 +215,14 @@ impl DependencyGraph {
         let mut next = 0;
         while let Some(&from) = order.get(next) {
             next += 1;
-            for to in self.successors(from) {
+            self.successors(from).for_each(|to| {
                 if let Some(count) = waiting.get_mut(number(to)) {
                     *count -= 1;
                     if *count == 0 {
                         order.push(to);
                     }
                 }
-            }
+            });
         }
         if order.len() == size {
             Ok(order)

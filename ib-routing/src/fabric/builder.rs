@@ -170,21 +170,18 @@ impl FabricBuilder {
     }
 
     fn link_port(&mut self, end: PortRef) -> Result<&mut Port, TopologyError> {
-        let (node, num_ports) = self
-            .nodes
-            .find(end.node)
-            .map_or((String::new(), 0), |node| {
-                (node.name.clone(), node.num_ports())
-            });
-        let port = u32::from(end.port.0);
-        self.port_mut(end).filter(|_| port != 0).ok_or_else(|| {
-            TopologyErrorKind::PortOutOfRange {
-                node,
-                port,
-                num_ports,
-            }
-            .into()
-        })
+        let missing = |node: String, num_ports: u8| TopologyErrorKind::PortOutOfRange {
+            node,
+            port: u32::from(end.port.0),
+            num_ports,
+        };
+        let Some(node) = self.nodes.find_mut(end.node) else {
+            return Err(missing(String::new(), 0).into());
+        };
+        let num_ports = node.num_ports();
+        let port = node.ports.get_mut(usize::from(end.port.0));
+        port.filter(|_| end.port.0 != 0)
+            .ok_or_else(|| missing(node.name.clone(), num_ports).into())
     }
 
     fn name(&self, end: PortRef) -> String {
