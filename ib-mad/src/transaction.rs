@@ -310,6 +310,12 @@ impl<C> TransactionWindow<C> {
         self.slab.context(self.slab.find(id.low(), class)?)
     }
 
+    /// The datagram of an open request, as it is sent.
+    #[must_use]
+    pub fn datagram(&self, class: MgmtClass, id: TransactionId) -> Option<&Mad> {
+        self.slab.mad(self.slab.find(id.low(), class)?)
+    }
+
     /// The contexts of all open requests, in no particular order.
     pub fn contexts(&self) -> impl Iterator<Item = &C> {
         let indices = self.slab.indices();
@@ -448,7 +454,7 @@ impl<C> Engine for TransactionWindow<C> {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let timers = [self.timers.next(), self.overflow_at()];
-        timers.into_iter().flatten().min()
+        Instant::earliest(timers)
     }
 
     fn poll_event(&mut self) -> Option<WindowEvent<C>> {

@@ -71,7 +71,7 @@ use crate::{
     replication::Replication,
     sa::SubnetAdministrator,
     shared::Shared,
-    trap::TrapFilter,
+    trap::{self, TrapFilter},
 };
 
 /// Number of consecutive sweeps that may end with errors before the manager waits for its timer.
@@ -451,7 +451,8 @@ impl SubnetManager {
         role.is_some_and(|role| !role.is_from_inside(&self.subnet, mad))
     }
 
-    fn on_answer(&mut self, now: Instant, purpose: Purpose, mad: &Mad) {
+    /// The answer to a request whose data were `sent`.
+    fn on_answer(&mut self, now: Instant, purpose: Purpose, sent: &[u8; 64], mad: &Mad) {
         match purpose {
             Purpose::Peer(request) => self.on_peer_answer(now, request, mad),
             Purpose::Read(read) => {
@@ -460,7 +461,7 @@ impl SubnetManager {
                 }
                 self.learn_own_guid(now);
             }
-            Purpose::Apply(request) => self.on_apply_answer(request, mad),
+            Purpose::Apply(request) => self.on_apply_answer(request, sent, mad),
         }
     }
 }
@@ -479,11 +480,17 @@ impl Engine for SubnetManager {
             }
             // The window would count the datagrams of a transfer as stale.
             Input::Mad(mad) if self.sa.handle_transfer(now, mad) => self.on_messages(now),
-            Input::Mad(mad) => match self.window.handle_mad(now, mad) {
-                MadMatch::Answer(answer) => self.on_answer(now, answer.context, mad),
-                MadMatch::Unsolicited => self.on_unsolicited(now, mad),
-                MadMatch::Pending | MadMatch::Stale => {}
-            },
+            Input::Mad(mad) => {
+                let header = mad.header();
+                let id = header.transaction_id();
+                let request = self.window.datagram(header.mgmt_class(), id);
+                let sent = request.and_then(trap::smp_data).unwrap_or([0; 64]);
+                match self.window.handle_mad(now, mad) {
+                    MadMatch::Answer(answer) => self.on_answer(now, answer.context, &sent, mad),
+                    MadMatch::Unsolicited => self.on_unsolicited(now, mad),
+                    MadMatch::Pending | MadMatch::Stale => {}
+                }
+            }
             Input::SendFailed(mad) | Input::Returned(mad) if Replication::is_ours(mad) => {
                 self.replication.handle_send_failed(now, mad);
             }
@@ -552,7 +559,7 @@ impl Engine for SubnetManager {
             self.sa.poll_timeout(),
             self.replication.poll_timeout(),
         ];
-        timers.into_iter().flatten().min()
+        Instant::earliest(timers)
     }
 
     fn poll_event(&mut self) -> Option<Event> {

@@ -174,18 +174,14 @@ pub(crate) fn desired(at: Situation<'_>, stage: Stage, block: Block) -> Option<[
     }
 }
 
-/// Whether a device did what a Set requested, by the data of its answer. Fields that a device may choose itself
-/// are not compared.
-pub(crate) fn is_done(
-    at: Situation<'_>,
-    stage: Stage,
-    block: Block,
-    sent: &[u8; 64],
-    answer: &[u8; 64],
-) -> bool {
-    match block.attribute {
-        PortInfo::ID => port_state(at, stage, block.port)
-            .is_some_and(|state| links::has_reached(state, &PortInfo::from_bytes(*answer))),
+/// Whether a device did what a Set requested, by the data of the Set and of its answer. Fields that a device may
+/// choose itself are not compared.
+pub(crate) fn is_done(attribute: AttributeId, sent: &[u8; 64], answer: &[u8; 64]) -> bool {
+    match attribute {
+        PortInfo::ID => {
+            let [sent, answer] = [sent, answer].map(|data| PortInfo::from_bytes(*data));
+            links::has_reached(sent.port_state(), &answer)
+        }
         SwitchInfo::ID => match (SwitchInfo::parse(sent, 0), SwitchInfo::parse(answer, 0)) {
             (Ok((sent, _)), Ok((answer, _))) => sent.linear_fdb_top() == answer.linear_fdb_top(),
             _ => false,

@@ -295,14 +295,15 @@ impl SubnetManager {
         }
     }
 
-    pub(super) fn on_apply_answer(&mut self, request: StageRequest, mad: &Mad) {
+    /// The answer to a request whose data were `sent`.
+    pub(super) fn on_apply_answer(&mut self, request: StageRequest, sent: &[u8; 64], mad: &Mad) {
         let Ok((smp, _)) = SmpDirected::parse(&mad.bytes, 0) else {
             return;
         };
         let block = request.block();
         let data = smp.smp_data();
         let is_ok = smp.status().is_ok() && smp.attribute_id() == block.attribute;
-        if is_ok && self.take_in_answer(request, block, data) {
+        if is_ok && self.take_in_answer(request, block, sent, data) {
             return;
         }
         let is_suppressed = self.config.suppress_sl2vl_mad_status_errors
@@ -325,23 +326,22 @@ impl SubnetManager {
     }
 
     /// Records a device's answer. Returns whether it shows the requested values.
-    fn take_in_answer(&mut self, request: StageRequest, block: Block, data: &[u8; 64]) -> bool {
+    fn take_in_answer(
+        &mut self,
+        request: StageRequest,
+        block: Block,
+        sent: &[u8; 64],
+        data: &[u8; 64],
+    ) -> bool {
         let Mode::Applying(apply) = &self.mode else {
             // The stage ended meanwhile: a port can be disabled between sweeps.
             apply::record(&mut self.subnet, request, data);
             return true;
         };
         let stage = apply.stage();
-        let sent = apply::desired(self.situation(), stage, request);
-        let is_done = match (request, &sent) {
-            (StageRequest::Set(block), Some(sent)) => {
-                reconcile::is_done(self.situation(), stage, block, sent, data)
-            }
-            (StageRequest::Entries(_), Some(sent)) => sent == data,
-            (StageRequest::Disable(_), _) => {
-                links::has_reached(PortState::DOWN, &PortInfo::from_bytes(*data))
-            }
-            _ => true,
+        let is_done = match request {
+            StageRequest::Read(_) | StageRequest::AliasGuids(..) => true,
+            _ => reconcile::is_done(block.attribute, sent, data),
         };
         if let StageRequest::AliasGuids(port, number) = request {
             return self.confirm_alias_guids(port, number, data);

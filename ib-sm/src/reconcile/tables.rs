@@ -522,9 +522,13 @@ fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
 
 /// The tables that a previous manager left in the switches, as routes; `None` if there are none.
 pub(crate) fn left_in_place(at: Situation<'_>) -> Option<Routes> {
+    let is_used = |known: &[u8; 64]| known.iter().any(|&port| port != PortNum::UNREACHABLE.0);
+    let mut switches = at.subnet().switches();
+    if !switches.any(|(_, switch)| switch.lft().blocks().any(|(_, known)| is_used(known))) {
+        return None;
+    }
     let topology = at.plan().topology();
     let mut routes = Routes::new(routing::KEPT, topology.fabric(), topology.lids());
-    let mut is_used = false;
     for (node, switch) in at.subnet().switches() {
         let Some(place) = topology.index().switch(node) else {
             continue;
@@ -533,11 +537,10 @@ pub(crate) fn left_in_place(at: Situation<'_>) -> Option<Routes> {
         for (entries, block) in row.as_chunks_mut().0.iter_mut().zip(0..=u16::MAX) {
             if let Some(known) = switch.lft().block(block) {
                 *entries = *known;
-                is_used |= known.iter().any(|&port| port != PortNum::UNREACHABLE.0);
             }
         }
     }
-    is_used.then_some(routes)
+    Some(routes)
 }
 
 /// Maximum lifetime of packets that were forwarded by the present tables.
