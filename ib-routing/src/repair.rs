@@ -145,7 +145,7 @@ pub fn repair(
     options: &RouteOptions,
     rebalance: usize,
 ) -> Result<Repair, RouteError> {
-    let remapped = remap::remap(old, fabric, lids);
+    let remapped = remap::remap(old, fabric, lids, false);
     let before = remapped.routes.clone();
     match attempt(old, None, remapped, fabric, lids, options, rebalance) {
         Ok((routes, rebalanced)) => Ok(Repair {
@@ -176,7 +176,7 @@ pub fn try_repair(
     lids: &LidMap,
     options: &RouteOptions,
 ) -> Result<Repair, RepairError> {
-    let remapped = remap::remap(old, fabric, lids);
+    let remapped = remap::remap(old, fabric, lids, counts.is_some());
     let before = remapped.routes.clone();
     let (routes, _) = attempt(old, counts, remapped, fabric, lids, options, 0)?;
     Ok(of(old, fabric, lids, before, routes))

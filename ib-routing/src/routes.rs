@@ -1,12 +1,14 @@
 //! Routes: the output port per (switch, LID) and the service level per (source, destination).
 
 mod pair_sls;
+mod rows;
 
 use alloc::{vec, vec::Vec};
 
 use ib_wire::{Lid, PortNum, Sl};
 
-pub use self::pair_sls::PairSls;
+use self::rows::Rows;
+pub use self::{pair_sls::PairSls, rows::SharedLft};
 use crate::{
     engine::SharedEngine,
     fabric::Fabric,
@@ -37,8 +39,7 @@ pub enum SlTable {
 pub struct Routes {
     engine: SharedEngine,
     max_lid: Lid,
-    row_len: usize,
-    ports: Vec<u8>,
+    rows: Rows,
     /// The switch that each LID's owner is or is cabled to.
     switch_of: Vec<Option<SwitchIdx>>,
     sls: SlTable,
@@ -64,8 +65,7 @@ impl Routes {
         Self {
             engine: engine.into(),
             max_lid,
-            row_len,
-            ports: vec![PortNum::UNREACHABLE.0; row_len * fabric.num_switches()],
+            rows: Rows::new(fabric.num_switches(), row_len, PortNum::UNREACHABLE.0),
             switch_of,
             sls: SlTable::Uniform(Sl::ZERO),
             vl_map: VlMap::default(),
@@ -93,13 +93,13 @@ impl Routes {
     /// Entries per switch: a multiple of 64.
     #[must_use]
     pub const fn row_len(&self) -> usize {
-        self.row_len
+        self.rows.len()
     }
 
     /// Number of switches.
     #[must_use]
     pub fn num_switches(&self) -> usize {
-        self.ports.len().checked_div(self.row_len).unwrap_or(0)
+        self.rows.count()
     }
 
     /// The port by which `switch` sends packets to `lid`.
@@ -122,26 +122,52 @@ impl Routes {
     #[inline]
     #[must_use]
     pub fn lft(&self, switch: SwitchIdx) -> &[u8] {
-        let start = switch.at() * self.row_len;
-        self.ports
-            .get(start..start + self.row_len)
-            .unwrap_or_default()
+        self.rows.row(switch.at())
     }
 
     /// A switch's linear forwarding table, to fill.
     #[inline]
     #[must_use]
     pub fn lft_mut(&mut self, switch: SwitchIdx) -> &mut [u8] {
-        let start = switch.at() * self.row_len;
-        self.ports
-            .get_mut(start..start + self.row_len)
-            .unwrap_or_default()
+        self.rows.row_mut(switch.at())
     }
 
     /// All tables, one row of [`Routes::row_len`] after the other.
     #[must_use]
     pub fn rows_mut(&mut self) -> &mut [u8] {
-        &mut self.ports
+        self.rows.whole_mut()
+    }
+
+    /// Lets clones share the tables from now on: a write to a switch's table then copies that table alone, and routes
+    /// after a repair share the other tables with those before it. Nothing is copied now.
+    pub fn share(&mut self) {
+        self.rows.share();
+    }
+
+    /// A switch's table that clones share; `None` before [`Routes::share`].
+    #[must_use]
+    pub fn shared_lft(&self, switch: SwitchIdx) -> Option<&SharedLft> {
+        self.rows.shared(switch.at())
+    }
+
+    /// Replaces a switch's table by a shared one; nothing happens if its length is not [`Routes::row_len`].
+    pub(crate) fn set_shared_lft(&mut self, switch: SwitchIdx, lft: &SharedLft) {
+        self.rows.set_shared(switch.at(), lft);
+    }
+
+    /// The LIDs, owned or not, to which a switch sends by different ports in two route sets of one fabric, in order.
+    /// Tables that both share are passed over without being read.
+    pub fn changed_lids<'a>(
+        &'a self,
+        other: &'a Self,
+        switch: SwitchIdx,
+    ) -> impl Iterator<Item = Lid> + 'a {
+        let (one, two) = match self.rows.is_same(&other.rows, switch.at()) {
+            true => (&[][..], &[][..]),
+            false => (self.lft(switch), other.lft(switch)),
+        };
+        let differing = rows::differing(one, two, PortNum::UNREACHABLE.0);
+        differing.filter_map(|lid| u16::try_from(lid).ok().map(Lid))
     }
 
     /// The service level of packets from `source` to `destination`.
@@ -165,9 +191,9 @@ impl Routes {
             SlTable::Uniform(sl) => *sl,
             SlTable::ByDestination(sls) => sls.get(at).copied().unwrap_or_default(),
             SlTable::ByPair(_) => Sl::ZERO,
-            SlTable::BySwitch(_) if at >= self.row_len => Sl::ZERO,
+            SlTable::BySwitch(_) if at >= self.row_len() => Sl::ZERO,
             SlTable::BySwitch(sls) => sls
-                .get(switch.at() * self.row_len + at)
+                .get(switch.at() * self.row_len() + at)
                 .copied()
                 .unwrap_or_default(),
         }
@@ -222,10 +248,12 @@ impl Routes {
             if let Some(switch) = destination.switch {
                 let range = usize::from(destination.range.base().0)
                     ..=usize::from(destination.range.last().0);
-                self.lft_mut(switch)
-                    .get_mut(range)
-                    .unwrap_or_default()
-                    .fill(destination.exit.0);
+                let exits = self.lft(switch).get(range.clone()).unwrap_or_default();
+                // A table that is right already stays shared.
+                if exits.iter().any(|&port| port != destination.exit.0) {
+                    let exits = self.lft_mut(switch).get_mut(range);
+                    exits.unwrap_or_default().fill(destination.exit.0);
+                }
             }
         }
     }

@@ -72,20 +72,18 @@ pub fn difference(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) ->
     difference
 }
 
-fn changed_lids<'a>(
+/// The LIDs of ports to which a switch sends by different ports, in order.
+pub fn changed_lids<'a>(
     lids: &'a LidMap,
     old: &'a Routes,
     new: &'a Routes,
     switch: SwitchIdx,
 ) -> impl Iterator<Item = Lid> + 'a {
-    let all = lids
-        .destinations()
-        .iter()
-        .flat_map(|destination| destination.range.iter());
-    all.filter(move |&lid| old.port(switch, lid) != new.port(switch, lid))
+    let changed = old.changed_lids(new, switch);
+    changed.filter(|&lid| lids.owner_index(lid).is_some())
 }
 
-/// Orders the blocks that differ.
+/// Orders the blocks that differ. No packet loops in the new routes.
 #[must_use]
 pub fn order(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> UpdateOrder {
     // For each block, the switches to write and the LIDs that change at any of them.

@@ -9,7 +9,7 @@ mod incremental;
 
 use alloc::vec::Vec;
 
-use ib_wire::{Guid, PortNum};
+use ib_wire::{Guid, Lid, PortNum};
 
 use crate::{
     error::RouteError,
@@ -19,6 +19,7 @@ use crate::{
     options::RouteOptions,
     repair::{Installed, RepairError, repair},
     routes::Routes,
+    update::changed_lids,
     verify::{VerifyReport, verify_on},
 };
 
@@ -196,13 +197,9 @@ fn moved(lids: &LidMap, before: &Routes, after: &Routes, loss: Loss) -> u64 {
         if loss == Loss::Switch(switch) {
             continue;
         }
-        for port in lids.destinations().iter() {
-            let differs = |lid: &ib_wire::Lid| {
-                let (old, new) = (before.port(switch, *lid), after.port(switch, *lid));
-                old != new && new != PortNum::UNREACHABLE
-            };
-            moved += port.range.iter().filter(differs).count() as u64;
-        }
+        let lids = changed_lids(lids, before, after, switch);
+        let differs = |lid: &Lid| after.port(switch, *lid) != PortNum::UNREACHABLE;
+        moved += lids.filter(differs).count() as u64;
     }
     moved
 }

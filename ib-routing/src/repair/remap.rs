@@ -8,7 +8,7 @@ use super::Installed;
 use crate::{
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
-    lid::LidMap,
+    lid::{Destination, LidMap},
     routes::{Routes, SlTable},
     vl::VlMap,
 };
@@ -28,9 +28,24 @@ pub(crate) struct Remapped {
 }
 
 /// Translates the old routes into the numbers of the new fabric.
-pub(crate) fn remap(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Remapped {
+///
+/// `is_complete` says that every entry of the old routes for a LID of a port arrives. Then the tables of switches that lost no
+/// cable stay shared with the old routes, if these are [shared](Routes::share).
+pub(crate) fn remap(
+    old: Installed<'_>,
+    fabric: &Fabric,
+    lids: &LidMap,
+    is_complete: bool,
+) -> Remapped {
     let mut routes = Routes::new(old.routes.engine(), fabric, lids);
     let was = old_switches(old.fabric, fabric);
+    let unowned = match is_complete && has_same_places(old, fabric, lids) {
+        true => Some(unowned(&routes, lids)),
+        false => None,
+    };
+    if unowned.is_some() {
+        routes.share();
+    }
     let mut grown = false;
     let mut channels = IdxVec::filled(old.fabric.channels().len(), None);
     for (switch, &before) in was.iter_enumerated() {
@@ -45,7 +60,23 @@ pub(crate) fn remap(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Remap
                 channels[channel] = fabric.channel_at(switch, port);
             }
         }
-        let entries = old.routes.lft(before).iter();
+        let row = old.routes.lft(before);
+        if let (Some(unowned), Some(shared)) = (&unowned, old.routes.shared_lft(before)) {
+            let mut cables = old.fabric.channels_from(before);
+            let keeps_all = cables.all(|(_, channel)| is_alive(channel.port));
+            // Entries for LIDs of ports lead over these cables, or leave the fabric as before.
+            let is_kept = |&&lid: &&Lid| {
+                let port = row.get(usize::from(lid.0)).copied();
+                port.is_none_or(|port| {
+                    PortNum(port) == PortNum::UNREACHABLE || is_alive(PortNum(port))
+                })
+            };
+            if keeps_all && unowned.iter().all(|lid| is_kept(&lid)) {
+                routes.set_shared_lft(switch, shared);
+                continue;
+            }
+        }
+        let entries = row.iter();
         for (entry, &port) in routes.lft_mut(switch).iter_mut().zip(entries) {
             if stays.get(usize::from(port)) == Some(&true) {
                 *entry = port;
@@ -63,6 +94,26 @@ pub(crate) fn remap(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> Remap
         grown,
         new_tables,
     }
+}
+
+/// Whether every LID leaves the fabric by the same port of the same switch as before, by tables of the same length.
+fn has_same_places(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
+    let place = |fabric: &Fabric, end: &Destination| {
+        let switch = end.switch.map(|switch| fabric.switch_guid(switch));
+        (end.range, switch, end.exit)
+    };
+    let (was, is) = (old.lids.destinations(), lids.destinations());
+    let mut both = was.iter().zip(is.iter());
+    was.len() == is.len()
+        && old.lids.max_lid() == lids.max_lid()
+        && both.all(|(was, is)| place(old.fabric, was) == place(fabric, is))
+}
+
+/// The LIDs in the tables that no port has, or only one without a cable to a switch.
+fn unowned(routes: &Routes, lids: &LidMap) -> Vec<Lid> {
+    let all = (0..=u16::MAX).map(Lid).take(routes.row_len());
+    let is_unowned = |lid: &Lid| lids.owner(*lid).is_none_or(|end| end.switch.is_none());
+    all.filter(is_unowned).collect()
 }
 
 /// Whether a fabric has a cable between switches that it had not.
@@ -88,6 +139,12 @@ pub(crate) fn count(
 ) -> (u64, u64) {
     let (mut moved, mut broken) = (0, 0);
     for (switch, &before) in old_switches(old.fabric, fabric).iter_enumerated() {
+        let shared = before.and_then(|before| old.routes.shared_lft(before));
+        if let (Some(was), Some(is)) = (shared, new.shared_lft(switch))
+            && was.is_same(is)
+        {
+            continue;
+        }
         let alive = alive_ports(old.fabric, fabric, before, switch);
         let row = before.map_or(&[][..], |before| old.routes.lft(before));
         if row == new.lft(switch) {

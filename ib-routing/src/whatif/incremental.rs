@@ -96,7 +96,7 @@ fn rule(whole: Installed<'_>, options: &RouteOptions) -> Option<Rule> {
     } = whole;
     let lanes = highest_lane(routes) + 1;
     let found = survey(options.threads, fabric, lids, routes, lanes, |_| true);
-    let remapped = remap(whole, fabric, lids);
+    let remapped = remap(whole, fabric, lids, false);
     let rules = Rule::of(whole, &remapped, fabric, lids, options, &found.graphs[0]);
     let first = rules.rules.into_iter().next();
     first.filter(|_| !rules.best_refused)
@@ -162,7 +162,7 @@ impl<'a, 'g> Base<'a, 'g> {
         };
         let mut lanes = lanes_of(&all, Protected::All)
             .or_else(|| lanes_of(&between_cas, Protected::BetweenCas));
-        let remapped = remap(whole, fabric, lids);
+        let remapped = remap(whole, fabric, lids, false);
         let mut repairer = Repairer::new(&remapped, &found.load, fabric, lids, options, rule);
         let table = PortTable::new(fabric);
         let columns = Columns::new(fabric, &table, before);

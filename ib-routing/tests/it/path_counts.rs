@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ib_routing::{
-    Fabric, VerifyReport, engine,
-    repair::{repair, try_repair},
+    Fabric, Routes, SwitchIdx, VerifyReport, engine,
+    repair::{Installed, repair, try_repair},
     verify::{PathCounts, certificate, verify_on},
 };
 use ib_testkit::{
@@ -84,11 +84,11 @@ fn change(whole: &Fabric, net: &Routed, random: &mut SplitMix64) -> Option<Route
     }
 }
 
-/// A repair with given path counts equals a repair that surveys the routes.
+/// A repair with given path counts, or of tables that are shared, equals a repair that surveys the routes.
 fn assert_same_repair(net: &Routed, counts: &PathCounts, next: &Routed, context: &str) {
-    let repair = |counts| {
+    let repair = |installed, counts| {
         let repair = try_repair(
-            net.installed(),
+            installed,
             counts,
             &next.fabric,
             &next.lids,
@@ -96,7 +96,19 @@ fn assert_same_repair(net: &Routed, counts: &PathCounts, next: &Routed, context:
         );
         repair.map(|repair| (repair.routes, repair.before, repair.broken, repair.moved))
     };
-    assert!(repair(Some(counts)) == repair(None), "{context}");
+    let surveyed = repair(net.installed(), None);
+    assert!(
+        repair(net.installed(), Some(counts)) == surveyed,
+        "{context}"
+    );
+    let mut routes = net.routes.clone();
+    routes.share();
+    let installed = Installed {
+        routes: &routes,
+        ..net.installed()
+    };
+    assert!(repair(installed, Some(counts)) == surveyed, "{context}");
+    assert!(repair(installed, None) == surveyed, "{context}");
 }
 
 #[test]
@@ -176,5 +188,37 @@ fn only_the_lids_whose_entries_changed_are_examined() {
             counts.examined()
         );
         assert!(changed < net.lids.num_lids());
+    }
+}
+
+#[test]
+fn a_repair_shares_the_tables_that_it_leaves_unchanged() {
+    let mut net = Routed::new(&engine::MINHOP, generated("fat-tree:radix=8,levels=3")).unwrap();
+    net.routes.share();
+    let counts = count(&net, &verify(&net)).unwrap();
+    for (end, far_end) in net.fabric.switch_links().step_by(11) {
+        let ends = [end, far_end].map(|end| net.fabric.switch_of(end.node));
+        let fabric = without(&net.fabric, &[end]);
+        let repaired = try_repair(
+            net.installed(),
+            Some(&counts),
+            &fabric,
+            &net.lids,
+            &one_thread(),
+        );
+        let repaired = repaired.unwrap().routes;
+        let row = |routes: &Routes, switch| routes.shared_lft(switch).cloned().unwrap();
+        let shares =
+            |&switch: &SwitchIdx| row(&net.routes, switch).is_same(&row(&repaired, switch));
+        let switches = fabric.switches().indices();
+        let (same, other): (Vec<SwitchIdx>, Vec<SwitchIdx>) =
+            switches.partition(|&switch| net.routes.lft(switch) == repaired.lft(switch));
+        assert!(same.len() > other.len() && !other.is_empty());
+        // The tables of the switches that lost the cable are made anew.
+        let mut others = same
+            .iter()
+            .filter(|&&switch| !ends.contains(&Some(switch)));
+        assert!(others.all(shares), "{end:?}");
+        assert!(!other.iter().any(shares), "{end:?}");
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     lid::Destination,
     repair::Installed,
     routes::SlTable,
-    verify::walk::{Block, add_upstream},
+    verify::walk::add_upstream,
 };
 
 /// The part of all entries, as its reciprocal, from which changes are verified in full.
@@ -88,23 +88,9 @@ fn changed_entries(
 ) -> Option<Vec<(Lid, SwitchIdx)>> {
     let mut changed = Vec::new();
     let len = old.routes.row_len();
-    let mut differ = |was: &[u8], is: &[u8], switch| {
-        if was == is {
-            return;
-        }
-        let blocks = was
-            .chunks(Block::LIDS)
-            .zip(is.chunks(Block::LIDS))
-            .enumerate();
-        for (number, (was, is)) in blocks.filter(|(_, (was, is))| was != is) {
-            let entries = was.iter().zip(is).enumerate();
-            let entries = entries.filter(|(_, (was, is))| was != is);
-            let lid = |at| Lid((number * Block::LIDS + at) as u16);
-            changed.extend(entries.map(|(at, _)| (lid(at), switch)));
-        }
-    };
     for switch in old.fabric.switches().indices() {
-        differ(old.routes.lft(switch), new.routes.lft(switch), switch);
+        let lids = old.routes.changed_lids(new.routes, switch);
+        changed.extend(lids.map(|lid| (lid, switch)));
     }
     match (old.routes.sls(), new.routes.sls()) {
         (SlTable::BySwitch(old), SlTable::BySwitch(now)) => {

@@ -1,0 +1,248 @@
+//! The forwarding tables of all switches: a row for each.
+//!
+//! While an engine computes them they are one piece of memory. [`Rows::share`] divides it into rows that clones
+//! share: a write to a row of one clone copies that row alone. So routes after a repair share the rows that the repair
+//! left unchanged with the routes before it, and a comparison passes over these rows without reading them.
+
+use alloc::{sync::Arc, vec, vec::Vec};
+use core::ops::Deref;
+
+/// LIDs in one block of a forwarding table.
+const BLOCK: usize = 64;
+
+/// A switch's linear forwarding table, by LID, that several owners share.
+#[derive(Clone, Debug)]
+pub struct SharedLft {
+    buffer: Arc<Vec<u8>>,
+    /// Index of the first byte in the buffer, in blocks of 64.
+    start: u32,
+    /// Length in blocks of 64.
+    len: u32,
+}
+
+impl SharedLft {
+    /// Whether both are the same memory, so that their content is equal. Two tables of equal content may differ.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.buffer, &other.buffer)
+            && (self.start, self.len) == (other.start, other.len)
+    }
+
+    /// The entries, to write. If others share them, they are copied first.
+    fn to_mut(&mut self) -> &mut [u8] {
+        let is_alone = self.buffer.len() == self.len as usize * BLOCK
+            && Arc::get_mut(&mut self.buffer).is_some();
+        if !is_alone {
+            let copy = Vec::from(&**self);
+            (self.buffer, self.start) = (Arc::new(copy), 0);
+        }
+        Arc::get_mut(&mut self.buffer).map_or(&mut [], Vec::as_mut_slice)
+    }
+}
+
+impl Deref for SharedLft {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        let start = self.start as usize * BLOCK;
+        let range = start..start + self.len as usize * BLOCK;
+        self.buffer.get(range).unwrap_or_default()
+    }
+}
+
+/// The rows of all switches, of a length that is a multiple of 64.
+#[derive(Clone, Debug)]
+pub(super) struct Rows {
+    len: usize,
+    content: Content,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    /// One row after the other.
+    Whole(Vec<u8>),
+    Shared(Vec<SharedLft>),
+}
+
+impl Rows {
+    /// `count` rows of `len` entries, all equal to `entry`.
+    pub(super) fn new(count: usize, len: usize, entry: u8) -> Self {
+        Self {
+            len,
+            content: Content::Whole(vec![entry; count * len]),
+        }
+    }
+
+    /// Entries in a row.
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Number of rows.
+    pub(super) fn count(&self) -> usize {
+        match &self.content {
+            Content::Whole(all) => all.len().checked_div(self.len).unwrap_or(0),
+            Content::Shared(rows) => rows.len(),
+        }
+    }
+
+    /// A row; empty if there is none.
+    #[inline]
+    pub(super) fn row(&self, at: usize) -> &[u8] {
+        match &self.content {
+            Content::Whole(all) => {
+                let start = at * self.len;
+                all.get(start..start + self.len).unwrap_or_default()
+            }
+            Content::Shared(rows) => rows.get(at).map_or(&[], |row| row),
+        }
+    }
+
+    /// A row to write; empty if there is none.
+    #[inline]
+    pub(super) fn row_mut(&mut self, at: usize) -> &mut [u8] {
+        match &mut self.content {
+            Content::Whole(all) => {
+                let start = at * self.len;
+                all.get_mut(start..start + self.len).unwrap_or_default()
+            }
+            Content::Shared(rows) => rows.get_mut(at).map_or(&mut [], SharedLft::to_mut),
+        }
+    }
+
+    /// All rows in one piece, to write.
+    pub(super) fn whole_mut(&mut self) -> &mut [u8] {
+        if let Content::Shared(rows) = &self.content {
+            let mut all = Vec::with_capacity(rows.len() * self.len);
+            for row in rows {
+                all.extend_from_slice(row);
+            }
+            self.content = Content::Whole(all);
+        }
+        match &mut self.content {
+            Content::Whole(all) => all,
+            Content::Shared(_) => &mut [],
+        }
+    }
+
+    /// Divides the rows, so that clones share them from now on. Nothing is copied.
+    pub(super) fn share(&mut self) {
+        let (count, len) = (self.count(), self.len / BLOCK);
+        let Content::Whole(all) = &mut self.content else {
+            return;
+        };
+        let buffer = Arc::new(core::mem::take(all));
+        let row = |at: usize| SharedLft {
+            buffer: Arc::clone(&buffer),
+            start: (at * len) as u32,
+            len: len as u32,
+        };
+        self.content = Content::Shared((0..count).map(row).collect());
+    }
+
+    /// A row that clones share; `None` if the rows are not divided.
+    #[inline]
+    pub(super) fn shared(&self, at: usize) -> Option<&SharedLft> {
+        match &self.content {
+            Content::Whole(_) => None,
+            Content::Shared(rows) => rows.get(at),
+        }
+    }
+
+    /// Replaces a row by a shared one of the same length.
+    pub(super) fn set_shared(&mut self, at: usize, row: &SharedLft) {
+        match &mut self.content {
+            Content::Shared(rows) => {
+                if let Some(entry) = rows.get_mut(at).filter(|entry| entry.len == row.len) {
+                    *entry = row.clone();
+                }
+            }
+            Content::Whole(_) => {
+                let to = self.row_mut(at);
+                if to.len() == row.len() {
+                    to.copy_from_slice(row);
+                }
+            }
+        }
+    }
+
+    /// Whether two rows are the same memory.
+    #[inline]
+    pub(super) fn is_same(&self, other: &Self, at: usize) -> bool {
+        match (self.shared(at), other.shared(at)) {
+            (Some(one), Some(other)) => one.is_same(other),
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for Rows {
+    fn eq(&self, other: &Self) -> bool {
+        let is_equal = |at| self.is_same(other, at) || self.row(at) == other.row(at);
+        self.len == other.len && self.count() == other.count() && (0..self.count()).all(is_equal)
+    }
+}
+
+impl Eq for Rows {}
+
+/// The indices at which two rows differ, in order. Entries that one of them has not are `missing`.
+pub(super) fn differing<'a>(
+    one: &'a [u8],
+    other: &'a [u8],
+    missing: u8,
+) -> impl Iterator<Item = usize> + 'a {
+    let blocks = one.len().max(other.len()).div_ceil(BLOCK);
+    let block = |row: &'a [u8], number: usize| {
+        let end = row.len().min((number + 1) * BLOCK);
+        row.get(number * BLOCK..end).unwrap_or_default()
+    };
+    let differing = (0..blocks).filter(move |&number| block(one, number) != block(other, number));
+    differing.flat_map(move |number| {
+        let entry = move |row: &[u8], at: usize| row.get(at).copied().unwrap_or(missing);
+        let places = number * BLOCK..(number + 1) * BLOCK;
+        places.filter(move |&at| entry(one, at) != entry(other, at))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Rows {
+        let mut rows = Rows::new(3, 128, 255);
+        rows.row_mut(1)[70] = 4;
+        rows.share();
+        rows
+    }
+
+    #[test]
+    fn a_write_to_a_shared_row_leaves_the_clone_and_other_rows_as_they_are() {
+        let before = rows();
+        let mut after = before.clone();
+        after.row_mut(1)[70] = 5;
+        after.row_mut(1)[71] = 6;
+        assert_eq!((before.row(1)[70], before.row(1)[71]), (4, 255));
+        assert_eq!((after.row(1)[70], after.row(1)[71]), (5, 6));
+        assert!(after.is_same(&before, 0) && !after.is_same(&before, 1) && after != before);
+    }
+
+    #[test]
+    fn rows_in_one_piece_equal_the_divided_ones() {
+        let shared = rows();
+        let mut whole = shared.clone();
+        assert_eq!(whole.whole_mut().len(), 3 * 128);
+        assert_eq!(whole, shared);
+        assert!(whole.shared(0).is_none() && shared.shared(0).is_some());
+        whole.row_mut(2)[0] = 1;
+        assert_ne!(whole, shared);
+    }
+
+    #[test]
+    fn rows_of_unequal_length_differ_where_the_longer_has_an_entry() {
+        let (mut one, other) = ([255; 128], [255; 64]);
+        (one[3], one[100]) = (1, 2);
+        assert_eq!(differing(&one, &other, 255).collect::<Vec<_>>(), [3, 100]);
+        assert_eq!(differing(&other, &one, 255).collect::<Vec<_>>(), [3, 100]);
+    }
+}
