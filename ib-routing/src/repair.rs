@@ -25,6 +25,8 @@ pub(crate) mod remap;
 pub(crate) mod repairer;
 pub(crate) mod rule;
 
+use core::cell::LazyCell;
+
 use ib_wire::{Guid, Lid};
 use thiserror::Error;
 
@@ -227,12 +229,17 @@ fn attempt(
         routes: &remapped.routes,
     };
     let counted = counts.and_then(|counts| counts.kept(old, now));
-    let (kept, known) = match counted {
-        Some((kept, before)) => (kept, Some(before)),
+    let (kept, known, cut_off) = match counted {
+        Some(kept) => (kept.survey, Some(kept.before), Some(kept.cut_off)),
         None => {
             let kept = survey(threads, fabric, lids, &remapped.routes, used, |_| true);
-            (kept, None)
+            (kept, None, None)
         }
+    };
+    let cut_off = cut_off.filter(|_| rebalance == 0);
+    let run = |repairer: Repairer<'_>, lanes| match &cut_off {
+        Some(cut_off) => Ok((repairer.run_known(lanes, cut_off)?, 0)),
+        None => repairer.run(lanes, &kept.incomplete, rebalance),
     };
     let rules = Rule::of(old, &remapped, fabric, lids, options, &kept.graphs[0]).rules;
     let repairer = |rule| Repairer::new(&remapped, &kept.load, fabric, lids, options, rule);
@@ -243,7 +250,7 @@ fn attempt(
     if !remapped.routes.vl_map().is_uniform() {
         for rule in &rules {
             // The lane changes from port to port, so the verifier judges the result afterwards.
-            let found = repairer(rule).run(unprotected(), &kept.incomplete, rebalance)?;
+            let found = run(repairer(rule), unprotected())?;
             if verify_on(threads, fabric, lids, &found.0).deadlock_free {
                 return Ok(found);
             }
@@ -255,11 +262,12 @@ fn attempt(
         known.unwrap_or_else(|| before(old, &remapped, &kept, lids, used, threads));
     let lanes = |dependencies, protected| Lanes::new(&layout, &order, dependencies, protected);
     let old_all = lanes(&all, Protected::All);
-    let old_cas = lanes(&between_cas, Protected::BetweenCas);
-    if old_cas.is_none() {
+    // Needed only where the dependencies of all traffic form a cycle, or leave no path.
+    let old_cas = LazyCell::new(|| lanes(&between_cas, Protected::BetweenCas));
+    if old_all.is_none() && old_cas.is_none() {
         let guaranteed = old.routes.engine().guarantees(options).deadlock_free;
         return match rules.first().filter(|_| !guaranteed) {
-            Some(rule) => repairer(rule).run(unprotected(), &kept.incomplete, rebalance),
+            Some(rule) => run(repairer(rule), unprotected()),
             None => Err(last),
         };
     }
@@ -275,7 +283,7 @@ fn attempt(
                 BaseDependencies::Kept => lanes(&kept.graphs[0], Protected::BetweenCas),
             };
             let Some(lanes) = lanes else { continue };
-            match repairer(rule).run(lanes, &kept.incomplete, rebalance) {
+            match run(repairer(rule), lanes) {
                 Ok(found) => return Ok(found),
                 Err(reason) => last = reason,
             }

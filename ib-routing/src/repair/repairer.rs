@@ -40,6 +40,14 @@ pub(crate) struct Repairer<'a> {
     journal: Option<Vec<Write>>,
 }
 
+/// A LID that some switches have lost.
+#[derive(Clone, Debug)]
+pub(crate) struct CutOff {
+    pub(crate) lid: Lid,
+    /// The switches that have no path to it, in order.
+    pub(crate) switches: Vec<SwitchIdx>,
+}
+
 /// The value of an entry before a write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Write {
@@ -142,6 +150,48 @@ impl<'a> Repairer<'a> {
         rebalance: usize,
     ) -> Result<(Routes, u64), RepairError> {
         let mut reader = Reader::new(self.fabric);
+        self.reconnect_all(&mut lanes, incomplete, &mut reader)?;
+        let moved = self.rebalance(rebalance, &mut reader, &mut lanes);
+        Ok((self.finish(), moved))
+    }
+
+    /// As [`run`](Self::run) without a rebalance, for routes whose broken paths are known: `cut_off` has each LID that
+    /// some switches have lost, with these switches. Only these are looked at.
+    pub(super) fn run_known(
+        mut self,
+        mut lanes: Lanes<'_>,
+        cut_off: &[CutOff],
+    ) -> Result<Routes, RepairError> {
+        let is_whole = self.parts.iter().all(|&part| part == 0);
+        let by_destination = matches!(self.routes.sls(), SlTable::ByDestination(_));
+        let all_but_one = self.fabric.num_switches().saturating_sub(1);
+        // A LID that no switch reaches gets a new lane.
+        let needs_lane =
+            by_destination && cut_off.iter().any(|cut| cut.switches.len() >= all_but_one);
+        if self.distances.is_some() || !is_whole || needs_lane {
+            let incomplete: Vec<Lid> = cut_off.iter().map(|cut| cut.lid).collect();
+            return self.run(lanes, &incomplete, 0).map(|(routes, _)| routes);
+        }
+        let lids = self.lids;
+        for of_switches in [false, true] {
+            let owned = cut_off
+                .iter()
+                .filter_map(|cut| Some((lids.owner(cut.lid)?, cut)));
+            for (destination, CutOff { lid, switches }) in
+                owned.filter(|(end, _)| end.is_switch() == of_switches)
+            {
+                self.reconnect_these(destination, *lid, switches, &mut lanes)?;
+            }
+        }
+        Ok(self.finish())
+    }
+
+    fn reconnect_all(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        incomplete: &[Lid],
+        reader: &mut Reader,
+    ) -> Result<(), RepairError> {
         let lids = self.lids;
         let all: Vec<Lid> = match self.distances {
             // Every path may have become longer than necessary.
@@ -159,18 +209,22 @@ impl<'a> Repairer<'a> {
                 let Some(root) = destination.switch else {
                     continue;
                 };
-                reader.follow(&self, Some(destination), lid);
-                if self.is_broken(root, &reader) {
+                reader.follow(self, Some(destination), lid);
+                if self.is_broken(root, reader) {
                     broken.push((destination, lid));
                 }
                 self.cut(root, lid);
             }
             for (destination, lid) in broken {
-                self.reconnect(destination, lid, &mut reader, &mut lanes)?;
+                self.reconnect(destination, lid, reader, lanes)?;
             }
             reader.forget();
         }
-        let moved = self.rebalance(rebalance, &mut reader, &mut lanes);
+        Ok(())
+    }
+
+    /// The repaired routes.
+    fn finish(mut self) -> Routes {
         let mut vls = self.routes.vls();
         let sls = if self.sls.is_empty() {
             self.routes.sls().clone()
@@ -183,7 +237,7 @@ impl<'a> Repairer<'a> {
         }
         let vl_map = self.routes.vl_map().clone();
         self.routes.set_lanes(sls, vl_map, vls);
-        Ok((self.routes, moved))
+        self.routes
     }
 
     /// Removes the entries of switches that no cable joins with the owner of `lid`.

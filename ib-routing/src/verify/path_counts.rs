@@ -32,7 +32,7 @@ use crate::{
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
-    repair::Installed,
+    repair::{Installed, repairer::CutOff},
     routes::{Routes, SlTable},
 };
 
@@ -57,6 +57,16 @@ pub struct PathCounts {
     /// The counts of pairs, which no change of complete routes changes.
     report: VerifyReport,
     examined: usize,
+}
+
+/// What is left of routes over whose cables some are gone.
+pub(crate) struct Kept {
+    /// The paths that still arrive.
+    pub(crate) survey: Survey,
+    /// The dependencies that all old routes have on the cables that are left, of traffic between CAs and of all traffic.
+    pub(crate) before: [DependencyGraph; 2],
+    /// The paths that do not arrive any more.
+    pub(crate) cut_off: Vec<CutOff>,
 }
 
 impl PathCounts {
@@ -126,25 +136,21 @@ impl PathCounts {
         Some(counts)
     }
 
-    /// The survey of `new`: routes that are the old ones without the entries over cables that are gone. It comes with the
-    /// dependencies that all old routes have on the cables that are left, of traffic between CAs and of all traffic.
-    /// `None` as for [`updated`](Self::updated).
-    pub(crate) fn kept(
-        &self,
-        old: Installed<'_>,
-        new: Installed<'_>,
-    ) -> Option<(Survey, [DependencyGraph; 2])> {
+    /// What is left of the old routes in `new`: routes that are the old ones without the entries over cables that are
+    /// gone. `None` as for [`updated`](Self::updated).
+    pub(crate) fn kept(&self, old: Installed<'_>, new: Installed<'_>) -> Option<Kept> {
         let channels = same_places(old, new)?;
         let mut counts = self.renumbered(new.fabric, &channels);
         let before = [counts.graph(new.fabric, 0), counts.graph(new.fabric, 2)];
         let mut update = Update::new(&mut counts);
         let renumber = |channel| channels.find(channel).copied().flatten();
-        let mut incomplete = Vec::new();
-        for (lid, owner, switches) in affected(old, new, &channels, self.lanes)? {
-            for switch in switches {
+        let mut cut_off = Vec::new();
+        for (lid, owner, mut switches) in affected(old, new, &channels, self.lanes)? {
+            for &switch in &switches {
                 update.path(old, switch, lid, owner, false, renumber)?;
             }
-            incomplete.push(lid);
+            switches.sort_unstable();
+            cut_off.push(CutOff { lid, switches });
         }
         let graph = |users: &DependencyCounts| {
             let mut graph = DependencyGraph::new(new.fabric, self.lanes);
@@ -154,9 +160,13 @@ impl PathCounts {
         let survey = Survey {
             graphs: counts.users.each_ref().map(graph),
             load: counts.load,
-            incomplete,
+            incomplete: cut_off.iter().map(|cut| cut.lid).collect(),
         };
-        Some((survey, before))
+        Some(Kept {
+            survey,
+            before,
+            cut_off,
+        })
     }
 
     /// These counts by the channels of another fabric, without those on channels that are gone, and without an order.
