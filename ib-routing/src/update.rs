@@ -96,15 +96,15 @@ pub fn order(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> Upda
         }
     }
     let mut update = UpdateOrder::default();
+    let mut loops = Loops::new(fabric, old, new);
     for (block, (switches, changed)) in blocks {
         // Pairs (first, then) of switches, with the LID that requires this order.
         let mut before: BTreeSet<(SwitchIdx, SwitchIdx, Lid)> = BTreeSet::new();
         for lid in changed {
-            if circles(fabric, old, new, lid) {
-                let later = switches
-                    .iter()
-                    .filter(|&&switch| old.port(switch, lid) != new.port(switch, lid));
-                for &switch in later {
+            let differ = |&&switch: &&SwitchIdx| old.port(switch, lid) != new.port(switch, lid);
+            let later: Vec<SwitchIdx> = switches.iter().filter(differ).copied().collect();
+            if loops.closes(lid, later.clone()) {
+                for switch in later {
                     let mut path = new
                         .path(fabric, switch, lid)
                         .skip(1)
@@ -148,33 +148,64 @@ fn sort(
     }
 }
 
-/// Whether the old and new entries of a LID together close a loop.
-fn circles(fabric: &Fabric, old: &Routes, new: &Routes, lid: Lid) -> bool {
-    let mut senders: IdxVec<SwitchIdx, u32> = IdxVec::filled(fabric.num_switches(), 0);
-    let next = |switch: SwitchIdx| {
-        [old, new].map(|routes| {
-            let channel = fabric.channel_at(switch, routes.port(switch, lid))?;
-            Some(fabric.channel(channel).to)
-        })
-    };
-    for switch in fabric.switches().indices() {
-        for to in next(switch).into_iter().flatten() {
-            senders[to] += 1;
+/// Finds the LIDs whose old and new entries together close a loop.
+struct Loops<'a> {
+    fabric: &'a Fabric,
+    routes: [&'a Routes; 2],
+    /// Number of entries that lead to each switch, among the switches that were reached.
+    senders: IdxVec<SwitchIdx, u32>,
+    is_reached: IdxVec<SwitchIdx, bool>,
+}
+
+impl<'a> Loops<'a> {
+    fn new(fabric: &'a Fabric, old: &'a Routes, new: &'a Routes) -> Self {
+        Self {
+            fabric,
+            routes: [old, new],
+            senders: IdxVec::filled(fabric.num_switches(), 0),
+            is_reached: IdxVec::filled(fabric.num_switches(), false),
         }
     }
-    let mut open: Vec<SwitchIdx> = senders
-        .indices()
-        .filter(|&switch| senders[switch] == 0)
-        .collect();
-    let mut done = 0;
-    while let Some(switch) = open.pop() {
-        done += 1;
-        for to in next(switch).into_iter().flatten() {
-            senders[to] -= 1;
-            if senders[to] == 0 {
-                open.push(to);
+
+    /// Whether the entries of a LID close a loop, which differ at the switches `changed`. Only what these lead to is
+    /// examined: a loop without one of them would be one of the new routes alone.
+    fn closes(&mut self, lid: Lid, changed: Vec<SwitchIdx>) -> bool {
+        let (fabric, routes) = (self.fabric, self.routes);
+        let next = |switch: SwitchIdx| {
+            let channels = routes.map(|routes| fabric.channel_at(switch, routes.port(switch, lid)));
+            let channels = channels.into_iter().flatten();
+            channels.map(|channel| fabric.channel(channel).to)
+        };
+        let mut reached = changed;
+        for &switch in &reached {
+            self.is_reached[switch] = true;
+        }
+        let mut at = 0;
+        while let Some(&switch) = reached.get(at) {
+            at += 1;
+            for to in next(switch) {
+                self.senders[to] += 1;
+                if !core::mem::replace(&mut self.is_reached[to], true) {
+                    reached.push(to);
+                }
             }
         }
+        let sends_first = |switch: &SwitchIdx| self.senders[*switch] == 0;
+        let mut open: Vec<SwitchIdx> = reached.iter().copied().filter(sends_first).collect();
+        let mut done = 0;
+        while let Some(switch) = open.pop() {
+            done += 1;
+            for to in next(switch) {
+                self.senders[to] -= 1;
+                if self.senders[to] == 0 {
+                    open.push(to);
+                }
+            }
+        }
+        for &switch in &reached {
+            self.senders[switch] = 0;
+            self.is_reached[switch] = false;
+        }
+        done < reached.len()
     }
-    done < fabric.num_switches()
 }
