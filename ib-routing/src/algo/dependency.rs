@@ -372,16 +372,39 @@ impl DependencyCounts {
         }
     }
 
-    /// The counts by the channels of another fabric, whose counts are `into`: `channels` says which channel of it each
-    /// one is, if any.
+    /// The counts by the channels of another fabric with the same switches, whose counts are `into` and empty:
+    /// `channels` says which channel of it each one is, if any.
     pub(crate) fn renumber(
         &self,
         channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
         into: &mut Self,
     ) {
-        for (from, to, lane, count) in self.edges() {
-            if let (Some(&Some(from)), Some(&Some(to))) = (channels.find(from), channels.find(to)) {
-                into.add(from, to, lane, count);
+        let has_new = channels.iter().flatten().count() < into.pairs.heads.len();
+        for (from, &(first, end)) in self.pairs.heads.iter_enumerated() {
+            let Some(&Some(new_from)) = channels.find(from) else {
+                continue;
+            };
+            let row = self.at(from, first, 0)..self.at(from, end, 0);
+            let row = self.counts.get(row).unwrap_or_default();
+            // Channels keep their order. So those of a switch that lost none have consecutive numbers as before.
+            let (new_first, new_end) = into.pairs.heads[new_from];
+            let is_same = !has_new
+                && new_end.0 - new_first.0 == end.0 - first.0
+                && (first == end || channels.find(first) == Some(&Some(new_first)));
+            if is_same {
+                let start = into.at(new_from, new_first, 0);
+                if let Some(new_row) = into.counts.get_mut(start..start + row.len()) {
+                    new_row.copy_from_slice(row);
+                    into.used += row.iter().filter(|count| **count > 0).count();
+                }
+                continue;
+            }
+            let used = row.iter().enumerate().filter(|(_, count)| **count > 0);
+            for (at, &count) in used {
+                let to = ChannelIdx(first.0 + (at / self.lanes) as u32);
+                if let Some(&Some(to)) = channels.find(to) {
+                    into.add(new_from, to, (at % self.lanes) as u8, count);
+                }
             }
         }
     }
