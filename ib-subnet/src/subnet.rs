@@ -12,6 +12,7 @@ use alloc::{
 };
 use core::fmt;
 
+use ib_routing::SharedLft;
 use ib_smp::{DrPath, NodeInfo};
 use ib_wire::{Guid, Lid, PortNum, addr::LidRange};
 
@@ -344,6 +345,13 @@ impl Subnet {
         if let Some(switch) = self.switch_mut(id) {
             switch.lft_mut().reserve(last);
         }
+    }
+
+    /// Lets a switch's linear table share the memory of a row of routes, if all of it is known and equal to the row.
+    /// Returns whether it does.
+    pub fn share_lft(&mut self, id: NodeId, row: &SharedLft) -> bool {
+        let switch = self.switch_mut(id);
+        switch.is_some_and(|switch| switch.lft_mut().share(row))
     }
 
     /// Derives the directed routes from the cables again if a cable was removed since the last time, or if a node was
