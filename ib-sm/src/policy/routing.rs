@@ -144,7 +144,7 @@ impl RoutingTask {
                         }
                         not_kept => {
                             result.not_kept = not_kept.and_then(Result::err);
-                            (Some(Arc::new(routes)), report)
+                            (Some(shared(routes)), report)
                         }
                     };
                     break;
@@ -182,7 +182,7 @@ impl RoutingTask {
             return Some(Err(NotKept::Defect(defect)));
         }
         let entries = difference(fabric, lids, &kept, own).entries;
-        Some(Ok((Arc::new(kept), report, entries)))
+        Some(Ok((shared(kept), report, entries)))
     }
 
     /// The options of an engine. Only `file` reads the texts, which cost a copy of the tables.
@@ -263,7 +263,7 @@ impl RoutingTask {
         match try_repair(before, counts, fabric, lids, &self.options) {
             Ok(repaired) => {
                 result.repaired = Some((repaired.broken, repaired.moved));
-                result.routes = Some(Arc::new(repaired.routes));
+                result.routes = Some(shared(repaired.routes));
                 result.is_provisional = grown;
                 true
             }
@@ -274,6 +274,12 @@ impl RoutingTask {
             }
         }
     }
+}
+
+/// Routes whose tables are shared with those that a repair makes of them, and with what is known of the switches.
+fn shared(mut routes: Routes) -> Arc<Routes> {
+    routes.share();
+    Arc::new(routes)
 }
 
 /// Whether there is a port that the routes do not reach, or a cable between switches is gone.

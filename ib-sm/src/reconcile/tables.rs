@@ -28,7 +28,7 @@ use ib_routing::{
     },
 };
 use ib_smp::LinearForwardingTable;
-use ib_subnet::NodeId;
+use ib_subnet::{NodeId, Switch};
 use ib_wire::{Guid, Lid, PortNum};
 
 use super::{Step, lft_block, sl_to_vl_ahead};
@@ -106,11 +106,16 @@ impl Changed {
     pub(crate) fn note(&mut self, at: Situation<'_>, before: &Topology) {
         let now = at.plan().topology();
         for (node, switch) in at.subnet().switches() {
-            let [was, is] = [before, now].map(|topology| cables(topology, node));
-            if switch.lft().is_empty() || !is.is_subset(&was) {
+            if switch.lft().is_empty() {
                 self.other.insert(node);
-            } else if is != was {
-                self.lost.insert(node);
+            } else if !cables(before, node).eq(cables(now, node)) {
+                let was: BTreeSet<_> = cables(before, node).collect();
+                let is_new = cables(now, node).any(|cable| !was.contains(&cable));
+                let changed = match is_new {
+                    true => &mut self.other,
+                    false => &mut self.lost,
+                };
+                changed.insert(node);
             }
         }
     }
@@ -132,20 +137,18 @@ impl Changed {
     }
 }
 
-/// The cables from a switch to others: its port, and the other switch with its port.
-fn cables(topology: &Topology, node: NodeId) -> BTreeSet<(PortNum, Guid, PortNum)> {
+/// The cables from a switch to others, in the order of its ports: the port, and the other switch with its port.
+fn cables(
+    topology: &Topology,
+    node: NodeId,
+) -> impl Iterator<Item = (PortNum, Guid, PortNum)> + '_ {
     let fabric = topology.fabric();
     let channels = topology.index().switch(node).into_iter();
     let channels = channels.flat_map(|switch| fabric.channels_from(switch));
-    channels
-        .map(|(_, channel)| {
-            (
-                channel.port,
-                fabric.switch_guid(channel.to),
-                channel.to_port,
-            )
-        })
-        .collect()
+    channels.map(|(_, channel)| {
+        let to = fabric.switch_guid(channel.to);
+        (channel.port, to, channel.to_port)
+    })
 }
 
 impl TableUpdate {
@@ -361,10 +364,8 @@ impl MovePlan {
     /// Plans the move from `old`, the content of the switches, to `new`.
     pub(crate) fn new(topology: &Topology, old: &Routes, new: &Routes) -> Self {
         let (fabric, lids) = (topology.fabric(), topology.lids());
-        let owned = || lids.destinations().iter().flat_map(|end| end.range.iter());
         let differs = |switch: SwitchIdx, lid: Lid| old.port(switch, lid) != new.port(switch, lid);
-        let count = |switch| owned().filter(|&lid| differs(switch, lid)).count() as u64;
-        let entries: u64 = fabric.switches().indices().map(count).sum();
+        let entries = update::difference(fabric, lids, old, new).entries;
         let (stages, drain, deadlock_free) = match entries {
             0 => return Self::default(),
             _ if fabric.num_switches().saturating_mul(lids.num_lids()) <= PROVEN => {
@@ -463,7 +464,9 @@ pub(crate) fn remaining(at: Situation<'_>) -> VecDeque<Step> {
     let Some(last) = last_block(at) else {
         return steps;
     };
-    let switches: Vec<NodeId> = at.subnet().switches().map(|(node, _)| node).collect();
+    let switches = at.subnet().switches();
+    let switches = switches.filter(|&(node, switch)| !has_routed_table(at, node, switch));
+    let switches: Vec<NodeId> = switches.map(|(node, _)| node).collect();
     for together in switches.chunks(at.config().max_wire_smps.max(1)) {
         for block in 0..=last {
             for &node in together {
@@ -481,6 +484,13 @@ pub(crate) fn remaining(at: Situation<'_>) -> VecDeque<Step> {
     steps
 }
 
+/// Whether a switch's table is known to be that of the routes in force without a comparison.
+fn has_routed_table(at: Situation<'_>, node: NodeId, switch: &Switch) -> bool {
+    let row = at.plan().switch(node);
+    let row = row.and_then(|place| at.plan().routes()?.shared_lft(place));
+    row.is_some_and(|row| switch.lft().is_shared_with(row))
+}
+
 /// The last block that the routes in force use.
 pub(crate) fn last_block(at: Situation<'_>) -> Option<u16> {
     let (last, _) = LinearForwardingTable::block_of(at.plan().routes()?.max_lid());
@@ -496,7 +506,11 @@ fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
             entries.any(|(&known, wanted)| known != PortNum::UNREACHABLE.0 && known != wanted)
         })
     };
-    let used = at.subnet().switches().any(|(node, switch)| {
+    let differing = || {
+        let switches = at.subnet().switches();
+        switches.filter(|&(node, switch)| !has_routed_table(at, node, switch))
+    };
+    let used = differing().any(|(node, switch)| {
         let mut blocks = switch.lft().blocks();
         blocks.any(|(block, known)| is_in_use(node, block, known))
     });
@@ -504,7 +518,7 @@ fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
         return None;
     }
     let mut old = routes.clone();
-    for (node, switch) in at.subnet().switches() {
+    for (node, switch) in differing() {
         let Some(place) = at.plan().switch(node) else {
             continue;
         };
