@@ -363,7 +363,10 @@ impl<'a> Repairer<'a> {
         if let Some(journal) = &mut self.journal {
             journal.push(Write::Port(switch, lid, self.routes.port(switch, lid)));
         }
-        self.routes.set_port(switch, lid, port);
+        // A table that does not change stays shared.
+        if self.routes.port(switch, lid) != port {
+            self.routes.set_port(switch, lid, port);
+        }
     }
 
     /// Writes a service level.

@@ -87,13 +87,7 @@ fn change(whole: &Fabric, net: &Routed, random: &mut SplitMix64) -> Option<Route
 /// A repair with given path counts, or of tables that are shared, equals a repair that surveys the routes.
 fn assert_same_repair(net: &Routed, counts: &PathCounts, next: &Routed, context: &str) {
     let repair = |installed, counts| {
-        let repair = try_repair(
-            installed,
-            counts,
-            &next.fabric,
-            &next.lids,
-            &one_thread(),
-        );
+        let repair = try_repair(installed, counts, &next.fabric, &next.lids, &one_thread());
         repair.map(|repair| (repair.routes, repair.before, repair.broken, repair.moved))
     };
     let surveyed = repair(net.installed(), None);
@@ -215,9 +209,7 @@ fn a_repair_shares_the_tables_that_it_leaves_unchanged() {
             switches.partition(|&switch| net.routes.lft(switch) == repaired.lft(switch));
         assert!(same.len() > other.len() && !other.is_empty());
         // The tables of the switches that lost the cable are made anew.
-        let mut others = same
-            .iter()
-            .filter(|&&switch| !ends.contains(&Some(switch)));
+        let mut others = same.iter().filter(|&&switch| !ends.contains(&Some(switch)));
         assert!(others.all(shares), "{end:?}");
         assert!(!other.iter().any(shares), "{end:?}");
     }
