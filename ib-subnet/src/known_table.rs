@@ -153,7 +153,7 @@ mod tests {
         let fabric = "fat-tree:radix=4,levels=1".parse::<FabricSpec>().unwrap();
         let fabric = fabric.build().unwrap();
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
-        let mut routes = Routes::new(engine::MINHOP, &fabric, &lids);
+        let mut routes = Routes::new(engine::MINHOP.clone(), &fabric, &lids);
         routes.share();
         routes.shared_lft(SwitchIdx(0)).unwrap().clone()
     }
