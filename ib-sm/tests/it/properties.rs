@@ -41,6 +41,19 @@ proptest! {
     }
 
     #[test]
+    fn any_orders_leave_the_manager_sane(
+        orders in vec(prop_oneof![
+            any::<[u8; 2]>().prop_map(|bytes| bytes.to_vec()),
+            "\\x05[a-z]{1,4}=0x[0-9a-f]{1,4}(,ipoib)? *: *(ALL|ALL_CAS|SELF|0x[0-9a-f]{1,16})(=(full|both|limited))?\n"
+                .prop_map(String::into_bytes),
+            "\\x07(lmc [0-7]|routing_engine (updn|minhop|nue|dfsssp)|sm_priority [0-9]{1,2}|qos TRUE|m_key 0x[0-9]{1,3})\n"
+                .prop_map(String::into_bytes),
+        ], 0..20),
+    ) {
+        whole::any_orders_leave_the_manager_sane(&orders.concat());
+    }
+
+    #[test]
     fn any_managers_agree_on_one_master(bytes in vec(any::<u8>(), 0..40)) {
         whole::any_managers_agree_on_one_master(&bytes);
     }

@@ -96,6 +96,73 @@ pub fn any_requests_leave_the_administrator_sane(script: &[u8]) {
     assert_eq!(nodes.len(), 6, "{text}");
 }
 
+/// Whatever an operator orders of a running manager, as `ib ctl` does, while cables go and come back: the manager stays
+/// sound, and once all cables are back and it sweeps, the subnet is up.
+///
+/// Each byte chooses an order; rules of partitions and options of the configuration are the text that follows, up to the
+/// end of its line.
+pub fn any_orders_leave_the_manager_sane(script: &[u8]) {
+    let mut rest = script.split_first();
+    let lab = Lab::of(generated("ring:switches=3,hosts=1"));
+    let mut client = Client::of(lab.up());
+    let ends = client.running.sim.with(|sim| {
+        let ends = sim.nodes().indices().flat_map(|node| sim.ports_of(node));
+        ends.map(|port| port.at()).collect::<Vec<PortRef>>()
+    });
+    let interval = Some(Duration::from_secs(1));
+    for _ in 0..MAX_STEPS {
+        let Some((&order, after)) = rest else { break };
+        let line_end = after.iter().position(|&byte| byte == b'\n');
+        let (line, next) = after.split_at(line_end.unwrap_or(after.len().min(1)));
+        let text = String::from_utf8_lossy(line);
+        let value = line.first().copied().unwrap_or(0);
+        let running = &mut client.running;
+        let (sm, now) = (&mut running.sm, running.sim.with(|sim| sim.now()));
+        match order % 10 {
+            0 => sm.resweep(now),
+            1 => sm.light_sweep(now),
+            2 => sm.reroute(now),
+            3 => sm.set_priority(now, value % 16),
+            4 => sm.set_sweeping(now, interval.filter(|_| value & 1 == 1), value & 2 == 2),
+            5 => {
+                if let Ok(partitions) = sm.config().partitions.with_rules(&format!("{text};")) {
+                    sm.set_partitions(now, partitions);
+                }
+            }
+            6 => {
+                let partitions = sm.config().partitions.iter();
+                let bases: Vec<_> = partitions.map(|partition| partition.base).collect();
+                let chosen = bases.get(usize::from(value) % bases.len().max(1));
+                let base = chosen.copied().unwrap_or_default();
+                if let Some(partitions) = sm.config().partitions.without(base) {
+                    sm.set_partitions(now, partitions);
+                }
+            }
+            7 => {
+                if let Ok((config, _)) = SmConfig::parse(&text) {
+                    sm.reconfigure(now, config);
+                }
+            }
+            8 => {
+                let end = ends[usize::from(value) % ends.len()];
+                client.running.sim.with(|sim| _ = sim.unlink(end));
+            }
+            _ => reconnect(&client, &ends),
+        }
+        let wait = Duration::from_millis(u64::from(value) * 4);
+        client.running.run_for(wait);
+        rest = next.split_first();
+    }
+    reconnect(&client, &ends);
+    let now = client.running.sim.with(|sim| sim.now());
+    client.running.sm.set_sweeping(now, interval, true);
+    client.running.sm.resweep(now);
+    client.running.run_for(Duration::from_secs(60));
+    let text = String::from_utf8_lossy(script);
+    assert!(client.running.sm.is_up(), "{text:?}");
+    assert_eq!(client.running.sm.subnet().nodes().count(), 6, "{text:?}");
+}
+
 fn reconnect(client: &Client, cables: &[PortRef]) {
     client.running.sim.with(|sim| {
         for &cable in cables {
