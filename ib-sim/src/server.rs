@@ -216,7 +216,7 @@ impl Server {
     /// The longest time that the server may wait for its sockets: until the next timer, or [`MAX_WAIT`].
     fn longest_wait(&self) -> Duration {
         let timers = [self.sim.poll_timeout(), self.silence.poll_timeout()];
-        let next = timers.into_iter().flatten().min();
+        let next = Instant::earliest(timers);
         let wait = next.map(|next| next.since(self.clock.now()));
         wait.unwrap_or(MAX_WAIT).min(MAX_WAIT)
     }
