@@ -22,12 +22,11 @@ impl Instant {
         self.0
     }
 
-    /// The earliest of some timers; `None` if none runs. A timer at the end of time counts as one that does not run.
+    /// The earliest of some timers; `None` if none runs.
     #[must_use]
+    #[inline]
     pub fn earliest<const N: usize>(timers: [Option<Self>; N]) -> Option<Self> {
-        let nanos = timers.map(|timer| timer.map_or(u64::MAX, Self::as_nanos));
-        let earliest = nanos.into_iter().min().map(Self);
-        earliest.filter(|timer| timer.0 < u64::MAX)
+        timers.into_iter().flatten().min()
     }
 
     /// Time since `earlier`; zero if that is later.
