@@ -173,9 +173,28 @@ mod tests {
     fn lanes_of_many_keys_are_dropped() {
         let mut queue = FairQueue::new(10_000, 100);
         for key in 0..5000_u16 {
-            assert_eq!(queue.push(key, ()), None);
+            assert_eq!(queue.push(key, 0_u32), None);
         }
+        assert_eq!((queue.len(), queue.is_empty()), (5000, false));
         assert_eq!(drain(&mut queue).len(), 5000);
-        assert!(queue.lanes.len() <= MAX_IDLE_LANES, "{}", queue.lanes.len());
+        assert_eq!((queue.len(), queue.is_empty()), (0, true));
+        assert_eq!(queue.lanes.len(), MAX_IDLE_LANES);
+    }
+
+    #[test]
+    fn a_lane_is_kept_for_reuse_unless_it_had_many_items() {
+        for (items, kept) in [(1, true), (8, true), (9, false), (100, false)] {
+            let mut queue = FairQueue::new(100, 100);
+            for item in 0..items {
+                assert_eq!(queue.push(5, item), None);
+            }
+            let popped: Vec<_> = drain(&mut queue).iter().map(|&(_, item)| item).collect();
+            assert_eq!(
+                popped,
+                (0..items).collect::<Vec<_>>(),
+                "in order, none lost"
+            );
+            assert_eq!(queue.lanes.contains_key(&5), kept, "{items} items");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The transaction window, in virtual time.
 
+mod limits;
 mod patterns;
 
 use core::time::Duration;
