@@ -17,7 +17,7 @@ use ib_smp::{
     PartitionKeyTable, PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SwitchInfo,
     VlArbitrationHalf, VlArbitrationModifier, VlArbitrationTable,
 };
-use ib_subnet::{Block, Node, NodeId, PortAt, PortId, arbitration_block};
+use ib_subnet::{Block, NodeId, PortAt, PortId, SubnetNode, arbitration_block};
 use ib_wire::{PortNum, table::padded};
 
 use crate::policy::{
@@ -365,7 +365,7 @@ pub(crate) fn sl_to_vl_ahead(at: Situation<'_>, pairs: &PortPairs<'_>) -> VecDeq
 fn sl_to_vl(
     at: Situation<'_>,
     id: NodeId,
-    node: &Node,
+    node: &SubnetNode,
     pairs: &PortPairs<'_>,
     reads: bool,
     steps: &mut VecDeque<Step>,

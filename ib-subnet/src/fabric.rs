@@ -12,7 +12,7 @@ use ib_routing::{
 use ib_smp::{CapabilityMask, NodeDescription, NodeInfo, NodeType};
 use ib_wire::{Guid, PortNum};
 
-use crate::{Node, NodeId, PortId, Subnet, link_speed::active_speed};
+use crate::{NodeId, PortId, Subnet, SubnetNode, link_speed::active_speed};
 
 /// A fabric, with the mapping from the nodes of the subnet to those of the fabric.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ impl FabricIndex {
     #[must_use]
     pub fn build(
         subnet: &Subnet,
-        takes_part: impl Fn(NodeId, &Node) -> bool,
+        takes_part: impl Fn(NodeId, &SubnetNode) -> bool,
         is_link: impl Fn(PortId) -> bool,
     ) -> Self {
         let mut builder = FabricBuilder::new();
@@ -136,7 +136,7 @@ fn link_of(subnet: &Subnet, at: PortId) -> (Option<LinkWidth>, Option<LinkSpeed>
     (info.width(), speed)
 }
 
-fn new_node(node: &Node) -> NewNode {
+fn new_node(node: &SubnetNode) -> NewNode {
     let info = node.info();
     let switch_info = node.switch().and_then(|switch| switch.info());
     NewNode {
@@ -154,7 +154,7 @@ fn new_node(node: &Node) -> NewNode {
 
 /// Whether the extended speeds of a port are valid: its own capabilities announce them, or those of port 0 of its
 /// switch.
-fn has_extended_speeds(node: &Node, port: PortNum) -> bool {
+fn has_extended_speeds(node: &SubnetNode, port: PortNum) -> bool {
     let end_port = if node.is_switch() {
         PortNum::MANAGEMENT
     } else {

@@ -39,7 +39,7 @@ pub use fabric::{FabricIndex, description, node_type};
 pub use known_table::KnownTable;
 pub use link_speed::active_speed;
 pub use m_keys::MKeys;
-pub use node::{Node, Port, Switch};
+pub use node::{SubnetNode, SubnetPort, SubnetSwitch};
 pub use port_summary::PortSummary;
 pub use read::{Read, ReadTarget};
 pub use route::SmpRoute;

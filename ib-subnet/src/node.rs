@@ -8,15 +8,15 @@ use alloc::{vec, vec::Vec};
 use ib_smp::{DrPath, NodeDescription, NodeInfo, NodeType};
 use ib_wire::PortNum;
 
-pub use self::{port::Port, switch::Switch};
+pub use self::{port::SubnetPort, switch::SubnetSwitch};
 use crate::{PortId, route::Reach};
 
 /// One node of a subnet.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct SubnetNode {
     info: NodeInfo,
     description: NodeDescription,
-    switch: Option<Switch>,
+    switch: Option<SubnetSwitch>,
     reach: Reach,
     found_via: Option<PortId>,
     trust: Trust,
@@ -26,7 +26,7 @@ pub struct Node {
     cut_off: bool,
     /// Number of the walk in which the node was last read.
     read_in: u32,
-    ports: Vec<Port>,
+    ports: Vec<SubnetPort>,
 }
 
 /// Whether a node's GUID can be trusted.
@@ -56,7 +56,7 @@ enum AllSpeeds {
     Refused,
 }
 
-impl Node {
+impl SubnetNode {
     /// NodeInfo as the first port that answered reported it.
     #[must_use]
     pub const fn info(&self) -> &NodeInfo {
@@ -71,7 +71,7 @@ impl Node {
 
     /// SwitchInfo and tables of a switch; `None` for a CA or router.
     #[must_use]
-    pub const fn switch(&self) -> Option<&Switch> {
+    pub const fn switch(&self) -> Option<&SubnetSwitch> {
         self.switch.as_ref()
     }
 
@@ -102,12 +102,12 @@ impl Node {
 
     /// A port by its number. A CA or router has no port 0.
     #[must_use]
-    pub fn port(&self, port: PortNum) -> Option<&Port> {
+    pub fn port(&self, port: PortNum) -> Option<&SubnetPort> {
         self.ports.get(usize::from(port.0))
     }
 
     /// All ports from 0, in order; port 0 of a CA is unused.
-    pub fn ports(&self) -> impl Iterator<Item = (PortNum, &Port)> {
+    pub fn ports(&self) -> impl Iterator<Item = (PortNum, &SubnetPort)> {
         (0..=u8::MAX).map(PortNum).zip(&self.ports)
     }
 
@@ -119,13 +119,13 @@ impl Node {
 }
 
 /// Changes by [`Subnet`](crate::Subnet) and [`Walk`](crate::Walk).
-impl Node {
+impl SubnetNode {
     /// A node that answered along a route, by the cable at the port `found_via`.
     pub(crate) fn new(info: NodeInfo, reach: Reach, found_via: Option<PortId>) -> Self {
         let is_switch = info.node_type() == NodeType::SWITCH;
         Self {
-            switch: is_switch.then(Switch::default),
-            ports: vec![Port::default(); usize::from(info.num_ports()).saturating_add(1)],
+            switch: is_switch.then(SubnetSwitch::default),
+            ports: vec![SubnetPort::default(); usize::from(info.num_ports()).saturating_add(1)],
             description: NodeDescription::default(),
             info,
             reach,
@@ -234,18 +234,18 @@ impl Node {
         if let Some(switch) = &mut self.switch {
             switch.note_restart();
         }
-        self.ports.iter_mut().for_each(Port::forget_tables);
+        self.ports.iter_mut().for_each(SubnetPort::forget_tables);
     }
 
-    pub(crate) const fn switch_mut(&mut self) -> Option<&mut Switch> {
+    pub(crate) const fn switch_mut(&mut self) -> Option<&mut SubnetSwitch> {
         self.switch.as_mut()
     }
 
-    pub(crate) fn port_mut(&mut self, port: PortNum) -> Option<&mut Port> {
+    pub(crate) fn port_mut(&mut self, port: PortNum) -> Option<&mut SubnetPort> {
         self.ports.get_mut(usize::from(port.0))
     }
 
-    pub(crate) fn ports_mut(&mut self) -> impl Iterator<Item = &mut Port> {
+    pub(crate) fn ports_mut(&mut self) -> impl Iterator<Item = &mut SubnetPort> {
         self.ports.iter_mut()
     }
 }

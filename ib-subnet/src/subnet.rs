@@ -17,7 +17,7 @@ use ib_smp::{DrPath, NodeInfo};
 use ib_wire::{Guid, Lid, PortNum, addr::LidRange};
 
 use crate::{
-    MKeys, Node, Port, SmpRoute, Switch,
+    MKeys, SmpRoute, SubnetNode, SubnetPort, SubnetSwitch,
     looks::Looks,
     route::{LidPart, Reach},
 };
@@ -85,7 +85,7 @@ pub struct PathChanges {
 /// A subnet as its devices reported it.
 #[derive(Clone, Debug, Default)]
 pub struct Subnet {
-    nodes: Vec<Option<Node>>,
+    nodes: Vec<Option<SubnetNode>>,
     by_guid: BTreeMap<Guid, NodeId>,
     by_port_guid: BTreeMap<Guid, PortId>,
     own: Option<PortId>,
@@ -139,7 +139,7 @@ impl Subnet {
     }
 
     /// All nodes with their numbers, in the order of the numbers.
-    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &SubnetNode)> {
         let numbered = (0..).map(NodeId).zip(&self.nodes);
         numbered.filter_map(|(id, node)| {
             self.looks.note();
@@ -148,13 +148,13 @@ impl Subnet {
     }
 
     /// All switches with their numbers, in the order of the numbers.
-    pub fn switches(&self) -> impl Iterator<Item = (NodeId, &Switch)> {
+    pub fn switches(&self) -> impl Iterator<Item = (NodeId, &SubnetSwitch)> {
         self.nodes()
             .filter_map(|(id, node)| Some((id, node.switch()?)))
     }
 
     /// All ports with their nodes, in order; they include port 0 of a CA, which does not exist.
-    pub fn ports(&self) -> impl Iterator<Item = (PortId, &Node, &Port)> {
+    pub fn ports(&self) -> impl Iterator<Item = (PortId, &SubnetNode, &SubnetPort)> {
         self.nodes().flat_map(|(id, node)| {
             let ports = node.ports();
             ports.map(move |(port, record)| (PortId { node: id, port }, node, record))
@@ -163,20 +163,20 @@ impl Subnet {
 
     /// The node with this number.
     #[must_use]
-    pub fn node(&self, id: NodeId) -> Option<&Node> {
+    pub fn node(&self, id: NodeId) -> Option<&SubnetNode> {
         self.looks.note();
         self.nodes.get(id.index())?.as_ref()
     }
 
     /// The port with this identifier.
     #[must_use]
-    pub fn port(&self, port: PortId) -> Option<&Port> {
+    pub fn port(&self, port: PortId) -> Option<&SubnetPort> {
         self.node(port.node)?.port(port.port)
     }
 
     /// SwitchInfo and tables of the switch with this number.
     #[must_use]
-    pub fn switch(&self, id: NodeId) -> Option<&Switch> {
+    pub fn switch(&self, id: NodeId) -> Option<&SubnetSwitch> {
         self.node(id)?.switch()
     }
 
@@ -282,7 +282,7 @@ impl Subnet {
         }
         let first = self.node(id);
         let route = core::iter::successors(first, |node| self.node(node.found_via()?.node));
-        route.take(self.nodes.len()).all(Node::is_trusted)
+        route.take(self.nodes.len()).all(SubnetNode::is_trusted)
     }
 
     /// Records the LIDs that an end port was assigned.
@@ -328,7 +328,7 @@ impl Subnet {
     pub fn forget_registrations(&mut self) {
         self.note_change();
         let ports = self.nodes.iter_mut().flatten();
-        for port in ports.flat_map(Node::ports_mut) {
+        for port in ports.flat_map(SubnetNode::ports_mut) {
             port.set_reregistered(false);
         }
     }
@@ -337,7 +337,7 @@ impl Subnet {
     /// began: one time-out is evidence enough about a node.
     pub fn set_silent(&mut self, id: NodeId) -> bool {
         let node = self.node_mut(id);
-        node.is_some_and(Node::note_silence)
+        node.is_some_and(SubnetNode::note_silence)
     }
 
     /// Reserves memory for the blocks of a switch's linear table up to `last`.
@@ -452,7 +452,7 @@ impl Subnet {
         self.by_guid.insert(guid, id);
         self.note_change();
         if let Some(slot) = self.nodes.get_mut(id.index()) {
-            *slot = Some(Node::new(info, reach, found_via));
+            *slot = Some(SubnetNode::new(info, reach, found_via));
         }
         id
     }
@@ -523,7 +523,7 @@ impl Subnet {
                 port.connect(other, walk);
             }
             // Its route is the one by the cable that it had before.
-            self.paths_stale |= self.node(port.node).is_some_and(Node::is_cut_off);
+            self.paths_stale |= self.node(port.node).is_some_and(SubnetNode::is_cut_off);
         }
         true
     }
@@ -531,7 +531,7 @@ impl Subnet {
     /// Whether a cable that an earlier walk saw ends at one of the two ports but not at the other.
     pub(crate) fn has_older_cable(&self, a: PortId, b: PortId) -> bool {
         let other = |here, there| {
-            let port: Option<&Port> = self.port(here);
+            let port: Option<&SubnetPort> = self.port(here);
             port.is_some_and(|port| port.peer().is_some_and(|peer| peer != there))
         };
         other(a, b) || other(b, a)
@@ -539,7 +539,7 @@ impl Subnet {
 
     /// Removes the cable at a port, from both its ends.
     pub(crate) fn unlink(&mut self, port: PortId) {
-        let peer = self.port_mut(port).and_then(Port::disconnect);
+        let peer = self.port_mut(port).and_then(SubnetPort::disconnect);
         let Some(peer) = peer else { return };
         self.paths_stale = true;
         if let Some(there) = self.port_mut(peer)
@@ -574,17 +574,17 @@ impl Subnet {
         self.version = self.version.wrapping_add(1);
     }
 
-    pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+    pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut SubnetNode> {
         self.note_change();
         self.looks.note();
         self.nodes.get_mut(id.index())?.as_mut()
     }
 
-    pub(crate) fn switch_mut(&mut self, id: NodeId) -> Option<&mut Switch> {
+    pub(crate) fn switch_mut(&mut self, id: NodeId) -> Option<&mut SubnetSwitch> {
         self.node_mut(id)?.switch_mut()
     }
 
-    pub(crate) fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
+    pub(crate) fn port_mut(&mut self, port: PortId) -> Option<&mut SubnetPort> {
         self.node_mut(port.node)?.port_mut(port.port)
     }
 }

@@ -28,7 +28,8 @@ use ib_smp::{DrPath, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, Swi
 use ib_wire::{Guid, MKey, PortNum};
 
 use crate::{
-    NodeId, Port, PortAt, PortId, Read, ReadTarget, SmpRoute, Subnet, Switch, route::Reach,
+    NodeId, PortAt, PortId, Read, ReadTarget, SmpRoute, Subnet, SubnetPort, SubnetSwitch,
+    route::Reach,
 };
 
 /// Options of a walk.
@@ -219,7 +220,7 @@ impl Walk {
             walk.ask(target, SwitchInfo::ID, 0);
         }
         for (port, node, _) in subnet.ports() {
-            let is_unsure = node.switch().is_some_and(Switch::are_ports_unsure);
+            let is_unsure = node.switch().is_some_and(SubnetSwitch::are_ports_unsure);
             if is_unsure {
                 walk.ask(ReadTarget::Port(port), PortInfo::ID, port.port.0.into());
             }
@@ -365,7 +366,7 @@ impl Walk {
 
     /// Removes the cable at a port.
     fn unlink(&mut self, subnet: &mut Subnet, port: PortId) {
-        let peer = subnet.port(port).and_then(Port::peer);
+        let peer = subnet.port(port).and_then(SubnetPort::peer);
         self.outcome.changed.insert(port.node);
         self.outcome.changed.extend(peer.map(|peer| peer.node));
         subnet.unlink(port);

@@ -12,7 +12,7 @@ use ib_smp::{
     SlToVlMappingTable, SlToVlModifier, SmInfo, VlArbitrationHalf, VlArbitrationModifier,
     VlArbitrationTable, VlCap,
 };
-use ib_subnet::{Node, NodeId, PortId, Subnet};
+use ib_subnet::{NodeId, PortId, Subnet, SubnetNode};
 use ib_wire::{Lid, PortNum};
 
 use super::{CounterScope, LaneTables, agents::Agent};
@@ -105,7 +105,7 @@ impl What {
 
 /// Copies the result of a walk to the snapshot, with the nodes in the order of their GUIDs.
 pub(super) fn lay_out(snapshot: &mut Snapshot, subnet: &Subnet) {
-    let mut order: Vec<(NodeId, &Node)> = subnet.nodes().collect();
+    let mut order: Vec<(NodeId, &SubnetNode)> = subnet.nodes().collect();
     order.sort_by_key(|(_, node)| node.info().node_guid());
     let numbered = order.iter().enumerate();
     let places: BTreeMap<NodeId, NodeIdx> = numbered
@@ -155,7 +155,7 @@ pub(super) fn gets_after_walk(
             continue;
         }
         let observed = subnet.find(node.guid()).and_then(|id| subnet.node(id));
-        let extended = observed.is_some_and(Node::shows_all_speeds);
+        let extended = observed.is_some_and(SubnetNode::shows_all_speeds);
         let own = |port| PortRef { node: index, port };
         if node.is_switch() {
             let at = own(PortNum::MANAGEMENT);

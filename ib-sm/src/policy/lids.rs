@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use ib_routing::{LidMap, LidOptions, LidPolicy, RouteError};
-use ib_subnet::{FabricIndex, Node, NodeId, PortId};
+use ib_subnet::{FabricIndex, NodeId, PortId, SubnetNode};
 use ib_wire::{Guid, Lid, Lmc, addr::LidRange};
 
 use super::{Situation, cluster, links, switches};
@@ -34,7 +34,7 @@ pub(crate) fn assign(
     reassign: bool,
 ) -> Result<Assignment, RouteError> {
     let subnet = at.subnet();
-    let takes_part = |id: NodeId, node: &Node| takes_part(node) && subnet.is_steady(id);
+    let takes_part = |id: NodeId, node: &SubnetNode| takes_part(node) && subnet.is_steady(id);
     let is_link = |port: PortId| {
         let peer = subnet.port(port).and_then(|port| port.peer());
         let crosses = at.leads_out(port) || peer.is_some_and(|peer| at.leads_out(peer));
@@ -123,7 +123,7 @@ fn last_lid(at: Situation<'_>, index: &FabricIndex) -> Lid {
     last.min().unwrap_or(Lid::UNICAST_MAX)
 }
 
-fn takes_part(node: &Node) -> bool {
+fn takes_part(node: &SubnetNode) -> bool {
     match node.switch() {
         Some(switch) => switch.info().is_some_and(|info| info.linear_fdb_cap() > 0),
         None => true,

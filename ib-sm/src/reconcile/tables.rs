@@ -28,7 +28,7 @@ use ib_routing::{
     },
 };
 use ib_smp::LinearForwardingTable;
-use ib_subnet::{NodeId, Switch};
+use ib_subnet::{NodeId, SubnetSwitch};
 use ib_wire::{Guid, Lid, PortNum};
 
 use super::{Step, lft_block, sl_to_vl_ahead};
@@ -485,7 +485,7 @@ pub(crate) fn remaining(at: Situation<'_>) -> VecDeque<Step> {
 }
 
 /// Whether a switch's table is known to be that of the routes in force without a comparison.
-fn has_routed_table(at: Situation<'_>, node: NodeId, switch: &Switch) -> bool {
+fn has_routed_table(at: Situation<'_>, node: NodeId, switch: &SubnetSwitch) -> bool {
     let row = at.plan().switch(node);
     let row = row.and_then(|place| at.plan().routes()?.shared_lft(place));
     row.is_some_and(|row| switch.lft().is_shared_with(row))

@@ -18,7 +18,7 @@ use ib_wire::{Gid, Guid, Lid, PKey};
 
 pub(crate) use self::parameters::groups_of;
 use super::quota::Quota;
-use ib_subnet::Port;
+use ib_subnet::SubnetPort;
 
 use crate::{SmConfig, registrations::GroupRegistration};
 
@@ -74,7 +74,7 @@ pub(crate) enum GroupChange {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'a> {
     pub(crate) gid: Gid,
-    pub(crate) port: &'a Port,
+    pub(crate) port: &'a SubnetPort,
     pub(crate) is_requester: bool,
 }
 

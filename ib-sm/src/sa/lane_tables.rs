@@ -16,7 +16,7 @@ use ib_sa::{
     VlArbitrationTableComponents, VlArbitrationTableRecord,
 };
 use ib_smp::{SlToVlMappingTable, SlToVlModifier, VlArbitrationModifier, VlArbitrationTable};
-use ib_subnet::{Block, Node, PortId, Subnet};
+use ib_subnet::{Block, PortId, Subnet, SubnetNode};
 use ib_wire::{Lid, PortNum};
 
 use super::{RequestContext, View, records, requests::NODES_AT_ONCE, scope::QueryScope};
@@ -62,7 +62,7 @@ impl LaneTables {
             _ => Vec::new(),
         };
         let unknown = named.into_iter().filter(|&block| {
-            let is_silent = |node: &Node| node.is_silent();
+            let is_silent = |node: &SubnetNode| node.is_silent();
             view.subnet.block(block).is_none()
                 && !self.missing.contains(&block)
                 && !view.subnet.node(block.port.node).is_none_or(is_silent)

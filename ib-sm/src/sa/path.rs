@@ -17,7 +17,7 @@ use super::{
     View, groups::Groups, limits::Limits, policy, quirks, rates, records::end_ports,
     scope::QueryScope,
 };
-use ib_subnet::{NodeId, Port, PortId};
+use ib_subnet::{NodeId, PortId, SubnetPort};
 
 /// Maximum number of paths in a table.
 pub(super) const MAX_PATHS: usize = 1 << 16;
@@ -30,7 +30,7 @@ const MAX_HOPS: u8 = 64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End<'a> {
     pub(super) at: PortId,
-    port: &'a Port,
+    port: &'a SubnetPort,
     /// The GID that the query names if it is an alias, otherwise that of the port's own GUID.
     gid: Gid,
     lids: LidRange,

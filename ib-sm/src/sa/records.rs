@@ -17,13 +17,13 @@ use ib_wire::{Lid, PortNum, addr::LidRange};
 
 use super::{AliasGuids, View, scope::QueryScope};
 use crate::policy::lanes;
-use ib_subnet::{Node, NodeId, Port, PortId, arbitration_block};
+use ib_subnet::{NodeId, PortId, SubnetNode, SubnetPort, arbitration_block};
 
 /// End ports that have LIDs and that the requester may access, with their nodes.
 pub(super) fn may_access_end_ports<'a>(
     view: View<'a>,
     scope: QueryScope<'a>,
-) -> impl Iterator<Item = (PortId, &'a Node, LidRange)> {
+) -> impl Iterator<Item = (PortId, &'a SubnetNode, LidRange)> {
     end_ports(view, scope).filter(move |&(at, ..)| view.may_access(at))
 }
 
@@ -31,7 +31,7 @@ pub(super) fn may_access_end_ports<'a>(
 pub(super) fn end_ports<'a>(
     view: View<'a>,
     scope: QueryScope<'a>,
-) -> impl Iterator<Item = (PortId, &'a Node, LidRange)> {
+) -> impl Iterator<Item = (PortId, &'a SubnetNode, LidRange)> {
     scope.nodes(view).flat_map(|(index, node)| {
         node.ports()
             .filter(|(num, _)| node.is_switch() == (num.0 == 0))
@@ -280,7 +280,7 @@ pub(super) fn guid_infos<'a>(
 pub(super) fn all_ports<'a>(
     view: View<'a>,
     scope: QueryScope<'a>,
-) -> impl Iterator<Item = (PortId, Lid, &'a Port)> {
+) -> impl Iterator<Item = (PortId, Lid, &'a SubnetPort)> {
     scope.nodes(view).flat_map(move |(index, node)| {
         let ports = node.ports();
         let seen = ports.filter(move |&(port, _)| view.may_access(end_port(node, index, port)));
@@ -292,7 +292,7 @@ pub(super) fn all_ports<'a>(
 }
 
 /// The end port for a port: port 0 of a switch for all its ports.
-fn end_port(node: &Node, index: NodeId, port: PortNum) -> PortId {
+fn end_port(node: &SubnetNode, index: NodeId, port: PortNum) -> PortId {
     let port = if node.is_switch() { PortNum(0) } else { port };
     PortId { node: index, port }
 }

@@ -8,7 +8,7 @@ use ib_sa::{ComponentMask, NodeComponents, NodeRecord};
 use ib_wire::{Guid, Lid};
 
 use super::View;
-use ib_subnet::{Node, NodeId};
+use ib_subnet::{NodeId, SubnetNode};
 
 /// The nodes that a query can concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl<'a> QueryScope<'a> {
     }
 
     /// The nodes of the scope, in their order.
-    pub(super) fn nodes(self, view: View<'a>) -> impl Iterator<Item = (NodeId, &'a Node)> {
+    pub(super) fn nodes(self, view: View<'a>) -> impl Iterator<Item = (NodeId, &'a SubnetNode)> {
         let one = match self {
             Self::One(index) => Some(index),
             _ => None,

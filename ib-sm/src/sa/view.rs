@@ -4,7 +4,7 @@ use ib_mad::SmKey;
 use ib_smp::SmInfo;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey};
 
-use ib_subnet::{Port, PortId, Subnet};
+use ib_subnet::{PortId, Subnet, SubnetPort};
 
 use crate::{SmConfig, plan::Plan};
 
@@ -67,19 +67,19 @@ impl<'a> View<'a> {
     /// The port at the other end of a cable. Where none is observed it is the cable of the routes in force: while a
     /// failure is repaired, the paths that it broke are answered as they were, because the repair keeps their LIDs.
     pub(super) fn peer(self, here: PortId) -> Option<PortId> {
-        let observed = self.subnet.port(here).and_then(Port::peer);
+        let observed = self.subnet.port(here).and_then(SubnetPort::peer);
         observed.or_else(|| self.plan.peer(here))
     }
 
     /// The GID of a port.
-    pub(crate) fn gid(self, port: &Port) -> Gid {
+    pub(crate) fn gid(self, port: &SubnetPort) -> Gid {
         Gid::new(self.config.subnet_prefix, port.guid())
     }
 
     /// The manager's own LID.
     pub(crate) fn own_lid(self) -> Lid {
         let own = self.own_port.and_then(|own| self.subnet.port(own));
-        let lids = own.and_then(Port::lids);
+        let lids = own.and_then(SubnetPort::lids);
         lids.map_or(Lid::NONE, |lids| lids.base())
     }
 
@@ -128,11 +128,11 @@ impl<'a> View<'a> {
 
     /// Whether the requester is in this partition.
     pub(super) fn requester_has(self, p_key: PKey) -> bool {
-        let has = |port: &Port| p_key.base() == 0 || port.has_p_key(p_key);
+        let has = |port: &SubnetPort| p_key.base() == 0 || port.has_p_key(p_key);
         self.is_trusted() || self.requester_port().is_some_and(has)
     }
 
-    fn requester_port(self) -> Option<&'a Port> {
+    fn requester_port(self) -> Option<&'a SubnetPort> {
         match self.requester {
             Requester::Port(port) | Requester::Trusted(Some(port)) => self.subnet.port(port),
             Requester::Unknown | Requester::Trusted(None) => None,

@@ -7,7 +7,7 @@ use crate::{KnownTable, PortId, route::Reach};
 
 /// One port of a node.
 #[derive(Clone, Debug, Default)]
-pub struct Port {
+pub struct SubnetPort {
     info: Option<PortInfo>,
     guid: Guid,
     peer: Option<PortId>,
@@ -30,7 +30,7 @@ pub struct Port {
     linked_in: u32,
 }
 
-impl Port {
+impl SubnetPort {
     /// PortInfo; `None` until it is known. ClientReregister is cleared in it, because devices return the bit as
     /// it was written.
     #[must_use]
@@ -149,7 +149,7 @@ impl Port {
 }
 
 /// Changes by [`Subnet`](crate::Subnet) and [`Walk`](crate::Walk).
-impl Port {
+impl SubnetPort {
     /// Records PortInfo as the device has it.
     pub(crate) fn set_info(&mut self, mut info: PortInfo) {
         info.set_client_reregister(false);

@@ -9,7 +9,7 @@ use crate::KnownTable;
 
 /// SwitchInfo and tables of a switch.
 #[derive(Clone, Debug, Default)]
-pub struct Switch {
+pub struct SubnetSwitch {
     info: Option<SwitchInfo>,
     lft: KnownTable,
     mft: BTreeMap<MftModifier, [u8; 64]>,
@@ -21,7 +21,7 @@ pub struct Switch {
     sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
 }
 
-impl Switch {
+impl SubnetSwitch {
     /// SwitchInfo; `None` until it is known.
     #[must_use]
     pub const fn info(&self) -> Option<&SwitchInfo> {
@@ -55,7 +55,7 @@ impl Switch {
 }
 
 /// Changes by [`Subnet`](crate::Subnet) and [`Walk`](crate::Walk).
-impl Switch {
+impl SubnetSwitch {
     /// Records SwitchInfo as the switch has it.
     pub(crate) const fn set_info(&mut self, info: SwitchInfo) {
         self.info = Some(info);

@@ -5,12 +5,12 @@ use ib_smp::{PortInfo, SmInfo, SwitchInfo};
 use ib_wire::Lid;
 
 use super::Walk;
-use crate::{Port, PortId, Read, ReadTarget, Subnet, Switch};
+use crate::{PortId, Read, ReadTarget, Subnet, SubnetPort, SubnetSwitch};
 
 impl Walk {
     /// Marks a switch whose SwitchInfo has changed.
     pub(super) fn compare_switch_info(&mut self, subnet: &Subnet, port: PortId, info: &SwitchInfo) {
-        let known = subnet.switch(port.node).and_then(Switch::info);
+        let known = subnet.switch(port.node).and_then(SubnetSwitch::info);
         // A switch that was restarted has lost its top.
         let is_other = known.is_none_or(|known| known.linear_fdb_top() != info.linear_fdb_top());
         if is_other || info.port_state_change() {
@@ -27,7 +27,7 @@ impl Walk {
         let before = known.and_then(|port| port.info());
         let had_lid = before.is_some_and(|before| before.lid() != Lid(0));
         let has_lost_lid = had_lid && info.lid() == Lid(0);
-        if has_lost_lid || known.map(Port::state) != Some(info.port_state()) {
+        if has_lost_lid || known.map(SubnetPort::state) != Some(info.port_state()) {
             self.outcome.marked.insert(port);
         }
         let master = before.map(|before| before.master_sm_lid());

@@ -9,7 +9,7 @@ use ib_wire::{Lid, PortNum};
 
 use super::{Scope, Walk};
 use crate::{
-    Node, NodeId, Port, PortId, ReadTarget, Subnet,
+    NodeId, PortId, ReadTarget, Subnet, SubnetNode, SubnetPort,
     discovery::has_vendor_speeds,
     link_speed::{active_speed, has_speeds_beyond_hdr},
 };
@@ -41,7 +41,7 @@ impl Walk {
             false => port.port,
         });
         let extended_speeds = extended_speeds
-            .and_then(Port::info)
+            .and_then(SubnetPort::info)
             .or_else(|| is_end_port.then_some(&info))
             .is_some_and(|info| {
                 info.capability_mask()
@@ -96,7 +96,7 @@ impl Walk {
             return;
         }
         if !is_up {
-            let peer = subnet.port(port).and_then(Port::peer);
+            let peer = subnet.port(port).and_then(SubnetPort::peer);
             if let Some(peer) = peer.filter(|_| self.scope == Scope::Ports) {
                 self.read_around(subnet, peer.node);
             }
@@ -165,7 +165,10 @@ impl Walk {
                 self.ask(target, PortInfo::ID, number.0.into());
             }
         }
-        let lacks = subnet.node(port.node).is_some_and(Node::shows_all_speeds) && !extended;
+        let lacks = subnet
+            .node(port.node)
+            .is_some_and(SubnetNode::shows_all_speeds)
+            && !extended;
         if lacks {
             self.ask(ReadTarget::Port(port), PortInfo::ID, port.port.0.into());
         }

@@ -7,7 +7,7 @@ use ib_routing::{Fabric, PortRef};
 use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
 use ib_smp::{PortInfo, PortState, SmpDirected};
 use ib_subnet::{
-    Finding, NodeId, Port, PortId, Read, ReadTarget, Subnet, Walk, WalkOptions, WalkOutcome,
+    Finding, NodeId, PortId, Read, ReadTarget, Subnet, SubnetPort, Walk, WalkOptions, WalkOutcome,
 };
 use ib_testkit::fabrics::fabric;
 use ib_transport::{Clock, MadTransport, Received};
@@ -193,7 +193,7 @@ impl Lab {
         }
     }
 
-    pub(crate) fn record(&self, name: &str, port: u8) -> &Port {
+    pub(crate) fn record(&self, name: &str, port: u8) -> &SubnetPort {
         self.subnet.port(self.port(name, port)).unwrap()
     }
 

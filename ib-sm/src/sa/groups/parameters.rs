@@ -12,7 +12,7 @@ use ib_wire::{Gid, GidPrefix, MulticastScope, PKey, QKey, Rate};
 
 use super::Candidate;
 use crate::sa::rates;
-use ib_subnet::Port;
+use ib_subnet::SubnetPort;
 
 use crate::{
     SmConfig,
@@ -96,7 +96,7 @@ pub(super) fn of_new_group(
 pub(super) fn fits(
     config: &SmConfig,
     parameters: &McMemberRecord,
-    port: &Port,
+    port: &SubnetPort,
     wanted: &McMemberRecord,
     given: McMemberComponents,
 ) -> Result<(), SaStatus> {
