@@ -19,7 +19,7 @@ use ib_wire::{Guid, MKey, PortNum};
 
 pub use self::discovered::{Discovered, SilentPort};
 pub(crate) use self::vendor::has_vendor_speeds;
-use crate::{FabricIndex, Finding, Read, ReadTarget, Subnet, Unresponsive, Walk, WalkOptions};
+use crate::{FabricIndex, WalkFinding, Read, ReadTarget, Subnet, Unresponsive, Walk, WalkOptions};
 
 /// Options of a discovery.
 #[derive(Clone, Debug)]
@@ -198,17 +198,17 @@ impl Discovery {
         self.window.room() > 0 && waiting < limit.saturating_mul(4)
     }
 
-    fn report(&mut self, finding: Finding) {
+    fn report(&mut self, finding: WalkFinding) {
         let event = match finding {
-            Finding::NodeFound(id) => match self.subnet.node(id) {
+            WalkFinding::NodeFound(id) => match self.subnet.node(id) {
                 Some(node) => DiscoveryEvent::NodeFound {
                     node_guid: node.info().node_guid(),
                     hops: node.path().hop_count(),
                 },
                 None => return,
             },
-            Finding::Unresponsive(device) => self.list(device.path, known_guid(&device)),
-            Finding::Refused { at, .. } => {
+            WalkFinding::Unresponsive(device) => self.list(device.path, known_guid(&device)),
+            WalkFinding::Refused { at, .. } => {
                 let known = at.and_then(|at| self.subnet.find(at.node_guid));
                 let Some(node) = known.filter(|&id| self.subnet.set_silent(id)) else {
                     return;
@@ -216,18 +216,18 @@ impl Discovery {
                 let path = self.subnet.node(node).map(|node| *node.path());
                 self.list(path.unwrap_or_default(), at.map(|at| at.node_guid))
             }
-            Finding::DuplicateGuid { node_guid, .. } => {
+            WalkFinding::DuplicateGuid { node_guid, .. } => {
                 if !self.duplicate_guids.contains(&node_guid) {
                     self.duplicate_guids.push(node_guid);
                 }
                 DiscoveryEvent::DuplicateGuid { node_guid }
             }
-            Finding::GuidChanged {
+            WalkFinding::GuidChanged {
                 path, before, now, ..
             } => DiscoveryEvent::GuidChanged { path, before, now },
-            Finding::InvalidNodeInfo { .. }
-            | Finding::OutOfReach { .. }
-            | Finding::Manager { .. } => return,
+            WalkFinding::InvalidNodeInfo { .. }
+            | WalkFinding::OutOfReach { .. }
+            | WalkFinding::Manager { .. } => return,
         };
         self.events.push_back(event);
     }

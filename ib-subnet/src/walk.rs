@@ -84,7 +84,7 @@ pub enum Scope {
 /// A finding of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Finding {
+pub enum WalkFinding {
     /// A node answered that was not in the subnet.
     NodeFound(NodeId),
     /// A device left a request unanswered, all repetitions included.
@@ -177,7 +177,7 @@ pub struct Walk {
     /// Number that [`Subnet::begin_walk`] returned.
     number: u32,
     queue: VecDeque<Read>,
-    findings: VecDeque<Finding>,
+    findings: VecDeque<WalkFinding>,
     outcome: WalkOutcome,
 }
 
@@ -277,7 +277,7 @@ impl Walk {
     }
 
     /// The next finding.
-    pub fn poll_finding(&mut self) -> Option<Finding> {
+    pub fn poll_finding(&mut self) -> Option<WalkFinding> {
         self.findings.pop_front()
     }
 
@@ -302,7 +302,7 @@ impl Walk {
         let is_last = subnet.reach(port).is_some() && subnet.reach_behind(port).is_none();
         if is_last && !is_known && self.options.max_hops.is_none() {
             let at = subnet.port_at(port);
-            self.findings.push_back(Finding::OutOfReach { at });
+            self.findings.push_back(WalkFinding::OutOfReach { at });
         }
     }
 

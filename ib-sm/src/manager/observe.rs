@@ -5,7 +5,7 @@ use alloc::{collections::BTreeSet, sync::Arc};
 use ib_mad::Instant;
 use ib_routing::RouteError;
 use ib_smp::{PortInfo, PortState, SmInfo, SmState};
-use ib_subnet::{Finding, NodeId, PortId, ReadTarget, Scope, Walk, WalkOptions, WalkOutcome};
+use ib_subnet::{WalkFinding, NodeId, PortId, ReadTarget, Scope, Walk, WalkOptions, WalkOutcome};
 use ib_wire::Lid;
 
 use super::{Mode, Purpose, SubnetManager, later};
@@ -119,16 +119,16 @@ impl SubnetManager {
         }
     }
 
-    fn report_finding(&mut self, scope: Scope, finding: Finding) {
+    fn report_finding(&mut self, scope: Scope, finding: WalkFinding) {
         let event = match finding {
-            Finding::NodeFound(node) => {
+            WalkFinding::NodeFound(node) => {
                 let node = self.subnet.node(node);
                 let Some(node) = node else { return };
                 Event::NodeAppeared {
                     node_guid: node.info().node_guid(),
                 }
             }
-            Finding::Unresponsive(device) => {
+            WalkFinding::Unresponsive(device) => {
                 let unresponsive = Unresponsive {
                     at: device.at,
                     neighbor: device.neighbor,
@@ -142,18 +142,18 @@ impl SubnetManager {
                 }
                 Event::Unresponsive(unresponsive)
             }
-            Finding::OutOfReach { at } => {
+            WalkFinding::OutOfReach { at } => {
                 self.sweep.out_of_reach.insert(at);
                 return;
             }
-            Finding::DuplicateGuid { node_guid, behind } => {
+            WalkFinding::DuplicateGuid { node_guid, behind } => {
                 self.note_error();
                 Event::DuplicateGuid {
                     node_guid,
                     found_via: behind,
                 }
             }
-            Finding::InvalidNodeInfo {
+            WalkFinding::InvalidNodeInfo {
                 behind,
                 node_guid,
                 field,
@@ -165,7 +165,7 @@ impl SubnetManager {
                     field,
                 }
             }
-            Finding::GuidChanged {
+            WalkFinding::GuidChanged {
                 behind,
                 before,
                 now,
@@ -178,7 +178,7 @@ impl SubnetManager {
                     now,
                 }
             }
-            Finding::Refused {
+            WalkFinding::Refused {
                 at,
                 attribute_id,
                 status,
@@ -193,7 +193,7 @@ impl SubnetManager {
                     status,
                 }
             }
-            Finding::Manager { port, info } => {
+            WalkFinding::Manager { port, info } => {
                 self.note_manager(scope, port, info);
                 return;
             }

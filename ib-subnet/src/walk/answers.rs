@@ -6,7 +6,7 @@ use ib_smp::{
     SmInfo, SmpDirected, SwitchInfo,
 };
 
-use super::{Finding, Scope, Unresponsive, Walk};
+use super::{WalkFinding, Scope, Unresponsive, Walk};
 use crate::{Block, Read, ReadTarget, Subnet, route::Reach};
 
 impl Walk {
@@ -22,7 +22,7 @@ impl Walk {
             self.is_optional(subnet, read, smp)
         };
         if !understood {
-            self.findings.push_back(Finding::Refused {
+            self.findings.push_back(WalkFinding::Refused {
                 at: read.target.port().map(|port| subnet.port_at(port)),
                 attribute_id: read.attribute,
                 status: smp.status(),
@@ -65,7 +65,7 @@ impl Walk {
             ReadTarget::OwnNode => subnet.note_own_failure(),
         }
         let reach = reach_asked(subnet, read.target).unwrap_or_default();
-        self.findings.push_back(Finding::Unresponsive(Unresponsive {
+        self.findings.push_back(WalkFinding::Unresponsive(Unresponsive {
             path: reach.path,
             at: read.target.port().map(|port| subnet.port_at(port)),
             neighbor,
@@ -132,7 +132,7 @@ impl Walk {
                 }
                 SmInfo::ID => match SmInfo::parse(data, 0) {
                     Ok((info, _)) => {
-                        let finding = Finding::Manager { port, info: *info };
+                        let finding = WalkFinding::Manager { port, info: *info };
                         self.findings.push_back(finding);
                         true
                     }

@@ -4,7 +4,7 @@ use ib_mad::Attribute;
 use ib_smp::{NodeDescription, NodeInfo, NodeType, PortInfo, PortState};
 use ib_wire::{Guid, PortNum};
 
-use super::{Finding, Scope, Walk, answers::reach_asked};
+use super::{WalkFinding, Scope, Walk, answers::reach_asked};
 use crate::{NodeId, PortId, Read, ReadTarget, Subnet, route::Reach};
 
 impl Walk {
@@ -32,7 +32,7 @@ impl Walk {
         info: &NodeInfo,
     ) {
         if let Some(field) = impossible_field(behind, info) {
-            self.findings.push_back(Finding::InvalidNodeInfo {
+            self.findings.push_back(WalkFinding::InvalidNodeInfo {
                 behind: behind.map(|port| subnet.port_at(port)),
                 node_guid: info.node_guid(),
                 field,
@@ -109,7 +109,7 @@ impl Walk {
             _ => {
                 let id = subnet.add(*info, reach, behind);
                 if known.is_none() {
-                    self.findings.push_back(Finding::NodeFound(id));
+                    self.findings.push_back(WalkFinding::NodeFound(id));
                 }
                 self.read_node(subnet, id, info.local_port_num());
                 Some(id)
@@ -180,7 +180,7 @@ impl Walk {
             self.outcome.inconsistent = true;
             return;
         }
-        self.findings.push_back(Finding::DuplicateGuid {
+        self.findings.push_back(WalkFinding::DuplicateGuid {
             node_guid: info.node_guid(),
             behind: behind.map(|port| subnet.port_at(port)),
         });
@@ -207,7 +207,7 @@ impl Walk {
         let (path, via) = (*node.path(), node.found_via());
         if now != before {
             subnet.distrust(id);
-            self.findings.push_back(Finding::GuidChanged {
+            self.findings.push_back(WalkFinding::GuidChanged {
                 path,
                 behind: via.map(|port| subnet.port_at(port)),
                 before,

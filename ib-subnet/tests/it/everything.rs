@@ -6,7 +6,7 @@ use ib_smp::{
     CapabilityMask, LinearForwardingTable, MlnxExtPortInfo, NodeDescription, NodeInfo, NodeType,
     PKeyModifier, PartitionKeyTable, PortInfo, PortState, SmInfo, SwitchInfo,
 };
-use ib_subnet::{Finding, PortId, ReadTarget, Scope, Subnet, Unresponsive, Walk, WalkOptions};
+use ib_subnet::{WalkFinding, PortId, ReadTarget, Scope, Subnet, Unresponsive, Walk, WalkOptions};
 use ib_testkit::fabrics::fabric;
 use ib_wire::{Guid, Lid, PKey, PortNum};
 
@@ -22,7 +22,7 @@ fn each_device_is_asked_once_by_the_shortest_route() {
     assert!(
         found
             .clone()
-            .all(|finding| matches!(finding, Finding::NodeFound(_)))
+            .all(|finding| matches!(finding, WalkFinding::NodeFound(_)))
     );
     assert_eq!(found.count(), 8);
     // NodeInfo once for the own node and once for each of the seven cables.
@@ -179,7 +179,7 @@ fn a_node_that_goes_and_comes_back_has_its_number() {
     let found = walked.findings.iter();
     assert_eq!(
         found
-            .filter(|finding| matches!(finding, Finding::NodeFound(_)))
+            .filter(|finding| matches!(finding, WalkFinding::NodeFound(_)))
             .count(),
         4
     );
@@ -245,7 +245,7 @@ fn a_silent_device_is_reported_once_and_asked_again_by_the_next_walk() {
         neighbor: false,
         attribute_id: SwitchInfo::ID,
     };
-    assert_eq!(walked.findings, [Finding::Unresponsive(expected)]);
+    assert_eq!(walked.findings, [WalkFinding::Unresponsive(expected)]);
     assert!(lab.subnet.node(t1).unwrap().is_silent());
     assert!(!lab.subnet.node(host.node).unwrap().is_silent());
     let asked = lab
@@ -263,9 +263,9 @@ fn a_silent_device_is_reported_once_and_asked_again_by_the_next_walk() {
     assert!(matches!(
         found[..],
         [
-            Finding::NodeFound(_),
-            Finding::NodeFound(_),
-            Finding::NodeFound(_)
+            WalkFinding::NodeFound(_),
+            WalkFinding::NodeFound(_),
+            WalkFinding::NodeFound(_)
         ]
     ));
     assert!(!lab.subnet.node(t1).unwrap().is_silent());
@@ -289,7 +289,7 @@ fn a_silent_neighbour_is_known_by_the_port_before_it() {
         attribute_id: NodeInfo::ID,
     };
     assert!(
-        walked.findings.contains(&Finding::Unresponsive(expected)),
+        walked.findings.contains(&WalkFinding::Unresponsive(expected)),
         "{last:?}"
     );
     assert!(lab.record("t1", 4).is_neighbor_silent());
@@ -329,7 +329,7 @@ fn an_own_node_that_does_not_answer_is_reported_without_a_place() {
         neighbor: false,
         attribute_id: NodeInfo::ID,
     };
-    assert_eq!(walked.findings, [Finding::Unresponsive(expected)]);
+    assert_eq!(walked.findings, [WalkFinding::Unresponsive(expected)]);
     assert_eq!(lab.subnet.nodes().count(), 0);
     assert_eq!(lab.subnet.own_port(), None);
 }
@@ -363,7 +363,7 @@ fn impossible_values_of_node_info_are_named() {
         let walked = lab.everything();
         let mut findings = walked.findings.into_iter();
         match findings.next() {
-            Some(Finding::InvalidNodeInfo {
+            Some(WalkFinding::InvalidNodeInfo {
                 behind: at,
                 field: named,
                 ..
@@ -401,7 +401,7 @@ fn only_the_own_switch_answers_without_a_port() {
         let walked = lab.everything();
         let invalid = matches!(
             walked.findings[0],
-            Finding::InvalidNodeInfo {
+            WalkFinding::InvalidNodeInfo {
                 field: "local_port_num",
                 ..
             }
@@ -444,7 +444,7 @@ fn refusals_are_reported_but_those_of_what_a_device_may_lack() {
     );
     assert!(!lab.reads(MlnxExtPortInfo::ID).is_empty());
     let refused = walked.findings.iter().filter_map(|finding| match finding {
-        Finding::Refused {
+        WalkFinding::Refused {
             at,
             attribute_id,
             status,
@@ -485,7 +485,7 @@ fn an_answer_of_another_attribute_is_a_refusal() {
     let walked = lab.everything();
     assert!(matches!(
         walked.findings[..],
-        [Finding::Refused {
+        [WalkFinding::Refused {
             attribute_id: SwitchInfo::ID,
             ..
         }]
@@ -510,7 +510,7 @@ fn managers_are_read_and_reported_where_their_bit_is_set() {
         lab.everything()
             .findings
             .iter()
-            .all(|finding| matches!(finding, Finding::NodeFound(_)))
+            .all(|finding| matches!(finding, WalkFinding::NodeFound(_)))
     );
     assert!(lab.reads(SmInfo::ID).is_empty());
     lab.options.managers = true;
@@ -518,7 +518,7 @@ fn managers_are_read_and_reported_where_their_bit_is_set() {
     let there = lab.port("host00004 HCA-1", 1);
     assert_eq!(lab.reads(SmInfo::ID), [(ReadTarget::Port(there), 0)]);
     match walked.findings[..] {
-        [Finding::Manager { port, info }] => {
+        [WalkFinding::Manager { port, info }] => {
             assert_eq!(port, there);
             assert_eq!(info.priority(), 9);
         }
@@ -538,7 +538,7 @@ fn walks_go_neither_beyond_the_boundary_nor_too_far() {
         lab.everything()
             .findings
             .iter()
-            .all(|finding| matches!(finding, Finding::NodeFound(_)))
+            .all(|finding| matches!(finding, WalkFinding::NodeFound(_)))
     );
     assert_eq!(lab.subnet.nodes().count(), 5);
     lab.options.max_hops = None;

@@ -7,7 +7,7 @@ use ib_routing::{Fabric, PortRef};
 use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
 use ib_smp::{PortInfo, PortState, SmpDirected};
 use ib_subnet::{
-    Finding, NodeId, PortId, Read, ReadTarget, Subnet, SubnetPort, Walk, WalkOptions, WalkOutcome,
+    WalkFinding, NodeId, PortId, Read, ReadTarget, Subnet, SubnetPort, Walk, WalkOptions, WalkOutcome,
 };
 use ib_testkit::fabrics::fabric;
 use ib_transport::{Clock, MadTransport, Received};
@@ -30,7 +30,7 @@ pub(crate) struct Lab {
 /// Result of a walk.
 pub(crate) struct Walked {
     pub(crate) outcome: WalkOutcome,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<WalkFinding>,
 }
 
 /// The two switches `t0` and `t1` with three hosts each; port 1 of `t0` leads to port 2 of `t1`. The asker is the host on

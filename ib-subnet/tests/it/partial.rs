@@ -6,7 +6,7 @@ use ib_smp::{
     LinearForwardingTable, NodeDescription, NodeInfo, NodeType, PortInfo, PortPhysicalState,
     PortState, SmInfo, SmpDirected, SwitchInfo,
 };
-use ib_subnet::{Finding, PortId, Read, ReadTarget, Walk, WalkOptions};
+use ib_subnet::{WalkFinding, PortId, Read, ReadTarget, Walk, WalkOptions};
 use ib_testkit::fabrics::fabric;
 use ib_wire::{Guid, Lid, PortNum};
 
@@ -196,7 +196,7 @@ fn a_manager_that_does_not_answer_marks_nothing() {
         true
     });
     let walked = lab.changes(&[manager]);
-    assert!(matches!(walked.findings[..], [Finding::Manager { port, .. }] if port == manager));
+    assert!(matches!(walked.findings[..], [WalkFinding::Manager { port, .. }] if port == manager));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_silent_neighbour_is_asked_by_each_walk_for_changes() {
         .with(|sim| sim.set_behaviour(host, Behaviour::Honest));
     assert_eq!(marks(&mut lab), [port]);
     let walked = lab.ports(&[port]);
-    assert!(matches!(walked.findings[..], [Finding::NodeFound(_)]));
+    assert!(matches!(walked.findings[..], [WalkFinding::NodeFound(_)]));
     assert_eq!(
         lab.record("t1", 4).peer(),
         Some(lab.port("host00004 HCA-1", 1))
@@ -286,7 +286,7 @@ fn a_host_that_comes_back_through_a_marked_port_is_read() {
     lab.sim.with(|sim| sim.power_on(real.node));
     lab.settle();
     let walked = lab.ports(&[port]);
-    assert!(matches!(walked.findings[..], [Finding::NodeFound(id)] if id == host));
+    assert!(matches!(walked.findings[..], [WalkFinding::NodeFound(id)] if id == host));
     assert_eq!(lab.record("host00004 HCA-1", 1).peer(), Some(port));
     assert_eq!(lab.reads(NodeDescription::ID).len(), 1);
     assert!(!walked.outcome.inconsistent);
@@ -434,7 +434,7 @@ fn two_nodes_of_one_guid_are_reported_and_the_first_is_kept() {
     lab.sim.with(|sim| sim.set_guid(second.node, guid).unwrap());
     let walked = lab.everything();
     let at = lab.subnet.port_at(before.0);
-    let expected = Finding::DuplicateGuid {
+    let expected = WalkFinding::DuplicateGuid {
         node_guid: guid,
         behind: Some(at),
     };
@@ -483,7 +483,7 @@ fn a_second_node_of_another_kind_is_a_duplicate_as_well() {
         });
         let walked = lab.everything();
         assert!(
-            matches!(walked.findings[..], [Finding::DuplicateGuid { node_guid, .. }] if node_guid == guid)
+            matches!(walked.findings[..], [WalkFinding::DuplicateGuid { node_guid, .. }] if node_guid == guid)
         );
         let kept = lab.subnet.node(first).unwrap().info().node_type();
         assert_eq!(kept, NodeType::CA);
@@ -511,7 +511,7 @@ fn a_switch_that_changes_its_guid_is_not_trusted_and_hides_what_is_behind_it() {
     });
     let walked = lab.everything();
     let changed = walked.findings.iter().find_map(|finding| match finding {
-        Finding::GuidChanged {
+        WalkFinding::GuidChanged {
             path,
             behind,
             before,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ib_mad::Attribute;
 use ib_sim::SimOptions;
 use ib_smp::{NodeInfo, PortInfo, SwitchInfo};
-use ib_subnet::{Finding, PortId, ReadTarget};
+use ib_subnet::{WalkFinding, PortId, ReadTarget};
 use ib_testkit::fabrics::parse;
 use ib_wire::{Lid, PortNum};
 
@@ -52,9 +52,9 @@ fn the_device_behind_the_63rd_hop_is_out_of_reach_and_named() {
     let at = lab.subnet.port_at(last);
     let named = walked.findings.iter();
     let named: Vec<_> = named
-        .filter(|finding| !matches!(finding, Finding::NodeFound(_)))
+        .filter(|finding| !matches!(finding, WalkFinding::NodeFound(_)))
         .collect();
-    assert_eq!(named, [&Finding::OutOfReach { at }]);
+    assert_eq!(named, [&WalkFinding::OutOfReach { at }]);
     assert_eq!(lab.subnet.ends_of_reach().collect::<Vec<_>>(), [last]);
     // Whoever looks at near nodes only is told nothing.
     lab.options.max_hops = Some(63);
@@ -94,7 +94,7 @@ fn a_fabric_that_ends_at_63_hops_has_nothing_out_of_reach() {
         walked
             .findings
             .iter()
-            .all(|finding| matches!(finding, Finding::NodeFound(_)))
+            .all(|finding| matches!(finding, WalkFinding::NodeFound(_)))
     );
     assert_eq!(lab.subnet.ends_of_reach().count(), 0);
 }
