@@ -55,7 +55,7 @@ use crate::{
 
 /// Routes in use, with the fabric and the LIDs that they were made for.
 #[derive(Clone, Copy, Debug)]
-pub struct Installed<'a> {
+pub struct RoutesInUse<'a> {
     /// The fabric before the change.
     pub fabric: &'a Fabric,
     /// The LIDs that the routes were made for.
@@ -141,7 +141,7 @@ impl RepairError {
 /// # Errors
 /// The engine's error, if all routes have to be computed anew and cannot be.
 pub fn repair(
-    old: Installed<'_>,
+    old: RoutesInUse<'_>,
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
@@ -172,7 +172,7 @@ pub fn repair(
 /// # Errors
 /// The reason why the routes cannot be repaired.
 pub fn try_repair(
-    old: Installed<'_>,
+    old: RoutesInUse<'_>,
     counts: Option<&PathCounts>,
     fabric: &Fabric,
     lids: &LidMap,
@@ -185,7 +185,7 @@ pub fn try_repair(
 }
 
 fn of(
-    old: Installed<'_>,
+    old: RoutesInUse<'_>,
     fabric: &Fabric,
     lids: &LidMap,
     before: Routes,
@@ -210,7 +210,7 @@ pub fn has_grown(old: &Fabric, fabric: &Fabric) -> bool {
 }
 
 fn attempt(
-    old: Installed<'_>,
+    old: RoutesInUse<'_>,
     counts: Option<&PathCounts>,
     remapped: Remapped,
     fabric: &Fabric,
@@ -223,7 +223,7 @@ fn attempt(
     }
     let used = highest_lane(old.routes).max(highest_lane(&remapped.routes)) + 1;
     let threads = options.threads;
-    let now = Installed {
+    let now = RoutesInUse {
         fabric,
         lids,
         routes: &remapped.routes,
@@ -306,7 +306,7 @@ enum BaseDependencies {
 /// The dependencies of all old routes, as far as their cables are there: of traffic between CAs, and of all
 /// traffic. `kept` are those that still arrive.
 fn before(
-    old: Installed<'_>,
+    old: RoutesInUse<'_>,
     remapped: &Remapped,
     kept: &Survey,
     lids: &LidMap,

@@ -17,7 +17,7 @@ use crate::{
     index::SwitchIdx,
     lid::LidMap,
     options::RouteOptions,
-    repair::{Installed, RepairError, repair},
+    repair::{RoutesInUse, RepairError, repair},
     routes::Routes,
     update::changed_lids,
     verify::{VerifyReport, verify_on},
@@ -119,7 +119,7 @@ pub fn fail(
     let broken = without(fabric, loss);
     let left = lids_left(fabric, lids, &broken, loss);
     let cut_off = cut_off(&broken, &left);
-    let old = Installed {
+    let old = RoutesInUse {
         fabric,
         lids,
         routes: before,

@@ -159,8 +159,8 @@ impl Installed {
     }
 
     /// The routes with what they were made for, as the input of a repair.
-    pub(crate) fn as_input(&self) -> repair::Installed<'_> {
-        repair::Installed {
+    pub(crate) fn as_input(&self) -> repair::RoutesInUse<'_> {
+        repair::RoutesInUse {
             fabric: self.fabric(),
             lids: self.lids(),
             routes: &self.routes,

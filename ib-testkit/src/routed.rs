@@ -1,7 +1,7 @@
 //! `Routed`: a fabric with its LIDs and the routes of one engine.
 
 use ib_routing::{
-    Fabric, LidMap, LidOptions, RouteOptions, Routes, SharedEngine, repair::Installed,
+    Fabric, LidMap, LidOptions, RouteOptions, Routes, SharedEngine, repair::RoutesInUse,
 };
 
 /// A fabric with its LIDs and routes.
@@ -30,8 +30,8 @@ impl Routed {
 
     /// The three parts as what is in force before a repair.
     #[must_use]
-    pub fn installed(&self) -> Installed<'_> {
-        Installed {
+    pub fn installed(&self) -> RoutesInUse<'_> {
+        RoutesInUse {
             fabric: &self.fabric,
             lids: &self.lids,
             routes: &self.routes,

@@ -7,7 +7,7 @@ use ib_routing::{
     LidMap, LidOptions, RouteOptions, SharedEngine,
     format::ibnetdiscover,
     generate::FabricSpec,
-    repair::{Installed, repair},
+    repair::{RoutesInUse, repair},
     verify::verify_on,
     whatif,
 };
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 .iter()
                 .map(|port| (port.end, port.range)),
         );
-        let old = Installed {
+        let old = RoutesInUse {
             fabric: &fabric,
             lids: &lids,
             routes: &routes,

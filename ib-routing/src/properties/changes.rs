@@ -8,7 +8,7 @@ use ib_wire::{Lmc, random::SplitMix64};
 use super::{apart, damaged, random_fabric};
 use crate::{
     LidMap, LidOptions, RouteOptions, engine,
-    repair::{Installed, repair},
+    repair::{RoutesInUse, repair},
     update::{check, transition, transition::Safety},
     verify::verify_on,
     whatif::{self, Loss},
@@ -58,7 +58,7 @@ pub fn any_changes_are_followed(bytes: &[u8]) {
         let changed = damaged(&fabric, 1, &mut random);
         let ranges = lids.destinations().iter();
         let left = LidMap::of_ranges(&changed, ranges.map(|port| (port.end, port.range)));
-        let installed = Installed {
+        let installed = RoutesInUse {
             fabric: &fabric,
             lids: &lids,
             routes: &routes,

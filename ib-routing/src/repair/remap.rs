@@ -32,7 +32,7 @@ pub(crate) struct Remapped {
 /// `is_complete` says that every entry of the old routes for a LID of a port arrives. Then the tables of switches that lost no
 /// cable stay shared with the old routes, if these are [shared](Routes::share).
 pub(crate) fn remap(
-    old: Installed<'_>,
+    old: RoutesInUse<'_>,
     fabric: &Fabric,
     lids: &LidMap,
     is_complete: bool,
@@ -97,7 +97,7 @@ pub(crate) fn remap(
 }
 
 /// Whether every LID leaves the fabric by the same port of the same switch as before, by tables of the same length.
-fn has_same_places(old: Installed<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
+fn has_same_places(old: RoutesInUse<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
     let place = |fabric: &Fabric, end: &Destination| {
         let switch = end.switch.map(|switch| fabric.switch_guid(switch));
         (end.range, switch, end.exit)
@@ -132,7 +132,7 @@ fn is_new(fabric: &Fabric, switch: SwitchIdx, alive: &[bool]) -> bool {
 
 /// Number of entries that `new` changes, and the number of those that were broken.
 pub(crate) fn count(
-    old: Installed<'_>,
+    old: RoutesInUse<'_>,
     fabric: &Fabric,
     lids: &LidMap,
     new: &Routes,
@@ -230,7 +230,7 @@ fn service_levels(
 
 /// The old SLtoVL tables, by the new numbers of the switches; and a switch without, if tables differ.
 fn vl_map(
-    old: Installed<'_>,
+    old: RoutesInUse<'_>,
     fabric: &Fabric,
     was: &IdxVec<SwitchIdx, Option<SwitchIdx>>,
 ) -> (VlMap, Option<Guid>) {

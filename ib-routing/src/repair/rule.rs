@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::{Installed, remap::Remapped};
+use super::{RoutesInUse, remap::Remapped};
 use crate::{
     algo::{
         dependency::DependencyGraph,
@@ -46,7 +46,7 @@ impl Rule {
     /// The rules that the engine's routes obey on what is left of the fabric, the best first. `between_cas`
     /// are the dependencies of CA traffic on the remapped routes.
     pub(crate) fn of(
-        old: Installed<'_>,
+        old: RoutesInUse<'_>,
         remapped: &Remapped,
         fabric: &Fabric,
         lids: &LidMap,

@@ -32,7 +32,7 @@ use crate::{
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
-    repair::{Installed, repairer::CutOff},
+    repair::{RoutesInUse, repairer::CutOff},
     routes::{Routes, SlTable},
 };
 
@@ -118,7 +118,7 @@ impl PathCounts {
     /// `None` if switches, ports with LIDs or their cables have changed, or if some path does not arrive any more:
     /// then the routes have to be verified in full.
     #[must_use]
-    pub fn updated(&self, old: Installed<'_>, new: Installed<'_>) -> Option<Self> {
+    pub fn updated(&self, old: RoutesInUse<'_>, new: RoutesInUse<'_>) -> Option<Self> {
         let channels = same_places(old, new)?;
         let mut counts = self.renumbered(new.fabric, &channels);
         let mut update = Update::new(&mut counts);
@@ -138,7 +138,7 @@ impl PathCounts {
 
     /// What is left of the old routes in `new`: routes that are the old ones without the entries over cables that are
     /// gone. `None` as for [`updated`](Self::updated).
-    pub(crate) fn kept(&self, old: Installed<'_>, new: Installed<'_>) -> Option<Kept> {
+    pub(crate) fn kept(&self, old: RoutesInUse<'_>, new: RoutesInUse<'_>) -> Option<Kept> {
         let channels = same_places(old, new)?;
         let mut counts = self.renumbered(new.fabric, &channels);
         let before = [counts.graph(new.fabric, 0), counts.graph(new.fabric, 2)];
@@ -471,7 +471,7 @@ impl<'c> Update<'c> {
     /// channels' numbers in the new fabric.
     fn path(
         &mut self,
-        on: Installed<'_>,
+        on: RoutesInUse<'_>,
         switch: SwitchIdx,
         lid: Lid,
         owner: &Destination,

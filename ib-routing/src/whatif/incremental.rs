@@ -25,7 +25,7 @@ use crate::{
     lid::{Destination, LidMap},
     options::RouteOptions,
     repair::{
-        Installed,
+        RoutesInUse,
         lanes::{Lanes, Protected},
         remap::remap,
         repairer::{Repairer, Write},
@@ -62,7 +62,7 @@ pub(super) fn fail_each(
         threads: 1,
         ..options.clone()
     };
-    let whole = Installed {
+    let whole = RoutesInUse {
         fabric,
         lids,
         routes: before,
@@ -88,8 +88,8 @@ pub(super) fn fail_each(
 }
 
 /// The rule that a repair follows after every failure; `None` if that depends on what fails.
-fn rule(whole: Installed<'_>, options: &RouteOptions) -> Option<Rule> {
-    let Installed {
+fn rule(whole: RoutesInUse<'_>, options: &RouteOptions) -> Option<Rule> {
+    let RoutesInUse {
         fabric,
         lids,
         routes,
@@ -123,14 +123,14 @@ struct Base<'a, 'g> {
 impl<'a, 'g> Base<'a, 'g> {
     /// `None` if every failure has to be recomputed.
     fn new(
-        whole: Installed<'a>,
+        whole: RoutesInUse<'a>,
         options: &'a RouteOptions,
         rule: &'a Rule,
         layout: &'g DependencyLayout,
         order: &'g [ChannelIdx],
         threads: usize,
     ) -> Option<Self> {
-        let Installed {
+        let RoutesInUse {
             fabric,
             lids,
             routes: before,

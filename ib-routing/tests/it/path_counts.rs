@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ib_routing::{
     Fabric, Routes, SwitchIdx, VerifyReport, engine,
-    repair::{Installed, repair, try_repair},
+    repair::{RoutesInUse, repair, try_repair},
     verify::{PathCounts, certificate, verify_on},
 };
 use ib_testkit::{
@@ -97,7 +97,7 @@ fn assert_same_repair(net: &Routed, counts: &PathCounts, next: &Routed, context:
     );
     let mut routes = net.routes.clone();
     routes.share();
-    let installed = Installed {
+    let installed = RoutesInUse {
         routes: &routes,
         ..net.installed()
     };

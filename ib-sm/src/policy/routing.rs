@@ -14,7 +14,7 @@ use ib_routing::{
     VerifyReport,
     engine::{self, chain},
     format,
-    repair::{Installed as Before, RepairError, has_grown, try_repair},
+    repair::{RoutesInUse, RepairError, has_grown, try_repair},
     update::difference,
     verify,
     verify::{Defect, PathCounts, Permission, Verdict},

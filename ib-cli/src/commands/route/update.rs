@@ -12,7 +12,7 @@ use ib_routing::{
         lfts::{self, Tables},
         sl2vl, sls,
     },
-    repair::{Installed, repair},
+    repair::{RoutesInUse, repair},
     update::{
         self,
         transition::{DrainReason, Safety, Transition, plan},
@@ -109,7 +109,7 @@ impl FromArgs {
         if let Some(engine) = args.engine.first() {
             routes.set_engine(engine);
         }
-        let old = Installed {
+        let old = RoutesInUse {
             fabric,
             lids: &old.lids,
             routes: &routes,

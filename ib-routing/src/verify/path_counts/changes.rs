@@ -10,7 +10,7 @@ use crate::{
     fabric::{Channel, Fabric},
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::Destination,
-    repair::Installed,
+    repair::RoutesInUse,
     routes::SlTable,
     verify::walk::add_upstream,
 };
@@ -21,8 +21,8 @@ const MANY: usize = 4;
 /// By channel of the old fabric: the channel that it is now, if its cable is the same. `None` if switches, LIDs or SLtoVL
 /// tables are not the same.
 pub(super) fn same_places(
-    old: Installed<'_>,
-    new: Installed<'_>,
+    old: RoutesInUse<'_>,
+    new: RoutesInUse<'_>,
 ) -> Option<IdxVec<ChannelIdx, Option<ChannelIdx>>> {
     let guids = |fabric: &Fabric, switch| fabric.switch_guid(switch);
     let mut switches = old.fabric.switches().indices();
@@ -51,8 +51,8 @@ pub(super) fn same_places(
 /// The switches whose path to a LID of a port differs, for each such LID, in their order. `None` as for
 /// [`changed_entries`], or if so many entries differ that a full verification takes less.
 pub(super) fn affected<'a>(
-    old: Installed<'a>,
-    new: Installed<'_>,
+    old: RoutesInUse<'a>,
+    new: RoutesInUse<'_>,
     channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
     lanes: u8,
 ) -> Option<Vec<(Lid, &'a Destination, Vec<SwitchIdx>)>> {
@@ -81,8 +81,8 @@ pub(super) fn affected<'a>(
 /// The entries that differ or lead over a cable that is gone, in the order of LIDs. `None` if service levels differ
 /// otherwise than by entry, or use a lane from `lanes` on.
 fn changed_entries(
-    old: Installed<'_>,
-    new: Installed<'_>,
+    old: RoutesInUse<'_>,
+    new: RoutesInUse<'_>,
     channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
     lanes: u8,
 ) -> Option<Vec<(Lid, SwitchIdx)>> {
