@@ -55,7 +55,7 @@ pub use manager::{Conduct, InvariantError, SubnetManager};
 pub use partition::{
     GroupOptions, MemberKind, Membership, Partition, Partitions, RankedMembership,
 };
-pub use plan::Installed;
+pub use plan::InstalledRoutes;
 pub use prefix_routes::{PrefixRoute, PrefixRoutes};
 pub use qos_policy::{QosLevel, QosPolicy};
 pub use reconcile::{Change, Stage};

@@ -115,7 +115,7 @@ impl Topology {
 ///
 /// A clone shares them, so a host may draw or write them on a thread of its own while the manager goes on.
 #[derive(Clone, Debug)]
-pub struct Installed {
+pub struct InstalledRoutes {
     topology: Arc<Topology>,
     routes: Arc<Routes>,
     report: VerifyReport,
@@ -124,7 +124,7 @@ pub struct Installed {
     version: u64,
 }
 
-impl Installed {
+impl InstalledRoutes {
     pub(crate) const fn new(
         topology: Arc<Topology>,
         routes: Arc<Routes>,
@@ -206,7 +206,7 @@ impl Installed {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     topology: Arc<Topology>,
-    installed: Option<Installed>,
+    installed: Option<InstalledRoutes>,
     /// The number of installations of routes so far.
     installs: u64,
     /// Base LIDs by port GUID, including ports that are gone: a port that comes back gets its own again.
@@ -229,13 +229,13 @@ impl Plan {
     }
 
     /// The routes in force.
-    pub(crate) const fn installed(&self) -> Option<&Installed> {
+    pub(crate) const fn installed(&self) -> Option<&InstalledRoutes> {
         self.installed.as_ref()
     }
 
-    pub(crate) fn install(&mut self, installed: Installed) {
+    pub(crate) fn install(&mut self, installed: InstalledRoutes) {
         self.installs = self.installs.wrapping_add(1);
-        self.installed = Some(Installed {
+        self.installed = Some(InstalledRoutes {
             version: self.installs,
             ..installed
         });

@@ -6,7 +6,7 @@ use ib_routing::{VerifyReport, verify::PathCounts};
 
 use crate::{
     decision::{Decided, Decision},
-    plan::Installed,
+    plan::InstalledRoutes,
     policy::routing::{RoutingResult, RoutingTask},
     reconcile::tables::{MovePlan, MoveTask},
 };
@@ -40,7 +40,7 @@ pub(crate) enum Task {
     /// Makes a decision about the whole subnet.
     Decide(Arc<Decision>),
     /// Counts the paths of the routes in force, so that a repair of them is verified quickly.
-    Count(Box<Installed>),
+    Count(Box<InstalledRoutes>),
 }
 
 #[derive(Debug)]

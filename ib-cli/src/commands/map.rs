@@ -113,7 +113,7 @@ pub fn run(args: MapArgs, as_json: bool) -> Result<Verdict, CliError> {
 /// The files of the page of a running manager: the page, its script, and the document of what is installed as JSON.
 pub mod live {
     use ib_routing::Layout;
-    use ib_sm::Installed;
+    use ib_sm::InstalledRoutes;
 
     use super::{
         document::{Document, Routed},
@@ -124,7 +124,7 @@ pub mod live {
     pub use page::{live as page, script};
 
     /// The document; the layout of a large subnet takes a while, so call it on a thread of its own.
-    pub fn document(installed: &Installed, title: String) -> Result<String, CliError> {
+    pub fn document(installed: &InstalledRoutes, title: String) -> Result<String, CliError> {
         let layout = Layout::new(installed.fabric());
         let document = Document::new(&Routed::of_manager(installed), &layout, title);
         Ok(serde_json::to_string(&document)?)

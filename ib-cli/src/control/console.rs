@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-use ib_sm::Installed;
+use ib_sm::InstalledRoutes;
 use rustix::fs::Mode;
 
 use super::wake::Waker;
@@ -41,7 +41,7 @@ pub enum ManagerRequest {
     /// A command line, without its end.
     Command(String, mpsc::SyncSender<String>),
     /// The installed routes, which the asker draws.
-    Installed(mpsc::SyncSender<Option<Installed>>),
+    Installed(mpsc::SyncSender<Option<InstalledRoutes>>),
 }
 
 /// Sends commands to the manager. Each thread may have a clone of its own.
@@ -82,7 +82,7 @@ impl CommandSender {
     }
 
     /// Waits for the installed routes; `None` if there are none, or the manager does not answer in time.
-    pub fn installed(&self) -> Option<Installed> {
+    pub fn installed(&self) -> Option<InstalledRoutes> {
         self.request(ManagerRequest::Installed)?
     }
 

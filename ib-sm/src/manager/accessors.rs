@@ -13,7 +13,7 @@ use crate::{
     SmConfig,
     election::Election,
     event::{MadCounts, Phase, Summary},
-    plan::Installed,
+    plan::InstalledRoutes,
     sa::SubnetAdministrator,
 };
 
@@ -83,7 +83,7 @@ impl SubnetManager {
 
     /// The installed routes with their fabric and their LIDs; `None` before the first ones.
     #[must_use]
-    pub fn installed(&self) -> Option<&Installed> {
+    pub fn installed(&self) -> Option<&InstalledRoutes> {
         self.plan.installed()
     }
 

@@ -10,7 +10,7 @@ use super::{Conduct, Mode, SMALL_SUBNET, SubnetManager};
 use crate::{
     decision::{Decided, Decision, Question},
     event::{Event, Phase},
-    plan::{Installed, Topology},
+    plan::{InstalledRoutes, Topology},
     policy::{
         lids::Assignment,
         routing::{RoutingResult, RoutingTask},
@@ -346,7 +346,7 @@ impl SubnetManager {
         });
         if installed {
             let topology: &Arc<Topology> = &task.topology;
-            let installed = Installed::new(Arc::clone(topology), routes, report, counts);
+            let installed = InstalledRoutes::new(Arc::clone(topology), routes, report, counts);
             self.plan.install(installed);
             self.program(now);
         } else if task.has_more(tried) {

@@ -25,7 +25,7 @@ use thiserror::Error;
 use super::Situation;
 use crate::{
     config::RouteTables,
-    plan::{Installed, Topology},
+    plan::{InstalledRoutes, Topology},
     reconcile::tables,
 };
 
@@ -37,7 +37,7 @@ pub(crate) const KEPT: &str = "kept";
 pub(crate) struct RoutingTask {
     pub(crate) topology: Arc<Topology>,
     /// Routes in force that are to be repaired; `None` if all routes are to be computed anew.
-    pub(crate) installed: Option<Installed>,
+    pub(crate) installed: Option<InstalledRoutes>,
     pub(crate) engines: Vec<SharedEngine>,
     /// Routes that a previous manager left; they stay in force if they are valid.
     pub(crate) in_place: Option<Arc<Routes>>,

@@ -6,7 +6,7 @@ use ib_diag::{Finding, Report, Snapshot, SnapshotNode};
 use ib_routing::{
     ChannelIdx, Fabric, Layout, LidMap, NodeIdx, PortRef, Routes, VerifyReport, layout::Labels,
 };
-use ib_sm::Installed;
+use ib_sm::InstalledRoutes;
 use serde::Serialize;
 
 use crate::output::place;
@@ -22,7 +22,7 @@ pub struct Routed {
 
 impl Routed {
     /// The tables that a running manager has installed.
-    pub fn of_manager(installed: &Installed) -> Self {
+    pub fn of_manager(installed: &InstalledRoutes) -> Self {
         Self {
             fabric: installed.fabric().clone(),
             lids: installed.lids().clone(),

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use ib_mad::Instant;
-use ib_sm::{Installed, SubnetManager};
+use ib_sm::{InstalledRoutes, SubnetManager};
 use ib_smp::NodeType;
 use ib_subnet::PortSummary;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub(super) fn status(sm: &SubnetManager, now: Instant) -> Reply {
         "requests": status.requests,
         "sweep_age": ago,
         "engine": engine,
-        "topology": sm.installed().map(Installed::version),
+        "topology": sm.installed().map(InstalledRoutes::version),
         "fabric": {
             "switches": fabric.switches, "cas": fabric.cas, "routers": fabric.routers,
             "links": fabric.links, "lids": fabric.lids,
