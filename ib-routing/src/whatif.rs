@@ -45,12 +45,12 @@ pub struct Outcome {
     /// `None` if the repair succeeded.
     pub recomputed: Option<RepairError>,
     /// The findings about the repaired routes, or the reason why there are none.
-    pub report: Result<Findings, RouteError>,
+    pub report: Result<VerifySummary, RouteError>,
 }
 
 /// The findings of a verification of repaired routes: fields of a [`VerifyReport`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Findings {
+pub struct VerifySummary {
     /// (source port, destination LID) pairs of all end ports without a route.
     pub unreachable: u64,
     /// (source port, destination LID) pairs between CA ports without a route.
@@ -63,7 +63,7 @@ pub struct Findings {
     pub load_max: u64,
 }
 
-impl From<&VerifyReport> for Findings {
+impl From<&VerifyReport> for VerifySummary {
     fn from(report: &VerifyReport) -> Self {
         Self {
             unreachable: report.unreachable,
@@ -128,7 +128,7 @@ pub fn fail(
     let report = repair(old, &broken, &left, options, 0).map(|repair| {
         moves = moved(&left, before, &repair.routes, loss);
         recomputed = repair.recomputed;
-        Findings::from(&verify_on(options.threads, &broken, &left, &repair.routes))
+        VerifySummary::from(&verify_on(options.threads, &broken, &left, &repair.routes))
     });
     Outcome {
         loss,

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use ib_wire::{Guid, Lid, PortNum, Vl};
 
-use super::{Findings, Loss, Outcome, cut_off, fail};
+use super::{VerifySummary, Loss, Outcome, cut_off, fail};
 use crate::{
     algo::{
         channel_graph::DependencyLayout,
@@ -112,7 +112,7 @@ struct Base<'a, 'g> {
     lanes: Lanes<'g>,
     columns: Columns,
     table: PortTable,
-    findings: Findings,
+    findings: VerifySummary,
     cut_off: Vec<Guid>,
     /// The cycles because of which `lanes` protect no more traffic than they do.
     cycles: Vec<Vec<Vertex>>,
@@ -183,7 +183,7 @@ impl<'a, 'g> Base<'a, 'g> {
             lanes,
             columns,
             table,
-            findings: Findings::from(&verify_on(threads, fabric, lids, before)),
+            findings: VerifySummary::from(&verify_on(threads, fabric, lids, before)),
             cut_off: cut_off(fabric, lids),
             cycles,
             users: Vec::new(),
@@ -351,7 +351,7 @@ impl<'b, 'a, 'g> Trial<'b, 'a, 'g> {
             cut_off: self.base.cut_off.clone(),
             moved,
             recomputed: None,
-            report: Ok(Findings {
+            report: Ok(VerifySummary {
                 deadlock_free,
                 load_max: self.load.iter().copied().max().unwrap_or(0),
                 ..self.base.findings
