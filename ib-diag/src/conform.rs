@@ -162,7 +162,7 @@ impl Default for ConformOptions {
 ///
 /// Every run begins with the default, which knows nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Findings {
+pub struct UnmetPreconditions {
     unmet: BTreeMap<Need, String>,
 }
 
@@ -206,7 +206,7 @@ impl Case {
         transport: &mut T,
         clock: &C,
         options: &ConformOptions,
-        findings: &mut Findings,
+        findings: &mut UnmetPreconditions,
     ) -> Result<CaseResult, T::Error> {
         let mut wire = Over {
             transport,

@@ -43,7 +43,7 @@ mod trace;
 pub use batch::{Batch, BatchOutcome};
 pub use check::{Check, CheckOptions, Finding, Location, Report, Severity, Value, check};
 pub use collect::{Collector, CollectorConfig, CollectorEvent, CounterScope, LaneTables};
-pub use conform::{Case, CaseResult, ConformOptions, Findings, Subject};
+pub use conform::{Case, CaseResult, ConformOptions, UnmetPreconditions, Subject};
 pub use counters::{Counter, CounterReadings, CounterValues, Thresholds, UnreadReason};
 pub use difference::{
     Difference, EndName, LinkChange, LinkName, NodeChange, NodeName, TableChange, difference,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ib_diag::{Case, CaseResult, ConformOptions, Findings, Subject};
+use ib_diag::{Case, CaseResult, ConformOptions, UnmetPreconditions, Subject};
 use ib_mad::{Method, MgmtClass, SmKey};
 use ib_transport::MonotonicClock;
 use ib_wire::{MKey, addr::number};
@@ -89,7 +89,7 @@ pub fn run(args: ConformArgs, as_json: bool) -> Result<Verdict, CliError> {
     };
     let clock = MonotonicClock::start();
     let mut port = open(&args, options.timeout)?;
-    let mut findings = Findings::default();
+    let mut findings = UnmetPreconditions::default();
     let mut results = Vec::new();
     for case in cases {
         let result = case

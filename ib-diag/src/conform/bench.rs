@@ -18,7 +18,7 @@ use ib_smp::{DrDirection, DrPath, NodeInfo, SmInfo, SmState, SmpDirected, SmpLid
 use ib_wire::{Lid, MKey};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::{ConformOptions, Findings, Need};
+use super::{ConformOptions, UnmetPreconditions, Need};
 use crate::{
     collect::{Collector, CollectorConfig, CollectorEvent},
     snapshot::{Contents, Snapshot},
@@ -219,7 +219,7 @@ pub(super) struct Bench<'a> {
     wire: &'a mut dyn Wire,
     pub(super) options: ConformOptions,
     /// The findings of the cases before.
-    findings: &'a mut Findings,
+    findings: &'a mut UnmetPreconditions,
     /// The nodes, ports and cables as they were when the case began.
     pub(super) subnet: Snapshot,
     /// The SMInfo to send when a manager reads it from this port; `None` sends no answer.
@@ -232,7 +232,7 @@ impl<'a> Bench<'a> {
     pub(super) fn new(
         wire: &'a mut dyn Wire,
         options: ConformOptions,
-        findings: &'a mut Findings,
+        findings: &'a mut UnmetPreconditions,
     ) -> Result<Self, Stop> {
         let mut bench = Self {
             // The IDs of this case begin at the current time, so they differ from those of earlier cases.
