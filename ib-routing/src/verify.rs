@@ -88,7 +88,7 @@ pub struct VerifyReport {
     /// CA-pair routes on each directed switch-to-switch link.
     pub link_load: LinkLoad,
     /// The first few failures, for people.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<RouteFailure>,
 }
 
 impl VerifyReport {
@@ -114,7 +114,7 @@ pub struct LinkLoad {
 
 /// One route that does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct RouteFailure {
     /// The switch where the route starts.
     pub switch: SwitchIdx,
     /// The destination LID of the route.

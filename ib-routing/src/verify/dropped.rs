@@ -3,7 +3,7 @@
 use ib_wire::{Lid, Vl};
 
 use super::{
-    Context, Failure, RouteEnd,
+    Context, RouteFailure, RouteEnd,
     walk::{LOOP, NO_CHANNEL, Target, Walk, entry_port},
 };
 use crate::{
@@ -28,7 +28,7 @@ pub(super) struct Dropped {
     /// Number of pairs, counted by source LID of a CA, to another CA.
     pub(super) ca_lids: u64,
     /// The first pair: the switch where its route starts, and the switch where its packets are dropped.
-    pub(super) first: Option<Failure>,
+    pub(super) first: Option<RouteFailure>,
 }
 
 impl DropCounts {
@@ -99,7 +99,7 @@ impl DropCounts {
                         let Some(channel) = way(last) else { break };
                         (last, input) = (table.to(channel), fabric.channel(channel).to_port);
                     }
-                    Failure {
+                    RouteFailure {
                         switch,
                         lid: target.lid,
                         at: last,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ib_wire::Lid;
 
 use super::{
-    Context, Failure, LinkLoad, RouteEnd, VerifyReport,
+    Context, RouteFailure, LinkLoad, RouteEnd, VerifyReport,
     dropped::Dropped,
     square_root,
     walk::{DEAD, LOOP, NO_CHANNEL, PortTable, Target, Walk},
@@ -69,7 +69,7 @@ pub(super) struct ReachCounts {
     dropped: u64,
     loops: u64,
     max_hops: u32,
-    failures: Vec<Failure>,
+    failures: Vec<RouteFailure>,
     /// LIDs that the routes of some switch do not reach, in their order.
     incomplete: Vec<Lid>,
 }
@@ -233,7 +233,7 @@ impl ReachCounts {
             self.loops += u64::from(hops == LOOP);
             if self.failures.len() < NAMED_FAILURES {
                 let at = walk.end(table, switch, lane);
-                self.failures.push(Failure {
+                self.failures.push(RouteFailure {
                     switch,
                     lid,
                     at,
