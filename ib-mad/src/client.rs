@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 pub use self::request::{Request, Response};
 use crate::{
-    CallError, ClassTable, Engine, Failure, FailureReason, Input, Instant, Mad, MadHeader,
+    CallError, ClassTable, Engine, RequestFailure, FailureReason, Input, Instant, Mad, MadHeader,
     MadMatch, MgmtClass, Rmpp, RmppConfig, RmppError, RmppEvent, RmppHeader, RmppKey, RmppType,
     TransactionId, TransactionWindow, WindowConfig, WindowCounters,
 };
@@ -298,7 +298,7 @@ impl<R: Request> Client<R> {
                 }
             }
         }
-        while let Some(Failure {
+        while let Some(RequestFailure {
             context, reason, ..
         }) = self.window.poll_failure()
         {

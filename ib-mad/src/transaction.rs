@@ -20,7 +20,7 @@ use core::fmt;
 
 pub use self::{
     config::{Backoff, InFlight, Overflow, RequestOptions, WindowConfig},
-    outcome::{Answer, Failure, FailureReason, MadMatch, WindowCounters, WindowEvent, WindowFull},
+    outcome::{Answer, RequestFailure, FailureReason, MadMatch, WindowCounters, WindowEvent, WindowFull},
 };
 use self::{
     destination::Destinations,
@@ -33,7 +33,7 @@ use crate::{Engine, Input, Instant, Mad, MadHeader, Method, MgmtClass, Transacti
 /// Outstanding requests: matching, time-outs, repetitions, limits.
 ///
 /// `C` is what the caller keeps for each request: what it asked and why. It comes back with the
-/// answer or with the [`Failure`].
+/// answer or with the [`RequestFailure`].
 ///
 /// It can be used in two forms. As an [`Engine`] it is complete and reports [`WindowEvent`]s. Inside
 /// another engine call [`handle_mad`](Self::handle_mad) with each datagram, which classifies it at once and
@@ -218,7 +218,7 @@ impl<C> TransactionWindow<C> {
 
     /// The next request that was given up.
     #[must_use]
-    pub fn poll_failure(&mut self) -> Option<Failure<C>> {
+    pub fn poll_failure(&mut self) -> Option<RequestFailure<C>> {
         let index = self.slab.pop(&mut self.failed)?;
         let request = *self.slab.mad(index)?;
         let (entry, context) = self.slab.free(index)?;
@@ -227,7 +227,7 @@ impl<C> TransactionWindow<C> {
             // The list has no other entries.
             _ => FailureReason::TimedOut,
         };
-        Some(Failure {
+        Some(RequestFailure {
             context,
             request,
             reason,
@@ -255,7 +255,7 @@ impl<C> TransactionWindow<C> {
         self.slab.mad(index)
     }
 
-    /// Gives up a request without a [`Failure`] and returns its context. An answer that still comes
+    /// Gives up a request without a [`RequestFailure`] and returns its context. An answer that still comes
     /// is [`Stale`](MadMatch::Stale).
     pub fn cancel(&mut self, class: MgmtClass, id: TransactionId) -> Option<C> {
         let index = self.slab.find(id.low(), class)?;
@@ -263,7 +263,7 @@ impl<C> TransactionWindow<C> {
         Some(context)
     }
 
-    /// Gives up every request whose context `keep` refuses, without a [`Failure`].
+    /// Gives up every request whose context `keep` refuses, without a [`RequestFailure`].
     pub fn retain(&mut self, mut keep: impl FnMut(&C) -> bool) {
         for index in self.slab.indices() {
             if self

@@ -34,7 +34,7 @@ pub struct Answer<C> {
 
 /// A request that has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure<C> {
+pub struct RequestFailure<C> {
     /// The caller's context of the request.
     pub context: C,
     /// The request as it was sent.
@@ -74,7 +74,7 @@ pub enum WindowEvent<C> {
         response: Mad,
     },
     /// A request has no answer.
-    Failed(Failure<C>),
+    Failed(RequestFailure<C>),
     /// A request, a trap or another message that answers nothing.
     Unsolicited(Mad),
     /// A response to nothing that is open: late, repeated or forged.
