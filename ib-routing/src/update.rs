@@ -31,7 +31,7 @@ const BLOCK: u16 = 64;
 
 /// The differences between two route sets of one fabric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
+pub struct RoutesDifference {
     /// Number of entries that differ, counting only LIDs that ports own.
     pub entries: u64,
     /// Number of blocks of 64 entries with at least one such entry. Each of them has to be sent.
@@ -60,8 +60,8 @@ pub struct UpdateOrder {
 
 /// Compares two route sets.
 #[must_use]
-pub fn difference(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> Difference {
-    let mut difference = Difference::default();
+pub fn difference(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> RoutesDifference {
+    let mut difference = RoutesDifference::default();
     for switch in fabric.switches().indices() {
         let changed: Vec<Lid> = changed_lids(lids, old, new, switch).collect();
         let blocks: BTreeSet<u16> = changed.iter().map(|lid| lid.0 / BLOCK).collect();

@@ -174,7 +174,7 @@ fn order(fabric: &Fabric, plan: &Transition) -> String {
 }
 
 impl UpdateReport {
-    fn new(fabric: &Fabric, plan: &Transition, difference: update::Difference) -> Self {
+    fn new(fabric: &Fabric, plan: &Transition, difference: update::RoutesDifference) -> Self {
         let links = |cycle: &Vec<_>| -> Vec<CycleLink> {
             let links = cycle.iter();
             links
