@@ -80,7 +80,7 @@ pub struct LinkChange {
 
 /// Differences between two fabrics, each list in the order of GUIDs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
+pub struct FabricDifference {
     /// Nodes that only the second fabric has.
     pub nodes_added: Vec<NodeName>,
     /// Nodes that only the first fabric has.
@@ -95,7 +95,7 @@ pub struct Difference {
     pub links_changed: Vec<LinkChange>,
 }
 
-impl Difference {
+impl FabricDifference {
     /// Whether there are no differences.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -105,8 +105,8 @@ impl Difference {
 
 /// The changes from one fabric to another. A value that is unknown in either fabric does not count as a difference.
 #[must_use]
-pub fn difference(before: &Fabric, after: &Fabric) -> Difference {
-    let mut changes = Difference::default();
+pub fn difference(before: &Fabric, after: &Fabric) -> FabricDifference {
+    let mut changes = FabricDifference::default();
     let (old, new) = (nodes(before), nodes(after));
     for (guid, name) in &old {
         match new.get(guid) {

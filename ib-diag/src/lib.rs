@@ -2,7 +2,7 @@
 //!
 //! A [`Collector`] reads a subnet over any transport and yields a [`Snapshot`]: topology, attributes, tables and
 //! counters as the devices hold them. Everything else is a pure function of snapshots: [`check`] finds defects,
-//! [`Difference`] finds changes, and [`Snapshot::path`] follows a packet through the installed tables. A snapshot is
+//! [`FabricDifference`] finds changes, and [`Snapshot::path`] follows a packet through the installed tables. A snapshot is
 //! one file ([`Snapshot::to_bytes`], [`Snapshot::from_bytes`]), so that a subnet can be examined later and elsewhere.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
@@ -46,7 +46,7 @@ pub use collect::{Collector, CollectorConfig, CollectorEvent, CounterScope, Lane
 pub use conform::{Case, CaseResult, ConformOptions, UnmetPreconditions, Subject};
 pub use counters::{Counter, CounterReadings, CounterValues, Thresholds, UnreadReason};
 pub use difference::{
-    Difference, EndName, LinkChange, LinkName, NodeChange, NodeName, TableChange, difference,
+    FabricDifference, EndName, LinkChange, LinkName, NodeChange, NodeName, TableChange, difference,
     table_changes,
 };
 pub use link::{LinkEnd, LinkView};

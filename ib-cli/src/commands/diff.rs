@@ -7,7 +7,7 @@ use std::{
 };
 
 use ib_diag::{
-    Contents, Difference, EndName, LinkName, NodeName, Snapshot, TableChange, difference,
+    Contents, FabricDifference, EndName, LinkName, NodeName, Snapshot, TableChange, difference,
     table_changes,
 };
 use ib_routing::{Fabric, format::ibnetdiscover};
@@ -124,7 +124,7 @@ fn changed(mut map: Map<String, Value>, what: &str, before: &str, after: &str) -
     Value::Object(map)
 }
 
-fn document(changes: &Difference, tables: &[TableChange]) -> Value {
+fn document(changes: &FabricDifference, tables: &[TableChange]) -> Value {
     let nodes = |names: &[NodeName]| {
         names
             .iter()
@@ -175,7 +175,7 @@ fn document(changes: &Difference, tables: &[TableChange]) -> Value {
     })
 }
 
-fn print(out: &mut impl Write, changes: &Difference, tables: &[TableChange]) -> io::Result<()> {
+fn print(out: &mut impl Write, changes: &FabricDifference, tables: &[TableChange]) -> io::Result<()> {
     for (sign, names) in [("-", &changes.nodes_removed), ("+", &changes.nodes_added)] {
         for name in names {
             writeln!(out, "{sign} node {} ({})", name.name, name.guid)?;
