@@ -16,7 +16,7 @@ mod routes;
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
-use ib_routing::{Fabric, LidMap, PairSls, PortRef, Routes, SlTable, mcast::Tree};
+use ib_routing::{Fabric, LidMap, PairSls, PortRef, Routes, SlTable, mcast::MulticastTree};
 use ib_wire::{Lid, Sl};
 
 pub use self::finding::{Check, Finding, Location, Severity, Value};
@@ -87,7 +87,7 @@ struct Checker<'a> {
     fabric: Fabric,
     lids: LidMap,
     routes: Routes,
-    trees: BTreeMap<Lid, Tree>,
+    trees: BTreeMap<Lid, MulticastTree>,
     /// The service levels of the traffic, as a bit mask.
     levels: u16,
     report: Report,

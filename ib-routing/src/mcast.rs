@@ -60,7 +60,7 @@ impl PortSet {
 
 /// The tree of one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct MulticastTree {
     /// The switch of its root; `None` without members.
     pub root: Option<SwitchIdx>,
     /// Output ports by switch: what its multicast forwarding table gets for the group.
@@ -73,7 +73,7 @@ pub struct Tree {
 
 /// Makes the trees of all groups of a fabric.
 #[derive(Clone, Debug)]
-pub struct Trees<'a> {
+pub struct MulticastTrees<'a> {
     fabric: &'a Fabric,
     /// Switches that cannot forward multicast.
     without: BTreeSet<SwitchIdx>,
@@ -81,7 +81,7 @@ pub struct Trees<'a> {
     used: IdxVec<ChannelIdx, u32>,
 }
 
-impl<'a> Trees<'a> {
+impl<'a> MulticastTrees<'a> {
     /// No tree yet. `without` are switches whose multicast table has no entries.
     #[must_use]
     pub fn new(fabric: &'a Fabric, without: BTreeSet<SwitchIdx>) -> Self {
@@ -94,8 +94,8 @@ impl<'a> Trees<'a> {
     }
 
     /// The tree that joins `members`: ports of CAs, or port 0 of switches.
-    pub fn tree(&mut self, members: &[PortRef]) -> Tree {
-        let mut tree = Tree::default();
+    pub fn tree(&mut self, members: &[PortRef]) -> MulticastTree {
+        let mut tree = MulticastTree::default();
         // The switch and the port at which each member is attached.
         let mut attachments: BTreeMap<SwitchIdx, PortSet> = BTreeMap::new();
         let mut owners: Vec<(SwitchIdx, PortRef)> = Vec::new();

@@ -8,7 +8,7 @@ use alloc::{
     vec::Vec,
 };
 
-use ib_routing::{PortRef, SwitchIdx, mcast::Tree};
+use ib_routing::{PortRef, SwitchIdx, mcast::MulticastTree};
 use ib_sa::{JoinState, McMemberRecord};
 use ib_wire::{Gid, Guid, Lid, PortNum};
 
@@ -30,7 +30,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
 }
 
 /// Compares the groups of subnet administration with those that the switches forward. Groups may share a multicast LID.
-fn compare(checker: &mut Checker<'_>, trees: &BTreeMap<Lid, Tree>, records: &[McMemberRecord]) {
+fn compare(checker: &mut Checker<'_>, trees: &BTreeMap<Lid, MulticastTree>, records: &[McMemberRecord]) {
     let mut groups: BTreeMap<Lid, Vec<&McMemberRecord>> = BTreeMap::new();
     for record in records {
         groups.entry(record.mlid()).or_default().push(record);
@@ -115,7 +115,7 @@ fn not_served(
     }
 }
 
-fn group(checker: &mut Checker<'_>, mlid: Lid, tree: &Tree) {
+fn group(checker: &mut Checker<'_>, mlid: Lid, tree: &MulticastTree) {
     let first = tree
         .ports
         .keys()
@@ -180,7 +180,7 @@ fn group(checker: &mut Checker<'_>, mlid: Lid, tree: &Tree) {
 
 /// The connected parts of the group by switch, and the number of links in excess of a tree. A link joins two switches
 /// if each forwards the group to the other.
-fn parts(checker: &Checker<'_>, tree: &Tree) -> (BTreeMap<SwitchIdx, usize>, usize) {
+fn parts(checker: &Checker<'_>, tree: &MulticastTree) -> (BTreeMap<SwitchIdx, usize>, usize) {
     let fabric = &checker.fabric;
     let neighbors = |switch: SwitchIdx| -> Vec<(SwitchIdx, PortNum)> {
         let Some(ports) = tree.ports.get(&switch) else {

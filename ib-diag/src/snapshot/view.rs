@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_routing::{
     Fabric, FabricBuilder, LidMap, NewNode, PortPairs, PortRef, Routes, SlTable, VlMap, engine,
-    mcast::{PortSet, Tree},
+    mcast::{PortSet, MulticastTree},
 };
 use ib_smp::{LinearForwardingTable, MulticastForwardingTable};
 use ib_subnet::active_speed;
@@ -140,8 +140,8 @@ impl Snapshot {
 
     /// The multicast groups that at least one switch forwards: the output ports of each switch by multicast LID.
     #[must_use]
-    pub fn multicast_trees(&self, fabric: &Fabric) -> BTreeMap<Lid, Tree> {
-        let mut trees: BTreeMap<Lid, Tree> = BTreeMap::new();
+    pub fn multicast_trees(&self, fabric: &Fabric) -> BTreeMap<Lid, MulticastTree> {
+        let mut trees: BTreeMap<Lid, MulticastTree> = BTreeMap::new();
         for (switch, &index) in fabric.switches().iter_enumerated() {
             let Some(node) = self.node(index) else {
                 continue;
@@ -183,7 +183,7 @@ impl Snapshot {
 
     /// The end ports at which packets to a group leave the switches. By the tables, these are the members of the group.
     #[must_use]
-    pub fn members(&self, fabric: &Fabric, tree: &Tree) -> Vec<PortRef> {
+    pub fn members(&self, fabric: &Fabric, tree: &MulticastTree) -> Vec<PortRef> {
         let mut members = Vec::new();
         for (&switch, ports) in &tree.ports {
             let Some(&node) = fabric.switches().find(switch) else {

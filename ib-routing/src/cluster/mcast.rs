@@ -11,19 +11,19 @@ use super::{validate::Clusters, view::ClusterView};
 use crate::{
     fabric::{Fabric, PortRef},
     index::{NodeIdx, SwitchIdx},
-    mcast::{PortSet, Tree, Trees},
+    mcast::{PortSet, MulticastTree, MulticastTrees},
 };
 
 impl ClusterView {
     /// No trees of this cluster's groups yet. `without` are switches that cannot forward multicast.
     #[must_use]
-    pub fn trees(&self, without: impl IntoIterator<Item = SwitchIdx>) -> Trees<'_> {
-        Trees::new(self.with_remote(), without.into_iter().collect())
+    pub fn trees(&self, without: impl IntoIterator<Item = SwitchIdx>) -> MulticastTrees<'_> {
+        MulticastTrees::new(self.with_remote(), without.into_iter().collect())
     }
 
     /// The tree that joins `members`, which are ports of the cluster's own nodes, with the joints to its neighbours.
     /// The joints are always included, because this cluster cannot tell whether there are members beyond them.
-    pub fn tree(&self, trees: &mut Trees<'_>, members: &[PortRef]) -> Tree {
+    pub fn tree(&self, trees: &mut MulticastTrees<'_>, members: &[PortRef]) -> MulticastTree {
         let joints = self.config().multicast.iter();
         let joints = joints.filter_map(|place| self.remote_end(place));
         let all: Vec<PortRef> = members.iter().copied().chain(joints).collect();
@@ -34,11 +34,11 @@ impl ClusterView {
 /// One tree of the whole fabric from the clusters' trees of a group, in the order of the clusters.
 ///
 /// The tree starts at the root of the first cluster that has one. Members that no joint connects to it are left out, as
-/// are those that their own cluster leaves out. [`Tree::depth`] is the depth of the whole, which may exceed
+/// are those that their own cluster leaves out. [`MulticastTree::depth`] is the depth of the whole, which may exceed
 /// [`MAX_DEPTH`](crate::mcast::MAX_DEPTH), because no cluster has that information.
 #[must_use]
-pub fn join_trees(fabric: &Fabric, clusters: &Clusters, trees: &[Tree]) -> Tree {
-    let mut whole = Tree::default();
+pub fn join_trees(fabric: &Fabric, clusters: &Clusters, trees: &[MulticastTree]) -> MulticastTree {
+    let mut whole = MulticastTree::default();
     for (view, tree) in clusters.views().iter().zip(trees) {
         let own = view.with_remote();
         let node = |node: NodeIdx| fabric.node_by_guid(own.node(node).guid);
@@ -65,7 +65,7 @@ pub fn join_trees(fabric: &Fabric, clusters: &Clusters, trees: &[Tree]) -> Tree 
 }
 
 /// Hops from the root to every switch that the tree leads to.
-fn hops(fabric: &Fabric, tree: &Tree) -> BTreeMap<SwitchIdx, u16> {
+fn hops(fabric: &Fabric, tree: &MulticastTree) -> BTreeMap<SwitchIdx, u16> {
     let mut hops: BTreeMap<SwitchIdx, u16> = tree.root.map(|root| (root, 0)).into_iter().collect();
     let mut open: Vec<SwitchIdx> = tree.root.into_iter().collect();
     while let Some(switch) = open.pop() {

@@ -8,7 +8,7 @@ use crate::{
     engine,
     generate::FabricSpec,
     index::{IdxVec, NodeIdx},
-    mcast::Tree,
+    mcast::MulticastTree,
     verify,
 };
 
@@ -483,9 +483,9 @@ fn hosts(fabric: &Fabric) -> Vec<PortRef> {
 }
 
 /// Trees of `groups` groups of the hosts that `choose` picks, each made by the clusters and joined.
-fn joined(fabric: &Fabric, configs: &[ClusterConfig], members: &[PortRef]) -> Tree {
+fn joined(fabric: &Fabric, configs: &[ClusterConfig], members: &[PortRef]) -> MulticastTree {
     let clusters = Clusters::validate(fabric, configs).expect("sound configurations");
-    let trees: Vec<Tree> = clusters
+    let trees: Vec<MulticastTree> = clusters
         .views()
         .iter()
         .map(|view| {

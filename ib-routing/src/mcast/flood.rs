@@ -6,7 +6,7 @@ use super::Tree;
 use crate::fabric::{Fabric, PortRef};
 
 /// Floods a packet into the tree at a member and returns who else gets it, each time it does.
-pub(crate) fn flood(fabric: &Fabric, tree: &Tree, from: PortRef) -> Vec<PortRef> {
+pub(crate) fn flood(fabric: &Fabric, tree: &MulticastTree, from: PortRef) -> Vec<PortRef> {
     let (switch, port) = fabric.attachment(from).expect("a switch");
     let mut open = Vec::from([(switch, port)]);
     let mut got = Vec::new();

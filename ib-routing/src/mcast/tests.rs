@@ -31,7 +31,7 @@ fn every_member_gets_every_packet_once() {
         "dragonfly:a=4,p=2,h=2",
     ] {
         let fabric = fabric(spec);
-        let mut trees = Trees::new(&fabric, BTreeSet::new());
+        let mut trees = MulticastTrees::new(&fabric, BTreeSet::new());
         let members: Vec<PortRef> = hosts(&fabric).into_iter().step_by(3).collect();
         let tree = trees.tree(&members);
         assert_eq!(tree.left_out, []);
@@ -51,7 +51,7 @@ fn groups_of_the_same_members_take_different_links() {
     let fabric = fabric("fat-tree:radix=8,levels=2");
     let members = hosts(&fabric);
     let ends = [members[0], members[31]];
-    let mut trees = Trees::new(&fabric, BTreeSet::new());
+    let mut trees = MulticastTrees::new(&fabric, BTreeSet::new());
     let spines: BTreeSet<SwitchIdx> = (0..4)
         .flat_map(|_| trees.tree(&ends).ports.into_keys())
         .filter(|&switch| fabric.switch(switch).description.starts_with("L2"))
@@ -129,7 +129,7 @@ fn the_root_has_the_least_mean_hops_of_all_switches() {
             .indices()
             .filter(|root| !without.contains(root));
         let best = roots.min_by_key(judge).filter(|_| !switches.is_empty());
-        let tree = Trees::new(&fabric, without).tree(&members);
+        let tree = MulticastTrees::new(&fabric, without).tree(&members);
         assert_eq!(tree.root, best, "seed {seed}");
     }
 }
@@ -138,7 +138,7 @@ fn the_root_has_the_least_mean_hops_of_all_switches() {
 fn random_trees_deliver_every_packet_once_to_all_who_are_not_left_out() {
     for seed in 0..1000 {
         let (fabric, members, without) = random_case(seed);
-        let tree = Trees::new(&fabric, without).tree(&members);
+        let tree = MulticastTrees::new(&fabric, without).tree(&members);
         let joined = members
             .iter()
             .copied()
@@ -163,10 +163,10 @@ fn a_tree_is_at_most_64_hops_deep() {
         let hosts = hosts(fabric);
         [hosts[0], hosts[hosts.len() - 1]]
     };
-    let tree = Trees::new(&short, BTreeSet::new()).tree(&ends(&short));
+    let tree = MulticastTrees::new(&short, BTreeSet::new()).tree(&ends(&short));
     assert_eq!((tree.depth, tree.left_out.len()), (64, 0));
     let long = fabric("mesh:130,hosts=1");
-    let tree = Trees::new(&long, BTreeSet::new()).tree(&ends(&long));
+    let tree = MulticastTrees::new(&long, BTreeSet::new()).tree(&ends(&long));
     assert_eq!((tree.depth, tree.left_out.len()), (0, 1));
 }
 
@@ -174,7 +174,7 @@ fn a_tree_is_at_most_64_hops_deep() {
 fn links_are_shared_evenly_by_groups() {
     let fabric = fabric("fat-tree:radix=8,levels=2");
     let members = hosts(&fabric);
-    let mut trees = Trees::new(&fabric, BTreeSet::new());
+    let mut trees = MulticastTrees::new(&fabric, BTreeSet::new());
     let mut used: BTreeMap<SwitchIdx, usize> = BTreeMap::new();
     for _ in 0..40 {
         let tree = trees.tree(&members);
@@ -191,7 +191,7 @@ fn links_are_shared_evenly_by_groups() {
 fn members_behind_switches_without_multicast_are_left_out() {
     let fabric = fabric("ring:switches=4,hosts=1");
     let members = hosts(&fabric);
-    let mut trees = Trees::new(&fabric, BTreeSet::from([SwitchIdx(1), SwitchIdx(3)]));
+    let mut trees = MulticastTrees::new(&fabric, BTreeSet::from([SwitchIdx(1), SwitchIdx(3)]));
     let tree = trees.tree(&[members[0], members[1], members[2]]);
     assert_eq!(tree.left_out, [members[1], members[2]]);
 }

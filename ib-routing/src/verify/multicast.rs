@@ -14,7 +14,7 @@ use crate::{
     algo::dependency::{DependencyGraph, Vertex},
     fabric::Fabric,
     index::{ChannelIdx, SwitchIdx},
-    mcast::Tree,
+    mcast::MulticastTree,
     vl::VlMap,
 };
 
@@ -26,7 +26,7 @@ pub struct Group<'a> {
     /// Service level of the group's packets, as in its MCMemberRecord.
     pub sl: Sl,
     /// The ports of each switch that the group uses.
-    pub tree: &'a Tree,
+    pub tree: &'a MulticastTree,
 }
 
 impl Group<'_> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ib_routing::{
     Destination, Fabric, LidMap, LidOptions, PortRef, RouteOptions, Routes, SharedEngine, SlTable,
     SwitchIdx, VlMap, engine,
-    mcast::{Tree, Trees},
+    mcast::{MulticastTree, MulticastTrees},
     verify::{
         Group, RouteEnd,
         balance::{Pattern, contention, lmc_overlap},
@@ -298,7 +298,7 @@ fn overlap_is_what_comparing_all_paths_gives() {
     }
 }
 
-fn groups<'a>(trees: &'a [Tree], sl: Sl) -> Vec<Group<'a>> {
+fn groups<'a>(trees: &'a [MulticastTree], sl: Sl) -> Vec<Group<'a>> {
     let mlids = (0xc000..).map(Lid);
     let groups = trees.iter().zip(mlids);
     groups
@@ -307,7 +307,7 @@ fn groups<'a>(trees: &'a [Tree], sl: Sl) -> Vec<Group<'a>> {
 }
 
 /// Whether packets between CAs and of the trees, on one lane, can wait for each other in a circle.
-fn can_deadlock(net: &Net, trees: &[Tree]) -> bool {
+fn can_deadlock(net: &Net, trees: &[MulticastTree]) -> bool {
     let mut waits: BTreeMap<Out, BTreeSet<Out>> = BTreeMap::new();
     for (source, switch, ..) in net.cas() {
         for (_, _, lid, _) in net
@@ -365,8 +365,8 @@ fn trees_and_routes_deadlock_together_where_brute_force_says_so() {
     for net in nets(&[&engine::UPDN, &engine::MINHOP], 0) {
         let mut random = SplitMix64::new(5);
         for count in [1, 3, 6] {
-            let mut maker = Trees::new(&net.fabric, BTreeSet::new());
-            let trees: Vec<Tree> = (0..count)
+            let mut maker = MulticastTrees::new(&net.fabric, BTreeSet::new());
+            let trees: Vec<MulticastTree> = (0..count)
                 .map(|_| maker.tree(&net.members(4, &mut random)))
                 .collect();
             let groups = groups(&trees, Sl::ZERO);
@@ -401,11 +401,11 @@ fn groups_round_a_ring_deadlock_on_its_lane_and_not_on_another() {
     let ports: Vec<PortRef> = net.cas().iter().map(|&(end, ..)| end).collect();
     let tree_of = |members: &[usize]| {
         let members: Vec<PortRef> = members.iter().map(|&at| ports[at % 5]).collect();
-        Trees::new(&net.fabric, BTreeSet::new()).tree(&members)
+        MulticastTrees::new(&net.fabric, BTreeSet::new()).tree(&members)
     };
     // Each covers three switches in a row: together they turn at every switch.
-    let round: Vec<Tree> = (0..5).map(|at| tree_of(&[at, at + 1, at + 2])).collect();
-    let judge = |trees: &[Tree], sl| {
+    let round: Vec<MulticastTree> = (0..5).map(|at| tree_of(&[at, at + 1, at + 2])).collect();
+    let judge = |trees: &[MulticastTree], sl| {
         let groups = groups(trees, sl);
         verify_with(1, &net.fabric, &net.lids, &net.routes, &groups)
     };
@@ -418,7 +418,7 @@ fn groups_round_a_ring_deadlock_on_its_lane_and_not_on_another() {
         assert_eq!(net.fabric.channel(*channel).to, next);
     }
     // One group that turns where no unicast route does: alone on a lane it does no harm.
-    let alone: Vec<&Tree> = round
+    let alone: Vec<&MulticastTree> = round
         .iter()
         .filter(|tree| !judge(core::slice::from_ref(*tree), Sl::ZERO).multicast_deadlock_free)
         .collect();
@@ -438,7 +438,7 @@ fn a_proof_with_two_channels_exchanged_is_refused() {
         0,
     );
     let members: Vec<PortRef> = net.cas().iter().take(3).map(|&(end, ..)| end).collect();
-    let trees = [Trees::new(&net.fabric, BTreeSet::new()).tree(&members)];
+    let trees = [MulticastTrees::new(&net.fabric, BTreeSet::new()).tree(&members)];
     let groups = groups(&trees, Sl::try_new(1).unwrap());
     let report = verify_with(1, &net.fabric, &net.lids, &net.routes, &groups);
     let mut order = report.multicast_order.unwrap();

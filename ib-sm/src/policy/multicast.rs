@@ -9,7 +9,7 @@ use alloc::{
     vec::Vec,
 };
 
-use ib_routing::mcast::Trees;
+use ib_routing::mcast::MulticastTrees;
 use ib_smp::{CapabilityMask, MftModifier, MulticastForwardingTable, SwitchInfo};
 use ib_subnet::{NodeId, PortId};
 use ib_wire::{Gid, Guid, Lid, PortNum};
@@ -42,7 +42,7 @@ pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
     }
     let topology = at.plan().topology();
     let fabric = topology.fabric();
-    let mut planner = Trees::new(fabric, without_multicast(at));
+    let mut planner = MulticastTrees::new(fabric, without_multicast(at));
     result.trees = at.plan().trees().clone();
     for mlid in groups.abandoned() {
         result.trees.remove(&mlid);
