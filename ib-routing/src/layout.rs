@@ -53,7 +53,7 @@ pub struct Point {
 
 /// The positions of all nodes. See the [module](self).
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct FabricLayout {
     /// The shape that the fabric was recognised as.
     pub shape: Shape,
     /// Width of the picture in pixels.
@@ -68,7 +68,7 @@ pub struct Layout {
     pub hosts_are_named: bool,
 }
 
-impl Layout {
+impl FabricLayout {
     /// Width and height of a switch's box in pixels.
     pub const SWITCH: (u32, u32) = (84, 22);
     /// Width and height of a host's box with a name, in pixels.

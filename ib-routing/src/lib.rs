@@ -61,7 +61,7 @@ pub use fabric::{
     Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, Node, NodeType, Port, PortRef,
 };
 pub use index::{ChannelIdx, DestinationIdx, NodeIdx, SwitchIdx};
-pub use layout::Layout;
+pub use layout::FabricLayout;
 pub use lid::{
     Destination, InvalidLid, LidChanges, LidConflict, LidMap, LidOptions, LidPolicy, LowestFree,
 };

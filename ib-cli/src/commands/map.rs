@@ -10,7 +10,7 @@ use std::{
 
 use ib_diag::{CheckOptions, Contents, check};
 use ib_routing::{
-    Layout, LidMap, LidOptions, RouteOptions, SharedEngine,
+    FabricLayout, LidMap, LidOptions, RouteOptions, SharedEngine,
     engine::chain,
     format::{dot, svg},
     verify,
@@ -68,7 +68,7 @@ pub fn run(args: MapArgs, as_json: bool) -> Result<Verdict, CliError> {
         Some(spec) => spec.clone(),
         None => args.source.describe(),
     });
-    let layout = Layout::new(&routed.fabric);
+    let layout = FabricLayout::new(&routed.fabric);
     let mut written = Vec::new();
     if let Some(file) = &args.html {
         let document = Document::new(&routed, &layout, title);
@@ -112,7 +112,7 @@ pub fn run(args: MapArgs, as_json: bool) -> Result<Verdict, CliError> {
 
 /// The files of the page of a running manager: the page, its script, and the document of what is installed as JSON.
 pub mod live {
-    use ib_routing::Layout;
+    use ib_routing::FabricLayout;
     use ib_sm::InstalledRoutes;
 
     use super::{
@@ -125,7 +125,7 @@ pub mod live {
 
     /// The document; the layout of a large subnet takes a while, so call it on a thread of its own.
     pub fn document(installed: &InstalledRoutes, title: String) -> Result<String, CliError> {
-        let layout = Layout::new(installed.fabric());
+        let layout = FabricLayout::new(installed.fabric());
         let document = Document::new(&Routed::of_manager(installed), &layout, title);
         Ok(serde_json::to_string(&document)?)
     }

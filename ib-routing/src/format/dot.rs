@@ -1,4 +1,4 @@
-//! A fabric as a Graphviz graph, its nodes where [`Layout`] puts them.
+//! A fabric as a Graphviz graph, its nodes where [`FabricLayout`] puts them.
 //!
 //! `neato -n` draws the nodes at their places; other programs of Graphviz lay the graph out anew.
 
@@ -7,13 +7,13 @@ use core::fmt::Write;
 
 use crate::{
     fabric::{Fabric, NodeType},
-    layout::{Labels, Layout},
+    layout::{Labels, FabricLayout},
 };
 
 /// Writes an undirected graph: switches as boxes, all else as ellipses, a line per cable.
 #[must_use]
 pub fn write(fabric: &Fabric) -> String {
-    let layout = Layout::new(fabric);
+    let layout = FabricLayout::new(fabric);
     let labels = Labels::new(fabric);
     let mut out = String::from("graph fabric {\n  node [fontname=\"sans-serif\", fontsize=9];\n");
     for (index, node) in fabric.nodes().iter_enumerated() {

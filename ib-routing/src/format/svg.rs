@@ -1,4 +1,4 @@
-//! A fabric as a picture: see [`Layout`] for where its nodes stand.
+//! A fabric as a picture: see [`FabricLayout`] for where its nodes stand.
 //!
 //! The redder a link, the more routes it carries beyond the least loaded one.
 
@@ -8,7 +8,7 @@ use core::fmt::Write;
 use crate::{
     fabric::{Fabric, Node, PortRef},
     index::NodeIdx,
-    layout::{Labels, Layout},
+    layout::{Labels, FabricLayout},
 };
 
 /// Characters of a name that fit into a box.
@@ -17,7 +17,7 @@ const LABEL: usize = 15;
 /// Writes a picture. `load` gives the routes on each directed link, for its colour; empty for none.
 #[must_use]
 pub fn write(fabric: &Fabric, load: &[u64]) -> String {
-    let layout = Layout::new(fabric);
+    let layout = FabricLayout::new(fabric);
     let labels = Labels::new(fabric);
     let (width, height) = (layout.width, layout.height);
     let mut out = String::new();

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Hosts, Layout, Point, Shape, grid::Grid};
+use super::{Hosts, FabricLayout, Point, Shape, grid::Grid};
 use crate::{
     fabric::Fabric,
     index::{IdxVec, NodeIdx, SwitchIdx},
@@ -112,7 +112,7 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    pub(super) fn finish(mut self, shape: Shape, hosts: &Hosts) -> Layout {
+    pub(super) fn finish(mut self, shape: Shape, hosts: &Hosts) -> FabricLayout {
         if !self.alone.is_empty() {
             self.bottom += BETWEEN_LINES;
             self.width = self.width.max(pixels(self.line) * CELL);
@@ -126,7 +126,7 @@ impl<'a> Canvas<'a> {
             }
             self.bottom += BOX_STEP;
         }
-        Layout {
+        FabricLayout {
             shape,
             width: self.width + 2 * MARGIN,
             height: self.bottom + MARGIN,
@@ -138,7 +138,7 @@ impl<'a> Canvas<'a> {
 
     /// Places a switch below a line, its hosts below it; returns the height of all.
     fn block(&mut self, switch: SwitchIdx, top: Point) -> u32 {
-        let half = Layout::SWITCH.1 / 2;
+        let half = FabricLayout::SWITCH.1 / 2;
         let node = self.fabric.switches()[switch];
         self.places[node] = Point {
             y: top.y + half,
@@ -146,7 +146,7 @@ impl<'a> Canvas<'a> {
         };
         let hosts = &self.hosts[switch];
         for (at, &host) in hosts.iter().enumerate() {
-            let y = top.y + Layout::SWITCH.1 + 4;
+            let y = top.y + FabricLayout::SWITCH.1 + 4;
             self.places[host] = match self.hosts_are_named {
                 true => Point {
                     x: top.x,
@@ -172,7 +172,7 @@ impl<'a> Canvas<'a> {
             true => pixels(hosts) * BOX_STEP,
             false => pixels(hosts.div_ceil(DOTS_IN_LINE)) * DOT_STEP,
         };
-        Layout::SWITCH.1 + 4 + hosts
+        FabricLayout::SWITCH.1 + 4 + hosts
     }
 }
 

@@ -1,6 +1,6 @@
 use alloc::{collections::BTreeSet, vec::Vec};
 
-use super::{Layout, Shape, natural_order};
+use super::{FabricLayout, Shape, natural_order};
 use crate::{
     fabric::Fabric,
     format::{dot, ibnetdiscover, svg},
@@ -18,7 +18,7 @@ fn name(fabric: &Fabric, node: NodeIdx) -> &str {
 }
 
 /// Boxes of one kind do not lie over each other, and all are within the picture.
-fn is_readable(fabric: &Fabric, layout: &Layout) {
+fn is_readable(fabric: &Fabric, layout: &FabricLayout) {
     let mut taken = BTreeSet::new();
     for (node, place) in layout.places.iter_enumerated() {
         let (width, height) = layout.size(fabric.node(node).type_.is_switch());
@@ -37,8 +37,8 @@ fn is_readable(fabric: &Fabric, layout: &Layout) {
         .collect();
     for (at, one) in switches.iter().enumerate() {
         for other in &switches[at + 1..] {
-            let is_apart = one.x.abs_diff(other.x) >= Layout::SWITCH.0
-                || one.y.abs_diff(other.y) >= Layout::SWITCH.1;
+            let is_apart = one.x.abs_diff(other.x) >= FabricLayout::SWITCH.0
+                || one.y.abs_diff(other.y) >= FabricLayout::SWITCH.1;
             assert!(is_apart, "{one:?} {other:?}");
         }
     }
@@ -48,7 +48,7 @@ fn is_readable(fabric: &Fabric, layout: &Layout) {
 fn the_levels_of_a_fat_tree_are_rows_with_the_roots_on_top() {
     for spec in ["fat-tree:radix=8,levels=2", "fat-tree:radix=4,levels=3"] {
         let fabric = generated(spec);
-        let layout = Layout::new(&fabric);
+        let layout = FabricLayout::new(&fabric);
         assert_eq!(layout.shape, Shape::Tree, "{spec}");
         is_readable(&fabric, &layout);
         // Switches are named L1-.., L2-.., from the leaves up.
@@ -68,14 +68,14 @@ fn the_levels_of_a_fat_tree_are_rows_with_the_roots_on_top() {
 #[test]
 fn hosts_stand_below_their_switch() {
     let fabric = generated("fat-tree:radix=12,levels=2");
-    let layout = Layout::new(&fabric);
+    let layout = FabricLayout::new(&fabric);
     for (node, leaf) in layout.leaves.iter_enumerated() {
         let Some(leaf) = *leaf else {
             assert!(fabric.switch_of(node).is_some());
             continue;
         };
         let (host, leaf) = (layout.places[node], layout.places[leaf]);
-        assert!(host.y > leaf.y && host.x.abs_diff(leaf.x) <= Layout::SWITCH.0 / 2);
+        assert!(host.y > leaf.y && host.x.abs_diff(leaf.x) <= FabricLayout::SWITCH.0 / 2);
     }
 }
 
@@ -83,7 +83,7 @@ fn hosts_stand_below_their_switch() {
 fn a_torus_is_a_grid_with_neighbors_side_by_side() {
     for (spec, links_that_wrap) in [("torus:5x6,hosts=1", 11), ("mesh:6x4,hosts=1", 0)] {
         let fabric = generated(spec);
-        let layout = Layout::new(&fabric);
+        let layout = FabricLayout::new(&fabric);
         assert_eq!(layout.shape, Shape::Grid, "{spec}");
         is_readable(&fabric, &layout);
         let mut lengths: Vec<_> = fabric
@@ -124,7 +124,7 @@ fn grids_of_any_number_of_dimensions_are_found() {
         "torus:4x6,hosts=2",
     ] {
         let fabric = generated(spec);
-        let layout = Layout::new(&fabric);
+        let layout = FabricLayout::new(&fabric);
         assert_eq!(layout.shape, Shape::Grid, "{spec}");
         is_readable(&fabric, &layout);
     }
@@ -133,7 +133,7 @@ fn grids_of_any_number_of_dimensions_are_found() {
 #[test]
 fn coordinates_go_up_with_the_names() {
     let fabric = generated("torus:4x4,hosts=1");
-    let layout = Layout::new(&fabric);
+    let layout = FabricLayout::new(&fabric);
     let place = |wanted: &str| {
         let mut nodes = fabric.nodes().indices();
         let node = nodes.find(|&node| name(&fabric, node) == wanted);
@@ -156,7 +156,7 @@ fn a_torus_with_broken_links_is_still_a_grid() {
     let whole = generated("torus:6x6,hosts=1");
     let fabric = remove_links(&whole, 3.0, 7);
     assert!(fabric.num_links() < whole.num_links());
-    assert_eq!(Layout::new(&fabric).shape, Shape::Grid);
+    assert_eq!(FabricLayout::new(&fabric).shape, Shape::Grid);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn what_is_neither_tree_nor_grid_is_laid_out_by_distance() {
         "dragonfly:a=4,p=2,h=2",
     ] {
         let fabric = generated(spec);
-        let layout = Layout::new(&fabric);
+        let layout = FabricLayout::new(&fabric);
         assert_eq!(layout.shape, Shape::Distance, "{spec}");
         is_readable(&fabric, &layout);
     }
@@ -181,7 +181,7 @@ fn every_file_of_the_test_data_is_readable() {
         if path.extension().is_some_and(|extension| extension == "net") {
             let text = std::fs::read_to_string(&path).expect("text");
             let fabric = ibnetdiscover::read(&text).expect("a fabric").fabric;
-            is_readable(&fabric, &Layout::new(&fabric));
+            is_readable(&fabric, &FabricLayout::new(&fabric));
             count += 1;
         }
     }
@@ -191,7 +191,7 @@ fn every_file_of_the_test_data_is_readable() {
 #[test]
 fn a_picture_of_thousands_of_hosts_is_about_as_high_as_wide() {
     let fabric = generated("fat-tree:radix=24,levels=3");
-    let layout = Layout::new(&fabric);
+    let layout = FabricLayout::new(&fabric);
     assert!(
         layout.width < 6000 && layout.height < 6000,
         "{} x {}",

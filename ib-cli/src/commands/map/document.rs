@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ib_diag::{Finding, Report, Snapshot, SnapshotNode};
 use ib_routing::{
-    ChannelIdx, Fabric, Layout, LidMap, NodeIdx, PortRef, Routes, VerifyReport, layout::Labels,
+    ChannelIdx, Fabric, FabricLayout, LidMap, NodeIdx, PortRef, Routes, VerifyReport, layout::Labels,
 };
 use ib_sm::InstalledRoutes;
 use serde::Serialize;
@@ -110,7 +110,7 @@ struct FindingDocument {
 }
 
 impl Document {
-    pub fn new(routed: &Routed, layout: &Layout, title: String) -> Self {
+    pub fn new(routed: &Routed, layout: &FabricLayout, title: String) -> Self {
         let fabric = &routed.fabric;
         let snapshot = routed.observed.as_ref().map(|(snapshot, _)| snapshot);
         let labels = Labels::new(fabric);
@@ -165,7 +165,7 @@ fn tables(routed: &Routed) -> BTreeMap<u32, String> {
 }
 
 impl NodeDocument {
-    fn new(routed: &Routed, layout: &Layout, labels: &Labels, index: NodeIdx) -> Self {
+    fn new(routed: &Routed, layout: &FabricLayout, labels: &Labels, index: NodeIdx) -> Self {
         let node = routed.fabric.node(index);
         let place = layout.places.find(index).copied().unwrap_or_default();
         let leaf = layout.leaves.find(index).copied().flatten();
