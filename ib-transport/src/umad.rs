@@ -41,7 +41,7 @@ use crate::{MadTransport, Received, TransportError};
 
 /// A message from the fabric, longer than one datagram where the kernel joined its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct UmadMessage {
     /// The other end.
     pub address: MadAddress,
     /// Whether this is our own request come back without an answer; then only its header is there.
@@ -237,8 +237,8 @@ impl UmadPort {
     ///
     /// # Errors
     /// As [`recv`](MadTransport::recv).
-    pub fn recv_message(&mut self) -> Result<Option<Message>, TransportError> {
-        let message = self.read()?.map(|(header, bytes)| Message {
+    pub fn recv_message(&mut self) -> Result<Option<UmadMessage>, TransportError> {
+        let message = self.read()?.map(|(header, bytes)| UmadMessage {
             address: header.address(),
             returned: header.status != 0,
             bytes: self.buffer.get(bytes).unwrap_or_default().to_vec(),

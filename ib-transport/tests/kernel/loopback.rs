@@ -21,7 +21,7 @@ use ib_mad::{
 };
 use ib_transport::{
     Clock, MadTransport, MonotonicClock, Received, TransportError, receive,
-    umad::{AgentClass, Message, PortSelector, RmppSide, UmadOptions, UmadPort, devices},
+    umad::{AgentClass, UmadMessage, PortSelector, RmppSide, UmadOptions, UmadPort, devices},
 };
 use ib_wire::{Lid, Sl};
 
@@ -241,7 +241,7 @@ fn done(step: &str) {
     }
 }
 
-fn expect(port: &mut UmadPort, clock: &MonotonicClock) -> Result<Message, Box<dyn Error>> {
+fn expect(port: &mut UmadPort, clock: &MonotonicClock) -> Result<UmadMessage, Box<dyn Error>> {
     let deadline = clock.now() + Duration::from_secs(3);
     Ok(next_message(port, clock, deadline)?.ok_or("nothing arrived")?)
 }
@@ -251,7 +251,7 @@ fn next_message(
     port: &mut UmadPort,
     clock: &MonotonicClock,
     deadline: Instant,
-) -> Result<Option<Message>, TransportError> {
+) -> Result<Option<UmadMessage>, TransportError> {
     loop {
         if let Some(message) = port.recv_message()? {
             return Ok(Some(message));
@@ -287,7 +287,7 @@ fn header(header: &mut MadHeader, method: Method, transaction: u64) {
 }
 
 /// The answer to `request`, by RMPP where it is longer than one datagram.
-fn reply(request: &Message, data_len: usize) -> Vec<u8> {
+fn reply(request: &UmadMessage, data_len: usize) -> Vec<u8> {
     let mut bytes = message(Method::GET_RESP, 0, data_len);
     // The transaction ID as the kernel numbered it.
     bytes[8..16].copy_from_slice(&request.bytes[8..16]);
