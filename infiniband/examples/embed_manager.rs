@@ -3,7 +3,7 @@
 use std::{error::Error, ops::ControlFlow};
 
 use infiniband::{
-    Port,
+    LocalPort,
     routing::generate::FabricSpec,
     sim::{Sim, SimOptions},
     sm::{Event, SmConfig, SubnetManager},
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })?;
     println!("{} LIDs", up.ok_or("the subnet never came up")?);
     let switch: PortAddress = "0,1".parse()?;
-    let info: PortInfo = Port::new(transport, sim).get(&switch, 1)?;
+    let info: PortInfo = LocalPort::new(transport, sim).get(&switch, 1)?;
     println!("port 1 of the next switch is {}", info.port_state());
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::{error::Error, ops::ControlFlow};
 
 use infiniband::{
-    Port,
+    LocalPort,
     mad::{Call, MadAddress, MgmtClass, PortCountersExtended},
     routing::generate::FabricSpec,
     sim::{Sim, SimOptions},
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut manager = SubnetManager::new(SmConfig::default(), sim.now());
     drive(&mut manager, &mut transport, &sim, |_, event| match event {
         Event::SubnetUp(_) => ControlFlow::Break(()), _ => ControlFlow::Continue(()) })?;
-    let mut port = Port::new(transport, sim);
+    let mut port = LocalPort::new(transport, sim);
     let mut wanted = PortCountersExtended::default();
     wanted.set_port_select(1);
     for destination in manager.lids().destinations().iter() {

@@ -19,7 +19,7 @@ pub mod strategy;
 
 #[cfg(feature = "ports")]
 pub use port::open;
-pub use port::{GetError, Port};
+pub use port::{GetError, LocalPort};
 #[cfg(feature = "routing")]
 pub use route::{Routed, RoutingError, route};
 

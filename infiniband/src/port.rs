@@ -30,7 +30,7 @@ pub enum GetError<E> {
 }
 
 /// A port of the fabric, over any transport: each call sends one request and waits for its answer.
-pub struct Port<T, C> {
+pub struct LocalPort<T, C> {
     transport: T,
     clock: C,
     client: Client<Mad>,
@@ -44,7 +44,7 @@ pub struct Port<T, C> {
 #[cfg(feature = "ports")]
 pub fn open(
     device: &str,
-) -> Result<Port<ib_transport::AnyPort, ib_transport::MonotonicClock>, ib_transport::TransportError>
+) -> Result<LocalPort<ib_transport::AnyPort, ib_transport::MonotonicClock>, ib_transport::TransportError>
 {
     let options = ib_transport::PortOptions {
         device: Some(device.to_owned()),
@@ -52,10 +52,10 @@ pub fn open(
     };
     let classes = ib_transport::umad::AgentClass::DIAGNOSTICS;
     let transport = ib_transport::AnyPort::open(&options, &classes)?;
-    Ok(Port::new(transport, ib_transport::MonotonicClock::start()))
+    Ok(LocalPort::new(transport, ib_transport::MonotonicClock::start()))
 }
 
-impl<T: MadTransport, C: Clock> Port<T, C> {
+impl<T: MadTransport, C: Clock> LocalPort<T, C> {
     /// A port over `transport`, whose time is that of `clock`.
     pub fn new(transport: T, clock: C) -> Self {
         Self {
@@ -145,7 +145,7 @@ impl<T: MadTransport, C: Clock> Port<T, C> {
     }
 }
 
-impl<T: fmt::Debug, C> fmt::Debug for Port<T, C> {
+impl<T: fmt::Debug, C> fmt::Debug for LocalPort<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Port")
             .field("transport", &self.transport)

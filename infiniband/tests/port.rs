@@ -1,7 +1,7 @@
 //! Questions through a port of a simulated fabric.
 
 use infiniband::{
-    GetError, Port,
+    GetError, LocalPort,
     mad::{CallError, MadStatus},
     routing::{NodeType, generate::FabricSpec},
     sim::{SharedSim, Sim, SimOptions, SimTransport},
@@ -9,12 +9,12 @@ use infiniband::{
 };
 
 /// The port of the first CA of a ring.
-fn port() -> Port<SimTransport, SharedSim> {
+fn port() -> LocalPort<SimTransport, SharedSim> {
     let fabric = "ring:switches=5,hosts=1".parse::<FabricSpec>().unwrap();
     let fabric = fabric.build().unwrap();
     let sim = Sim::new(&fabric, SimOptions::default()).share();
     let transport = sim.attach(fabric.first_host().unwrap()).unwrap();
-    Port::new(transport, sim)
+    LocalPort::new(transport, sim)
 }
 
 #[test]
