@@ -38,14 +38,14 @@ pub struct CheckOptions {
 
 /// Result of the checks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct CheckReport {
     /// The defects: the errors first, then by check and place.
     pub findings: Vec<Finding>,
     /// Number of things that each check examined.
     pub checked: BTreeMap<Check, usize>,
 }
 
-impl Report {
+impl CheckReport {
     /// The findings with this severity.
     #[must_use]
     pub fn count(&self, severity: Severity) -> usize {
@@ -57,7 +57,7 @@ impl Report {
 /// Runs every check. With an `earlier` snapshot of the same subnet, error counters are judged by their growth since it,
 /// and otherwise by their totals.
 #[must_use]
-pub fn check(snapshot: &Snapshot, earlier: Option<&Snapshot>, options: &CheckOptions) -> Report {
+pub fn check(snapshot: &Snapshot, earlier: Option<&Snapshot>, options: &CheckOptions) -> CheckReport {
     let mut checker = Checker::new(snapshot, options);
     identity::check(&mut checker);
     links::check(&mut checker);
@@ -90,7 +90,7 @@ struct Checker<'a> {
     trees: BTreeMap<Lid, MulticastTree>,
     /// The service levels of the traffic, as a bit mask.
     levels: u16,
-    report: Report,
+    report: CheckReport,
 }
 
 impl<'a> Checker<'a> {
@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
             routes,
             trees,
             levels,
-            report: Report {
+            report: CheckReport {
                 findings: Vec::new(),
                 checked,
             },

@@ -41,7 +41,7 @@ mod testing;
 mod trace;
 
 pub use batch::{Batch, BatchOutcome};
-pub use check::{Check, CheckOptions, Finding, Location, Report, Severity, Value, check};
+pub use check::{Check, CheckOptions, Finding, Location, CheckReport, Severity, Value, check};
 pub use collect::{Collector, CollectorConfig, CollectorEvent, CounterScope, LaneTables};
 pub use conform::{Case, CaseResult, ConformOptions, UnmetPreconditions, Subject};
 pub use counters::{Counter, CounterReadings, CounterValues, Thresholds, UnreadReason};

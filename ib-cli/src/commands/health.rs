@@ -8,7 +8,7 @@ use std::{
 };
 
 use ib_diag::{
-    CheckOptions, Contents, CounterScope, Finding, Report, Severity, Snapshot, Thresholds, Value,
+    CheckOptions, Contents, CounterScope, Finding, CheckReport, Severity, Snapshot, Thresholds, Value,
     check,
 };
 use ib_mad::SmKey;
@@ -131,7 +131,7 @@ fn read_sls(file: &std::path::Path, snapshot: &Snapshot) -> Result<ib_routing::P
     }
 }
 
-fn document(report: &Report) -> serde_json::Value {
+fn document(report: &CheckReport) -> serde_json::Value {
     let findings = report.findings.iter().map(|finding| {
         let value = |value: &Option<Value>| match value {
             Some(Value::Number(number)) => json!(number),
@@ -161,7 +161,7 @@ fn document(report: &Report) -> serde_json::Value {
 
 fn print(
     out: &mut impl Write,
-    report: &Report,
+    report: &CheckReport,
     snapshot: &Snapshot,
     notes: bool,
 ) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ib_diag::{Finding, Report, Snapshot, SnapshotNode};
+use ib_diag::{Finding, CheckReport, Snapshot, SnapshotNode};
 use ib_routing::{
     ChannelIdx, Fabric, FabricLayout, LidMap, NodeIdx, PortRef, Routes, VerifyReport, layout::Labels,
 };
@@ -17,7 +17,7 @@ pub struct Routed {
     pub lids: LidMap,
     pub routes: Routes,
     pub verified: VerifyReport,
-    pub observed: Option<(Snapshot, Report)>,
+    pub observed: Option<(Snapshot, CheckReport)>,
 }
 
 impl Routed {
