@@ -14,7 +14,7 @@ use ib_wire::Lid;
 use crate::{error::CliError, interrupt, output::stderr};
 
 /// A recording, or none if no file was named. A signal that ends the process leaves whole packets in the file.
-pub struct Recording {
+pub struct PcapFile {
     name: String,
     output: Arc<Mutex<Output>>,
     /// Completes the file if a signal ends the process.
@@ -29,7 +29,7 @@ struct Output {
     error: Option<CaptureError>,
 }
 
-impl Recording {
+impl PcapFile {
     /// Creates the file. The engine's clock began `epoch` after 1970; zero for virtual time.
     ///
     /// # Errors

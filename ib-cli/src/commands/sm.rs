@@ -24,7 +24,7 @@ use crate::{
     log::{Log, LogArgs},
     observer::ProgressObserver,
     output::stderr,
-    recording::Recording,
+    recording::PcapFile,
     sm_args::SmArgs,
 };
 
@@ -185,7 +185,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     });
     let epoch = epoch.duration_since(UNIX_EPOCH);
     let mut recording =
-        Recording::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
+        PcapFile::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
     let mut transport = Tap::new(port, |record: &RecordedMad| recording.write(record));
     let conduct = match only_reads {
         true => Conduct::Observe,

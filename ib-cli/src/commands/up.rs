@@ -27,7 +27,7 @@ use crate::{
     files,
     observer::ProgressObserver,
     output::{stderr, warning},
-    recording::Recording,
+    recording::PcapFile,
     sim_args::SimulationArgs,
     sm_args::SmArgs,
 };
@@ -107,7 +107,7 @@ pub fn run(args: UpArgs, json: bool) -> Result<Verdict, CliError> {
         // Without a recording, the datagrams need not be copied.
         None => bring_up(&mut sm, &mut transport, &sim, &mut observer, then()),
         Some(file) => {
-            let mut recording = Recording::create(Some(file), Duration::ZERO)?;
+            let mut recording = PcapFile::create(Some(file), Duration::ZERO)?;
             let mut tap = Tap::new(transport, |record: &RecordedMad| {
                 recording.write(record);
             });

@@ -37,7 +37,7 @@ use crate::{
         table::Table,
         warning,
     },
-    recording::Recording,
+    recording::PcapFile,
 };
 
 /// Number of failed sweeps after which a manager is given up.
@@ -92,7 +92,7 @@ pub fn run(
     args.simulation.apply(&mut options);
     let sim = Sim::new(fabric, options).share();
     sim.with(Sim::watch_smps);
-    let mut recording = Recording::create(args.sm.pcap.as_deref(), Duration::ZERO)?;
+    let mut recording = PcapFile::create(args.sm.pcap.as_deref(), Duration::ZERO)?;
     let shared = RefCell::new(&mut recording);
     let mut managed = Managed {
         manager_ports: Vec::new(),
