@@ -14,14 +14,14 @@ use crate::{MultiPathRecord, QueryError, Record};
 
 /// The data of a table and the AttributeOffset that goes with it: what RMPP sends.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct RecordTable {
     /// Distance of the records in units of 8 bytes.
     pub attribute_offset: u16,
     /// The records, each filled up with zeros.
     pub data: Bytes,
 }
 
-impl fmt::Debug for Table {
+impl fmt::Debug for RecordTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table")
             .field("attribute_offset", &self.attribute_offset)
@@ -45,7 +45,7 @@ impl fmt::Debug for Table {
 /// # Ok::<(), ib_sa::QueryError>(())
 /// ```
 #[must_use]
-pub fn pack_table<R: Record>(records: impl IntoIterator<Item = R>) -> Table {
+pub fn pack_table<R: Record>(records: impl IntoIterator<Item = R>) -> RecordTable {
     let stride = size_of::<R>().next_multiple_of(8);
     let records = records.into_iter();
     let mut data = BytesMut::with_capacity(records.size_hint().0.saturating_mul(stride));
@@ -53,7 +53,7 @@ pub fn pack_table<R: Record>(records: impl IntoIterator<Item = R>) -> Table {
         data.put_slice(record.as_bytes());
         data.put_bytes(0, stride.saturating_sub(size_of::<R>()));
     }
-    Table {
+    RecordTable {
         // Records have at most 200 bytes.
         attribute_offset: (stride / 8) as u16,
         data: data.freeze(),

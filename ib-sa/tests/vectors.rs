@@ -15,7 +15,7 @@ fn datagrams_read_as_the_tools_and_the_model_read_them() {
 }
 
 /// Unpacks a table and packs it again.
-fn repack<R: Record>(data: &[u8], attribute_offset: u16) -> (usize, Table) {
+fn repack<R: Record>(data: &[u8], attribute_offset: u16) -> (usize, RecordTable) {
     let records: Vec<R> = Records::<R>::new(data, attribute_offset)
         .unwrap()
         .copied()

@@ -35,7 +35,7 @@ use ib_mad::{
     Engine, Instant, Mad, MadStatus, MgmtClass, Notice, NoticeType, ProducerType, Rmpp, RmppConfig,
     RmppError, RmppEvent, SaStatus, TrapNumber, WindowConfig,
 };
-use ib_sa::{SaMad, Table};
+use ib_sa::{SaMad, RecordTable};
 use ib_subnet::Subnet;
 use ib_wire::{Gid, Guid};
 
@@ -386,7 +386,7 @@ impl SubnetAdministrator {
             self.queue.put_back(now, QueueItem::Table(table));
             return None;
         }
-        let whole = Table {
+        let whole = RecordTable {
             attribute_offset: table.attribute_offset,
             data: Bytes::from(core::mem::take(&mut table.data)),
         };

@@ -10,7 +10,7 @@ use ib_wire::{Lid, Sl};
 
 use super::*;
 use crate::{
-    MultiPathComponents, MultiPathQuery, NodeComponents, NodeRecord, Table, TraceComponents,
+    MultiPathComponents, MultiPathQuery, NodeComponents, NodeRecord, RecordTable, TraceComponents,
     pack_table,
 };
 
@@ -162,7 +162,7 @@ fn a_refusal_says_why() {
         let table = TableCall::get(ADMINISTRATOR, &NodeRecord::default(), all);
         let one = ask(one, |request, _| single(request.refuse(status)));
         let single = ask(table.clone(), |request, _| single(request.refuse(status)));
-        let message = ask(table, |_, _| Served::Table(status, Table::default()));
+        let message = ask(table, |_, _| Served::Table(status, RecordTable::default()));
         assert_eq!(single.clone().err(), one.err());
         assert_eq!(message.err(), one.err());
         one.unwrap_err()
