@@ -16,7 +16,7 @@ use ib_wire::random::SplitMix64;
 use self::tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, groups};
 use crate::{
     algo::{
-        choices::{Block, Choices},
+        choices::{ChoiceBlock, Choices},
         demands::Demands,
         hotspots::Hotspots,
         shortest_path_dag::{DagTo, ShortestPathDag, Tree},
@@ -191,7 +191,7 @@ impl<'a> Balance<'a> {
     fn visit(
         &mut self,
         group: Group,
-        visit: impl Fn(&mut TreeChooser, Group, DagTo<'_>, Block<'_>),
+        visit: impl Fn(&mut TreeChooser, Group, DagTo<'_>, ChoiceBlock<'_>),
     ) {
         let towards = self.dag.towards(group.target);
         let choices = self.choices.block(group.first, group.count);

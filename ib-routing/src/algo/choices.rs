@@ -96,10 +96,10 @@ impl Choices {
     }
 
     /// The choices of `count` trees from `first` on, which all have the same target.
-    pub fn block(&mut self, first: usize, count: usize) -> Block<'_> {
+    pub fn block(&mut self, first: usize, count: usize) -> ChoiceBlock<'_> {
         let column = self.columns.get(first);
         let (start, step) = column.map_or((usize::MAX, 0), |column| (column.start, column.step));
-        Block {
+        ChoiceBlock {
             places: self.places.get_mut(start..).unwrap_or_default(),
             step,
             count,
@@ -155,13 +155,13 @@ impl Choices {
 
 /// The choices of neighbouring trees with the same target.
 #[derive(Debug)]
-pub struct Block<'a> {
+pub struct ChoiceBlock<'a> {
     places: &'a mut [u8],
     step: usize,
     count: usize,
 }
 
-impl Block<'_> {
+impl ChoiceBlock<'_> {
     /// The place of the channel that a switch takes in each tree.
     #[inline]
     pub fn of(&mut self, switch: SwitchIdx) -> &mut [u8] {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::{
     algo::{
-        choices::Block,
+        choices::ChoiceBlock,
         demands::Demand,
         shortest_path_dag::{DagNode, DagTo, NextHop},
     },
@@ -119,12 +119,12 @@ impl TreeChooser {
     }
 
     /// Adds the load that the trees of a group make if every switch splits its routes evenly.
-    pub(super) fn expect(&mut self, group: Group, towards: DagTo<'_>, _: Block<'_>) {
+    pub(super) fn expect(&mut self, group: Group, towards: DagTo<'_>, _: ChoiceBlock<'_>) {
         self.split_evenly(group, towards, |load, more| *load += more);
     }
 
     /// Takes back what [`expect`](Self::expect) added.
-    pub(super) fn forget(&mut self, group: Group, towards: DagTo<'_>, _: Block<'_>) {
+    pub(super) fn forget(&mut self, group: Group, towards: DagTo<'_>, _: ChoiceBlock<'_>) {
         self.split_evenly(group, towards, |load, more| *load -= more);
     }
 
@@ -172,7 +172,7 @@ impl TreeChooser {
         &mut self,
         group: Group,
         towards: DagTo<'_>,
-        mut choices: Block<'_>,
+        mut choices: ChoiceBlock<'_>,
     ) {
         self.begin(group);
         self.expect_senders(group.weight * group.count as u64);
@@ -232,7 +232,7 @@ impl TreeChooser {
 
     /// Chooses the trees of a group: the farthest switches first, each by the load along the lightest path
     /// behind a next hop and by the routes of the same tree that pass it already.
-    pub(super) fn choose(&mut self, group: Group, towards: DagTo<'_>, mut choices: Block<'_>) {
+    pub(super) fn choose(&mut self, group: Group, towards: DagTo<'_>, mut choices: ChoiceBlock<'_>) {
         self.begin(group);
         self.weight[group.target] = 0;
         for node in towards.nodes() {
@@ -357,7 +357,7 @@ impl TreeChooser {
         &mut self,
         group: Group,
         towards: DagTo<'_>,
-        mut choices: Block<'_>,
+        mut choices: ChoiceBlock<'_>,
     ) {
         self.begin(group);
         for node in towards.nodes().rev() {
@@ -369,7 +369,7 @@ impl TreeChooser {
     }
 
     /// Takes the load of a group's trees back.
-    pub(super) fn take_back(&mut self, group: Group, towards: DagTo<'_>, mut choices: Block<'_>) {
+    pub(super) fn take_back(&mut self, group: Group, towards: DagTo<'_>, mut choices: ChoiceBlock<'_>) {
         self.begin(group);
         for node in towards.nodes().rev() {
             let routes = self.flow[node.switch];
