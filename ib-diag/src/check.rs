@@ -57,7 +57,11 @@ impl CheckReport {
 /// Runs every check. With an `earlier` snapshot of the same subnet, error counters are judged by their growth since it,
 /// and otherwise by their totals.
 #[must_use]
-pub fn check(snapshot: &Snapshot, earlier: Option<&Snapshot>, options: &CheckOptions) -> CheckReport {
+pub fn check(
+    snapshot: &Snapshot,
+    earlier: Option<&Snapshot>,
+    options: &CheckOptions,
+) -> CheckReport {
     let mut checker = Checker::new(snapshot, options);
     identity::check(&mut checker);
     links::check(&mut checker);

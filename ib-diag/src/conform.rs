@@ -158,17 +158,18 @@ impl Default for ConformOptions {
     }
 }
 
-/// Findings of the cases of one run about the peer. Later cases skip tests that the peer cannot take.
+/// The preconditions that the peer did not meet in the cases of a run so far, with the reason. Later cases that have one
+/// of them are skipped.
 ///
-/// Every run begins with the default, which knows nothing.
+/// Every run begins with the default, which is empty.
 #[derive(Clone, Debug, Default)]
 pub struct UnmetPreconditions {
-    unmet: BTreeMap<Need, String>,
+    preconditions: BTreeMap<Precondition, String>,
 }
 
 /// A precondition of several cases that is a rule itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Need {
+enum Precondition {
     /// The manager hands over to a higher one.
     StandBy,
     /// A port keeps its M_Key.
@@ -179,7 +180,7 @@ enum Need {
     Down,
 }
 
-impl Need {
+impl Precondition {
     /// The case that tests the rule.
     const fn case(self) -> &'static str {
         match self {
@@ -194,7 +195,8 @@ impl Need {
 impl Case {
     /// Runs the case at a port of the subnet.
     ///
-    /// `findings` is that of the cases before in the same run: a case whose precondition failed there is skipped.
+    /// `unmet` is that of the cases before in the same run: a case with a precondition in it is skipped. The case adds
+    /// preconditions that it finds unmet.
     ///
     /// Cases for a subnet manager answer SMInfo as a manager of their own, so their port must announce one (IsSM).
     /// Cases for agents change ports and links, so no manager may be active that would change them back meanwhile.
@@ -206,7 +208,7 @@ impl Case {
         transport: &mut T,
         clock: &C,
         options: &ConformOptions,
-        findings: &mut UnmetPreconditions,
+        unmet: &mut UnmetPreconditions,
     ) -> Result<CaseResult, T::Error> {
         let mut wire = Over {
             transport,
@@ -214,7 +216,7 @@ impl Case {
             error: None,
         };
         let outcome =
-            Bench::new(&mut wire, *options, findings).and_then(|mut bench| (self.run)(&mut bench));
+            Bench::new(&mut wire, *options, unmet).and_then(|mut bench| (self.run)(&mut bench));
         if let Some(error) = wire.error {
             return Err(error);
         }

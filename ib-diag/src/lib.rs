@@ -41,12 +41,12 @@ mod testing;
 mod trace;
 
 pub use batch::{Batch, BatchOutcome};
-pub use check::{Check, CheckOptions, Finding, Location, CheckReport, Severity, Value, check};
+pub use check::{Check, CheckOptions, CheckReport, Finding, Location, Severity, Value, check};
 pub use collect::{Collector, CollectorConfig, CollectorEvent, CounterScope, LaneTables};
-pub use conform::{Case, CaseResult, ConformOptions, UnmetPreconditions, Subject};
+pub use conform::{Case, CaseResult, ConformOptions, Subject, UnmetPreconditions};
 pub use counters::{Counter, CounterReadings, CounterValues, Thresholds, UnreadReason};
 pub use difference::{
-    FabricDifference, EndName, LinkChange, LinkName, NodeChange, NodeName, TableChange, difference,
+    EndName, FabricDifference, LinkChange, LinkName, NodeChange, NodeName, TableChange, difference,
     table_changes,
 };
 pub use link::{LinkEnd, LinkView};

@@ -17,9 +17,9 @@ use bytes::Bytes;
 
 pub use self::request::{Request, Response};
 use crate::{
-    CallError, ClassTable, Engine, RequestFailure, FailureReason, Input, Instant, Mad, MadHeader,
-    MadMatch, MgmtClass, Rmpp, RmppConfig, RmppError, RmppEvent, RmppHeader, RmppKey, RmppType,
-    TransactionId, TransactionWindow, WindowConfig, WindowCounters,
+    CallError, ClassTable, Engine, FailureReason, Input, Instant, Mad, MadHeader, MadMatch,
+    MgmtClass, RequestFailure, Rmpp, RmppConfig, RmppError, RmppEvent, RmppHeader, RmppKey,
+    RmppType, TransactionId, TransactionWindow, WindowConfig, WindowCounters,
 };
 
 /// Time-outs and limits of a [`Client`].

@@ -104,7 +104,7 @@ pub use status::{MadStatus, SaStatus, StatusCode};
 pub use time::Instant;
 #[cfg(feature = "alloc")]
 pub use transaction::{
-    Answer, Backoff, RequestFailure, FailureReason, InFlight, MadMatch, Overflow, RequestOptions,
+    Answer, Backoff, FailureReason, InFlight, MadMatch, Overflow, RequestFailure, RequestOptions,
     TransactionWindow, WindowConfig, WindowCounters, WindowEvent, WindowFull,
 };
 pub use vendor::{Oui, SysStat};

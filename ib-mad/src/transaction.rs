@@ -20,7 +20,9 @@ use core::fmt;
 
 pub use self::{
     config::{Backoff, InFlight, Overflow, RequestOptions, WindowConfig},
-    outcome::{Answer, RequestFailure, FailureReason, MadMatch, WindowCounters, WindowEvent, WindowFull},
+    outcome::{
+        Answer, FailureReason, MadMatch, RequestFailure, WindowCounters, WindowEvent, WindowFull,
+    },
 };
 use self::{
     destination::Destinations,

@@ -17,7 +17,7 @@ use crate::{
     index::SwitchIdx,
     lid::LidMap,
     options::RouteOptions,
-    repair::{RoutesInUse, RepairError, repair},
+    repair::{RepairError, RoutesInUse, repair},
     routes::Routes,
     update::changed_lids,
     verify::{VerifyReport, verify_on},

@@ -37,4 +37,4 @@ pub use header::{SaHeader, SaMad};
 pub use matching::{ComponentSet, Record, Selector};
 pub use query::QueryError;
 pub use record::*;
-pub use response::{MultiPathQuery, Records, RecordTable, pack_multi_path, pack_table};
+pub use response::{MultiPathQuery, RecordTable, Records, pack_multi_path, pack_table};

@@ -35,7 +35,7 @@ use ib_mad::{
     Engine, Instant, Mad, MadStatus, MgmtClass, Notice, NoticeType, ProducerType, Rmpp, RmppConfig,
     RmppError, RmppEvent, SaStatus, TrapNumber, WindowConfig,
 };
-use ib_sa::{SaMad, RecordTable};
+use ib_sa::{RecordTable, SaMad};
 use ib_subnet::Subnet;
 use ib_wire::{Gid, Guid};
 

@@ -19,7 +19,7 @@ use ib_wire::{Guid, MKey, PortNum};
 
 pub use self::discovered::{Discovered, SilentPort};
 pub(crate) use self::vendor::has_vendor_speeds;
-use crate::{FabricIndex, WalkFinding, Read, ReadTarget, Subnet, Unresponsive, Walk, WalkOptions};
+use crate::{FabricIndex, Read, ReadTarget, Subnet, Unresponsive, Walk, WalkFinding, WalkOptions};
 
 /// Options of a discovery.
 #[derive(Clone, Debug)]

@@ -44,7 +44,7 @@ pub use port_summary::PortSummary;
 pub use read::{Read, ReadTarget};
 pub use route::SmpRoute;
 pub use subnet::{NodeId, PathChanges, PortAt, PortId, Subnet};
-pub use walk::{WalkFinding, Scope, Unresponsive, Walk, WalkOptions, WalkOutcome};
+pub use walk::{Scope, Unresponsive, Walk, WalkFinding, WalkOptions, WalkOutcome};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -44,15 +44,20 @@ pub struct LocalPort<T, C> {
 #[cfg(feature = "ports")]
 pub fn open(
     device: &str,
-) -> Result<LocalPort<ib_transport::AnyPort, ib_transport::MonotonicClock>, ib_transport::TransportError>
-{
+) -> Result<
+    LocalPort<ib_transport::AnyPort, ib_transport::MonotonicClock>,
+    ib_transport::TransportError,
+> {
     let options = ib_transport::PortOptions {
         device: Some(device.to_owned()),
         ..ib_transport::PortOptions::default()
     };
     let classes = ib_transport::umad::AgentClass::DIAGNOSTICS;
     let transport = ib_transport::AnyPort::open(&options, &classes)?;
-    Ok(LocalPort::new(transport, ib_transport::MonotonicClock::start()))
+    Ok(LocalPort::new(
+        transport,
+        ib_transport::MonotonicClock::start(),
+    ))
 }
 
 impl<T: MadTransport, C: Clock> LocalPort<T, C> {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ib_diag::{Case, CaseResult, ConformOptions, UnmetPreconditions, Subject};
+use ib_diag::{Case, CaseResult, ConformOptions, Subject, UnmetPreconditions};
 use ib_mad::{Method, MgmtClass, SmKey};
 use ib_transport::MonotonicClock;
 use ib_wire::{MKey, addr::number};
@@ -89,11 +89,11 @@ pub fn run(args: ConformArgs, as_json: bool) -> Result<Verdict, CliError> {
     };
     let clock = MonotonicClock::start();
     let mut port = open(&args, options.timeout)?;
-    let mut findings = UnmetPreconditions::default();
+    let mut unmet = UnmetPreconditions::default();
     let mut results = Vec::new();
     for case in cases {
         let result = case
-            .run(&mut port, &clock, &options, &mut findings)
+            .run(&mut port, &clock, &options, &mut unmet)
             .map_err(CliError::input)?;
         if !as_json {
             line(&mut out, case, &result)?;

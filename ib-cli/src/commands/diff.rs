@@ -7,7 +7,7 @@ use std::{
 };
 
 use ib_diag::{
-    Contents, FabricDifference, EndName, LinkName, NodeName, Snapshot, TableChange, difference,
+    Contents, EndName, FabricDifference, LinkName, NodeName, Snapshot, TableChange, difference,
     table_changes,
 };
 use ib_routing::{Fabric, format::ibnetdiscover};
@@ -175,7 +175,11 @@ fn document(changes: &FabricDifference, tables: &[TableChange]) -> Value {
     })
 }
 
-fn print(out: &mut impl Write, changes: &FabricDifference, tables: &[TableChange]) -> io::Result<()> {
+fn print(
+    out: &mut impl Write,
+    changes: &FabricDifference,
+    tables: &[TableChange],
+) -> io::Result<()> {
     for (sign, names) in [("-", &changes.nodes_removed), ("+", &changes.nodes_added)] {
         for name in names {
             writeln!(out, "{sign} node {} ({})", name.name, name.guid)?;

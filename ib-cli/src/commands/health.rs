@@ -8,8 +8,8 @@ use std::{
 };
 
 use ib_diag::{
-    CheckOptions, Contents, CounterScope, Finding, CheckReport, Severity, Snapshot, Thresholds, Value,
-    check,
+    CheckOptions, CheckReport, Contents, CounterScope, Finding, Severity, Snapshot, Thresholds,
+    Value, check,
 };
 use ib_mad::SmKey;
 use ib_routing::{

@@ -184,8 +184,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
         port.reopen_by(Box::new(reopen))
     });
     let epoch = epoch.duration_since(UNIX_EPOCH);
-    let mut recording =
-        PcapFile::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
+    let mut recording = PcapFile::create(args.sm.pcap.as_deref(), epoch.unwrap_or(Duration::ZERO))?;
     let mut transport = Tap::new(port, |record: &RecordedMad| recording.write(record));
     let conduct = match only_reads {
         true => Conduct::Observe,

@@ -30,7 +30,11 @@ pub(super) fn check(checker: &mut Checker<'_>) {
 }
 
 /// Compares the groups of subnet administration with those that the switches forward. Groups may share a multicast LID.
-fn compare(checker: &mut Checker<'_>, trees: &BTreeMap<Lid, MulticastTree>, records: &[McMemberRecord]) {
+fn compare(
+    checker: &mut Checker<'_>,
+    trees: &BTreeMap<Lid, MulticastTree>,
+    records: &[McMemberRecord],
+) {
     let mut groups: BTreeMap<Lid, Vec<&McMemberRecord>> = BTreeMap::new();
     for record in records {
         groups.entry(record.mlid()).or_default().push(record);

@@ -18,7 +18,7 @@ use ib_smp::{DrDirection, DrPath, NodeInfo, SmInfo, SmState, SmpDirected, SmpLid
 use ib_wire::{Lid, MKey};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::{ConformOptions, UnmetPreconditions, Need};
+use super::{ConformOptions, Precondition, UnmetPreconditions};
 use crate::{
     collect::{Collector, CollectorConfig, CollectorEvent},
     snapshot::{Contents, Snapshot},
@@ -218,8 +218,8 @@ const MAX_UNASKED: usize = 256;
 pub(super) struct Bench<'a> {
     wire: &'a mut dyn Wire,
     pub(super) options: ConformOptions,
-    /// The findings of the cases before.
-    findings: &'a mut UnmetPreconditions,
+    /// What the cases before found unmet.
+    unmet: &'a mut UnmetPreconditions,
     /// The nodes, ports and cables as they were when the case began.
     pub(super) subnet: Snapshot,
     /// The SMInfo to send when a manager reads it from this port; `None` sends no answer.
@@ -232,14 +232,14 @@ impl<'a> Bench<'a> {
     pub(super) fn new(
         wire: &'a mut dyn Wire,
         options: ConformOptions,
-        findings: &'a mut UnmetPreconditions,
+        unmet: &'a mut UnmetPreconditions,
     ) -> Result<Self, Stop> {
         let mut bench = Self {
             // The IDs of this case begin at the current time, so they differ from those of earlier cases.
             next: (wire.now().as_nanos() >> 10) as u32,
             wire,
             options,
-            findings,
+            unmet,
             subnet: Snapshot::default(),
             persona: None,
             unasked: VecDeque::new(),
@@ -299,9 +299,9 @@ impl<'a> Bench<'a> {
     }
 
     /// Skips the case if an earlier one found that the peer does not meet its precondition.
-    pub(super) fn met(&self, need: Need) -> Outcome {
-        match self.findings.unmet.get(&need) {
-            Some(why) => skip(format!("{} fails: {why}", need.case())),
+    pub(super) fn met(&self, precondition: Precondition) -> Outcome {
+        match self.unmet.preconditions.get(&precondition) {
+            Some(why) => skip(format!("{} fails: {why}", precondition.case())),
             None => Ok(()),
         }
     }
@@ -309,12 +309,12 @@ impl<'a> Bench<'a> {
     /// Judges a rule that is the precondition of other cases, which are skipped if the peer violates it.
     pub(super) fn rule<T>(
         &mut self,
-        need: Need,
+        precondition: Precondition,
         judge: impl FnOnce(&mut Self) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
         let judged = judge(self);
         if let Err(Stop::Fail(why)) = &judged {
-            self.findings.unmet.insert(need, why.clone());
+            self.unmet.preconditions.insert(precondition, why.clone());
         }
         judged
     }
@@ -322,12 +322,12 @@ impl<'a> Bench<'a> {
     /// As [`rule`](Self::rule) for a case that tests another rule: it is skipped if the peer violates this one.
     pub(super) fn needs<T>(
         &mut self,
-        need: Need,
+        precondition: Precondition,
         establish: impl FnOnce(&mut Self) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
-        self.met(need)?;
-        match self.rule(need, establish) {
-            Err(Stop::Fail(why)) => skip(format!("{} fails: {why}", need.case())),
+        self.met(precondition)?;
+        match self.rule(precondition, establish) {
+            Err(Stop::Fail(why)) => skip(format!("{} fails: {why}", precondition.case())),
             other => other,
         }
     }

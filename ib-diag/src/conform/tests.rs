@@ -10,7 +10,7 @@ use ib_sim::{Behaviour, Corruption, SharedSim};
 use ib_wire::PortNum;
 
 use self::peers::{Tampered, WithManager};
-use super::{Case, CaseResult, ConformOptions, UnmetPreconditions, Subject};
+use super::{Case, CaseResult, ConformOptions, Subject, UnmetPreconditions};
 use crate::testing::{fabric, first_host, simulated};
 
 fn agents() -> (SharedSim, PortRef) {
@@ -20,14 +20,9 @@ fn agents() -> (SharedSim, PortRef) {
 
 fn run(case: &Case, sim: &SharedSim, at: PortRef) -> CaseResult {
     let mut transport = sim.attach(at).unwrap();
-    let mut findings = UnmetPreconditions::default();
-    case.run(
-        &mut transport,
-        sim,
-        &ConformOptions::default(),
-        &mut findings,
-    )
-    .unwrap()
+    let mut unmet = UnmetPreconditions::default();
+    case.run(&mut transport, sim, &ConformOptions::default(), &mut unmet)
+        .unwrap()
 }
 
 #[test]
@@ -103,12 +98,10 @@ fn our_manager_and_administrator_keep_every_rule() {
     let mut both = WithManager::new("gen-ring-5");
     let clock = both.clock();
     let options = ConformOptions::default();
-    let mut findings = UnmetPreconditions::default();
+    let mut unmet = UnmetPreconditions::default();
     let mut bad = Vec::new();
     for case in Subject::Sm.cases().chain(Subject::Sa.cases()) {
-        let result = case
-            .run(&mut both, &clock, &options, &mut findings)
-            .unwrap();
+        let result = case.run(&mut both, &clock, &options, &mut unmet).unwrap();
         if result != CaseResult::Pass {
             bad.push((case.id, case.title, result));
         }
@@ -121,10 +114,10 @@ fn failing(subject: Subject, spoil: fn(&mut Mad)) -> Vec<&'static str> {
     let (sim, at) = agents();
     let mut transport = Tampered::new(sim.attach(at).unwrap(), spoil);
     let options = ConformOptions::default();
-    let mut findings = UnmetPreconditions::default();
+    let mut unmet = UnmetPreconditions::default();
     let failed = subject.cases().filter(|case| {
         let result = case
-            .run(&mut transport, &sim, &options, &mut findings)
+            .run(&mut transport, &sim, &options, &mut unmet)
             .unwrap();
         matches!(result, CaseResult::Fail(_))
     });
@@ -137,11 +130,11 @@ fn failing_with_manager(ids: &[&str], spoil: fn(&mut Mad)) -> Vec<&'static str> 
     let clock = both.clock();
     let mut transport = Tampered::new(both, spoil);
     let options = ConformOptions::default();
-    let mut findings = UnmetPreconditions::default();
+    let mut unmet = UnmetPreconditions::default();
     let cases = Subject::Sm.cases().chain(Subject::Sa.cases());
     let failed = cases.filter(|case| ids.contains(&case.id)).filter(|case| {
         let result = case
-            .run(&mut transport, &clock, &options, &mut findings)
+            .run(&mut transport, &clock, &options, &mut unmet)
             .unwrap();
         matches!(result, CaseResult::Fail(_))
     });
@@ -182,11 +175,11 @@ fn a_port_that_keeps_no_m_key_fails_one_case_and_skips_those_of_protection() {
             mad.bytes[64..72].fill(0);
         }
     });
-    let (options, mut findings) = (ConformOptions::default(), UnmetPreconditions::default());
+    let (options, mut unmet) = (ConformOptions::default(), UnmetPreconditions::default());
     for case in Subject::Sma.cases() {
         let number: u16 = case.id[4..].parse().unwrap();
         if (330..=350).contains(&number) && number != 341 {
-            let result = case.run(&mut transport, &sim, &options, &mut findings);
+            let result = case.run(&mut transport, &sim, &options, &mut unmet);
             match (number, result.unwrap()) {
                 (330, CaseResult::Fail(_)) => {}
                 (_, CaseResult::Skip(why)) => assert!(why.starts_with("sma-330 fails"), "{why}"),
@@ -207,12 +200,12 @@ fn the_patience_for_a_manager_that_does_not_stand_by_is_spent_once() {
             mad.bytes[64 + 20] = mad.bytes[64 + 20] & 0xf0 | 3;
         }
     });
-    let (options, mut findings) = (ConformOptions::default(), UnmetPreconditions::default());
+    let (options, mut unmet) = (ConformOptions::default(), UnmetPreconditions::default());
     let begin = clock.now();
     for case in Subject::Sm.cases() {
         let number: u16 = case.id[3..].parse().unwrap();
         if (151..=168).contains(&number) {
-            let result = case.run(&mut transport, &clock, &options, &mut findings);
+            let result = case.run(&mut transport, &clock, &options, &mut unmet);
             match (number, result.unwrap()) {
                 (151, CaseResult::Fail(_)) => {}
                 (_, CaseResult::Skip(why)) => assert!(why.starts_with("sm-151 fails"), "{why}"),

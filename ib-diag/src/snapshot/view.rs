@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, vec::Vec};
 
 use ib_routing::{
     Fabric, FabricBuilder, LidMap, NewNode, PortPairs, PortRef, Routes, SlTable, VlMap, engine,
-    mcast::{PortSet, MulticastTree},
+    mcast::{MulticastTree, PortSet},
 };
 use ib_smp::{LinearForwardingTable, MulticastForwardingTable};
 use ib_subnet::active_speed;

@@ -11,7 +11,7 @@ use super::{validate::Clusters, view::ClusterView};
 use crate::{
     fabric::{Fabric, PortRef},
     index::{NodeIdx, SwitchIdx},
-    mcast::{PortSet, MulticastTree, MulticastTrees},
+    mcast::{MulticastTree, MulticastTrees, PortSet},
 };
 
 impl ClusterView {

@@ -7,7 +7,7 @@ use core::fmt::Write;
 
 use crate::{
     fabric::{Fabric, NodeType},
-    layout::{Labels, FabricLayout},
+    layout::{FabricLayout, Labels},
 };
 
 /// Writes an undirected graph: switches as boxes, all else as ellipses, a line per cable.

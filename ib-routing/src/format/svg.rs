@@ -8,7 +8,7 @@ use core::fmt::Write;
 use crate::{
     fabric::{Fabric, Node, PortRef},
     index::NodeIdx,
-    layout::{Labels, FabricLayout},
+    layout::{FabricLayout, Labels},
 };
 
 /// Characters of a name that fit into a box.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Hosts, FabricLayout, Point, Shape, grid::Grid};
+use super::{FabricLayout, Hosts, Point, Shape, grid::Grid};
 use crate::{
     fabric::Fabric,
     index::{IdxVec, NodeIdx, SwitchIdx},

@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use ib_wire::{Guid, Lid, PortNum, Sl};
 
-use super::Installed;
+use super::RoutesInUse;
 use crate::{
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},

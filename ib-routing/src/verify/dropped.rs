@@ -3,7 +3,7 @@
 use ib_wire::{Lid, Vl};
 
 use super::{
-    Context, RouteFailure, RouteEnd,
+    Context, RouteEnd, RouteFailure,
     walk::{LOOP, NO_CHANNEL, Target, Walk, entry_port},
 };
 use crate::{

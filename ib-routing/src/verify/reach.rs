@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ib_wire::Lid;
 
 use super::{
-    Context, RouteFailure, LinkLoad, RouteEnd, VerifyReport,
+    Context, LinkLoad, RouteEnd, RouteFailure, VerifyReport,
     dropped::Dropped,
     square_root,
     walk::{DEAD, LOOP, NO_CHANNEL, PortTable, Target, Walk},

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use ib_wire::{Guid, Lid, PortNum, Vl};
 
-use super::{VerifySummary, Loss, Outcome, cut_off, fail};
+use super::{Loss, Outcome, VerifySummary, cut_off, fail};
 use crate::{
     algo::{
         channel_graph::DependencyLayout,

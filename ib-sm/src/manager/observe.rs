@@ -5,7 +5,7 @@ use alloc::{collections::BTreeSet, sync::Arc};
 use ib_mad::Instant;
 use ib_routing::RouteError;
 use ib_smp::{PortInfo, PortState, SmInfo, SmState};
-use ib_subnet::{WalkFinding, NodeId, PortId, ReadTarget, Scope, Walk, WalkOptions, WalkOutcome};
+use ib_subnet::{NodeId, PortId, ReadTarget, Scope, Walk, WalkFinding, WalkOptions, WalkOutcome};
 use ib_wire::Lid;
 
 use super::{Mode, Purpose, SubnetManager, later};

@@ -14,7 +14,7 @@ use ib_routing::{
     VerifyReport,
     engine::{self, chain},
     format,
-    repair::{RoutesInUse, RepairError, has_grown, try_repair},
+    repair::{RepairError, RoutesInUse, has_grown, try_repair},
     update::difference,
     verify,
     verify::{Defect, PathCounts, Permission, Verdict},
@@ -164,7 +164,7 @@ impl RoutingTask {
         if difference(fabric, lids, in_place, own).entries == 0 {
             return None;
         }
-        let before = Before {
+        let before = RoutesInUse {
             fabric,
             lids,
             routes: in_place,
@@ -218,7 +218,7 @@ impl RoutingTask {
     /// Verifies routes that may be a repair of those in force: by the path counts of these where it has them, so that
     /// only what the repair changed is followed. The counts of the new routes come with the report then.
     pub(crate) fn verify_repair(&self, routes: &Routes) -> (VerifyReport, Option<Arc<PathCounts>>) {
-        let now = Before {
+        let now = RoutesInUse {
             fabric: self.topology.fabric(),
             lids: self.topology.lids(),
             routes,
@@ -283,7 +283,7 @@ fn shared(mut routes: Routes) -> Arc<Routes> {
 }
 
 /// Whether there is a port that the routes do not reach, or a cable between switches is gone.
-fn loses(before: Before<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
+fn loses(before: RoutesInUse<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
     let place = |fabric: &Fabric, end: &Destination| {
         let switch = end.switch.map(|switch| fabric.switch_guid(switch));
         (end.guid, end.range, switch, end.exit)

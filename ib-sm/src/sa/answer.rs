@@ -1,7 +1,7 @@
 //! The answer to a request: one record, a table, or a status (IBA vol. 1, 15.4.4).
 
 use ib_mad::{Mad, MadAddress, MadStatus, Method, SaStatus};
-use ib_sa::{Record, SaMad, Table, pack_table};
+use ib_sa::{Record, RecordTable, SaMad, pack_table};
 use ib_wire::QKey;
 
 /// The answer to a valid request.
@@ -13,7 +13,7 @@ pub(super) enum SaResponse {
     /// One record, in one datagram.
     Single(SaMad),
     /// Any number of records, sent in segments.
-    Table(Table),
+    Table(RecordTable),
     /// A table that is made in parts, each with the records of this many nodes.
     InParts(usize),
 }

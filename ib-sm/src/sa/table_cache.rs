@@ -8,7 +8,7 @@ use alloc::{collections::VecDeque, vec::Vec};
 use ib_mad::{Attribute as _, AttributeId, Method};
 use ib_sa::{
     LinearForwardingTableRecord, LinkRecord, MulticastForwardingTableRecord, NodeRecord,
-    PKeyTableRecord, PortInfoRecord, SlToVlMappingTableRecord, SwitchInfoRecord, Table,
+    PKeyTableRecord, PortInfoRecord, RecordTable, SlToVlMappingTableRecord, SwitchInfoRecord,
     VlArbitrationTableRecord,
 };
 use ib_subnet::PortId;
@@ -92,21 +92,21 @@ impl Access {
 /// The tables that are kept, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct TableCache {
-    tables: VecDeque<(TableKey, Table)>,
+    tables: VecDeque<(TableKey, RecordTable)>,
     /// Bytes of all tables together.
     bytes: usize,
 }
 
 impl TableCache {
     /// The table with this key.
-    pub(super) fn get(&self, key: &TableKey) -> Option<Table> {
+    pub(super) fn get(&self, key: &TableKey) -> Option<RecordTable> {
         let mut tables = self.tables.iter();
         let found = tables.find(|(kept, _)| kept == key);
         found.map(|(_, table)| table.clone())
     }
 
     /// Keeps a table. Tables of other versions of the subnet, and the oldest ones where room is short, are dropped.
-    pub(super) fn insert(&mut self, key: TableKey, table: Table) {
+    pub(super) fn insert(&mut self, key: TableKey, table: RecordTable) {
         let obsolete = |kept: &TableKey| kept.version != key.version || *kept == key;
         self.tables.retain(|(kept, _)| !obsolete(kept));
         self.bytes = self.tables.iter().map(|(_, table)| table.data.len()).sum();
@@ -139,8 +139,8 @@ mod tests {
         }
     }
 
-    fn table(len: usize) -> Table {
-        Table {
+    fn table(len: usize) -> RecordTable {
+        RecordTable {
             attribute_offset: 14,
             data: vec![0; len].into(),
         }

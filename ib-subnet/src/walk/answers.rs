@@ -6,7 +6,7 @@ use ib_smp::{
     SmInfo, SmpDirected, SwitchInfo,
 };
 
-use super::{WalkFinding, Scope, Unresponsive, Walk};
+use super::{Scope, Unresponsive, Walk, WalkFinding};
 use crate::{Block, Read, ReadTarget, Subnet, route::Reach};
 
 impl Walk {
@@ -65,12 +65,13 @@ impl Walk {
             ReadTarget::OwnNode => subnet.note_own_failure(),
         }
         let reach = reach_asked(subnet, read.target).unwrap_or_default();
-        self.findings.push_back(WalkFinding::Unresponsive(Unresponsive {
-            path: reach.path,
-            at: read.target.port().map(|port| subnet.port_at(port)),
-            neighbor,
-            attribute_id: read.attribute,
-        }));
+        self.findings
+            .push_back(WalkFinding::Unresponsive(Unresponsive {
+                path: reach.path,
+                at: read.target.port().map(|port| subnet.port_at(port)),
+                neighbor,
+                attribute_id: read.attribute,
+            }));
     }
 
     fn take_in(&mut self, subnet: &mut Subnet, read: Read, smp: &SmpDirected) -> bool {

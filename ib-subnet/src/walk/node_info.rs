@@ -4,7 +4,7 @@ use ib_mad::Attribute;
 use ib_smp::{NodeDescription, NodeInfo, NodeType, PortInfo, PortState};
 use ib_wire::{Guid, PortNum};
 
-use super::{WalkFinding, Scope, Walk, answers::reach_asked};
+use super::{Scope, Walk, WalkFinding, answers::reach_asked};
 use crate::{NodeId, PortId, Read, ReadTarget, Subnet, route::Reach};
 
 impl Walk {

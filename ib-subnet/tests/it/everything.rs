@@ -6,7 +6,7 @@ use ib_smp::{
     CapabilityMask, LinearForwardingTable, MlnxExtPortInfo, NodeDescription, NodeInfo, NodeType,
     PKeyModifier, PartitionKeyTable, PortInfo, PortState, SmInfo, SwitchInfo,
 };
-use ib_subnet::{WalkFinding, PortId, ReadTarget, Scope, Subnet, Unresponsive, Walk, WalkOptions};
+use ib_subnet::{PortId, ReadTarget, Scope, Subnet, Unresponsive, Walk, WalkFinding, WalkOptions};
 use ib_testkit::fabrics::fabric;
 use ib_wire::{Guid, Lid, PKey, PortNum};
 
@@ -289,7 +289,9 @@ fn a_silent_neighbour_is_known_by_the_port_before_it() {
         attribute_id: NodeInfo::ID,
     };
     assert!(
-        walked.findings.contains(&WalkFinding::Unresponsive(expected)),
+        walked
+            .findings
+            .contains(&WalkFinding::Unresponsive(expected)),
         "{last:?}"
     );
     assert!(lab.record("t1", 4).is_neighbor_silent());

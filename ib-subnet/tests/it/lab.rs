@@ -7,7 +7,8 @@ use ib_routing::{Fabric, PortRef};
 use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
 use ib_smp::{PortInfo, PortState, SmpDirected};
 use ib_subnet::{
-    WalkFinding, NodeId, PortId, Read, ReadTarget, Subnet, SubnetPort, Walk, WalkOptions, WalkOutcome,
+    NodeId, PortId, Read, ReadTarget, Subnet, SubnetPort, Walk, WalkFinding, WalkOptions,
+    WalkOutcome,
 };
 use ib_testkit::fabrics::fabric;
 use ib_transport::{Clock, MadTransport, Received};

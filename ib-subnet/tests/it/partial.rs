@@ -6,7 +6,7 @@ use ib_smp::{
     LinearForwardingTable, NodeDescription, NodeInfo, NodeType, PortInfo, PortPhysicalState,
     PortState, SmInfo, SmpDirected, SwitchInfo,
 };
-use ib_subnet::{WalkFinding, PortId, Read, ReadTarget, Walk, WalkOptions};
+use ib_subnet::{PortId, Read, ReadTarget, Walk, WalkFinding, WalkOptions};
 use ib_testkit::fabrics::fabric;
 use ib_wire::{Guid, Lid, PortNum};
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ib_mad::Attribute;
 use ib_sim::SimOptions;
 use ib_smp::{NodeInfo, PortInfo, SwitchInfo};
-use ib_subnet::{WalkFinding, PortId, ReadTarget};
+use ib_subnet::{PortId, ReadTarget, WalkFinding};
 use ib_testkit::fabrics::parse;
 use ib_wire::{Lid, PortNum};
 

@@ -21,7 +21,7 @@ use ib_mad::{
 };
 use ib_transport::{
     Clock, MadTransport, MonotonicClock, Received, TransportError, receive,
-    umad::{AgentClass, UmadMessage, PortSelector, RmppSide, UmadOptions, UmadPort, devices},
+    umad::{AgentClass, PortSelector, RmppSide, UmadMessage, UmadOptions, UmadPort, devices},
 };
 use ib_wire::{Lid, Sl};
 

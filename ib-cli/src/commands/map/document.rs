@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ib_diag::{Finding, CheckReport, Snapshot, SnapshotNode};
+use ib_diag::{CheckReport, Finding, Snapshot, SnapshotNode};
 use ib_routing::{
-    ChannelIdx, Fabric, FabricLayout, LidMap, NodeIdx, PortRef, Routes, VerifyReport, layout::Labels,
+    ChannelIdx, Fabric, FabricLayout, LidMap, NodeIdx, PortRef, Routes, VerifyReport,
+    layout::Labels,
 };
 use ib_sm::InstalledRoutes;
 use serde::Serialize;

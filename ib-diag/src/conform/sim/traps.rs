@@ -10,7 +10,7 @@ use ib_smp::{CapabilityMask, MKeyProtect, SmpLidRouted};
 use ib_wire::{Lid, MKey};
 
 use crate::conform::{
-    Case, Need,
+    Case, Precondition,
     bench::{Bench, Outcome, Stop, attribute, ensure, fail, skip},
     case,
     ports::{PortAt, TEST_KEY, settable},
@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case] = &[
         "A change of a link's state makes the switch send trap 128",
         TRAPS,
         |bench| {
-            let sent = |bench: &mut Bench<'_>| bench.rule(Need::LinkTrap, link_trap);
+            let sent = |bench: &mut Bench<'_>| bench.rule(Precondition::LinkTrap, link_trap);
             trapped_by(bench, sent, |_, _| Ok(()))
         },
     ),
@@ -161,7 +161,7 @@ pub(super) const CASES: &[Case] = &[
                     .set_m_key(TEST_KEY)
                     .set_m_key_protect_bits(MKeyProtect::GET_CLOSED)
                     .set_master_sm_lid(own);
-                bench.needs(Need::MKey, |bench| {
+                bench.needs(Precondition::MKey, |bench| {
                     let answer = bench.put(&at.path, at.modifier, &wanted)?;
                     ensure!(
                         answer.m_key() == TEST_KEY,
@@ -195,8 +195,12 @@ struct Trap {
 
 /// Makes our port the destination of the switch's traps, takes a link down, and judges the trap.
 fn trapped(bench: &mut Bench<'_>, judge: fn(&mut Bench<'_>, &Trap) -> Outcome) -> Outcome {
-    bench.met(Need::LinkTrap)?;
-    trapped_by(bench, |bench| bench.needs(Need::LinkTrap, link_trap), judge)
+    bench.met(Precondition::LinkTrap)?;
+    trapped_by(
+        bench,
+        |bench| bench.needs(Precondition::LinkTrap, link_trap),
+        judge,
+    )
 }
 
 /// Waits for trap 128.

@@ -10,7 +10,7 @@ use ib_smp::{DrPath, SmControl, SmInfo, SmState};
 
 use super::election::{order, own_info, peer};
 use crate::conform::{
-    Case, Need,
+    Case, Precondition,
     bench::{Bench, Outcome, Stop, attribute, ensure, fail, status},
     case,
 };
@@ -25,7 +25,7 @@ pub(super) const CASES: &[Case] = &[
         ELECTION,
         |bench| {
             let path = play_a_higher_master(bench)?;
-            let outcome = bench.rule(Need::StandBy, |bench| hands_over(bench, &path));
+            let outcome = bench.rule(Precondition::StandBy, |bench| hands_over(bench, &path));
             let back = give_back(bench, &path);
             outcome.and(back)
         },
@@ -284,10 +284,10 @@ fn standing_by(
     bench: &mut Bench<'_>,
     body: impl FnOnce(&mut Bench<'_>, &DrPath) -> Outcome,
 ) -> Outcome {
-    bench.met(Need::StandBy)?;
+    bench.met(Precondition::StandBy)?;
     let path = play_a_higher_master(bench)?;
     let outcome = bench
-        .needs(Need::StandBy, |bench| hands_over(bench, &path))
+        .needs(Precondition::StandBy, |bench| hands_over(bench, &path))
         .and_then(|()| body(bench, &path));
     let back = give_back(bench, &path);
     outcome.and(back)

@@ -6,7 +6,7 @@ use ib_smp::{PortInfo, PortPhysicalState, PortState};
 
 use super::subnet::master;
 use crate::conform::{
-    Case, Need,
+    Case, Precondition,
     bench::{Bench, Outcome, ensure, fail},
     case,
     ports::{Edge, settable},
@@ -98,7 +98,9 @@ pub(super) const CASES: &[Case] = &[
             master(bench)?;
             let edge = bench.edge()?;
             // Last of all: a peer that never trains a port again has one link less from here on.
-            bench.needs(Need::Down, |bench| bench.bring_to(edge, PortState::DOWN))?;
+            bench.needs(Precondition::Down, |bench| {
+                bench.bring_to(edge, PortState::DOWN)
+            })?;
             let mut wanted = settable(&bench.port_info(edge.switch)?);
             wanted.set_port_physical_state(PortPhysicalState::POLLING);
             bench.put(&edge.switch.path, edge.switch.modifier, &wanted)?;

@@ -7,7 +7,7 @@ use ib_smp::{MKeyProtect, NodeInfo, PortInfo};
 use ib_wire::MKey;
 
 use crate::conform::{
-    Case, Need,
+    Case, Precondition,
     bench::{Bench, Outcome, Stop, attribute, ensure, fail, skip},
     case,
     ports::{PortAt, TEST_KEY, settable},
@@ -25,7 +25,7 @@ pub(super) const CASES: &[Case] = &[
         |bench| {
             let at = bench.edge()?.ca;
             bench.with_port(at, |bench, before| {
-                bench.rule(Need::MKey, |bench| guard(bench, at, before, 0, 0))
+                bench.rule(Precondition::MKey, |bench| guard(bench, at, before, 0, 0))
             })
         },
     ),
@@ -349,7 +349,9 @@ fn guarded_port(
     protect: u8,
     lease: u16,
 ) -> Outcome {
-    bench.needs(Need::MKey, |bench| guard(bench, at, before, protect, lease))
+    bench.needs(Precondition::MKey, |bench| {
+        guard(bench, at, before, protect, lease)
+    })
 }
 
 fn guard(bench: &mut Bench<'_>, at: PortAt, before: &PortInfo, protect: u8, lease: u16) -> Outcome {

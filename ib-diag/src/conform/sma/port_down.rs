@@ -6,7 +6,7 @@
 use ib_smp::{PortPhysicalState, PortState};
 
 use super::port_state::{PHYSICAL, STATE, carried_out, refused, stays};
-use crate::conform::{Case, Need, bench::ensure, case};
+use crate::conform::{Case, Precondition, bench::ensure, case};
 
 pub(super) const CASES: &[Case] = &[
     case(
@@ -15,7 +15,9 @@ pub(super) const CASES: &[Case] = &[
         PHYSICAL,
         |bench| {
             bench.with_link(|bench, edge| {
-                bench.rule(Need::Down, |bench| bench.bring_to(edge, PortState::DOWN))
+                bench.rule(Precondition::Down, |bench| {
+                    bench.bring_to(edge, PortState::DOWN)
+                })
             })
         },
     ),
@@ -66,9 +68,11 @@ pub(super) const CASES: &[Case] = &[
         "Disabled takes the link down, and Polling brings it back to Initialize",
         PHYSICAL,
         |bench| {
-            bench.met(Need::Down)?;
+            bench.met(Precondition::Down)?;
             bench.with_link(|bench, edge| {
-                bench.needs(Need::Down, |bench| bench.bring_to(edge, PortState::DOWN))?;
+                bench.needs(Precondition::Down, |bench| {
+                    bench.bring_to(edge, PortState::DOWN)
+                })?;
                 let physical = bench.port_info(edge.switch)?.port_physical_state();
                 ensure!(
                     physical == PortPhysicalState::DISABLED,
@@ -83,9 +87,11 @@ pub(super) const CASES: &[Case] = &[
         "SMPs do not pass a port that is Down",
         STATE,
         |bench| {
-            bench.met(Need::Down)?;
+            bench.met(Precondition::Down)?;
             bench.with_link(|bench, edge| {
-                bench.needs(Need::Down, |bench| bench.bring_to(edge, PortState::DOWN))?;
+                bench.needs(Precondition::Down, |bench| {
+                    bench.bring_to(edge, PortState::DOWN)
+                })?;
                 let smp = bench.smp(
                     ib_mad::Method::GET,
                     <ib_smp::NodeInfo as ib_mad::Attribute>::ID,

@@ -7,7 +7,7 @@ use ib_mad::MadStatus;
 use ib_smp::{PortInfo, PortPhysicalState, PortState};
 
 use crate::conform::{
-    Case, Need,
+    Case, Precondition,
     bench::{Bench, Outcome, ensure},
     case,
     ports::settable,
@@ -222,11 +222,13 @@ fn step(
     judge: fn(MadStatus) -> Outcome,
 ) -> Outcome {
     if now == PortState::DOWN {
-        bench.met(Need::Down)?;
+        bench.met(Precondition::Down)?;
     }
     bench.with_link(|bench, edge| {
         match now {
-            PortState::DOWN => bench.needs(Need::Down, |bench| bench.bring_to(edge, now))?,
+            PortState::DOWN => {
+                bench.needs(Precondition::Down, |bench| bench.bring_to(edge, now))?
+            }
             _ => bench.bring_to(edge, now)?,
         }
         let (status, _) = bench.set_state(edge.switch, wanted)?;

@@ -232,7 +232,12 @@ impl TreeChooser {
 
     /// Chooses the trees of a group: the farthest switches first, each by the load along the lightest path
     /// behind a next hop and by the routes of the same tree that pass it already.
-    pub(super) fn choose(&mut self, group: Group, towards: DagTo<'_>, mut choices: ChoiceBlock<'_>) {
+    pub(super) fn choose(
+        &mut self,
+        group: Group,
+        towards: DagTo<'_>,
+        mut choices: ChoiceBlock<'_>,
+    ) {
         self.begin(group);
         self.weight[group.target] = 0;
         for node in towards.nodes() {
@@ -369,7 +374,12 @@ impl TreeChooser {
     }
 
     /// Takes the load of a group's trees back.
-    pub(super) fn take_back(&mut self, group: Group, towards: DagTo<'_>, mut choices: ChoiceBlock<'_>) {
+    pub(super) fn take_back(
+        &mut self,
+        group: Group,
+        towards: DagTo<'_>,
+        mut choices: ChoiceBlock<'_>,
+    ) {
         self.begin(group);
         for node in towards.nodes().rev() {
             let routes = self.flow[node.switch];
