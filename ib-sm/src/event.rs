@@ -11,9 +11,9 @@ use alloc::{boxed::Box, vec::Vec};
 use core::{fmt, time::Duration};
 
 use ib_mad::{AttributeId, Instant, MadStatus, NoticeSm};
-use ib_routing::verify::Defect;
+use ib_routing::{Fabric, LidMap, NodeType, verify::Defect};
 use ib_smp::{PortState, SmState};
-use ib_subnet::PortAt;
+use ib_subnet::{PortAt, Unresponsive};
 use ib_wire::{Gid, Guid, Lid};
 
 pub use self::text::EventSeverity;
@@ -268,18 +268,6 @@ pub enum Event {
     SweepFailed(Box<Summary>),
 }
 
-/// A request that was not answered, and the port for which it was meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unresponsive {
-    /// The port that was asked; for an unknown node, the known port at the other end of its cable. `None`: the
-    /// manager's own port.
-    pub at: Option<PortAt>,
-    /// Whether the request was for the unknown node at the other end of the link of `at`, not for `at` itself.
-    pub neighbor: bool,
-    /// The attribute that was requested.
-    pub attribute_id: AttributeId,
-}
-
 /// Why the manager did not make a port Active although its link is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -392,6 +380,7 @@ pub struct Summary {
 
 /// Numbers of nodes, links and LIDs of a subnet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FabricCounts {
     /// Switches.
     pub switches: usize,
@@ -403,6 +392,20 @@ pub struct FabricCounts {
     pub links: usize,
     /// LIDs in use; a port with an LMC has several.
     pub lids: usize,
+}
+
+impl FabricCounts {
+    /// The contents of a fabric whose ports have these LIDs.
+    #[must_use]
+    pub fn new(fabric: &Fabric, lids: &LidMap) -> Self {
+        Self {
+            switches: fabric.count(NodeType::SWITCH),
+            cas: fabric.count(NodeType::CA),
+            routers: fabric.count(NodeType::ROUTER),
+            links: fabric.num_links(),
+            lids: lids.num_lids(),
+        }
+    }
 }
 
 /// Duration of each phase of a sweep.
@@ -433,6 +436,7 @@ impl PhaseTimes {
 
 /// Datagrams that a manager sent and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct MadCounts {
     /// Datagrams sent, repetitions included.
     pub sent: u64,
@@ -457,6 +461,7 @@ impl MadCounts {
 
 /// Ports whose link is up; ports 0 of switches are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PortCounts {
     /// Ports in state Active.
     pub active: usize,

@@ -48,9 +48,9 @@ pub use config::{
 pub use congestion::{CongestionEvent, CongestionManager};
 pub use event::{
     Event, EventSeverity, FabricCounts, MadCounts, NotActive, NotKept, Phase, PhaseTimes,
-    PortCounts, Summary, SweepCause, SweepKind, Unresponsive,
+    PortCounts, Summary, SweepCause, SweepKind,
 };
-pub use ib_subnet::PortAt;
+pub use ib_subnet::{PortAt, Unresponsive};
 pub use manager::{Conduct, InvariantError, SubnetManager};
 pub use partition::{
     GroupOptions, MemberKind, Membership, Partition, Partitions, RankedMembership,

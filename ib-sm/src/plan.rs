@@ -6,8 +6,8 @@
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use ib_routing::{
-    Fabric, LidMap, NodeType, PortRef, Routes, SwitchIdx, VerifyReport, cluster::ClusterView,
-    mcast::PortSet, repair, verify::PathCounts,
+    Fabric, LidMap, PortRef, Routes, SwitchIdx, VerifyReport, cluster::ClusterView, mcast::PortSet,
+    repair, verify::PathCounts,
 };
 use ib_subnet::{FabricIndex, NodeId, PortId};
 use ib_wire::{Guid, Lid, PortNum};
@@ -96,14 +96,7 @@ impl Topology {
 
     /// Numbers of nodes, links and LIDs that the manager configures.
     pub(crate) fn counts(&self) -> FabricCounts {
-        let fabric = self.index.fabric();
-        FabricCounts {
-            switches: fabric.count(NodeType::SWITCH),
-            cas: fabric.count(NodeType::CA),
-            routers: fabric.count(NodeType::ROUTER),
-            links: fabric.num_links(),
-            lids: self.own_lids().num_lids(),
-        }
+        FabricCounts::new(self.index.fabric(), self.own_lids())
     }
 
     pub(crate) const fn lids(&self) -> &LidMap {

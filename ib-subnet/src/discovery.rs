@@ -207,7 +207,7 @@ impl Discovery {
                 },
                 None => return,
             },
-            WalkFinding::Unresponsive(device) => self.list(device.path, known_guid(&device)),
+            WalkFinding::Unresponsive { device, path } => self.list(path, known_guid(&device)),
             WalkFinding::Refused { at, .. } => {
                 let known = at.and_then(|at| self.subnet.find(at.node_guid));
                 let Some(node) = known.filter(|&id| self.subnet.set_silent(id)) else {

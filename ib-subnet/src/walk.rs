@@ -88,7 +88,12 @@ pub enum WalkFinding {
     /// A node answered that was not in the subnet.
     NodeFound(NodeId),
     /// A device left a request unanswered, all repetitions included.
-    Unresponsive(Unresponsive),
+    Unresponsive {
+        /// The device and the request.
+        device: Unresponsive,
+        /// The directed route of the request, without a LID-routed part before it.
+        path: DrPath,
+    },
     /// Two nodes answer with one GUID, or a cable was moved during the walk.
     DuplicateGuid {
         /// Node GUID that both nodes have.
@@ -140,11 +145,9 @@ pub enum WalkFinding {
     },
 }
 
-/// A device that did not answer.
+/// A device that did not answer a request of the manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unresponsive {
-    /// The directed route of the unanswered request, without a LID-routed part before it.
-    pub path: DrPath,
     /// The port that was asked; for an unknown node, the known port at the other end of its cable. `None`: the
     /// own node.
     pub at: Option<PortAt>,

@@ -8,6 +8,7 @@ use std::{
 };
 
 use ib_routing::{ChannelIdx, Fabric, LidMap, NodeType, VerifyReport, verify::Defect};
+use ib_sm::{FabricCounts, MadCounts, PortCounts};
 use ib_wire::{Guid, PortNum, Vl};
 use serde::Serialize;
 
@@ -42,41 +43,12 @@ pub struct Report {
     errors: Vec<String>,
 }
 
-/// Numbers of things in a fabric.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct FabricCounts {
-    pub switches: usize,
-    pub cas: usize,
-    pub routers: usize,
-    pub links: usize,
-    /// LIDs in use; with an LMC a port has several.
-    pub lids: usize,
-}
-
 /// Numbers of nodes by type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NodeCounts {
     pub switches: usize,
     pub cas: usize,
     pub routers: usize,
-}
-
-/// Management datagrams of a manager's last sweep.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct MadCounts {
-    pub sent: u64,
-    pub received: u64,
-    /// Those of `sent` that repeat a request.
-    pub retried: u64,
-    /// Requests without a response, all repetitions included.
-    pub timed_out: u64,
-}
-
-/// Ports with a link, by their state.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct PortCounts {
-    pub active: usize,
-    pub not_active: usize,
 }
 
 /// Wall time of each phase, in seconds.
@@ -166,11 +138,11 @@ impl Report {
         let nothing = VerifyReport::default();
         let routes = RoutesReport::new(fabric, verified.unwrap_or(&nothing));
         let mut report = Self {
-            fabric: summary.fabric.into(),
+            fabric: summary.fabric,
             engine: summary.engine,
             seconds,
-            mads: summary.mads.into(),
-            ports: summary.ports.into(),
+            mads: summary.mads,
+            ports: summary.ports,
             routes,
             missing: None,
             changes: None,
@@ -309,51 +281,6 @@ impl CycleLink {
             to: fabric.switch_guid(channel.to),
             to_port,
             vl: vl.bits(),
-        }
-    }
-}
-
-impl FabricCounts {
-    /// The contents of a fabric whose ports have these LIDs.
-    pub fn new(fabric: &Fabric, lids: &LidMap) -> Self {
-        Self {
-            switches: fabric.num_switches(),
-            cas: fabric.count(NodeType::CA),
-            routers: fabric.count(NodeType::ROUTER),
-            links: fabric.num_links(),
-            lids: lids.num_lids(),
-        }
-    }
-}
-
-impl From<ib_sm::FabricCounts> for FabricCounts {
-    fn from(counts: ib_sm::FabricCounts) -> Self {
-        Self {
-            switches: counts.switches,
-            cas: counts.cas,
-            routers: counts.routers,
-            links: counts.links,
-            lids: counts.lids,
-        }
-    }
-}
-
-impl From<ib_sm::MadCounts> for MadCounts {
-    fn from(counts: ib_sm::MadCounts) -> Self {
-        Self {
-            sent: counts.sent,
-            received: counts.received,
-            retried: counts.retried,
-            timed_out: counts.timed_out,
-        }
-    }
-}
-
-impl From<ib_sm::PortCounts> for PortCounts {
-    fn from(counts: ib_sm::PortCounts) -> Self {
-        Self {
-            active: counts.active,
-            not_active: counts.not_active,
         }
     }
 }

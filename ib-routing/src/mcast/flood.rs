@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::Tree;
+use super::MulticastTree;
 use crate::fabric::{Fabric, PortRef};
 
 /// Floods a packet into the tree at a member and returns who else gets it, each time it does.

@@ -20,7 +20,7 @@ const NOW: Instant = Instant::ZERO;
 /// The administrator's answer.
 enum Served {
     Single(Box<SaMad>),
-    Table(MadStatus, Table),
+    Table(MadStatus, RecordTable),
 }
 
 fn single(response: SaMad) -> Served {

@@ -132,7 +132,7 @@ impl fmt::Display for Event {
             Self::PhaseStarted(phase) => write!(f, "phase {phase} started"),
             Self::NodeAppeared { node_guid } => write!(f, "node {node_guid} appeared"),
             Self::NodeVanished { node_guid } => write!(f, "node {node_guid} is no longer reached"),
-            Self::Unresponsive(unresponsive) => unresponsive.fmt(f),
+            Self::Unresponsive(device) => NoAnswer(device).fmt(f),
             Self::DuplicateGuid {
                 node_guid,
                 found_via,
@@ -341,12 +341,20 @@ impl fmt::Display for Event {
     }
 }
 
-impl fmt::Display for Unresponsive {
+/// The text of an event about a device that did not answer.
+struct NoAnswer<'a>(&'a Unresponsive);
+
+impl fmt::Display for NoAnswer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = Near(&self.at);
-        match (self.neighbor, self.at) {
+        let device = self.0;
+        let at = Near(&device.at);
+        match (device.neighbor, device.at) {
             (true, Some(_)) => write!(f, "no answer from the node at the other end of {at}"),
-            _ => write!(f, "no answer from {at} to Get({})", Name(self.attribute_id)),
+            _ => write!(
+                f,
+                "no answer from {at} to Get({})",
+                Name(device.attribute_id)
+            ),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{Mode, Purpose, SubnetManager, later};
 use crate::{
     decision::Question,
     election::{ElectionAction, ElectionInput},
-    event::{Event, Phase, SweepCause, SweepKind, Unresponsive},
+    event::{Event, Phase, SweepCause, SweepKind},
     policy::{Situation, lids::Assignment},
     reconcile::Stage,
 };
@@ -128,19 +128,14 @@ impl SubnetManager {
                     node_guid: node.info().node_guid(),
                 }
             }
-            WalkFinding::Unresponsive(device) => {
-                let unresponsive = Unresponsive {
-                    at: device.at,
-                    neighbor: device.neighbor,
-                    attribute_id: device.attribute_id,
-                };
-                self.sweep.summary.unresponsive.push(unresponsive);
+            WalkFinding::Unresponsive { device, .. } => {
+                self.sweep.summary.unresponsive.push(device);
                 // A link may stay up for ever although the node at its other end never answers, so this is no
                 // error.
                 if !device.neighbor {
                     self.note_error();
                 }
-                Event::Unresponsive(unresponsive)
+                Event::Unresponsive(device)
             }
             WalkFinding::OutOfReach { at } => {
                 self.sweep.out_of_reach.insert(at);

@@ -6,14 +6,14 @@ use ib_mad::{Attribute as _, Instant, Mad};
 use ib_smp::{
     GuidInfo, MlnxExtPortInfo, PortInfo, PortState, SlToVlMappingTable, SmState, SmpDirected,
 };
-use ib_subnet::{Block, PortId};
+use ib_subnet::{Block, PortId, Unresponsive};
 use ib_wire::Guid;
 
 use super::{Conduct, Mode, SubnetManager, later, next_stage};
 use crate::{
     apply::{self, Apply, StageRequest},
     decision::Question,
-    event::{Event, SweepCause, Unresponsive},
+    event::{Event, SweepCause},
     plan::Detours,
     policy::{alias_guids, lanes, links, multicast, switches},
     reconcile::{

@@ -65,13 +65,14 @@ impl Walk {
             ReadTarget::OwnNode => subnet.note_own_failure(),
         }
         let reach = reach_asked(subnet, read.target).unwrap_or_default();
+        let device = Unresponsive {
+            at: read.target.port().map(|port| subnet.port_at(port)),
+            neighbor,
+            attribute_id: read.attribute,
+        };
+        let path = reach.path;
         self.findings
-            .push_back(WalkFinding::Unresponsive(Unresponsive {
-                path: reach.path,
-                at: read.target.port().map(|port| subnet.port_at(port)),
-                neighbor,
-                attribute_id: read.attribute,
-            }));
+            .push_back(WalkFinding::Unresponsive { device, path });
     }
 
     fn take_in(&mut self, subnet: &mut Subnet, read: Read, smp: &SmpDirected) -> bool {

@@ -239,13 +239,15 @@ fn a_silent_device_is_reported_once_and_asked_again_by_the_next_walk() {
         read.attribute != SwitchInfo::ID || read.target.port().map(|port| port.node) != Some(t1)
     });
     let walked = lab.everything();
-    let expected = Unresponsive {
+    let expected = WalkFinding::Unresponsive {
+        device: Unresponsive {
+            at: Some(known),
+            neighbor: false,
+            attribute_id: SwitchInfo::ID,
+        },
         path: "0,1,1".parse().unwrap(),
-        at: Some(known),
-        neighbor: false,
-        attribute_id: SwitchInfo::ID,
     };
-    assert_eq!(walked.findings, [WalkFinding::Unresponsive(expected)]);
+    assert_eq!(walked.findings, [expected]);
     assert!(lab.subnet.node(t1).unwrap().is_silent());
     assert!(!lab.subnet.node(host.node).unwrap().is_silent());
     let asked = lab
@@ -282,18 +284,15 @@ fn a_silent_neighbour_is_known_by_the_port_before_it() {
         .with(|sim| sim.set_behaviour(node, Behaviour::Silent));
     let walked = lab.everything();
     let last = walked.findings.last().unwrap();
-    let expected = Unresponsive {
+    let expected = WalkFinding::Unresponsive {
+        device: Unresponsive {
+            at: Some(lab.subnet.port_at(lab.port("t1", 4))),
+            neighbor: true,
+            attribute_id: NodeInfo::ID,
+        },
         path: "0,1,1,4".parse().unwrap(),
-        at: Some(lab.subnet.port_at(lab.port("t1", 4))),
-        neighbor: true,
-        attribute_id: NodeInfo::ID,
     };
-    assert!(
-        walked
-            .findings
-            .contains(&WalkFinding::Unresponsive(expected)),
-        "{last:?}"
-    );
+    assert!(walked.findings.contains(&expected), "{last:?}");
     assert!(lab.record("t1", 4).is_neighbor_silent());
     assert!(lab.record("t1", 4).is_up());
     assert!(!lab.record("t1", 3).is_neighbor_silent());
@@ -325,13 +324,15 @@ fn an_own_node_that_does_not_answer_is_reported_without_a_place() {
     let mut lab = line();
     lab.edit(|_, _| false);
     let walked = lab.everything();
-    let expected = Unresponsive {
+    let expected = WalkFinding::Unresponsive {
+        device: Unresponsive {
+            at: None,
+            neighbor: false,
+            attribute_id: NodeInfo::ID,
+        },
         path: "0".parse().unwrap(),
-        at: None,
-        neighbor: false,
-        attribute_id: NodeInfo::ID,
     };
-    assert_eq!(walked.findings, [WalkFinding::Unresponsive(expected)]);
+    assert_eq!(walked.findings, [expected]);
     assert_eq!(lab.subnet.nodes().count(), 0);
     assert_eq!(lab.subnet.own_port(), None);
 }
