@@ -1,4 +1,4 @@
-//! A port that one question at a time is asked through.
+//! A port of this host, and the calls that send one request and wait for its answer.
 
 use core::fmt;
 
@@ -29,7 +29,7 @@ pub enum GetError<E> {
     NeedsLid(PortAddress),
 }
 
-/// A port of the fabric, over any transport: each call sends one request and waits for its answer.
+/// The port that requests leave by, over any transport. Each call sends one request and waits for its answer.
 pub struct LocalPort<T, C> {
     transport: T,
     clock: C,
