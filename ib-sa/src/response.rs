@@ -23,7 +23,7 @@ pub struct RecordTable {
 
 impl fmt::Debug for RecordTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table")
+        f.debug_struct("RecordTable")
             .field("attribute_offset", &self.attribute_offset)
             .field("data", &DebugSecret(&self.data))
             .finish()

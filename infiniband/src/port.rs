@@ -152,7 +152,7 @@ impl<T: MadTransport, C: Clock> LocalPort<T, C> {
 
 impl<T: fmt::Debug, C> fmt::Debug for LocalPort<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Port")
+        f.debug_struct("LocalPort")
             .field("transport", &self.transport)
             .finish_non_exhaustive()
     }
