@@ -48,11 +48,11 @@ pub struct CheckArgs {
     /// SLtoVL tables: OpenSM's opensm-sl2vl.dump [default: VL = SL]
     #[arg(long, value_name = "FILE")]
     sl2vl: Option<PathBuf>,
-    /// Also count how packets meet on links in shifts, all to all and random permutations, and what the
-    /// paths to the LIDs of one port have in common
+    /// Also report how many packets share a link in shift, all-to-all and random permutation traffic, and how many links
+    /// the paths to the LIDs of one port share
     #[arg(long)]
     traffic: bool,
-    /// Write the proof that nothing deadlocks, an order of the channels, and check it independently
+    /// Write the proof of freedom from deadlock to this file: an order of the channels, which other code has checked
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
     #[command(flatten)]

@@ -21,14 +21,14 @@ use crate::{
 
 /// Test a manager, an administrator, agents or a simulator against the specification.
 ///
-/// Numbered cases, over management datagrams alone, against the programs and devices of the subnet. A case sets back what it
-/// changes. Cases for agents and for a simulator change ports and links: run them on a subnet that was brought up and
+/// Runs numbered cases against the programs and devices of the subnet, by management datagrams alone. A case restores what
+/// it changes. Cases for agents and for a simulator change ports and links: run them on a subnet that was brought up and
 /// has no manager now. Status 1 if a case fails.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ConformArgs {
-    /// Part to test: sm, the master manager; sa, its subnet administrator; sma, the agents of the devices; sim, a
-    /// simulator's fabric
+    /// Part to test: sm is the master manager, sa its subnet administrator, sma the agents of the devices, sim the fabric of a
+    /// simulator
     #[arg(value_name = "SUBJECT")]
     subject: Subject,
     /// List the cases, and run none
@@ -54,7 +54,7 @@ pub struct ConformArgs {
         hide_default_value = true
     )]
     m_key: MKey,
-    /// SM_Key that the subnet's managers share, decimal or 0x; managers ignore one with another key
+    /// SM_Key that the managers of the subnet share, decimal or 0x. They ignore a manager with another key
     #[arg(long, value_name = "KEY", default_value = "1", value_parser = sm_key)]
     sm_key: SmKey,
     #[command(flatten)]

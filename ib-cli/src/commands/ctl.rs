@@ -43,7 +43,7 @@ pub struct CtlArgs {
     /// The command, as `status`; `ib ctl help` lists the commands
     #[arg(value_name = "COMMAND", value_parser = commands(), hide_possible_values = true)]
     command: String,
-    /// Its values, as `5` of `priority 5`
+    /// Values of the command, as `5` in `priority 5`
     #[arg(
         value_name = "VALUE",
         trailing_var_arg = true,
@@ -140,7 +140,7 @@ fn ask(args: &CtlArgs, command: &str, json: bool) -> Result<String, CliError> {
         let start = answer.len();
         let count = reader.read_line(&mut answer).map_err(refuse)?;
         if count == 0 && start == 0 {
-            return Err(CliError::at(name, "no answer, expected one"));
+            return Err(CliError::at(name, "the manager did not answer"));
         }
         // Text ends with an empty line, a document with its line.
         if count == 0 || json {

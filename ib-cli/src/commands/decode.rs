@@ -72,10 +72,10 @@ struct InputArgs {
     /// Hexadecimal digits of one case; `-` or nothing: one case a line on stdin
     #[arg(value_name = "HEX")]
     hex: Option<String>,
-    /// Print only these fields, tab separated, one line a case: `BTH.dest_qp,BTH.psn`, the structure
-    /// left out where only one has the field; empty where a case lacks it, values of several
-    /// structures with commas between. Nothing else is decoded or checked. With --json one object
-    /// a line
+    /// Print only these fields, such as `BTH.dest_qp,BTH.psn`: one line for each case, with tabs between the fields. The
+    /// structure may be left out if no other has a field of that name. A field that a case lacks is empty; values of
+    /// several structures have commas between them. Nothing else is decoded or checked. With --json each line is an
+    /// object
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     fields: Vec<String>,
 }

@@ -30,7 +30,7 @@ use crate::{
 
 /// Walk the fabric by directed routes and print it in ibnetdiscover's format, or as JSON.
 ///
-/// Only reads: it may run beside any subnet manager. Status 1 if a node did not answer, or if two nodes have one GUID.
+/// Only reads, so it may run beside any subnet manager. Status 1 if a node did not answer, or if two nodes have one GUID.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DiscoverArgs {

@@ -10,7 +10,7 @@ use crate::{
     output::{json, topology},
 };
 
-/// Print a fabric, generated or read from a file, in ibnetdiscover's format or as JSON; --remove-links breaks it first.
+/// Print a fabric in ibnetdiscover's format or as JSON: a generated one, or one from a file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct GenerateArgs {

@@ -34,11 +34,11 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct HealthArgs {
-    /// Judge error counters by how much they grow in this many seconds, instead of by their totals: counters are read a second
-    /// time, all else once
+    /// Judge error counters by their growth in this many seconds, instead of by their totals. Counters are read twice,
+    /// everything else once
     #[arg(long, value_name = "SECONDS", conflicts_with = "since")]
     interval: Option<f64>,
-    /// Judge error counters by how much they grew since this snapshot
+    /// Judge error counters by their growth since this snapshot, instead of by their totals
     #[arg(long, value_name = "SNAPSHOT")]
     since: Option<PathBuf>,
     /// File of the thresholds of error counters, in the format of ibqueryerrors: lines like
@@ -51,8 +51,8 @@ pub struct HealthArgs {
     /// Service level of every pair of CA ports, for the check of deadlock [default: 0 for all]
     #[arg(long, value_name = "FILE")]
     sls: Option<PathBuf>,
-    /// SM_Key, decimal or 0x: with the right one subnet administration shows the members of multicast groups, and those that
-    /// get no packets are found
+    /// SM_Key, decimal or 0x: with the right one subnet administration shows the members of multicast groups, and
+    /// members that get no packets are found
     #[arg(long, value_name = "KEY", default_value = "0", value_parser = sm_key)]
     sm_key: SmKey,
     /// Also print notes: findings that need no action

@@ -16,9 +16,9 @@ use crate::{
     source::{SourceArgs, find},
 };
 
-/// List every link once: both ends, width, speed, and what both ends could do.
+/// List every link once: both ends, width, speed, and the best that both ends support.
 ///
-/// Only reads. Without a choice links that are up are listed.
+/// Only reads. Without an option that chooses, links that are up are listed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct LinksArgs {

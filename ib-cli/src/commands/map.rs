@@ -27,17 +27,17 @@ use crate::{
     source::SourceArgs,
 };
 
-/// Draw the subnet: one page that a browser opens without a network, or a picture.
+/// Draw the subnet as an HTML page that needs no network, as an SVG picture or as a graph of Graphviz.
 ///
-/// Only reads. The page shows levels, grids or distances, searches by name, GUID and LID, shows what is known of a
-/// node and the path between two, and colours links by load, speed, errors or findings.
+/// Only reads. The page places the nodes by level, on a grid or by distance. It finds nodes by name, GUID and LID, shows
+/// the attributes of a node and the path between two nodes, and colours links by load, speed, errors or findings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MapArgs {
-    /// Page to write
+    /// HTML page to write
     #[arg(long, value_name = "FILE", required_unless_present_any = ["svg", "dot"])]
     html: Option<PathBuf>,
-    /// Picture to write
+    /// SVG picture to write
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Graph of Graphviz to write

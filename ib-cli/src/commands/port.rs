@@ -21,8 +21,8 @@ use crate::{
 
 /// Change a port: enable, disable, reset, speed, width, lanes or MTU.
 ///
-/// Prints the change and its port first, refuses to cut off the port that it comes through, and reads the result back.
-/// Status 1 if the port did not take the change.
+/// First prints the port and the change, and afterwards reads the port again. A change that would cut this host off is
+/// refused. Status 1 if the port did not take the change.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PortArgs {
@@ -32,7 +32,7 @@ pub struct PortArgs {
     /// enable, disable, reset, down, arm, active, speed=SPEED, width=WIDTH, vls=N or mtu=BYTES
     #[arg(value_name = "ACTION", required = true, value_parser = action)]
     actions: Vec<PortAction>,
-    /// Only say what would be done
+    /// Only print the change, and do not make it
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

@@ -35,7 +35,7 @@ Examples:
 pub fn run(args: PortsArgs, as_json: bool) -> Result<Verdict, CliError> {
     let snapshot = args.source.near_snapshot(Contents::empty())?;
     let own = snapshot.own_port.ok_or_else(|| {
-        CliError::input("the snapshot names no own port, expected one that a device took")
+        CliError::input("the snapshot does not say from which port it was taken, expected one that was taken from a device")
     })?;
     let node = snapshot.node(own.node);
     let ports: Vec<PortRef> = node

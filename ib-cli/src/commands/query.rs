@@ -35,11 +35,11 @@ pub struct QueryArgs {
     /// What to read
     #[arg(value_enum)]
     what: What,
-    /// Of a node's attribute: the modifier, decimal or 0x [default: 0; perf: the own port, else 1]. It is
-    /// the port of portinfo, mlnxextportinfo and perf; the block of guidinfo, lft and mft; of pkeys
-    /// PORT<<16 | BLOCK; of sl2vl IN<<8 | OUT; of vlarb PART<<16 | PORT, with part 1 and 2 of the
-    /// low table, 3 and 4 of the high one. Of sa: the record, as PathRecord, then FIELD=VALUE ...; of a
-    /// PathRecord from=NODE and to=NODE too, by name
+    /// For an attribute of a node: the attribute modifier, decimal or 0x [default: 0; for perf 1, or the port that asks if
+    /// no node is given]. The modifier is the port for portinfo, mlnxextportinfo and perf; the block for guidinfo, lft
+    /// and mft; PORT<<16 | BLOCK for pkeys; IN<<8 | OUT for sl2vl; PART<<16 | PORT for vlarb, where parts 1 and 2 are
+    /// the low table, 3 and 4 the high one. For sa: the record, as PathRecord, then FIELD=VALUE ...; PathRecord also
+    /// takes from=NODE and to=NODE, by name
     #[arg(value_name = "MODIFIER | RECORD [FIELD=VALUE]...")]
     rest: Vec<String>,
     /// Ask the port with this LID [default: the own node]
@@ -48,7 +48,7 @@ pub struct QueryArgs {
     /// Ask the node at the end of this directed route: 0 is the own node, then the output ports
     #[arg(long, value_name = "0,P,P...", value_parser = route)]
     direct: Option<DrPath>,
-    /// Ask this node: its LID, GUID, GID, name or directed route, which a walk finds first
+    /// Ask this node, given by LID, GUID, GID, name or directed route. The subnet is read first, to find it
     #[arg(long, value_name = "NODE", conflicts_with_all = ["lid", "direct"])]
     to: Option<String>,
     /// With perf: attribute to read, by its name in the specification, such as PortCountersExtended
@@ -65,10 +65,10 @@ pub struct QueryArgs {
     /// state afterwards
     #[arg(long, value_name = "ORDER", value_enum)]
     set: Option<sm_control::Order>,
-    /// With --set: priority that the sender claims, 0 to 15
+    /// With --set: the priority in the command, 0 to 15
     #[arg(long, value_name = "N", default_value_t = 0, requires = "set", value_parser = clap::value_parser!(u8).range(0..=15))]
     priority: u8,
-    /// With --set: state that the sender claims. A manager accepts commands of a master only, and an acknowledgement
+    /// With --set: the state of the sender in the command. A manager accepts commands of a master only, and an acknowledgement
     /// only of the standby to which it handed over
     #[arg(
         long,

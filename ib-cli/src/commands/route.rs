@@ -36,8 +36,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RouteCommand {
-    /// Configurations of logical clusters: each is routed on its own knowledge, with its own engine if
-    /// it names one, and the union is verified
+    /// Configurations of logical clusters. Each cluster is routed with only what its configuration says of the others,
+    /// by its own engine if it names one. Then the tables of all clusters together are verified
     #[arg(
         long,
         value_name = "FILE[,FILE2...]",

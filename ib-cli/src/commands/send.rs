@@ -15,9 +15,9 @@ use crate::{
     source::{SourceArgs, find},
 };
 
-/// Send a management datagram, and print what comes back.
+/// Send a management datagram, and print the response.
 ///
-/// Says what it sends; a Set changes the device. Status 1 if there is no response, or the device refuses.
+/// Also prints the datagram that it sends. A Set changes the device. Status 1 if there is no response, or the device refuses.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SendArgs {

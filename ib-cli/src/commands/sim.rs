@@ -25,28 +25,26 @@ use crate::{
 
 /// Serve a fabric as ibsim does: to OpenSM, the diagnostics and `ib sm`.
 ///
-/// Commands of ibsim's console are read from stdin; `Help` lists them. With a COMMAND the server has a socket of its
-/// own, the command runs on it with umad2sim preloaded, both end together, and the status is that of the command.
+/// Commands of ibsim's console are read from stdin; `Help` lists them. With a COMMAND the server uses a
+/// private socket and starts the command with umad2sim preloaded. When the command ends, the server ends with its status.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SimArgs {
-    /// Name of the sockets: what clients have in IBSIM_SOCKNAME [default: $IBSIM_SOCKNAME, else sim;
-    /// a private name with a COMMAND]
+    /// Name of the sockets, which clients have in IBSIM_SOCKNAME [default: $IBSIM_SOCKNAME, else sim; with a COMMAND a
+    /// private name]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     socket: Option<String>,
-    /// Listen on UDP ports from this one on instead of Unix sockets, as `ibsim -r` does: what clients have in
+    /// Listen on UDP ports from this one on instead of Unix sockets, as `ibsim -r` does. Clients have the number in
     /// IBSIM_SERVER_PORT
     #[arg(long, value_name = "PORT", conflicts_with = "command")]
     udp: Option<u16>,
     /// Address that --udp listens on. Everyone who can reach it can use the fabric [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", requires = "udp")]
     listen: Option<IpAddr>,
-    /// Entries of a switch's linear forwarding table [default: 30720, and 49152 for a fabric of so
-    /// many end ports]
+    /// Entries of a switch's linear forwarding table [default: 30720; 49152 if the fabric has more end ports than that]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=0xc000))]
     lft_cap: Option<u16>,
-    /// Entries of a switch's multicast forwarding table [default: 1024, and as many as there are end
-    /// ports where these are more]
+    /// Entries of a switch's multicast forwarding table [default: 1024, or one for each end port if there are more]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=0x3fff))]
     mft_cap: Option<u16>,
     /// Node that COMMAND is attached to, by name or description [default: $SIM_HOST, else the first

@@ -20,8 +20,8 @@ use crate::{
 
 /// Write nodes, cables, attributes, tables and counters of a subnet to one file.
 ///
-/// It holds the multicast groups too, if a subnet manager runs. Only reads: it may run beside any subnet manager, and
-/// clears nothing. Every command that reads a subnet takes the file by --from. Status 1 if a device does not respond.
+/// The file has the multicast groups too, if a subnet manager runs. Only reads and clears no counters, so it may run beside
+/// any subnet manager. Every command that reads a subnet reads the file instead with --from. Status 1 if a device does not respond.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SnapshotArgs {

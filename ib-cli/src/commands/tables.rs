@@ -19,7 +19,7 @@ use crate::{
 
 /// Print forwarding, SLtoVL, VL arbitration and P_Key tables, as `ib check` reads them.
 ///
-/// Only reads. Without a choice the linear forwarding tables are printed, as in OpenSM's opensm-lfts.dump.
+/// Only reads. Without an option that chooses, the linear forwarding tables are printed, as in OpenSM's opensm-lfts.dump.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TablesArgs {

@@ -15,7 +15,7 @@ use crate::{
 
 mod sa_path;
 
-/// Show the path from A to B by the installed tables, and the one that the SA gives.
+/// Show the path from A to B in the installed tables, and the path that subnet administration gives.
 ///
 /// Only reads. Status 1 if the path does not arrive.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub struct TraceArgs {
     /// Service level of the packet, 0 to 15
     #[arg(long, value_name = "N", default_value = "0", value_parser = service_level)]
     sl: Sl,
-    /// Show where a packet to this multicast LID goes instead
+    /// Instead show which ports get a packet to this multicast LID
     #[arg(long, value_name = "MLID", value_parser = mlid, conflicts_with = "to")]
     mlid: Option<Lid>,
     #[command(flatten)]

@@ -18,23 +18,22 @@ use crate::{
     route_args::RouteArgs,
 };
 
-/// Fail every link between switches in turn: which pairs lose their path, how many routes move, whether the result can
-/// deadlock.
+/// Simulate the loss of each link between switches: CAs cut off, entries that change, possible deadlocks.
 ///
-/// Routes are repaired: `moved` counts the forwarding entries that have to change for that, and with
-/// `--in-full` the column `in full` those that would change if all routes were computed anew.
+/// After each loss the routes are repaired. `moved` counts the forwarding entries that the repair changes. With
+/// `--in-full` the column `in full` counts the entries that change if all routes are computed anew.
 ///
-/// Status 1 if a failure cuts a CA off, leaves a pair without a route, or lets routes deadlock.
+/// Status 1 if a loss cuts a CA off, leaves a pair without a route, or makes the repaired routes able to deadlock.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WhatifArgs {
-    /// Fail switches instead of links
+    /// Lose switches instead of links
     #[arg(long)]
     switches: bool,
-    /// Fail links to CAs too
+    /// Lose links to CAs too
     #[arg(long, conflicts_with = "switches")]
     hosts: bool,
-    /// Compute all routes anew too after each failure, and count the entries that would change: takes longer
+    /// After each loss also compute all routes anew, and count the entries that change. This takes longer
     #[arg(long)]
     in_full: bool,
     #[command(flatten)]

@@ -73,12 +73,12 @@ impl OrderQuery {
         };
         if args.what != What::SmInfo {
             return Err(CliError::input(
-                "--set: only a subnet manager takes orders, expected ib query sminfo --set ORDER",
+                "--set: only a subnet manager takes commands, expected ib query sminfo --set ORDER",
             ));
         }
         if !args.rest.is_empty() {
             return Err(CliError::input(
-                "--set: the order is the modifier, expected no other one",
+                "--set: the command is the modifier, expected no other modifier",
             ));
         }
         let mut info = SmInfo::default();
