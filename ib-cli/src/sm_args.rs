@@ -149,7 +149,7 @@ impl SmArgs {
                 config.qos_policy = files::read_list(file, QosPolicy::parse)?;
             } else {
                 stderr::warn(format_args!(
-                    "{}: not there, and done without",
+                    "{}: there is no such file, so none is used",
                     file.display()
                 ));
             }

@@ -170,7 +170,7 @@ impl Source {
                 if let Some((name, _)) = missing.iter_names().next() {
                     let what = name.to_lowercase().replace('_', " ");
                     return Err(CliError::input(format_args!(
-                        "the snapshot holds no {what}, expected one that was taken with them"
+                        "the snapshot has no {what}, expected one that was taken with them"
                     )));
                 }
                 (**snapshot).clone()

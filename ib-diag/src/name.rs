@@ -32,7 +32,7 @@ pub struct Named {
 pub enum NameError {
     /// No node fits the text.
     #[error(
-        "{text:?} names no node, expected a LID, GUID, GID, directed route or node name, and :PORT behind it for a port"
+        "{text:?} names no node, expected a LID, GUID, GID, directed route or node name, and :PORT after it for a port"
     )]
     Unknown {
         /// The text that was given.

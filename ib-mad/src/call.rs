@@ -51,7 +51,7 @@ pub enum CallError {
         status: MadStatus,
     },
     /// The responder sends the asker to a port that only a path query can find the LID of.
-    #[error("redirected to {gid}, whose LID is not said")]
+    #[error("redirected to {gid} without its LID")]
     Redirected {
         /// Whom to ask.
         gid: Gid,

@@ -88,7 +88,7 @@ pub struct Repair {
 pub enum RepairError {
     /// No remaining path obeys the engine's rule and keeps the other routes in place.
     #[error(
-        "no path from switch {from} to LID {to} by the engine's rule beside the routes in place"
+        "the engine's rule allows no path from switch {from} to LID {to} together with the routes in use"
     )]
     NoPath {
         /// The switch where the path starts.
@@ -97,7 +97,7 @@ pub enum RepairError {
         to: Lid,
     },
     /// Every remaining path closes a cycle of channels on every virtual lane.
-    #[error("every path from switch {from} to LID {to} could deadlock with the routes in place")]
+    #[error("every path from switch {from} to LID {to} could deadlock with the routes in use")]
     Deadlock {
         /// The switch where the path starts.
         from: Guid,
@@ -105,7 +105,7 @@ pub enum RepairError {
         to: Lid,
     },
     /// The old routes can deadlock, although the engine's own routes do not.
-    #[error("the routes in place can deadlock already")]
+    #[error("the routes in use can deadlock already")]
     WasUnsafe,
     /// The verifier found that the repaired routes can deadlock.
     #[error("the verifier found a cycle of channels in the repaired routes")]

@@ -38,7 +38,7 @@ pub enum QueryError {
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// Records of a table are nearer to each other than they are long.
-    #[error("{found} bytes from record to record, a {record} has {needed}")]
+    #[error("records are {found} bytes apart, but a {record} has {needed} bytes")]
     AttributeOffset {
         /// Name of the record.
         record: &'static str,
@@ -48,7 +48,7 @@ pub enum QueryError {
         needed: usize,
     },
     /// More records, or longer ones, than the fields of a request can count.
-    #[error("{found} {what}, at most {most}")]
+    #[error("{found} {what}, expected at most {most}")]
     TooMany {
         /// The item of which there are too many.
         what: &'static str,

@@ -31,7 +31,7 @@ pub enum PacketError {
     #[error("the packet has no LRH")]
     NoLrh,
     /// Datagrams of management have agents to answer them: [`Sim::send`].
-    #[error("a packet for {0:?} is management: it is sent as a datagram")]
+    #[error("a packet for {0:?} carries management: send it as a datagram")]
     Management(Qpn),
 }
 

@@ -68,7 +68,7 @@ pub enum Discard {
         hop_count: u8,
     },
     /// The path leads through a node that is not a switch.
-    #[error("the path leads on through a node that is not a switch")]
+    #[error("the path continues through a node that is not a switch")]
     NotASwitch,
     /// The directed part ends here and a LID-routed part is to follow, but this is not a switch.
     #[error("a LID-routed part to LID {lid} starts at a node that is not a switch")]

@@ -40,7 +40,9 @@ pub enum TransportError {
         source: std::io::Error,
     },
     /// A replayed recording has another datagram, or none, where the engine sends this one.
-    #[error("the engine left the recording: it sent {sent:?}, the recording has {expected:?}")]
+    #[error(
+        "the engine differs from the recording: it sent {sent:?}, the recording has {expected:?}"
+    )]
     Diverged {
         /// The datagram that the engine sent.
         sent: Box<Mad>,

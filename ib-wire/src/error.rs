@@ -99,7 +99,7 @@ pub enum BuildError {
         max: usize,
     },
     /// A part that must be a multiple of 4 bytes is not, or it is too long.
-    #[error("{part}: {len} bytes are no multiple of 4 that fits")]
+    #[error("{part}: {len} bytes, expected a multiple of 4 that fits")]
     Unaligned {
         /// The part that is missing.
         part: &'static str,

@@ -75,7 +75,7 @@ pub fn set_aside(file: &Path, reason: impl Display) -> Result<(), CliError> {
     aside.push(".bad");
     fs::rename(file, &aside).map_err(|error| CliError::file(file.display(), "renamed", &error))?;
     stderr::warn(format_args!(
-        "{}: {reason}; it is kept as {}, and done without",
+        "{}: {reason}; the file is kept as {} and is not used",
         file.display(),
         Path::new(&aside).display()
     ));

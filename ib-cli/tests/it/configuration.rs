@@ -54,7 +54,7 @@ fn a_template_with_quality_of_service_and_without_a_policy_comes_up() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert!(
-        stderr.contains("qos-policy.conf: not there, and done without"),
+        stderr.contains("qos-policy.conf: there is no such file, so none is used"),
         "{stderr}"
     );
     fs::remove_file(&file).unwrap();

@@ -134,10 +134,10 @@ pub enum CloseReason {
 #[non_exhaustive]
 pub enum CmError {
     /// There is no such connection, resolution or question, or no more.
-    #[error("nothing of this number is open")]
+    #[error("no connection or request has this number")]
     Unknown,
     /// The connection is in another state.
-    #[error("not in state {state:?}")]
+    #[error("not possible in state {state:?}")]
     WrongState {
         /// State that the connection is in.
         state: ConnectionState,
@@ -146,9 +146,9 @@ pub enum CmError {
     #[error("the side that accepted the connection offers no alternate path")]
     Passive,
     /// An alternate path is on offer already.
-    #[error("an alternate path is on offer already")]
+    #[error("an alternate path was offered already and is not answered yet")]
     PathOnOffer,
     /// As many are open as may be.
-    #[error("too many are open")]
+    #[error("too many connections and requests are open")]
     TooMany,
 }

@@ -58,7 +58,7 @@ const MAX_BODY: u64 = 1 << 32;
 #[non_exhaustive]
 pub enum SnapshotError {
     /// The first bytes are not those of a snapshot.
-    #[error("byte 0: this is no snapshot, expected a file that begins with IBSNAP")]
+    #[error("byte 0: not a snapshot, expected a file that begins with IBSNAP")]
     NotASnapshot,
     /// The file was written by a newer version of the tools.
     #[error(
@@ -77,7 +77,7 @@ pub enum SnapshotError {
         expected: u64,
     },
     /// There are bytes after the end of the snapshot.
-    #[error("byte {at}: {extra} bytes behind the end of the snapshot, expected none")]
+    #[error("byte {at}: {extra} bytes after the end of the snapshot, expected none")]
     TooLong {
         /// Offset of the first extra byte.
         at: u64,

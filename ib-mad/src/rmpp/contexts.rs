@@ -146,7 +146,7 @@ impl Rmpp {
     /// A transfer that is not acknowledged gives its place up where there is none for this one.
     ///
     /// # Errors
-    /// [`Duplicate`](RmppError::Duplicate) while a transfer of the same transaction goes on,
+    /// [`Duplicate`](RmppError::Duplicate) while a transfer of the same transaction is in progress,
     /// [`Busy`](RmppError::Busy) while there is no place, and those of [`RmppSender::new`].
     pub fn send(
         &mut self,

@@ -78,13 +78,13 @@ pub enum RmppError {
         len: usize,
     },
     /// A transfer with the same transaction ID to the same port goes on.
-    #[error("a transfer of the same transaction goes on")]
+    #[error("a transfer of the same transaction is in progress")]
     Duplicate,
     /// As many messages are being sent, to this port or in all, as may be, and all of them are acknowledged.
     #[error("too many messages are being sent")]
     Busy,
     /// This side ended the transfer.
-    #[error("ended the transfer: {status}")]
+    #[error("the transfer was ended: {status}")]
     Ended {
         /// Status of the STOP or ABORT that was sent.
         status: RmppStatus,

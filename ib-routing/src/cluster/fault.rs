@@ -24,7 +24,7 @@ pub struct ClusterFault {
 #[non_exhaustive]
 pub enum ClusterFaultKind {
     /// Another cluster has the name.
-    #[error("its name is taken, expected another for each cluster")]
+    #[error("another cluster has the same name, expected different names")]
     NameTwice,
     /// Two clusters would hand out the same LIDs.
     #[error("LIDs {first} to {last} belong to cluster {other} too, expected ranges of their own")]
@@ -144,7 +144,7 @@ pub enum ClusterFaultKind {
         to: String,
     },
     /// Packets to a cluster may circulate between clusters.
-    #[error("packets to cluster {to} may go round in a circle: {}; expected transit that only gets nearer", Path(.through))]
+    #[error("packets to cluster {to} may loop: {}; expected transit ports that lead nearer", Path(.through))]
     TransitCycle {
         /// The destination cluster of the packets.
         to: String,
@@ -163,7 +163,7 @@ pub enum ClusterFaultKind {
     },
     /// The joints of multicast trees form a loop.
     #[error(
-        "multicast by port {port} of switch {switch} closes a circle of clusters, expected a tree"
+        "multicast by port {port} of switch {switch} closes a loop of clusters, expected a tree"
     )]
     MulticastCycle {
         /// The switch.

@@ -31,7 +31,7 @@ use crate::{
 #[non_exhaustive]
 pub enum Accident {
     /// A packet passes a switch twice.
-    #[error("after step {step}, packets to LID {lid} come by switch {switch:?} twice")]
+    #[error("after step {step}, packets to LID {lid} pass switch {switch:?} twice")]
     Loop {
         /// Number of steps that are done.
         step: usize,
@@ -51,7 +51,7 @@ pub enum Accident {
         lane: Vl,
     },
     /// A table at the end differs from the new routes.
-    #[error("switch {switch:?} is left with its old entry for LID {lid}")]
+    #[error("switch {switch:?} keeps its old entry for LID {lid}")]
     Unfinished {
         /// Switch whose entry differs from the new routes at the end.
         switch: SwitchIdx,

@@ -38,7 +38,7 @@ pub enum ProofError {
     },
     /// A packet goes backwards in the order.
     #[error(
-        "from LID {from} to LID {to}: channel {channel:?} on lane {lane} stands before the one the packet comes from"
+        "from LID {from} to LID {to}: channel {channel:?} on lane {lane} comes before the channel that the packet comes from"
     )]
     Backward {
         /// The later channel of the packet.
@@ -52,7 +52,7 @@ pub enum ProofError {
     },
     /// A multicast packet goes backwards in the order, or uses a channel that is not in it.
     #[error(
-        "to group {mlid}: channel {channel:?} on lane {lane} does not stand after the one before"
+        "to group {mlid}: channel {channel:?} on lane {lane} does not come after the channel that the packet comes from"
     )]
     Multicast {
         /// Multicast LID of the group.
