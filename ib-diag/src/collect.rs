@@ -24,7 +24,7 @@ use ib_smp::{
     LinearForwardingTable, MulticastForwardingTable, NodeInfo, PartitionKeyTable, PortInfo,
     SlToVlMappingTable, SmInfo, SmpDirected, VlArbitrationTable,
 };
-use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent, Subnet};
+use ib_subnet::{Discovery, DiscoveryConfig, DiscoveryEvent, Subnet, WalkOptions};
 use ib_wire::{Guid, MKey, PortNum, Sl};
 
 use self::{
@@ -159,11 +159,13 @@ impl Collector {
     #[must_use]
     pub fn new(config: CollectorConfig) -> Self {
         let discovery = Discovery::new(DiscoveryConfig {
-            m_key: config.m_key,
-            max_hops: config.max_hops,
-            one_end: config.one_end,
+            walk: WalkOptions {
+                m_key: config.m_key,
+                max_hops: config.max_hops,
+                one_end: config.one_end,
+                ..DiscoveryConfig::default().walk
+            },
             window: config.window,
-            ..DiscoveryConfig::default()
         });
         // A late answer to the walk must not match a request of the reading.
         let first = config.window.first_transaction_id;

@@ -6,16 +6,13 @@
 mod discovered;
 mod vendor;
 
-use alloc::{
-    collections::{BTreeSet, VecDeque},
-    vec::Vec,
-};
+use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::{
     Engine, InFlight, Input, Instant, Mad, RequestOptions, TransactionWindow, WindowConfig,
 };
 use ib_smp::DrPath;
-use ib_wire::{Guid, MKey, PortNum};
+use ib_wire::Guid;
 
 pub use self::discovered::{Discovered, SilentPort};
 pub(crate) use self::vendor::has_vendor_speeds;
@@ -24,39 +21,20 @@ use crate::{FabricIndex, Read, ReadTarget, Subnet, Unresponsive, Walk, WalkFindi
 /// Options of a discovery.
 #[derive(Clone, Debug)]
 pub struct DiscoveryConfig {
-    /// M_Key for ports that are protected by one; 0 by default.
-    pub m_key: MKey,
-    /// Maximum distance of a node, in hops, at which it is still read; `None`, the default: as far as directed
-    /// routes reach (63).
-    pub max_hops: Option<u8>,
-    /// Ports, by node GUID and number, whose cables are not followed: nothing beyond them is addressed. Empty by
-    /// default.
-    pub boundary: BTreeSet<(Guid, PortNum)>,
-    /// Whether to read the vendor's attribute that distinguishes FDR10 from QDR, on devices that may run FDR10;
-    /// true by default.
-    pub vendor_speeds: bool,
-    /// Whether to read forwarding tables and P_Key tables as well; false by default.
-    pub tables: bool,
-    /// Whether to read SMInfo of ports with a subnet manager; false by default.
-    pub managers: bool,
-    /// Whether PortInfo is read at only one end of a cable between switches; the other end then has no PortInfo, and
-    /// its width and speed in the fabric are those of the end that was read. Saves a sixth of the datagrams in a fat
-    /// tree of 3,456 hosts, and less in small fabrics; false by default.
-    pub one_end: bool,
-    /// Time-outs, repetitions, requests in flight and first transaction ID of the requests.
+    /// What is read. The default differs from that of a walk in one field: `vendor_speeds` is true.
+    pub walk: WalkOptions,
+    /// Time-outs, repetitions, requests in flight and first transaction ID of the requests. By default 4 to 64 requests
+    /// are in flight, and 8 at most to one device.
     pub window: WindowConfig,
 }
 
 impl Default for DiscoveryConfig {
     fn default() -> Self {
         Self {
-            m_key: MKey(0),
-            max_hops: None,
-            boundary: BTreeSet::new(),
-            vendor_speeds: true,
-            tables: false,
-            managers: false,
-            one_end: false,
+            walk: WalkOptions {
+                vendor_speeds: true,
+                ..WalkOptions::default()
+            },
             window: WindowConfig {
                 in_flight: InFlight::Adaptive { min: 4, max: 64 },
                 per_destination: 8,
@@ -116,18 +94,9 @@ impl Discovery {
     #[must_use]
     pub fn new(config: DiscoveryConfig) -> Self {
         let mut subnet = Subnet::default();
-        let options = WalkOptions {
-            m_key: config.m_key,
-            max_hops: config.max_hops,
-            vendor_speeds: config.vendor_speeds,
-            tables: config.tables,
-            managers: config.managers,
-            one_end: config.one_end,
-            boundary: config.boundary,
-        };
         Self {
             window: TransactionWindow::new(config.window),
-            walk: Walk::everything(&mut subnet, options),
+            walk: Walk::everything(&mut subnet, config.walk),
             subnet,
             silent: Vec::new(),
             duplicate_guids: Vec::new(),

@@ -147,12 +147,10 @@ impl DiscoverArgs {
     fn walk(&self) -> Result<Found, CliError> {
         let clock = MonotonicClock::start();
         let classes = [(MgmtClass::SUBN_DIRECTED, 1, &[][..])];
-        let mut config = DiscoveryConfig {
-            m_key: self.m_key,
-            max_hops: self.max_hops,
-            one_end: true,
-            ..DiscoveryConfig::default()
-        };
+        let mut config = DiscoveryConfig::default();
+        config.walk.m_key = self.m_key;
+        config.walk.max_hops = self.max_hops;
+        config.walk.one_end = true;
         self.timeout.apply(&mut config.window);
         let timeout = config.window.timeout;
         let mut port = self.device.open(&classes, false, timeout)?;

@@ -73,10 +73,8 @@ fn one_end_of_a_cable_tells_the_same_fabric_by_fewer_datagrams() {
         let sim = Sim::new(&fabric, SimOptions::default()).share();
         let from = fabric.first_host().unwrap();
         let found_with = |one_end| {
-            let config = DiscoveryConfig {
-                one_end,
-                ..DiscoveryConfig::default()
-            };
+            let mut config = DiscoveryConfig::default();
+            config.walk.one_end = one_end;
             let mut transport = sim.attach(from).unwrap();
             discover_by(config, &mut transport, &sim).0
         };

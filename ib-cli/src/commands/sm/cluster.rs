@@ -44,12 +44,10 @@ fn reached(
 ) -> Result<Fabric, CliError> {
     let places = files.configs().iter().flat_map(|config| &config.boundary);
     let boundary: BTreeSet<_> = places.map(|place| (place.switch, place.port)).collect();
-    let mut options = DiscoveryConfig {
-        m_key: config.m_key,
-        boundary,
-        vendor_speeds: false,
-        ..DiscoveryConfig::default()
-    };
+    let mut options = DiscoveryConfig::default();
+    options.walk.m_key = config.m_key;
+    options.walk.boundary = boundary;
+    options.walk.vendor_speeds = false;
     options.window.timeout = config.transaction_timeout;
     options.window.retries = config.transaction_retries.into();
     let mut discovery = Discovery::new(options);
