@@ -7,8 +7,8 @@ use ib_sa::{
     ComponentMask, GuidInfoRecord, InformInfoRecord, LinearForwardingTableComponents,
     LinearForwardingTableRecord, LinkComponents, LinkRecord, MulticastForwardingTableRecord,
     NodeComponents, NodeRecord, PKeyTableRecord, PortInfoComponents, PortInfoRecord, QueryError,
-    ServiceRecord, SlToVlMappingTableRecord, SmInfoComponents, SmInfoRecord, SwitchInfoComponents,
-    SwitchInfoRecord, VlArbitrationTableRecord,
+    Record, ServiceRecord, SlToVlMappingTableRecord, SmInfoComponents, SmInfoRecord,
+    SwitchInfoComponents, SwitchInfoRecord, VlArbitrationTableRecord,
 };
 use ib_smp::{LinearForwardingTable, NodeInfo, NodeType, SmState};
 use ib_wire::{Guid, Lid, PortNum};
@@ -16,7 +16,7 @@ use ib_wire::{Guid, Lid, PortNum};
 use super::reports::subscribe;
 use crate::conform::{
     Case,
-    bench::{Bench, ensure, fail, skip},
+    bench::{Bench, Outcome, ensure, fail, skip},
     case,
 };
 
@@ -61,12 +61,7 @@ pub(super) const CASES: &[Case] = &[
         "NodeRecords are selected by NodeType",
         MASK,
         |bench| {
-            let switches = bench
-                .subnet
-                .nodes
-                .iter()
-                .filter(|node| node.is_switch())
-                .count();
+            let switches = num_switches(bench);
             let mut template = NodeRecord::default();
             let mut node = NodeInfo::default();
             node.set_node_type(NodeType::SWITCH);
@@ -239,12 +234,7 @@ pub(super) const CASES: &[Case] = &[
         "There is a SwitchInfoRecord for every switch",
         "IBA vol. 1, 15.2.5.5",
         |bench| {
-            let switches = bench
-                .subnet
-                .nodes
-                .iter()
-                .filter(|node| node.is_switch())
-                .count();
+            let switches = num_switches(bench);
             let records = bench.table(&SwitchInfoRecord::default(), ComponentMask(0))?;
             ensure!(
                 records.len() == switches,
@@ -291,11 +281,7 @@ pub(super) const CASES: &[Case] = &[
         "sa-145",
         "There are MulticastForwardingTableRecords, or an empty table",
         "IBA vol. 1, 15.2.5.8",
-        |bench| {
-            bench
-                .table(&MulticastForwardingTableRecord::default(), ComponentMask(0))
-                .map(|_| ())
-        },
+        has_table::<MulticastForwardingTableRecord>,
     ),
     case(
         "sa-146",
@@ -414,31 +400,19 @@ pub(super) const CASES: &[Case] = &[
         "sa-152",
         "There are SLtoVLMappingTableRecords, or an empty table",
         "IBA vol. 1, 15.2.5.4",
-        |bench| {
-            bench
-                .table(&SlToVlMappingTableRecord::default(), ComponentMask(0))
-                .map(|_| ())
-        },
+        has_table::<SlToVlMappingTableRecord>,
     ),
     case(
         "sa-153",
         "There are VLArbitrationTableRecords, or an empty table",
         "IBA vol. 1, 15.2.5.9",
-        |bench| {
-            bench
-                .table(&VlArbitrationTableRecord::default(), ComponentMask(0))
-                .map(|_| ())
-        },
+        has_table::<VlArbitrationTableRecord>,
     ),
     case(
         "sa-154",
         "ServiceRecords are a table",
         "IBA vol. 1, 15.2.5.14",
-        |bench| {
-            bench
-                .table(&ServiceRecord::default(), ComponentMask(0))
-                .map(|_| ())
-        },
+        has_table::<ServiceRecord>,
     ),
     case(
         "sa-155",
@@ -468,6 +442,16 @@ pub(super) const CASES: &[Case] = &[
         },
     ),
 ];
+
+/// Judges a query for all records of a kind, of which there may be none.
+fn has_table<R: Record + Default>(bench: &mut Bench<'_>) -> Outcome {
+    bench.table(&R::default(), ComponentMask(0)).map(|_| ())
+}
+
+fn num_switches(bench: &Bench<'_>) -> usize {
+    let nodes = bench.subnet.nodes.iter();
+    nodes.filter(|node| node.is_switch()).count()
+}
 
 /// The LIDs of all end ports that have one, in ascending order.
 fn ends(bench: &Bench<'_>) -> Vec<Lid> {

@@ -160,25 +160,14 @@ pub(super) const CASES: &[Case] = &[
         "PortXmitPkts and PortRcvPkts count requests and answers",
         COUNTERS,
         |bench| {
-            let before = counters(bench)?;
-            for _ in 0..20 {
-                counters(bench)?;
-            }
-            let after = counters(bench)?;
-            for (name, before, after) in [
-                (
-                    "PortXmitPkts",
-                    before.port_xmit_pkts(),
-                    after.port_xmit_pkts(),
-                ),
-                ("PortRcvPkts", before.port_rcv_pkts(), after.port_rcv_pkts()),
-            ] {
-                ensure!(
-                    after >= before.saturating_add(20) || after == u32::MAX,
-                    "{name} {before}, then {after} after 20 requests"
-                );
-            }
-            Ok(())
+            grow(
+                bench,
+                1,
+                [
+                    ("PortXmitPkts", PortCounters::port_xmit_pkts),
+                    ("PortRcvPkts", PortCounters::port_rcv_pkts),
+                ],
+            )
         },
     ),
     case(
@@ -186,27 +175,15 @@ pub(super) const CASES: &[Case] = &[
         "PortXmitData and PortRcvData count words of 4 bytes",
         COUNTERS,
         |bench| {
-            let before = counters(bench)?;
-            for _ in 0..20 {
-                counters(bench)?;
-            }
-            let after = counters(bench)?;
             // A datagram has 256 bytes, which are 64 words, in addition to its headers.
-            for (name, before, after) in [
-                (
-                    "PortXmitData",
-                    before.port_xmit_data(),
-                    after.port_xmit_data(),
-                ),
-                ("PortRcvData", before.port_rcv_data(), after.port_rcv_data()),
-            ] {
-                let least = before.saturating_add(20 * 64);
-                ensure!(
-                    after >= least || after == u32::MAX,
-                    "{name} {before}, then {after} after 20 requests"
-                );
-            }
-            Ok(())
+            grow(
+                bench,
+                64,
+                [
+                    ("PortXmitData", PortCounters::port_xmit_data),
+                    ("PortRcvData", PortCounters::port_rcv_data),
+                ],
+            )
         },
     ),
     case(
@@ -366,6 +343,28 @@ fn good<T: Attribute + zerocopy::FromBytes + Immutable>(
     let status = status(&answer);
     ensure!(status.is_ok(), "status {status}");
     attribute(&answer)
+}
+
+/// Sends 20 requests. Each of the counters must grow by `least` for each request, unless it is saturated.
+fn grow(
+    bench: &mut Bench<'_>,
+    least: u32,
+    names: [(&str, fn(&PortCounters) -> u32); 2],
+) -> Outcome {
+    let before = counters(bench)?;
+    for _ in 0..20 {
+        counters(bench)?;
+    }
+    let after = counters(bench)?;
+    for (name, value) in names {
+        let (before, after) = (value(&before), value(&after));
+        let expected = before.saturating_add(least.saturating_mul(20));
+        ensure!(
+            after >= expected || after == u32::MAX,
+            "{name} {before}, then {after} after 20 requests"
+        );
+    }
+    Ok(())
 }
 
 fn counters(bench: &mut Bench<'_>) -> Result<PortCounters, Stop> {

@@ -97,7 +97,7 @@ pub(super) const CASES: &[Case] = &[
         |bench| {
             master(bench)?;
             let edge = bench.edge()?;
-            // Last of all: a peer that never trains a port again has one link less from here on.
+            // The last case: if a peer never trains the port again, later cases would have one link less.
             bench.needs(Precondition::Down, |bench| {
                 bench.bring_to(edge, PortState::DOWN)
             })?;

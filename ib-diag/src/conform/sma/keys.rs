@@ -33,49 +33,19 @@ pub(super) const CASES: &[Case] = &[
         "sma-331",
         "Protection 0: a Get without the key is answered and shows the key",
         PROTECTION,
-        |bench| {
-            guarded(bench, 0, |bench, at| {
-                let info = read(bench, at, WRONG)?;
-                ensure!(
-                    info.is_some_and(|info| info.m_key() == TEST_KEY),
-                    "{}",
-                    shown(info)
-                );
-                Ok(())
-            })
-        },
+        |bench| guarded(bench, 0, |bench, at| answers(bench, at, WRONG, TEST_KEY)),
     ),
     case(
         "sma-332",
         "Protection 1: a Get without the key is answered and does not show the key",
         PROTECTION,
-        |bench| {
-            guarded(bench, 1, |bench, at| {
-                let info = read(bench, at, WRONG)?;
-                ensure!(
-                    info.is_some_and(|info| info.m_key() == MKey(0)),
-                    "{}",
-                    shown(info)
-                );
-                Ok(())
-            })
-        },
+        |bench| guarded(bench, 1, |bench, at| answers(bench, at, WRONG, MKey(0))),
     ),
     case(
         "sma-333",
         "Protection 1: a Get with the key shows the key",
         PROTECTION,
-        |bench| {
-            guarded(bench, 1, |bench, at| {
-                let info = read(bench, at, TEST_KEY)?;
-                ensure!(
-                    info.is_some_and(|info| info.m_key() == TEST_KEY),
-                    "{}",
-                    shown(info)
-                );
-                Ok(())
-            })
-        },
+        |bench| guarded(bench, 1, |bench, at| answers(bench, at, TEST_KEY, TEST_KEY)),
     ),
     case(
         "sma-334",
@@ -93,17 +63,7 @@ pub(super) const CASES: &[Case] = &[
         "sma-336",
         "Protection 2: a Get with the key is answered and shows the key",
         PROTECTION,
-        |bench| {
-            guarded(bench, 2, |bench, at| {
-                let info = read(bench, at, TEST_KEY)?;
-                ensure!(
-                    info.is_some_and(|info| info.m_key() == TEST_KEY),
-                    "{}",
-                    shown(info)
-                );
-                Ok(())
-            })
-        },
+        |bench| guarded(bench, 2, |bench, at| answers(bench, at, TEST_KEY, TEST_KEY)),
     ),
     case(
         "sma-337",
@@ -406,6 +366,17 @@ fn set_is_dropped(bench: &mut Bench<'_>, at: PortAt) -> Outcome {
     ensure!(
         after.subnet_timeout() == before.subnet_timeout(),
         "the Set was carried out"
+    );
+    Ok(())
+}
+
+/// Judges a Get with `key` that must be answered and show `expected` as M_Key.
+fn answers(bench: &mut Bench<'_>, at: PortAt, key: MKey, expected: MKey) -> Outcome {
+    let info = read(bench, at, key)?;
+    ensure!(
+        info.is_some_and(|info| info.m_key() == expected),
+        "{}",
+        shown(info)
     );
     Ok(())
 }

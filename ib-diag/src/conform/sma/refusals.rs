@@ -8,7 +8,7 @@ use ib_smp::{
 
 use crate::conform::{
     Case,
-    bench::{Bench, Outcome, ensure, skip, status},
+    bench::{Bench, Outcome, Stop, ensure, skip, status},
     case,
     ports::{PortAt, modifier},
 };
@@ -36,82 +36,55 @@ pub(super) const CASES: &[Case] = &[
         "sma-132",
         "An unknown method is refused with 0x0008 or 0x000c",
         STATUS,
-        |bench| {
-            let path = bench.ca()?;
-            unsupported(bench, &path, Method(0x0f), NodeInfo::ID, 0)
-        },
+        |bench| unsupported(bench, Bench::ca, Method(0x0f), NodeInfo::ID),
     ),
     case(
         "sma-133",
         "A method of another class is refused with 0x0008 or 0x000c",
         STATUS,
-        |bench| {
-            let path = bench.ca()?;
-            unsupported(bench, &path, Method::GET_TABLE, NodeInfo::ID, 0)
-        },
+        |bench| unsupported(bench, Bench::ca, Method::GET_TABLE, NodeInfo::ID),
     ),
     case(
         "sma-134",
         "An unknown attribute is refused with 0x0008 or 0x000c",
         STATUS,
-        |bench| {
-            let path = bench.ca()?;
-            unsupported(bench, &path, Method::GET, AttributeId(0x0fff), 0)
-        },
+        |bench| unsupported(bench, Bench::ca, Method::GET, AttributeId(0x0fff)),
     ),
     case(
         "sma-135",
         "A Set of an unknown attribute is refused with 0x0008 or 0x000c",
         STATUS,
-        |bench| {
-            let path = bench.ca()?;
-            unsupported(bench, &path, Method::SET, AttributeId(0x0fff), 0)
-        },
+        |bench| unsupported(bench, Bench::ca, Method::SET, AttributeId(0x0fff)),
     ),
     case(
         "sma-136",
         "A Set of NodeInfo is refused with 0x0008 or 0x000c",
         "IBA vol. 1, 14.2.5.3",
-        |bench| {
-            let path = bench.ca()?;
-            unsupported(bench, &path, Method::SET, NodeInfo::ID, 0)
-        },
+        |bench| unsupported(bench, Bench::ca, Method::SET, NodeInfo::ID),
     ),
     case(
         "sma-137",
         "A Set of a switch's NodeInfo is refused with 0x0008 or 0x000c",
         "IBA vol. 1, 14.2.5.3",
-        |bench| {
-            let path = bench.switch()?;
-            unsupported(bench, &path, Method::SET, NodeInfo::ID, 0)
-        },
+        |bench| unsupported(bench, Bench::switch, Method::SET, NodeInfo::ID),
     ),
     case(
         "sma-138",
         "A channel adapter has no SwitchInfo",
         "IBA vol. 1, 14.2.5.4",
-        |bench| {
-            let path = bench.ca()?;
-            unsupported(bench, &path, Method::GET, SwitchInfo::ID, 0)
-        },
+        |bench| unsupported(bench, Bench::ca, Method::GET, SwitchInfo::ID),
     ),
     case(
         "sma-139",
         "A channel adapter has no linear forwarding table",
         "IBA vol. 1, 14.2.5.10",
-        |bench| {
-            let path = bench.ca()?;
-            unsupported(bench, &path, Method::GET, LinearForwardingTable::ID, 0)
-        },
+        |bench| unsupported(bench, Bench::ca, Method::GET, LinearForwardingTable::ID),
     ),
     case(
         "sma-140",
         "A channel adapter has no multicast forwarding table",
         "IBA vol. 1, 14.2.5.12",
-        |bench| {
-            let path = bench.ca()?;
-            unsupported(bench, &path, Method::GET, MulticastForwardingTable::ID, 0)
-        },
+        |bench| unsupported(bench, Bench::ca, Method::GET, MulticastForwardingTable::ID),
     ),
     case(
         "sma-141",
@@ -119,7 +92,7 @@ pub(super) const CASES: &[Case] = &[
         "IBA vol. 1, 14.2.5.6",
         |bench| {
             let at = past_the_last_port(bench)?;
-            invalid(bench, Method::GET, PortInfo::ID, at)
+            invalid(bench, PortInfo::ID, &at.path, at.modifier)
         },
     ),
     case(
@@ -128,15 +101,7 @@ pub(super) const CASES: &[Case] = &[
         "IBA vol. 1, 14.2.5.6",
         |bench| {
             let path = bench.ca()?;
-            invalid(
-                bench,
-                Method::GET,
-                PortInfo::ID,
-                PortAt {
-                    path,
-                    modifier: 254,
-                },
-            )
+            invalid(bench, PortInfo::ID, &path, 254)
         },
     ),
     case(
@@ -146,7 +111,7 @@ pub(super) const CASES: &[Case] = &[
         |bench| {
             let mut at = past_the_last_port(bench)?;
             at.modifier = at.modifier.checked_shl(16).unwrap_or(u32::MAX);
-            invalid(bench, Method::GET, PartitionKeyTable::ID, at)
+            invalid(bench, PartitionKeyTable::ID, &at.path, at.modifier)
         },
     ),
     case(
@@ -157,15 +122,7 @@ pub(super) const CASES: &[Case] = &[
             let path = bench.ca()?;
             let cap = bench.get::<NodeInfo>(&path, 0)?.partition_cap();
             let block = u32::from(cap.div_ceil(32));
-            invalid(
-                bench,
-                Method::GET,
-                PartitionKeyTable::ID,
-                PortAt {
-                    path,
-                    modifier: block,
-                },
-            )
+            invalid(bench, PartitionKeyTable::ID, &path, block)
         },
     ),
     case(
@@ -176,15 +133,7 @@ pub(super) const CASES: &[Case] = &[
             let path = bench.ca()?;
             let cap = bench.get::<PortInfo>(&path, 0)?.guid_cap();
             let block = u32::from(cap.div_ceil(8)).max(1);
-            invalid(
-                bench,
-                Method::GET,
-                GuidInfo::ID,
-                PortAt {
-                    path,
-                    modifier: block,
-                },
-            )
+            invalid(bench, GuidInfo::ID, &path, block)
         },
     ),
     case(
@@ -193,7 +142,7 @@ pub(super) const CASES: &[Case] = &[
         "IBA vol. 1, 14.2.5.8",
         |bench| {
             let at = past_the_last_port(bench)?;
-            invalid(bench, Method::GET, SlToVlMappingTable::ID, at)
+            invalid(bench, SlToVlMappingTable::ID, &at.path, at.modifier)
         },
     ),
     case(
@@ -202,12 +151,7 @@ pub(super) const CASES: &[Case] = &[
         "IBA vol. 1, 14.2.5.9",
         |bench| {
             let path = bench.ca()?;
-            invalid(
-                bench,
-                Method::GET,
-                VlArbitrationTable::ID,
-                PortAt { path, modifier: 0 },
-            )
+            invalid(bench, VlArbitrationTable::ID, &path, 0)
         },
     ),
     case(
@@ -216,15 +160,7 @@ pub(super) const CASES: &[Case] = &[
         "IBA vol. 1, 14.2.5.9",
         |bench| {
             let path = bench.ca()?;
-            invalid(
-                bench,
-                Method::GET,
-                VlArbitrationTable::ID,
-                PortAt {
-                    path,
-                    modifier: 5 << 16,
-                },
-            )
+            invalid(bench, VlArbitrationTable::ID, &path, 5 << 16)
         },
     ),
     case(
@@ -233,15 +169,7 @@ pub(super) const CASES: &[Case] = &[
         "IBA vol. 1, 14.2.5.10",
         |bench| {
             let path = bench.switch()?;
-            invalid(
-                bench,
-                Method::GET,
-                LinearForwardingTable::ID,
-                PortAt {
-                    path,
-                    modifier: 768,
-                },
-            )
+            invalid(bench, LinearForwardingTable::ID, &path, 768)
         },
     ),
     case(
@@ -252,15 +180,7 @@ pub(super) const CASES: &[Case] = &[
             let path = bench.switch()?;
             let cap = bench.get::<SwitchInfo>(&path, 0)?.linear_fdb_cap();
             let block = u32::from(cap.div_ceil(64));
-            invalid(
-                bench,
-                Method::GET,
-                LinearForwardingTable::ID,
-                PortAt {
-                    path,
-                    modifier: block,
-                },
-            )
+            invalid(bench, LinearForwardingTable::ID, &path, block)
         },
     ),
     case(
@@ -274,15 +194,7 @@ pub(super) const CASES: &[Case] = &[
             if block > 0x1ff {
                 return skip("the table has all blocks that a modifier can name");
             }
-            invalid(
-                bench,
-                Method::GET,
-                MulticastForwardingTable::ID,
-                PortAt {
-                    path,
-                    modifier: block,
-                },
-            )
+            invalid(bench, MulticastForwardingTable::ID, &path, block)
         },
     ),
     case(
@@ -295,15 +207,7 @@ pub(super) const CASES: &[Case] = &[
             if ports >= 240 {
                 return skip("the switch has ports at every position");
             }
-            invalid(
-                bench,
-                Method::GET,
-                MulticastForwardingTable::ID,
-                PortAt {
-                    path,
-                    modifier: 15 << 28,
-                },
-            )
+            invalid(bench, MulticastForwardingTable::ID, &path, 15 << 28)
         },
     ),
     case(
@@ -356,14 +260,15 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-fn unsupported(
-    bench: &mut Bench<'_>,
-    path: &DrPath,
+/// Sends a request to the node that `of` names. It must be refused as not supported.
+fn unsupported<'a>(
+    bench: &mut Bench<'a>,
+    of: fn(&Bench<'a>) -> Result<DrPath, Stop>,
     method: Method,
     id: AttributeId,
-    modifier: u32,
 ) -> Outcome {
-    let smp = bench.smp(method, id, modifier, path);
+    let path = of(bench)?;
+    let smp = bench.smp(method, id, 0, &path);
     let status = status(&bench.answer(&smp.to_mad())?);
     let known = [
         MadStatus::UNSUPPORTED_METHOD,
@@ -376,8 +281,9 @@ fn unsupported(
     Ok(())
 }
 
-fn invalid(bench: &mut Bench<'_>, method: Method, id: AttributeId, at: PortAt) -> Outcome {
-    let smp = bench.smp(method, id, at.modifier, &at.path);
+/// Sends a Get with this modifier. It must be refused because of the modifier.
+fn invalid(bench: &mut Bench<'_>, id: AttributeId, path: &DrPath, modifier: u32) -> Outcome {
+    let smp = bench.smp(Method::GET, id, modifier, path);
     let status = status(&bench.answer(&smp.to_mad())?);
     ensure!(
         status == MadStatus::INVALID_FIELD_VALUE,
@@ -387,7 +293,7 @@ fn invalid(bench: &mut Bench<'_>, method: Method, id: AttributeId, at: PortAt) -
 }
 
 /// A port number that is one above the last port of the nearest switch.
-fn past_the_last_port(bench: &mut Bench<'_>) -> Result<PortAt, crate::conform::bench::Stop> {
+fn past_the_last_port(bench: &mut Bench<'_>) -> Result<PortAt, Stop> {
     let path = bench.switch()?;
     let ports = bench.get::<NodeInfo>(&path, 0)?.num_ports();
     match ports.checked_add(1) {

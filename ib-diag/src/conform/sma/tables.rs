@@ -48,15 +48,7 @@ pub(super) const CASES: &[Case] = &[
         if bench.get::<NodeInfo>(&path, 0)?.partition_cap() < 3 {
             return skip("the port holds fewer than three P_Keys");
         }
-        changed(
-            bench,
-            &path,
-            0,
-            |before: &PartitionKeyTable| {
-                PartitionKeyTable::from_bytes(with(before.as_bytes(), 4, &[0x81, 0x23]))
-            },
-            |_, after| after.as_bytes().get(4..6) == Some(&[0x81, 0x23]),
-        )
+        keeps_p_key(bench, &path, 0, [0x81, 0x23])
     }),
     case(
         "sma-363",
@@ -67,15 +59,7 @@ pub(super) const CASES: &[Case] = &[
             if bench.get::<NodeInfo>(&path, 0)?.partition_cap() < 3 {
                 return skip("the port holds fewer than three P_Keys");
             }
-            changed(
-                bench,
-                &path,
-                0,
-                |before: &PartitionKeyTable| {
-                    PartitionKeyTable::from_bytes(with(before.as_bytes(), 4, &[0x01, 0x23]))
-                },
-                |_, after| after.as_bytes().get(4..6) == Some(&[0x01, 0x23]),
-            )
+            keeps_p_key(bench, &path, 0, [0x01, 0x23])
         },
     ),
     case(
@@ -93,15 +77,7 @@ pub(super) const CASES: &[Case] = &[
                 return skip("the switch's external ports hold fewer than three P_Keys");
             }
             let place = edge.switch.modifier.checked_shl(16).unwrap_or(0);
-            changed(
-                bench,
-                &path,
-                place,
-                |before: &PartitionKeyTable| {
-                    PartitionKeyTable::from_bytes(with(before.as_bytes(), 4, &[0x81, 0x23]))
-                },
-                |_, after| after.as_bytes().get(4..6) == Some(&[0x81, 0x23]),
-            )
+            keeps_p_key(bench, &path, place, [0x81, 0x23])
         },
     ),
     case(
@@ -322,8 +298,8 @@ fn changed<T: Attribute + FromBytes + IntoBytes + Immutable>(
     bench: &mut Bench<'_>,
     path: &DrPath,
     place: u32,
-    change: fn(&T) -> T,
-    shows: fn(&T, &T) -> bool,
+    change: impl Fn(&T) -> T,
+    shows: impl Fn(&T, &T) -> bool,
 ) -> Outcome {
     let before: T = bench.get(path, place)?;
     let (status, answer) = bench.set(path, place, &change(&before))?;
@@ -339,6 +315,19 @@ fn changed<T: Attribute + FromBytes + IntoBytes + Immutable>(
         "a Get after the Set does not show it"
     );
     Ok(())
+}
+
+/// Writes the third P_Key of a block.
+fn keeps_p_key(bench: &mut Bench<'_>, path: &DrPath, place: u32, p_key: [u8; 2]) -> Outcome {
+    changed(
+        bench,
+        path,
+        place,
+        |before: &PartitionKeyTable| {
+            PartitionKeyTable::from_bytes(with(before.as_bytes(), 4, &p_key))
+        },
+        |_, after| after.as_bytes().get(4..6) == Some(&p_key),
+    )
 }
 
 fn arbitration(bench: &mut Bench<'_>, half: u32) -> Outcome {
