@@ -40,7 +40,7 @@ impl ClusterFiles {
         Ok(all)
     }
 
-    /// The same without what the files of other clusters declare of those that are configured.
+    /// These configurations without declarations of clusters that are configured by a file of their own.
     ///
     /// # Errors
     /// A declaration that contradicts a configuration.

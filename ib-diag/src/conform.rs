@@ -170,7 +170,7 @@ pub struct UnmetPreconditions {
 /// A precondition of several cases that is a rule itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Precondition {
-    /// The manager hands over to a higher one.
+    /// The manager hands over to a manager with a higher priority.
     StandBy,
     /// A port keeps its M_Key.
     MKey,

@@ -1,9 +1,9 @@
 //! Multicast: one spanning tree of switches per group, by the thesis's root rule.
 //!
 //! The root is the switch with the least mean hops to the group's members, the first by GUID on ties;
-//! where there are other groups already, the first of those whose cables they use least. Members hang on it by
-//! shortest paths. Where several are equal, the channel that the fewest groups
-//! use is taken, so that groups share the links. A packet that enters a tree anywhere leaves by all
+//! where there are other groups already, the first of those whose cables they use least. Members are joined to it by
+//! shortest paths. Of several shortest paths, the one whose channel the fewest groups use is taken, so that groups
+//! share the links. A packet that enters a tree anywhere leaves by all
 //! other ports of the tree. Source: Villar Ortiz, thesis on OpenSM, 2004.
 
 use alloc::{
@@ -193,7 +193,7 @@ impl<'a> MulticastTrees<'a> {
     /// Hops from `root` through switches with multicast.
     fn distances(&self, root: SwitchIdx) -> IdxVec<SwitchIdx, u16> {
         let mut distance = IdxVec::filled(self.fabric.num_switches(), bfs::UNREACHED);
-        // A mark that the search takes for reached.
+        // The search does not enter switches that are reached already.
         for &switch in &self.without {
             distance[switch] = bfs::UNREACHED - 1;
         }
@@ -210,7 +210,7 @@ impl<'a> MulticastTrees<'a> {
 #[error("all {0} multicast LIDs of the switches' tables are in use")]
 pub struct MlidsExhausted(pub u16);
 
-/// Hands out multicast LIDs, the lowest free one first.
+/// Allocates multicast LIDs, the lowest free one first.
 #[derive(Clone, Debug)]
 pub struct Mlids {
     /// LIDs that the smallest multicast table of all switches holds.
@@ -219,7 +219,7 @@ pub struct Mlids {
 }
 
 impl Mlids {
-    /// All free; at most `capacity`, and never 0xFFFF.
+    /// At most `capacity` LIDs, never 0xFFFF, all of them free.
     #[must_use]
     pub fn new(capacity: u16) -> Self {
         let most = Lid::MULTICAST_MAX.0 - Lid::MULTICAST_MIN.0 + 1;
@@ -229,7 +229,7 @@ impl Mlids {
         }
     }
 
-    /// The lowest free LID.
+    /// Allocates the lowest free LID.
     ///
     /// # Errors
     /// [`MlidsExhausted`] if none is.
@@ -240,7 +240,7 @@ impl Mlids {
         Ok(Lid(Lid::MULTICAST_MIN.0 + offset))
     }
 
-    /// Takes a given LID; says whether it was free.
+    /// Allocates this LID. Returns whether it was free.
     pub fn take(&mut self, mlid: Lid) -> bool {
         let offset = mlid
             .0
@@ -249,7 +249,7 @@ impl Mlids {
         offset.is_some_and(|offset| self.taken.insert(offset))
     }
 
-    /// Gives a LID back.
+    /// Frees a LID.
     pub fn release(&mut self, mlid: Lid) {
         if let Some(offset) = mlid.0.checked_sub(Lid::MULTICAST_MIN.0) {
             self.taken.remove(&offset);

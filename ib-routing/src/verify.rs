@@ -242,8 +242,8 @@ struct Part {
     walks: Walks,
 }
 
-/// Walks towards few LIDs and many. A switch's own LID comes alone, and a leaf has seldom more than
-/// sixteen: room that is left empty would only push the rest out of the cache.
+/// Walks towards one LID, up to 16 and up to [`RUN`] LIDs at once. A switch's own LID is alone, and a leaf seldom has more
+/// than 16 hosts. A walk that is larger than necessary would displace other data from the cache.
 struct Walks {
     one: Walk<1>,
     few: Walk<16>,

@@ -1,8 +1,8 @@
-//! Sampling: counting chosen things for a chosen time (IBA vol. 1, 16.1.3.2 to 16.1.3.4).
+//! Sampling: chosen quantities are counted for a chosen time (IBA vol. 1, 16.1.3.2 to 16.1.3.4).
 //!
 //! A manager writes PortSamplesControl: what to count on which port, when to start and for how long. It reads the result once
-//! SampleStatus is Done; the tag says whose result it is. A node has one mechanism, and while it runs a new control is not
-//! taken: the answer shows the one that runs. Codes of what to count are those of the mandatory counters, as Linux's
+//! SampleStatus is Done; the tag tells managers apart. A node has one sampling mechanism. While it runs, it ignores another
+//! control, and the answer shows the one that runs. Codes of what to count are those of the mandatory counters, as Linux's
 //! `ib_pma.h` spells them; the optional ones of OptionMask are not there.
 
 use std::time::Duration;

@@ -331,10 +331,10 @@ impl Sim {
         let (node_type, port) = if node.is_switch {
             (NodeType::SWITCH, PortNum::MANAGEMENT)
         } else {
-            // To the rules a router is like a CA; neither has a port 0.
+            // The rules treat a router like a CA; neither has a port 0.
             (NodeType::CA, PortNum(arrival.number.0.max(1)))
         };
-        // Only a route that ends LID routed needs the port's LID: most never look at the port.
+        // The port's LID is read only for a route that ends with a LID-routed part; most have none.
         let all_directed = directed(&mut self.frames[frame].bytes)
             .is_none_or(|smp| smp.dr_slid().is_permissive() && smp.dr_dlid().is_permissive());
         let own = if all_directed {

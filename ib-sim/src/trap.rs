@@ -14,7 +14,7 @@ use crate::node::PortIdx;
 use crate::sim::{Event, Sim};
 
 impl Sim {
-    /// Makes a port's agent send a trap of the caller's choice, as tests of a manager need.
+    /// Makes a port's agent send any trap, for tests of a manager.
     ///
     /// # Errors
     /// [`SimError::NoSuchPort`].
@@ -27,7 +27,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Simulates trouble of a bad link at a port: it is counted, and the agent sends trap 129, 130 or 131.
+    /// Simulates an error of a bad link at a port: it is counted, and the agent sends trap 129, 130 or 131.
     ///
     /// # Errors
     /// [`SimError::NoSuchPort`].

@@ -3,8 +3,8 @@
 //! A [`SmConfig`] is plain data with OpenSM's defaults; change the fields that matter and hand it to
 //! [`SubnetManager::new`](crate::SubnetManager::new). [`SmConfig::parse`] reads OpenSM's option
 //! file (`opensm.conf`): `key value` lines, `#` comments; [`SmConfig::to_text`] writes one. Each option is one row of
-//! the table below, see [`OptionInfo`]. Nothing random comes from inside the engine: the first transaction ID stands
-//! here too.
+//! the table below, see [`OptionInfo`]. Nothing random comes from inside the engine: the first transaction ID is an
+//! option too.
 
 mod codec;
 mod congestion;
@@ -95,11 +95,12 @@ options! {
             packet_life_time: u8 = 0x12, Links "packet_life_time" Hex(0, 31), Live;
             /// Longest time that a packet stays at the head of a queue: 4.096 us * 2^N; above 19 it is never dropped.
             head_of_queue_lifetime: u8 = 0x12, Links "head_of_queue_lifetime" Hex(0, 31), Live;
-            /// The same on switch ports to CAs and routers.
+            /// Longest time that a packet stays at the head of a queue of a switch port to a CA or router: 4.096 us * 2^N; above
+            /// 19 it is never dropped.
             leaf_head_of_queue_lifetime: u8 = 0x10, Links "leaf_head_of_queue_lifetime" Hex(0, 31), Live;
             /// Packets in a row that are dropped at the head of a queue until the VL stalls.
             vl_stall_count: u8 = 7, Links "vl_stall_count" Hex(0, 7), Live;
-            /// The same on switch ports to CAs and routers.
+            /// Packets in a row that are dropped at the head of a queue of a switch port to a CA or router until the VL stalls.
             leaf_vl_stall_count: u8 = 7, Links "leaf_vl_stall_count" Hex(0, 7), Live;
             /// Threshold of link errors for trap 129.
             local_phy_errors_threshold: u8 = 8, Links "local_phy_errors_threshold" Hex(0, 15), Live;

@@ -177,7 +177,7 @@ pub fn run(args: SmCommand, json: bool) -> Result<Verdict, CliError> {
     }
     let wakeable = |error: io::Error| CliError::at("the port", error);
     let (mut port, waker) = WakeablePort::new(port).map_err(wakeable)?;
-    // A service outlives its port; one sweep or one reading does not.
+    // `ib sm` goes on if its port fails; a single sweep or reading ends with an error.
     let is_service = !args.once && !args.dry_run;
     let port_is_back = is_service.then(|| {
         let reopen = move || device.open(&classes, !only_reads, timeout);

@@ -8,7 +8,7 @@ use std::{
 /// Blanks between two columns.
 const GAP: usize = 3;
 
-/// The same in a table that has to fit into a terminal.
+/// Blanks between two columns of a table that has to fit into a terminal.
 const NARROW_GAP: usize = 2;
 
 /// A table that is collected, then printed.

@@ -1,4 +1,4 @@
-//! An engine in many hands: cheap to copy, compared by name, read from text.
+//! A shared routing engine: cheap to copy, compared by name, parsed from text.
 
 use alloc::sync::Arc;
 use core::{fmt, ops::Deref, str::FromStr};
@@ -48,7 +48,7 @@ impl SharedEngine {
         let found = parallel::install(options.threads, fabric, || {
             (**self).route(fabric, lids, options)
         });
-        found.map(|routes| self.sign(routes))
+        found.map(|routes| self.set_engine(routes))
     }
 
     /// As [`route`](Self::route), with the verifier's report if the engine verified the routes itself.
@@ -64,11 +64,11 @@ impl SharedEngine {
         let found = parallel::install(options.threads, fabric, || {
             (**self).route_and_report(fabric, lids, options)
         });
-        found.map(|(routes, report)| (self.sign(routes), report))
+        found.map(|(routes, report)| (self.set_engine(routes), report))
     }
 
-    /// Lets routes that only bear this engine's name bear the engine itself.
-    fn sign(&self, mut routes: Routes) -> Routes {
+    /// Makes this engine that of the routes, if the routes have only its name.
+    fn set_engine(&self, mut routes: Routes) -> Routes {
         if routes.engine() == self {
             routes.set_engine(self);
         }

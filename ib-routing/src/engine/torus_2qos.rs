@@ -35,7 +35,7 @@ use crate::{
     vl::{SlToVl, VlMap},
 };
 
-/// The name that errors bear too.
+/// Name of the engine, also in errors.
 const NAME: &str = "torus-2QoS";
 
 /// Checks the text of a torus-2QoS.conf without a fabric.

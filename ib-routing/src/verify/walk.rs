@@ -80,8 +80,8 @@ impl PortTable {
 /// The forwarding entries of all switches for a block of LIDs.
 pub(crate) struct Block {
     ports: IdxVec<SwitchIdx, [u8; Self::LIDS]>,
-    /// The same as places among the channels of the switch: looked up while the switch's own table is
-    /// at hand, as the walks go from switch to switch.
+    /// Index, among the channels of the switch, of each entry of `ports`. It is looked up once for a block, because walks go
+    /// from switch to switch and would look it up in the table of another switch at each step.
     places: IdxVec<SwitchIdx, [u8; Self::LIDS]>,
 }
 

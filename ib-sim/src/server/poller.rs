@@ -69,12 +69,12 @@ impl Poller {
     pub(super) fn alarm(&self) -> impl Fn() + Send + use<> {
         let alarm = Arc::clone(&self.alarm);
         move || {
-            // A count that is full wakes as well.
+            // The write fails only if the counter is full, and a counter above 0 ends the wait.
             let _ = rustix::io::write(&alarm, &1u64.to_ne_bytes());
         }
     }
 
-    /// Waits until a socket has something, the alarm is given, or `timeout` is over; fills `ready` anew.
+    /// Waits until a socket is readable, another thread ends the wait, or `timeout` is over. Replaces the content of `ready`.
     pub(super) fn wait(
         &self,
         timeout: Duration,

@@ -58,7 +58,7 @@ pub struct QosOptions {
     pub high_limit: Option<u8>,
     /// Lane and weight, in units of 64 bytes, of each entry of the high table.
     pub vlarb_high: Option<Vec<(Vl, u8)>>,
-    /// The same of the low table.
+    /// Lane and weight, in units of 64 bytes, of each entry of the low table.
     pub vlarb_low: Option<Vec<(Vl, u8)>>,
     /// The lane of each service level.
     pub sl2vl: Option<[Vl; 16]>,

@@ -365,7 +365,7 @@ fn ranges(line: usize, value: &str, max: u64) -> Result<Vec<RangeInclusive<u64>>
     }
 }
 
-/// The same of partition keys, without their member bits.
+/// Ranges of partition keys, without their member bits.
 fn p_keys(line: usize, value: &str) -> Result<Vec<RangeInclusive<u64>>, TextError> {
     let ranges = ranges(line, value, 0xffff)?;
     let base = |range: RangeInclusive<u64>| range.start() & 0x7fff..=range.end() & 0x7fff;

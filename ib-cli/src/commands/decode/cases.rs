@@ -62,7 +62,7 @@ impl Batch {
         self.ends.push((self.len() + case.len(), start));
     }
 
-    /// The case that these digits are.
+    /// Adds the case of these digits.
     #[inline]
     fn push_digits(&mut self, start: Start, digits: &[u8]) -> Result<(), String> {
         let len = hex::decode_to(self.room(hex::room_for(digits)), digits)?;
@@ -151,7 +151,7 @@ impl Cases {
         }
     }
 
-    /// Says on stderr what was left out.
+    /// Reports on stderr which frames were skipped.
     pub fn finish(self) {
         if let Self::Capture { skipped, name, .. } = self
             && skipped > 0

@@ -51,7 +51,7 @@ impl<'a> Rates<'a> {
         in_order.collect()
     }
 
-    /// The same per second.
+    /// The increment of each counter of a port per second.
     pub(super) fn per_second(
         &self,
         at: PortRef,

@@ -1,7 +1,7 @@
 //! Rows of 16-bit numbers, four to a word of 64 bits.
 //!
 //! A subnet has fewer than 2^16 LIDs, so a number of sources fits 16 bits, and no column carries into the
-//! next one. One addition then does the work of four. Each function has a scalar twin in the tests.
+//! next one. One addition then does the work of four. Each function has a scalar counterpart in the tests.
 
 use core::ops::Range;
 
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// The scalar twin of a row of words: one number for each column.
+    /// The scalar counterpart of a row of words: one number for each column.
     fn unpack(words: &[u64]) -> Vec<u16> {
         let columns = |&word: &u64| (0..COLUMNS).map(move |at| (word >> (at * COLUMN_BITS)) as u16);
         words.iter().flat_map(columns).collect()
