@@ -345,12 +345,11 @@ fn good<T: Attribute + zerocopy::FromBytes + Immutable>(
     attribute(&answer)
 }
 
+/// The value of one counter.
+type Counter = fn(&PortCounters) -> u32;
+
 /// Sends 20 requests. Each of the counters must grow by `least` for each request, unless it is saturated.
-fn grow(
-    bench: &mut Bench<'_>,
-    least: u32,
-    names: [(&str, fn(&PortCounters) -> u32); 2],
-) -> Outcome {
+fn grow(bench: &mut Bench<'_>, least: u32, names: [(&str, Counter); 2]) -> Outcome {
     let before = counters(bench)?;
     for _ in 0..20 {
         counters(bench)?;
