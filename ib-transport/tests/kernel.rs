@@ -9,14 +9,7 @@ fn a_real_kernel_carries_requests_answers_timeouts_and_long_messages() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let directory = package.join("../target/kernel-tests");
     let built = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--release",
-            "--example",
-            "umad_loopback",
-            "--target",
-            TARGET,
-        ])
+        .args(["build", "--example", "umad_loopback", "--target", TARGET])
         .arg("--target-dir")
         .arg(directory.join("target"))
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
@@ -27,7 +20,7 @@ fn a_real_kernel_carries_requests_answers_timeouts_and_long_messages() {
     let program = directory
         .join("target")
         .join(TARGET)
-        .join("release/examples/umad_loopback");
+        .join("debug/examples/umad_loopback");
     let output = Command::new(package.join("testdata/kernel/boot.sh"))
         .arg(&directory)
         .arg(program.canonicalize().expect("the example was built"))
