@@ -31,6 +31,7 @@ mod planning;
 mod port_states;
 mod replicas;
 mod service;
+mod sharing;
 mod stages;
 mod sweeps;
 
@@ -56,6 +57,7 @@ use self::port_states::NotActivePorts;
 use self::{
     peers::{PeerRequest, Polling},
     planning::Planning,
+    sharing::Sharing,
 };
 use crate::{
     SmConfig,
@@ -147,6 +149,7 @@ pub struct SubnetManager {
     /// The last sweep that ended.
     summary: Summary,
     tables: TableUpdate,
+    sharing: Sharing,
     changed: Changed,
     /// Subnet size, in entries of all forwarding tables, from which a failure is led round before routes are
     /// repaired.
@@ -291,6 +294,7 @@ impl SubnetManager {
             },
             summary: Summary::default(),
             tables: TableUpdate::default(),
+            sharing: Sharing::default(),
             changed: Changed::default(),
             detours_from: DETOURS_FROM,
             work: WorkSlot::default(),
@@ -521,6 +525,9 @@ impl Engine for SubnetManager {
         if self.polling.is_due(now) {
             self.poll(now);
         }
+        if matches!(self.mode, Mode::Idle) {
+            self.share_next_tables();
+        }
         if matches!(self.mode, Mode::Idle) && self.next_sweep.is_some_and(|at| at <= now) {
             self.begin_timed_sweep(now);
         }
@@ -547,7 +554,7 @@ impl Engine for SubnetManager {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let of_mode = match &self.mode {
-            Mode::Idle => self.next_sweep,
+            Mode::Idle => Instant::earliest([self.next_sweep, self.sharing.due()]),
             Mode::Planning(planning) => planning.due().filter(|_| !self.work.handed_out),
             Mode::Settling(until) => Some(*until),
             Mode::Observing(_) | Mode::Applying(_) => None,

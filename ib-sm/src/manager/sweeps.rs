@@ -1,6 +1,6 @@
 //! The begin and the end of a sweep, and its phases.
 
-use alloc::{boxed::Box, collections::BTreeSet, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeSet};
 
 use ib_mad::Instant;
 use ib_subnet::Walk;
@@ -109,29 +109,12 @@ impl SubnetManager {
         } else {
             self.history.quick_retries_left = QUICK_RETRIES;
             self.changed = Changed::default();
-            self.share_tables();
+            self.begin_sharing(now);
             let goes_on = self.goes_on_further();
             self.name_out_of_reach();
             if !goes_on {
                 self.events.push_back(Event::SubnetUp(summary));
             }
-        }
-    }
-
-    /// Keeps the tables of switches that hold what the routes in force say only once in memory.
-    fn share_tables(&mut self) {
-        let Some(installed) = self.plan.installed() else {
-            return;
-        };
-        let switches = self.subnet.switches();
-        let rows = switches.filter_map(|(node, switch)| {
-            let row = installed.topology().index().switch(node)?;
-            let row = installed.routes().shared_lft(row)?;
-            (!switch.lft().is_shared_with(row)).then(|| (node, row.clone()))
-        });
-        let rows: Vec<_> = rows.collect();
-        for (node, row) in rows {
-            self.subnet.share_lft(node, &row);
         }
     }
 }

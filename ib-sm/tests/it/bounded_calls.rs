@@ -2,7 +2,7 @@
 //! queries and other managers meanwhile. The work is counted, not timed.
 
 use ib_mad::{Attribute as _, Engine, Input, Mad, MadAddress, MadStatus, Method, TransactionId};
-use ib_routing::{Fabric, PortRef, VerifyReport, generate::FabricSpec, verify};
+use ib_routing::{Fabric, PortRef, SharedLft, VerifyReport, generate::FabricSpec, verify};
 use ib_sa::{PathComponents, PathRecord, SaMad};
 use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
 use ib_sm::{Event, SmConfig, SubnetManager};
@@ -188,4 +188,36 @@ fn a_call_looks_at_each_node_a_few_times_at_most_and_queries_are_answered_while_
     assert_eq!(polled, works, "polls of other managers while work runs");
     let limit = LOOKS_PER_NODE * fabric.nodes().len();
     assert!(bench.most <= limit, "{} looks, {limit} may be", bench.most);
+}
+
+#[test]
+fn tables_that_switches_hold_are_shared_with_the_routes_a_few_at_each_call() {
+    let spec: FabricSpec = "fat-tree:radix=12,levels=3".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    let (sim, mut bench) = up(&fabric);
+    let num_shared = |sm: &SubnetManager| {
+        let installed = sm.installed().unwrap();
+        let is_shared = |row: &SharedLft| {
+            sm.subnet()
+                .switches()
+                .any(|(_, switch)| switch.lft().is_shared_with(row))
+        };
+        let switches = installed.fabric().switches().iter_enumerated();
+        let rows = switches.filter_map(|(switch, _)| installed.routes().shared_lft(switch));
+        rows.filter(|row| is_shared(row)).count()
+    };
+    let (all, mut before, mut calls) = (fabric.switches().len(), 0, 0);
+    while before < all {
+        let now = sim.now();
+        assert!(bench.sm.poll_timeout().is_some_and(|due| due <= now));
+        bench.sm.handle_timeout(now);
+        let shared = num_shared(&bench.sm);
+        assert!(
+            (before + 1..=before + 64).contains(&shared),
+            "{shared} after {before}"
+        );
+        (before, calls) = (shared, calls + 1);
+    }
+    assert_eq!(calls, all.div_ceil(64));
+    assert!(bench.sm.poll_timeout().is_none_or(|due| due > sim.now()));
 }
