@@ -136,14 +136,17 @@ impl RoutingTask {
                 .options_of(engine)
                 .and_then(|options| engine.route_and_report(fabric, lids, &options));
             match routed {
-                Ok((routes, report)) => {
+                Ok((mut routes, report)) => {
                     (result.routes, result.report) = match self.keep(&routes) {
                         Some(Ok((kept, report, entries))) => {
                             result.differing = Some(entries);
                             (Some(kept), Some(report))
                         }
                         not_kept => {
-                            result.not_kept = not_kept.and_then(Result::err);
+                            match not_kept {
+                                Some(not_kept) => result.not_kept = not_kept.err(),
+                                None => self.keep_unowned(&mut routes),
+                            }
                             (Some(shared(routes)), report)
                         }
                     };
@@ -183,6 +186,20 @@ impl RoutingTask {
         }
         let entries = difference(fabric, lids, &kept, own).entries;
         Some(Ok((shared(kept), report, entries)))
+    }
+
+    /// Takes over the entries for LIDs of no port from the tables that a previous manager left, which are equal otherwise:
+    /// so nothing is written, and a port that comes back with its LID finds its routes.
+    fn keep_unowned(&self, own: &mut Routes) {
+        let Some(in_place) = self.in_place.as_deref() else {
+            return;
+        };
+        for switch in self.topology.fabric().switches().indices() {
+            let differing: Vec<_> = own.changed_lids(in_place, switch).collect();
+            for lid in differing {
+                own.set_port(switch, lid, in_place.port(switch, lid));
+            }
+        }
     }
 
     /// The options of an engine. Only `file` reads the texts, which cost a copy of the tables.

@@ -49,6 +49,14 @@ fn a_switch_that_restarts_while_it_is_set_up_gets_all_of_it_again() {
     }
 }
 
+/// A damaged Set gave a port another LID. A manager that starts later keeps the entries for the LID of before, which is no
+/// port's any more, as the running manager does.
+#[test]
+fn entries_for_a_lid_of_no_port_stay_when_a_manager_starts() {
+    let played = Schedule::of_seed(6627).play();
+    assert!(played.is_ok(), "{}", report(&[6627]));
+}
+
 /// Plays the schedule of a seed, or some of its faults: `17`, `17:0,3`.
 fn replay(text: &str) {
     let Some((seed, numbers)) = text.split_once(':') else {
