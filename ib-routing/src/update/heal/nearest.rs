@@ -63,14 +63,17 @@ impl Search {
             if !self.is_led[switch] {
                 continue;
             }
+            // Only the best of the detours over neighbours that arrive already can be taken.
+            let mut best: Option<Way> = None;
             for (_, channel) in finder.fabric.channels_from(switch) {
                 let arrives = finder.state(channel.to, lid) != Some(State::Broken);
                 if arrives && self.is_led[channel.to] {
                     let hops = self.hops(finder, channel.to, lid, last);
                     let way = way(finder, lid, switch, channel.port, hops, None);
-                    self.ways.push(Reverse(way));
+                    best = Some(best.map_or(way, |best| best.min(way)));
                 }
             }
+            self.ways.extend(best.map(Reverse));
         }
         let mut left = finder.broken.len();
         while let Some(Reverse(best)) = self.ways.pop() {
