@@ -25,7 +25,8 @@ pub(crate) mod remap;
 pub(crate) mod repairer;
 pub(crate) mod rule;
 
-use core::cell::LazyCell;
+use alloc::{borrow::Cow, boxed::Box};
+use core::cell::{LazyCell, OnceCell};
 
 use ib_wire::{Guid, Lid};
 use thiserror::Error;
@@ -43,11 +44,13 @@ use crate::{
     },
     error::RouteError,
     fabric::Fabric,
+    index::{ChannelIdx, IdxVec},
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
     verify::{
         PathCounts, highest_lane,
+        path_counts::kept::Kept,
         survey::{Survey, survey},
         verify_on,
     },
@@ -228,21 +231,22 @@ fn attempt(
         lids,
         routes: &remapped.routes,
     };
-    let counted = counts.and_then(|counts| counts.kept(old, now));
-    let (kept, known, cut_off) = match counted {
-        Some(kept) => (kept.survey, Some(kept.before), Some(kept.cut_off)),
+    let remaining = match counts.and_then(|counts| counts.kept(old, now)) {
+        Some(kept) => Remaining::Counted(Box::new(kept)),
         None => {
             let kept = survey(threads, fabric, lids, &remapped.routes, used, |_| true);
-            (kept, None, None)
+            Remaining::Surveyed(kept)
         }
     };
-    let cut_off = cut_off.filter(|_| rebalance == 0);
-    let run = |repairer: Repairer<'_>, lanes| match &cut_off {
-        Some(cut_off) => Ok((repairer.run_known(lanes, cut_off)?, 0)),
-        None => repairer.run(lanes, &kept.incomplete, rebalance),
+    let run = |repairer: Repairer<'_>, lanes| match &remaining {
+        Remaining::Counted(kept) if rebalance == 0 => {
+            Ok((repairer.run_known(lanes, kept.cut_off())?, 0))
+        }
+        _ => repairer.run(lanes, &remaining.incomplete(), rebalance),
     };
-    let rules = Rule::of(old, &remapped, fabric, lids, options, &kept.graphs[0]).rules;
-    let repairer = |rule| Repairer::new(&remapped, &kept.load, fabric, lids, options, rule);
+    let kept_between_cas = || remaining.between_cas(fabric).into_owned();
+    let rules = Rule::of(old, &remapped, fabric, lids, options, kept_between_cas).rules;
+    let repairer = |rule| Repairer::new(&remapped, remaining.load(), fabric, lids, options, rule);
     let layout = DependencyLayout::new(fabric);
     let order = up_down_order(fabric, &senders(fabric, lids));
     let unprotected = || Lanes::unprotected(&layout, &order);
@@ -258,12 +262,22 @@ fn attempt(
         }
         return Err(last);
     }
-    let [between_cas, all] =
-        known.unwrap_or_else(|| before(old, &remapped, &kept, lids, used, threads));
-    let lanes = |dependencies, protected| Lanes::new(&layout, &order, dependencies, protected);
-    let old_all = lanes(&all, Protected::All);
+    let surveyed = OnceCell::new();
+    let of_old = |protected| match &remaining {
+        Remaining::Counted(kept) => kept.lanes(&layout, &order, protected),
+        Remaining::Surveyed(kept) => {
+            let before = || before(old, &remapped, kept, lids, used, threads);
+            let [between_cas, all] = surveyed.get_or_init(before);
+            let dependencies = match protected {
+                Protected::All => all,
+                Protected::Nothing | Protected::BetweenCas => between_cas,
+            };
+            Lanes::new(&layout, &order, dependencies, protected)
+        }
+    };
+    let old_all = of_old(Protected::All);
     // Needed only where the dependencies of all traffic form a cycle, or leave no path.
-    let old_cas = LazyCell::new(|| lanes(&between_cas, Protected::BetweenCas));
+    let old_cas = LazyCell::new(|| of_old(Protected::BetweenCas));
     if old_all.is_none() && old_cas.is_none() {
         let guaranteed = old.routes.engine().guarantees(options).deadlock_free;
         return match rules.first().filter(|_| !guaranteed) {
@@ -280,7 +294,10 @@ fn attempt(
             let lanes = match start {
                 BaseDependencies::All => old_all.clone(),
                 BaseDependencies::BetweenCas => old_cas.clone(),
-                BaseDependencies::Kept => lanes(&kept.graphs[0], Protected::BetweenCas),
+                BaseDependencies::Kept => {
+                    let kept = remaining.between_cas(fabric);
+                    Lanes::new(&layout, &order, &kept, Protected::BetweenCas)
+                }
             };
             let Some(lanes) = lanes else { continue };
             match run(repairer(rule), lanes) {
@@ -290,6 +307,38 @@ fn attempt(
         }
     }
     Err(last)
+}
+
+/// What is left of the old routes: taken from their path counts, or found by following all of them.
+enum Remaining {
+    Counted(Box<Kept>),
+    Surveyed(Survey),
+}
+
+impl Remaining {
+    /// CA-pair routes on each channel.
+    const fn load(&self) -> &IdxVec<ChannelIdx, u32> {
+        match self {
+            Self::Counted(kept) => kept.load(),
+            Self::Surveyed(kept) => &kept.load,
+        }
+    }
+
+    /// The LIDs that some switch has lost, in order.
+    fn incomplete(&self) -> Cow<'_, [Lid]> {
+        match self {
+            Self::Counted(kept) => Cow::Owned(kept.incomplete()),
+            Self::Surveyed(kept) => Cow::Borrowed(&kept.incomplete),
+        }
+    }
+
+    /// The dependencies of traffic between CAs on the paths that still arrive.
+    fn between_cas(&self, fabric: &Fabric) -> Cow<'_, DependencyGraph> {
+        match self {
+            Self::Counted(kept) => Cow::Owned(kept.between_cas(fabric)),
+            Self::Surveyed(kept) => Cow::Borrowed(&kept.graphs[0]),
+        }
+    }
 }
 
 /// The dependencies with which new paths must not close a cycle.

@@ -9,7 +9,7 @@ pub mod certificate;
 mod deadlock;
 mod dropped;
 mod multicast;
-mod path_counts;
+pub(crate) mod path_counts;
 mod reach;
 pub mod spread;
 pub(crate) mod survey;

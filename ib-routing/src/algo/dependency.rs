@@ -330,13 +330,22 @@ impl DependencyCounts {
         is_new
     }
 
-    /// Takes `count` paths away from a dependency.
-    pub(crate) fn remove(&mut self, from: ChannelIdx, to: ChannelIdx, lane: u8, count: u32) {
+    /// Takes `count` paths away from a dependency, and returns whether no path uses it any more.
+    pub(crate) fn remove(
+        &mut self,
+        from: ChannelIdx,
+        to: ChannelIdx,
+        lane: u8,
+        count: u32,
+    ) -> bool {
         let at = self.at(from, to, lane);
-        if let Some(entry) = self.counts.get_mut(at).filter(|entry| **entry > 0) {
-            *entry = entry.saturating_sub(count);
-            self.used -= usize::from(*entry == 0);
-        }
+        let Some(entry) = self.counts.get_mut(at).filter(|entry| **entry > 0) else {
+            return false;
+        };
+        *entry = entry.saturating_sub(count);
+        let is_unused = *entry == 0;
+        self.used -= usize::from(is_unused);
+        is_unused
     }
 
     /// Returns true if any path uses a dependency.
@@ -350,8 +359,8 @@ impl DependencyCounts {
         self.used
     }
 
-    /// The dependencies in use: the channels, and the lane.
-    fn edges(&self) -> impl Iterator<Item = (ChannelIdx, ChannelIdx, u8, u32)> + '_ {
+    /// The dependencies in use: the channels, the lane, and the number of paths.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = (ChannelIdx, ChannelIdx, u8, u32)> + '_ {
         let heads = self.pairs.heads.iter_enumerated();
         heads.flat_map(move |(from, &(first, end))| {
             let row = self.at(from, first, 0)..self.at(from, end, 0);

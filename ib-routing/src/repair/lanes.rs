@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::{
     algo::{
         channel_graph::{ChannelGraph, DependencyLayout},
-        dependency::DependencyGraph,
+        dependency::{DependencyGraph, Vertex},
     },
     index::ChannelIdx,
     lid::Destination,
@@ -65,6 +65,19 @@ impl<'g> Lanes<'g> {
         protected: Protected,
     ) -> Option<Self> {
         let topological = dependencies.order().ok()?;
+        let edges = dependencies.edges();
+        let edges = edges.map(|(from, to)| (from.channel, to.channel, from.lane));
+        Some(Self::ordered(layout, order, &topological, edges, protected))
+    }
+
+    /// Lanes with dependencies (two channels and the lane), all of which lead forward in the order `topological`.
+    pub(crate) fn ordered(
+        layout: &'g DependencyLayout,
+        order: &'g [ChannelIdx],
+        topological: &[Vertex],
+        edges: impl Iterator<Item = (ChannelIdx, ChannelIdx, u8)>,
+        protected: Protected,
+    ) -> Self {
         let mut by_lane: Vec<Vec<ChannelIdx>> = alloc::vec![Vec::new(); LANES];
         for vertex in topological {
             if let Some(order) = by_lane.get_mut(usize::from(vertex.lane)) {
@@ -80,10 +93,10 @@ impl<'g> Lanes<'g> {
             protected,
             ..Self::unprotected(layout, order)
         };
-        for (from, to) in dependencies.edges() {
-            lanes.admit(1 << from.lane, from.channel, to.channel);
+        for (from, to, lane) in edges {
+            lanes.admit(1 << lane, from, to);
         }
-        Some(lanes)
+        lanes
     }
 
     /// The traffic that must not deadlock.

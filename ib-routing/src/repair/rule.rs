@@ -1,7 +1,7 @@
 //! The rules of an engine's routes, which a repair observes.
 
 use alloc::vec::Vec;
-use core::cmp::Reverse;
+use core::{cell::LazyCell, cmp::Reverse};
 
 use super::{RoutesInUse, remap::Remapped};
 use crate::{
@@ -44,14 +44,14 @@ impl From<Rule> for Rules {
 
 impl Rule {
     /// The rules that the engine's routes obey on what is left of the fabric, the best first. `between_cas`
-    /// are the dependencies of CA traffic on the remapped routes.
+    /// gives the dependencies of CA traffic on the remapped routes, if they are needed.
     pub(crate) fn of(
         old: RoutesInUse<'_>,
         remapped: &Remapped,
         fabric: &Fabric,
         lids: &LidMap,
         options: &RouteOptions,
-        between_cas: &DependencyGraph,
+        between_cas: impl FnOnce() -> DependencyGraph,
     ) -> Rules {
         // A switch that stays keeps its rank, so that the paths in place stay legal; a new one gets
         // what it would have in the new fabric.
@@ -84,8 +84,9 @@ impl Rule {
         };
         let mut rules: Vec<Self> = Vec::new();
         let mut refused = false;
+        let between_cas = LazyCell::new(between_cas);
         for classes in candidates {
-            if obeys(between_cas, &classes) {
+            if obeys(&between_cas, &classes) {
                 rules.push(Self::UpDown(classes));
             } else {
                 refused |= rules.is_empty();

@@ -12,6 +12,7 @@
 //! renumber the channels.
 
 mod changes;
+pub(crate) mod kept;
 
 use alloc::{vec, vec::Vec};
 
@@ -23,7 +24,6 @@ use super::{
     deadlock::{highest_lane, lanes_of, uniform_lane},
     dropped::DROP,
     reach::link_load,
-    survey::Survey,
     targets,
     walk::{Block, LOOP, NO_CHANNEL, Walk},
 };
@@ -32,7 +32,7 @@ use crate::{
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
-    repair::{RoutesInUse, repairer::CutOff},
+    repair::RoutesInUse,
     routes::{Routes, SlTable},
 };
 
@@ -57,16 +57,6 @@ pub struct PathCounts {
     /// The counts of pairs, which no change of complete routes changes.
     report: VerifyReport,
     examined: usize,
-}
-
-/// What is left of routes over whose cables some are gone.
-pub(crate) struct Kept {
-    /// The paths that still arrive.
-    pub(crate) survey: Survey,
-    /// The dependencies that all old routes have on the cables that are left, of traffic between CAs and of all traffic.
-    pub(crate) before: [DependencyGraph; 2],
-    /// The paths that do not arrive any more.
-    pub(crate) cut_off: Vec<CutOff>,
 }
 
 impl PathCounts {
@@ -134,39 +124,6 @@ impl PathCounts {
         let added = update.added;
         counts.keep_orders(self, new.fabric, &channels, &added);
         Some(counts)
-    }
-
-    /// What is left of the old routes in `new`: routes that are the old ones without the entries over cables that are
-    /// gone. `None` as for [`updated`](Self::updated).
-    pub(crate) fn kept(&self, old: RoutesInUse<'_>, new: RoutesInUse<'_>) -> Option<Kept> {
-        let channels = same_places(old, new)?;
-        let mut counts = self.renumbered(new.fabric, &channels);
-        let before = [counts.graph(new.fabric, 0), counts.graph(new.fabric, 2)];
-        let mut update = Update::new(&mut counts);
-        let renumber = |channel| channels.find(channel).copied().flatten();
-        let mut cut_off = Vec::new();
-        for (lid, owner, mut switches) in affected(old, new, &channels, self.lanes)? {
-            for &switch in &switches {
-                update.path(old, switch, lid, owner, false, renumber)?;
-            }
-            switches.sort_unstable();
-            cut_off.push(CutOff { lid, switches });
-        }
-        let graph = |users: &DependencyCounts| {
-            let mut graph = DependencyGraph::new(new.fabric, self.lanes);
-            users.add_to(&mut graph);
-            graph
-        };
-        let survey = Survey {
-            graphs: counts.users.each_ref().map(graph),
-            load: counts.load,
-            incomplete: cut_off.iter().map(|cut| cut.lid).collect(),
-        };
-        Some(Kept {
-            survey,
-            before,
-            cut_off,
-        })
     }
 
     /// These counts by the channels of another fabric, without those on channels that are gone, and without an order.
@@ -367,25 +324,18 @@ impl PathCounts {
         channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
         added: &[Vec<Edge>; 3],
     ) {
-        let has_new = channels.iter().flatten().count() < fabric.channels().len();
-        let renumbered = |vertices: &[Vertex]| -> Vec<Vertex> {
-            let there = vertices.iter().filter_map(|vertex| {
-                let channel = channels.find(vertex.channel).copied().flatten()?;
-                Some(Vertex { channel, ..*vertex })
-            });
-            there.collect()
-        };
+        let has_new = has_new(fabric, channels);
         for (level, was) in before.orders.iter().enumerate() {
             let kept = match was {
                 Ok(order) if !has_new => {
-                    let order = renumbered(order);
+                    let order = renumbered(order, channels);
                     let added = added.iter().take(level + 1).flatten();
                     agrees(fabric, self.lanes, &order, added).then_some(Ok(order))
                 }
                 Ok(_) => None,
                 Err(cycle) => {
                     let is_whole = |now: &Vec<Vertex>| now.len() == cycle.len();
-                    let cycle = Some(renumbered(cycle)).filter(is_whole);
+                    let cycle = Some(renumbered(cycle, channels)).filter(is_whole);
                     cycle.filter(|cycle| self.has_cycle(level, cycle)).map(Err)
                 }
             };
@@ -422,6 +372,23 @@ impl PathCounts {
     }
 }
 
+/// Whether a fabric has channels that are none of the old fabric's.
+fn has_new(fabric: &Fabric, channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>) -> bool {
+    channels.iter().flatten().count() < fabric.channels().len()
+}
+
+/// Vertices by the channels of another fabric, without those whose channel is gone.
+fn renumbered(
+    vertices: &[Vertex],
+    channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
+) -> Vec<Vertex> {
+    let there = vertices.iter().filter_map(|vertex| {
+        let channel = channels.find(vertex.channel).copied().flatten()?;
+        Some(Vertex { channel, ..*vertex })
+    });
+    there.collect()
+}
+
 /// A dependency: two channels and the lane.
 type Edge = (ChannelIdx, ChannelIdx, u8);
 
@@ -453,8 +420,10 @@ impl<const LIDS: usize> Carried<LIDS> {
 /// Counts that are being updated.
 struct Update<'c> {
     counts: &'c mut PathCounts,
-    /// The dependencies that nothing used before, by kind of traffic.
+    /// The dependencies that no path used before, by kind of traffic.
     added: [Vec<Edge>; 3],
+    /// The dependencies that no path uses any more, by kind of traffic. A path that is added later may use them again.
+    removed: [Vec<Edge>; 3],
     path: Vec<Option<ChannelIdx>>,
 }
 
@@ -463,6 +432,7 @@ impl<'c> Update<'c> {
         Self {
             counts,
             added: [const { Vec::new() }; 3],
+            removed: [const { Vec::new() }; 3],
             path: Vec::new(),
         }
     }
@@ -506,16 +476,22 @@ impl<'c> Update<'c> {
             }
         }
         let kind = usize::from(owner.is_switch());
-        let kinds = self.counts.users.iter_mut().zip(&mut self.added).skip(kind);
-        for ((users, added), count) in kinds.zip([u32::from(routes > 0), 1]) {
+        let edges = match adds {
+            true => &mut self.added,
+            false => &mut self.removed,
+        };
+        let kinds = self.counts.users.iter_mut().zip(edges).skip(kind);
+        for ((users, edges), count) in kinds.zip([u32::from(routes > 0), 1]) {
             for pair in self.path.windows(2) {
                 let &[Some(from), Some(to)] = pair else {
                     continue;
                 };
-                if !adds {
-                    users.remove(from, to, lane, count);
-                } else if users.add(from, to, lane, count) {
-                    added.push((from, to, lane));
+                let changes = match adds {
+                    true => users.add(from, to, lane, count),
+                    false => users.remove(from, to, lane, count),
+                };
+                if changes {
+                    edges.push((from, to, lane));
                 }
             }
         }

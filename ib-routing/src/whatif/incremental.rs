@@ -97,7 +97,8 @@ fn rule(whole: RoutesInUse<'_>, options: &RouteOptions) -> Option<Rule> {
     let lanes = highest_lane(routes) + 1;
     let found = survey(options.threads, fabric, lids, routes, lanes, |_| true);
     let remapped = remap(whole, fabric, lids, false);
-    let rules = Rule::of(whole, &remapped, fabric, lids, options, &found.graphs[0]);
+    let [between_cas, ..] = found.graphs;
+    let rules = Rule::of(whole, &remapped, fabric, lids, options, || between_cas);
     let first = rules.rules.into_iter().next();
     first.filter(|_| !rules.best_refused)
 }
