@@ -3,7 +3,7 @@
 //! It sends only Gets, so it may run beside any subnet manager and without one. Subnet management uses directed routes.
 //! Performance management needs LIDs, so the counters of a port without a LID are listed as missing. Many requests are
 //! in flight, several to each agent. An agent that leaves a request unanswered gets no further ones, so silent devices
-//! together cost the time-outs of only one request.
+//! together cost the time-outs of only one request: early repetitions and one whole time-out.
 
 mod agents;
 mod plan;
@@ -15,9 +15,9 @@ use alloc::{
 };
 
 use ib_mad::{
-    Call, CallError, ClassPortInfo, Engine, InFlight, Input, Instant, Mad, MadAddress, Method,
-    MgmtClass, PortCounters, PortCountersExtended, RequestOptions, TransactionWindow, WindowConfig,
-    WindowCounters,
+    Call, CallError, ClassPortInfo, EarlyRepeat, Engine, InFlight, Input, Instant, Mad, MadAddress,
+    Method, MgmtClass, PortCounters, PortCountersExtended, RequestOptions, TransactionWindow,
+    WindowConfig, WindowCounters,
 };
 use ib_routing::{NodeIdx, PortRef};
 use ib_smp::{
@@ -74,6 +74,7 @@ impl Default for CollectorConfig {
             class_port_info: true,
             window: WindowConfig {
                 in_flight: InFlight::Adaptive { min: 16, max: 256 },
+                early_repeat: Some(EarlyRepeat::READING),
                 per_destination: 8,
                 ..WindowConfig::default()
             },

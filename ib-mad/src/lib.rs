@@ -104,8 +104,8 @@ pub use status::{MadStatus, SaStatus, StatusCode};
 pub use time::Instant;
 #[cfg(feature = "alloc")]
 pub use transaction::{
-    Answer, Backoff, FailureReason, InFlight, MadMatch, Overflow, RequestFailure, RequestOptions,
-    TransactionWindow, WindowConfig, WindowCounters, WindowEvent, WindowFull,
+    Answer, Backoff, EarlyRepeat, FailureReason, InFlight, MadMatch, Overflow, RequestFailure,
+    RequestOptions, TransactionWindow, WindowConfig, WindowCounters, WindowEvent, WindowFull,
 };
 pub use vendor::{Oui, SysStat};
 

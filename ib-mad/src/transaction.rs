@@ -10,6 +10,7 @@ mod config;
 mod destination;
 mod limit;
 mod outcome;
+mod round_trip;
 mod slab;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ use alloc::collections::VecDeque;
 use core::fmt;
 
 pub use self::{
-    config::{Backoff, InFlight, Overflow, RequestOptions, WindowConfig},
+    config::{Backoff, EarlyRepeat, InFlight, Overflow, RequestOptions, WindowConfig},
     outcome::{
         Answer, FailureReason, MadMatch, RequestFailure, WindowCounters, WindowEvent, WindowFull,
     },
@@ -27,6 +28,7 @@ pub use self::{
 use self::{
     destination::Destinations,
     limit::Limit,
+    round_trip::RoundTrips,
     slab::{Entry, Fifo, Index, Slab, State},
     timers::Timers,
 };
@@ -77,6 +79,7 @@ pub struct TransactionWindow<C> {
     timers: Timers,
     destinations: Destinations,
     limit: Limit,
+    round_trips: RoundTrips,
     /// On the wire, or about to be sent again.
     in_flight: u32,
     /// The time at which the last new request was sent or answered, for [`Overflow`].
@@ -105,6 +108,7 @@ impl<C> TransactionWindow<C> {
             timers: Timers::new(),
             destinations: Destinations::new(config.per_destination),
             limit: Limit::new(config.in_flight),
+            round_trips: RoundTrips::default(),
             in_flight: 0,
             progress_at: Instant::ZERO,
             resend: Fifo::EMPTY,
@@ -249,7 +253,12 @@ impl<C> TransactionWindow<C> {
             self.counters.retried = self.counters.retried.wrapping_add(1);
         }
         entry.state = State::InFlight;
-        let wait = self.config.backoff.wait(entry.timeout, entry.in_a_row);
+        let whole = self.config.backoff.wait(entry.timeout, entry.in_a_row);
+        let is_last = entry.in_a_row >= entry.retries;
+        let early = self.config.early_repeat.filter(|_| !is_last);
+        let wait = early
+            .and_then(|early| self.round_trips.wait(early))
+            .map_or(whole, |early| early.min(whole));
         entry.attempts = entry.attempts.saturating_add(1);
         entry.in_a_row = entry.in_a_row.saturating_add(1);
         self.timers.insert(index, now.saturating_add(wait));

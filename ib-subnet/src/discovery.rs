@@ -9,7 +9,8 @@ mod vendor;
 use alloc::{collections::VecDeque, vec::Vec};
 
 use ib_mad::{
-    Engine, InFlight, Input, Instant, Mad, RequestOptions, TransactionWindow, WindowConfig,
+    EarlyRepeat, Engine, InFlight, Input, Instant, Mad, RequestOptions, TransactionWindow,
+    WindowConfig,
 };
 use ib_smp::DrPath;
 use ib_wire::Guid;
@@ -37,6 +38,7 @@ impl Default for DiscoveryConfig {
             },
             window: WindowConfig {
                 in_flight: InFlight::Adaptive { min: 4, max: 64 },
+                early_repeat: Some(EarlyRepeat::READING),
                 per_destination: 8,
                 ..WindowConfig::default()
             },

@@ -112,10 +112,14 @@ impl<C> TransactionWindow<C> {
         self.counters.answered = self.counters.answered.wrapping_add(1);
         self.limit
             .answered(now, entry.attempts == 1, entry.first_sent_at);
+        let elapsed = now.since(entry.first_sent_at);
+        if self.config.early_repeat.is_some() {
+            self.round_trips.answered(elapsed);
+        }
         Some(Answer {
             context,
             attempts: entry.attempts,
-            elapsed: now.since(entry.first_sent_at),
+            elapsed,
         })
     }
 

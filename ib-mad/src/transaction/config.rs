@@ -13,6 +13,8 @@ pub struct WindowConfig {
     pub retries: u32,
     /// The growth of the time-out with the attempts.
     pub backoff: Backoff,
+    /// Repetition before the time-out, once round-trip times are known; `None`: no attempt is repeated before it.
+    pub early_repeat: Option<EarlyRepeat>,
     /// Time to wait after the first answer BUSY; twice as long after each further one.
     pub busy_wait: Duration,
     /// Number of repetitions after answers BUSY.
@@ -40,6 +42,7 @@ impl Default for WindowConfig {
             timeout: Duration::from_millis(200),
             retries: 3,
             backoff: Backoff::NONE,
+            early_repeat: None,
             busy_wait: Duration::from_millis(50),
             busy_retries: 8,
             max_redirects: 4,
@@ -105,6 +108,29 @@ impl Backoff {
         let factor = 1u32.checked_shl(shift).unwrap_or(u32::MAX);
         first.saturating_mul(factor).min(self.max.max(first))
     }
+}
+
+/// Repetition of a request before its time-out, once the round-trip times of other requests are known.
+///
+/// An attempt that others would have been answered in is repeated at once; only the last attempt waits for its whole
+/// time-out. So a request is repeated as often as without this, and a device that answers within the time-out is never
+/// given up, but silent ones cost little more than one time-out instead of one for each attempt. The wait is computed as
+/// TCP's: the mean round-trip time and four times its deviation (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyRepeat {
+    /// No attempt is repeated earlier than after this time.
+    pub min: Duration,
+    /// Number of answers from which on requests are repeated early; with fewer the round-trip times are unknown.
+    pub after_answers: u32,
+}
+
+impl EarlyRepeat {
+    /// For reading a subnet: after 8 answers, 20 ms at least, which is a hundred times the round-trip time of a device
+    /// with hardware agents.
+    pub const READING: Self = Self {
+        min: Duration::from_millis(20),
+        after_answers: 8,
+    };
 }
 
 /// Settings of one request that differ from the window's.

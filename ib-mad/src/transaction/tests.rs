@@ -238,6 +238,83 @@ fn back_off_doubles_each_wait_up_to_its_bound() {
     assert_eq!(Backoff::DOUBLE.wait(Duration::MAX, u32::MAX), Duration::MAX);
 }
 
+/// A window that repeats early, and that has seen so many answers, each after `round_trip`.
+fn early_window(answers: u32, round_trip: Duration) -> TransactionWindow<u32> {
+    let mut window = TransactionWindow::new(WindowConfig {
+        timeout: 200 * MS,
+        retries: 3,
+        early_repeat: Some(EarlyRepeat {
+            min: 20 * MS,
+            after_answers: 8,
+        }),
+        ..config()
+    });
+    for number in 0..answers {
+        window.request(&get(7), number).unwrap();
+        let request = window.poll_transmit(at(0)).unwrap();
+        let answer = answer(&request, MadStatus::default());
+        let answered_at = at(0).saturating_add(round_trip);
+        assert!(matches!(
+            window.handle_mad(answered_at, &answer),
+            MadMatch::Answer(_)
+        ));
+    }
+    window
+}
+
+/// Milliseconds between the attempts of a request that nobody answers, and from the last one to its failure.
+fn waits(window: &mut TransactionWindow<u32>) -> Vec<u64> {
+    window.request(&get(9), 0).unwrap();
+    let mut waits = Vec::new();
+    let mut now = at(1000);
+    while window.poll_transmit(now).is_some() {
+        let next = window.poll_timeout().unwrap();
+        waits.push(next.since(now).as_millis() as u64);
+        now = next;
+        window.handle_timeout(now);
+    }
+    assert!(window.poll_failure().is_some());
+    waits
+}
+
+#[test]
+fn early_repetitions_leave_the_whole_time_out_to_the_last_attempt() {
+    assert_eq!(waits(&mut early_window(8, MS / 5)), [20, 20, 20, 200]);
+}
+
+#[test]
+fn slow_answers_put_early_repetitions_off_up_to_the_time_out() {
+    let slow = waits(&mut early_window(40, 90 * MS));
+    assert!((90..100).contains(&slow[0]), "{slow:?}");
+    assert_eq!(slow[3], 200);
+    assert_eq!(waits(&mut early_window(40, 900 * MS)), [200; 4]);
+}
+
+#[test]
+fn nothing_is_repeated_early_while_round_trip_times_are_unknown() {
+    assert_eq!(waits(&mut early_window(7, MS / 5)), [200; 4]);
+    assert_eq!(waits(&mut window()), [10; 3]);
+}
+
+#[test]
+fn a_slow_device_that_is_repeated_early_is_answered_by_its_first_answer() {
+    let mut window = early_window(8, MS / 5);
+    window.request(&get(9), 9).unwrap();
+    let request = window.poll_transmit(at(1000)).unwrap();
+    window.handle_timeout(at(1020));
+    assert_eq!(window.poll_transmit(at(1020)), Some(request));
+    let found = window.handle_mad(at(1030), &answer(&request, MadStatus::default()));
+    let MadMatch::Answer(found) = found else {
+        panic!("{found:?}");
+    };
+    assert_eq!(
+        (found.context, found.attempts, found.elapsed),
+        (9, 2, 30 * MS)
+    );
+    let again = window.handle_mad(at(1035), &answer(&request, MadStatus::default()));
+    assert!(matches!(again, MadMatch::Stale));
+}
+
 #[test]
 fn no_more_than_the_limit_are_in_flight() {
     let mut window = window();
