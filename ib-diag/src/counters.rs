@@ -149,6 +149,9 @@ impl CounterReadings {
     /// PortCountersExtended holds.
     #[must_use]
     pub fn values(&self, info: Option<&ClassPortInfo>) -> CounterValues {
+        if self.classic.is_none() && self.extended.is_none() {
+            return CounterValues::default();
+        }
         let abilities = Abilities::of(info);
         let narrow = |name: &str| {
             let classic = self.classic.as_ref()?;

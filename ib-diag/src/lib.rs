@@ -27,6 +27,7 @@ mod counters;
 mod difference;
 mod link;
 mod name;
+mod outdated;
 mod perf_manager;
 mod port_action;
 mod prometheus;

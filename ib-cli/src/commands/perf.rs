@@ -1,10 +1,11 @@
 //! `ib perf`: the counters of every port.
 
 mod table;
+mod watch;
 
 use std::{
+    collections::BTreeSet,
     io::{self, Write as _},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -32,7 +33,8 @@ pub struct PerfArgs {
     /// Only these nodes or ports [default: all]
     #[arg(value_name = "NODE[:PORT]")]
     of: Vec<String>,
-    /// Read every SECONDS until Ctrl-C, and show the growth per second
+    /// Read the counters every SECONDS until Ctrl-C, and show the growth per second. The subnet is walked again once a minute, and
+    /// when a port no longer answers or a link was down
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     watch: Option<Duration>,
     /// With --watch: number of readings, then end [default: until Ctrl-C]
@@ -86,7 +88,7 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
         source.live(if args.reset { "--reset" } else { "--watch" })?;
     }
     if let Some(interval) = args.watch {
-        return watch(&args, &source, interval, as_json);
+        return watch::watch(&args, &source, interval, as_json);
     }
     let began = Instant::now();
     // What is not shown need not be read.
@@ -139,10 +141,18 @@ fn read(args: &PerfArgs, source: &Source, scope: CounterScope) -> Result<Snapsho
         return source.snapshot_with(Contents::COUNTERS, adjust);
     }
     let walked = source.snapshot_with(Contents::empty(), adjust)?;
-    let named = named(&walked, args)?;
-    let ports = walked.ports().map(|(at, _, _)| at);
-    let ports = ports.filter(|at| is_named(&named, *at)).collect();
-    source.live("NODE")?.counters(walked, Some(ports), scope)
+    let ports = chosen(&walked, args)?;
+    source.live("NODE")?.counters(walked, ports, scope)
+}
+
+/// The ports that the arguments name; `None` if there are no arguments, which means all ports.
+fn chosen(snapshot: &Snapshot, args: &PerfArgs) -> Result<Option<BTreeSet<PortRef>>, CliError> {
+    if args.of.is_empty() {
+        return Ok(None);
+    }
+    let named = named(snapshot, args)?;
+    let ports = snapshot.ports().map(|(at, _, _)| at);
+    Ok(Some(ports.filter(|at| is_named(&named, *at)).collect()))
 }
 
 /// What the arguments name.
@@ -162,34 +172,6 @@ fn verdict(snapshot: &Snapshot) -> Verdict {
             .ports()
             .all(|(_, _, port)| port.counters.unread.is_none()),
     )
-}
-
-/// Reads again and again.
-fn watch(
-    args: &PerfArgs,
-    source: &Source,
-    interval: Duration,
-    as_json: bool,
-) -> Result<Verdict, CliError> {
-    let mut before = (Instant::now(), read(args, source, CounterScope::All)?);
-    let mut rounds = args.count.unwrap_or(u64::MAX);
-    while rounds > 0 {
-        rounds -= 1;
-        thread::sleep(interval.saturating_sub(before.0.elapsed()));
-        let now = (Instant::now(), read(args, source, CounterScope::All)?);
-        let seconds = now.0.duration_since(before.0).as_secs_f64();
-        let rates = Rates::new(&before.1, seconds);
-        let reading = Reading::new(&now.1, args, Some(&rates))?;
-        let mut out = io::stdout().lock();
-        if as_json {
-            json::print(&mut out, &reading.document_of_rates(&rates))?;
-        } else {
-            table::rates(&mut out, &reading, &rates, args.errors)?;
-        }
-        drop(out);
-        before = now;
-    }
-    Ok(verdict(&before.1))
 }
 
 impl<'a> Reading<'a> {

@@ -570,6 +570,10 @@ fn perf_and_the_second_sample_of_health_read_only_what_they_show() {
     assert_eq!(gmps, 5);
     let (_, all) = sent(&["perf"]);
     assert_eq!(all, counters + topology.nodes().len());
+    // Three readings more of the counters alone: nothing shows a change, so the subnet is walked once.
+    let (smps, gmps) = sent(&["perf", "--watch", "0.01", "--count", "3"]);
+    assert!(smps <= walk);
+    assert_eq!(gmps, all + 3 * counters);
     // The second sample of health: the counters alone, and not what its agents can do.
     let (smps, gmps) = sent(&["health"]);
     assert_eq!(gmps, all);

@@ -86,8 +86,8 @@ const SILENT_CASES: [Case; 3] = [
         "iblinkinfo on the same server with 1 % of the hosts silent",
     ),
     (
-        "health",
-        "health",
+        "errors",
+        "perf --errors",
         "ibqueryerrors",
         "ibqueryerrors on the same server with 1 % of the hosts silent",
     ),
