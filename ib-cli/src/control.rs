@@ -8,6 +8,9 @@ mod commands;
 mod companions;
 mod console;
 mod kept_text;
+pub mod lines;
+#[cfg(test)]
+mod lines_properties;
 pub mod metrics;
 mod retry;
 mod sa_db;

@@ -1,7 +1,7 @@
 //! `ib ctl`: gives commands to a running subnet manager.
 
 use std::{
-    io::{self, BufRead as _, BufReader, Write as _},
+    io::{self, BufReader, Write as _},
     net::Shutdown,
     os::unix::net::UnixStream,
     path::PathBuf,
@@ -12,7 +12,10 @@ use std::{
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use crate::{
-    control::COMMANDS,
+    control::{
+        COMMANDS,
+        lines::{self, Request},
+    },
     error::{CliError, Verdict},
 };
 
@@ -81,9 +84,6 @@ pub fn run(args: CtlArgs, json: bool) -> Result<Verdict, CliError> {
     let command = [std::slice::from_ref(&args.command), &values]
         .concat()
         .join(" ");
-    if command.contains('\n') {
-        return Err(CliError::input("a command is one line"));
-    }
     loop {
         print_answer(&args, &command, json)?;
         if !repeats {
@@ -129,26 +129,10 @@ fn ask(args: &CtlArgs, command: &str, json: bool) -> Result<String, CliError> {
     };
     let mut stream = UnixStream::connect(&args.socket).map_err(refuse)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(refuse)?;
-    let prefix = if json { "json " } else { "" };
-    stream
-        .write_all(format!("{prefix}{command}\n").as_bytes())
-        .map_err(refuse)?;
+    let request = Request { command, json };
+    let line = request.to_line().map_err(CliError::input)?;
+    stream.write_all(line.as_bytes()).map_err(refuse)?;
     stream.shutdown(Shutdown::Write).map_err(refuse)?;
-    let mut reader = BufReader::new(stream);
-    let mut answer = String::new();
-    loop {
-        let start = answer.len();
-        let count = reader.read_line(&mut answer).map_err(refuse)?;
-        if count == 0 && start == 0 {
-            return Err(CliError::at(name, "the manager did not answer"));
-        }
-        // Text ends with an empty line, a document with its line.
-        if count == 0 || json {
-            return Ok(answer);
-        }
-        if answer.get(start..) == Some("\n") {
-            answer.truncate(start);
-            return Ok(answer);
-        }
-    }
+    let answer = lines::read_answer(BufReader::new(stream), json).map_err(refuse)?;
+    answer.ok_or_else(|| CliError::at(name, "the manager did not answer"))
 }

@@ -1,7 +1,6 @@
 //! The commands of the console, with the names that OpenSM's console uses.
 //!
-//! A line is one command. Its answer is text that ends with an empty line; after `json ` it is one JSON
-//! document on one line.
+//! [`lines`] has the form of a line and of its answer.
 
 mod balance;
 mod partition;
@@ -17,7 +16,11 @@ use ib_sm::{SmConfig, SubnetManager};
 use ib_smp::NodeType;
 use serde_json::{Value, json};
 
-use super::{Companions, metrics};
+use super::{
+    Companions,
+    lines::{self, Request},
+    metrics,
+};
 use crate::{
     files,
     log::Log,
@@ -130,9 +133,11 @@ impl Reply {
 impl Host<'_> {
     /// Executes one command line and returns the text to print.
     pub fn execute(&mut self, line: &str) -> String {
-        match line.strip_prefix("json ") {
-            Some(command) => format!("{}\n", self.answer(command.trim()).json),
-            None => format!("{}\n\n", self.answer(line).text.trim_end()),
+        let request = Request::of_line(line);
+        let reply = self.answer(request.command);
+        match request.json {
+            true => lines::json_answer(reply.json),
+            false => lines::text_answer(&reply.text),
         }
     }
 
@@ -292,7 +297,7 @@ fn configuration(sm: &SubnetManager) -> Reply {
         options.insert(option.key().to_owned(), option.value(sm.config()).into());
     }
     Reply {
-        text: sm.config().to_text().replace("\n\n", "\n"),
+        text: sm.config().to_text(),
         json: options.into(),
     }
 }

@@ -6,7 +6,7 @@
 //! client that sends nothing is closed. Only the user who started the manager can open the socket.
 
 use std::{
-    io::{self, BufRead as _, BufReader, Read as _, Write as _},
+    io::{self, BufReader, Write as _},
     os::unix::{
         fs::FileTypeExt as _,
         net::{UnixListener, UnixStream},
@@ -24,13 +24,11 @@ use std::{
 use ib_sm::InstalledRoutes;
 use rustix::fs::Mode;
 
-use super::wake::Waker;
+use super::{lines, wake::Waker};
 use crate::{error::CliError, interrupt};
 
 /// The largest number of clients at the same time; further ones receive an error message.
 const MAX_CLIENTS: usize = 64;
-/// The longest command line, in bytes.
-const MAX_LINE: u64 = 4096;
 /// Time after which a client that sends nothing, or does not read its answer, is disconnected.
 const IDLE: Duration = Duration::from_secs(60);
 /// Time within which the manager answers even when it is busy.
@@ -186,20 +184,7 @@ fn accept(listener: &UnixListener, commands: &CommandSender, clients: &Arc<Atomi
 fn serve(stream: &UnixStream, commands: &CommandSender) -> io::Result<()> {
     stream.set_read_timeout(Some(IDLE))?;
     stream.set_write_timeout(Some(IDLE))?;
-    let mut reader = BufReader::with_capacity(1024, stream);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let mut limited = (&mut reader).take(MAX_LINE);
-        limited.read_until(b'\n', &mut line)?;
-        if line.pop() != Some(b'\n') {
-            return Ok(());
-        }
-        let text = String::from_utf8_lossy(&line);
-        let Some(answer) = commands.ask(text.trim()) else {
-            return Ok(());
-        };
-        let mut writer = stream;
-        writer.write_all(answer.as_bytes())?;
-    }
+    lines::serve(BufReader::with_capacity(1024, stream), stream, |line| {
+        commands.ask(line)
+    })
 }
